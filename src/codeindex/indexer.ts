@@ -1,18 +1,18 @@
 import { setImmediate } from "node:timers/promises";
 import { compareText } from "../core/compare-text.ts";
+import { isSurelySame } from "../core/file-times.ts";
 import type { Coverage } from "./answers.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { FileParser, Intake, RefreshPlan, Scan } from "./intake.ts";
 import { readSource } from "./read-source.ts";
-import { isSameFile, TreeScanner } from "./scan/scan-tree.ts";
-import {
-	type KnownConfig,
-	type KnownFile,
-	type ProjectState,
-	type ScannedFile,
-	type ScanTrouble,
-	type Symlink,
-	tickMs,
+import { TreeScanner } from "./scan/scan-tree.ts";
+import type {
+	KnownConfig,
+	KnownFile,
+	ProjectState,
+	ScannedFile,
+	ScanTrouble,
+	Symlink,
 } from "./scan/scanned-tree.ts";
 import { DamagedDatabase } from "./store/failures.ts";
 import type { IndexStore } from "./store/index-store.ts";
@@ -150,12 +150,10 @@ async function planRefresh(
 	return { scan, isFirst: !isComplete, completes, ...files, project, isEmpty };
 }
 
-/** A second write within one clock tick leaves no trace: files stored within it must be hashed. */
 export function changedFiles(
 	known: ReadonlyMap<string, KnownFile>,
 	scanned: readonly ScannedFile[],
 ) {
-	const lastWrite = (file: ScannedFile) => Math.max(file.mtimeMs, file.ctimeMs);
 	const added: ScannedFile[] = [];
 	const unchanged: ScannedFile[] = [];
 	// Metadata is inconclusive.
@@ -163,9 +161,8 @@ export function changedFiles(
 	for (const file of scanned) {
 		const before = known.get(file.path);
 		if (before === undefined) added.push(file);
-		else if (isSameFile(before, file) && lastWrite(file) < before.storedMs - tickMs) {
-			unchanged.push(file);
-		} else toHash.push(file);
+		else if (isSurelySame(before, before.storedMs, file)) unchanged.push(file);
+		else toHash.push(file);
 	}
 	const removed: string[] = [];
 	if (unchanged.length + toHash.length < known.size) {

@@ -1,7 +1,8 @@
-import type { Dirent, Stats } from "node:fs";
+import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobStore } from "./blob-store.ts";
+import { type FileTimes, isSurelySame, timesOf } from "./file-times.ts";
 import { matchesAny } from "./glob.ts";
 import { hashBytes } from "./hash.ts";
 import type { ObjectStore } from "./object-store.ts";
@@ -43,8 +44,6 @@ const maxFileBytes = 256 * 1024;
 const maxValues = 20_000;
 /** Calls within this time share one scan. */
 const freshMs = 1_000;
-/** A file modified this recently may change again without a new timestamp. */
-const tickMs = 2_000;
 const sideBySide = 32;
 
 export function createExcludedValues({
@@ -114,8 +113,8 @@ export function createExcludedValues({
 	): Promise<Content | undefined> {
 		try {
 			const takenMs = Date.now();
-			const state = await stat(path);
-			if (before && isSame(before, state)) return before;
+			const times = timesOf(await stat(path));
+			if (before && isSurelySame(before, before.takenMs, times)) return before;
 			const file = await readRegularFile(await realpath(path), maxFileBytes);
 			if (file.kind !== "read") return undefined;
 			const text = textOf(file.bytes);
@@ -123,7 +122,7 @@ export function createExcludedValues({
 			const room = isVariablesFile(path) ? 2 * maxValues : maxValues;
 			for (const value of found) if (values.size < room) values.add(value);
 			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
-			return { ...timesOf(state), takenMs, isCut };
+			return { ...times, takenMs, isCut };
 		} catch {
 			return undefined; // gone or unreadable, so for the user's commands too
 		}
@@ -152,15 +151,15 @@ export function createExcludedValues({
 	async function folderOf(path: string, before: Folder | undefined): Promise<Folder | undefined> {
 		try {
 			const takenMs = Date.now();
-			const state = await lstat(path);
-			if (before && isSame(before, state)) return before;
+			const times = timesOf(await lstat(path));
+			if (before && isSurelySame(before, before.takenMs, times)) return before;
 			const entries = await readdir(path, { withFileTypes: true });
 			const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
 			const excluded = entries
 				.filter((entry) => !entry.isDirectory())
 				.map(({ name }) => join(path, name))
 				.filter((file) => matchesAny(exclude, file));
-			return { ...timesOf(state), takenMs, inner, excluded };
+			return { ...times, takenMs, inner, excluded };
 		} catch {
 			return undefined;
 		}
@@ -177,11 +176,7 @@ function textOf(bytes: Buffer): string | undefined {
 	return bytes.includes(0) ? undefined : bytes.toString();
 }
 
-interface Look {
-	readonly size: number;
-	readonly mtimeMs: number;
-	readonly ctimeMs: number;
-	readonly ino: number;
+interface Look extends FileTimes {
 	readonly takenMs: number;
 }
 
@@ -193,20 +188,6 @@ interface Content extends Look {
 interface Folder extends Look {
 	readonly inner: readonly string[];
 	readonly excluded: readonly string[];
-}
-
-function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): Omit<Look, "takenMs"> {
-	return { size, mtimeMs, ctimeMs, ino };
-}
-
-function isSame(before: Look, { size, mtimeMs, ctimeMs, ino }: Stats): boolean {
-	return (
-		before.size === size &&
-		before.mtimeMs === mtimeMs &&
-		before.ctimeMs === ctimeMs &&
-		before.ino === ino &&
-		Math.max(mtimeMs, ctimeMs) < before.takenMs - tickMs
-	);
 }
 
 function isFolderToEnter(entry: Dirent): boolean {

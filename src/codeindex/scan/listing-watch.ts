@@ -9,32 +9,24 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
+import { type FileTimes, isSurelySame, timesOf } from "../../core/file-times.ts";
 import { below, pathKind } from "../../core/project-path.ts";
 import { excludesFiles, gitConfiguration } from "./git-files.ts";
-import { tickMs } from "./scanned-tree.ts";
 import type { OuterRules } from "./walk-files.ts";
 
 /** Above this, asking git is faster than checking each folder. */
 const maxFolders = 20_000;
 
-interface WatchedFolder {
-	readonly mtimeMs: number;
-	readonly ctimeMs: number;
-	readonly inode: number;
-	/** Before its entries were read (ms since 1970). */
+interface Look extends FileTimes {
 	readonly takenMs: number;
+}
+
+interface WatchedFolder extends Look {
 	/** Names with types. Absent if the folder could not be read. */
 	readonly entries: ReadonlyMap<string, EntryType> | undefined;
 }
 
 type EntryType = "folder" | "link" | "file";
-
-interface RuleFile {
-	readonly state: string;
-	/** The later of mtime and ctime, or 0. */
-	readonly changedMs: number;
-	readonly takenMs: number;
-}
 
 /**
  * Detects new entries and other ignore rules: no entry appears or changes type without its folder
@@ -45,7 +37,7 @@ export class ListingWatch {
 	readonly #root: string;
 	readonly #now: () => number;
 	readonly #folders = new Map<string, WatchedFolder>();
-	#rules: ReadonlyMap<string, RuleFile> = new Map();
+	#rules: ReadonlyMap<string, Look> = new Map();
 
 	private constructor(given: string, root: string, now: () => number) {
 		this.#given = given;
@@ -71,17 +63,16 @@ export class ListingWatch {
 	stillHolds(): boolean {
 		if (orNothing(() => realpathSync(this.#given)) !== this.#root) return false;
 		for (const [path, before] of this.#rules) {
-			if (before.changedMs >= before.takenMs - tickMs) return false;
-			if (look(path).state !== before.state) return false;
+			if (!isSurelySame(before, before.takenMs, look(path))) return false;
 		}
 		for (const [path, before] of this.#folders) {
 			const takenMs = this.#now();
 			const stats = lstatOrNothing(`${this.#root}/${path}`);
 			if (!stats?.isDirectory()) return false;
-			if (isSurelySame(before, stats)) continue;
+			if (isSurelySame(before, before.takenMs, timesOf(stats))) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
 			if (!bringsNothing(before.entries, entries)) return false;
-			this.#folders.set(path, watched(stats, takenMs, entries));
+			this.#folders.set(path, { ...timesOf(stats), takenMs, entries });
 		}
 		return true;
 	}
@@ -96,7 +87,7 @@ export class ListingWatch {
 			// Gone since its parent was read, which shows there.
 			if (!stats?.isDirectory()) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
-			this.#folders.set(path, watched(stats, takenMs, entries));
+			this.#folders.set(path, { ...timesOf(stats), takenMs, entries });
 			for (const [name, type] of entries ?? []) {
 				if (type === "folder" && name !== ".git") open.push(below(path, name));
 			}
@@ -144,27 +135,6 @@ function orNothing<T>(attempt: () => T): T | undefined {
 	}
 }
 
-function watched(
-	{ mtimeMs, ctimeMs, ino }: Stats,
-	takenMs: number,
-	entries: WatchedFolder["entries"],
-): WatchedFolder {
-	return { mtimeMs, ctimeMs, inode: ino, takenMs, entries };
-}
-
-/** A change within the clock tick of its times leaves no trace. */
-export function isSurelySame(
-	before: WatchedFolder,
-	{ mtimeMs, ctimeMs, ino }: Pick<Stats, "mtimeMs" | "ctimeMs" | "ino">,
-): boolean {
-	return (
-		before.mtimeMs === mtimeMs &&
-		before.ctimeMs === ctimeMs &&
-		before.inode === ino &&
-		Math.max(mtimeMs, ctimeMs) < before.takenMs - tickMs
-	);
-}
-
 /** Files may be gone, but no folder, link or `.gitignore`. */
 function bringsNothing(before: WatchedFolder["entries"], now: WatchedFolder["entries"]): boolean {
 	if (before === undefined || now === undefined) return before === now;
@@ -198,21 +168,20 @@ function lstatOrNothing(path: string): Stats | undefined {
 	return orNothing(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
-function look(path: string): Pick<RuleFile, "state" | "changedMs"> {
-	let stats: ReturnType<typeof lstatSync>;
+/** Negative sizes stand for what is no file. */
+const MISSING: FileTimes = { bytes: -1, mtimeMs: 0, ctimeMs: 0, inode: 0 };
+
+function look(path: string): FileTimes {
 	try {
-		stats = lstatSync(path, { throwIfNoEntry: false });
+		let stats = lstatSync(path, { throwIfNoEntry: false });
 		// Git follows links to its own files.
 		if (stats?.isSymbolicLink()) stats = statSync(path, { throwIfNoEntry: false });
+		if (!stats) return MISSING;
+		// `.git` changes all the time; its relevant files are checked separately.
+		return stats.isDirectory() ? { ...MISSING, bytes: -2, inode: stats.ino } : timesOf(stats);
 	} catch {
-		return { state: "unreadable", changedMs: 0 };
+		return { ...MISSING, bytes: -3 };
 	}
-	if (!stats) return { state: "missing", changedMs: 0 };
-	// `.git` changes all the time; its relevant files are checked separately.
-	if (stats.isDirectory()) return { state: `folder ${stats.ino}`, changedMs: 0 };
-	const { size, mtimeMs, ctimeMs, ino } = stats;
-	const state = `${size} ${mtimeMs} ${ctimeMs} ${ino}`;
-	return { state, changedMs: Math.max(mtimeMs, ctimeMs) };
 }
 
 function ancestorsOf(root: string): string[] {

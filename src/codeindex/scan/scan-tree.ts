@@ -3,6 +3,7 @@ import { isAbsolute, join, relative, sep } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { compareText } from "../../core/compare-text.ts";
 import { describeError } from "../../core/errno.ts";
+import { haveSameTimes, timesOf } from "../../core/file-times.ts";
 import { below, folderOf, type PathKind, pathKind } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
@@ -184,7 +185,7 @@ class Scan {
 	#lookAtAgain(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
 		if (kind === "other") return;
-		if (file && isSameFile(file, scannedFile(path, stats))) {
+		if (file && haveSameTimes(file, timesOf(stats))) {
 			this.#of(kind).set(path, file);
 		} else {
 			this.#add(path, kind, stats);
@@ -198,7 +199,7 @@ class Scan {
 		for (const path of this.#options.alsoConfigs ?? []) {
 			if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) || this.#configs.has(path)) continue;
 			const stats = statSync(join(this.#root, path), { throwIfNoEntry: false });
-			if (stats?.isFile()) this.#configs.set(path, scannedFile(path, stats));
+			if (stats?.isFile()) this.#configs.set(path, { path, ...timesOf(stats) });
 		}
 	}
 
@@ -290,7 +291,7 @@ class Scan {
 			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
 			this.#note({ kind: "too-big", path, message });
 		} else {
-			this.#of(kind).set(path, scannedFile(path, stats));
+			this.#of(kind).set(path, { path, ...timesOf(stats) });
 		}
 	}
 
@@ -352,20 +353,6 @@ class Scan {
 
 function isPathBelow(path: string): boolean {
 	return !/(?:^|\/)(?:\.\.|\.git|node_modules)(?:\/|$)|^\/|^$/.test(path);
-}
-
-export function isSameFile(before: ScannedFile, now: ScannedFile): boolean {
-	return (
-		before.bytes === now.bytes &&
-		before.mtimeMs === now.mtimeMs &&
-		before.ctimeMs === now.ctimeMs &&
-		before.inode === now.inode
-	);
-}
-
-function scannedFile(path: string, stats: Stats): ScannedFile {
-	const { size, mtimeMs, ctimeMs, ino } = stats;
-	return { path, bytes: size, mtimeMs, ctimeMs, inode: ino };
 }
 
 /** By UTF-16 code unit, independent of locale. */

@@ -1,11 +1,8 @@
-/** Metadata that changes whenever the content does. */
-export interface ScannedFile {
+import type { FileTimes } from "../../core/file-times.ts";
+
+export interface ScannedFile extends FileTimes {
 	/** Relative to the project's root, with forward slashes. */
 	readonly path: string;
-	readonly bytes: number;
-	readonly mtimeMs: number;
-	readonly ctimeMs: number;
-	readonly inode: number;
 }
 
 /** Imports through it resolve to the target. */
@@ -51,9 +48,6 @@ export interface KnownFile extends ScannedFile {
 	/** Time of the stat, before the content was read (ms since 1970). */
 	readonly storedMs: number;
 }
-
-/** The coarsest timestamp resolution in use (FAT). */
-export const tickMs = 2_000;
 
 export interface KnownConfig extends KnownFile {
 	readonly hash: string;

@@ -12,7 +12,6 @@ import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { isSurelySame } from "../../../src/codeindex/scan/listing-watch.ts";
 import { TreeScanner } from "../../../src/codeindex/scan/scan-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { scanTree } from "./fresh-scan.ts";
@@ -251,17 +250,4 @@ describe("a scanner that has seen a project", () => {
 		writeFileSync(rules, "a\n");
 		expect((await scanner.scan()).files.map(({ path }) => path)).toEqual(["x.ts"]);
 	});
-});
-
-test.each([
-	["was not touched for long", {}, true],
-	["has changed", { mtimeMs: 2_000 }, false],
-	["has other rights", { ctimeMs: 2_000 }, false],
-	["is another one", { ino: 8 }, false],
-])("a folder that %s is looked into again only if it must be", (_, change, isSame) => {
-	const before = { mtimeMs: 1_000, ctimeMs: 1_000, inode: 7, takenMs: 9_000, entries: new Map() };
-	const now = { mtimeMs: 1_000, ctimeMs: 1_000, ino: 7, ...change };
-	expect(isSurelySame(before, now)).toBe(isSame);
-	// Of one that had only just changed when it was looked at, nothing is sure.
-	expect(isSurelySame({ ...before, takenMs: 2_500 }, now)).toBe(false);
 });

@@ -1,0 +1,33 @@
+import type { Stats } from "node:fs";
+
+/** Changes whenever the content of a file or the entries of a folder do. */
+export interface FileTimes {
+	readonly bytes: number;
+	readonly mtimeMs: number;
+	readonly ctimeMs: number;
+	readonly inode: number;
+}
+
+export function timesOf({ size, mtimeMs, ctimeMs, ino }: Stats): FileTimes {
+	return { bytes: size, mtimeMs, ctimeMs, inode: ino };
+}
+
+export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
+	return (
+		before.bytes === now.bytes &&
+		before.mtimeMs === now.mtimeMs &&
+		before.ctimeMs === now.ctimeMs &&
+		before.inode === now.inode
+	);
+}
+
+/** The coarsest timestamp resolution in use (FAT). */
+const tickMs = 2_000;
+
+/**
+ * A second write within one clock tick leaves no trace. `takenMs` is when `before` was taken, ahead
+ * of the content (ms since 1970).
+ */
+export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
+	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - tickMs;
+}
