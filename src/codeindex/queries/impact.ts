@@ -24,36 +24,15 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 	const used = [...(named?.used ?? []), ...exportsUsed(reader, whole)].sort(byUse);
 	const dependents = reach(reader, changed, { direction: "dependents" });
 	const affected = named
-		? nearest([
-				...affectedBySymbols(reader, changed, named.used),
-				...reach(reader, whole, { direction: "dependents" }).filter(
-					({ file }) => !isChanged.has(file.id),
-				),
-			])
+		? affectedBySymbols(reader, isChanged, { used: named.used, whole })
 		: dependents;
 	const reaching = testsOf(reader, changed, dependents);
 	const tests = named ? testsAmong(reaching, affected) : reaching;
 	const warnings = impactWarnings(reader, query);
-	const { risk, summary } = assessRisk({
-		changed,
-		created: create.length,
-		affected,
-		used,
-		tests,
-		warnings,
-	});
 	return {
-		risk,
-		summary,
+		...assessRisk({ changed, created: create.length, affected, used, tests, warnings }),
 		affected: affected.map(toFileAtDepth),
-		symbols: used.map(({ path, name, kind, users, files, usages }) => ({
-			path,
-			name,
-			kind,
-			usages,
-			files,
-			otherFiles: users.size,
-		})),
+		symbols: used.map(({ users, ...one }) => ({ ...one, otherFiles: users.size })),
 		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
 		warnings: [...(named?.warnings ?? []), ...warnings.all],
 	};
@@ -66,36 +45,28 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 /** A barrel alone does not propagate a change. */
 function affectedBySymbols(
 	reader: IndexReader,
-	changed: readonly IndexedFile[],
-	used: readonly UsedExport[],
+	isChanged: ReadonlySet<FileId>,
+	{ used, whole }: { used: readonly UsedExport[]; whole: readonly IndexedFile[] },
 ): readonly Reached[] {
-	const isChanged = new Set(changed.map(({ id }) => id));
-	const touched = new Set(used.flatMap(({ users }) => [...users.keys()]));
-	const using = new Set(
-		used.flatMap(({ users }) => [...users].flatMap(([id, uses]) => (uses ? [id] : []))),
-	);
 	const direct: Reached[] = [];
-	for (const id of touched) {
+	const using = new Set<IndexedFile>();
+	for (const [id, uses] of used.flatMap(({ users }) => [...users])) {
 		const file = reader.files.get(id);
 		if (!file || isChanged.has(id)) continue;
 		const edge = dependenciesOf(reader, id).find((one) => isChanged.has(one.file));
 		direct.push({ file, depth: 1, kinds: edge?.kinds ?? ["value"] });
+		if (uses) using.add(file);
 	}
-	const further = reach(
-		reader,
-		direct.map(({ file }) => file).filter(({ id }) => using.has(id)),
-		{ direction: "dependents" },
-	);
-	return [
-		...direct.sort((a, b) => byPath(a.file, b.file)),
-		...further
-			.filter(({ file }) => !isChanged.has(file.id) && !touched.has(file.id))
-			.map((one) => ({ ...one, depth: one.depth + 1 })),
-	];
+	const further = reach(reader, [...using], { direction: "dependents" });
+	return nearest([
+		...direct,
+		...further.map((one) => ({ ...one, depth: one.depth + 1 })),
+		...reach(reader, whole, { direction: "dependents" }),
+	]).filter(({ file }) => !isChanged.has(file.id));
 }
 
 function nearest(reached: readonly Reached[]): readonly Reached[] {
-	const found = new Map<IndexedFile["id"], Reached>();
+	const found = new Map<FileId, Reached>();
 	for (const one of reached) {
 		const known = found.get(one.file.id);
 		if (!known || one.depth < known.depth) found.set(one.file.id, one);

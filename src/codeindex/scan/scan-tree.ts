@@ -27,12 +27,6 @@ export interface ScanOptions {
 	readonly othersMs?: number;
 }
 
-interface Memory {
-	readonly listing: Listing;
-	readonly watch: ListingWatch;
-	readonly listedMs: number;
-}
-
 interface Listing {
 	readonly listedBy: ScannedTree["listedBy"];
 	readonly entries: readonly ListedEntry[];
@@ -52,7 +46,7 @@ const maxAgeMs = 10 * 60_000;
 export class TreeScanner {
 	readonly #root: string;
 	readonly #now: () => number;
-	#memory: Memory | undefined;
+	#memory: { listing: Listing; watch: ListingWatch; listedMs: number } | undefined;
 	#hasScanned = false;
 	#slowSinceMs = Number.NEGATIVE_INFINITY;
 

@@ -1,5 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { isRecord } from "../../core/property.ts";
+import { usageKinds } from "../../text/kinds.ts";
 import type { FileAtDepth, Questions, Usage } from "../answers.ts";
 import type { BuildReport, IndexStatus } from "../code-index.ts";
 import type { EdgeKind, UsageKind } from "../facts.ts";
@@ -58,19 +59,11 @@ function withLists(
 	return copy;
 }
 
-interface UsageColumns {
-	readonly paths: string;
-	/** Per run: length, is test. */
-	readonly runs: Int32Array;
-	/** Per usage: line, column, kind. */
-	readonly places: Int32Array;
-	readonly kinds: readonly UsageKind[];
-}
-
-function packUsages(usages: readonly Usage[]): UsageColumns {
-	const kinds = new Map<UsageKind, number>();
+function packUsages(usages: readonly Usage[]) {
 	const paths: string[] = [];
+	/** Per run of usages in one file: length, is test. */
 	const runs: number[] = [];
+	/** Per usage: line, column, kind. */
 	const places = new Int32Array(usages.length * 3);
 	let at = 0;
 	for (const { path, line, column, kind, isTest } of usages) {
@@ -81,17 +74,12 @@ function packUsages(usages: readonly Usage[]): UsageColumns {
 		runs[runs.length - 2] = (runs[runs.length - 2] as number) + 1;
 		places[at++] = line;
 		places[at++] = column;
-		places[at++] = numberOf(kinds, kind);
+		places[at++] = usageKinds.indexOf(kind);
 	}
-	return {
-		paths: paths.join(BETWEEN),
-		runs: Int32Array.from(runs),
-		places,
-		kinds: [...kinds.keys()],
-	};
+	return { paths: paths.join(BETWEEN), runs: Int32Array.from(runs), places };
 }
 
-function unpackUsages({ paths, runs, places, kinds }: UsageColumns): Usage[] {
+function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): Usage[] {
 	const usages: Usage[] = [];
 	let at = 0;
 	for (const [run, path] of paths.split(BETWEEN).entries()) {
@@ -99,23 +87,17 @@ function unpackUsages({ paths, runs, places, kinds }: UsageColumns): Usage[] {
 		for (let left = runs[run * 2] as number; left > 0; left--) {
 			const line = places[at++] as number;
 			const column = places[at++] as number;
-			usages.push({ path, line, column, kind: kinds[places[at++] as number] as UsageKind, isTest });
+			const kind = usageKinds[places[at++] as number] as UsageKind;
+			usages.push({ path, line, column, kind, isTest });
 		}
 	}
 	return usages;
 }
 
-interface FileColumns {
-	readonly paths: string;
-	readonly vias: string;
-	/** Per file: depth, kinds, is test, `via` or -1. */
-	readonly numbers: Int32Array;
-	readonly kinds: readonly (readonly EdgeKind[])[];
-}
-
-function packFiles(files: readonly FileAtDepth[]): FileColumns {
+function packFiles(files: readonly FileAtDepth[]) {
 	const kindSets = new Map<string, number>();
 	const vias = new Map<string, number>();
+	/** Per file: depth, kinds, is test, `via` or -1. */
 	const numbers = new Int32Array(files.length * 4);
 	let at = 0;
 	for (const { depth, kinds, isTest, via } of files) {
@@ -132,14 +114,15 @@ function packFiles(files: readonly FileAtDepth[]): FileColumns {
 	};
 }
 
-function unpackFiles({ paths, vias, numbers, kinds }: FileColumns): FileAtDepth[] {
+function unpackFiles(columns: ReturnType<typeof packFiles>): FileAtDepth[] {
+	const { paths, vias, numbers, kinds } = columns;
 	const steps = vias.split(BETWEEN);
 	return paths.split(BETWEEN).map((path, index) => {
 		const at = index * 4;
 		const file = {
 			path,
 			depth: numbers[at] as number,
-			kinds: kinds[numbers[at + 1] as number] as readonly EdgeKind[],
+			kinds: kinds[numbers[at + 1] as number] as EdgeKind[],
 			isTest: numbers[at + 2] === 1,
 		};
 		const via = numbers[at + 3] as number;

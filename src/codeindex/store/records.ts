@@ -14,7 +14,7 @@ import type {
 	Step,
 	TypeName,
 } from "../facts.ts";
-import type { FileId, Resolution } from "../reader.ts";
+import type { FileId, ImportOf, Resolution } from "../reader.ts";
 
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -223,11 +223,7 @@ export const importedOnly = listOf<readonly [index: number, as: Imported]>((io, 
 	return [at, importedBinding(io, io.number(IMPORTED | importFlags(from)), from)];
 });
 
-export interface ImportEntry {
-	readonly binding: number;
-	readonly as: Imported;
-	readonly isExported: boolean;
-}
+export type ImportEntry = Omit<ImportOf, "file">;
 
 const EXPORTED = 1;
 
@@ -312,13 +308,9 @@ export const exports = listOf<Export>((io, value) => {
 
 type ExportFields<Kind> = Fields<Extract<Export, { kind: Kind }>>;
 
-export interface LinkFacts {
-	readonly exports: readonly Export[];
-	readonly requests: readonly Request[];
-	readonly resolutions: readonly Resolution[];
-}
+export type LinkFacts = ReturnType<typeof unpackLinks>;
 
-export function unpackLinks(row: Record<string, unknown>): LinkFacts {
+export function unpackLinks(row: Record<string, unknown>) {
 	return {
 		exports: exports(new ByteReader(row.exports as Uint8Array)),
 		requests: requests(new ByteReader(row.requests as Uint8Array)),
