@@ -4,7 +4,7 @@
  */
 import { replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
 import { tiersPolicy } from "../src/tiers/replay-policy.ts";
-import { logPolicy } from "../src/workset/replay-policy.ts";
+import { logPolicy } from "../src/workset/index.ts";
 import { READ_RATIOS, replayTrace, sessionFile } from "./economy/trace.ts";
 import { isMet, type Line, report, rounded, sized } from "./support.ts";
 import { costsOf, logToBest } from "./tiers/compare.ts";

@@ -49,7 +49,6 @@ const SYSTEM_DOOR = /^src\/\w+\/system\.ts$/;
 /** Doors with more names than a reader takes in at a glance, each with the reason. */
 const WIDE_DOORS: Record<string, string> = {
 	"src/session/index.ts": "the vocabulary of all systems: most of it types",
-	"src/economy/index.ts": "decisions, accounts and the simulator are used one by one",
 };
 const MAX_NAMES = 15;
 

@@ -1,5 +1,7 @@
 /** What watching a session adds to each request: a conversation of 1,000 messages, answered from the cache or not. */
-import { createAccount, type ModelInfo } from "../../src/economy/index.ts";
+
+import { createAccount } from "../../src/economy/index.ts";
+import type { ModelInfo } from "../../src/economy/rules.ts";
 import { type Line, median, sized } from "../support.ts";
 
 const MESSAGES = sized(1000, 20);

@@ -1,11 +1,6 @@
-import {
-	type Block,
-	type CacheRules,
-	createCacheSimulator,
-	placeBreakpoints,
-	type Request,
-	rulesFor,
-} from "../../src/economy/index.ts";
+import { type Block, createCacheSimulator, type Request } from "../../src/economy/index.ts";
+import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
+import { type CacheRules, rulesFor } from "../../src/economy/rules.ts";
 import { type Line, rounded, sized } from "../support.ts";
 
 const REQUESTS = sized(10_000, 20);

@@ -1,10 +1,7 @@
 /** What the layouts cost on generated sessions, by the exact simulator. */
-import {
-	type CacheRules,
-	costOf,
-	createCacheSimulator,
-	rulesFor,
-} from "../../src/economy/index.ts";
+
+import { createCacheSimulator } from "../../src/economy/index.ts";
+import { type CacheRules, costOf, rulesFor } from "../../src/economy/rules.ts";
 import { log } from "./log-layout.ts";
 import { appendAndReread, fixedOrder, type Layout, noCache } from "./plain-layouts.ts";
 import { tiers } from "./tier-layout.ts";

@@ -1,5 +1,7 @@
 /** The `log` layout as requests of a generated session: the very code that decides in pi, carried out on blocks. */
-import { isCold, placeBreakpoints } from "../../src/economy/index.ts";
+
+import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
+import { isCold } from "../../src/economy/rules.ts";
 import { createController } from "../../src/tiers/index.ts";
 import { createLogLayout } from "../../src/workset/log/layout.ts";
 import { createLogSession, tokensOf } from "./log-session.ts";

@@ -1,10 +1,8 @@
 /** Ways to show a working set that anyone might choose, as requests of a generated session. */
-import {
-	type Block,
-	type CacheRules,
-	placeBreakpoints,
-	type Request,
-} from "../../src/economy/index.ts";
+
+import type { Block, Request } from "../../src/economy/index.ts";
+import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
+import type { CacheRules } from "../../src/economy/rules.ts";
 import { MAP_FILES, type Message, type ShownFile, type WorkRequest } from "./workload.ts";
 
 /** Makes the requests of a session. */

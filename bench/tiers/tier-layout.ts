@@ -1,5 +1,7 @@
 /** The cache management specification to the letter, as requests of a generated session. */
-import type { Block, Breakpoint } from "../../src/economy/index.ts";
+
+import type { Block } from "../../src/economy/index.ts";
+import type { Breakpoint } from "../../src/economy/request.ts";
 import { createController, symbolKey } from "../../src/tiers/index.ts";
 import { CACHED_TIERS } from "../../src/tiers/item.ts";
 import { type Layout, messageBlock, SYMBOL_TOKENS, SYSTEM_TOKENS } from "./plain-layouts.ts";

@@ -4,15 +4,18 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { agentFolder } from "../core/places.ts";
-import { findModel, knownModel, knownModels } from "../economy/index.ts";
-import type {
-	FolderReport,
-	ReplayModel,
-	ReplayPolicy,
-	ReplayReport,
+import {
+	type FolderReport,
+	findModel,
+	knownModel,
+	knownModels,
+	type ReplayModel,
+	type ReplayPolicy,
+	type ReplayReport,
 } from "../economy/replay/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 import { nearest } from "../text/nearest.ts";
+import { plainText } from "../text/one-line.ts";
 import { type Command, type Terminal, UsageError } from "./command.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
@@ -75,14 +78,14 @@ export const replay: Command = {
 				if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
 				if (!options.json) lines.push(...tools.reportText(report), "");
 			} catch (error) {
-				const reason = tools.plainText(describeError(error), 1000);
+				const reason = plainText(describeError(error), 1000);
 				if (!isFolder) throw new Error(reason, { cause: error });
 				failed.push({ file, reason });
 			} finally {
 				terminal.progress?.("");
 			}
 		}
-		if (sessions.length === 0) throw new Error(tools.plainText(nothingIn(target, failed), 1000));
+		if (sessions.length === 0) throw new Error(plainText(nothingIn(target, failed), 1000));
 		const folder = isFolder ? tools.combineReports(target, sessions, failed) : undefined;
 		if (page !== undefined) await writePage(page, tools.reportHtml(dearest, folder));
 
@@ -108,7 +111,7 @@ async function replayFile(
 	file: string,
 	{ tools, policies, modelFor, terminal }: ReplayFileOptions,
 ): Promise<ReplayReport> {
-	const shown = tools.plainText(file); // file names are untrusted
+	const shown = plainText(file); // file names are untrusted
 	const session = await tools.readSessionFile(file, {
 		onProgress: (bytes, ofBytes) =>
 			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),

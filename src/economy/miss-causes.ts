@@ -1,11 +1,8 @@
-import type { MissCause } from "./live/miss.ts";
-import type { ReplayMissCause } from "./replay/misses.ts";
-
 /** By pruning or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
 /** For people: live sessions and replay share the wording. */
-export const MISS_CAUSES: Readonly<Record<MissCause | ReplayMissCause, string>> = {
+export const MISS_CAUSES = {
 	compaction: "the conversation was compacted",
 	pruning: REPLACED,
 	edit: REPLACED,
@@ -16,7 +13,11 @@ export const MISS_CAUSES: Readonly<Record<MissCause | ReplayMissCause, string>> 
 	system: "the system prompt changed",
 	branch: "another branch of the session",
 	messages: "an earlier message changed",
+	/** With thinking blocks goes everything cached after the first of them. */
 	dropped: "the provider dropped thinking that was bound to another beginning",
 	provider: "nothing changed on our side that shows, so the provider may have lost it",
 	unknown: "not known: the request was not watched",
-};
+} as const;
+
+/** In a live session; a replay knows edits instead of prunings. */
+export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;

@@ -1,5 +1,6 @@
+import type { Ttl } from "../core/bill.ts";
 import type { Step } from "./replay/requests.ts";
-import type { Block, Breakpoint, Request, Ttl } from "./request.ts";
+import type { Block, Breakpoint, Request } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** Indices are of blocks; one outside the request is ignored. */
@@ -11,10 +12,6 @@ export interface Placement {
 	readonly previousTail?: number;
 	/** The last block worth caching, if a volatile tail follows. Default: the last block. */
 	readonly tail?: number;
-	/** Markers at the end of the system prompt: pi sets two with a subscription login. Default: 1. */
-	readonly systemUses?: number;
-	/** Default: the provider's limit. */
-	readonly budget?: number;
 	/** Default: 5m. */
 	readonly ttl?: Ttl;
 }
@@ -25,13 +22,9 @@ export interface Placement {
  * which matter only when the system prompt changes.
  */
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
-	const { blocks, rules, frontier, previousTail, systemUses = 1, ttl = "5m" } = placement;
-	const { tail = blocks.length - 1, budget = rules.maxBreakpoints } = placement;
-	const wanted = [tail];
-	const system = lastOf("system", blocks);
-	for (let back = 0; back < systemUses; back++) {
-		if (blocks[system - back]?.part === "system") wanted.push(system - back);
-	}
+	const { blocks, rules, frontier, previousTail, ttl = "5m" } = placement;
+	const { tail = blocks.length - 1 } = placement;
+	const wanted = [tail, lastOf("system", blocks)];
 	if (previousTail !== undefined && tail - previousTail > rules.lookbackBlocks) {
 		wanted.push(previousTail);
 	}
@@ -41,7 +34,7 @@ export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const firstLongEnough = firstReaching(rules.minimumTokens, blocks);
 	const useful = wanted.filter((after) => after >= firstLongEnough && after <= tail);
 	return [...new Set(useful)]
-		.slice(0, Math.min(budget, rules.maxBreakpoints))
+		.slice(0, rules.maxBreakpoints)
 		.sort((a, b) => a - b)
 		.map((after) => ({ after, ttl }));
 }
@@ -68,11 +61,6 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 /** Without `frontier`, the markers are pi's. */
 export function requestOf(step: Step, blocks: readonly Block[], frontier?: number): Request {
 	const { atMs, settings, ttl, model } = step;
-	const breakpoints = placeBreakpoints({
-		blocks,
-		rules: model.rules,
-		ttl,
-		...(frontier !== undefined && { frontier }),
-	});
-	return { atMs, blocks, breakpoints, settings };
+	const marked = { blocks, rules: model.rules, ttl, ...(frontier !== undefined && { frontier }) };
+	return { atMs, blocks, breakpoints: placeBreakpoints(marked), settings };
 }

@@ -1,4 +1,4 @@
-import { createPrefixTree, type Prefix } from "./prefix-tree.ts";
+import type { Ttl } from "../core/bill.ts";
 import type { Block, Part, Request, Setting } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
@@ -8,50 +8,41 @@ export interface Prompt {
 	readonly tokensTo: readonly number[];
 }
 
-export interface PromptReader {
-	/** Valid until the next call. Throws a RangeError for invalid blocks. */
-	read(request: Request, nowMs: number): Prompt;
-}
-
-/** Incremental: a request starts like its predecessor, so only new blocks cost time. */
-export function createPromptReader(rules: Pick<CacheRules, "invalidates">): PromptReader {
+/**
+ * Reads a request at a time; a prompt is valid until the next one. Throws a RangeError for invalid
+ * blocks. Incremental: a request starts like its predecessor, so only new blocks cost time.
+ */
+export function createPromptReader(rules: Pick<CacheRules, "invalidates">) {
 	const tree = createPrefixTree();
 	const blocks: Block[] = [];
 	const prefixes: Prefix[] = [];
 	const tokensTo: number[] = [];
 	let partKeys: readonly string[] = [];
 
-	function cutBack(length: number): void {
-		blocks.length = length;
-		prefixes.length = length;
-		tokensTo.length = length;
-	}
+	return (request: Request, nowMs: number): Prompt => {
+		const keys = partKeysOf(request.settings, rules);
+		const isOtherPath = tree.sweep(nowMs) || keys.some((key, part) => key !== partKeys[part]);
+		partKeys = keys;
+		const shared = isOtherPath ? 0 : sharedBlocks(blocks, request.blocks);
+		for (const list of [blocks, prefixes, tokensTo]) list.length = shared;
 
-	return {
-		read(request, nowMs) {
-			const keys = partKeysOf(request.settings, rules);
-			const isOtherPath = tree.sweep(nowMs) || keys.some((key, part) => key !== partKeys[part]);
-			partKeys = keys;
-			cutBack(isOtherPath ? 0 : sharedBlocks(blocks, request.blocks));
-
-			let prefix = prefixes.at(-1) ?? tree.root;
-			let tokens = tokensTo.at(-1) ?? 0;
-			let entered = PARTS.indexOf(blocks.at(-1)?.part as Part) + 1;
-			for (let index = blocks.length; index < request.blocks.length; index++) {
-				const block = request.blocks[index] as Block;
-				checkBlock(block, index, PARTS[entered - 1]);
-				// A part starts with its settings, so that a changed setting ends the shared prefix.
-				while (PARTS[entered - 1] !== block.part) {
-					prefix = tree.follow(prefix, keys[entered++] as string);
-				}
-				prefix = tree.follow(prefix, block.hash);
-				tokens += block.tokens;
-				blocks.push(block);
-				prefixes.push(prefix);
-				tokensTo.push(tokens);
+		let prefix = prefixes.at(-1) ?? tree.root;
+		let tokens = tokensTo.at(-1) ?? 0;
+		let entered = PARTS.indexOf(blocks.at(-1)?.part as Part) + 1;
+		for (let index = blocks.length; index < request.blocks.length; index++) {
+			const block = request.blocks[index] as Block;
+			checkBlock(block, index, PARTS[entered - 1]);
+			// A part starts with its settings, so that a changed setting ends the shared prefix.
+			while (PARTS[entered - 1] !== block.part) {
+				prefix = tree.follow(prefix, keys[entered++] as string);
 			}
-			return { prefixes, tokensTo };
-		},
+			prefix = tree.follow(prefix, block.hash);
+			tokens += block.tokens;
+			blocks.push(block);
+			prefixes.push(prefix);
+			tokensTo.push(tokens);
+		}
+		return { prefixes, tokensTo };
 	};
 }
 
@@ -93,4 +84,85 @@ function checkBlock({ part, tokens }: Block, index: number, before: Part | undef
 	if (!(tokens >= 0 && tokens < Number.POSITIVE_INFINITY)) {
 		throw new RangeError(`blocks[${index}]: expected a number of tokens, got ${tokens}`);
 	}
+}
+
+/** The start of a prompt. Equal prefixes are one object. */
+export interface Prefix {
+	readonly parent: Prefix | undefined;
+	readonly key: string;
+	entry: Entry | undefined;
+	/** The continuation used last: sessions repeat themselves. The only one until `all` is set. */
+	recent: Prefix | undefined;
+	/** Created for the second continuation: most prefixes never need a map. */
+	all: Map<string, Prefix> | undefined;
+	/** The last sweep that found a live entry here or below. */
+	keptBySweep: number;
+}
+
+interface Entry {
+	/** Exclusive. */
+	readonly expiresMs: number;
+	readonly ttl: Ttl;
+}
+
+export function createPrefixTree() {
+	const root = newPrefix(undefined, "");
+	let prefixes: Prefix[] = [];
+	let sweeps = 0;
+	let sweepAt = FEW;
+
+	return {
+		root,
+
+		follow(prefix: Prefix, key: string): Prefix {
+			if (prefix.recent?.key === key) return prefix.recent;
+			let next = prefix.all?.get(key);
+			if (!next) {
+				next = newPrefix(prefix, key);
+				prefixes.push(next);
+				if (prefix.recent) prefix.all ??= new Map([[prefix.recent.key, prefix.recent]]);
+				prefix.all?.set(key, next);
+			}
+			prefix.recent = next;
+			return next;
+		},
+
+		/** Evicts prefixes without a live entry. If true, prefixes returned earlier may be detached. */
+		sweep(nowMs: number): boolean {
+			if (prefixes.length < sweepAt) return false;
+			const sweep = ++sweeps;
+			root.keptBySweep = sweep;
+			for (const prefix of prefixes) {
+				if (!livingEntry(prefix, nowMs)) continue;
+				for (let at = prefix; at.keptBySweep !== sweep; at = at.parent as Prefix) {
+					at.keptBySweep = sweep;
+				}
+			}
+			const isKept = (prefix: Prefix) => prefix.keptBySweep === sweep;
+			for (const prefix of prefixes) {
+				// A detached prefix takes its descendants with it.
+				if (!isKept(prefix) && isKept(prefix.parent as Prefix)) detach(prefix);
+			}
+			prefixes = prefixes.filter(isKept);
+			sweepAt = Math.max(FEW, 2 * prefixes.length);
+			return true;
+		},
+	};
+}
+
+export function livingEntry({ entry }: Prefix, nowMs: number): Entry | undefined {
+	return entry && nowMs < entry.expiresMs ? entry : undefined;
+}
+
+/** Fewer prefixes are not worth a sweep. */
+const FEW = 10_000;
+
+function newPrefix(parent: Prefix | undefined, key: string): Prefix {
+	return { parent, key, entry: undefined, recent: undefined, all: undefined, keptBySweep: 0 };
+}
+
+function detach(prefix: Prefix): void {
+	const parent = prefix.parent as Prefix;
+	parent.all?.delete(prefix.key);
+	if (parent.recent === prefix) parent.recent = undefined;
 }

@@ -1,7 +1,5 @@
 import type { Ttl } from "../core/bill.ts";
 
-export type { PromptTokens, Ttl } from "../core/bill.ts";
-
 /** In the order of prefix matching. */
 export type Part = "tools" | "system" | "messages";
 

@@ -1,15 +1,14 @@
-import { writeRatioFor } from "./cost.ts";
-import type { Ttl } from "./request.ts";
-import type { CacheRules } from "./rules.ts";
+import type { Ttl } from "../core/bill.ts";
+import { type Ratios, writeRatioFor } from "./rules.ts";
 
-export interface RewriteTerms {
+interface RewriteTerms {
 	/** Tokens that stay after the first changed block: written once instead of read. */
 	readonly tokensAfterFirst: number;
 	/** Those after the last changed block, which every rewrite writes again. Default: all. */
 	readonly tokensAfterLast?: number;
 	/** In tokens, on average. */
 	readonly growthPerRequest: number;
-	readonly rules: Pick<CacheRules, "readRatio" | "writeRatio" | "writeOneHourRatio">;
+	readonly rules: Ratios;
 	/** The conversation is written in any case. */
 	readonly cold: boolean;
 	readonly contextTokens: number;
@@ -26,7 +25,7 @@ export interface RewriteTerms {
  * `longestPayback` requests. Tokens between the changed blocks are written once, in this batch or
  * the next: they count towards the payback, not S.
  */
-export function lotSize(terms: RewriteTerms, longestPayback: number): number {
+function lotSize(terms: RewriteTerms, longestPayback: number): number {
 	const { tokensAfterFirst, tokensAfterLast = tokensAfterFirst, growthPerRequest, rules } = terms;
 	const { readRatio } = rules;
 	const premium = Math.max(0, writeRatioFor(terms.ttl ?? "5m", rules) - readRatio);
@@ -40,25 +39,24 @@ export function lotSize(terms: RewriteTerms, longestPayback: number): number {
 }
 
 /** Compaction costs more and loses detail. Pi compacts below 16,384 free tokens, a step later. */
-export function isNearLimit({ contextTokens, contextWindow }: RewriteTerms): boolean {
+function isNearLimit({ contextTokens, contextWindow }: RewriteTerms): boolean {
 	return contextTokens >= contextWindow - Math.max(0.1 * contextWindow, 24_576);
 }
 
 /** `nothing` to remove or move; `cold`: a rewrite is free; `waits` for a larger batch. */
 type Why = "nothing" | "cold" | "near-limit" | "pays" | "waits";
 
+interface Decision {
+	readonly why: Why;
+	/** Removable tokens from which rewriting a warm conversation pays. */
+	readonly threshold: number;
+}
+
 export interface PruneTerms extends RewriteTerms {
 	readonly prunableTokens: number;
 }
 
-export interface PruneDecision {
-	readonly prune: boolean;
-	readonly why: Why;
-	/** Prunable tokens from which pruning a warm conversation pays. */
-	readonly threshold: number;
-}
-
-export function shouldPrune(terms: PruneTerms): PruneDecision {
+export function shouldPrune(terms: PruneTerms): Decision & { readonly prune: boolean } {
 	const { prunableTokens, cold, contextWindow } = terms;
 	const threshold = lotSize(terms, PRUNE_PAYBACK);
 	if (prunableTokens <= 0) return { prune: false, why: "nothing", threshold };
@@ -76,22 +74,18 @@ const LEAST_ROOM = 0.05;
 /** In requests: few sessions last much longer. */
 const PRUNE_PAYBACK = 60;
 
-export interface ReorganiseTerms extends RewriteTerms {
+interface ReorganiseTerms extends RewriteTerms {
 	/** Removable: outdated snapshots, superseded reads, old results. */
 	readonly deadTokens: number;
-}
-
-export interface ReorganiseDecision {
-	readonly reorganise: boolean;
-	readonly why: Why;
-	readonly threshold: number;
 }
 
 /**
  * A new order alone never pays on a warm prefix: reads cost the same in any order. A warm
  * conversation is reorganised for what it drops, a cold one whenever a block would move.
  */
-export function shouldReorganise(terms: ReorganiseTerms): ReorganiseDecision {
+export function shouldReorganise(
+	terms: ReorganiseTerms,
+): Decision & { readonly reorganise: boolean } {
 	const { tokensAfterFirst, deadTokens, cold } = terms;
 	const threshold = lotSize(terms, REORGANISE_PAYBACK);
 	if (tokensAfterFirst <= 0) return { reorganise: false, why: "nothing", threshold };
@@ -110,22 +104,17 @@ const REORGANISE_PAYBACK = 100;
  * which may never come: it is paid out of earlier savings and {@link SHARE} of the spending, so
  * that a session that ends right after it costs little more than without.
  */
-export interface RewriteCredit {
-	add(cost: number, costOfPis: number): void;
-	left(): number;
-}
-
-/** The worst-case extra cost of a session. Below two percent, as sizes are estimates. */
-const SHARE = 0.015;
-
-export function createRewriteCredit(): RewriteCredit {
+export function createRewriteCredit() {
 	let cost = 0;
 	let costOfPis = 0;
 	return {
-		add(own, pis) {
+		add(own: number, pis: number): void {
 			cost += own;
 			costOfPis += pis;
 		},
 		left: () => (1 + SHARE) * costOfPis - cost,
 	};
 }
+
+/** The worst-case extra cost of a session. Below two percent, as sizes are estimates. */
+const SHARE = 0.015;

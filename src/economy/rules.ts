@@ -1,5 +1,6 @@
+import type { PromptTokens, Ttl } from "../core/bill.ts";
 import { property } from "../core/property.ts";
-import type { Part, Setting, Ttl } from "./request.ts";
+import type { Part, Setting } from "./request.ts";
 
 /** Dollars per million tokens, as in pi's model table. Zero if the table has no price. */
 export interface PriceRates {
@@ -27,7 +28,7 @@ export interface ModelInfo {
 }
 
 /** `none`: the price list has no cached reads. `default`: nothing is documented. */
-export type CacheFamily =
+type CacheFamily =
 	| "anthropic"
 	| "openai"
 	| "openai-breakpoints"
@@ -37,12 +38,16 @@ export type CacheFamily =
 	| "none"
 	| "default";
 
-/** How a provider caches the prompts of one model. One plain input token costs 1. */
-export interface CacheRules {
-	readonly family: CacheFamily;
+/** Prices of a token; one plain input token costs 1. */
+export interface Ratios {
 	readonly readRatio: number;
 	readonly writeRatio: number;
 	readonly writeOneHourRatio: number;
+}
+
+/** How a provider caches the prompts of one model. */
+export interface CacheRules extends Ratios {
+	readonly family: CacheFamily;
 	/** Every use restarts the lifetime. */
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
 	/** Shorter prefixes are not cached, without an error. */
@@ -246,7 +251,7 @@ function ratio(price: number, base: number): number {
 	return Number((price / base).toPrecision(6));
 }
 
-export interface SinceLastRequest {
+interface SinceLastRequest {
 	readonly gapMs: number;
 	readonly ttlMs: number;
 	readonly modelChanged?: boolean;
@@ -274,4 +279,44 @@ export function isCold(since: SinceLastRequest): Coldness {
 	// An entry expires at this instant.
 	if (since.gapMs >= since.ttlMs) return { cold: true, why: "gap" };
 	return { cold: false };
+}
+
+/** In plain input tokens, so that policies compare in any currency. */
+export function costOf(tokens: PromptTokens, rules: Ratios): number {
+	return (
+		tokens.input +
+		tokens.read * rules.readRatio +
+		(tokens.write - tokens.writeOneHour) * rules.writeRatio +
+		tokens.writeOneHour * rules.writeOneHourRatio
+	);
+}
+
+/** The price of a written token. */
+export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratios): number {
+	return ttl === "1h" ? writeOneHourRatio : writeRatio;
+}
+
+/** By the same sums as pi shows. */
+export function dollarsOf(
+	tokens: PromptTokens & { readonly output?: number },
+	prices: ModelPrices,
+): number {
+	const rates = ratesFor(tokens.input + tokens.read + tokens.write, prices);
+	const shortWrite = tokens.write - tokens.writeOneHour;
+	return (
+		(tokens.input * rates.input +
+			tokens.read * rates.cacheRead +
+			shortWrite * rates.cacheWrite +
+			tokens.writeOneHour * rates.input * HOUR_WRITE +
+			(tokens.output ?? 0) * rates.output) /
+		1_000_000
+	);
+}
+
+/** Pi charges a one-hour write at twice the input price, for every model. */
+const HOUR_WRITE = 2;
+
+function ratesFor(prompt: number, prices: ModelPrices): PriceRates {
+	const reached = (prices.tiers ?? []).filter((tier) => prompt > tier.inputTokensAbove);
+	return reached.sort((a, b) => b.inputTokensAbove - a.inputTokensAbove)[0] ?? prices;
 }

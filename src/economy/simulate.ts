@@ -1,6 +1,12 @@
-import { livingEntry, type Prefix } from "./prefix-tree.ts";
-import { createPromptReader, type Prompt, tokensOfFirst } from "./prompt.ts";
-import type { Breakpoint, PromptTokens, Request, Ttl } from "./request.ts";
+import type { PromptTokens, Ttl } from "../core/bill.ts";
+import {
+	createPromptReader,
+	livingEntry,
+	type Prefix,
+	type Prompt,
+	tokensOfFirst,
+} from "./prompt.ts";
+import type { Breakpoint, Request } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 export interface Billed extends PromptTokens {
@@ -8,35 +14,30 @@ export interface Billed extends PromptTokens {
 	readonly hitAfter: number;
 }
 
-/** A provider's prompt cache for one account, fed with requests in order of time. */
-export interface CacheSimulator {
+/**
+ * A provider's prompt cache for one account, fed with requests in order of time. Exact at the level
+ * of blocks: a change within a block invalidates it from its start.
+ */
+export function createCacheSimulator(rules: CacheRules) {
+	let readPrompt = createPromptReader(rules);
+	let nowMs = Number.NEGATIVE_INFINITY;
+	const bill = rules.automatic === "prefix" ? billSharedPrefix : billMarked;
+
+	return { send };
+
 	/**
 	 * An `atMs` in the past counts as now. Throws a RangeError for a request that the provider would
 	 * refuse, and leaves the cache unchanged.
 	 */
-	send(request: Request): Billed;
-	/** Repeats the last request to keep its entries alive; `undefined` before the first one. */
-	ping(atMs: number): Billed | undefined;
-	forget(): void;
-}
-
-/** Exact at the level of blocks: a change within a block invalidates it from its start. */
-export function createCacheSimulator(rules: CacheRules): CacheSimulator {
-	let reader = createPromptReader(rules);
-	let nowMs = Number.NEGATIVE_INFINITY;
-	let last: Request | undefined;
-	const bill = rules.automatic === "prefix" ? billSharedPrefix : billMarked;
-
 	function send(request: Request): Billed {
 		checkTime(request);
 		checkMarkers(request, rules);
-		const usedReader = request.cold ? createPromptReader(rules) : reader;
+		const usedReader = request.cold ? createPromptReader(rules) : readPrompt;
 		const atMs = Math.max(nowMs, request.atMs);
-		const prompt = usedReader.read(request, atMs);
+		const prompt = usedReader(request, atMs);
 		// Nothing throws from here on.
-		reader = usedReader;
+		readPrompt = usedReader;
 		nowMs = atMs;
-		last = request;
 		return bill(prompt, request);
 	}
 
@@ -103,19 +104,6 @@ export function createCacheSimulator(rules: CacheRules): CacheSimulator {
 		const write = cached - read;
 		return { input: tokens - cached, read, write, writeOneHour: cachedForHour - read, hitAfter };
 	}
-
-	return {
-		send,
-		ping: (atMs) => last && send({ ...last, atMs, cold: false }),
-		forget() {
-			reader = createPromptReader(rules);
-		},
-	};
-}
-
-export function simulate(requests: Iterable<Request>, rules: CacheRules): Billed[] {
-	const cache = createCacheSimulator(rules);
-	return Array.from(requests, (request) => cache.send(request));
 }
 
 /** In tokens from the start of the prompt. */

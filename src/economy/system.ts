@@ -1,12 +1,14 @@
 import { type Bill, billOf } from "../core/bill.ts";
 import type { SessionView, System } from "../session/index.ts";
-import type { Account, Answered, ModelInfo } from "./index.ts";
+import type { Account } from "./live/account.ts";
+import type { Answered } from "./live/miss.ts";
+import type { ModelInfo } from "./rules.ts";
 
 /** Counts requests by billed answers: retries and pings have none. Changes no request. */
 export function createEconomySystem(): System & {
 	costReport(session: SessionView): Promise<string>;
 } {
-	let earlier: EarlierBill[] = [];
+	let earlier: ReturnType<typeof earlierBills> = [];
 	let account: Account | undefined;
 	let isNotified = false;
 
@@ -31,18 +33,18 @@ export function createEconomySystem(): System & {
 			if (miss.cause === "pruning") return; // on purpose, so not reported
 			if (missNotice === "once" && isNotified) return;
 			isNotified = true;
-			const { missText } = await import("./index.ts");
+			const { missText } = await import("./live/account.ts");
 			session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
 		},
 		async costReport(session) {
-			const { accountText } = await import("./index.ts");
+			const { accountText } = await import("./live/account.ts");
 			return accountText((await accountOf(session)).summary());
 		},
 	};
 
 	/** Adds the earlier bills of a resumed session; the causes of their misses are unknown. */
 	async function accountOf(session: SessionView): Promise<Account> {
-		const { createAccount } = await import("./index.ts");
+		const { createAccount } = await import("./live/account.ts");
 		if (account) return account;
 		account = createAccount();
 		for (const { bill, answered } of earlier) account.add(answered, knownModel(bill, session));
@@ -50,14 +52,9 @@ export function createEconomySystem(): System & {
 	}
 }
 
-interface EarlierBill {
-	bill: Bill;
-	answered: Answered;
-}
-
 /** On all branches. */
-function earlierBills({ sessionManager }: SessionView): EarlierBill[] {
-	const bills: EarlierBill[] = [];
+function earlierBills({ sessionManager }: SessionView) {
+	const bills: { bill: Bill; answered: Answered }[] = [];
 	let lastMs: number | undefined;
 	let compacted = false;
 	for (const entry of sessionManager.getEntries()) {
@@ -74,12 +71,7 @@ function earlierBills({ sessionManager }: SessionView): EarlierBill[] {
 	return bills;
 }
 
-function answeredBy({
-	provider,
-	model,
-	tokens,
-	thinking,
-}: Bill): Pick<Answered, "model" | "tokens" | "misplaced"> {
+function answeredBy({ provider, model, tokens, thinking }: Bill) {
 	return { model: `${provider}/${model}`, tokens, ...(thinking && { misplaced: thinking }) };
 }
 

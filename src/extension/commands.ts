@@ -18,14 +18,10 @@ export function createReport(pi: Pick<ExtensionAPI, "appendEntry">): Host["repor
 	};
 }
 
-export interface StrataCommandOptions {
-	systems: readonly System[];
-	costReport(session: SessionView): Promise<string>;
-}
-
 export function registerStrataCommand(
 	{ host, at }: Spine,
-	{ systems, costReport }: StrataCommandOptions,
+	systems: readonly System[],
+	costReport: (session: SessionView) => Promise<string>,
 ): void {
 	host.registerCommand("strata", {
 		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",

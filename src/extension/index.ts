@@ -45,9 +45,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const session = createSession(createPiHost(pi), pi);
 	// Requests list tools in the order of these lines.
 	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
-	const workset = createWorksetSystem(session, {
-		symbolMap: (view, query) => code.symbolMap(view, query),
-	});
+	const workset = createWorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = createReadCacheSystem(session);
 	const code = createCodeSystem(session, { subcommands: pruning.commands });
 	const economy = createEconomySystem();
@@ -60,7 +58,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 		code,
 		economy,
 	];
-	registerStrataCommand(session, { systems, costReport: economy.costReport });
+	registerStrataCommand(session, systems, economy.costReport);
 	session.run(systems, (view, failures) => showStart(systems, view, failures));
 	return { ledger: session.ledger, tiers: workset.view };
 }

@@ -11,7 +11,7 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import { property } from "../core/property.ts";
 import { foldReadInput } from "../core/read-input.ts";
-import type { AnswerRead, Host, PlainRead } from "../session/index.ts";
+import type { Host, PlainRead } from "../session/index.ts";
 import { createReport } from "./commands.ts";
 import { registerRenderers, renderersOf } from "./render.ts";
 
@@ -39,18 +39,15 @@ export function createPiHost(pi: ExtensionAPI): Host {
 }
 
 /** Pi lets one extension own `read`. Schema, texts and renderers stay pi's. */
-function ownRead(pi: ExtensionAPI, answer: AnswerRead, guidelines: readonly string[]): void {
+function ownRead(pi: ExtensionAPI, ...[answer, guidelines]: Parameters<Host["ownRead"]>): void {
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
 		...definition,
 		promptGuidelines: [...(definition.promptGuidelines ?? []), ...guidelines],
 		prepareArguments: prepareReadInput as NonNullable<typeof definition.prepareArguments>,
 		async execute(toolCallId, params, signal, onUpdate, ctx) {
-			const answered = await answer(
-				{ ...params, toolCallId, signal },
-				ctx,
-				plainRead(ctx, onUpdate),
-			);
+			const call = { ...params, toolCallId, signal };
+			const answered = await answer(call, ctx, plainRead(ctx, onUpdate));
 			return answered as Awaited<ReturnType<typeof definition.execute>>;
 		},
 	});

@@ -2,7 +2,8 @@ import { promptTokens } from "../core/bill.ts";
 import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
-import { type BlockPlace, canCarryMarker, costOf, withExtraMarker } from "../economy/index.ts";
+import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import { costOf } from "../economy/rules.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";
 import { createPruner, type Plan, type PrunableSession, type Pruner } from "./pruner.ts";
@@ -279,8 +280,8 @@ export function withMarkerBeforeResult(payload: unknown, toolCallId: string): ob
 }
 
 /** Thinking and empty texts cannot carry a marker. */
-function blockBefore(messages: readonly unknown[], toolCallId: string): BlockPlace | undefined {
-	let last: BlockPlace | undefined;
+function blockBefore(messages: readonly unknown[], toolCallId: string) {
+	let last: { message: number; block: number } | undefined;
 	for (const [message, { content }] of (messages as { content?: unknown }[]).entries()) {
 		if (!Array.isArray(content)) continue;
 		for (const [block, piece] of content.entries()) {

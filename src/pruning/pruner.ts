@@ -1,11 +1,6 @@
-import {
-	type CacheRules,
-	createRewriteCredit,
-	type PruneDecision,
-	shouldPrune,
-	type Ttl,
-	writeRatioFor,
-} from "../economy/index.ts";
+import type { Ttl } from "../core/bill.ts";
+import { createRewriteCredit, shouldPrune } from "../economy/index.ts";
+import { type CacheRules, writeRatioFor } from "../economy/rules.ts";
 import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import {
 	type Candidate,
@@ -208,7 +203,7 @@ export interface Price {
 export interface Plan {
 	readonly prune: boolean;
 	/** `unpaid`: it pays in the long run, but a session that ends now would lose. */
-	readonly why: PruneDecision["why"] | "unpaid";
+	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
 	/** Tokens that a batch must free to pay. */
 	readonly threshold: number;
 	readonly freedTokens: number;

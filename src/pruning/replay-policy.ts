@@ -1,5 +1,6 @@
-import { isCold, type Request, requestOf, sharedStart, writeRatioFor } from "../economy/index.ts";
+import { type Request, requestOf, sharedStart } from "../economy/index.ts";
 import type { RequestPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
+import { isCold, writeRatioFor } from "../economy/rules.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import type { CandidateSettings } from "./candidates.ts";
 import { createPruner, type PruneSettings, strictness } from "./pruner.ts";

@@ -6,6 +6,7 @@ import {
 	type CacheRules,
 	type Coldness,
 	isCold,
+	type ModelInfo,
 	rulesFor,
 } from "../economy/rules.ts";
 import type { HostContext, StartReason } from "./host.ts";
@@ -47,27 +48,11 @@ export interface SentRequest {
 	readonly branched: boolean;
 }
 
-/** The session loop reports every event here that touches the provider's cache. */
-export interface CacheTimer {
-	/** The last use of the cache is read from the entries of all branches. */
-	open(ctx: Pick<HostContext, "sessionManager">, reason: StartReason): void;
-	noteCompaction(): void;
-	noteBranch(): void;
-	/** A request is being built: until {@link noteBuilt} the clock describes it. */
-	noteRequest(next: SentWith, rules: CacheRules): void;
-	noteBuilt(): void;
-	/** A request leaves: new, a retry, or a ping that keeps the cache warm. */
-	notePayload(payload: unknown, thinking: string): void;
-	/** Returns the answered request, if it was billed. */
-	noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined;
-	at(
-		ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
-		next: () => SentWith,
-	): CacheClock;
-}
-
-/** `now` returns ms since 1970. */
-export function createCacheTimer(now: () => number = () => Date.now()): CacheTimer {
+/**
+ * The session loop reports every event here that touches the provider's cache. `now` returns ms
+ * since 1970.
+ */
+export function createCacheTimer(now: () => number = () => Date.now()) {
 	let last: SentWith | undefined;
 	/** Last known send to the provider; gaps count from here. */
 	let sentMs: number | undefined;
@@ -80,7 +65,8 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 	let unbilled = nothingYet();
 
 	return {
-		open(ctx, reason) {
+		/** The last use of the cache is read from the entries of all branches. */
+		open(ctx: Pick<HostContext, "sessionManager">, reason: StartReason): void {
 			const before = lastUse(ctx.sessionManager.getEntries());
 			last = undefined;
 			sentMs = before.atMs;
@@ -92,23 +78,25 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 			lastBill = undefined;
 			unbilled = nothingYet();
 		},
-		noteCompaction() {
+		noteCompaction(): void {
 			compactedSinceRequest = true;
 			unbilled.compacted = true;
 		},
-		noteBranch() {
+		noteBranch(): void {
 			unbilled.branched = true;
 		},
-		noteRequest(next, rules) {
+		/** A request is being built: until `noteBuilt` the clock describes it. */
+		noteRequest(next: SentWith, rules: CacheRules): void {
 			inFlight = coldnessFor(next, rules);
 			last = next;
 			compactedSinceRequest = false;
 			usedMs = now();
 		},
-		noteBuilt() {
+		noteBuilt(): void {
 			inFlight = undefined;
 		},
-		notePayload(payload, thinking) {
+		/** A request leaves: new, a retry, or a ping that keeps the cache warm. */
+		notePayload(payload: unknown, thinking: string): void {
 			const atMs = now();
 			const gapMs = Math.max(unbilled.sent?.gapMs ?? 0, atMs - (sentMs ?? atMs));
 			unbilled.sent = { payload, atMs, gapMs, thinking };
@@ -116,7 +104,8 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 			// A ping before any request leaves nothing of this session in the cache.
 			if (usedMs !== undefined) usedMs = atMs;
 		},
-		noteAnswer(message) {
+		/** Returns the answered request, if it was billed. */
+		noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined {
 			const bill = billOf(message);
 			if (!bill) return undefined;
 			lastBill = bill;
@@ -126,7 +115,10 @@ export function createCacheTimer(now: () => number = () => Date.now()): CacheTim
 			const request = sent ?? { payload: undefined, atMs: now(), gapMs: 0 };
 			return { bill, request: { ...request, compacted, pruned, branched } };
 		},
-		at: (ctx, next) => ({
+		at: (
+			ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
+			next: () => SentWith,
+		): CacheClock => ({
 			get rules() {
 				return rulesOf(ctx);
 			},
@@ -180,26 +172,20 @@ export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {
 	return rulesFor(model ?? { provider: "unknown", id: "unknown" });
 }
 
-function lastUse(entries: ReturnType<HostContext["sessionManager"]["getEntries"]>): {
-	atMs: number | undefined;
-	ttl: Ttl | undefined;
-} {
-	// Session files are untrusted.
-	const isAnswer = (entry: (typeof entries)[number]) =>
+/** Session files are untrusted. */
+function lastUse(entries: readonly SessionEntry[]) {
+	const isAnswer = (entry: SessionEntry) =>
 		entry.type === "message" && property(entry.message, "role") === "assistant";
 	// A ping leaves a usage entry.
 	const used = entries.findLast((entry) => isAnswer(entry) || entry.type === "usage");
 	const answer = entries.findLast(isAnswer);
 	return {
-		atMs: used && (Date.parse(used.timestamp) || undefined),
+		atMs: (used && Date.parse(used.timestamp)) || undefined,
 		ttl: ttlOf(promptTokens(property(property(answer, "message"), "usage"))),
 	};
 }
 
-export interface AnsweringModel {
-	readonly provider: string;
-	readonly id: string;
-}
+type AnsweringModel = Pick<ModelInfo, "provider" | "id">;
 
 /**
  * The last answer whose thinking an edit before it would lose. `undefined` if none since the last

@@ -4,10 +4,7 @@
  */
 
 export type {
-	AnswerRead,
-	Draft,
 	Host,
-	HostContext,
 	PlainRead,
 	ReadAnswer,
 	ReadCall,
@@ -22,24 +19,15 @@ export {
 	type Ledger,
 	type ToolResultItem,
 } from "./ledger.ts";
-export type { SessionSource } from "./messages.ts";
 export {
 	type ContextMessage,
 	contextMessages,
 	customMessages,
 	editId,
+	type SessionSource,
 	textOf,
 } from "./messages.ts";
-export type { EditContent } from "./pending-edits.ts";
 export { createPerFolder } from "./per-folder.ts";
 export { createSession } from "./session.ts";
 export { createSessionFileWatch, createSessionMark } from "./session-file.ts";
-export type {
-	ContextMessageDraft,
-	SessionHolder,
-	SessionView,
-	ShownFile,
-	Spine,
-	System,
-	ToolResult,
-} from "./system.ts";
+export type { SessionHolder, SessionView, ShownFile, Spine, System } from "./system.ts";

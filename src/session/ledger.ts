@@ -6,7 +6,6 @@ import {
 	createObservation,
 	entriesSince,
 	messageId,
-	type Observation,
 	type SessionSource,
 	textBlocks,
 	textOf,
@@ -64,10 +63,10 @@ export interface ContextLog {
 }
 
 /** An item that requests identify by an id. */
-export type SentItem = ToolResultItem | CustomMessageItem;
+type SentItem = ToolResultItem | CustomMessageItem;
 
 /** Whether the model sees a result's text as it was returned, or why not. */
-export type Visibility =
+type Visibility =
 	| { visible: true }
 	| {
 			visible: false;
@@ -87,42 +86,37 @@ export type Visibility =
 				| "reordered";
 	  };
 
-export interface LedgerOptions {
+interface LedgerOptions {
 	returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
-/** What the model can see. One per session. */
-export interface Ledger {
-	/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
-	observe(source: SessionSource, messages: readonly unknown[]): void;
-	/** Indexes the observed request in the background, so that later queries are cheap. */
-	prepare(source: SessionSource): void;
-	/** The active context. The cost grows with new entries only. */
-	log(source: SessionSource): ContextLog;
-	/** Without an observed request the session alone decides. Edited messages can be visible. */
-	visibility(item: SentItem): Visibility;
-}
+export type Ledger = ReturnType<typeof createLedger>;
 
-export function createLedger({ returnedHash }: LedgerOptions = {}): Ledger {
-	let observation: Observation | undefined;
+/** What the model can see. One per session. */
+export function createLedger({ returnedHash }: LedgerOptions = {}) {
+	let observation: ReturnType<typeof createObservation> | undefined;
 	let state = emptyState("", 0);
 
 	return {
-		observe(source, messages) {
+		/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
+		observe(source: SessionSource, messages: readonly unknown[]): void {
 			observation = createObservation(source.getSessionId(), messages);
 		},
 
-		prepare(source) {
+		/** Indexes the observed request in the background, so that later queries are cheap. */
+		prepare(source: SessionSource): void {
 			state = advance(state, source);
-			if (observation?.sessionId === state.sessionId) observation.prepare(state.callIds);
+			if (observation?.sessionId === state.sessionId) observation.isInOrder(state.callIds);
 		},
 
-		log(source) {
+		/** The active context. The cost grows with new entries only. */
+		log(source: SessionSource): ContextLog {
 			state = advance(state, source);
 			return state;
 		},
 
-		visibility(item) {
+		/** Without an observed request the session alone decides. Edited messages can be visible. */
+		visibility(item: SentItem): Visibility {
 			const isResult = item.kind === "toolResult";
 			if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
 			if (item.text === undefined) return { visible: false, why: "not-text" };

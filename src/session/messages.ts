@@ -2,17 +2,8 @@ import type { SessionEntry, SessionProjection } from "@earendil-works/pi-coding-
 import { property } from "../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 
-export interface Observation {
-	sessionId: string;
-	/** In request order. Providers may reuse a call id. */
-	textsOf(toolCallId: string): (string | undefined)[];
-	/** Whether the results kept the order of these call ids; unknown ids are ignored. */
-	isInOrder(callIds: readonly string[]): boolean;
-	prepare(callIds: readonly string[]): void;
-}
-
 /** Scans messages lazily and once: most requests are never queried, and an index costs more. */
-export function createObservation(sessionId: string, messages: readonly unknown[]): Observation {
+export function createObservation(sessionId: string, messages: readonly unknown[]) {
 	const texts = new Map<string, (string | undefined)[]>();
 	let results: SentResults | undefined;
 	let inOrder: boolean | undefined;
@@ -21,20 +12,20 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 		results ??= resultsIn(messages);
 		return results;
 	};
-	const isInOrder = (known: readonly string[]) => {
-		// Once is enough: results newer than the request were not in it.
-		inOrder ??= areInOrder(sent().callIds, known);
-		return inOrder;
-	};
 	return {
 		sessionId,
-		isInOrder,
-		prepare: isInOrder,
-		textsOf(toolCallId) {
+		/** Whether the results kept the order of these call ids; unknown ids are ignored. */
+		isInOrder(known: readonly string[]): boolean {
+			// Once is enough: results newer than the request were not in it.
+			inOrder ??= areInOrder(sent().callIds, known);
+			return inOrder;
+		},
+		/** In request order. Providers may reuse a call id. */
+		textsOf(toolCallId: string): (string | undefined)[] {
 			let found = texts.get(toolCallId);
 			if (!found) {
 				const places = sent().places.get(toolCallId) ?? [];
-				found = places.map((place) => contentText(messages[place]));
+				found = places.map((place) => textOf(property(messages[place], "content")));
 				texts.set(toolCallId, found);
 			}
 			return found;
@@ -60,7 +51,7 @@ function resultsIn(messages: readonly unknown[]): SentResults {
 	return results;
 }
 
-export function sentId(message: unknown): string | undefined {
+function sentId(message: unknown): string | undefined {
 	const { toolCallId, role, details } = (message ?? {}) as Record<string, unknown>;
 	if (typeof toolCallId === "string") return toolCallId;
 	return role === "custom" ? messageId(details) : undefined;
@@ -73,18 +64,14 @@ export function editId(message: unknown): string | undefined {
 	return `type:${property(message, "customType")}`;
 }
 
-function contentText(message: unknown): string | undefined {
-	return textOf((message as { content?: unknown }).content);
-}
-
 /** Unknown ids are rare and slow to filter: only if the first check fails. */
 function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
-	return isSubsequence(sent, known) || isSubsequence(withoutStrangers(sent, known), known);
-}
-
-function withoutStrangers(sent: readonly string[], known: readonly string[]) {
+	if (isSubsequence(sent, known)) return true;
 	const ours = new Set(known);
-	return sent.filter((id) => ours.has(id));
+	return isSubsequence(
+		sent.filter((id) => ours.has(id)),
+		known,
+	);
 }
 
 function isSubsequence(sent: readonly string[], known: readonly string[]): boolean {
@@ -105,19 +92,13 @@ export function textOf(content: unknown): string | undefined {
 	return more.length === 0 ? only?.text : content.map((block) => block.text).join("\n");
 }
 
-function isTextBlock(block: unknown): block is { type: "text"; text: string } {
-	if (typeof block !== "object" || block === null) return false;
-	const { type, text } = block as { type?: unknown; text?: unknown };
-	return type === "text" && typeof text === "string";
+export function isTextBlock(block: unknown): block is { type: "text"; text: string } {
+	return property(block, "type") === "text" && typeof property(block, "text") === "string";
 }
 
-export function textBlocks(content: unknown): string[] {
+export function textBlocks(content: unknown): readonly string[] {
 	if (typeof content === "string") return [content];
-	if (!Array.isArray(content)) return [];
-	return content.flatMap((block) => {
-		const text = property(block, "text");
-		return property(block, "type") === "text" && typeof text === "string" ? [text] : [];
-	});
+	return Array.isArray(content) ? content.filter(isTextBlock).map(({ text }) => text) : [];
 }
 
 /** The id of an extension's message; never equal to a tool call id. */
@@ -176,23 +157,16 @@ function blockCharacters(block: unknown): number {
 	return typeof text === "string" ? text.length : 0;
 }
 
-export interface CustomMessage {
-	readonly entryId: string;
-	readonly texts: readonly string[];
-	readonly tokensBehind: number;
-}
-
-export function customMessages(source: SessionSource, customType: string): CustomMessage[] {
+export function customMessages(source: SessionSource, customType: string) {
 	const entries = activeEntries(source);
 	const behind = tokensBehind(entries);
 	return entries.flatMap(({ sourceEntry, messages }) => {
 		if (sourceEntry.type !== "custom_message" || sourceEntry.customType !== customType) return [];
 		const { id: entryId } = sourceEntry;
-		return (messages as { content?: unknown }[]).map(({ content }) => ({
-			entryId,
-			texts: textBlocks(content),
-			tokensBehind: behind.get(entryId) ?? 0,
-		}));
+		const tokensBehind = behind.get(entryId) ?? 0;
+		return (messages as { content?: unknown }[]).map(({ content }) => {
+			return { entryId, texts: textBlocks(content), tokensBehind };
+		});
 	});
 }
 
@@ -215,7 +189,7 @@ export interface SessionSource {
 	buildSessionProjection?(): SessionProjection;
 }
 
-export type ActiveEntry = SessionProjection["entries"][number];
+type ActiveEntry = SessionProjection["entries"][number];
 
 /** In branch order. */
 export function activeEntries(source: SessionSource): ActiveEntry[] {

@@ -3,8 +3,7 @@ import { SHOWN_EDITS_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import type { Host } from "./host.ts";
 import type { Ledger } from "./ledger.ts";
-import type { SessionSource } from "./messages.ts";
-import { editId, textOf } from "./messages.ts";
+import { editId, isTextBlock, type SessionSource, textOf } from "./messages.ts";
 
 /** `null` removes the message. */
 export type EditContent = { type: "text"; text: string }[] | null;
@@ -23,72 +22,62 @@ export interface PendingEdit {
 	readonly content: EditContent;
 }
 
+export type PendingEdits = ReturnType<typeof createPendingEdits>;
+
 /**
  * Every request and turn end gets these edits until the session shows them: another extension may
  * drop a draft, and hidden text must stay hidden.
  */
-export interface PendingEdits {
-	add(edit: PendingEdit): void;
-	get(entryId: string): PendingEdit | undefined;
-	/** Cancels an edit: the next request shows the original text. */
-	drop(entryId: string): void;
-	/** On leaving the branch. */
-	clear(): void;
-	/** Returns the same array if nothing changed. */
-	applyTo<Message>(messages: readonly Message[], owner: string): readonly Message[];
-	unsettled(owner: string, source: SessionSource): PendingEdit[];
-	/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
-	settle(owner: string, source: SessionSource): PendingEdit[];
-	/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
-	recorded(owner: string, source: SessionSource): Map<string, EditContent>;
-	/**
-	 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
-	 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
-	 */
-	noteBinding(source: SessionSource, messages: readonly unknown[]): void;
-}
-
-export function createPendingEdits(
-	ledger: Pick<Ledger, "log">,
-	host: Pick<Host, "appendEntry">,
-): PendingEdits {
+export function createPendingEdits(ledger: Pick<Ledger, "log">, host: Pick<Host, "appendEntry">) {
 	const pending = new Map<string, PendingEdit>();
 	const restored = new Set<string>();
 	const of = (owner: string) => [...pending.values()].filter((edit) => edit.owner === owner);
 
 	return {
-		add: (edit) => void pending.set(edit.entryId, edit),
-		get: (entryId) => pending.get(entryId),
-		drop: (entryId) => void pending.delete(entryId),
+		add: (edit: PendingEdit) => void pending.set(edit.entryId, edit),
+		get: (entryId: string) => pending.get(entryId),
+		/** Cancels an edit: the next request shows the original text. */
+		drop: (entryId: string) => void pending.delete(entryId),
+		/** On leaving the branch. */
 		clear() {
 			pending.clear();
 			restored.clear();
 		},
-		applyTo: (messages, owner) =>
+		/** Returns the same array if nothing changed. */
+		applyTo: <Message>(messages: readonly Message[], owner: string) =>
 			edit(messages, new Map(of(owner).map((one) => [one.sentAs, one]))),
-		unsettled,
-		settle(owner, source) {
-			const shown = shownTexts(source);
+		unsettled(owner: string, source: SessionSource): PendingEdit[] {
+			const stateOf = statesIn(source);
+			return of(owner).filter((one) => stateOf(one) === "pending");
+		},
+		/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
+		settle(owner: string, source: SessionSource): PendingEdit[] {
+			const stateOf = statesIn(source);
 			return of(owner).filter((one) => {
-				const state = stateOf(one, shown(one.entryId));
+				const state = stateOf(one);
 				if (state !== "pending") pending.delete(one.entryId);
 				return state === "shown";
 			});
 		},
-		recorded(owner, source) {
+		/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
+		recorded(owner: string, source: SessionSource): Map<string, EditContent> {
 			if (restored.has(owner)) return new Map();
 			restored.add(owner);
 			const edits = recordedEdits(source);
 			for (const id of edits.keys()) if (pending.has(id)) edits.delete(id);
 			return edits;
 		},
-		noteBinding(source, messages) {
+		/**
+		 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
+		 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
+		 */
+		noteBinding(source: SessionSource, messages: readonly unknown[]): void {
 			if (pending.size === 0) return;
-			const shown = shownTexts(source);
+			const stateOf = statesIn(source);
 			const sent = Map.groupBy(messages, editId);
 			const known = recordedEdits(source);
 			const fresh = [...pending.values()]
-				.filter((one) => stateOf(one, shown(one.entryId)) === "pending")
+				.filter((one) => stateOf(one) === "pending")
 				.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
 				.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
 				.map(({ entryId, content }) => [entryId, content]);
@@ -96,17 +85,16 @@ export function createPendingEdits(
 		},
 	};
 
-	function unsettled(owner: string, source: SessionSource): PendingEdit[] {
-		const shown = shownTexts(source);
-		return of(owner).filter((one) => stateOf(one, shown(one.entryId)) === "pending");
-	}
-
-	function shownTexts(source: SessionSource): (entryId: string) => readonly string[] | undefined {
+	function statesIn(source: SessionSource): (edit: PendingEdit) => "pending" | "shown" | "gone" {
 		const { sent } = ledger.log(source);
-		return (entryId) => {
+		return ({ entryId, original, content }) => {
 			const item = sent.get(entryId);
-			if (item?.kind === "customMessage") return item.texts.length > 0 ? item.texts : undefined;
-			return item?.text === undefined ? undefined : [item.text];
+			const texts = item?.kind === "customMessage" ? item.texts : [item?.text ?? []].flat();
+			const shown = texts.length > 0 ? texts : undefined;
+			const wanted = content?.map(({ text }) => text);
+			if (isDeepStrictEqual(shown, wanted)) return "shown";
+			if (shown === undefined) return "gone";
+			return original === undefined || shown[0] === original ? "pending" : "gone";
 		};
 	}
 }
@@ -138,16 +126,6 @@ function isShown(content: EditContent, messages: readonly unknown[]): boolean {
 	return messages.some((message) => isDeepStrictEqual(property(message, "content"), content));
 }
 
-function stateOf(
-	{ original, content }: PendingEdit,
-	shown: readonly string[] | undefined,
-): "pending" | "shown" | "gone" {
-	const wanted = content?.map(({ text }) => text);
-	if (isDeepStrictEqual(shown, wanted)) return "shown";
-	if (shown === undefined) return "gone";
-	return original === undefined || shown[0] === original ? "pending" : "gone";
-}
-
 /** Recorded edits missing from the branch. A compaction ends them, like the thinking before it. */
 export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<string, EditContent> {
 	const edits = new Map<string, EditContent>();
@@ -171,8 +149,5 @@ function isEdit(value: unknown): value is [string, EditContent] {
 	if (!Array.isArray(value) || typeof value[0] !== "string") return false;
 	const content: unknown = value[1];
 	if (content === null) return true;
-	return (
-		Array.isArray(content) &&
-		content.every((block) => block?.type === "text" && typeof block.text === "string")
-	);
+	return Array.isArray(content) && content.every(isTextBlock);
 }

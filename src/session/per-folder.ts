@@ -1,29 +1,18 @@
 import type { SessionView } from "./system.ts";
 
-/** A resource opened once per working folder, on first use. */
-export interface PerFolder<Opened> {
-	/** Joins an opening in flight, retries a failed one, and closes another folder's. */
-	get(session: SessionView): Promise<Opened>;
-	/** For callers that must not wait. */
-	readonly ready: Opened | undefined;
-	/** Also while it is opening. */
-	clear(): Promise<void>;
-}
-
-export interface PerFolderOptions<Opened> {
+interface Options<Opened> {
 	/** `isCurrent` is false after `clear`, and once another folder is wanted. */
 	open(session: SessionView, isCurrent: () => boolean): Promise<Opened>;
 	close?(opened: Opened): Promise<void>;
 }
 
-export function createPerFolder<Opened>({
-	open,
-	close,
-}: PerFolderOptions<Opened>): PerFolder<Opened> {
+/** A resource opened once per working folder, on first use. */
+export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 	let current: Folder<Opened> | undefined;
 
 	return {
-		async get(session) {
+		/** Joins an opening in flight, retries a failed one, and closes another folder's. */
+		async get(session: SessionView): Promise<Opened> {
 			const before = current;
 			if (before?.cwd === session.cwd) return await before.opening;
 			const folder: Folder<Opened> = {
@@ -43,10 +32,12 @@ export function createPerFolder<Opened>({
 			await leave(before);
 			return await folder.opening;
 		},
-		get ready() {
+		/** For callers that must not wait. */
+		get ready(): Opened | undefined {
 			return current?.ready;
 		},
-		async clear() {
+		/** Also while it is opening. */
+		async clear(): Promise<void> {
 			const before = current;
 			current = undefined;
 			await leave(before);

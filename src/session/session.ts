@@ -20,8 +20,7 @@ export interface Session extends Spine {
 export function createSession(host: Host, events: HostEvents): Session {
 	let systems: readonly System[] = [];
 	let running = false;
-	let loaded: { cwd: string; config: LoadedConfig } | undefined;
-	let excluded: { cwd: string; exclude: readonly string[]; values: ExcludedValues } | undefined;
+	let loaded: { cwd: string; config: LoadedConfig; values?: ExcludedValues } | undefined;
 	const timer = createCacheTimer();
 	const ledger = createLedger({
 		returnedHash: (item) => firstOf(systems, (system) => system.returnedHash?.(item)),
@@ -40,34 +39,9 @@ export function createSession(host: Host, events: HostEvents): Session {
 
 	return { host, ledger, edits, at, run };
 
+	/** Inherits from pi's context, whose getters stay lazy: they throw once the session is gone. */
 	function at(ctx: HostContext): SessionView {
-		return {
-			get cwd() {
-				return ctx.cwd;
-			},
-			get sessionManager() {
-				return ctx.sessionManager;
-			},
-			get modelRegistry() {
-				return ctx.modelRegistry;
-			},
-			get model() {
-				return ctx.model;
-			},
-			get ui() {
-				return ctx.ui;
-			},
-			get mode() {
-				return ctx.mode;
-			},
-			get hasUI() {
-				return ctx.hasUI;
-			},
-			get signal() {
-				return ctx.signal;
-			},
-			getContextUsage: () => ctx.getContextUsage(),
-			hasPendingMessages: () => ctx.hasPendingMessages(),
+		const own: Omit<SessionView, keyof HostContext> = {
 			ledger,
 			edits,
 			shown,
@@ -82,15 +56,16 @@ export function createSession(host: Host, events: HostEvents): Session {
 				};
 			},
 			get loaded() {
-				return configFor(ctx.cwd);
+				return loadedFor(ctx.cwd).config;
 			},
 			get config() {
-				return configFor(ctx.cwd).config;
+				return loadedFor(ctx.cwd).config.config;
 			},
 			get values() {
 				return valuesFor(ctx.cwd);
 			},
 		};
+		return Object.create(ctx, Object.getOwnPropertyDescriptors(own));
 	}
 
 	function run(list: readonly System[], onStarted: Parameters<Session["run"]>[1]): void {
@@ -234,20 +209,18 @@ export function createSession(host: Host, events: HostEvents): Session {
 		};
 	}
 
-	function configFor(cwd: string): LoadedConfig {
+	function loadedFor(cwd: string): NonNullable<typeof loaded> {
 		if (loaded?.cwd !== cwd) {
 			loaded = { cwd, config: loadConfig({ agentDir: host.agentDir, cwd }) };
 		}
-		return loaded.config;
+		return loaded;
 	}
 
 	function valuesFor(cwd: string): ExcludedValues {
-		const { exclude } = configFor(cwd).config.readcache;
-		if (excluded?.cwd !== cwd || excluded.exclude !== exclude) {
-			const values = createExcludedValues({ root: projectRoot(cwd), exclude });
-			excluded = { cwd, exclude, values };
-		}
-		return excluded.values;
+		const current = loadedFor(cwd);
+		const { exclude } = current.config.config.readcache;
+		current.values ??= createExcludedValues({ root: projectRoot(cwd), exclude });
+		return current.values;
 	}
 
 	/** Idempotent. */
@@ -260,31 +233,27 @@ export function createSession(host: Host, events: HostEvents): Session {
 
 const NONE: readonly [] = [];
 
-/** One failure does not keep the others off. Returns failures. */
-export async function startAll(
+export function startAll(systems: readonly System[], session: SessionView, reason: StartReason) {
+	return askEach(systems, "started", (system) => system.start?.(session, reason));
+}
+
+/** In reverse order. */
+export function stopAll(systems: readonly System[]) {
+	return askEach(systems.toReversed(), "stopped", (system) => system.stop?.());
+}
+
+/** One failure does not keep the others from it. Returns failures. */
+async function askEach(
 	systems: readonly System[],
-	session: SessionView,
-	reason: StartReason,
+	what: "started" | "stopped",
+	ask: (system: System) => void | Promise<void>,
 ): Promise<string[]> {
 	const failures: string[] = [];
 	for (const system of systems) {
 		try {
-			await system.start?.(session, reason);
+			await ask(system);
 		} catch (error) {
-			failures.push(`${system.name} could not be started: ${describeError(error)}`);
-		}
-	}
-	return failures;
-}
-
-/** In reverse order. One failure does not keep the others open. Returns failures. */
-export async function stopAll(systems: readonly System[]): Promise<string[]> {
-	const failures: string[] = [];
-	for (const system of systems.toReversed()) {
-		try {
-			await system.stop?.();
-		} catch (error) {
-			failures.push(`${system.name} could not be stopped: ${describeError(error)}`);
+			failures.push(`${system.name} could not be ${what}: ${describeError(error)}`);
 		}
 	}
 	return failures;

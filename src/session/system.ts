@@ -20,7 +20,7 @@ export interface System {
 	/** As in the README: "read cache", "paging", … */
 	readonly name: string;
 	/** Shown to the user. A system without it is not listed. */
-	status?(session: SessionView): Status;
+	status?(session: SessionView): { readonly on: boolean; readonly why: string };
 	start?(session: SessionView, reason: StartReason): void | Promise<void>;
 	/** Called at most once per `start`. */
 	stop?(): void | Promise<void>;
@@ -50,7 +50,7 @@ export interface System {
 	onToolResult?(
 		result: ToolResult,
 		session: SessionView,
-	): Promise<ChangedResult | undefined> | undefined;
+	): Promise<{ readonly details?: unknown } | undefined> | undefined;
 	onAnswer?(answer: Answer, session: SessionView): void | Promise<void>;
 	/** `turn.entries` holds the drafts of other systems and extensions. */
 	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<Draft[]>;
@@ -88,36 +88,27 @@ export interface Spine {
 	at(ctx: HostContext): SessionView;
 }
 
-export interface Status {
-	readonly on: boolean;
-	readonly why: string;
-}
-
 export type SessionHolder = Pick<HostContext, "sessionManager">;
 
-export interface RequestMessage {
+interface RequestMessage {
 	readonly role: string;
 }
 
-export type ContextMessageDraft = Omit<Extract<Draft, { type: "custom_message" }>, "type">;
+type ContextMessageDraft = Omit<Extract<Draft, { type: "custom_message" }>, "type">;
 
-export interface ToolCall {
+interface ToolCall {
 	readonly toolCallId: string;
 	readonly toolName: string;
 	readonly input: unknown;
 }
 
-export interface ToolResult extends ToolCall {
+interface ToolResult extends ToolCall {
 	readonly content: unknown;
 	readonly details: unknown;
 	readonly isError: boolean;
 }
 
-export interface ChangedResult {
-	readonly details?: unknown;
-}
-
-export interface Answer {
+interface Answer {
 	readonly message: { readonly role: "assistant"; readonly stopReason: string };
 	/** Failed or aborted: the model's side of the request may not count. */
 	readonly failed: boolean;

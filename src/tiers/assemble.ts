@@ -24,7 +24,7 @@ export interface Prompt {
 	readonly minimumTokens?: number;
 }
 
-export interface PromptMessage {
+interface PromptMessage {
 	readonly role: "system" | "user" | "assistant";
 	readonly text: string;
 	readonly cached: boolean;
@@ -36,10 +36,10 @@ export interface PromptMessage {
 export function assemble(prompt: Prompt): PromptMessage[] {
 	const { system, legend = "", tiers, fileTree = "", urls = [], minimumTokens = 0 } = prompt;
 	const messages: PromptMessage[] = [];
-	let prefixTokens = tokensOf(system) + tokensOf(legend);
+	let prefixTokens = estimateTokens(system.length) + estimateTokens(legend.length);
 	for (const tier of CACHED_TIERS) {
 		const items = tiers[tier];
-		prefixTokens += items.reduce((sum, { text, tokens }) => sum + (tokens ?? tokensOf(text)), 0);
+		for (const { text, tokens } of items) prefixTokens += tokens ?? estimateTokens(text.length);
 		const text = tierText(tier, items);
 		const breakpoint = prefixTokens >= minimumTokens;
 		if (tier === "L0") {
@@ -72,10 +72,6 @@ function pair(text: string, { cached, breakpoint } = UNCACHED): PromptMessage[] 
 	];
 }
 
-function tokensOf(text: string): number {
-	return estimateTokens(text.length);
-}
-
 export interface PromptItem {
 	readonly key: string;
 	readonly kind: "file" | "symbol" | "history";
@@ -91,7 +87,7 @@ export interface PromptItem {
 }
 
 /** Empty without items. N does not affect the order: a moved block would change unchanged bytes. */
-export function tierText(label: string, items: readonly PromptItem[]): string {
+function tierText(label: string, items: readonly PromptItem[]): string {
 	const symbols = inOrder(items, "symbol").map(({ text }) => text);
 	const files = inOrder(items, "file").map(fileText);
 	const history = items.filter(({ kind }) => kind === "history").map(messageText);
@@ -166,23 +162,11 @@ export function placeByTier(
 	};
 }
 
-export interface AnthropicBlock {
-	readonly type: "text";
-	readonly text: string;
-	readonly cache_control?: { readonly type: "ephemeral" };
-}
-
-export interface AnthropicBody {
-	/** Absent without a system prompt: the provider rejects an empty one. */
-	readonly system?: readonly AnthropicBlock[];
-	readonly messages: readonly {
-		readonly role: "user" | "assistant";
-		readonly content: readonly AnthropicBlock[];
-	}[];
-}
-
-/** The messages of {@link assemble} in Anthropic's form, without blank texts, which it rejects. */
-export function anthropicBody(messages: readonly PromptMessage[]): AnthropicBody {
+/**
+ * The messages of {@link assemble} in Anthropic's form, without blank texts and empty system
+ * prompts, which it rejects.
+ */
+export function anthropicBody(messages: readonly PromptMessage[]) {
 	const sent = messages.filter(({ text }) => text.trim() !== "");
 	const system = sent.filter(({ role }) => role === "system").map(blockOf);
 	return {
@@ -193,6 +177,6 @@ export function anthropicBody(messages: readonly PromptMessage[]): AnthropicBody
 	};
 }
 
-function blockOf({ text, breakpoint }: PromptMessage): AnthropicBlock {
+function blockOf({ text, breakpoint }: PromptMessage) {
 	return { type: "text", text, ...(breakpoint && { cache_control: { type: "ephemeral" } }) };
 }

@@ -9,7 +9,7 @@ import {
 	withSymbols,
 } from "./item.ts";
 import type { TierState } from "./state-file.ts";
-import { createTracker, type Seeds } from "./tracker.ts";
+import { createTracker } from "./tracker.ts";
 
 export interface ControllerOptions {
 	/** The provider's minimum. Default: 1024; 0 disables token gating and keeps history active. */
@@ -21,7 +21,7 @@ export interface ControllerOptions {
 }
 
 /** The content of one request. Items that are missing from it are dropped. */
-export interface TierRequest {
+interface TierRequest {
 	readonly files?: Iterable<Item>;
 	/** By `symbol:<path>`; entries of selected files weigh nothing. */
 	readonly symbols?: Iterable<Item>;
@@ -30,24 +30,17 @@ export interface TierRequest {
 	readonly modified?: Iterable<string>;
 }
 
-/** Decides for every request which items are active, and updates the tracker. */
-export interface Controller {
-	/** Counts a request; `items()` then returns the result. */
-	next(request: TierRequest): void;
-	/** A copy, in order of first sight. */
-	items(): Map<string, TrackedItem>;
-	/** Assigns first tiers (L1 to L3) by references; call before the first request. */
-	seed(seeds: Seeds): void;
-	toJSON(): TierState;
-}
+export type Controller = ReturnType<typeof createController>;
 
-export function createController(options: ControllerOptions = {}): Controller {
+/** Decides for every request which items are active, and updates the tracker. */
+export function createController(options: ControllerOptions = {}) {
 	const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
 	const targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
 	const tracker = createTracker({ targetTokens, state });
 	// Not stored: the cache is cold after a restart, so the first request counts as a ripple.
 	let lastSelected: ReadonlySet<string> | undefined;
 
+	/** Counts a request; `items()` then returns the result. */
 	function next(request: TierRequest): void {
 		const { selected, working, history } = contentOf(request);
 		const modified = [...(request.modified ?? [])];
@@ -68,24 +61,25 @@ export function createController(options: ControllerOptions = {}): Controller {
 			work.has("demoted") ||
 			Array.from(gone).some((key) => isCachedSymbol(key, known.get(key)));
 		const eligible = talk.get("eligible") ?? [];
-		const graduating = new Set(graduatingHistory(eligible, { targetTokens, ripple }));
+		const graduating = new Set(graduatingHistory(eligible, targetTokens, ripple));
 
 		tracker.remove(gone);
 		tracker.weigh([...working, ...history]);
 		tracker.update({
 			active: [
-				...(work.get("active") ?? []),
-				...(work.get("demoted") ?? []),
-				...(talk.get("active") ?? []),
-				...(talk.get("demoted") ?? []),
-				...eligible.filter(({ key }) => !graduating.has(key)),
+				...[work, talk].flatMap((content) => [
+					...(content.get("active") ?? []),
+					...(content.get("demoted") ?? []),
+				]),
+				...eligible.filter((item) => !graduating.has(item)),
 			],
 			modified,
 		});
 		lastSelected = selected;
 	}
 
-	return { next, items: tracker.items, seed: tracker.seed, toJSON: tracker.toJSON };
+	const { items, seed, toJSON } = tracker;
+	return { next, items, seed, toJSON };
 }
 
 /**
@@ -134,32 +128,22 @@ function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean
 	return isUnchanged && isEligible(before) ? "eligible" : "active";
 }
 
-export interface HistoryTerms {
-	/** Target size of a cached block; 0 keeps all history active. */
-	readonly targetTokens: number;
-	readonly ripple: boolean;
-}
-
 /**
  * With a ripple all graduate: their blocks are rewritten anyway. Otherwise only above the target,
  * and the newest that fit it stay, which delays the next graduation. `eligible` is oldest first.
+ * `targetTokens` is the size of a cached block; 0 keeps all history active.
  */
-export function graduatingHistory(
+function graduatingHistory(
 	eligible: readonly Item[],
-	{ targetTokens, ripple }: HistoryTerms,
-): string[] {
+	targetTokens: number,
+	ripple: boolean,
+): readonly Item[] {
 	if (targetTokens === 0) return [];
-	const leaving = ripple ? eligible : eligible.slice(0, startOfNewest(eligible, targetTokens));
-	return leaving.map(({ key }) => key);
-}
-
-function startOfNewest(items: readonly Item[], tokens: number): number {
-	let room = tokens;
-	return (
-		1 +
-		items.findLastIndex((item) => {
-			room -= item.tokens;
-			return room < 0;
-		})
-	);
+	if (ripple) return eligible;
+	let room = targetTokens;
+	const last = eligible.findLastIndex(({ tokens }) => {
+		room -= tokens;
+		return room < 0;
+	});
+	return eligible.slice(0, last + 1);
 }

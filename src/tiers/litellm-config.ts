@@ -1,72 +1,54 @@
 import { join } from "node:path";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { property } from "../core/property.ts";
+import { isRecord, property } from "../core/property.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { accepts, settingGroups } from "../core/settings.ts";
 
-export interface LitellmSettings {
-	readonly cacheMinTokens?: number;
-	readonly cacheBufferMultiplier?: number;
-}
-
 /** Never rejects: a bad file becomes a warning, which quotes none of it (it may hold keys). */
-export async function readLitellmSettings(
-	projectRoot: string,
-): Promise<{ settings: LitellmSettings; warnings: string[] }> {
+export async function readLitellmSettings(projectRoot: string) {
 	const content = await readJsonObject(join(projectRoot, NAME), MAX_BYTES);
-	if (content.kind === "missing") return { settings: {}, warnings: [] };
-	if (content.kind === "unusable") {
-		return { settings: {}, warnings: [`${NAME}: ${content.why}; the file is ignored`] };
-	}
-	const found: Record<string, number> = {};
+	const settings: Partial<Record<(typeof KEYS)[number], number>> = {};
 	const warnings: string[] = [];
+	if (typeof content === "string") warnings.push(`${NAME}: ${content}; the file is ignored`);
 	for (const key of KEYS) {
-		const value = property(content.object, key);
+		const value = property(content, key);
 		const setting = settingGroups.tiers.settings[key];
 		if (value === undefined) continue;
-		if (accepts(setting, value)) found[key] = value as number;
+		if (accepts(setting, value)) settings[key] = value as number;
 		else warnings.push(`${NAME}: ${key} must be ${setting.requirement}; the value is ignored`);
 	}
-	return { settings: found, warnings };
+	return { settings, warnings };
 }
 
 const NAME = "litellm.json";
 const KEYS = ["cacheMinTokens", "cacheBufferMultiplier"] as const;
 const MAX_BYTES = 1024 * 1024;
 
-/** `why` completes a sentence that begins with the file's name. */
-export type JsonFile =
-	| { readonly kind: "missing" }
-	| { readonly kind: "unusable"; readonly why: string }
-	| { readonly kind: "object"; readonly object: object };
-
-/** For untrusted files: no link, no pipe, at most `maxBytes`. Never rejects, never quotes. */
-export async function readJsonObject(path: string, maxBytes: number): Promise<JsonFile> {
+/**
+ * For untrusted files: no link, no pipe, at most `maxBytes`. Never rejects, never quotes.
+ * `undefined` if there is no file; a string says why it is unusable, after the file's name.
+ */
+export async function readJsonObject(
+	path: string,
+	maxBytes: number,
+): Promise<object | string | undefined> {
 	try {
 		const file = await readRegularFile(path, maxBytes);
 		if (file.kind === "read") return parse(file.bytes);
-		if (file.kind === "missing") return file;
-		return unusable(
-			file.reason === "too-big" ? `is larger than ${maxBytes} bytes` : "is not a regular file",
-		);
+		if (file.kind === "missing") return undefined;
+		return file.reason === "too-big" ? `is larger than ${maxBytes} bytes` : "is not a regular file";
 	} catch (error) {
-		if (errnoOf(error) === "ENOTDIR") return { kind: "missing" };
-		return unusable(`cannot be read (${errnoOf(error) ?? describeError(error)})`);
+		if (errnoOf(error) === "ENOTDIR") return undefined;
+		return `cannot be read (${errnoOf(error) ?? describeError(error)})`;
 	}
 }
 
-function parse(bytes: Uint8Array): JsonFile {
-	let value: unknown;
+function parse(bytes: Uint8Array): object | string {
 	try {
 		// The fatal decoder drops a BOM and throws on invalid UTF-8.
-		value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+		const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+		return isRecord(value) ? value : "is not a JSON object";
 	} catch {
-		return unusable("is not valid JSON"); // the parser's own message quotes the file
+		return "is not valid JSON"; // the parser's own message quotes the file
 	}
-	const isObject = typeof value === "object" && value !== null && !Array.isArray(value);
-	return isObject ? { kind: "object", object: value as object } : unusable("is not a JSON object");
-}
-
-function unusable(why: string): JsonFile {
-	return { kind: "unusable", why };
 }

@@ -1,5 +1,5 @@
 import { hashBytes } from "../core/hash.ts";
-import type { Block, Breakpoint, Request } from "../economy/index.ts";
+import type { Block, Request } from "../economy/index.ts";
 import type { ReplayPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
 import { type ControllerOptions, createController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
@@ -25,17 +25,10 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	};
 }
 
-interface Content {
-	readonly head: readonly Block[];
-	readonly files: readonly Item[];
-	readonly history: readonly Item[];
-	readonly prompt: readonly Block[];
-}
-
 /** Size of a lifted result: the call without its text. */
 const LIFTED_TOKENS = 20;
 
-function contentOf(blocks: readonly SessionBlock[]): Content {
+function contentOf(blocks: readonly SessionBlock[]) {
 	const head = blocks.filter(({ part }) => part !== "messages");
 	const parts = new Map<string, Map<string, SessionBlock>>();
 	const talk = blocks.filter(({ part }) => part === "messages").map(lifted);
@@ -61,11 +54,14 @@ function asItem({ id, hash, tokens }: SessionBlock): Item {
 }
 
 /** L0 joins the system prompt. Active content is uncached. */
-function laidOut(step: Step, content: Content, items: ReadonlyMap<string, TrackedItem>): Request {
-	const { files, history, head, prompt } = content;
+function laidOut(
+	step: Step,
+	{ files, history, head, prompt }: ReturnType<typeof contentOf>,
+	items: ReadonlyMap<string, TrackedItem>,
+): Request {
 	const placed = Map.groupBy([...files, ...history], ({ key }) => items.get(key)?.tier ?? "active");
-	const blocks = [...head];
-	const breakpoints: Breakpoint[] = [];
+	const blocks: Block[] = [...head];
+	const breakpoints: Request["breakpoints"][number][] = [];
 	for (const tier of CACHED_TIERS) {
 		const held = placed.get(tier) ?? [];
 		const part = tier === "L0" ? "system" : "messages";

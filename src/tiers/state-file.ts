@@ -19,7 +19,7 @@ export interface TierState {
 }
 
 /** Other programs store no tokens, which then count as 0 until the next request. */
-export interface ItemState {
+interface ItemState {
 	readonly content_hash: string;
 	readonly n_value: number;
 	readonly tier: Tier;
@@ -30,7 +30,7 @@ export class TierStateError extends Error {
 	override readonly name = "TierStateError";
 }
 
-export interface TrackedState {
+interface TrackedState {
 	readonly responseCount: number;
 	readonly items: Map<string, TrackedItem>;
 }
@@ -125,7 +125,7 @@ export function tierStateFolder(projectRoot: string): string {
 	return join(projectRoot, ".pi", "strata");
 }
 
-export interface StateFileOptions {
+interface StateFileOptions {
 	readonly projectRoot: string;
 	/** One file per session, so that two in one project do not overwrite each other. */
 	readonly sessionId: string;
@@ -136,23 +136,14 @@ export interface StateFileOptions {
 }
 
 /** `session`: this session's own state. `import`: another program's. */
-export interface LoadedState {
+interface LoadedState {
 	readonly origin: "fresh" | "session" | "import";
 	readonly state?: TierState;
 	readonly warning?: string;
 }
 
 /** The tier state of one session on disk. No method rejects: a failure only means a fresh start. */
-export interface StateFile {
-	/** The session's state, else `.aicoder/stability.json`. A damaged file only gives a warning. */
-	load(): Promise<LoadedState>;
-	/** Replaces the stored state, in call order. Returns each failure reason once. */
-	save(state: TierState): Promise<string | undefined>;
-	/** Evicts old or surplus states of other sessions, and leftovers of crashes. */
-	sweep(): Promise<void>;
-}
-
-export function createStateFile(options: StateFileOptions): StateFile {
+export function createStateFile(options: StateFileOptions) {
 	const { projectRoot, sessionId, folder = tierStateFolder(projectRoot), now = Date.now } = options;
 	const name = fileName(sessionId);
 	const path = join(folder, name);
@@ -160,6 +151,7 @@ export function createStateFile(options: StateFileOptions): StateFile {
 	let stored: string | undefined;
 	let saving: Promise<unknown> = Promise.resolve();
 
+	/** The session's state, else `.aicoder/stability.json`. A damaged file only gives a warning. */
 	async function load(): Promise<LoadedState> {
 		const opened = await openExisting(folder);
 		if (opened.kind !== "ready" && opened.kind !== "absent") {
@@ -181,6 +173,7 @@ export function createStateFile(options: StateFileOptions): StateFile {
 		stored = text;
 	}
 
+	/** Replaces the stored state, in call order. Returns each failure reason once. */
 	function save(state: TierState): Promise<string | undefined> {
 		const saved = saving.then(async () => {
 			try {
@@ -197,6 +190,7 @@ export function createStateFile(options: StateFileOptions): StateFile {
 		return saved;
 	}
 
+	/** Evicts old or surplus states of other sessions, and leftovers of crashes. */
 	async function sweep(): Promise<void> {
 		try {
 			if ((await openExisting(folder)).kind !== "ready") return;
@@ -244,15 +238,15 @@ async function openExisting(folder: string): Promise<StoreFolder | { kind: "abse
 }
 
 async function read(path: string, origin: "session" | "import"): Promise<LoadedState | undefined> {
-	const file = await readJsonObject(path, MAX_STATE_BYTES);
-	if (file.kind === "missing") return undefined;
+	const stored = await readJsonObject(path, MAX_STATE_BYTES);
+	if (stored === undefined) return undefined;
 	const unused = (why: string) => ({
 		origin: "fresh" as const,
 		warning: `${path} ${why}; the tiers start afresh`,
 	});
-	if (file.kind === "unusable") return unused(file.why);
+	if (typeof stored === "string") return unused(stored);
 	try {
-		return { origin, state: stateOf(parseTierState(file.object)) };
+		return { origin, state: stateOf(parseTierState(stored)) };
 	} catch (error) {
 		return unused(`cannot be used (${describeError(error)})`);
 	}

@@ -13,44 +13,27 @@ import {
 } from "./item.ts";
 import { parseTierState, stateOf, type TierState } from "./state-file.ts";
 
-export interface TrackerOptions {
+interface TrackerOptions {
 	/** Tokens that anchor a tier before its veterans age; 0 lets all of them age. */
 	readonly targetTokens: number;
 	/** A `toJSON()` of another tracker. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
 }
 
-export interface TrackerUpdate {
+interface TrackerUpdate {
 	/** Items in active context. New ones and ties rank in this order. */
 	readonly active: Iterable<Item>;
 	/** Edited keys, with their symbol entries, count as changed whatever the hash. */
 	readonly modified?: Iterable<string>;
 }
 
-export interface Seeds {
+interface Seeds {
 	readonly refs: Iterable<Referenced>;
 	readonly exclude?: Iterable<string>;
 }
 
 /** Measures how long each item has stayed unchanged, and moves it through the tiers. */
-export interface Tracker {
-	/**
-	 * Counts one request. Listed items gain N while unchanged. An active item that is no longer
-	 * listed enters L3 if eligible, else it is dropped. Items in a tier age only when something
-	 * enters it.
-	 */
-	update(request: TrackerUpdate): void;
-	/** A copy, in order of first sight. */
-	items(): Map<string, TrackedItem>;
-	/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
-	seed(seeds: Seeds): void;
-	/** Drops items without promoting others. */
-	remove(keys: Iterable<string>): void;
-	weigh(items: Iterable<Pick<Item, "key" | "tokens">>): void;
-	toJSON(): TierState;
-}
-
-export function createTracker({ targetTokens, state }: TrackerOptions): Tracker {
+export function createTracker({ targetTokens, state }: TrackerOptions) {
 	if (!Number.isFinite(targetTokens) || targetTokens < 0) {
 		throw new RangeError(`targetTokens must be a number ≥ 0, got ${targetTokens}`);
 	}
@@ -58,6 +41,11 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 	let responseCount = start?.responseCount ?? 0;
 	const items = new Map<string, MutableItem>(start?.items);
 
+	/**
+	 * Counts one request. Listed items gain N while unchanged. An active item that is no longer
+	 * listed enters L3 if eligible, else it is dropped. Items in a tier age only when something
+	 * enters it.
+	 */
 	function update({ active, modified = [] }: TrackerUpdate): void {
 		const listed = itemsByKey(active);
 		const edited = withSymbols(modified);
@@ -103,37 +91,41 @@ export function createTracker({ targetTokens, state }: TrackerOptions): Tracker 
 
 	return {
 		update,
-		items: () => new Map(Array.from(items, ([key, item]) => [key, { ...item }])),
-		seed({ refs, exclude = [] }) {
+		/** A copy, in order of first sight. */
+		items: (): Map<string, TrackedItem> =>
+			new Map(Array.from(items, ([key, item]) => [key, { ...item }])),
+		/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
+		seed({ refs, exclude = [] }: Seeds): void {
 			const active = [...items].flatMap(([key, { tier }]) => (tier === "active" ? [key] : []));
-			const terms = { exclude: new Set([...exclude, ...active]), targetTokens };
+			const excluded = new Set([...exclude, ...active]);
 			const untracked = [...itemsByKey(refs).values()].filter(({ key }) => !items.has(key));
-			for (const { item, tier } of seedTiers(untracked, terms)) {
+			for (const { item, tier } of seedTiers(untracked, excluded, targetTokens)) {
 				const { key, hash, tokens } = item;
 				items.set(key, { tier, n: TIERS[tier].entryN, hash, tokens });
 			}
 		},
-		remove(keys) {
+		/** Drops items without promoting others. */
+		remove(keys: Iterable<string>): void {
 			for (const key of keys) items.delete(key);
 		},
-		weigh(weights) {
+		weigh(weights: Iterable<Pick<Item, "key" | "tokens">>): void {
 			for (const { key, tokens } of weights) {
 				checkTokens(key, tokens);
 				const item = items.get(key);
 				if (item) item.tokens = tokens;
 			}
 		},
-		toJSON: () => stateOf({ responseCount, items }),
+		toJSON: (): TierState => stateOf({ responseCount, items }),
 	};
 }
 
-export type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
+type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
 
 /**
  * Promotes from the bottom up in one pass. Veterans of an entered tier age; those at its promotion
  * N enter the next tier; a tier without entrants ends the pass. `items` include the entrants.
  */
-export function ripple(
+function ripple(
 	items: Iterable<MutableItem>,
 	entrants: readonly MutableItem[],
 	targetTokens: number,
@@ -172,21 +164,18 @@ function sumOfTokens(items: readonly TrackedItem[]): number {
 	return items.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-export interface Referenced extends Item {
+interface Referenced extends Item {
 	readonly refs: number;
 }
 
-export interface SeedTerms {
-	/** Also excludes the symbol entries of these files. */
-	readonly exclude: ReadonlySet<string>;
-	/** Fill target of L1, then L2; 0 shares out by number instead. */
-	readonly targetTokens: number;
-}
-
-/** Most referenced first. L0 is never given: it must be earned. */
-export function seedTiers(
+/**
+ * Most referenced first. L0 is never given: it must be earned. `exclude` excludes the symbol entries
+ * of its files, too. `targetTokens` fills L1, then L2; 0 shares out by number instead.
+ */
+function seedTiers(
 	refs: Iterable<Referenced>,
-	{ exclude, targetTokens }: SeedTerms,
+	exclude: ReadonlySet<string>,
+	targetTokens: number,
 ): { item: Referenced; tier: CachedTier }[] {
 	const ranked = Array.from(refs, checked)
 		.filter(({ key }) => !exclude.has(key) && !exclude.has(fileOfSymbol(key) ?? key))

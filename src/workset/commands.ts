@@ -32,7 +32,7 @@ export async function runTiers(workset: OpenWorkset, session: SessionView): Prom
 	return printable(tiersReport(workset, session, Date.now()));
 }
 
-export interface WorksetCall {
+interface WorksetCall {
 	readonly args: string;
 	readonly workset: OpenWorkset;
 	readonly session: SessionView;
@@ -41,14 +41,13 @@ export interface WorksetCall {
 }
 
 export async function runWorkset(call: WorksetCall): Promise<string> {
-	const { workset, session, host, onSelected } = call;
+	const { args, workset, session, host, onSelected } = call;
 	const subcommands = { add, drop, list, clear, map };
-	const [name = "list", ...words] = wordsOf(call.args).filter((word) => word !== "");
-	const run = Object.hasOwn(subcommands, name)
-		? subcommands[name as keyof typeof subcommands]
-		: undefined;
-	if (!run) return printable(`/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
-	return printable(await run(words));
+	const [name = "list", ...words] = wordsOf(args).filter((word) => word !== "");
+	if (!Object.hasOwn(subcommands, name)) {
+		return printable(`/workset has no command "${name.slice(0, 60)}"\n${USAGE}`);
+	}
+	return printable(await subcommands[name as keyof typeof subcommands](words));
 
 	async function add(words: string[]): Promise<string> {
 		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;

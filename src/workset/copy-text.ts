@@ -1,6 +1,7 @@
 import { hashBytes } from "../core/hash.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import type { Copy } from "./log/layout.ts";
+import type { customMessages, ShownFile } from "../session/index.ts";
+import type { Copy } from "./log/copies.ts";
 
 /** A file's text in the session, or the note in its place. */
 export interface FileText {
@@ -75,13 +76,6 @@ export function blockOf(text: string): TextBlock {
 	return { type: "text", text };
 }
 
-export interface WorksetInView {
-	readonly entryId: string;
-	readonly texts: readonly string[];
-	/** Of the conversation after it. */
-	readonly tokensBehind: number;
-}
-
 /** What the model can see of the working set. */
 export interface View {
 	readonly copies: readonly Copy[];
@@ -90,7 +84,7 @@ export interface View {
 }
 
 /** A copy from before its file was dropped is void: the model was asked not to rely on it. */
-export function viewOf(messages: readonly WorksetInView[]): View {
+export function viewOf(messages: ReturnType<typeof customMessages>): View {
 	const slotAt = messages.findLastIndex(({ texts }) => texts[0] === SLOT_INTRO);
 	const newest = new Map<string, string>();
 	const copies = messages.map(({ entryId, texts, tokensBehind }, index): Copy => {
@@ -103,23 +97,18 @@ export function viewOf(messages: readonly WorksetInView[]): View {
 		});
 		return { entryId, kind: index === slotAt ? "slot" : "snapshot", files, tokensBehind };
 	});
-	return { copies: copies.map((copy) => withoutDropped(copy, newest)), newest };
+	const kept = copies.map((copy) => ({
+		...copy,
+		files: copy.files.map((file) => (newest.has(file.path) ? file : { ...file, hash: NO_VERSION })),
+	}));
+	return { copies: kept, newest };
 }
 
 /** Matches no file: "not this version, whichever it is". */
 const NO_VERSION = "";
 
-function withoutDropped(copy: Copy, newest: View["newest"]): Copy {
-	const files = copy.files.map((file) =>
-		newest.has(file.path) ? file : { ...file, hash: NO_VERSION },
-	);
-	return { ...copy, files };
-}
-
 /** Files without text are only named. `undefined` for a changed message: it may show anything. */
-export function filesIn(
-	texts: readonly string[],
-): { readonly path: string; readonly text: string | undefined }[] | undefined {
+export function filesIn(texts: readonly string[]): ShownFile[] | undefined {
 	const files = [];
 	for (const text of texts) {
 		const copy = parseCopy(text);

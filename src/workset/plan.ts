@@ -2,11 +2,8 @@ import { randomUUID } from "node:crypto";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import {
-	type ContextMessageDraft,
 	contextMessages,
 	customMessages,
-	type Draft,
-	type EditContent,
 	editId,
 	type SessionHolder,
 	type SessionView,
@@ -42,14 +39,9 @@ export function planNow(
 	const plan = layout.decide(momentNow(workset, session, view, cold));
 	workset.lastPlan = plan;
 	workset.frontier = plan.frontier && frontierIn(session, plan.frontier);
-	const { append, edits } = changesFor(plan, { files, view });
+	const { append, edits } = changesFor(plan, files, view);
 	for (const [entryId, content] of edits) holdBack(session, entryId, content);
-	return append.map((content) => ({
-		customType: WORKSET_ENTRY,
-		content,
-		display: false,
-		details: { v: 1, id: randomUUID() },
-	}));
+	return append.map(messageWith);
 }
 
 /** The literal layout changes the prefix, so it yields to the log where thinking is bound. */
@@ -65,20 +57,20 @@ export function inOneMessage([first, ...others]: readonly WorksetMessage[]):
 	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
 
+type WorksetMessage = ReturnType<typeof messageWith>;
+
 /** Identified in requests by the id in its details. */
-export interface WorksetMessage extends ContextMessageDraft {
-	customType: typeof WORKSET_ENTRY;
-	content: TextBlock[];
-	display: false;
-	details: { v: 1; id: string };
+function messageWith(content: TextBlock[]) {
+	return {
+		customType: WORKSET_ENTRY,
+		content,
+		display: false,
+		details: { v: 1, id: randomUUID() },
+	};
 }
 
 /** After the last turn of a run (`isLast`) no files: they may change before the next prompt. */
-export async function turnEndDrafts(
-	workset: OpenWorkset,
-	session: SessionView,
-	isLast: boolean,
-): Promise<Draft[]> {
+export async function turnEndDrafts(workset: OpenWorkset, session: SessionView, isLast: boolean) {
 	if (!isLast) await refreshFiles(workset, session);
 	const append = isLast ? [] : planNow(workset, session, session.cache.coldness.cold);
 	session.edits.settle(OWNER, session.sessionManager);
@@ -106,7 +98,7 @@ function frontierIn(
 function holdBack(
 	{ edits, sessionManager }: SessionView,
 	entryId: string,
-	content: EditContent,
+	content: TextBlock[] | null,
 ): void {
 	edits.add({ owner: OWNER, entryId, sentAs: sentAs(sessionManager, entryId), content });
 }
@@ -121,10 +113,8 @@ export function holdBackShown(session: SessionView): void {
 }
 
 function sentAs(sessionManager: SessionView["sessionManager"], entryId: string): string {
-	const { customType, details } = (sessionManager.getEntry(entryId) ?? {}) as Record<
-		string,
-		unknown
-	>;
+	const entry = sessionManager.getEntry(entryId);
+	const [customType, details] = [property(entry, "customType"), property(entry, "details")];
 	return editId({ role: "custom", customType, details }) ?? "";
 }
 
@@ -165,19 +155,8 @@ export function conversationTokens({ sessionManager }: SessionHolder): number {
 	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-export interface SessionChanges {
-	readonly append: readonly TextBlock[][];
-	/** By entry; `null` removes it. */
-	readonly edits: ReadonlyMap<string, TextBlock[] | null>;
-}
-
-export interface WorksetTexts {
-	readonly files: readonly FileText[];
-	readonly view: View;
-}
-
-/** Turns a plan into messages and edits. A dropped file is announced once. */
-export function changesFor(plan: LogPlan, { files, view }: WorksetTexts): SessionChanges {
+/** Messages and edits of a plan; `null` removes an entry. A dropped file is announced once. */
+export function changesFor(plan: LogPlan, files: readonly FileText[], view: View) {
 	const byPath = new Map(files.map((file) => [file.path, file]));
 	const append: TextBlock[][] = [];
 	const edits = new Map<string, TextBlock[] | null>(plan.drop.map((entryId) => [entryId, null]));

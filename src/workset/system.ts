@@ -11,14 +11,9 @@ import {
 import { counted } from "../text/figures.ts";
 import type * as Live from "./live.ts";
 import type { TiersView } from "./report.ts";
-import type { MapAnswer, MapQuery, OpenWorkset } from "./workset.ts";
+import type { AskMap, OpenWorkset } from "./workset.ts";
 
 export type { TiersView } from "./report.ts";
-
-export interface WorksetSystemOptions {
-	/** Rejects without an index. */
-	symbolMap(session: SessionView, query: MapQuery): Promise<MapAnswer>;
-}
 
 interface Opened {
 	readonly live: typeof Live;
@@ -34,20 +29,17 @@ const SUBCOMMANDS = ["add", "drop", "list", "clear", "map"];
  */
 export function createWorksetSystem(
 	{ host, at, edits }: Spine,
-	{ symbolMap }: WorksetSystemOptions,
+	/** Rejects without an index. */
+	symbolMap: (session: SessionView, ...query: Parameters<AskMap>) => ReturnType<AskMap>,
 ): System & {
 	view(session: SessionHolder): TiersView | undefined;
 } {
-	const perFolder = createPerFolder<Opened>({
-		async open(session, isCurrent) {
+	const perFolder = createPerFolder({
+		async open(session) {
 			const live = await import("./live.ts");
-			const opened = { live, workset: await live.openWorkset(session) };
-			if (isCurrent()) current = opened;
-			return opened;
+			return { live, workset: await live.openWorkset(session) };
 		},
 	});
-	/** For hooks that must not wait. */
-	let current: Opened | undefined;
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Reported with the next turn: the session may be gone when saving ends. */
 	let unsaved: string | undefined;
@@ -79,21 +71,21 @@ export function createWorksetSystem(
 	return {
 		name: "tiers",
 		view(session) {
-			const { live, workset } = current ?? {};
+			const { live, workset } = perFolder.ready ?? {};
 			if (!live || !workset || workset.files.length === 0) return undefined;
 			return live.tiersView(workset, { sessionManager: session.sessionManager, edits });
 		},
 		shownBy({ customType, texts }) {
 			if (customType !== WORKSET_ENTRY) return [];
 			// Unknown before the code is loaded: all files count as possibly shown.
-			return current?.live.filesIn(texts);
+			return perFolder.ready?.live.filesIn(texts);
 		},
-		shownBeside: () => current?.workset.beside,
+		shownBeside: () => perFolder.ready?.workset.beside,
 		status({ config }) {
 			if (!config.tiers.enabled) return { on: false, why: "tiers.enabled is false" };
-			const files = current?.workset.files.length ?? 0;
+			const files = perFolder.ready?.workset.files.length ?? 0;
 			if (files > 0) return { on: true, why: counted(files, "working file") };
-			const isUnread = used === true && !current;
+			const isUnread = used === true && !perFolder.ready;
 			return {
 				on: true,
 				why: isUnread
@@ -104,11 +96,11 @@ export function createWorksetSystem(
 		async start(session) {
 			used = session.config.tiers.enabled && isUsed(session);
 			unsaved = undefined;
-			await close();
+			await perFolder.clear();
 		},
 		async stop() {
 			await saving;
-			await close();
+			await perFolder.clear();
 		},
 		async onCompaction(session) {
 			// Outside the loop, a prompt or run start precedes the next request.
@@ -125,7 +117,8 @@ export function createWorksetSystem(
 		},
 		onBranch() {
 			used = undefined;
-			if (current) current.workset.beside = []; // it belongs to the branch that was left
+			// It belongs to the branch that was left.
+			if (perFolder.ready) perFolder.ready.workset.beside = [];
 		},
 		async onPrompt(_prompt, session) {
 			prompted = true;
@@ -157,13 +150,13 @@ export function createWorksetSystem(
 			return live.withWorkset(workset, messages, session);
 		},
 		onPayload(payload, { config, model }) {
-			const { live, workset } = current ?? {};
+			const { live, workset } = perFolder.ready ?? {};
 			if (!live || !workset || !config.tiers.enabled) return undefined;
 			if (model?.api !== "anthropic-messages") return undefined;
 			return live.withMarkers(workset, payload);
 		},
 		onToolResult(result, { config }) {
-			const { live, workset } = current ?? {};
+			const { live, workset } = perFolder.ready ?? {};
 			if (config.tiers.enabled && workset) live?.noteEdit(workset, result);
 			return undefined;
 		},
@@ -208,11 +201,6 @@ export function createWorksetSystem(
 		const plan = live.planNow(workset, session, session.cache.coldness.cold);
 		const message = live.inOneMessage(plan);
 		if (message) host.sendMessage(message, { deliverAs: "steer" });
-	}
-
-	async function close(): Promise<void> {
-		await perFolder.clear();
-		current = undefined;
 	}
 
 	/** Loads nothing for a branch that never had a working set. */

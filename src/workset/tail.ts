@@ -1,27 +1,16 @@
 import { property } from "../core/property.ts";
 import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
-import {
-	blockOf,
-	copyText,
-	type FileText,
-	TAIL_INTRO,
-	type TextBlock,
-	viewOf,
-} from "./copy-text.ts";
+import { blockOf, copyText, type FileText, TAIL_INTRO, viewOf } from "./copy-text.ts";
 
-/** A request's last message; not in the session or any other request. */
-export interface TailMessage {
-	role: "user";
-	content: TextBlock[];
-	timestamp: 0;
-}
-
-/** Files that the request does not show as they are; `messages` are in its order. */
+/**
+ * A request's last message, not in the session or any other request: the files that the request
+ * does not show as they are. `messages` are in its order.
+ */
 export function tailFor(
 	messages: readonly (readonly string[])[],
 	files: readonly FileText[],
 	tag: string,
-): TailMessage | undefined {
+) {
 	const inRequest = messages.map((texts) => ({ entryId: "", texts, tokensBehind: 0 }));
 	const { newest } = viewOf(inRequest);
 	const missing = files.filter(({ path, hash }) => newest.get(path) !== hash);
@@ -38,12 +27,9 @@ export function withMarkerBeforeTail(payload: unknown, tag: string): object | un
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages)) return undefined;
 	const at = messages.findLastIndex((message) => isTail(message, tag));
-	const carrier = lastCarrier(messages.slice(0, Math.max(0, at)));
+	const carrier = lastBlock(messages.slice(0, Math.max(0, at)), canCarryMarker);
 	if (!carrier) return undefined;
-	const marker = messages
-		.slice(at)
-		.map(markerIn)
-		.find((one) => one !== undefined);
+	const marker = messages.slice(at).flatMap(blocksIn).map(markerOn).find(Boolean);
 	if (marker === undefined) return undefined;
 	const bare = messages.map((message, index) => (index < at ? message : withoutMarkers(message)));
 	const { message, block } = carrier;
@@ -61,32 +47,32 @@ function isTail(message: unknown, tag: string): boolean {
 	return property(message, "role") === "user" && String(first).startsWith(tag);
 }
 
-function lastCarrier(messages: readonly unknown[]): { message: number; block: number } | undefined {
-	for (let message = messages.length - 1; message >= 0; message--) {
-		const content = property(messages[message], "content");
-		if (!Array.isArray(content)) continue;
-		const block = content.findLastIndex(canCarryMarker);
-		if (block >= 0) return { message, block };
-	}
-	return undefined;
+function blocksIn(message: unknown): unknown[] {
+	const content = property(message, "content");
+	return Array.isArray(content) ? content : [];
 }
 
-function markerIn(message: unknown): unknown {
-	const content = property(message, "content");
-	if (!Array.isArray(content)) return undefined;
-	return content.map((block) => property(block, "cache_control")).find(Boolean);
+function markerOn(block: unknown): unknown {
+	return property(block, "cache_control");
 }
 
 function withoutMarkers(message: unknown): object {
-	const content = property(message, "content");
-	if (!Array.isArray(content)) return message as object;
+	if (!Array.isArray(property(message, "content"))) return message as object;
 	return {
 		...(message as object),
-		content: content.map((block) => {
+		content: blocksIn(message).map((block) => {
 			const { cache_control: _moved, ...bare } = block as { cache_control?: unknown };
 			return bare;
 		}),
 	};
+}
+
+function lastBlock(messages: readonly unknown[], isWanted: (block: unknown) => boolean) {
+	for (let message = messages.length - 1; message >= 0; message--) {
+		const block = blocksIn(messages[message]).findLastIndex(isWanted);
+		if (block >= 0) return { message, block };
+	}
+	return undefined;
 }
 
 /** A tool result by its call, any other block by its text. */
@@ -96,19 +82,10 @@ export type BlockName = { readonly text: string } | { readonly toolCallId: strin
  * Sets a cache marker on a block, if the limit leaves one. Before the next reorganisation's start,
  * it lets all earlier text be read, not rewritten. `undefined` for no change.
  */
-export function withMarkerOnBlock(payload: unknown, block: BlockName): object | undefined {
-	return withExtraMarker(payload, (messages) => {
-		for (let message = messages.length - 1; message >= 0; message--) {
-			const content = property(messages[message], "content");
-			if (!Array.isArray(content)) continue;
-			const at = content.findLastIndex((one) => isNamed(one, block));
-			if (at >= 0) return { message, block: at };
-		}
-		return undefined;
-	});
-}
-
-function isNamed(block: unknown, name: BlockName): boolean {
-	if ("text" in name) return property(block, "text") === name.text;
-	return property(block, "tool_use_id") === name.toolCallId;
+export function withMarkerOnBlock(payload: unknown, name: BlockName): object | undefined {
+	const isNamed = (block: unknown) =>
+		"text" in name
+			? property(block, "text") === name.text
+			: property(block, "tool_use_id") === name.toolCallId;
+	return withExtraMarker(payload, (messages) => lastBlock(messages, isNamed));
 }

@@ -11,7 +11,6 @@ import {
 	type SessionHolder,
 	type SessionView,
 	type ShownFile,
-	type ToolResult,
 } from "../session/index.ts";
 import { isEditingTool, pathCandidates } from "../session/read-path.ts";
 import { counted } from "../text/figures.ts";
@@ -22,10 +21,9 @@ import {
 	symbolHash,
 	symbolKey,
 } from "../tiers/index.ts";
-import type { FileText } from "./copy-text.ts";
-import { type View, viewOf } from "./copy-text.ts";
+import { type FileText, type View, viewOf } from "./copy-text.ts";
 import { projectPath, readWorkingFile } from "./files.ts";
-import { createLogLayout, type LogLayout, type LogPlan } from "./log/layout.ts";
+import { createLogLayout, type LogPlan } from "./log/layout.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import type { BlockName } from "./tail.ts";
 import type { PrefixMessage } from "./tier-prefix.ts";
@@ -37,7 +35,7 @@ export interface OpenWorkset {
 	readonly cwd: string;
 	readonly settings: Pick<Config, "tiers" | "readcache">;
 	readonly controller: ReturnType<typeof createController>;
-	readonly layout: LogLayout;
+	readonly layout: ReturnType<typeof createLogLayout>;
 	readonly stateFile: ReturnType<typeof createStateFile>;
 	/** Starts the tail's first block. Random, so that no other text passes for the tail. */
 	readonly tailTag: string;
@@ -70,25 +68,21 @@ export interface WorkingText extends FileText {
 }
 
 /** Symbols of files outside the working set. */
-export interface SymbolMap extends WorkingText {
+interface SymbolMap extends WorkingText {
 	readonly entries: readonly MapEntry[];
 }
 
-export interface MapEntry {
+interface MapEntry {
 	readonly path: string;
 	readonly text: string;
 	readonly tokens: number;
 	readonly references: number;
 }
 
-export interface MapQuery {
+export type AskMap = (query: {
 	readonly budgetTokens: number;
 	readonly exclude: readonly string[];
-}
-
-export interface MapAnswer {
-	readonly blocks: readonly MapEntry[];
-}
+}) => Promise<{ readonly blocks: readonly MapEntry[] }>;
 
 /** A file of this name cannot be in the working set. */
 export const MAP_NAME = "(symbol map)";
@@ -211,7 +205,7 @@ export function textsNow({ map, files }: OpenWorkset): WorkingText[] {
 export async function refreshMap(
 	workset: OpenWorkset,
 	{ ui }: SessionView,
-	ask: (query: MapQuery) => Promise<MapAnswer>,
+	ask: AskMap,
 ): Promise<void> {
 	const { controller, files, settings, fileHistory, map: before, noMap: toldBefore } = workset;
 	const exclude = files.map(({ path }) => path);
@@ -271,7 +265,7 @@ export function countRequest(workset: OpenWorkset): void {
 /** A file that the model wrote counts as changed, whatever its text. */
 export function noteEdit(
 	{ edited, cwd }: OpenWorkset,
-	{ toolName, input, isError }: Pick<ToolResult, "toolName" | "input" | "isError">,
+	{ toolName, input, isError }: { toolName: string; input: unknown; isError: boolean },
 ): void {
 	const named = property(input, "path");
 	if (isError || !isEditingTool(toolName) || typeof named !== "string") return;

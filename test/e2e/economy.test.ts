@@ -4,12 +4,8 @@ import { join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import {
-	createCacheSimulator,
-	payloadBlocks,
-	rulesFor,
-	simulated,
-} from "../../src/economy/index.ts";
+import { createCacheSimulator, simulated } from "../../src/economy/index.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import strata from "../../src/extension/index.ts";
 import {
 	FREE_MODEL,
@@ -64,9 +60,8 @@ function simulate({ requests }: LoopbackAnthropic) {
 	);
 	const simulator = createCacheSimulator(rules);
 	return requests.map(({ body, at }) => {
-		const pieces = payloadBlocks(body);
 		const count = { hashOf: hashBytes, tokensOf: loopbackTokens };
-		const { input, read, write } = simulator.send({ atMs: at, ...simulated(pieces, count) });
+		const { input, read, write } = simulator.send({ atMs: at, ...simulated(body, count) });
 		return { input, cacheRead: read, cacheWrite: write };
 	});
 }

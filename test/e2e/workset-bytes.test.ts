@@ -10,7 +10,7 @@ import { copiesIn, FREE, liveIn, startOnWire } from "../support/workset-session.
 
 /** The working set and nothing else. */
 const tiersAlone = oneSystem("tiers", (spine) =>
-	createWorksetSystem(spine, { symbolMap: () => Promise.reject(new Error("no index")) }),
+	createWorksetSystem(spine, () => Promise.reject(new Error("no index"))),
 );
 
 interface Body {

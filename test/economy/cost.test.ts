@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { costOf, dollarsOf, rulesFor } from "../../src/economy/index.ts";
+import { costOf, dollarsOf, rulesFor } from "../../src/economy/rules.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });
 

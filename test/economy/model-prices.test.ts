@@ -1,14 +1,13 @@
 import { calculateCost } from "@earendil-works/pi-ai";
 import { getBuiltinModels, getBuiltinProviders } from "@earendil-works/pi-ai/providers/all";
 import { describe, expect, test } from "vitest";
-import { dollarsOf } from "../../src/economy/cost.ts";
 import {
 	findModel,
 	formatModels,
 	knownModels,
 	parseModels,
 } from "../../src/economy/model-prices.ts";
-import { type ModelInfo, rulesFor } from "../../src/economy/rules.ts";
+import { dollarsOf, type ModelInfo, rulesFor } from "../../src/economy/rules.ts";
 
 const piModels = getBuiltinProviders().flatMap((provider) => [...getBuiltinModels(provider)]);
 

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { costOf, placeBreakpoints, rulesFor, simulate } from "../../src/economy/index.ts";
-import type { Placement } from "../../src/economy/place-breakpoints.ts";
-import { filler, request } from "./requests.ts";
+import { type Placement, placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
+import { costOf, rulesFor } from "../../src/economy/rules.ts";
+import { filler, request, simulate } from "./requests.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });
 
@@ -19,11 +19,6 @@ describe("where markers go", () => {
 		expect(places("a10 b10 c10 d10")).toEqual([1, 3, 7]);
 	});
 
-	test("two for the system prompt leave the tools without one when there is a frontier", () => {
-		expect(places("a10 b10", { systemUses: 2 })).toEqual([1, 2, 3, 5]);
-		expect(places("a10 b10", { systemUses: 2, frontier: 4 })).toEqual([2, 3, 4, 5]);
-	});
-
 	test("a step of more than 20 blocks gets another at the old tail", () => {
 		expect(places(`a10 b10 ${filler(20)}`, { previousTail: 5 })).toEqual([1, 3, 25]);
 		expect(places(`a10 b10 ${filler(21)}`, { previousTail: 5 })).toEqual([1, 3, 5, 26]);
@@ -33,11 +28,14 @@ describe("where markers go", () => {
 	});
 
 	test("a small budget goes to the tail first, then to the system prompt", () => {
-		const all = { frontier: 4 };
-		expect(places("a10 b10", { ...all, budget: 0 })).toEqual([]);
-		expect(places("a10 b10", { ...all, budget: 1 })).toEqual([5]);
-		expect(places("a10 b10", { ...all, budget: 2 })).toEqual([3, 5]);
-		expect(places("a10 b10", { ...all, budget: 3 })).toEqual([3, 4, 5]);
+		const within = (maxBreakpoints: number) => ({
+			frontier: 4,
+			rules: { ...rules, maxBreakpoints },
+		});
+		expect(places("a10 b10", within(0))).toEqual([]);
+		expect(places("a10 b10", within(1))).toEqual([5]);
+		expect(places("a10 b10", within(2))).toEqual([3, 5]);
+		expect(places("a10 b10", within(3))).toEqual([3, 4, 5]);
 	});
 
 	test("none is spent below the minimum", () => {
@@ -70,18 +68,18 @@ test("whatever the request, the provider takes them", () => {
 		tools: fc.nat(3),
 		system: fc.nat(3),
 		messages: fc.nat(40),
-		systemUses: fc.nat(3),
-		budget: fc.integer({ min: 0, max: 6 }),
+		maxBreakpoints: fc.integer({ min: 0, max: 4 }),
 		places: fc.record({ frontier: index, previousTail: index }),
 	});
 	fc.assert(
-		fc.property(shapes, ({ tools, system, messages, systemUses, budget, places: marks }) => {
+		fc.property(shapes, ({ tools, system, messages, maxBreakpoints, places: marks }) => {
 			const word = (text: string, count: number) => Array(count).fill(text).join(" ");
 			const line = `${word("tools:t300", tools)} ${word("system:s300", system)} ${word("m90", messages)}`;
 			const whole = request(line);
 			const given = Object.fromEntries(Object.entries(marks).filter(([, at]) => at !== undefined));
-			const breakpoints = placeBreakpoints({ ...whole, rules, systemUses, budget, ...given });
-			expect(breakpoints.length).toBeLessThanOrEqual(Math.min(budget, 4));
+			const limited = { ...rules, maxBreakpoints };
+			const breakpoints = placeBreakpoints({ ...whole, rules: limited, ...given });
+			expect(breakpoints.length).toBeLessThanOrEqual(maxBreakpoints);
 			expect(() => simulate([{ ...whole, breakpoints }], rules)).not.toThrow();
 		}),
 	);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createPrefixTree, type PrefixTree } from "../../src/economy/prefix-tree.ts";
+import { createPrefixTree } from "../../src/economy/prompt.ts";
 
-function walk(tree: PrefixTree, ...keys: string[]) {
+function walk(tree: ReturnType<typeof createPrefixTree>, ...keys: string[]) {
 	return keys.reduce((prefix, key) => tree.follow(prefix, key), tree.root);
 }
 

@@ -1,4 +1,6 @@
 import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
+import type { CacheRules } from "../../src/economy/rules.ts";
+import { type Billed, createCacheSimulator } from "../../src/economy/simulate.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -25,4 +27,10 @@ export function request(line: string, more: Partial<Request> = {}): Request {
 /** So many small blocks, of 10 tokens each. */
 export function filler(count: number): string {
 	return Array.from({ length: count }, () => "f10").join(" ");
+}
+
+/** Bills a sequence from an empty cache. */
+export function simulate(requests: Iterable<Request>, rules: CacheRules): Billed[] {
+	const cache = createCacheSimulator(rules);
+	return Array.from(requests, (request) => cache.send(request));
 }

@@ -1,6 +1,6 @@
 import { getBuiltinModels } from "@earendil-works/pi-ai/providers/all";
 import { describe, expect, test } from "vitest";
-import { type ModelInfo, rulesFor } from "../../src/economy/index.ts";
+import { type ModelInfo, rulesFor } from "../../src/economy/rules.ts";
 import { HOUR, MINUTE } from "./requests.ts";
 
 function model(id: string, prices?: [input: number, read: number, write: number]): ModelInfo {

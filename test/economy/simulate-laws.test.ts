@@ -1,23 +1,15 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import {
-	type Block,
-	type Breakpoint,
-	type CacheRules,
-	costOf,
-	createCacheSimulator,
-	type Request,
-	rulesFor,
-	simulate,
-} from "../../src/economy/index.ts";
-import type { Part } from "../../src/economy/request.ts";
+import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
+import { type CacheRules, costOf, rulesFor } from "../../src/economy/rules.ts";
+import { createCacheSimulator } from "../../src/economy/simulate.ts";
 import {
 	createLoopbackCache,
 	type LoopbackBlock,
 	type LoopbackBody,
 	loopbackTokens,
 } from "../support/loopback-cache.ts";
-import { HOUR, MINUTE } from "./requests.ts";
+import { HOUR, MINUTE, simulate } from "./requests.ts";
 
 /** Small limits, so that short sessions come across them. */
 const small = { minimumTokens: 60, lookbackBlocks: 3 };

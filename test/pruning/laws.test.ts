@@ -8,7 +8,7 @@ import { type BlobStore, createBlobStore } from "../../src/core/blob-store.ts";
 import { type Config, loadConfig } from "../../src/core/config.ts";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
-import { rulesFor } from "../../src/economy/index.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import { createPruner } from "../../src/pruning/pruner.ts";
 import { contentOf, prune } from "../../src/pruning/stub.ts";
 import { createSurveyor } from "../../src/pruning/survey.ts";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { rulesFor } from "../../src/economy/index.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import { type Candidate, candidatesOf } from "../../src/pruning/candidates.ts";
 import { type Price, planFor, surveyOf } from "../../src/pruning/pruner.ts";
 import type { ContextMessage } from "../../src/session/index.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rulesFor } from "../../src/economy/index.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import { frontierOf } from "../../src/pruning/candidates.ts";
 import {
 	createGrowth,

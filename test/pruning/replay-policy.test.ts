@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { type Request, rulesFor } from "../../src/economy/index.ts";
+import type { Request } from "../../src/economy/index.ts";
 import type { ReplaySession, Step } from "../../src/economy/replay/index.ts";
 import { runPolicy, strataPolicy } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import { pruningPolicy } from "../../src/pruning/replay-policy.ts";
 import { generateSession, PLAIN, SLOW, workloads } from "../economy/replay/workload.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { rulesFor } from "../../src/economy/index.ts";
+import { rulesFor } from "../../src/economy/rules.ts";
 import { createCacheTimer, type SentWith } from "../../src/session/cache-clock.ts";
 import type { StartReason } from "../../src/session/host.ts";
 import { fakeSession } from "../support/fake-host.ts";

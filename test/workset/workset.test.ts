@@ -73,7 +73,7 @@ test("a plan becomes messages and edits", () => {
 	const files = [file("a.ts", "2"), file("b.ts", "b")];
 	const view = viewOf([message("s1", copyText(file("a.ts", "1")))]);
 	const plan: LogPlan = { ...quiet, slot: { paths: ["b.ts"] }, append: ["a.ts"], drop: ["s1"] };
-	const { append, edits } = changesFor(plan, { files, view });
+	const { append, edits } = changesFor(plan, files, view);
 	expect(append).toEqual([
 		[
 			{ type: "text", text: SLOT_INTRO },
@@ -96,20 +96,20 @@ test("what stays in a slot that is filled anew keeps its bytes", () => {
 		slot: { entryId: "slot", paths: ["a.ts", "b.ts"] },
 		drop: ["snap"],
 	};
-	const { edits } = changesFor(plan, { files, view });
+	const { edits } = changesFor(plan, files, view);
 	expect(edits.get("slot")?.map(({ text }) => text)).toEqual(slot);
 });
 
 test("a file that was dropped is announced once, and not at all when its copies go", () => {
 	const view = viewOf([message("s1", copyText(file("a.ts", "1")))]);
-	const announced = changesFor(quiet, { files: [], view }).append;
+	const announced = changesFor(quiet, [], view).append;
 	expect(announced).toEqual([[{ type: "text", text: droppedText(["a.ts"]) }]]);
-	expect(changesFor({ ...quiet, drop: ["s1"] }, { files: [], view }).append).toEqual([]);
+	expect(changesFor({ ...quiet, drop: ["s1"] }, [], view).append).toEqual([]);
 	const told = viewOf([
 		message("s1", copyText(file("a.ts", "1"))),
 		message("n", droppedText(["a.ts"])),
 	]);
-	expect(changesFor(quiet, { files: [], view: told }).append).toEqual([]);
+	expect(changesFor(quiet, [], told).append).toEqual([]);
 });
 
 test("the tail holds what the request does not show as it is now, and only that", () => {

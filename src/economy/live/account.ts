@@ -1,27 +1,8 @@
-import type { Thinking } from "../../core/bill.ts";
-import { costOf, dollarsOf } from "../cost.ts";
-import type { PromptTokens } from "../request.ts";
-import { type CacheRules, type ModelInfo, rulesFor } from "../rules.ts";
+import type { PromptTokens, Thinking } from "../../core/bill.ts";
+import { counted, grouped } from "../../text/figures.ts";
+import { MISS_CAUSES } from "../miss-causes.ts";
+import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
 import { type Answered, diagnoseMiss, type Miss } from "./miss.ts";
-
-/** Costs are in plain input tokens of each model. */
-export interface AccountSummary {
-	readonly requests: number;
-	readonly tokens: PromptTokens;
-	readonly cost: number;
-	readonly uncached: number;
-	readonly withoutMisses: number;
-	/** Latest last. */
-	readonly misses: readonly CostlyMiss[];
-	readonly misplaced: MisplacedThinking;
-}
-
-/** Requests with thinking whose earlier context changed, and the blocks dropped by the latest. */
-export interface MisplacedThinking {
-	readonly dropped: number;
-	readonly allowed: number;
-	readonly latestBlocks: number;
-}
 
 /** `cost` is in plain input tokens beyond a hit; `dollars` needs a known price. */
 export interface CostlyMiss extends Miss {
@@ -29,27 +10,25 @@ export interface CostlyMiss extends Miss {
 	readonly dollars?: number;
 }
 
-export interface Account {
-	add(answered: Answered, model: ModelInfo): CostlyMiss | undefined;
-	summary(): AccountSummary;
-}
+export type Account = ReturnType<typeof createAccount>;
 
 /** Older misses are only summed up. */
 const MAX_MISSES = 500;
 
-export function createAccount(): Account {
+export function createAccount() {
 	let before: Answered | undefined;
 	let requests = 0;
 	let tokens: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
 	let cost = 0;
 	let missed = 0;
 	const misses: CostlyMiss[] = [];
-	let misplaced: MisplacedThinking = { dropped: 0, allowed: 0, latestBlocks: 0 };
+	/** Requests with thinking whose earlier context changed, and the blocks dropped by the latest. */
+	let misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
 	/** Cached from the last request: a session rarely changes its model. */
 	let known: { model: ModelInfo; rules: CacheRules } | undefined;
 
 	return {
-		add(answered, model) {
+		add(answered: Answered, model: ModelInfo): CostlyMiss | undefined {
 			if (known?.model !== model) known = { model, rules: rulesFor(model) };
 			const { rules } = known;
 			const miss = before && diagnoseMiss(before, answered, rules);
@@ -65,6 +44,7 @@ export function createAccount(): Account {
 			if (misses.length > MAX_MISSES) misses.shift();
 			return costly;
 		},
+		/** Costs are in plain input tokens of each model; the latest miss is last. */
 		summary: () => ({
 			requests,
 			tokens,
@@ -77,7 +57,9 @@ export function createAccount(): Account {
 	};
 }
 
-function withRequest(sum: MisplacedThinking, { dropped, allowed }: Thinking): MisplacedThinking {
+type Summary = ReturnType<Account["summary"]>;
+
+function withRequest(sum: Summary["misplaced"], { dropped, allowed }: Thinking) {
 	return {
 		dropped: sum.dropped + (dropped > 0 ? 1 : 0),
 		allowed: sum.allowed + (allowed > 0 ? 1 : 0),
@@ -108,4 +90,54 @@ function sum(one: PromptTokens, other: PromptTokens): PromptTokens {
 		write: one.write + other.write,
 		writeOneHour: one.writeOneHour + other.writeOneHour,
 	};
+}
+
+export function accountText(summary: Summary): string {
+	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
+	if (requests === 0) return "No request of this session has been billed yet.";
+	const share = (part: number) => `${Math.round((100 * part) / uncached)} %`;
+	return [
+		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
+		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
+		misses.length === 0
+			? "no request missed what was cached"
+			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
+		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
+		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
+		...misplacedLines(misplaced),
+	].join("\n");
+}
+
+/** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
+export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
+	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
+	const first = changed ? `, first ${changed}` : "";
+	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
+}
+
+function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
+	const why = "what stands before them is not what was sent when they were made";
+	const lines: string[] = [];
+	if (dropped > 0) {
+		lines.push(
+			`thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`,
+		);
+	}
+	if (allowed > 0) {
+		lines.push(
+			`thinking: the provider let blocks of earlier answers pass in ${counted(allowed, "request")}, though ${why}`,
+		);
+	}
+	return lines;
+}
+
+const SHOWN = 15;
+
+function ratio(cost: number, of: number): string {
+	return of > 0 ? (cost / of).toFixed(2) : "1.00";
+}
+
+function clock(atMs: number): string {
+	const date = new Date(atMs);
+	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(11, 19);
 }

@@ -1,5 +1,6 @@
-import type { Thinking } from "../../core/bill.ts";
-import type { Part, PromptTokens } from "../request.ts";
+import type { PromptTokens, Thinking } from "../../core/bill.ts";
+import type { MissCause } from "../miss-causes.ts";
+import type { Part } from "../request.ts";
 import type { CacheRules } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
 
@@ -18,24 +19,6 @@ export interface Answered {
 	readonly misplaced?: Thinking;
 }
 
-export type MissCause =
-	| "compaction"
-	/** Old tool output was removed on purpose. */
-	| "pruning"
-	| "model"
-	| "thinking"
-	| "expired"
-	| "tools"
-	| "system"
-	| "branch"
-	| "messages"
-	/** The provider dropped thinking blocks, and with them everything cached after the first. */
-	| "dropped"
-	/** No visible change: the provider evicted or did not find it. */
-	| "provider"
-	/** The requests were not observed. */
-	| "unknown";
-
 export interface Miss {
 	readonly atMs: number;
 	readonly tokens: number;
@@ -44,11 +27,7 @@ export interface Miss {
 }
 
 /** Whether a request missed what its predecessor left in the cache, and why. */
-export function diagnoseMiss(
-	before: Answered,
-	now: Answered,
-	rules: Pick<CacheRules, "automatic" | "stepTokens" | "ttlMs" | "invalidates">,
-): Miss | undefined {
+export function diagnoseMiss(before: Answered, now: Answered, rules: CacheRules): Miss | undefined {
 	const { input, read, write } = now.tokens;
 	const tokens = Math.min(leftBehind(before, rules), input + read + write) - read;
 	if (tokens < LEAST_MISS) return undefined;
@@ -65,10 +44,7 @@ export function diagnoseMiss(
 /** Providers round, and recount a block when another follows it: a smaller difference is noise. */
 const LEAST_MISS = 256;
 
-function leftBehind(
-	{ tokens }: Answered,
-	{ automatic, stepTokens }: Pick<CacheRules, "automatic" | "stepTokens">,
-): number {
+function leftBehind({ tokens }: Answered, { automatic, stepTokens }: CacheRules): number {
 	// Providers that bill no writes cache silently, in steps.
 	if (automatic !== "none" && tokens.write === 0) {
 		const prompt = tokens.input + tokens.read;
@@ -80,7 +56,7 @@ function leftBehind(
 function causeOf(
 	before: Answered,
 	now: Answered,
-	rules: Pick<CacheRules, "ttlMs" | "invalidates">,
+	rules: CacheRules,
 	changed: PayloadBlock | undefined,
 ): MissCause | undefined {
 	if (now.compacted) return "compaction";

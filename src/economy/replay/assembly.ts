@@ -11,37 +11,10 @@ export interface SessionBlock extends Block {
 	readonly isReference?: true;
 }
 
-/** Tools and system prompt, then the conversation. */
-export type Assembled = (HeadBlock | SourceBlock)[];
-
-/** One per session. */
-export interface Assembly {
-	/** Sizes are estimates from the file. */
-	sources(conversation: Conversation): Assembled;
-	/** Walks the requests in order, incrementally. */
-	walk(): AssemblyWalk;
-}
-
-/** `factor` scales the sizes to the bill. */
-export type AssemblyWalk = (conversation: Conversation, factor: number) => SessionBlock[];
-
 interface HeadBlock extends Sizable {
 	readonly kind: "tools" | "system";
 	readonly hash: string;
 	readonly label: string;
-}
-
-interface Walked {
-	readonly head: Conversation["head"];
-	readonly blocks: readonly SourceBlock[];
-	readonly taken: number;
-	readonly factor: number;
-	readonly all: SessionBlock[];
-	readonly rounding: Rounding;
-}
-
-function scaled(block: SessionBlock, factor: number, rounding: Rounding): SessionBlock {
-	return { ...block, tokens: rounding(block.tokens * factor) };
 }
 
 /** Stands for a system prompt and tools that the session does not store. */
@@ -54,7 +27,8 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
-export function createAssembly(sizeOf: (id: number) => number): Assembly {
+/** One per session. */
+export function createAssembly(sizeOf: (id: number) => number) {
 	/** Negative, so that they never collide with the file's ids. */
 	const headIds = new Map<string, number>();
 	/** Unscaled, and shared by all requests. */
@@ -62,27 +36,33 @@ export function createAssembly(sizeOf: (id: number) => number): Assembly {
 
 	return { sources, walk };
 
-	function sources(conversation: Conversation): Assembled {
-		return [...headBlocks(conversation), ...conversation.blocks];
+	/**
+	 * Tools and system prompt, then the conversation; only what is new of one that continues another.
+	 * Sizes are estimates from the file.
+	 */
+	function sources({ head, blocks, continues }: Conversation): (HeadBlock | SourceBlock)[] {
+		return continues === undefined ? [...headBlocks(head), ...blocks] : blocks.slice(continues);
 	}
 
-	function walk(): AssemblyWalk {
-		let before: Walked | undefined;
-		return (conversation, factor) => {
-			const { head, blocks } = conversation;
-			// A conversation that only grows keeps its list object.
-			const grows = before?.blocks === blocks && before.head === head && before.factor === factor;
-			const added = before && grows ? blocks.slice(before.taken) : sources(conversation);
-			const fresh = (added as Assembled).map((source) => made.get(source.id) ?? make(source));
-			const rounding = before && grows ? before.rounding : createRounding();
-			const sized = factor === 1 ? fresh : fresh.map((block) => scaled(block, factor, rounding));
-			const all = before && grows ? before.all.concat(sized) : sized;
-			before = { head, blocks, factor, taken: blocks.length, all, rounding };
+	/** Takes the requests in order, incrementally. `factor` scales the sizes to the bill. */
+	function walk() {
+		let before: number | undefined;
+		let all: SessionBlock[] = [];
+		let rounding = createRounding();
+		return (conversation: Conversation, factor: number): SessionBlock[] => {
+			const continues = before === factor ? conversation.continues : undefined;
+			before = factor;
+			if (continues === undefined) [all, rounding] = [[], createRounding()];
+			const fresh = sources({ ...conversation, continues }).map((source) => {
+				const block = made.get(source.id) ?? make(source);
+				return factor === 1 ? block : { ...block, tokens: rounding(block.tokens * factor) };
+			});
+			all = all.concat(fresh);
 			return all;
 		};
 	}
 
-	function headBlocks({ head }: Conversation): HeadBlock[] {
+	function headBlocks(head: Conversation["head"]): HeadBlock[] {
 		if (!head) return [UNSEEN];
 		return (["tools", "system"] as const).map((kind) => {
 			const { hash, tokens } = head[kind];
@@ -110,37 +90,35 @@ export function createAssembly(sizeOf: (id: number) => number): Assembly {
 	}
 }
 
-export interface Sizable {
+interface Sizable {
 	readonly id: number;
 	/** Estimated tokens; `undefined` if the session file does not show the block. */
 	readonly estimate: number | undefined;
 	readonly counted: boolean;
 }
 
+/** If new blocks would get a smaller share of their estimates, something else shrank. */
+const LEAST_SHARE = 0.25;
+
 /**
  * Derives block sizes from bills. The difference between two prompts is the size of the blocks
  * added in between, shared out by their estimates. A block keeps its first size.
  */
-export interface Calibration {
-	/**
-	 * Returns a factor that scales all sizes to the prompt: 1, unless it changed for reasons that the
-	 * file does not show. `grows`: `blocks` are only the new ones.
-	 */
-	learn(blocks: readonly Sizable[], promptTokens: number, grows?: boolean): number;
-	/** Without the factor. */
-	sizeOf(id: number): number;
-}
-
-/** If new blocks would get a smaller share of their estimates, something else shrank. */
-const LEAST_SHARE = 0.25;
-
-export function createCalibration(): Calibration {
+export function createCalibration() {
 	const sizes = new Map<number, number>();
 	let factor = 1;
 	let total = 0;
 
-	return { learn, sizeOf: (id) => sizes.get(id) ?? 0 };
+	return {
+		learn,
+		/** Without the factor. */
+		sizeOf: (id: number) => sizes.get(id) ?? 0,
+	};
 
+	/**
+	 * Returns a factor that scales all sizes to the prompt: 1, unless it changed for reasons that the
+	 * file does not show. `grows`: `blocks` are only the new ones.
+	 */
 	function learn(blocks: readonly Sizable[], promptTokens: number, grows = false): number {
 		const fresh = blocks.filter(({ id }) => !sizes.has(id));
 		let known = grows ? total : 0;
@@ -175,21 +153,15 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 				: undefined;
 	const estimated = sure + rough + unseen;
 	// An empty system prompt without tools is estimated at 0, but billed.
-	if (estimated === 0) return roundedTogether(blocks.map(() => room / blocks.length));
+	if (estimated === 0) return blocks.map(() => room / blocks.length).map(createRounding());
 	const even = room / estimated;
-	return roundedTogether(
-		blocks.map((block) => (block.estimate ?? 1) * (weights ? weights(block) : even)),
-	);
-}
-
-function roundedTogether(values: readonly number[]): number[] {
-	return values.map(createRounding());
+	return blocks
+		.map((block) => (block.estimate ?? 1) * (weights ? weights(block) : even))
+		.map(createRounding());
 }
 
 /** Rounds a series so that its sum is preserved. */
-export type Rounding = (value: number) => number;
-
-export function createRounding(): Rounding {
+function createRounding(): (value: number) => number {
 	let exact = 0;
 	let given = 0;
 	return (value) => {

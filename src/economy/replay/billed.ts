@@ -1,6 +1,6 @@
-import type { PromptTokens, Ttl } from "../request.ts";
+import { type PromptTokens, type Ttl, ttlOf } from "../../core/bill.ts";
 import type { CacheRules } from "../rules.ts";
-import { type Entry, fullName, type ModelName, type Usage } from "./entry.ts";
+import { type Entry, fullName, type ModelName } from "./entry.ts";
 
 export interface BilledRequest {
 	/** Position of the request's last entry; -1 for none. */
@@ -18,13 +18,13 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 	let ttl: Ttl = "5m";
 	for (const entry of entries) {
 		const bill = billOf(entry);
-		if (!bill || promptOf(bill.usage) === 0) continue;
-		const { usage, model } = bill;
+		if (!bill || promptOf(bill.billed) === 0) continue;
+		const { billed, model } = bill;
 		// A request without writes does not show its lifetime: it inherits the previous one.
-		if (usage.write > 0) ttl = usage.writeOneHour > 0 ? "1h" : "5m";
+		ttl = ttlOf(billed) ?? ttl;
 		if (entry.type === "assistant") leaf = entry.parent;
 		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
-		yield { leaf, atMs, model, billed: promptTokensOf(usage), ttl };
+		yield { leaf, atMs, model, billed, ttl };
 	}
 }
 
@@ -52,13 +52,7 @@ export function billedBy(
 	return { input: billed.input + billed.write, read: billed.read, write: 0, writeOneHour: 0 };
 }
 
-function billOf(entry: Entry): { usage: Usage; model: ModelName; atMs: number } | undefined {
+function billOf(entry: Entry): Omit<BilledRequest, "leaf" | "ttl"> | undefined {
 	if (entry.type === "warming") return entry;
-	if (entry.type !== "assistant") return undefined;
-	const { usage, model, sentMs } = entry.answer;
-	return { usage, model, atMs: sentMs };
-}
-
-function promptTokensOf({ input, read, write, writeOneHour }: Usage): PromptTokens {
-	return { input, read, write, writeOneHour: Math.min(writeOneHour, write) };
+	return entry.type === "assistant" ? { ...entry, atMs: entry.sentMs } : undefined;
 }

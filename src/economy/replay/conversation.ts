@@ -1,5 +1,5 @@
-import type { Entry, SourceBlock, SystemChange } from "./entry.ts";
-import { type Head, headAfter } from "./system-message.ts";
+import type { Entry, SourceBlock } from "./entry.ts";
+import { type Head, headAfter, type SystemChange } from "./system-message.ts";
 
 export interface Conversation {
 	readonly head: Head | undefined;
@@ -8,57 +8,55 @@ export interface Conversation {
 	readonly thinking: string;
 	/** Changes since the previous `at`, apart from growth. */
 	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
+	/** Blocks of the previous conversation, if this one only continues it. */
+	readonly continues: number | undefined;
 	/** Entries and system-prompt pieces visited: a measure of work. */
 	readonly visited: number;
 }
 
-/** Walks the session tree. Continuing from the previous entry costs only the new ones. */
-export interface ConversationWalk {
-	/** Up to and including an entry; -1 is the empty conversation. */
-	at(leaf: number): Conversation;
-}
-
-/** `heads` caches system prompts across walks of the same entries. */
+/**
+ * Walks the session tree: each call gives the conversation up to and including an entry; -1 is the
+ * empty one. Continuing from the previous entry costs only the new ones. `heads` caches system
+ * prompts across walks of the same entries.
+ */
 export function createConversationWalk(
 	entries: readonly Entry[],
 	heads = new Map<number, Head | undefined>(),
-): ConversationWalk {
+) {
 	let leaf = -1;
 	let current: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
 	let head: Head | undefined;
+	/** Blocks given by the last call. */
+	let given: number | undefined;
 
-	return {
-		at(target) {
-			const fresh = entriesBetween(entries, leaf, target);
-			const changes = new Set<"compaction" | "edit" | "branch">();
-			for (const entry of fresh ?? []) {
-				if (entry.type === "compaction" || entry.type === "edit") changes.add(entry.type);
+	return (target: number): Conversation => {
+		const fresh = entriesBetween(entries, leaf, target);
+		const changes = new Set<"compaction" | "edit" | "branch">();
+		for (const entry of fresh ?? []) {
+			if (entry.type === "compaction" || entry.type === "edit") changes.add(entry.type);
+		}
+		if (!fresh) changes.add("branch");
+		let continues = changes.size === 0 ? given : undefined;
+		let visited = fresh?.length ?? 0;
+		if (changes.size === 0) {
+			for (const entry of fresh ?? []) append(current, entry);
+		} else {
+			const path = entriesBetween(entries, -1, target) ?? [];
+			visited += path.length;
+			current = project(path);
+		}
+		if (changes.size > 0 || fresh?.some(({ type }) => type === "system")) {
+			for (const { sections, toolsAdded } of current.changesOfHead) {
+				visited += 1 + sections.size + toolsAdded.size;
 			}
-			if (!fresh) changes.add("branch");
-			let visited = fresh?.length ?? 0;
-			if (changes.size === 0) {
-				for (const entry of fresh ?? []) append(current, entry);
-			} else {
-				const path = entriesBetween(entries, -1, target) ?? [];
-				visited += path.length;
-				current = project(path);
-			}
-			if (changes.size > 0 || fresh?.some(({ type }) => type === "system")) {
-				for (const { sections, toolsAdded } of current.changesOfHead) {
-					visited += 1 + sections.size + toolsAdded.size;
-				}
-				if (!heads.has(target)) heads.set(target, headAfter(current.changesOfHead));
-				head = heads.get(target);
-			}
-			leaf = target;
-			return {
-				head,
-				blocks: current.blocks,
-				thinking: current.thinking,
-				changes,
-				visited,
-			};
-		},
+			if (!heads.has(target)) heads.set(target, headAfter(current.changesOfHead));
+			if (head !== heads.get(target)) continues = undefined;
+			head = heads.get(target);
+		}
+		leaf = target;
+		const { blocks, thinking } = current;
+		given = blocks.length;
+		return { head, blocks, thinking, changes, continues, visited };
 	};
 }
 
@@ -84,27 +82,23 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 /** What pi sends: the latest compaction, what it kept, all since; the newest edits applied. */
 function project(path: readonly Entry[]): Draft {
 	const draft: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
-	const compactedAt = path.findLastIndex((entry) => entry.type === "compaction");
-	const compaction = path[compactedAt];
-	const sent = compaction?.type === "compaction" ? afterCompaction(path, compactedAt) : path;
+	const at = path.findLastIndex((entry) => entry.type === "compaction");
+	const compaction = path[at];
+	let sent = path;
+	if (compaction?.type === "compaction") {
+		const kept = path.findIndex(({ id }) => id === compaction.firstKeptId);
+		const before = kept >= 0 && kept < at ? path.slice(kept, at) : [];
+		sent = [...before.filter(({ type }) => type !== "system"), ...path.slice(at + 1)];
+		draft.changesOfHead = compaction.change
+			? [compaction.change]
+			: path.slice(0, at).flatMap((entry) => (entry.type === "system" ? [entry.change] : []));
+		addAll(draft.blocks, compaction.blocks);
+	}
 	const edits = new Map<string, Entry & { type: "edit" }>();
 	for (const entry of sent) if (entry.type === "edit") edits.set(entry.targetId, entry);
 	for (const entry of path) if (entry.type === "thinking") draft.thinking = entry.level;
-	if (compaction?.type === "compaction") {
-		draft.changesOfHead = compaction.change
-			? [compaction.change]
-			: path.slice(0, compactedAt).flatMap((e) => (e.type === "system" ? [e.change] : []));
-		addAll(draft.blocks, compaction.blocks);
-	}
 	for (const entry of sent) append(draft, entry, edits.get(entry.id));
 	return draft;
-}
-
-function afterCompaction(path: readonly Entry[], at: number): Entry[] {
-	const compaction = path[at] as Entry & { type: "compaction" };
-	const kept = path.findIndex(({ id }) => id === compaction.firstKeptId);
-	const before = kept >= 0 && kept < at ? path.slice(kept, at) : [];
-	return [...before.filter(({ type }) => type !== "system"), ...path.slice(at + 1)];
 }
 
 function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): void {
@@ -113,7 +107,7 @@ function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): vo
 			addAll(draft.blocks, (edit ?? entry).blocks);
 			return;
 		case "assistant":
-			if (entry.answer.isKept) addAll(draft.blocks, (edit ?? entry).blocks);
+			if (entry.isKept) addAll(draft.blocks, (edit ?? entry).blocks);
 			return;
 		case "system":
 			draft.changesOfHead.push(entry.change);

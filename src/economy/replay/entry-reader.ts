@@ -1,28 +1,21 @@
+import type { PromptTokens } from "../../core/bill.ts";
 import { property } from "../../core/property.ts";
-import type { Answer, Entry, ModelName, SourceBlock, Usage } from "./entry.ts";
+import type { Entry, ModelName, SourceBlock } from "./entry.ts";
 import { createBlockReader, nameOr } from "./message-blocks.ts";
 import { systemChangeOf } from "./system-message.ts";
 
-export interface EntryReader {
-	readonly entries: readonly Entry[];
-	/** Content blocks, tools and system-prompt pieces of all entries. */
-	blocks(): number;
-	/** `relinked`: the parent is unknown, so the entry follows the line above. */
-	add(line: unknown): "added" | "relinked" | "damaged";
-	/** Reserves a position for an unread line: format 1 names entries by position. */
-	skip(): void;
-}
-
-export function createEntryReader(version: 1 | 2 | 3): EntryReader {
+export function createEntryReader(version: 1 | 2 | 3) {
 	const entries: Entry[] = [];
 	/** The newest entry by id. Holds only earlier entries, so parents cannot form a cycle. */
 	const positions = new Map<string, number>();
 	const blocks = createBlockReader();
 	let lastMs = 0;
+	/** Content blocks, tools and system-prompt pieces of all entries. */
 	let blockCount = 0;
 
 	return { entries, blocks: () => blockCount, add, skip };
 
+	/** `relinked`: the parent is unknown, so the entry follows the line above. */
 	function add(line: unknown): "added" | "relinked" | "damaged" {
 		const type = property(line, "type");
 		const id = version === 1 ? String(entries.length) : property(line, "id");
@@ -39,14 +32,11 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 		return parent === undefined ? "relinked" : "added";
 	}
 
+	/** Reserves a position for an unread line: format 1 names entries by position. */
 	function skip(): void {
 		if (version !== 1) return; // its children find no parent and follow the line above
-		entries.push({
-			id: String(entries.length),
-			parent: entries.length - 1,
-			atMs: lastMs,
-			type: "other",
-		});
+		const { length } = entries;
+		entries.push({ id: String(length), parent: length - 1, atMs: lastMs, type: "other" });
 	}
 
 	function parentOf(line: unknown): number | undefined {
@@ -99,7 +89,7 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 			case "thinking_level_change":
 				return { type: "thinking", level: nameOr(property(line, "thinkingLevel"), "") };
 			case "usage":
-				return { type: "warming", model: modelOf(line), usage: usageOf(property(line, "usage")) };
+				return { type: "warming", model: modelOf(line), billed: billedIn(line) };
 			default:
 				return { type: "other" };
 		}
@@ -113,11 +103,16 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 			case "user":
 				return { type: "message", blocks: blocks.blocksOf("user", content, "user message") };
 			case "assistant": {
-				const usage = usageOf(property(message, "usage"));
+				const output = countOf(property(property(message, "usage"), "output"));
+				const stopped = property(message, "stopReason");
+				const startedMs = timeOf(property(message, "timestamp"));
 				return {
 					type: "assistant",
-					blocks: blocks.answerBlocks(content, usage.output),
-					answer: answerOf(message, usage),
+					blocks: blocks.answerBlocks(content, output),
+					model: modelOf(message),
+					billed: billedIn(message),
+					sentMs: startedMs === undefined ? lastMs : Math.min(startedMs, lastMs),
+					isKept: stopped !== "error" && stopped !== "aborted",
 				};
 			}
 			case "toolResult":
@@ -145,17 +140,6 @@ export function createEntryReader(version: 1 | 2 | 3): EntryReader {
 		return blocks.blocksOf("summary", property(line, "summary"), label);
 	}
 
-	function answerOf(message: unknown, usage: Usage): Answer {
-		const stopped = property(message, "stopReason");
-		const startedMs = timeOf(property(message, "timestamp"));
-		return {
-			model: modelOf(message),
-			usage,
-			sentMs: startedMs === undefined ? lastMs : Math.min(startedMs, lastMs),
-			isKept: stopped !== "error" && stopped !== "aborted",
-		};
-	}
-
 	function firstKeptId(line: unknown): string | undefined {
 		const id = property(line, "firstKeptEntryId");
 		if (typeof id === "string") return id;
@@ -178,13 +162,14 @@ function blocksIn(content: EntryContent): number {
 	return sections.size + toolsAdded.size + toolsRemoved.length;
 }
 
-function usageOf(usage: unknown): Usage {
+function billedIn(message: unknown): PromptTokens {
+	const usage = property(message, "usage");
+	const write = countOf(property(usage, "cacheWrite"));
 	return {
 		input: countOf(property(usage, "input")),
-		output: countOf(property(usage, "output")),
 		read: countOf(property(usage, "cacheRead")),
-		write: countOf(property(usage, "cacheWrite")),
-		writeOneHour: countOf(property(usage, "cacheWrite1h")),
+		write,
+		writeOneHour: Math.min(write, countOf(property(usage, "cacheWrite1h"))),
 	};
 }
 

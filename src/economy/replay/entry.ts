@@ -1,3 +1,6 @@
+import type { PromptTokens } from "../../core/bill.ts";
+import type { SystemChange } from "./system-message.ts";
+
 export type BlockKind =
 	| "user"
 	| "thinking"
@@ -39,34 +42,17 @@ export interface FileRead {
 	readonly lines?: Uint32Array;
 }
 
-export interface SystemChange {
-	readonly replace: boolean;
-	readonly text: Sized | undefined;
-	readonly sections: ReadonlyMap<string, Sized | null>;
-	readonly toolsAdded: ReadonlyMap<string, Sized>;
-	readonly toolsRemoved: readonly string[];
-}
-
-export interface Sized {
-	readonly hash: string;
-	readonly tokens: number;
-}
-
-export interface Usage {
-	readonly input: number;
-	readonly output: number;
-	readonly read: number;
-	readonly write: number;
-	readonly writeOneHour: number;
-}
-
 export type Entry = EntryBase &
 	(
 		| { readonly type: "message"; readonly blocks: readonly SourceBlock[] }
 		| {
 				readonly type: "assistant";
 				readonly blocks: readonly SourceBlock[];
-				readonly answer: Answer;
+				readonly model: ModelName;
+				readonly billed: PromptTokens;
+				readonly sentMs: number;
+				/** False for failed and aborted answers, which pi leaves out of later requests. */
+				readonly isKept: boolean;
 		  }
 		| { readonly type: "system"; readonly change: SystemChange }
 		| {
@@ -82,7 +68,7 @@ export type Entry = EntryBase &
 				readonly blocks: readonly SourceBlock[];
 		  }
 		| { readonly type: "thinking"; readonly level: string }
-		| { readonly type: "warming"; readonly model: ModelName; readonly usage: Usage }
+		| { readonly type: "warming"; readonly model: ModelName; readonly billed: PromptTokens }
 		| { readonly type: "other" }
 	);
 
@@ -91,14 +77,6 @@ interface EntryBase {
 	/** Position in the session, -1 for a root. Always smaller than the entry's own. */
 	readonly parent: number;
 	readonly atMs: number;
-}
-
-export interface Answer {
-	readonly model: ModelName;
-	readonly usage: Usage;
-	readonly sentMs: number;
-	/** False for failed and aborted answers, which pi leaves out of later requests. */
-	readonly isKept: boolean;
 }
 
 /** Empty strings where the session file names none. */

@@ -1,11 +1,18 @@
+import type { PromptTokens } from "../../core/bill.ts";
 import { counted } from "../../text/figures.ts";
+import { plainText } from "../../text/one-line.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
 import { promptOf } from "./billed.ts";
-import { barChart, requestChart } from "./chart.ts";
-import { clock, money, percent, short, times } from "./figures.ts";
-import { type Html, html } from "./html-text.ts";
-import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
-import { plainText } from "./plain-text.ts";
+import {
+	clock,
+	money,
+	percent,
+	savedAlreadyNotes,
+	short,
+	skippedNotes,
+	summaryOf,
+	times,
+} from "./notes.ts";
 import type { FolderReport, ReplayReport } from "./report.ts";
 
 /** The rest is in `--json`. */
@@ -82,8 +89,9 @@ function charts({ chart }: ReplayReport): Html {
 
 function missTable({ misses }: ReplayReport): Html {
 	if (misses.length === 0) return html`<h3>No cache misses</h3>`;
-	const dearest = [...misses].sort((a, b) => b.cost - a.cost).slice(0, MOST_ROWS);
-	const rows = dearest
+	const rows = misses
+		.toSorted((a, b) => b.cost - a.cost)
+		.slice(0, MOST_ROWS)
 		.sort((a, b) => a.request - b.request)
 		.map(
 			(miss) =>
@@ -130,3 +138,67 @@ svg line { stroke: currentColor; opacity: .4; }
 .key .read { border-color: var(--read); } .key .write { border-color: var(--write); } .key .input { border-color: var(--input); }
 figure { margin: 1rem 0; } figcaption { font-weight: 600; } .note { color: var(--input); }
 `;
+
+const WIDTH = 480;
+const HEIGHT = 120;
+
+function requestChart(points: readonly PromptTokens[], top: number): Html {
+	const floor = points.map(() => 0);
+	const areas = (["read", "write", "input"] as const).map((layer) => {
+		const from = [...floor];
+		for (const [at, point] of points.entries()) floor[at] = (floor[at] ?? 0) + point[layer];
+		return html`<path class="${layer}" d="${area(from, floor, top)}"/>`;
+	});
+	return html`<svg viewBox="0 0 ${WIDTH} ${HEIGHT + 16}" role="img" aria-label="tokens per request">
+<line x1="0" y1="${HEIGHT}" x2="${WIDTH}" y2="${HEIGHT}"/>${areas}
+<text x="4" y="12">${short(top)} tokens</text><text x="4" y="${HEIGHT + 14}">first request</text><text x="${WIDTH - 4}" y="${HEIGHT + 14}" text-anchor="end">last</text></svg>`;
+}
+
+/** SVG; `share` is between 0 and 1. */
+function barChart(share: number): Html {
+	const width = (Math.max(0, Math.min(1, share)) * 200).toFixed(1);
+	return html`<svg class="bar" viewBox="0 0 200 12" aria-hidden="true"><rect width="${width}" height="12"/></svg>`;
+}
+
+/** Steps, so that every request keeps its width. */
+function area(from: readonly number[], to: readonly number[], top: number): string {
+	const width = WIDTH / Math.max(1, to.length);
+	const y = (value: number) => (HEIGHT - (value / Math.max(1, top)) * HEIGHT).toFixed(1);
+	const x = (at: number) => (at * width).toFixed(1);
+	const there = to.map((value, at) => `L${x(at)} ${y(value)}L${x(at + 1)} ${y(value)}`);
+	const back = from.map((value, at) => `L${x(at + 1)} ${y(value)}L${x(at)} ${y(value)}`).reverse();
+	return `M0 ${HEIGHT}${there.join("")}${back.join("")}Z`;
+}
+
+declare const htmlBrand: unique symbol;
+
+/** Escaped text. Anything else is escaped before it enters a page. */
+type Html = { readonly [htmlBrand]: true; readonly text: string };
+
+/** Escapes every value that is not HTML or a list of it. */
+function html(
+	strings: TemplateStringsArray,
+	...values: (string | number | Html | readonly Html[])[]
+): Html {
+	const text = strings.reduce((all, part, at) => all + rendered(values[at - 1] ?? "") + part);
+	return { text } as Html;
+}
+
+function rendered(value: string | number | Html | readonly Html[]): string {
+	if (typeof value === "string") return escapeHtml(value);
+	if (typeof value === "number") return String(value);
+	if ("text" in value) return value.text;
+	return value.map(({ text }) => text).join("");
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+	"&": "&amp;",
+	"<": "&lt;",
+	">": "&gt;",
+	'"': "&quot;",
+	"'": "&#39;",
+};
+
+function escapeHtml(text: string): string {
+	return text.replace(/[&<>"']/g, (character) => ENTITIES[character] as string);
+}

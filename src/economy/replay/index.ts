@@ -1,7 +1,7 @@
 /** Rebuilds the requests of a session and compares their cost under policies. */
+export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
 export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
-export { plainText } from "./plain-text.ts";
 export { replayPolicies, strataPolicy } from "./policies.ts";
 export { type PolicyOutcome, type ReplayPolicy, type RequestPolicy, runPolicy } from "./policy.ts";
 export { buildReport, combineReports, type FolderReport, type ReplayReport } from "./report.ts";

@@ -4,25 +4,17 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
 
-/** One per session: it pairs calls with their results. */
-export interface BlockReader {
-	/** `content` is untrusted. */
-	blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[];
-	/** `outputTokens` is the provider's count. */
-	answerBlocks(content: unknown, outputTokens: number): SourceBlock[];
-	resultBlock(message: unknown): SourceBlock;
-}
-
 /** Pi's own average. */
 const IMAGE_TOKENS = 1200;
 
 /** Sixteen bytes make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
-export function createBlockReader(): BlockReader {
+/** One per session: it pairs calls with their results. All content is untrusted. */
+export function createBlockReader() {
 	let count = 0;
 	const reads = new Map<string, FileRead>();
-	const linePrints = createLinePrints();
+	const printsOf = createLinePrints();
 
 	return { blocksOf, answerBlocks, resultBlock };
 
@@ -32,6 +24,7 @@ export function createBlockReader(): BlockReader {
 		return parts.filter(isSent).map((part) => block(kind, [part], label));
 	}
 
+	/** `outputTokens` is the provider's count. */
 	function answerBlocks(content: unknown, outputTokens: number): SourceBlock[] {
 		if (!Array.isArray(content)) return [];
 		const parts = content.filter(isSent);
@@ -85,7 +78,7 @@ export function createBlockReader(): BlockReader {
 	}
 
 	function withLines(read: FileRead, parts: readonly unknown[]): FileRead {
-		const lines = linePrints.of(parts.map((part) => textOr(property(part, "text"), "")).join("\n"));
+		const lines = printsOf(parts.map((part) => textOr(property(part, "text"), "")).join("\n"));
 		return lines ? { ...read, lines } : read;
 	}
 }
@@ -172,24 +165,20 @@ function textOr(value: unknown, otherwise: string): string {
 	return typeof value === "string" ? value : otherwise;
 }
 
-/** Short line hashes: they compare two reads after their text is dropped. */
-export interface LinePrints {
-	/** Ascending, one number a line; `undefined` once the session has had too many lines. */
-	of(text: string): Uint32Array | undefined;
-}
-
 /** Per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-export function createLinePrints(maxLines = MAX_LINES): LinePrints {
+/**
+ * Short line hashes: they compare two reads after their text is dropped. Ascending, one number a
+ * line; `undefined` once the session has had too many lines.
+ */
+export function createLinePrints(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
 	let left = maxLines;
-	return {
-		of(text) {
-			const lines = text.split("\n");
-			if (lines.length > left) return undefined;
-			left -= lines.length;
-			return Uint32Array.from(lines, print).sort();
-		},
+	return (text) => {
+		const lines = text.split("\n");
+		if (lines.length > left) return undefined;
+		left -= lines.length;
+		return Uint32Array.from(lines, print).sort();
 	};
 }
 

@@ -1,6 +1,6 @@
-import { costOf } from "../cost.ts";
 import type { Block } from "../request.ts";
 import { sharedStart } from "../request.ts";
+import { costOf } from "../rules.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
 

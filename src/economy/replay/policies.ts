@@ -3,7 +3,6 @@ import { type Block, sharedStart } from "../request.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
 import type { PolicyName, ReplayPolicy, RequestPolicy } from "./policy.ts";
-import { createPrunedResults, freedBy, isPrunable } from "./pruned-results.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { Step } from "./requests.ts";
 
@@ -33,20 +32,19 @@ export const readCache = withReadCache(appendOnly, {
 });
 
 /** Adds the read cache to a policy: a result that it removes is read in full the next time. */
-export function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
+function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
 	return {
 		...called,
 		*requests(session) {
-			const reads = createReadReplacer();
 			let blocks: Step["blocks"] = [];
 			const offered = createContents();
 			const sent = createContents();
-			const isVisible = ({ hash }: Block) => sent.has(hash) || !offered.has(hash);
+			const shortened = createReadReplacer(({ hash }) => sent.has(hash) || !offered.has(hash));
 			const cached = {
 				...session,
 				*steps() {
 					for (const step of session.steps()) {
-						blocks = reads.replace(step.blocks, isVisible);
+						blocks = shortened(step.blocks);
 						yield { ...step, blocks };
 					}
 				},
@@ -179,3 +177,62 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	pruneEach,
 	pruneBatch,
 ];
+
+/** Tokens of a stub: tool, arguments, size, a line of gist and how to restore the result. */
+const STUB_TOKENS = 75;
+
+/** A smaller result is not worth a stub. */
+const LEAST_TOKENS = 2 * STUB_TOKENS;
+
+/** For baseline policies only: pi-strata's pruning is replayed with its own code. */
+function createPrunedResults() {
+	const stubs = new Map<number, SessionBlock>();
+	let before: readonly SessionBlock[] = [];
+	let shown: SessionBlock[] = [];
+	/** Index of each result in the request. */
+	let places = new Map<number, number>();
+
+	return {
+		/** Returns how many leading blocks equal those of the previous request. */
+		follow(blocks: readonly SessionBlock[]): number {
+			const shared = sharedStart(before, blocks);
+			const known = shared === before.length ? shared : 0;
+			if (known === 0) places = new Map();
+			const fresh = blocks.slice(known).map((block, index) => {
+				if (block.result) places.set(block.id, known + index);
+				return stubs.has(block.id) ? stubOf(block) : block;
+			});
+			shown = known === 0 ? fresh : shown.concat(fresh);
+			before = blocks;
+			return known;
+		},
+		add(blocks: Iterable<SessionBlock>): void {
+			for (const { id } of blocks) {
+				if (stubs.has(id)) continue;
+				const at = places.get(id) as number;
+				shown[at] = stubOf(before[at] as SessionBlock);
+			}
+		},
+		blocks: (): readonly SessionBlock[] => shown,
+	};
+
+	/** Stable, unless the block's size has changed. */
+	function stubOf(block: SessionBlock): SessionBlock {
+		const { tokens, hash, id } = block;
+		const size = Math.min(tokens, STUB_TOKENS);
+		const known = stubs.get(id);
+		if (known?.tokens === size) return known;
+		const stub = { ...block, hash: `${hash}~stub`, tokens: size };
+		stubs.set(id, stub);
+		return stub;
+	}
+}
+
+/** Not errors, images or small results. */
+function isPrunable({ tokens, result }: SessionBlock): boolean {
+	return result !== undefined && tokens > LEAST_TOKENS && !result.isError && !result.hasImage;
+}
+
+function freedBy(blocks: readonly SessionBlock[]): number {
+	return blocks.reduce((sum, { tokens }) => sum + tokens - STUB_TOKENS, 0);
+}

@@ -1,6 +1,7 @@
-import { costOf } from "../cost.ts";
-import type { PromptTokens, Request } from "../request.ts";
-import { type CacheSimulator, createCacheSimulator } from "../simulate.ts";
+import type { PromptTokens } from "../../core/bill.ts";
+import type { Request } from "../request.ts";
+import { costOf } from "../rules.ts";
+import { createCacheSimulator } from "../simulate.ts";
 import { promptOf } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import type { ReplaySession } from "./requests.ts";
@@ -25,9 +26,7 @@ interface BillPolicy extends PolicyName {
 	bills(session: ReplaySession): Iterable<PromptTokens>;
 }
 
-export interface PolicyOutcome extends PromptTokens {
-	readonly name: string;
-	readonly description: string;
+export interface PolicyOutcome extends PromptTokens, PolicyName {
 	/** In plain input tokens; cache reads and writes are weighted by price. */
 	readonly cost: number;
 	/** The largest prompt, in tokens. */
@@ -59,7 +58,7 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 
 function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<PromptTokens> {
 	if ("bills" in policy) return yield* policy.bills(session);
-	const caches = new Map<string, CacheSimulator>();
+	const caches = new Map<string, ReturnType<typeof createCacheSimulator>>();
 	let index = 0;
 	for (const request of policy.requests(session)) {
 		const model = session.bills[index++]?.model;

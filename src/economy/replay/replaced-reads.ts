@@ -3,18 +3,6 @@ import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
 import { countNewLines } from "./message-blocks.ts";
 
-/**
- * Replaces `read` results that repeat visible text: by a marker if nothing is new, by a diff if
- * little is. A replaced result stays replaced, as in a session with the read cache from the start.
- */
-export interface ReadReplacer {
-	/** `isVisible`: whether the model still sees a result of earlier requests. */
-	replace(
-		blocks: readonly SessionBlock[],
-		isVisible?: (result: SessionBlock) => boolean,
-	): SessionBlock[];
-}
-
 /** A line like "[readcache: unchanged, 120 lines]". */
 const MARKER_TOKENS = 15;
 
@@ -24,7 +12,12 @@ const DIFF_LINES = 4;
 /** A diff above this share of the text is not worth reading. */
 const LARGEST_DIFF = 0.5;
 
-export function createReadReplacer(): ReadReplacer {
+/**
+ * Replaces `read` results that repeat visible text: by a marker if nothing is new, by a diff if
+ * little is. A replaced result stays replaced, as in a session with the read cache from the start.
+ * `isVisible`: whether the model still sees a result of earlier requests.
+ */
+export function createReadReplacer(isVisible: (result: SessionBlock) => boolean = () => true) {
 	/** By result id. */
 	const served = new Map<number, Served>();
 
@@ -35,26 +28,24 @@ export function createReadReplacer(): ReadReplacer {
 	let present = new Set<number>();
 	let latest = new Map<string, Served>();
 
-	return {
-		replace(blocks, isVisible = () => true) {
-			const known = sharedStart(before, blocks);
-			const grows = known === before.length;
-			if (!grows) {
-				present = new Set();
-				latest = new Map();
-			}
-			const fresh = (grows ? blocks.slice(known) : blocks).map((block) => next(block, isVisible));
-			replaced = grows ? replaced.concat(fresh) : fresh;
-			before = blocks;
-			return replaced;
-		},
+	return (blocks: readonly SessionBlock[]): SessionBlock[] => {
+		const known = sharedStart(before, blocks);
+		const grows = known === before.length;
+		if (!grows) {
+			present = new Set();
+			latest = new Map();
+		}
+		const fresh = (grows ? blocks.slice(known) : blocks).map(next);
+		replaced = grows ? replaced.concat(fresh) : fresh;
+		before = blocks;
+		return replaced;
 	};
 
-	function next(block: SessionBlock, isVisible: (result: SessionBlock) => boolean): SessionBlock {
+	function next(block: SessionBlock): SessionBlock {
 		const read = block.result?.read;
 		if (!read) return block;
 		present.add(block.id);
-		const known = served.get(block.id) ?? serve(block, read, isVisible);
+		const known = served.get(block.id) ?? serve(block, read);
 		served.set(block.id, known);
 		latest.set(key(read.path, read.window), known);
 		if (read.isWhole) latest.set(key(read.path, "whole"), known);
@@ -64,11 +55,7 @@ export function createReadReplacer(): ReadReplacer {
 		return short;
 	}
 
-	function serve(
-		block: SessionBlock,
-		read: FileRead,
-		isVisible: (result: SessionBlock) => boolean,
-	): Served {
+	function serve(block: SessionBlock, read: FileRead): Served {
 		const base = latest.get(key(read.path, read.window)) ?? latest.get(key(read.path, "whole"));
 		const inFull: Served = { block, root: block };
 		if (!base || !present.has(base.root.id) || !isVisible(base.root)) return inFull;

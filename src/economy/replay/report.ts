@@ -1,5 +1,6 @@
-import { costOf, dollarsOf } from "../cost.ts";
-import { type PromptTokens, sharedStart } from "../request.ts";
+import type { PromptTokens } from "../../core/bill.ts";
+import { sharedStart } from "../request.ts";
+import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
 import { fullName } from "./entry.ts";
@@ -7,7 +8,7 @@ import { findMisses, type ReplayMiss } from "./misses.ts";
 import { appendOnly, appendOnlyWithLosses } from "./policies.ts";
 import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
-import type { ReplaySession, SavedAlready, Skipped } from "./requests.ts";
+import type { Bill, ReplaySession, Skipped } from "./requests.ts";
 
 /** Plain data; costs are in plain input tokens. */
 export interface ReplayReport {
@@ -23,55 +24,39 @@ export interface ReplayReport {
 		readonly billed: number;
 		readonly deviation: number;
 	};
-	readonly savedAlready: SavedAlready;
+	readonly savedAlready: ReplaySession["savedAlready"];
 	readonly skipped: number;
 	readonly skippedBy: Skipped;
-	readonly chart: readonly ChartSeries[];
+	/** Long sessions are thinned out. */
+	readonly chart: readonly { readonly name: string; readonly points: readonly PromptTokens[] }[];
 }
 
-export interface ReportModel {
+interface ReportModel extends Pick<CacheRules, "readRatio" | "writeRatio" | "because"> {
 	/** `provider/id` */
 	readonly name: string;
 	readonly requests: number;
-	readonly readRatio: number;
-	readonly writeRatio: number;
-	readonly because: string;
 }
 
-export interface PolicyRow {
-	readonly name: string;
-	readonly description: string;
-	readonly cost: number;
+export interface PolicyRow extends Omit<PolicyOutcome, "requests" | "writeOneHour"> {
 	/** Relative to append-only. */
 	readonly ratio: number;
 	/** Without the answers; absent if a price is unknown. */
 	readonly dollars?: number;
-	readonly read: number;
-	readonly write: number;
-	readonly input: number;
-	/** The largest prompt, in tokens. */
-	readonly maxContext: number;
-}
-
-/** Long sessions are thinned out. */
-export interface ChartSeries {
-	readonly name: string;
-	readonly points: readonly PromptTokens[];
 }
 
 /** No chart is wider. */
 const MAX_POINTS = 1000;
 
-export interface ReportOptions {
-	readonly policies: readonly ReplayPolicy[];
-	/** Called with the policy in progress. */
-	readonly onProgress?: (policy: string) => void;
-}
-
 export function buildReport(
 	session: ReplaySession,
-	{ policies, onProgress }: ReportOptions,
+	options: {
+		readonly policies: readonly ReplayPolicy[];
+		/** Called with the policy in progress. */
+		readonly onProgress?: (policy: string) => void;
+	},
 ): ReplayReport {
+	const { policies, onProgress } = options;
+	const { damaged, tooLong, surplus } = session.skipped;
 	const outcomeOf = (policy: ReplayPolicy) => {
 		onProgress?.(policy.name);
 		return runPolicy(policy, session);
@@ -89,14 +74,10 @@ export function buildReport(
 		duplicateReads: findDuplicateReads(session),
 		check: checkOf(session, misses),
 		savedAlready: session.savedAlready,
-		skipped: linesOf(session.skipped),
+		skipped: damaged + tooLong + surplus,
 		skippedBy: session.skipped,
 		chart: outcomes.map(({ name, requests }) => ({ name, points: thinnedOut(requests) })),
 	};
-}
-
-function linesOf({ damaged, tooLong, surplus }: Skipped): number {
-	return damaged + tooLong + surplus;
 }
 
 function rowOf(outcome: PolicyOutcome, base: number, session: ReplaySession): PolicyRow {
@@ -127,27 +108,18 @@ function dollarsFor({ requests }: PolicyOutcome, { bills }: ReplaySession): numb
 
 function checkOf(session: ReplaySession, misses: readonly ReplayMiss[]): ReplayReport["check"] {
 	const lost = new Set(misses.filter(({ isTotal }) => isTotal).map(({ request }) => request - 1));
-	const simulated = runPolicy(
-		appendOnlyWithLosses(({ index }) => lost.has(index)),
-		session,
-	).cost;
-	const billed = session.bills.reduce(
-		(sum, bill) => sum + costOf(bill.billed, bill.model.rules),
-		0,
-	);
+	const policy = appendOnlyWithLosses(({ index }) => lost.has(index));
+	const simulated = runPolicy(policy, session).cost;
+	const billed = sum(session.bills, (bill) => costOf(bill.billed, bill.model.rules));
 	return { simulated, billed, deviation: simulated / billed - 1 };
 }
 
 function modelsOf({ bills }: ReplaySession): ReportModel[] {
-	const models = new Map<string, ReportModel & { requests: number }>();
-	for (const { model } of bills) {
-		const name = fullName(model.name);
-		const { readRatio, writeRatio, because } = model.rules;
-		const known = models.get(name) ?? { name, requests: 0, readRatio, writeRatio, because };
-		known.requests++;
-		models.set(name, known);
-	}
-	return [...models.values()].sort((a, b) => b.requests - a.requests);
+	const models = Map.groupBy(bills, ({ model }) => fullName(model.name));
+	return Array.from(models, ([name, [first, ...more]]): ReportModel => {
+		const { readRatio, writeRatio, because } = (first as Bill).model.rules;
+		return { name, requests: 1 + more.length, readRatio, writeRatio, because };
+	}).sort((a, b) => b.requests - a.requests);
 }
 
 /** Keeps the largest prompt of each run of requests. */
@@ -214,7 +186,7 @@ function sum<T>(items: readonly T[], of: (item: T) => number): number {
 	return items.reduce((total, item) => total + of(item), 0);
 }
 
-export interface DuplicateRead {
+interface DuplicateRead {
 	readonly path: string;
 	readonly times: number;
 	/** Tokens of the redundant reads. */
@@ -225,14 +197,14 @@ export interface DuplicateRead {
 
 /** The most expensive first. */
 export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
-	const reads = createReadReplacer();
+	const shorten = createReadReplacer();
 	const seen = new Set<number>();
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
 	let before: readonly SessionBlock[] = [];
 	let vain: { file: { cost: number }; saved: number }[] = [];
 	for (const { blocks, model } of session.steps()) {
 		const { writeRatio, readRatio } = model.rules;
-		const shortened = reads.replace(blocks);
+		const shortened = shorten(blocks);
 		const known = sharedStart(before, blocks);
 		if (known < before.length) vain = [];
 		const from = known < before.length ? 0 : known;

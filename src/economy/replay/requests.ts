@@ -1,4 +1,5 @@
-import type { PromptTokens, Request, Ttl } from "../request.ts";
+import type { PromptTokens, Ttl } from "../../core/bill.ts";
+import type { Request } from "../request.ts";
 import type { CacheRules, ModelPrices } from "../rules.ts";
 import { createAssembly, createCalibration, type SessionBlock } from "./assembly.ts";
 import {
@@ -17,7 +18,8 @@ export interface ReplaySession {
 	/** Format of the session file, 1 to 3. */
 	readonly version: number;
 	readonly skipped: Skipped;
-	readonly savedAlready: SavedAlready;
+	/** Savings that the session's bill already includes. */
+	readonly savedAlready: { readonly shortReads: number; readonly edits: number };
 	/** In request order. */
 	readonly bills: readonly Bill[];
 	/** In the same order. Rebuilt on each call, so that only one is in memory. */
@@ -27,12 +29,6 @@ export interface ReplaySession {
 export interface Skipped extends SkippedLines {
 	/** Requests beyond the work limit, at the end of a large session. */
 	readonly requests: number;
-}
-
-/** Savings that the session's bill already includes. */
-export interface SavedAlready {
-	readonly shortReads: number;
-	readonly edits: number;
 }
 
 export interface Bill {
@@ -75,7 +71,6 @@ export function rebuildRequests(
 	const walk = createConversationWalk(session.entries, heads);
 	const withoutWrites = modelsWithoutWrites(session.entries);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
-	let before: (Pick<Conversation, "head" | "blocks"> & { taken: number }) | undefined;
 	let work = 0;
 	let left = 0;
 	for (const request of billedRequests(session.entries)) {
@@ -83,11 +78,8 @@ export function rebuildRequests(
 			left++;
 			continue;
 		}
-		const conversation = walk.at(request.leaf);
-		const { head, blocks } = conversation;
-		const grows = before?.blocks === blocks && before.head === head;
-		const sources = before && grows ? blocks.slice(before.taken) : assembly.sources(conversation);
-		before = { head, blocks, taken: blocks.length };
+		const conversation = walk(request.leaf);
+		const sources = assembly.sources(conversation);
 		work += 1 + sources.length + conversation.visited;
 		const known = modelFor(request.model);
 		// The bill says nothing about a model that replaces the billed one.
@@ -99,7 +91,11 @@ export function rebuildRequests(
 			index: plans.length,
 			model,
 			billed: billedBy(model.rules, request.billed),
-			factor: calibration.learn(sources, promptOf(request.billed), grows),
+			factor: calibration.learn(
+				sources,
+				promptOf(request.billed),
+				conversation.continues !== undefined,
+			),
 		});
 	}
 
@@ -114,7 +110,7 @@ export function rebuildRequests(
 			const blocksOf = assembly.walk();
 			let before: State | undefined;
 			for (const { leaf, factor, ...plan } of plans) {
-				const conversation = again.at(leaf);
+				const conversation = again(leaf);
 				const state = stateOf(conversation, plan.model.name);
 				const changes = new Set<Change>(conversation.changes);
 				for (const key of STATE) if (before && before[key] !== state[key]) changes.add(key);
@@ -134,7 +130,7 @@ function withFreeWrites(model: ReplayModel): ReplayModel {
 	return { ...model, rules: { ...rules, writeRatio: 1, writeOneHourRatio: 1, because } };
 }
 
-function savedIn(entries: readonly Entry[]): SavedAlready {
+function savedIn(entries: readonly Entry[]): ReplaySession["savedAlready"] {
 	const isShortRead = (entry: Entry) =>
 		entry.type === "message" && entry.blocks.some(({ result }) => result?.isShort);
 	return {

@@ -2,9 +2,9 @@ import { createReadStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { property } from "../../core/property.ts";
+import { plainText } from "../../text/one-line.ts";
 import type { Entry } from "./entry.ts";
 import { createEntryReader } from "./entry-reader.ts";
-import { plainText } from "./plain-text.ts";
 
 export interface SessionFile {
 	readonly file: string;

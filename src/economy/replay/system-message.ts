@@ -1,27 +1,30 @@
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import type { Sized, SystemChange } from "./entry.ts";
 import { contentHash, nameOr } from "./message-blocks.ts";
+
+interface Sized {
+	readonly hash: string;
+	readonly tokens: number;
+}
 
 export interface Head {
 	readonly tools: Sized;
 	readonly system: Sized;
 }
 
-export function systemChangeOf(message: unknown): SystemChange {
+export type SystemChange = ReturnType<typeof systemChangeOf>;
+
+export function systemChangeOf(message: unknown) {
 	const content = property(message, "content");
+	const sections = Object.entries(objectOr(property(message, "sections")));
+	const toolsAdded = listOr(property(message, "toolsAdded"));
 	return {
 		replace: property(message, "replace") === true,
 		text: isEmpty(content) ? undefined : sized(content),
 		sections: new Map(
-			Object.entries(objectOr(property(message, "sections"))).map(([name, text]) => [
-				nameOr(name, ""),
-				text === null ? null : sized(text),
-			]),
+			sections.map(([name, text]) => [nameOr(name, ""), text === null ? null : sized(text)]),
 		),
-		toolsAdded: new Map(
-			listOr(property(message, "toolsAdded")).map((tool) => [nameOf(tool), sized(tool)]),
-		),
+		toolsAdded: new Map(toolsAdded.map((tool) => [nameOf(tool), sized(tool)])),
 		toolsRemoved: listOr(property(message, "toolsRemoved")).map(nameOf),
 	};
 }
@@ -47,13 +50,9 @@ export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 
 function joined(parts: Iterable<Sized>): Sized {
 	const all = [...parts];
-	return {
-		hash: contentHash(
-			"head",
-			all.map((part) => part.hash),
-		),
-		tokens: all.reduce((sum, part) => sum + part.tokens, 0),
-	};
+	const hashes = all.map((part) => part.hash);
+	const tokens = all.reduce((sum, part) => sum + part.tokens, 0);
+	return { hash: contentHash("head", hashes), tokens };
 }
 
 function sized(content: unknown): Sized {
@@ -62,12 +61,7 @@ function sized(content: unknown): Sized {
 }
 
 function isEmpty(content: unknown): boolean {
-	return (
-		content === undefined ||
-		content === null ||
-		content === "" ||
-		(Array.isArray(content) && content.length === 0)
-	);
+	return (content ?? "") === "" || (Array.isArray(content) && content.length === 0);
 }
 
 function nameOf(tool: unknown): string {

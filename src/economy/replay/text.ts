@@ -1,8 +1,16 @@
 import { counted } from "../../text/figures.ts";
+import { plainText } from "../../text/one-line.ts";
 import { MISS_CAUSES } from "../miss-causes.ts";
-import { clock, money, percent, short, times } from "./figures.ts";
-import { savedAlreadyNotes, skippedNotes, summaryOf } from "./notes.ts";
-import { plainText } from "./plain-text.ts";
+import {
+	clock,
+	money,
+	percent,
+	savedAlreadyNotes,
+	short,
+	skippedNotes,
+	summaryOf,
+	times,
+} from "./notes.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
 /** The rest is in `--json`. */
@@ -90,11 +98,8 @@ function chartLines({ chart }: ReplayReport): string[] {
 		({ values }, at) => sizes.findIndex((other) => other.values.join() === values.join()) === at,
 	);
 	if (distinct.length === 0) return [];
-	const top = distinct.reduce(
-		(most, { values }) => values.reduce((a, b) => Math.max(a, b), most),
-		1,
-	);
-	const width = distinct.reduce((most, { name }) => Math.max(most, name.length), 0);
+	const top = Math.max(1, ...distinct.flatMap(({ values }) => values));
+	const width = Math.max(...distinct.map(({ name }) => name.length));
 	return [
 		`Context per request, up to ${short(top)} tokens${billed ? ', and what was "written" to the cache as billed' : ""}`,
 		...distinct.map(
@@ -108,7 +113,7 @@ function columns(values: readonly number[]): number[] {
 	const size = Math.max(1, Math.ceil(values.length / CHART_WIDTH));
 	const found: number[] = [];
 	for (let from = 0; from < values.length; from += size) {
-		found.push(values.slice(from, from + size).reduce((most, value) => Math.max(most, value), 0));
+		found.push(Math.max(0, ...values.slice(from, from + size)));
 	}
 	return found;
 }
@@ -120,8 +125,8 @@ function level(top: number): (value: number) => string {
 function missLines({ misses }: ReplayReport): string[] {
 	if (misses.length === 0) return ["No cache misses.", ""];
 	const cost = misses.reduce((sum, miss) => sum + miss.cost, 0);
-	const rows = [...misses]
-		.sort((a, b) => b.cost - a.cost)
+	const rows = misses
+		.toSorted((a, b) => b.cost - a.cost)
 		.slice(0, MOST_ROWS)
 		.map((miss) => [
 			`#${miss.request}`,
@@ -163,10 +168,7 @@ function more(rows: number): string {
 /** Right-aligned, except the columns in `left`. */
 function table(head: string[], rows: string[][], left: number[]): string[] {
 	const widths = head.map((title, at) =>
-		[title, ...rows.map((row) => row[at] ?? "")].reduce(
-			(most, cell) => Math.max(most, cell.length),
-			0,
-		),
+		Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
 	);
 	return [head, ...rows].map((row) =>
 		row

@@ -6,17 +6,13 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
+import type { PromptTokens } from "../../core/bill.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import {
-	type Billed,
-	createCacheSimulator,
-	payloadBlocks,
-	rulesFor,
-	simulated,
-} from "../../economy/index.ts";
+import { createCacheSimulator, simulated } from "../../economy/index.ts";
+import { rulesFor } from "../../economy/rules.ts";
 import { isStub } from "../../pruning/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import type { ServerOptions } from "../options.ts";
@@ -111,8 +107,8 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 		response.end();
 	}
 
-	function billed(body: unknown): Billed {
-		const { blocks, breakpoints } = simulated(payloadBlocks(body), {
+	function billed(body: unknown): PromptTokens {
+		const { blocks, breakpoints } = simulated(body, {
 			hashOf: hashBytes,
 			tokensOf: (text) => estimateTokens(text.length),
 		});
@@ -157,8 +153,15 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 
 function* eventsOf(
 	{ text, calls }: DemoAnswer,
+<<<<<<< HEAD
 	bill: Billed,
 ): Iterable<{ type: string; [field: string]: unknown }> {
+=======
+	bill: PromptTokens,
+	wordMs: number,
+): Iterable<TimedEvent> {
+	const now = (event: TimedEvent["event"]): TimedEvent => ({ event, pauseMs: 0 });
+>>>>>>> f1515c9 (refactor(economy): a door of 15 names, fewer layers and interfaces)
 	const id = randomBytes(8).toString("hex");
 	yield {
 		type: "message_start",

@@ -1,7 +1,6 @@
 import { describeError } from "../../core/errno.ts";
 import { serveJobs } from "../../core/worker-entry.ts";
-import { knownModel } from "../../economy/index.ts";
-import type { ReplayReport } from "../../economy/replay/index.ts";
+import { knownModel, type ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
 export interface ReplayOrder {

@@ -1,16 +1,9 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
-import { type Bill, billOf } from "../../core/bill.ts";
+import { type Bill, billOf, type PromptTokens } from "../../core/bill.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import {
-	type CostlyMiss,
-	costOf,
-	createAccount,
-	dollarsOf,
-	type ModelInfo,
-	type PromptTokens,
-	rulesFor,
-} from "../../economy/index.ts";
+import { type CostlyMiss, createAccount } from "../../economy/index.ts";
+import { costOf, dollarsOf, type ModelInfo, rulesFor } from "../../economy/rules.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";

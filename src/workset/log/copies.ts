@@ -1,14 +1,13 @@
-import {
-	type ReorganiseDecision,
-	type ReorganiseTerms,
-	shouldReorganise,
-} from "../../economy/index.ts";
+import { shouldReorganise } from "../../economy/index.ts";
 import type { Tier } from "../../tiers/index.ts";
 
-export interface WorkingFile {
+interface FileVersion {
 	readonly path: string;
 	readonly hash: string;
 	readonly tokens: number;
+}
+
+export interface WorkingFile extends FileVersion {
 	/** Stability by the tracker: the order of the slot. */
 	readonly tier: Tier;
 	readonly n: number;
@@ -19,22 +18,15 @@ export interface Copy {
 	readonly entryId: string;
 	readonly kind: "slot" | "snapshot";
 	/** In order. A snapshot of several files is dropped when none of them is live. */
-	readonly files: readonly {
-		readonly path: string;
-		readonly hash: string;
-		readonly tokens: number;
-	}[];
+	readonly files: readonly FileVersion[];
 	/** Of the request after this message, without the tail. */
 	readonly tokensBehind: number;
 }
 
-export interface Span {
+export interface Span extends FileVersion {
 	readonly entryId: string;
 	/** The last slot counts; earlier ones are treated as snapshots. */
 	readonly inSlot: boolean;
-	readonly path: string;
-	readonly hash: string;
-	readonly tokens: number;
 	/** Tokens of the request after it, without the tail. */
 	readonly behind: number;
 	/** Equal to the file now, and the last copy of it. */
@@ -89,13 +81,13 @@ export interface Cut {
 	readonly rewritten: number;
 }
 
-export type CutTerms = Omit<ReorganiseTerms, "tokensAfterFirst" | "deadTokens">;
+type Terms = Parameters<typeof shouldReorganise>[0];
 
 /** Recently dead copies have little behind them: dropping those can pay long before older ones. */
 export function judgeCuts(
 	spans: readonly Span[],
-	terms: CutTerms,
-): { cut: Cut | undefined; decision: ReorganiseDecision } {
+	terms: Omit<Terms, "tokensAfterFirst" | "deadTokens">,
+): { cut: Cut | undefined; decision: ReturnType<typeof shouldReorganise> } {
 	const cuts = cutsOf(spans);
 	const judge = (cut: Cut | undefined) => ({
 		cut,

@@ -11,8 +11,9 @@
  * after a plan, the text of every working file is live exactly once, in slot, snapshot or tail.
  */
 
+import type { Ttl } from "../../core/bill.ts";
 import { compareText } from "../../core/compare-text.ts";
-import type { CacheRules, Ttl } from "../../economy/index.ts";
+import { type CacheRules, type Ratios, writeRatioFor } from "../../economy/rules.ts";
 import { TIERS } from "../../tiers/index.ts";
 import {
 	type Copy,
@@ -26,7 +27,6 @@ import {
 	spansOf,
 	type WorkingFile,
 } from "./copies.ts";
-import { createEditRates, isHot } from "./heat.ts";
 
 export type { Copy, WorkingFile } from "./copies.ts";
 
@@ -69,12 +69,7 @@ export interface LogPlan {
 }
 
 /** Decides on the layout of one session. Has no side effects on it. */
-export interface LogLayout {
-	/** Call once per request: it learns how often files change and copies die. */
-	decide(moment: LogMoment): LogPlan;
-}
-
-export function createLogLayout(): LogLayout {
+export function createLogLayout() {
 	const rates = createEditRates();
 	let requests = 0;
 	/** Cold requests; the first always is, and does not count. */
@@ -83,16 +78,13 @@ export function createLogLayout(): LogLayout {
 	let died = 0;
 	let dead = 0;
 
-	function learn(moment: LogMoment): void {
-		rates.note(moment.files);
-		if (moment.cold && requests > 0) cold++;
-		requests++;
-		died += Math.max(0, deadTokens(spansOf(moment.copies, moment.files)) - dead);
-	}
-
 	return {
-		decide(moment) {
-			learn(moment);
+		/** Call once per request: it learns how often files change and copies die. */
+		decide(moment: LogMoment): LogPlan {
+			rates.note(moment.files);
+			if (moment.cold && requests > 0) cold++;
+			requests++;
+			died += Math.max(0, deadTokens(spansOf(moment.copies, moment.files)) - dead);
 			const plan = planOf(moment, {
 				editRate: rates.of,
 				// Prior: four of five requests are warm.
@@ -105,7 +97,7 @@ export function createLogLayout(): LogLayout {
 	};
 }
 
-export interface Learned {
+interface Learned {
 	/** Probability of a change per request. */
 	editRate(path: string): number;
 	readonly warmShare: number;
@@ -220,3 +212,72 @@ function byStability(files: readonly WorkingFile[]): string[] {
 		)
 		.map(({ path }) => path);
 }
+
+interface Sightings {
+	readonly hash: string;
+	/** Faded counts, without the first sighting. */
+	readonly seen: number;
+	readonly changed: number;
+}
+
+/** Weight of an observation per request passed. */
+const FADING = 0.96;
+
+/** Prior for a new file. */
+const PRIOR = { seen: 4, changed: 0.2 };
+
+/** Share of requests in which a path changed. Observations fade: work moves between files. */
+export function createEditRates() {
+	let known = new Map<string, Sightings>();
+	return {
+		/** A path that was not in the previous request counts as new. */
+		note(files: readonly { readonly path: string; readonly hash: string }[]): void {
+			// Drops paths that are not shown, to bound the memory.
+			known = new Map(
+				files.map(({ path, hash }) => [path, { hash, ...noted(known.get(path), hash) }]),
+			);
+		},
+		/** Probability of another text in the next request. */
+		of(path: string): number {
+			const { seen, changed } = known.get(path) ?? UNSEEN;
+			return (changed + PRIOR.changed) / (seen + PRIOR.seen);
+		},
+	};
+}
+
+const UNSEEN = { seen: 0, changed: 0 };
+
+function noted(before: Sightings | undefined, hash: string): Omit<Sightings, "hash"> {
+	if (!before) return UNSEEN;
+	const { seen, changed } = before;
+	return {
+		seen: seen * FADING + 1,
+		changed: changed * FADING + (before.hash === hash ? 0 : 1),
+	};
+}
+
+interface HeatTerms {
+	/** p: probability that the file changes from one request to the next. */
+	readonly editRate: number;
+	/** q: probability that the next request finds the cache warm. */
+	readonly warmShare: number;
+	readonly rules: Ratios;
+	readonly ttl?: Ttl;
+}
+
+/**
+ * Whether a file belongs in the tail, where each token costs 1 per request. In the log, with prices
+ * w to write and r to read, it costs w when cold or changed, else r; a change also leaves a dead
+ * copy, read for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1 the file is
+ * hot from p = (1 − r) / (w − r + r·R) on.
+ */
+function isHot({ editRate, warmShare, rules, ttl }: HeatTerms): boolean {
+	const { readRatio } = rules;
+	const write = writeRatioFor(ttl ?? "5m", rules);
+	const changed = write + readRatio * DEAD_COPY_REQUESTS;
+	const whileWarm = editRate * changed + (1 - editRate) * readRatio;
+	return (1 - warmShare) * write + warmShare * whileWarm > 1;
+}
+
+/** R: requests a dead copy stays in view. The cost hardly depends on it between 1 and 20. */
+const DEAD_COPY_REQUESTS = 12;

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createAccount } from "../../../src/economy/live/account.ts";
-import { accountText, missText } from "../../../src/economy/live/account-text.ts";
+import { accountText, createAccount, missText } from "../../../src/economy/live/account.ts";
 import { type Answered, diagnoseMiss } from "../../../src/economy/live/miss.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
 

@@ -99,7 +99,7 @@ describe("two pieces", () => {
 
 test("pieces become blocks of the simulator, with a breakpoint behind each marker", () => {
 	const count = { hashOf: (text: string) => text, tokensOf: (text: string) => text.length };
-	const { blocks, breakpoints } = simulated(payloadBlocks(anthropic), count);
+	const { blocks, breakpoints } = simulated(anthropic, count);
 	expect(breakpoints).toEqual([
 		{ after: 1, ttl: "5m" },
 		{ after: 2, ttl: "1h" },

@@ -14,7 +14,7 @@ describe("the conversation at any place of a session", () => {
 				for (const line of lines) expect(reader.add(line)).toBe("added");
 				const walk = createConversationWalk(reader.entries);
 				for (const at of visits(lines.length)) {
-					expect(walk.at(at).blocks.map(({ hash }) => hash)).toEqual(sentByPi(lines, at));
+					expect(walk(at).blocks.map(({ hash }) => hash)).toEqual(sentByPi(lines, at));
 				}
 			}),
 			{ numRuns: 200 },

@@ -14,7 +14,7 @@ test("new lines are those that the base does not have, or not as often", () => {
 				return at === -1;
 			});
 			const prints = createLinePrints();
-			const [one, other] = [prints.of(text.join("\n")), prints.of(base.join("\n"))];
+			const [one, other] = [prints(text.join("\n")), prints(base.join("\n"))];
 			expect(countNewLines(one as Uint32Array, other as Uint32Array)).toBe(fresh.length);
 		}),
 	);
@@ -22,6 +22,6 @@ test("new lines are those that the base does not have, or not as often", () => {
 
 test("a session with too many lines gets no more prints", () => {
 	const prints = createLinePrints(3);
-	expect(prints.of("a\nb")).toHaveLength(2);
-	expect(prints.of("a\nb")).toBeUndefined();
+	expect(prints("a\nb")).toHaveLength(2);
+	expect(prints("a\nb")).toBeUndefined();
 });

@@ -1,8 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { rulesFor } from "../../../src/economy/index.ts";
 import { reportHtml } from "../../../src/economy/replay/html.ts";
 import type { ReplayReport, ReplaySession } from "../../../src/economy/replay/index.ts";
-import { plainText } from "../../../src/economy/replay/plain-text.ts";
 import {
 	appendOnly,
 	appendOnlyWithLosses,
@@ -12,6 +10,8 @@ import {
 import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
 import { reportText } from "../../../src/economy/replay/text.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
+import { plainText } from "../../../src/text/one-line.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { generateSession, PLAIN } from "./workload.ts";
 

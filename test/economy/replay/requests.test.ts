@@ -1,9 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { knownModel } from "../../../src/economy/index.ts";
 import { createCalibration } from "../../../src/economy/replay/assembly.ts";
-import type { ReplayPolicy, Step } from "../../../src/economy/replay/index.ts";
-import { type ReplayModel, replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
+import {
+	knownModel,
+	type ReplayModel,
+	type ReplayPolicy,
+	replayPolicies,
+	runPolicy,
+	type Step,
+} from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { SessionWriter, type TestUsage, testModel } from "./session-writer.ts";

@@ -1,10 +1,10 @@
-import { rulesFor } from "../../../src/economy/index.ts";
 import type {
 	ReplayModel,
 	ReplaySession,
 	SessionBlock,
 	Step,
 } from "../../../src/economy/replay/index.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
 
 /** The shape of a generated session. Sizes in tokens, times in seconds. */
 export interface Workload {

@@ -2,7 +2,7 @@
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
-import { rulesFor } from "../../../src/economy/index.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
 import { createPruner } from "../../../src/pruning/pruner.ts";
 import { contentOf, knownByCall, prune } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";

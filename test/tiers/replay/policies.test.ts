@@ -3,7 +3,7 @@ import type { Request } from "../../../src/economy/index.ts";
 import type { ReplayPolicy, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
 import { tiersPolicy } from "../../../src/tiers/replay-policy.ts";
-import { logPolicy } from "../../../src/workset/replay-policy.ts";
+import { logPolicy } from "../../../src/workset/index.ts";
 import { generateSession, type Workload } from "../../economy/replay/workload.ts";
 
 const appendOnly = replayPolicies.find(({ name }) => name === "append-only") as ReplayPolicy;

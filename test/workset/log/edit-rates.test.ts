@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createEditRates } from "../../../src/workset/log/heat.ts";
+import { createEditRates } from "../../../src/workset/log/layout.ts";
 
 describe("edit rates", () => {
 	test("a file nobody has seen change is thought to change seldom, and ever more seldom", () => {

@@ -1,4 +1,4 @@
-import { rulesFor } from "../../../src/economy/index.ts";
+import { rulesFor } from "../../../src/economy/rules.ts";
 import type { Copy, LogMoment, WorkingFile } from "../../../src/workset/log/layout.ts";
 
 /** A warm session in a large window, with nothing in view. */
