@@ -1,6 +1,6 @@
 import type { Ttl } from "../core/bill.ts";
 import type { Step } from "./replay/requests.ts";
-import type { Block, Breakpoint, Request } from "./request.ts";
+import type { Block, Breakpoint, Part, Request } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** Indices are of blocks; one outside the request is ignored. */
@@ -24,12 +24,16 @@ export interface Placement {
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const { blocks, rules, frontier, previousTail, ttl = "5m" } = placement;
 	const { tail = blocks.length - 1 } = placement;
-	const wanted = [tail, lastOf("system", blocks)];
+	// The messages come last, and are many.
+	const end = blocks.findIndex(({ part }) => part === "messages");
+	const head = end < 0 ? blocks : blocks.slice(0, end);
+	const lastOf = (wanted: Part) => head.findLastIndex(({ part }) => part === wanted);
+	const wanted = [tail, lastOf("system")];
 	if (previousTail !== undefined && tail - previousTail > rules.lookbackBlocks) {
 		wanted.push(previousTail);
 	}
 	if (frontier !== undefined) wanted.push(frontier);
-	wanted.push(lastOf("tools", blocks));
+	wanted.push(lastOf("tools"));
 
 	const firstLongEnough = firstReaching(rules.minimumTokens, blocks);
 	const useful = wanted.filter((after) => after >= firstLongEnough && after <= tail);
@@ -37,16 +41,6 @@ export function placeBreakpoints(placement: Placement): Breakpoint[] {
 		.slice(0, rules.maxBreakpoints)
 		.sort((a, b) => a - b)
 		.map((after) => ({ after, ttl }));
-}
-
-/** Stops at the messages: they come last, and are many. */
-function lastOf(part: "tools" | "system", blocks: readonly Block[]): number {
-	let last = -1;
-	for (const [at, block] of blocks.entries()) {
-		if (block.part === part) last = at;
-		else if (block.part === "messages") break;
-	}
-	return last;
 }
 
 function firstReaching(minimum: number, blocks: readonly Block[]): number {

@@ -30,8 +30,7 @@ export function createCacheSimulator(rules: CacheRules) {
 	 * refuse, and leaves the cache unchanged.
 	 */
 	function send(request: Request): Billed {
-		checkTime(request);
-		checkMarkers(request, rules);
+		checkRequest(request, rules);
 		const usedReader = request.cold ? createPromptReader(rules) : readPrompt;
 		const atMs = Math.max(nowMs, request.atMs);
 		const prompt = usedReader(request, atMs);
@@ -134,11 +133,11 @@ function retentionOf({ breakpoints }: Request): Ttl {
 	return breakpoints.at(-1)?.ttl ?? "5m";
 }
 
-function checkTime({ atMs }: Request): void {
+function checkRequest(
+	{ atMs, blocks, breakpoints }: Request,
+	{ maxBreakpoints }: CacheRules,
+): void {
 	if (!Number.isFinite(atMs)) throw new RangeError(`atMs: expected milliseconds, got ${atMs}`);
-}
-
-function checkMarkers({ blocks, breakpoints }: Request, { maxBreakpoints }: CacheRules): void {
 	if (maxBreakpoints === 0) return; // the provider ignores them
 	if (breakpoints.length > maxBreakpoints) {
 		throw new RangeError(

@@ -1,7 +1,6 @@
 import { type Bill, billOf } from "../core/bill.ts";
 import type { SessionView, System } from "../session/index.ts";
-import type { Account } from "./live/account.ts";
-import type { Answered } from "./live/miss.ts";
+import type { Account, Answered } from "./live/account.ts";
 import type { ModelInfo } from "./rules.ts";
 
 /** Counts requests by billed answers: retries and pings have none. Changes no request. */

@@ -21,8 +21,6 @@ export interface CacheClock {
 	readonly coldness: Coldness;
 	/** The last answer whose thinking an earlier edit would lose; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
-	/** `undefined` until the first bill since the session was opened. */
-	readonly lastBill: Bill | undefined;
 	/** The next request lacks old tool output on purpose: its cache miss has that cause. */
 	notePruned(): void;
 }
@@ -61,7 +59,6 @@ export function createCacheTimer(now: () => number = () => Date.now()) {
 	let ttl: Ttl = "5m";
 	let inFlight: Coldness | undefined;
 	let compactedSinceRequest = false;
-	let lastBill: Bill | undefined;
 	let unbilled = nothingYet();
 
 	return {
@@ -75,7 +72,6 @@ export function createCacheTimer(now: () => number = () => Date.now()) {
 			ttl = before.ttl ?? "5m";
 			inFlight = undefined;
 			compactedSinceRequest = false;
-			lastBill = undefined;
 			unbilled = nothingYet();
 		},
 		noteCompaction(): void {
@@ -108,7 +104,6 @@ export function createCacheTimer(now: () => number = () => Date.now()) {
 		noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined {
 			const bill = billOf(message);
 			if (!bill) return undefined;
-			lastBill = bill;
 			ttl = ttlOf(bill.tokens) ?? ttl;
 			const { sent, compacted, pruned, branched } = unbilled;
 			unbilled = nothingYet();
@@ -132,9 +127,6 @@ export function createCacheTimer(now: () => number = () => Date.now()) {
 				return lastBoundAnswer(ctx.sessionManager, (model) =>
 					bindsThinking(ctx.modelRegistry.find(model.provider, model.id) ?? model),
 				);
-			},
-			get lastBill() {
-				return lastBill;
 			},
 			notePruned() {
 				unbilled.pruned = true;

@@ -213,14 +213,11 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 			return false;
 		case "context_edit":
 			return applyEdit(state, entry.targetId, entry.replacement?.content);
-		case "custom":
-			state.items.push({
-				kind: "custom",
-				entryId: entry.id,
-				customType: entry.customType,
-				data: entry.data,
-			});
+		case "custom": {
+			const { id: entryId, customType, data } = entry;
+			state.items.push({ kind: "custom", entryId, customType, data });
 			return true;
+		}
 		case "custom_message":
 			state.items.push(addSent(state, messageItem(entry, content)));
 			return true;

@@ -149,14 +149,8 @@ export function placeByTier(
 		({ key }) => items.get(key)?.tier ?? "active",
 	);
 	const at = (tier: Tier) => placed.get(tier) ?? [];
-	const tiers: Record<CachedTier, PromptItem[]> = {
-		L0: at("L0"),
-		L1: at("L1"),
-		L2: at("L2"),
-		L3: at("L3"),
-	};
 	return {
-		tiers,
+		tiers: { L0: at("L0"), L1: at("L1"), L2: at("L2"), L3: at("L3") },
 		activeFiles: at("active").filter(({ kind }) => kind !== "history"),
 		activeHistory: at("active").filter(({ kind }) => kind === "history"),
 	};

@@ -129,10 +129,6 @@ interface StateFileOptions {
 	readonly projectRoot: string;
 	/** One file per session, so that two in one project do not overwrite each other. */
 	readonly sessionId: string;
-	/** Default: `.pi/strata` in the project. */
-	readonly folder?: string;
-	/** Ms since 1970. */
-	readonly now?: () => number;
 }
 
 /** `session`: this session's own state. `import`: another program's. */
@@ -143,8 +139,8 @@ interface LoadedState {
 }
 
 /** The tier state of one session on disk. No method rejects: a failure only means a fresh start. */
-export function createStateFile(options: StateFileOptions) {
-	const { projectRoot, sessionId, folder = tierStateFolder(projectRoot), now = Date.now } = options;
+export function createStateFile({ projectRoot, sessionId }: StateFileOptions) {
+	const folder = tierStateFolder(projectRoot);
 	const name = fileName(sessionId);
 	const path = join(folder, name);
 	const told = new Set<string>();
@@ -195,8 +191,9 @@ export function createStateFile(options: StateFileOptions) {
 		try {
 			if ((await openExisting(folder)).kind !== "ready") return;
 			const { states, temporary } = await filesIn(folder, name);
-			const left = temporary.filter(({ usedMs }) => now() - usedMs > TEMPORARY_AGE_MS);
-			const limits = { maxBytes: MAX_STATES, maxAgeMs: MAX_AGE_MS, nowMs: now() };
+			const nowMs = Date.now();
+			const left = temporary.filter(({ usedMs }) => nowMs - usedMs > TEMPORARY_AGE_MS);
+			const limits = { maxBytes: MAX_STATES, maxAgeMs: MAX_AGE_MS, nowMs };
 			for (const file of [...left, ...chooseExpired(states, limits)]) {
 				await rm(file.path, { force: true });
 			}

@@ -32,21 +32,22 @@ export interface WorkingFileView {
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
 
+type Standing = Pick<WorkingFileView, "tier" | "n">;
+
+const NEW: Standing = { tier: "active", n: 0 };
+
 /** Most stable first. */
 function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
 	const { map, files, settings, fileHistory } = workset;
 	const tracked = workset.controller.items();
 	const places = placesNow(session);
 	const isLiteral = settings.tiers.layout === "tiers";
-	const rowOf = (
-		{ path, hash, tokens }: WorkingText,
-		{ tier, n }: Pick<WorkingFileView, "tier" | "n">,
-	): WorkingFileView => {
+	const rowOf = ({ path, hash, tokens }: WorkingText, { tier, n }: Standing): WorkingFileView => {
 		const { changedMs, hits } = fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
 		const place = isLiteral ? "prefix" : places(path, hash);
 		return { path, tier, n, tokens, changedMs, hits, place };
 	};
-	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? { tier: "active", n: 0 }));
+	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? NEW));
 	// As planned: the map is most stable.
 	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: TIERS.L0.entryN }));
 	if (isLiteral) rows.push(...mapByTier(workset, tracked));
@@ -55,15 +56,12 @@ function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
 
 function mapByTier(
 	{ map, files, fileHistory }: OpenWorkset,
-	tracked: ReadonlyMap<string, Pick<WorkingFileView, "tier" | "n">>,
+	tracked: ReadonlyMap<string, Standing>,
 ): WorkingFileView[] {
 	const inFull = new Set(files.map(({ path }) => path));
 	const entries = (map?.entries ?? [])
 		.filter(({ path }) => !inFull.has(path))
-		.map(({ path, tokens }) => {
-			const { tier, n } = tracked.get(symbolKey(path)) ?? { tier: "active", n: 0 };
-			return { tier, n, tokens };
-		});
+		.map(({ path, tokens }) => ({ ...(tracked.get(symbolKey(path)) ?? NEW), tokens }));
 	const { changedMs } = fileHistory.get(MAP_NAME) ?? { changedMs: 0 };
 	return Array.from(
 		Map.groupBy(entries, ({ tier }) => tier),
@@ -88,15 +86,12 @@ export interface TiersView {
 
 export function tiersView(workset: OpenWorkset, session: Shown): TiersView {
 	const files = fileViews(workset, session);
-	return {
-		layout: workset.settings.tiers.layout,
-		files,
-		picture: layoutPicture(workset, session, files),
-	};
+	const { layout } = workset.settings.tiers;
+	return { layout, files, picture: layoutPicture(workset, session, files) };
 }
 
 export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number): string {
-	const files = fileViews(workset, session);
+	const { files, picture } = tiersView(workset, session);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
 		tier,
@@ -111,7 +106,7 @@ export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number)
 	return [
 		...table([["tier", "item", "tokens", "N", "last change", "hits", "place"], ...rows]),
 		"",
-		layoutPicture(workset, session, files),
+		picture,
 	].join("\n");
 }
 
@@ -161,12 +156,8 @@ function table(rows: readonly (readonly string[])[]): string[] {
 	const widths = (rows[0] ?? []).map((_, column) =>
 		Math.max(...rows.map((row) => row[column]?.length ?? 0)),
 	);
-	return rows.map((row) =>
-		row
-			.map((cell, column) => cell.padEnd(widths[column] ?? 0))
-			.join("  ")
-			.trimEnd(),
-	);
+	const padded = (cell: string, column: number) => cell.padEnd(widths[column] ?? 0);
+	return rows.map((row) => row.map(padded).join("  ").trimEnd());
 }
 
 function age(ms: number): string {

@@ -1,18 +1,20 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
+import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
 import { editId, type SessionView } from "../session/index.ts";
-import { filesIn } from "./copy-text.ts";
+import { blockOf, copyText, type FileText, filesIn, TAIL_INTRO, viewOf } from "./copy-text.ts";
 import { isLiteral } from "./plan.ts";
-import { type BlockName, tailFor, withMarkerBeforeTail, withMarkerOnBlock } from "./tail.ts";
 import { type PrefixMessage, tierPrefix, withTierMarkers } from "./tier-prefix.ts";
 import { type OpenWorkset, OWNER, textsNow } from "./workset.ts";
 
+type Messages = readonly { readonly role: string }[];
+
 /** Adds pending edits, and a tail or the tier prefix. Returns the same array for no change. */
-export function withWorkset<Message extends { role: string }>(
+export function withWorkset(
 	workset: OpenWorkset,
-	messages: readonly Message[],
+	messages: Messages,
 	session: SessionView,
-): readonly Message[] {
+): Messages {
 	const edited = withPending(messages, session);
 	workset.beforeFrontier = blockBeforeFrontier(workset, messages, edited);
 	workset.prefix = [];
@@ -34,10 +36,7 @@ export function withMarkers(workset: OpenWorkset, payload: unknown): object | un
  * A message with a reused id cannot be identified: its edit waits for the end of the turn, unless
  * thinking will be bound to it by then.
  */
-function withPending<Message>(
-	messages: readonly Message[],
-	{ edits, cache, sessionManager }: SessionView,
-): readonly Message[] {
+function withPending(messages: Messages, { edits, cache, sessionManager }: SessionView): Messages {
 	edits.settle(OWNER, sessionManager);
 	if (cache.rules.bindsThinking) {
 		const ids = messages.filter(isOurs).map(editId);
@@ -48,10 +47,10 @@ function withPending<Message>(
 	return edits.applyTo(messages, OWNER);
 }
 
-function blockBeforeFrontier<Message>(
+function blockBeforeFrontier(
 	{ frontier }: OpenWorkset,
-	messages: readonly Message[],
-	edited: readonly Message[],
+	messages: Messages,
+	edited: Messages,
 ): BlockName | undefined {
 	if (!frontier) return undefined;
 	const isFrontier = (message: unknown) =>
@@ -82,26 +81,18 @@ function textsOf(message: unknown): string[] {
 }
 
 /** No tail where thinking would be bound to it: the next request lacks it. */
-function withTail<Message>(
-	workset: OpenWorkset,
-	messages: readonly Message[],
-	session: SessionView,
-): readonly Message[] {
+function withTail(workset: OpenWorkset, messages: Messages, { cache }: SessionView): Messages {
 	const shown = messages.filter(isOurs).map(textsOf);
-	const tail = session.cache.rules.bindsThinking
+	const tail = cache.rules.bindsThinking
 		? undefined
 		: tailFor(shown, textsNow(workset), workset.tailTag);
 	workset.hasTail = tail !== undefined;
 	const [, ...copies] = tail?.content ?? [];
 	workset.beside = filesIn(copies.map(({ text }) => text)) ?? [];
-	return tail ? [...messages, tail as Message] : messages;
+	return tail ? [...messages, tail] : messages;
 }
 
-function withPrefix<Message extends { role: string }>(
-	workset: OpenWorkset,
-	messages: readonly Message[],
-	session: SessionView,
-): readonly Message[] {
+function withPrefix(workset: OpenWorkset, messages: Messages, session: SessionView): Messages {
 	const { controller, files, map } = workset;
 	workset.prefix = tierPrefix({
 		files,
@@ -112,12 +103,12 @@ function withPrefix<Message extends { role: string }>(
 	workset.beside = files.map(({ path, text, gone }) => ({ path, text: gone ? undefined : text }));
 	if (workset.prefix.length === 0) return messages;
 	const at = messages.findIndex(({ role }) => role !== "system");
-	const prefix = workset.prefix.map((one) => piMessage(one, session) as unknown as Message);
+	const prefix = workset.prefix.map((one) => piMessage(one, session));
 	return messages.toSpliced(at < 0 ? messages.length : at, 0, ...prefix);
 }
 
 /** Pi requires the model of an assistant message. */
-function piMessage({ role, text }: PrefixMessage, { model }: SessionView): object {
+function piMessage({ role, text }: PrefixMessage, { model }: SessionView) {
 	const content = [{ type: "text", text }];
 	if (role === "user") return { role, content, timestamp: 0 };
 	const none = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
@@ -131,4 +122,92 @@ function piMessage({ role, text }: PrefixMessage, { model }: SessionView): objec
 		stopReason: "stop",
 		timestamp: 0,
 	};
+}
+
+/**
+ * A request's last message, not in the session or any other request: the files that the request
+ * does not show as they are. `messages` are in its order.
+ */
+export function tailFor(
+	messages: readonly (readonly string[])[],
+	files: readonly FileText[],
+	tag: string,
+) {
+	const inRequest = messages.map((texts) => ({ entryId: "", texts, tokensBehind: 0 }));
+	const { newest } = viewOf(inRequest);
+	const missing = files.filter(({ path, hash }) => newest.get(path) !== hash);
+	if (missing.length === 0) return undefined;
+	const copies = missing.map((file) => copyText(file, newest.get(file.path)));
+	return { role: "user", content: [tag + TAIL_INTRO, ...copies].map(blockOf), timestamp: 0 };
+}
+
+/**
+ * Moves the rolling cache marker to the block before the tail: the tail changes, so a marker on it
+ * would never hit. `tag` starts the tail's first block and nothing else. `undefined` for no change.
+ */
+export function withMarkerBeforeTail(payload: unknown, tag: string): object | undefined {
+	const messages = property(payload, "messages");
+	if (!Array.isArray(messages)) return undefined;
+	const at = messages.findLastIndex((message) => isTail(message, tag));
+	const carrier = lastBlock(messages.slice(0, Math.max(0, at)), canCarryMarker);
+	if (!carrier) return undefined;
+	const marker = messages.slice(at).flatMap(blocksIn).map(markerOn).find(Boolean);
+	if (marker === undefined) return undefined;
+	const bare = messages.map((message, index) => (index < at ? message : withoutMarkers(message)));
+	const { message, block } = carrier;
+	const content = bare[message].content as object[];
+	const marked = content.with(block, { ...content[block], cache_control: marker });
+	return {
+		...(payload as object),
+		messages: bare.with(message, { ...bare[message], content: marked }),
+	};
+}
+
+function isTail(message: unknown, tag: string): boolean {
+	const content = property(message, "content");
+	const first = Array.isArray(content) ? property(content[0], "text") : content;
+	return property(message, "role") === "user" && String(first).startsWith(tag);
+}
+
+function blocksIn(message: unknown): unknown[] {
+	const content = property(message, "content");
+	return Array.isArray(content) ? content : [];
+}
+
+function markerOn(block: unknown): unknown {
+	return property(block, "cache_control");
+}
+
+function withoutMarkers(message: unknown): object {
+	if (!Array.isArray(property(message, "content"))) return message as object;
+	return {
+		...(message as object),
+		content: blocksIn(message).map((block) => {
+			const { cache_control: _moved, ...bare } = block as { cache_control?: unknown };
+			return bare;
+		}),
+	};
+}
+
+function lastBlock(messages: readonly unknown[], isWanted: (block: unknown) => boolean) {
+	for (let message = messages.length - 1; message >= 0; message--) {
+		const block = blocksIn(messages[message]).findLastIndex(isWanted);
+		if (block >= 0) return { message, block };
+	}
+	return undefined;
+}
+
+/** A tool result by its call, any other block by its text. */
+export type BlockName = { readonly text: string } | { readonly toolCallId: string };
+
+/**
+ * Sets a cache marker on a block, if the limit leaves one. Before the next reorganisation's start,
+ * it lets all earlier text be read, not rewritten. `undefined` for no change.
+ */
+export function withMarkerOnBlock(payload: unknown, name: BlockName): object | undefined {
+	const isNamed = (block: unknown) =>
+		"text" in name
+			? property(block, "text") === name.text
+			: property(block, "tool_use_id") === name.toolCallId;
+	return withExtraMarker(payload, (messages) => lastBlock(messages, isNamed));
 }

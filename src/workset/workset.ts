@@ -24,8 +24,8 @@ import {
 import { type FileText, type View, viewOf } from "./copy-text.ts";
 import { projectPath, readWorkingFile } from "./files.ts";
 import { createLogLayout, type LogPlan } from "./log/layout.ts";
+import type { BlockName } from "./request.ts";
 import { type Selection, selectionOf } from "./selection.ts";
-import type { BlockName } from "./tail.ts";
 import type { PrefixMessage } from "./tier-prefix.ts";
 
 export const OWNER = "workset";
@@ -224,14 +224,12 @@ export async function refreshMap(
 	if (workset.map && workset.map.hash !== before?.hash) {
 		fileHistory.set(workset.map.path, { changedMs: before ? Date.now() : 0, hits: 0 });
 	}
-	controller.seed({
-		refs: (workset.map?.entries ?? []).map(({ path, text, tokens, references }) => ({
-			key: symbolKey(path),
-			refs: references,
-			tokens,
-			hash: symbolHash(text),
-		})),
-		exclude: exclude.map(symbolKey),
+	controller.seed({ refs: symbolsIn(workset), exclude: exclude.map(symbolKey) });
+}
+
+function symbolsIn({ map }: OpenWorkset) {
+	return (map?.entries ?? []).map(({ path, text, tokens, references }) => {
+		return { key: symbolKey(path), hash: symbolHash(text), tokens, refs: references };
 	});
 }
 
@@ -244,22 +242,15 @@ function symbolMapOf(entries: readonly MapEntry[]): SymbolMap | undefined {
 
 /** Counts a request, unless it repeats an unanswered one. */
 export function countRequest(workset: OpenWorkset): void {
-	const { controller, files, map, edited } = workset;
 	if (!workset.answered) return;
 	workset.answered = false;
-	controller.next({
-		files: files
-			.filter(({ gone }) => !gone)
-			.map(({ path: key, hash, tokens }) => ({ key, hash, tokens })),
-		symbols: (map?.entries ?? []).map(({ path, text, tokens }) => ({
-			key: symbolKey(path),
-			hash: symbolHash(text),
-			tokens,
-		})),
-		history: [],
-		modified: edited,
+	const files = workset.files.filter(({ gone }) => !gone);
+	workset.controller.next({
+		files: files.map(({ path: key, hash, tokens }) => ({ key, hash, tokens })),
+		symbols: symbolsIn(workset),
+		modified: workset.edited,
 	});
-	edited.clear();
+	workset.edited.clear();
 }
 
 /** A file that the model wrote counts as changed, whatever its text. */

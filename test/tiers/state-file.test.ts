@@ -65,14 +65,6 @@ describe("the state of a session", () => {
 		}
 	});
 
-	test("can lie in a folder of the caller's", async () => {
-		const [project, folder] = [tempDir(), join(tempDir(), "states")];
-		const file = createStateFile({ projectRoot: project, sessionId: "s", folder });
-		await file.save(stateAfter(2));
-		expect((await file.load()).state).toEqual(stateAfter(2));
-		expect(existsSync(join(project, ".pi"))).toBe(false);
-	});
-
 	test("leaves no folder behind if it is only looked for", async () => {
 		const project = tempDir();
 		await open(project).load();

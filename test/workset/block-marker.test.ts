@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withMarkerOnBlock } from "../../src/workset/tail.ts";
+import { withMarkerOnBlock } from "../../src/workset/request.ts";
 
 const MARKER = { type: "ephemeral", ttl: "1h" };
 

@@ -10,8 +10,8 @@ import {
 } from "../../src/workset/copy-text.ts";
 import type { LogPlan } from "../../src/workset/log/layout.ts";
 import { changesFor } from "../../src/workset/plan.ts";
+import { tailFor, withMarkerBeforeTail } from "../../src/workset/request.ts";
 import { selectionOf } from "../../src/workset/selection.ts";
-import { tailFor, withMarkerBeforeTail } from "../../src/workset/tail.ts";
 import { tierPrefix, withTierMarkers } from "../../src/workset/tier-prefix.ts";
 
 const file = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });

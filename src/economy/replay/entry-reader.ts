@@ -1,8 +1,8 @@
 import type { PromptTokens } from "../../core/bill.ts";
 import { property } from "../../core/property.ts";
-import type { Entry, ModelName, SourceBlock } from "./entry.ts";
+import { systemChangeOf } from "./conversation.ts";
+import type { Entry, ModelName } from "./entry.ts";
 import { createBlockReader, nameOr } from "./message-blocks.ts";
-import { systemChangeOf } from "./system-message.ts";
 
 export function createEntryReader(version: 1 | 2 | 3) {
 	const entries: Entry[] = [];
@@ -61,31 +61,27 @@ export function createEntryReader(version: 1 | 2 | 3) {
 			case "message":
 				return messageContent(property(line, "message"));
 			case "custom_message":
-				return {
-					type: "message",
-					blocks: blocks.blocksOf("note", property(line, "content"), "message of an extension"),
-				};
+				return sent("note", property(line, "content"), "message of an extension");
 			case "branch_summary":
-				return { type: "message", blocks: summary(line, "summary of a branch") };
-			case "compaction":
+				return sent("summary", property(line, "summary"), "summary of a branch");
+			case "compaction": {
+				const summary = property(line, "summary");
+				const system = property(line, "systemMessage");
 				return {
 					type: "compaction",
-					blocks: summary(line, "summary of a compaction"),
+					blocks: blocks.blocksOf("summary", summary, "summary of a compaction"),
 					firstKeptId: firstKeptId(line),
-					change: property(line, "systemMessage")
-						? systemChangeOf(property(line, "systemMessage"))
-						: undefined,
+					change: system ? systemChangeOf(system) : undefined,
 				};
-			case "context_edit":
+			}
+			case "context_edit": {
+				const content = property(property(line, "replacement"), "content");
 				return {
 					type: "edit",
 					targetId: nameOr(property(line, "targetId"), ""),
-					blocks: blocks.blocksOf(
-						"note",
-						property(property(line, "replacement"), "content"),
-						"replaced content",
-					),
+					blocks: blocks.blocksOf("note", content, "replaced content"),
 				};
+			}
 			case "thinking_level_change":
 				return { type: "thinking", level: nameOr(property(line, "thinkingLevel"), "") };
 			case "usage":
@@ -101,7 +97,7 @@ export function createEntryReader(version: 1 | 2 | 3) {
 			case "system":
 				return { type: "system", change: systemChangeOf(message) };
 			case "user":
-				return { type: "message", blocks: blocks.blocksOf("user", content, "user message") };
+				return sent("user", content, "user message");
 			case "assistant": {
 				const output = countOf(property(property(message, "usage"), "output"));
 				const stopped = property(message, "stopReason");
@@ -117,27 +113,21 @@ export function createEntryReader(version: 1 | 2 | 3) {
 			}
 			case "toolResult":
 				return { type: "message", blocks: [blocks.resultBlock(message)] };
-			case "bashExecution":
-				return { type: "message", blocks: commandBlocks(message) };
+			case "bashExecution": {
+				const text = `${property(message, "command")}\n${property(message, "output")}`;
+				const isSent = property(message, "excludeFromContext") !== true;
+				return sent("note", isSent ? text : undefined, "command of the user");
+			}
 			case "custom":
 			case "hookMessage": // format 2 and older
-				return {
-					type: "message",
-					blocks: blocks.blocksOf("note", content, "message of an extension"),
-				};
+				return sent("note", content, "message of an extension");
 			default:
 				return { type: "other" };
 		}
 	}
 
-	function commandBlocks(message: unknown): SourceBlock[] {
-		if (property(message, "excludeFromContext") === true) return [];
-		const text = `${property(message, "command")}\n${property(message, "output")}`;
-		return blocks.blocksOf("note", text, "command of the user");
-	}
-
-	function summary(line: unknown, label: string): SourceBlock[] {
-		return blocks.blocksOf("summary", property(line, "summary"), label);
+	function sent(...content: Parameters<typeof blocks.blocksOf>): EntryContent {
+		return { type: "message", blocks: blocks.blocksOf(...content) };
 	}
 
 	function firstKeptId(line: unknown): string | undefined {

@@ -1,5 +1,5 @@
 import type { PromptTokens } from "../../core/bill.ts";
-import type { SystemChange } from "./system-message.ts";
+import type { SystemChange } from "./conversation.ts";
 
 export type BlockKind =
 	| "user"

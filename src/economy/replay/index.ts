@@ -2,8 +2,14 @@
 export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
 export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
-export { replayPolicies, strataPolicy } from "./policies.ts";
-export { type PolicyOutcome, type ReplayPolicy, type RequestPolicy, runPolicy } from "./policy.ts";
+export {
+	type PolicyOutcome,
+	type ReplayPolicy,
+	type RequestPolicy,
+	replayPolicies,
+	runPolicy,
+	strataPolicy,
+} from "./policies.ts";
 export { buildReport, combineReports, type FolderReport, type ReplayReport } from "./report.ts";
 export {
 	type ReplayModel,

@@ -5,8 +5,13 @@ import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
-import { appendOnly, appendOnlyWithLosses } from "./policies.ts";
-import { type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policy.ts";
+import {
+	appendOnly,
+	appendOnlyWithLosses,
+	type PolicyOutcome,
+	type ReplayPolicy,
+	runPolicy,
+} from "./policies.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { Bill, ReplaySession, Skipped } from "./requests.ts";
 

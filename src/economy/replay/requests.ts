@@ -15,8 +15,6 @@ import type { SessionFile, SkippedLines } from "./session-file.ts";
 
 export interface ReplaySession {
 	readonly file: string;
-	/** Format of the session file, 1 to 3. */
-	readonly version: number;
 	readonly skipped: Skipped;
 	/** Savings that the session's bill already includes. */
 	readonly savedAlready: { readonly shortReads: number; readonly edits: number };
@@ -101,7 +99,6 @@ export function rebuildRequests(
 
 	return {
 		file: session.file,
-		version: session.version,
 		skipped: { ...session.skipped, requests: left },
 		savedAlready: savedIn(session.entries),
 		bills: plans,

@@ -45,29 +45,23 @@ export async function readSessionFile(
 	options: SessionFileOptions = {},
 ): Promise<SessionFile> {
 	const { maxLineBytes = 32 * 1024 * 1024, maxEntries = 200_000, maxBlocks = 500_000 } = options;
-	const { onProgress } = options;
 	const size = await checkFile(file);
 	let reader: ReturnType<typeof createEntryReader> | undefined;
 	let version: SessionFile["version"] = 3;
 	const skipped = { damaged: 0, tooLong: 0, relinked: 0, surplus: 0 };
-	const lines = readJsonLines(file, {
-		maxLineBytes,
-		...(onProgress && { onProgress: (bytes) => onProgress(bytes, size) }),
-	});
-	for await (const line of lines) {
-		if (line.kind === "value" && !reader) {
+	const onBytes = (bytes: number) => options.onProgress?.(bytes, size);
+	for await (const line of readJsonLines(file, maxLineBytes, onBytes)) {
+		if (typeof line === "string") {
+			skipped[line]++;
+			if (line === "tooLong") reader?.skip();
+		} else if (!reader) {
 			version = versionOf(line.value, file);
 			reader = createEntryReader(version);
-		} else if (line.kind === "too-long") {
-			skipped.tooLong++;
-			reader?.skip();
-		} else if (line.kind === "damaged") {
-			skipped.damaged++;
-		} else if (reader && (reader.entries.length >= maxEntries || reader.blocks() >= maxBlocks)) {
+		} else if (reader.entries.length >= maxEntries || reader.blocks() >= maxBlocks) {
 			skipped.surplus++;
 		} else {
-			const outcome = reader?.add(line.value);
-			if (outcome === "damaged" || outcome === "relinked") skipped[outcome]++;
+			const outcome = reader.add(line.value);
+			if (outcome !== "added") skipped[outcome]++;
 		}
 	}
 	if (!reader) throw notASession(file, "no line of it is JSON");
@@ -120,25 +114,17 @@ function notASession(file: string, reason: string): Error {
 	return new Error(`${file} is not a session of pi: ${reason}`);
 }
 
-/** Blank lines are skipped. */
-export type JsonLine =
-	| { readonly kind: "value"; readonly value: unknown }
-	| { readonly kind: "damaged" }
-	/** It exceeds the bound, and was skipped without buffering. */
-	| { readonly kind: "too-long" };
-
-export interface JsonLinesOptions {
-	readonly maxLineBytes: number;
-	readonly onProgress?: (bytes: number) => void;
-}
+/** `tooLong`: it exceeds the bound, and was skipped without buffering. */
+type JsonLine = { readonly value: unknown } | "damaged" | "tooLong";
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Holds one line at a time, whatever the file size. */
-export async function* readJsonLines(
+/** Holds one line at a time, whatever the file size. Blank lines are skipped. */
+async function* readJsonLines(
 	path: string,
-	{ maxLineBytes, onProgress }: JsonLinesOptions,
+	maxLineBytes: number,
+	onBytes: (bytes: number) => void,
 ): AsyncGenerator<JsonLine> {
 	let pieces: Buffer[] = [];
 	let length = 0;
@@ -154,7 +140,7 @@ export async function* readJsonLines(
 		}
 		take(buffer.subarray(from));
 		bytes += buffer.length;
-		onProgress?.(bytes);
+		onBytes(bytes);
 	}
 	const last = finish();
 	if (last) yield last;
@@ -166,7 +152,7 @@ export async function* readJsonLines(
 	}
 
 	function finish(): JsonLine | undefined {
-		const line = length > maxLineBytes ? ({ kind: "too-long" } as const) : parse(pieces);
+		const line = length > maxLineBytes ? "tooLong" : parse(pieces);
 		pieces = [];
 		length = 0;
 		return line;
@@ -179,8 +165,8 @@ function parse(pieces: readonly Buffer[]): JsonLine | undefined {
 		.trim(); // also removes a BOM
 	if (text === "") return undefined;
 	try {
-		return { kind: "value", value: JSON.parse(text) };
+		return { value: JSON.parse(text) };
 	} catch {
-		return { kind: "damaged" }; // the caller counts it
+		return "damaged"; // the caller counts it
 	}
 }

@@ -170,13 +170,7 @@ function table(head: string[], rows: string[][], left: number[]): string[] {
 	const widths = head.map((title, at) =>
 		Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
 	);
-	return [head, ...rows].map((row) =>
-		row
-			.map((cell, at) =>
-				left.includes(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0),
-			)
-			.join("  ")
-			.replace(/^/, "  ")
-			.trimEnd(),
-	);
+	const padded = (cell: string, at: number) =>
+		left.includes(at) ? cell.padEnd(widths[at] ?? 0) : cell.padStart(widths[at] ?? 0);
+	return [head, ...rows].map((row) => `  ${row.map(padded).join("  ")}`.trimEnd());
 }

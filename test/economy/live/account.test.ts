@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { accountText, createAccount, missText } from "../../../src/economy/live/account.ts";
-import { type Answered, diagnoseMiss } from "../../../src/economy/live/miss.ts";
+import {
+	type Answered,
+	accountText,
+	createAccount,
+	diagnoseMiss,
+	missText,
+} from "../../../src/economy/live/account.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
 
 const CLAUDE = {

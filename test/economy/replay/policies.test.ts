@@ -11,9 +11,9 @@ import {
 	pruneEach,
 	readCache,
 	replayPolicies,
+	runPolicy,
 	strataPolicy,
 } from "../../../src/economy/replay/policies.ts";
-import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { SessionWriter } from "./session-writer.ts";
 import { generateSession, PLAIN, SLOW } from "./workload.ts";
 

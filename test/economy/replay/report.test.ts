@@ -5,9 +5,9 @@ import {
 	appendOnly,
 	appendOnlyWithLosses,
 	replayPolicies,
+	runPolicy,
 	strataPolicy,
 } from "../../../src/economy/replay/policies.ts";
-import { runPolicy } from "../../../src/economy/replay/policy.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
 import { reportText } from "../../../src/economy/replay/text.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";

@@ -49,7 +49,6 @@ export function generateSession(workload: Workload): ReplaySession {
 	const steps = generateSteps(workload);
 	return {
 		file: `generated ${workload.seed}`,
-		version: 3,
 		skipped: { damaged: 0, tooLong: 0, relinked: 0, surplus: 0, requests: 0 },
 		savedAlready: { shortReads: 0, edits: 0 },
 		bills: steps,
