@@ -261,7 +261,7 @@ export function modelsByName(
 function namedModel(asked: string): ReplayModel["name"] {
 	const model = findModel(asked);
 	if (model) return model;
-	const close = nearest(asked, [...new Set(knownModels().map(({ id }) => id))]);
+	const close = nearest(asked, [...new Set(knownModels.map(({ id }) => id))]);
 	const hint = close ? `did you mean "${close}"?` : "use its id as in pi, e.g. claude-opus-4-5";
 	throw new UsageError(`unknown model "${asked}"; ${hint}`);
 }

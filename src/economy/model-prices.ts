@@ -3,16 +3,10 @@ import type { ReplayModel } from "./replay/requests.ts";
 import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 
 /** A snapshot for use without pi, whose own table is newer and has the user's models. */
-export function knownModels(): readonly ModelInfo[] {
-	parsed ??= parseModels(MODEL_SNAPSHOT);
-	return parsed;
-}
+export const knownModels: readonly ModelInfo[] = parseModels(MODEL_SNAPSHOT);
 
 /** Finds `provider/id`, or `id` alone: then the vendor's own offer precedes clouds and gateways. */
-export function findModel(
-	name: string,
-	models: readonly ModelInfo[] = knownModels(),
-): ModelInfo | undefined {
+export function findModel(name: string, models = knownModels): ModelInfo | undefined {
 	const exact = models.find(({ provider, id }) => `${provider}/${id}` === name);
 	if (exact) return exact;
 	const named = models.filter(({ id }) => id === name);
@@ -57,8 +51,6 @@ export function parseModels(text: string): ModelInfo[] {
 const VENDORS = ["anthropic", "openai", "google", "deepseek"];
 /** Gateways are left out: they resell these under their own names, and pi knows their prices. */
 const SNAPSHOT_PROVIDERS = [...VENDORS, "amazon-bedrock", "github-copilot", "openai-codex"];
-
-let parsed: readonly ModelInfo[] | undefined;
 
 function formatRates(rates: PriceRates | undefined): string {
 	const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = rates ?? {};

@@ -1,5 +1,5 @@
 import type { Ttl } from "../core/bill.ts";
-import type { Block, Part, Request, Setting } from "./request.ts";
+import { type Block, PARTS, type Part, type Request, type Setting } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 export interface Prompt {
@@ -49,8 +49,6 @@ export function createPromptReader(rules: Pick<CacheRules, "invalidates">) {
 export function tokensOfFirst(count: number, { tokensTo }: Prompt): number {
 	return tokensTo[count - 1] ?? 0;
 }
-
-const PARTS: readonly Part[] = ["tools", "system", "messages"];
 
 function partKeysOf(
 	settings: Request["settings"],

@@ -1,7 +1,8 @@
 import type { Ttl } from "../core/bill.ts";
 
 /** In the order of prefix matching. */
-export type Part = "tools" | "system" | "messages";
+export const PARTS = ["tools", "system", "messages"] as const;
+export type Part = (typeof PARTS)[number];
 
 /** A cached prefix can end after a block. Equal hashes mean equal bytes. */
 export interface Block {

@@ -142,30 +142,21 @@ export function createLedger({ returnedHash }: LedgerOptions = {}) {
 	}
 }
 
-interface State extends ContextLog {
-	sessionId: string;
-	leafId: string | null;
-	items: ContextItem[];
-	/** By call id, for calls whose results are pending or in the log. */
-	inputs: Map<string, unknown>;
-	callIds: string[];
-	sent: Map<string, SentItem>;
-	resultsByCall: Map<string, SentItem[]>;
-	/** Memo of the hash check; edits, the only mutation of items, are checked before. */
-	asReturned: WeakMap<ToolResultItem, boolean>;
-}
+type State = ReturnType<typeof emptyState>;
 
-function emptyState(sessionId: string, epoch: number): State {
+function emptyState(sessionId: string, epoch: number) {
 	return {
 		epoch,
 		sessionId,
-		leafId: null,
-		items: [],
-		inputs: new Map(),
-		callIds: [],
-		sent: new Map(),
-		resultsByCall: new Map(),
-		asReturned: new WeakMap(),
+		leafId: null as string | null,
+		items: [] as ContextItem[],
+		/** By call id, for calls whose results are pending or in the log. */
+		inputs: new Map<string, unknown>(),
+		callIds: [] as string[],
+		sent: new Map<string, SentItem>(),
+		resultsByCall: new Map<string, SentItem[]>(),
+		/** Memo of the hash check; edits, the only mutation of items, are checked before. */
+		asReturned: new WeakMap<ToolResultItem, boolean>(),
 	};
 }
 

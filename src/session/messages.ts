@@ -5,7 +5,7 @@ import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 /** Scans messages lazily and once: most requests are never queried, and an index costs more. */
 export function createObservation(sessionId: string, messages: readonly unknown[]) {
 	const texts = new Map<string, (string | undefined)[]>();
-	let results: SentResults | undefined;
+	let results: ReturnType<typeof resultsIn> | undefined;
 	let inOrder: boolean | undefined;
 
 	const sent = () => {
@@ -33,22 +33,18 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 	};
 }
 
-interface SentResults {
-	callIds: string[];
-	places: Map<string, number[]>;
-}
-
-function resultsIn(messages: readonly unknown[]): SentResults {
-	const results: SentResults = { callIds: [], places: new Map() };
+function resultsIn(messages: readonly unknown[]) {
+	const callIds: string[] = [];
+	const places = new Map<string, number[]>();
 	for (const [place, message] of messages.entries()) {
 		const callId = sentId(message);
 		if (callId === undefined) continue;
-		results.callIds.push(callId);
-		const earlier = results.places.get(callId);
+		callIds.push(callId);
+		const earlier = places.get(callId);
 		if (earlier) earlier.push(place);
-		else results.places.set(callId, [place]);
+		else places.set(callId, [place]);
 	}
-	return results;
+	return { callIds, places };
 }
 
 function sentId(message: unknown): string | undefined {
@@ -128,25 +124,21 @@ export function messagesIn(entries: readonly ActiveEntry[]): ContextMessage[] {
 		(messages as { role?: unknown; content?: unknown }[]).map(({ role, content }) => {
 			if (role === "user") turn++;
 			const tokens = tokensOf(content);
-			const toolTokens = role === "toolResult" ? tokens : tokensOf(callsIn(content));
+			const toolTokens = role === "toolResult" ? tokens : tokensOf(content, isCall);
 			return { entryId: sourceEntry.id, role: String(role), turn, tokens, toolTokens };
 		}),
 	);
 }
 
-function callsIn(content: unknown): unknown[] {
-	if (!Array.isArray(content)) return [];
-	return content.filter((block) => block?.type === "toolCall");
+function isCall(block: unknown): boolean {
+	return property(block, "type") === "toolCall";
 }
 
-function tokensOf(content: unknown): number {
-	return estimateTokens(charactersOf(content));
-}
-
-function charactersOf(content: unknown): number {
-	if (typeof content === "string") return content.length;
-	if (!Array.isArray(content)) return 0;
-	return content.reduce((sum: number, block: unknown) => sum + blockCharacters(block), 0);
+function tokensOf(content: unknown, counts = (_block: unknown) => true): number {
+	const blocks = typeof content === "string" ? [{ type: "text", text: content }] : content;
+	if (!Array.isArray(blocks)) return 0;
+	const counted = blocks.filter(counts);
+	return estimateTokens(counted.reduce((sum, block) => sum + blockCharacters(block), 0));
 }
 
 function blockCharacters(block: unknown): number {

@@ -72,13 +72,7 @@ function targetOf(link: string): string | undefined {
 }
 
 /** A path with a range, as models write it: `src/a.ts:10-20`, `src/a.ts:10`. */
-export interface RangeShorthand {
-	path: string;
-	start: number;
-	end: number;
-}
-
-export function parseShorthand(written: string): RangeShorthand | undefined {
+export function parseShorthand(written: string) {
 	const match = /^(.+):(\d+)(?:-(\d+))?$/s.exec(written);
 	if (!match) return undefined;
 	const [, path = "", first = "", last = first] = match;
@@ -86,7 +80,10 @@ export function parseShorthand(written: string): RangeShorthand | undefined {
 }
 
 /** Throws for a range that names no lines. */
-export function checkShorthand({ start, end }: RangeShorthand, written: string): void {
+export function checkShorthand(
+	{ start, end }: { readonly start: number; readonly end: number },
+	written: string,
+): void {
 	const rule = "line numbers start at 1 and the end must not be before the start";
 	if (!Number.isSafeInteger(start) || !Number.isSafeInteger(end) || start < 1 || end < start) {
 		throw new Error(`Invalid line range in "${written}": ${rule} (for example "file.ts:5-20")`);

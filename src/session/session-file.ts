@@ -68,33 +68,29 @@ export function createSessionMark(agentDir: string): System {
 const KEEP_IT =
 	"/export <name>.jsonl on a disk with room keeps the conversation, and /import brings it back.";
 
+const FOREIGN =
+	"Another program writes to this session's file. Opened again, the session goes on from whatever was written last; /tree shows the rest.";
+
 /** `hasAnswer`: pi writes its file with the first answer at the latest. */
 function warningOf(
 	state: FileState,
 	hasAnswer: boolean,
 ): { about: string; text: string } | undefined {
+	const missing = (text: string) => ({ about: "missing", text: `${text} ${KEEP_IT}` });
 	switch (state.kind) {
 		case "in-step":
 			return undefined;
 		case "unwritten":
-			if (!hasAnswer) return undefined;
-			return { about: "missing", text: `This session has no file: writing it failed. ${KEEP_IT}` };
+			return hasAnswer ? missing("This session has no file: writing it failed.") : undefined;
 		case "behind":
 		case "lacking":
-			return {
-				about: "missing",
-				text: `This session's file lacks ${state.missing} of its entries: writing it failed. Opened again, the session would lack what was said before them, too. ${KEEP_IT}`,
-			};
+			return missing(
+				`This session's file lacks ${state.missing} of its entries: writing it failed. Opened again, the session would lack what was said before them, too.`,
+			);
 		case "foreign":
-			if (state.entries === 0) {
-				return {
-					about: "missing",
-					text: `This session's file holds a line that cannot be read: an entry was not written whole. ${KEEP_IT}`,
-				};
-			}
-			return {
-				about: "foreign",
-				text: "Another program writes to this session's file. Opened again, the session goes on from whatever was written last; /tree shows the rest.",
-			};
+			if (state.entries > 0) return { about: "foreign", text: FOREIGN };
+			return missing(
+				"This session's file holds a line that cannot be read: an entry was not written whole.",
+			);
 	}
 }

@@ -9,15 +9,7 @@ import { createLedger } from "./ledger.ts";
 import { createPendingEdits } from "./pending-edits.ts";
 import type { SessionView, Spine, System } from "./system.ts";
 
-export interface Session extends Spine {
-	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
-	run(
-		systems: readonly System[],
-		onStarted: (session: SessionView, failures: string[]) => void,
-	): void;
-}
-
-export function createSession(host: Host, events: HostEvents): Session {
+export function createSession(host: Host, events: HostEvents) {
 	let systems: readonly System[] = [];
 	let running = false;
 	let loaded: { cwd: string; config: LoadedConfig; values?: ExcludedValues } | undefined;
@@ -37,7 +29,8 @@ export function createSession(host: Host, events: HostEvents): Session {
 		shownBeside: () => firstOf(systems, (system) => system.shownBeside?.()) ?? NONE,
 	};
 
-	return { host, ledger, edits, at, run };
+	const spine: Spine = { host, ledger, edits, at };
+	return { ...spine, run };
 
 	/** Inherits from pi's context, whose getters stay lazy: they throw once the session is gone. */
 	function at(ctx: HostContext): SessionView {
@@ -68,7 +61,11 @@ export function createSession(host: Host, events: HostEvents): Session {
 		return Object.create(ctx, Object.getOwnPropertyDescriptors(own));
 	}
 
-	function run(list: readonly System[], onStarted: Parameters<Session["run"]>[1]): void {
+	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
+	function run(
+		list: readonly System[],
+		onStarted: (session: SessionView, failures: string[]) => void,
+	): void {
 		systems = list;
 		const on = events.on.bind(events) as HostEvents["on"];
 		/** One handler per system: pi shows what one throws and continues with the next. */

@@ -59,7 +59,10 @@ export function createController(options: ControllerOptions = {}) {
 			!isSameSet(selected, lastSelected) ||
 			work.has("eligible") ||
 			work.has("demoted") ||
-			Array.from(gone).some((key) => isCachedSymbol(key, known.get(key)));
+			// A symbol entry has left a cached block.
+			Array.from(gone).some(
+				(key) => fileOfSymbol(key) !== undefined && known.get(key)?.tier !== "active",
+			);
 		const eligible = talk.get("eligible") ?? [];
 		const graduating = new Set(graduatingHistory(eligible, targetTokens, ripple));
 
@@ -112,10 +115,6 @@ function goneFrom(known: ReadonlyMap<string, TrackedItem>, current: readonly Ite
 
 function isSameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
 	return a.size === b.size && [...a].every((key) => b.has(key));
-}
-
-function isCachedSymbol(key: string, item: TrackedItem | undefined): boolean {
-	return fileOfSymbol(key) !== undefined && item !== undefined && item.tier !== "active";
 }
 
 /** `active` includes items that are too young; `demoted` ones changed in a tier. */

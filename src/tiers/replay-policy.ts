@@ -33,7 +33,10 @@ function contentOf(blocks: readonly SessionBlock[]) {
 	const parts = new Map<string, Map<string, SessionBlock>>();
 	const talk = blocks.filter(({ part }) => part === "messages").map(lifted);
 	const files = Array.from(parts, ([path, windows]) => fileItem(path, [...windows.values()]));
-	return { head, files, history: talk.slice(0, -1).map(asItem), prompt: talk.slice(-1) };
+	const history = talk.slice(0, -1).map(({ id, hash, tokens }) => {
+		return { key: `entry ${id}`, hash, tokens };
+	});
+	return { head, files, history, prompt: talk.slice(-1) };
 
 	function lifted(block: SessionBlock): SessionBlock {
 		const read = block.result?.read;
@@ -47,10 +50,6 @@ function contentOf(blocks: readonly SessionBlock[]) {
 function fileItem(path: string, parts: readonly SessionBlock[]): Item {
 	const hash = hashBytes(parts.map((part) => part.hash).join("\n"));
 	return { key: path, hash, tokens: tokensOf(parts) - LIFTED_TOKENS * parts.length };
-}
-
-function asItem({ id, hash, tokens }: SessionBlock): Item {
-	return { key: `entry ${id}`, hash, tokens };
 }
 
 /** L0 joins the system prompt. Active content is uncached. */

@@ -137,7 +137,7 @@ function ripple(
 		const { entryN, promotionN } = TIERS[tier];
 		for (const item of entering) Object.assign(item, { tier, n: entryN });
 
-		const aging = pastThreshold(veterans.get(tier) ?? [], sumOfTokens(entering), targetTokens);
+		const aging = pastThreshold(veterans.get(tier) ?? [], entering, targetTokens);
 		for (const item of aging) item.n++;
 		entering = aging.filter(({ n }) => n >= promotionN);
 		if (entering.length === 0) return;
@@ -147,10 +147,10 @@ function ripple(
 /** Entrants, then veterans with the lowest N, anchor the tier up to the target. The rest age. */
 function pastThreshold(
 	veterans: readonly MutableItem[],
-	entrantTokens: number,
+	entrants: readonly MutableItem[],
 	targetTokens: number,
 ): MutableItem[] {
-	let filled = entrantTokens;
+	let filled = entrants.reduce((sum, { tokens }) => sum + tokens, 0);
 	return veterans
 		.toSorted((a, b) => a.n - b.n)
 		.filter(({ tokens }) => {
@@ -158,10 +158,6 @@ function pastThreshold(
 			filled += tokens;
 			return false;
 		});
-}
-
-function sumOfTokens(items: readonly TrackedItem[]): number {
-	return items.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 interface Referenced extends Item {

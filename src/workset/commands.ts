@@ -52,8 +52,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	async function add(words: string[]): Promise<string> {
 		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
 		const { settings, cwd } = workset;
-		const { maxFiles, maxTokens, maxFileBytes } = settings.tiers;
-		const limits = { maxFileBytes, exclude: settings.readcache.exclude };
+		const { maxFiles, maxTokens } = settings.tiers;
 		await refreshFiles(workset, session);
 		const selected = new Set(selectionNow(session).paths);
 		let tokens = workset.files.reduce((sum, file) => sum + file.tokens, 0);
@@ -64,30 +63,11 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		const unread: string[] = [];
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
-			if (selected.has(path)) {
-				kept.push(path);
-				continue;
-			}
-			if (path === MAP_NAME) {
+			if (selected.has(path)) kept.push(path);
+			else if (path === MAP_NAME) {
 				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
-				continue;
-			}
-			if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) {
-				unread.push(path);
-				continue;
-			}
-			const file = await readWorkingFile(cwd, path, limits);
-			if ("why" in file) refused.push(`${path} ${file.why}`);
-			else if (tokens + file.tokens > maxTokens) {
-				tooLarge += 1;
-				refused.push(
-					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
-				);
-			} else {
-				tokens += file.tokens;
-				selected.add(path);
-				added.push(path);
-			}
+			} else if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) unread.push(path);
+			else await take(path);
 		}
 		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
 		// The first reason goes into the first line: some clients show no other.
@@ -100,6 +80,21 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		change({ op: "add", paths: added });
 		const head = `Added ${named(added)}. The working set has ${counted(selected.size, "file")}, ${tokens} tokens.`;
 		return [why === "" ? head : `${head} Not added: ${why}`, ...others].join("\n");
+
+		async function take(path: string): Promise<void> {
+			const file = await readWorkingFile(cwd, path, settings);
+			if ("why" in file) refused.push(`${path} ${file.why}`);
+			else if (tokens + file.tokens > maxTokens) {
+				tooLarge += 1;
+				refused.push(
+					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
+				);
+			} else {
+				tokens += file.tokens;
+				selected.add(path);
+				added.push(path);
+			}
+		}
 	}
 
 	async function drop(words: string[]): Promise<string> {
@@ -161,9 +156,9 @@ export async function pathsOf(
 ): Promise<string[]> {
 	const paths = new Set<string>();
 	for (const word of words) {
-		const found = [];
-		for (const name of spellingsOf(word)) found.push(await filesNamed(name, root, maxEntries));
-		const folder = spellingsOf(word).flatMap((name) => folderNamed(name, root) ?? [])[0];
+		const names = spellingsOf(word);
+		const found = await Promise.all(names.map((name) => filesNamed(name, root, maxEntries)));
+		const [folder] = names.flatMap((name) => folderNamed(name, root) ?? []);
 		const named = found.find(({ files }) => files.length > 0) ?? found.find(({ cut }) => cut);
 		for (const path of named?.files ?? []) paths.add(path);
 		if (named?.cut) {

@@ -1,17 +1,12 @@
 import { opendir, realpath } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
+import type { Config } from "../core/config.ts";
 import { errnoOf } from "../core/errno.ts";
 import { matchesAny } from "../core/glob.ts";
 import { hashBytes } from "../core/hash.ts";
 import { isWithin } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { estimateTokens } from "../core/tokens.ts";
-
-export interface WorksetLimits {
-	readonly maxFileBytes: number;
-	/** Patterns of files that are never sent automatically. */
-	readonly exclude: readonly string[];
-}
 
 export type FileNow =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
@@ -21,8 +16,10 @@ export type FileNow =
 export async function readWorkingFile(
 	root: string,
 	path: string,
-	{ maxFileBytes, exclude }: WorksetLimits,
+	settings: Pick<Config, "tiers" | "readcache">,
 ): Promise<FileNow> {
+	const { maxFileBytes } = settings.tiers;
+	const { exclude } = settings.readcache; // files that are never sent automatically
 	const unusable = (why: string): FileNow => ({ path, why });
 	if (matchesAny(exclude, path)) return unusable("is on the list of excluded files");
 	try {

@@ -22,12 +22,7 @@ import type { LogMoment, LogPlan } from "./log/layout.ts";
 import { MAP_NAME, type OpenWorkset, OWNER, refreshFiles, textsNow, viewNow } from "./workset.ts";
 
 /** Call once per request. Returns the messages to append; edits become pending. */
-export function planNow(
-	workset: OpenWorkset,
-	session: SessionView,
-	cold: boolean,
-): WorksetMessage[] {
-	const { layout } = workset;
+export function planNow(workset: OpenWorkset, session: SessionView): WorksetMessage[] {
 	const view = viewNow(session);
 	const files = textsNow(workset);
 	if (isLiteral(workset, session)) {
@@ -36,7 +31,7 @@ export function planNow(
 		return [];
 	}
 	if (files.length === 0 && view.copies.length === 0) return [];
-	const plan = layout.decide(momentNow(workset, session, view, cold));
+	const plan = workset.layout.decide(momentNow(workset, session, view));
 	workset.lastPlan = plan;
 	workset.frontier = plan.frontier && frontierIn(session, plan.frontier);
 	const { append, edits } = changesFor(plan, files, view);
@@ -72,7 +67,7 @@ function messageWith(content: TextBlock[]) {
 /** After the last turn of a run (`isLast`) no files: they may change before the next prompt. */
 export async function turnEndDrafts(workset: OpenWorkset, session: SessionView, isLast: boolean) {
 	if (!isLast) await refreshFiles(workset, session);
-	const append = isLast ? [] : planNow(workset, session, session.cache.coldness.cold);
+	const append = isLast ? [] : planNow(workset, session);
 	session.edits.settle(OWNER, session.sessionManager);
 	return [
 		...session.edits.unsettled(OWNER, session.sessionManager).map(({ entryId, content }) => ({
@@ -118,12 +113,7 @@ function sentAs(sessionManager: SessionView["sessionManager"], entryId: string):
 	return editId({ role: "custom", customType, details }) ?? "";
 }
 
-function momentNow(
-	workset: OpenWorkset,
-	session: SessionView,
-	{ copies }: View,
-	cold: boolean,
-): LogMoment {
+function momentNow(workset: OpenWorkset, session: SessionView, { copies }: View): LogMoment {
 	const { cache, window } = session;
 	const tracked = workset.controller.items();
 	return {
@@ -136,7 +126,7 @@ function momentNow(
 		copies,
 		rules: cache.rules,
 		isBound: isBound(session, copies[0]?.entryId),
-		cold,
+		cold: cache.coldness.cold,
 		contextTokens: window.tokens ?? conversationTokens(session),
 		contextWindow: window.size,
 		ttl: cache.ttl,

@@ -5,7 +5,7 @@ import { editId, type SessionView } from "../session/index.ts";
 import { blockOf, copyText, type FileText, filesIn, TAIL_INTRO, viewOf } from "./copy-text.ts";
 import { isLiteral } from "./plan.ts";
 import { type PrefixMessage, tierPrefix, withTierMarkers } from "./tier-prefix.ts";
-import { type OpenWorkset, OWNER, textsNow } from "./workset.ts";
+import { type BlockName, type OpenWorkset, OWNER, textsNow } from "./workset.ts";
 
 type Messages = readonly { readonly role: string }[];
 
@@ -196,9 +196,6 @@ function lastBlock(messages: readonly unknown[], isWanted: (block: unknown) => b
 	}
 	return undefined;
 }
-
-/** A tool result by its call, any other block by its text. */
-export type BlockName = { readonly text: string } | { readonly toolCallId: string };
 
 /**
  * Sets a cache marker on a block, if the limit leaves one. Before the next reorganisation's start,

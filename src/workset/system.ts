@@ -9,16 +9,18 @@ import {
 	type TurnEnd,
 } from "../session/index.ts";
 import { counted } from "../text/figures.ts";
-import type * as Live from "./live.ts";
 import type { TiersView } from "./report.ts";
-import type { AskMap, OpenWorkset } from "./workset.ts";
+import type { AskMap } from "./workset.ts";
 
 export type { TiersView } from "./report.ts";
 
-interface Opened {
-	readonly live: typeof Live;
-	readonly workset: OpenWorkset;
+/** Loads the code on first use. */
+async function open(session: SessionView) {
+	const live = await import("./live.ts");
+	return { live, workset: await live.openWorkset(session) };
 }
+
+type Opened = Awaited<ReturnType<typeof open>>;
 
 const SUBCOMMANDS = ["add", "drop", "list", "clear", "map"];
 
@@ -34,12 +36,7 @@ export function createWorksetSystem(
 ): System & {
 	view(session: SessionHolder): TiersView | undefined;
 } {
-	const perFolder = createPerFolder({
-		async open(session) {
-			const live = await import("./live.ts");
-			return { live, workset: await live.openWorkset(session) };
-		},
-	});
+	const perFolder = createPerFolder({ open });
 	let saving: Promise<unknown> = Promise.resolve();
 	/** Reported with the next turn: the session may be gone when saving ends. */
 	let unsaved: string | undefined;
@@ -126,16 +123,15 @@ export function createWorksetSystem(
 			if (!opened) return undefined;
 			const { live, workset } = opened;
 			await live.refreshFiles(workset, session);
-			const { cold } = session.cache.coldness;
 			if (live.wantsMap(workset, session)) {
-				if (cold || !workset.map) {
+				if (session.cache.coldness.cold || !workset.map) {
 					await live.refreshMap(workset, session, (query) => symbolMap(session, query));
 				}
 			} else {
 				workset.map = undefined;
 				workset.noMap = undefined;
 			}
-			const messages = live.planNow(workset, session, cold);
+			const messages = live.planNow(workset, session);
 			// Before the first prompt the system prompt is not in the session, and must stay first.
 			if (!hasSystemPrompt(session)) return live.inOneMessage(messages);
 			for (const message of messages) host.sendMessage(message, { triggerTurn: false });
@@ -198,8 +194,7 @@ export function createWorksetSystem(
 		const { live, workset } = opened;
 		await live.refreshFiles(workset, session);
 		if (session.hasPendingMessages()) return;
-		const plan = live.planNow(workset, session, session.cache.coldness.cold);
-		const message = live.inOneMessage(plan);
+		const message = live.inOneMessage(live.planNow(workset, session));
 		if (message) host.sendMessage(message, { deliverAs: "steer" });
 	}
 

@@ -24,7 +24,6 @@ import {
 import { type FileText, type View, viewOf } from "./copy-text.ts";
 import { projectPath, readWorkingFile } from "./files.ts";
 import { createLogLayout, type LogPlan } from "./log/layout.ts";
-import type { BlockName } from "./request.ts";
 import { type Selection, selectionOf } from "./selection.ts";
 import type { PrefixMessage } from "./tier-prefix.ts";
 
@@ -62,6 +61,9 @@ export interface OpenWorkset {
 	answered: boolean;
 	lastPlan: LogPlan | undefined;
 }
+
+/** A tool result by its call, any other block by its text. */
+export type BlockName = { readonly text: string } | { readonly toolCallId: string };
 
 export interface WorkingText extends FileText {
 	readonly tokens: number;
@@ -148,8 +150,7 @@ export function wantsMap(workset: OpenWorkset, session: SessionView): boolean {
 /** Files without text or room get a note instead. */
 export async function refreshFiles(workset: OpenWorkset, session: SessionView): Promise<void> {
 	const { settings, cwd, fileHistory } = workset;
-	const { maxFileBytes, maxFiles, maxTokens } = settings.tiers;
-	const limits = { maxFileBytes, exclude: settings.readcache.exclude };
+	const { maxFiles, maxTokens } = settings.tiers;
 	const before = new Map(workset.files.map(({ path, hash }) => [path, hash]));
 	const { paths } = selectionNow(session);
 	const wereLeftOut = workset.leftOut > 0;
@@ -158,7 +159,7 @@ export async function refreshFiles(workset: OpenWorkset, session: SessionView): 
 		session.ui.notify(`pi-strata: ${leftOutText(workset)}`, "warning");
 	}
 	const found = await Promise.all(
-		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, limits)),
+		paths.slice(0, maxFiles).map((path) => readWorkingFile(cwd, path, settings)),
 	);
 	let tokens = 0;
 	workset.files = found.map((file): WorkingText => {

@@ -26,7 +26,7 @@ describe("the snapshot of prices", () => {
 	});
 
 	test("gives the rules that pi's own table gives", () => {
-		const known = knownModels();
+		const known = knownModels;
 		expect(known.length).toBeGreaterThan(100);
 		for (const model of known) {
 			const own = piModels.find(

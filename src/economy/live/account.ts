@@ -1,9 +1,31 @@
 import type { PromptTokens, Thinking } from "../../core/bill.ts";
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES, type MissCause } from "../miss-causes.ts";
-import type { Part } from "../request.ts";
+import { PARTS } from "../request.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
+
+export interface Answered {
+	readonly atMs: number;
+	/** Time since the last use of the cache. A ping is a use. */
+	readonly gapMs: number;
+	readonly model: string;
+	readonly thinking?: string;
+	readonly tokens: PromptTokens;
+	/** The request as sent, if it was observed. Read only after a miss. */
+	readonly payload?: unknown;
+	readonly compacted?: boolean;
+	readonly pruned?: boolean;
+	readonly branched?: boolean;
+	readonly misplaced?: Thinking;
+}
+
+export interface Miss {
+	readonly atMs: number;
+	readonly tokens: number;
+	readonly cause: MissCause;
+	readonly changed?: string;
+}
 
 /** `cost` is in plain input tokens beyond a hit; `dollars` needs a known price. */
 export interface CostlyMiss extends Miss {
@@ -93,78 +115,6 @@ function sum(one: PromptTokens, other: PromptTokens): PromptTokens {
 	};
 }
 
-export function accountText(summary: Summary): string {
-	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
-	if (requests === 0) return "No request of this session has been billed yet.";
-	const share = (part: number) => `${Math.round((100 * part) / uncached)} %`;
-	return [
-		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
-		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
-		misses.length === 0
-			? "no request missed what was cached"
-			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
-		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
-		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
-		...misplacedLines(misplaced),
-	].join("\n");
-}
-
-/** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
-export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
-	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
-	const first = changed ? `, first ${changed}` : "";
-	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
-}
-
-function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
-	const why = "what stands before them is not what was sent when they were made";
-	const lines: string[] = [];
-	if (dropped > 0) {
-		lines.push(
-			`thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`,
-		);
-	}
-	if (allowed > 0) {
-		lines.push(
-			`thinking: the provider let blocks of earlier answers pass in ${counted(allowed, "request")}, though ${why}`,
-		);
-	}
-	return lines;
-}
-
-const SHOWN = 15;
-
-function ratio(cost: number, of: number): string {
-	return of > 0 ? (cost / of).toFixed(2) : "1.00";
-}
-
-function clock(atMs: number): string {
-	const date = new Date(atMs);
-	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(11, 19);
-}
-
-export interface Answered {
-	readonly atMs: number;
-	/** Time since the last use of the cache. A ping is a use. */
-	readonly gapMs: number;
-	readonly model: string;
-	readonly thinking?: string;
-	readonly tokens: PromptTokens;
-	/** The request as sent, if it was observed. Read only after a miss. */
-	readonly payload?: unknown;
-	readonly compacted?: boolean;
-	readonly pruned?: boolean;
-	readonly branched?: boolean;
-	readonly misplaced?: Thinking;
-}
-
-export interface Miss {
-	readonly atMs: number;
-	readonly tokens: number;
-	readonly cause: MissCause;
-	readonly changed?: string;
-}
-
 /** Whether a request missed what its predecessor left in the cache, and why. */
 export function diagnoseMiss(before: Answered, now: Answered, rules: CacheRules): Miss | undefined {
 	const { input, read, write } = now.tokens;
@@ -213,8 +163,6 @@ function causeOf(
 	return dropped > (before.misplaced?.dropped ?? 0) ? "dropped" : undefined;
 }
 
-const PARTS: readonly Part[] = ["tools", "system", "messages"];
-
 function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
 	const pieces = payloadBlocks(now);
 	for (const [at, piece] of payloadBlocks(before).entries()) {
@@ -225,4 +173,54 @@ function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
 		return isGone ? { ...piece, label: `${piece.label} (gone)` } : other;
 	}
 	return undefined;
+}
+
+export function accountText(summary: Summary): string {
+	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
+	if (requests === 0) return "No request of this session has been billed yet.";
+	const share = (part: number) => `${Math.round((100 * part) / uncached)} %`;
+	return [
+		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
+		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
+		misses.length === 0
+			? "no request missed what was cached"
+			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
+		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
+		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
+		...misplacedLines(misplaced),
+	].join("\n");
+}
+
+/** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
+export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
+	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
+	const first = changed ? `, first ${changed}` : "";
+	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
+}
+
+function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
+	const why = "what stands before them is not what was sent when they were made";
+	const lines: string[] = [];
+	if (dropped > 0) {
+		lines.push(
+			`thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`,
+		);
+	}
+	if (allowed > 0) {
+		lines.push(
+			`thinking: the provider let blocks of earlier answers pass in ${counted(allowed, "request")}, though ${why}`,
+		);
+	}
+	return lines;
+}
+
+const SHOWN = 15;
+
+function ratio(cost: number, of: number): string {
+	return of > 0 ? (cost / of).toFixed(2) : "1.00";
+}
+
+function clock(atMs: number): string {
+	const date = new Date(atMs);
+	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(11, 19);
 }

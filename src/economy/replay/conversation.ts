@@ -26,7 +26,7 @@ export function createConversationWalk(
 	heads = new Map<number, Head | undefined>(),
 ) {
 	let leaf = -1;
-	let current: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
+	let current = emptyDraft();
 	let head: Head | undefined;
 	/** Blocks given by the last call. */
 	let given: number | undefined;
@@ -62,10 +62,10 @@ export function createConversationWalk(
 	};
 }
 
-interface Draft {
-	changesOfHead: SystemChange[];
-	blocks: SourceBlock[];
-	thinking: string;
+type Draft = ReturnType<typeof emptyDraft>;
+
+function emptyDraft() {
+	return { changesOfHead: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
 }
 
 /** Oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
@@ -83,7 +83,7 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 
 /** What pi sends: the latest compaction, what it kept, all since; the newest edits applied. */
 function project(path: readonly Entry[]): Draft {
-	const draft: Draft = { changesOfHead: [], blocks: [], thinking: "off" };
+	const draft = emptyDraft();
 	const at = path.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = path[at];
 	let sent = path;

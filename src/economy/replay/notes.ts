@@ -17,9 +17,8 @@ export function summaryOf({
 	return sentences.length > 0 ? [sentences.join(" ")] : [];
 }
 
-export function savedAlreadyNotes({
-	savedAlready: { shortReads, edits },
-}: Pick<ReplayReport, "savedAlready">): string[] {
+export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
+	const { shortReads, edits } = savedAlready;
 	const done = [
 		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered short`] : []),
 		...(edits > 0 ? [`${counted(edits, "content")} replaced or taken out`] : []),
@@ -30,10 +29,7 @@ export function savedAlreadyNotes({
 	];
 }
 
-export function skippedNotes({
-	skipped,
-	skippedBy,
-}: Pick<ReplayReport, "skipped" | "skippedBy">): string[] {
+export function skippedNotes({ skipped, skippedBy }: ReplayReport): string[] {
 	const notes: string[] = [];
 	const { damaged, tooLong, surplus, relinked, requests } = skippedBy;
 	if (skipped > 0) {

@@ -193,7 +193,8 @@ export const pruneBatch: ReplayPolicy = {
 			if (pruned.follow(step.blocks) === 0) from = 0;
 			from = firstPrunable(pruned.blocks(), from);
 			const candidates = prunableNow(pruned.blocks(), from);
-			if (freedBy(candidates) >= BATCH_TOKENS) pruned.add(candidates);
+			const freed = candidates.reduce((sum, { tokens }) => sum + tokens - STUB_TOKENS, 0);
+			if (freed >= BATCH_TOKENS) pruned.add(candidates);
 			yield requestOf(step, [...pruned.blocks()]);
 		}
 	},
@@ -299,8 +300,4 @@ function createPrunedResults() {
 /** Not errors, images or small results. */
 function isPrunable({ tokens, result }: SessionBlock): boolean {
 	return result !== undefined && tokens > LEAST_TOKENS && !result.isError && !result.hasImage;
-}
-
-function freedBy(blocks: readonly SessionBlock[]): number {
-	return blocks.reduce((sum, { tokens }) => sum + tokens - STUB_TOKENS, 0);
 }

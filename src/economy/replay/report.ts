@@ -88,17 +88,8 @@ export function buildReport(
 function rowOf(outcome: PolicyOutcome, base: number, session: ReplaySession): PolicyRow {
 	const { name, description, cost, read, write, input, maxContext } = outcome;
 	const dollars = dollarsFor(outcome, session);
-	return {
-		name,
-		description,
-		cost,
-		ratio: cost / base,
-		...(dollars !== undefined && { dollars }),
-		read,
-		write,
-		input,
-		maxContext,
-	};
+	const price = dollars === undefined ? {} : { dollars };
+	return { name, description, cost, ratio: cost / base, ...price, read, write, input, maxContext };
 }
 
 function dollarsFor({ requests }: PolicyOutcome, { bills }: ReplaySession): number | undefined {

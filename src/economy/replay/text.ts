@@ -99,12 +99,11 @@ function chartLines({ chart }: ReplayReport): string[] {
 	);
 	if (distinct.length === 0) return [];
 	const top = Math.max(1, ...distinct.flatMap(({ values }) => values));
+	const level = (value: number) => LEVELS[Math.min(7, Math.floor((value / top) * 8))] as string;
 	const width = Math.max(...distinct.map(({ name }) => name.length));
 	return [
 		`Context per request, up to ${short(top)} tokens${billed ? ', and what was "written" to the cache as billed' : ""}`,
-		...distinct.map(
-			({ name, values }) => `  ${name.padEnd(width)}  ${values.map(level(top)).join("")}`,
-		),
+		...distinct.map(({ name, values }) => `  ${name.padEnd(width)}  ${values.map(level).join("")}`),
 		"",
 	];
 }
@@ -116,10 +115,6 @@ function columns(values: readonly number[]): number[] {
 		found.push(Math.max(0, ...values.slice(from, from + size)));
 	}
 	return found;
-}
-
-function level(top: number): (value: number) => string {
-	return (value) => LEVELS[Math.min(7, Math.floor((value / top) * 8))] as string;
 }
 
 function missLines({ misses }: ReplayReport): string[] {

@@ -124,7 +124,8 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 	const { cut, decision } = judgeCuts(spans, { ...moment, growthPerRequest });
 	const { why, threshold } = decision;
 	if (!cut) return { ...appended(scene), threshold };
-	const frontier = placeOf(spans[cut.at] as Span);
+	const { entryId, path, inSlot } = spans[cut.at] as Span;
+	const frontier = inSlot ? { entryId, path } : { entryId };
 	if (!decision.reorganise) return { ...appended(scene, why), threshold, frontier };
 	const changes = cut.refills ? refilled(scene, cut.at) : dropped(scene, cut);
 	return { ...changes, why, threshold, frontier };
@@ -193,10 +194,6 @@ function isFilledWith(paths: readonly string[], { spans }: Scene): boolean {
 	return (
 		slot.length === paths.length && slot.every(({ live, path }, at) => live && path === paths[at])
 	);
-}
-
-function placeOf({ entryId, path, inSlot }: Span): NonNullable<LogPlan["frontier"]> {
-	return inSlot ? { entryId, path } : { entryId };
 }
 
 function livePaths(spans: readonly Span[]): Set<string> {
