@@ -125,12 +125,6 @@ export function tierStateFolder(projectRoot: string): string {
 	return join(projectRoot, ".pi", "strata");
 }
 
-interface StateFileOptions {
-	readonly projectRoot: string;
-	/** One file per session, so that two in one project do not overwrite each other. */
-	readonly sessionId: string;
-}
-
 /** `session`: this session's own state. `import`: another program's. */
 interface LoadedState {
 	readonly origin: "fresh" | "session" | "import";
@@ -138,8 +132,11 @@ interface LoadedState {
 	readonly warning?: string;
 }
 
-/** The tier state of one session on disk. No method rejects: a failure only means a fresh start. */
-export function createStateFile({ projectRoot, sessionId }: StateFileOptions) {
+/**
+ * The tier state of one session on disk: a file each, so that two sessions in one project do not
+ * overwrite each other. No method rejects: a failure only means a fresh start.
+ */
+export function createStateFile(projectRoot: string, sessionId: string) {
 	const folder = tierStateFolder(projectRoot);
 	const name = fileName(sessionId);
 	const path = join(folder, name);

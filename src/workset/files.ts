@@ -12,14 +12,17 @@ export type FileNow =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
 	| { readonly path: string; readonly why: string };
 
+interface Limits {
+	readonly tiers: Pick<Config["tiers"], "maxFileBytes">;
+	readonly readcache: Pick<Config["readcache"], "exclude">;
+}
+
 /** `why` names for the user what keeps it out. */
 export async function readWorkingFile(
 	root: string,
 	path: string,
-	settings: Pick<Config, "tiers" | "readcache">,
+	{ tiers: { maxFileBytes }, readcache: { exclude } }: Limits,
 ): Promise<FileNow> {
-	const { maxFileBytes } = settings.tiers;
-	const { exclude } = settings.readcache; // files that are never sent automatically
 	const unusable = (why: string): FileNow => ({ path, why });
 	if (matchesAny(exclude, path)) return unusable("is on the list of excluded files");
 	try {

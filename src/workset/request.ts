@@ -25,9 +25,9 @@ export function withWorkset(
 
 /** Moves the cache markers of an Anthropic request to what the next request repeats. */
 export function withMarkers(workset: OpenWorkset, payload: unknown): object | undefined {
-	const { prefix, hasTail, tailTag, beforeFrontier } = workset;
+	const { prefix, tailTag, beforeFrontier } = workset;
 	if (prefix.length > 0) return withTierMarkers(payload, prefix);
-	const moved = hasTail ? withMarkerBeforeTail(payload, tailTag) : undefined;
+	const moved = withMarkerBeforeTail(payload, tailTag);
 	const added = beforeFrontier && withMarkerOnBlock(moved ?? payload, beforeFrontier);
 	return added ?? moved;
 }
@@ -86,7 +86,6 @@ function withTail(workset: OpenWorkset, messages: Messages, { cache }: SessionVi
 	const tail = cache.rules.bindsThinking
 		? undefined
 		: tailFor(shown, textsNow(workset), workset.tailTag);
-	workset.hasTail = tail !== undefined;
 	const [, ...copies] = tail?.content ?? [];
 	workset.beside = filesIn(copies.map(({ text }) => text)) ?? [];
 	return tail ? [...messages, tail] : messages;

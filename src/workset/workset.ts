@@ -54,7 +54,6 @@ export interface OpenWorkset {
 	frontier: { readonly messageId: unknown; readonly block: number } | undefined;
 	/** The last block before it in the last request. */
 	beforeFrontier: BlockName | undefined;
-	hasTail: boolean;
 	/** Files in the last request but not in the session: in its tail or prefix. */
 	beside: readonly ShownFile[];
 	/** Whether the last counted request was answered. */
@@ -91,10 +90,7 @@ export const MAP_NAME = "(symbol map)";
 
 export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 	const { cwd, config } = session;
-	const stateFile = createStateFile({
-		projectRoot: cwd,
-		sessionId: session.sessionManager.getSessionId(),
-	});
+	const stateFile = createStateFile(cwd, session.sessionManager.getSessionId());
 	const { state, warning } = await stateFile.load();
 	void stateFile.sweep(); // background; it never rejects
 	const litellm = await readLitellmSettings(cwd);
@@ -113,7 +109,7 @@ export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 		controller: createController({
 			cacheMinTokens: value("cacheMinTokens"),
 			cacheBufferMultiplier: value("cacheBufferMultiplier"),
-			...(state && { state }),
+			state,
 		}),
 		layout: createLogLayout(),
 		tailTag: `[${randomBytes(8).toString("hex")}] `,
@@ -126,7 +122,6 @@ export async function openWorkset(session: SessionView): Promise<OpenWorkset> {
 		prefix: [],
 		frontier: undefined,
 		beforeFrontier: undefined,
-		hasTail: false,
 		beside: [],
 		answered: true,
 		lastPlan: undefined,

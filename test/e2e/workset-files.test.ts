@@ -182,7 +182,7 @@ test("a file that is called like the symbol map is not taken for it", async () =
 });
 
 test("a project at the root of the disk has files too", async () => {
-	const limits = { maxFileBytes: 100_000, exclude: [] };
+	const limits = { tiers: { maxFileBytes: 100_000 }, readcache: { exclude: [] } };
 	const file = await readWorkingFile("/", "etc/hostname", limits);
 	expect("why" in file ? file.why : "read").not.toBe("leads out of the project");
 });

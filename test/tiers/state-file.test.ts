@@ -27,7 +27,7 @@ function stateAfter(requests: number) {
 }
 
 function open(projectRoot: string, sessionId = "session-1") {
-	return createStateFile({ projectRoot, sessionId });
+	return createStateFile(projectRoot, sessionId);
 }
 
 /** The path of the only state there is. */
