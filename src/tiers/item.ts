@@ -92,14 +92,6 @@ export function checkTokens(key: string, tokens: number): void {
 	throw new RangeError(`The tokens of ${JSON.stringify(key)} must be a number ≥ 0, got ${tokens}`);
 }
 
-export function fileHash(content: Uint8Array | string): Hash {
-	return hashBytes(content);
-}
-
-export function symbolHash(block: string): Hash {
-	return hashBytes(block);
-}
-
 export function historyHash(role: "user" | "assistant", content: string): Hash {
 	return hashBytes(`${role}:${content}`);
 }

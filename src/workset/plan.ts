@@ -46,9 +46,7 @@ export function isLiteral({ settings }: OpenWorkset, { cache }: SessionView): bo
 }
 
 /** Merges messages, for moments when pi accepts one before the request. */
-export function inOneMessage([first, ...others]: readonly WorksetMessage[]):
-	| WorksetMessage
-	| undefined {
+export function inOneMessage([first, ...others]: readonly WorksetMessage[]) {
 	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
 

@@ -1,7 +1,12 @@
 import { property } from "../core/property.ts";
 import { MAX_MARKERS, markersIn } from "../economy/index.ts";
-import type { PromptItem } from "../tiers/index.ts";
-import { assemble, placeByTier, symbolKey, type TrackedItem } from "../tiers/index.ts";
+import {
+	assemble,
+	type PromptItem,
+	placeByTier,
+	symbolKey,
+	type TrackedItem,
+} from "../tiers/index.ts";
 import type { FileText } from "./copy-text.ts";
 
 export interface PrefixMessage {
@@ -24,24 +29,16 @@ const MAX_TIER_MARKERS = 2;
  * A pair of messages per tier, then one for active files. The host owns the system prompt, so L0 is
  * a pair of its own. Only the last tiers are marked.
  */
-export function tierPrefix({
-	files,
-	symbols,
-	items,
-	minimumTokens,
-}: PrefixContent): PrefixMessage[] {
+export function tierPrefix(content: PrefixContent): PrefixMessage[] {
+	const { files, symbols, items, minimumTokens } = content;
 	const contents: PromptItem[] = [
 		...symbols.map(({ path, text }) => ({ key: symbolKey(path), kind: "symbol" as const, text })),
 		...files.map(({ path, text, gone }) => {
 			return { key: path, kind: "file" as const, text, ...(gone && { gone }) };
 		}),
 	];
-	const messages = assemble({
-		...placeByTier(items, contents),
-		system: "",
-		prompt: "",
-		minimumTokens,
-	});
+	const placed = placeByTier(items, contents);
+	const messages = assemble({ ...placed, system: "", prompt: "", minimumTokens });
 	// The last is the prompt, which the conversation brings.
 	const pairs = messages.slice(0, -1).flatMap(({ role, text, breakpoint }): PrefixMessage[] => {
 		if (role !== "system") return [{ role, text, breakpoint }];

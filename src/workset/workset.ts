@@ -18,7 +18,6 @@ import {
 	createController,
 	createStateFile,
 	readLitellmSettings,
-	symbolHash,
 	symbolKey,
 } from "../tiers/index.ts";
 import { type FileText, type View, viewOf } from "./copy-text.ts";
@@ -225,7 +224,7 @@ export async function refreshMap(
 
 function symbolsIn({ map }: OpenWorkset) {
 	return (map?.entries ?? []).map(({ path, text, tokens, references }) => {
-		return { key: symbolKey(path), hash: symbolHash(text), tokens, refs: references };
+		return { key: symbolKey(path), hash: hashBytes(text), tokens, refs: references };
 	});
 }
 

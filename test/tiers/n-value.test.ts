@@ -1,7 +1,8 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
-import { createController, symbolHash, TIERS } from "../../src/tiers/index.ts";
-import { CACHED_TIERS, fileHash, historyHash } from "../../src/tiers/item.ts";
+import { hashBytes } from "../../src/core/hash.ts";
+import { createController, TIERS } from "../../src/tiers/index.ts";
+import { CACHED_TIERS, historyHash } from "../../src/tiers/item.ts";
 import { createTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
@@ -105,12 +106,12 @@ describe("N Progression", () => {
 
 describe("Content Hashing", () => {
 	test("files: SHA256 of file content", () => {
-		expect(fileHash("const a = 1;\n")).toBe(sha256("const a = 1;\n"));
-		expect(fileHash(Buffer.from("ä"))).toBe(sha256("ä"));
+		expect(hashBytes("const a = 1;\n")).toBe(sha256("const a = 1;\n"));
+		expect(hashBytes(Buffer.from("ä"))).toBe(sha256("ä"));
 	});
 
 	test("symbol entries: SHA256 of the compact symbol block", () => {
-		expect(symbolHash("a.ts: f g")).toBe(sha256("a.ts: f g"));
+		expect(hashBytes("a.ts: f g")).toBe(sha256("a.ts: f g"));
 	});
 
 	test('history messages: SHA256 of the "role:content" string', () => {

@@ -104,21 +104,11 @@ function project(path: readonly Entry[]): Draft {
 }
 
 function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): void {
-	switch (entry.type) {
-		case "message":
-			addAll(draft.blocks, (edit ?? entry).blocks);
-			return;
-		case "assistant":
-			if (entry.isKept) addAll(draft.blocks, (edit ?? entry).blocks);
-			return;
-		case "system":
-			draft.changesOfHead.push(entry.change);
-			return;
-		case "thinking":
-			draft.thinking = entry.level;
-			return;
-		default:
-			return; // compactions and edits are applied already; the rest is not sent
+	if (entry.type === "system") draft.changesOfHead.push(entry.change);
+	if (entry.type === "thinking") draft.thinking = entry.level;
+	// Compactions and edits are applied already; the rest is not sent.
+	if (entry.type === "message" || (entry.type === "assistant" && entry.isKept)) {
+		addAll(draft.blocks, (edit ?? entry).blocks);
 	}
 }
 

@@ -104,46 +104,29 @@ function readOf(call: unknown): FileRead | undefined {
 }
 
 function describe(part: unknown): { kind: BlockKind; label: string } {
-	switch (property(part, "type")) {
-		case "thinking":
-			return { kind: "thinking", label: "thinking" };
-		case "toolCall":
-			return { kind: "call", label: `call of ${nameOr(property(part, "name"), "a tool")}` };
-		default:
-			return { kind: "text", label: "answer" };
-	}
+	const type = property(part, "type");
+	if (type === "thinking") return { kind: "thinking", label: "thinking" };
+	if (type !== "toolCall") return { kind: "text", label: "answer" };
+	return { kind: "call", label: `call of ${nameOr(property(part, "name"), "a tool")}` };
 }
 
 /** Pi omits empty texts, which providers refuse. */
 function isSent(part: unknown): boolean {
-	switch (property(part, "type")) {
-		case "text":
-			return textOr(property(part, "text"), "").trim() !== "";
-		case "thinking":
-			return Boolean(property(part, "thinking") || property(part, "thinkingSignature"));
-		case "image":
-		case "toolCall":
-			return true;
-		default:
-			return false;
-	}
+	const type = property(part, "type");
+	if (type === "text") return textOr(property(part, "text"), "").trim() !== "";
+	if (type !== "thinking") return type === "image" || type === "toolCall";
+	return Boolean(property(part, "thinking") || property(part, "thinkingSignature"));
 }
 
 function tokensOf(part: unknown): number {
-	switch (property(part, "type")) {
-		case "text":
-			return estimateTokens(textOr(property(part, "text"), "").length);
-		case "thinking":
-			return estimateTokens(textOr(property(part, "thinking"), "").length);
-		case "toolCall": {
-			const input = JSON.stringify(property(part, "arguments")) ?? "";
-			return estimateTokens(textOr(property(part, "name"), "").length + input.length);
-		}
-		case "image":
-			return IMAGE_TOKENS;
-		default:
-			return 0;
+	const type = property(part, "type");
+	if (type === "image") return IMAGE_TOKENS;
+	if (type === "text" || type === "thinking") {
+		return estimateTokens(textOr(property(part, type), "").length);
 	}
+	if (type !== "toolCall") return 0;
+	const input = JSON.stringify(property(part, "arguments")) ?? "";
+	return estimateTokens(textOr(property(part, "name"), "").length + input.length);
 }
 
 export function contentHash(kind: string, content: unknown): string {

@@ -1,5 +1,4 @@
-import type { Block } from "../request.ts";
-import { sharedStart } from "../request.ts";
+import { type Block, sharedStart } from "../request.ts";
 import { costOf } from "../rules.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";

@@ -20,7 +20,11 @@ const MOST_ROWS = 12;
 export function reportText(report: ReplayReport): string[] {
 	return [
 		`Session ${plainText(report.file, 500)}`,
-		...headLines(report),
+		counted(report.requests, "request"),
+		...report.models.map(
+			({ name, requests, readRatio, writeRatio }) =>
+				`  ${plainText(name)}: ${requests}, cached reads at ${readRatio}, writes at ${writeRatio} of the input price`,
+		),
 		...summaryOf(report),
 		...savedAlreadyNotes(report),
 		"",
@@ -42,16 +46,6 @@ export function folderText({ file, requests, policies, sessions, failed }: Folde
 		...policyLines(policies),
 		...(failed.length > 0 ? ["", "Left out:"] : []),
 		...failed.map(({ reason }) => `  ${plainText(reason, 500)}`),
-	];
-}
-
-function headLines({ requests, models }: ReplayReport): string[] {
-	return [
-		counted(requests, "request"),
-		...models.map(
-			({ name, requests: of, readRatio, writeRatio }) =>
-				`  ${plainText(name)}: ${of}, cached reads at ${readRatio}, writes at ${writeRatio} of the input price`,
-		),
 	];
 }
 

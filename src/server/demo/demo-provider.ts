@@ -153,15 +153,8 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 
 function* eventsOf(
 	{ text, calls }: DemoAnswer,
-<<<<<<< HEAD
-	bill: Billed,
-): Iterable<{ type: string; [field: string]: unknown }> {
-=======
 	bill: PromptTokens,
-	wordMs: number,
-): Iterable<TimedEvent> {
-	const now = (event: TimedEvent["event"]): TimedEvent => ({ event, pauseMs: 0 });
->>>>>>> f1515c9 (refactor(economy): a door of 15 names, fewer layers and interfaces)
+): Iterable<{ type: string; [field: string]: unknown }> {
 	const id = randomBytes(8).toString("hex");
 	yield {
 		type: "message_start",

@@ -142,8 +142,5 @@ function refillingCut(spans: readonly Span[], dead: number): Cut {
 }
 
 function greatest(cuts: readonly Cut[], measure: (cut: Cut) => number): Cut | undefined {
-	return cuts.reduce<Cut | undefined>(
-		(best, cut) => (best && measure(best) >= measure(cut) ? best : cut),
-		undefined,
-	);
+	return cuts.toSorted((a, b) => measure(b) - measure(a))[0];
 }
