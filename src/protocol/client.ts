@@ -7,8 +7,8 @@ import {
 	type StreamFrame,
 	type SubscribeOptions,
 	type Subscription,
+	tell,
 } from "./client/subscriptions.ts";
-import { tell } from "./client/tell.ts";
 import { TOO_LARGE, type Transport, webSocketTransport } from "./client/wire.ts";
 import type { CommandFields, CommandType } from "./command-table.ts";
 import type { ServerEvent, ServerMessage } from "./server-events.ts";

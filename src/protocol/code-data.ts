@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { edgeKinds, symbolKinds } from "../text/kinds.ts";
-import { oneOf } from "./field-schemas.ts";
+import { figures, listOf, oneOf } from "./field-schemas.ts";
 
 const SymbolKind = oneOf(...symbolKinds);
 
@@ -9,9 +9,7 @@ export const CodeCoverage = Type.Object({
 	files: Type.Number(),
 	/** Not, or not fully, parsed; the first few by path. */
 	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
-	unresolvedImports: Type.Number(),
-	checkedMs: Type.Number(),
-	refreshedFiles: Type.Number(),
+	...figures("unresolvedImports", "checkedMs", "refreshedFiles"),
 	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
 	/** Broken, or leading out of the project. */
@@ -21,8 +19,8 @@ export const CodeCoverage = Type.Object({
 	leftOut: Type.Optional(
 		Type.Object({
 			count: Type.Number(),
-			kinds: Type.Array(Type.Object({ what: Type.String(), count: Type.Number() })),
-			first: Type.Array(Type.Object({ path: Type.String(), reason: Type.String() })),
+			kinds: listOf({ what: Type.String(), count: Type.Number() }),
+			first: listOf({ path: Type.String(), reason: Type.String() }),
 		}),
 	),
 });
@@ -47,21 +45,17 @@ export const CodeSymbol = Type.Object({
 });
 
 export const CodeSearchAnswer = Type.Object({
-	hits: Type.Array(
-		Type.Object({
-			path: Type.String(),
-			isTest: Type.Boolean(),
-			symbols: Type.Array(CodeSymbol),
-			lines: Type.Array(
-				Type.Object({
-					first: Type.Number(),
-					text: Type.Array(Type.String()),
-					matches: Type.Array(Type.Number()),
-				}),
-			),
-			matchingLines: Type.Optional(Type.Number()),
+	hits: listOf({
+		path: Type.String(),
+		isTest: Type.Boolean(),
+		symbols: Type.Array(CodeSymbol),
+		lines: listOf({
+			first: Type.Number(),
+			text: Type.Array(Type.String()),
+			matches: Type.Array(Type.Number()),
 		}),
-	),
+		matchingLines: Type.Optional(Type.Number()),
+	}),
 	total: Type.Number(),
 	atLeast: Type.Optional(Type.Literal(true)),
 	coverage: CodeCoverage,
@@ -80,36 +74,32 @@ export const CodeDepsAnswer = Type.Object({
 	dependents: Type.Array(CodeFileAtDepth),
 	dependencies: Type.Array(CodeFileAtDepth),
 	cycles: Type.Array(Type.Array(Type.String())),
-	unresolved: Type.Array(Type.Object({ specifier: Type.String(), line: Type.Number() })),
+	unresolved: listOf({ specifier: Type.String(), line: Type.Number() }),
 	external: Type.Array(Type.String()),
 	coverage: CodeCoverage,
 });
 
 export const CodeUsagesAnswer = Type.Object({
 	symbol: Type.String(),
-	definitions: Type.Array(
-		Type.Object({
+	definitions: listOf({
+		path: Type.String(),
+		line: Type.Number(),
+		column: Type.Number(),
+		kind: SymbolKind,
+		owner: Type.Optional(Type.String()),
+		exported: Type.Boolean(),
+		signature: Type.String(),
+		usages: listOf({
 			path: Type.String(),
 			line: Type.Number(),
 			column: Type.Number(),
-			kind: SymbolKind,
-			owner: Type.Optional(Type.String()),
-			exported: Type.Boolean(),
-			signature: Type.String(),
-			usages: Type.Array(
-				Type.Object({
-					path: Type.String(),
-					line: Type.Number(),
-					column: Type.Number(),
-					kind: Type.String(),
-					isTest: Type.Boolean(),
-				}),
-			),
-			possible: Type.Optional(
-				Type.Object({ count: Type.Number(), files: Type.Array(Type.String()) }),
-			),
+			kind: Type.String(),
+			isTest: Type.Boolean(),
 		}),
-	),
+		possible: Type.Optional(
+			Type.Object({ count: Type.Number(), files: Type.Array(Type.String()) }),
+		),
+	}),
 	omittedDefinitions: Type.Optional(Type.Number()),
 	suggestions: Type.Optional(Type.Array(Type.String())),
 	coverage: CodeCoverage,

@@ -1,9 +1,10 @@
-import type { TObject } from "typebox";
+import Type, { type TObject, type TProperties, type TSchema } from "typebox";
 
 /** Static traits of a command type. */
 export interface CommandRow<
 	Target extends "server" | "session" = "server" | "session",
 	Fields extends TObject = TObject,
+	Data extends TSchema = TSchema,
 > {
 	/** A session command has a `sessionId`, which scopes its key. */
 	readonly target: Target;
@@ -19,23 +20,28 @@ export interface CommandRow<
 	readonly versioned: boolean;
 	/** Without the envelope's fields and `sessionId`. */
 	readonly fields: Fields;
+	/** `data` of a successful response. */
+	readonly data: Data;
 }
 
-type Traits<Target extends "server" | "session"> = Omit<
-	CommandRow<Target>,
-	"target" | "fields" | "versioned"
->;
+type Traits = Pick<CommandRow, "effect" | "path" | "attaches" | "timeout">;
+type NoFields = Record<never, never>;
 
-export function sessionCommand<Fields extends TObject>(
-	traits: Traits<"session">,
-	fields: Fields,
-): CommandRow<"session", Fields> {
-	return { target: "session", versioned: true, ...traits, fields };
+/** As `data`: the response says only that it succeeded. */
+export const Nothing = Type.Object({});
+
+export function sessionCommand<Data extends TSchema, Fields extends TProperties = NoFields>(
+	traits: Traits,
+	data: Data,
+	fields = {} as Fields,
+): CommandRow<"session", TObject<Fields>, Data> {
+	return { target: "session", versioned: true, ...traits, fields: Type.Object(fields), data };
 }
 
-export function serverCommand<Fields extends TObject>(
-	traits: Traits<"server"> & { versioned?: boolean },
-	fields: Fields,
-): CommandRow<"server", Fields> {
-	return { target: "server", versioned: false, ...traits, fields };
+export function serverCommand<Data extends TSchema, Fields extends TProperties = NoFields>(
+	traits: Traits & { versioned?: boolean },
+	data: Data,
+	fields = {} as Fields,
+): CommandRow<"server", TObject<Fields>, Data> {
+	return { target: "server", versioned: false, ...traits, fields: Type.Object(fields), data };
 }

@@ -1,12 +1,11 @@
 import type Type from "typebox";
 import type { CommandRow } from "./command-row.ts";
 import type { EnvelopeFields } from "./envelope.ts";
-import { insightCommands } from "./insight-commands.ts";
 import { serverCommands } from "./server-commands.ts";
 import { sessionCommands } from "./session-commands.ts";
 
 /** All commands by type. Look up untrusted types with `rowOf`. */
-export const commandTable = { ...serverCommands, ...sessionCommands, ...insightCommands } as const;
+export const commandTable = { ...serverCommands, ...sessionCommands } as const;
 
 type Table = typeof commandTable;
 
@@ -24,6 +23,9 @@ export type CommandOf<Name extends CommandType> = { type: Name } & Type.Static<
 	typeof EnvelopeFields
 > &
 	CommandFields<Name>;
+
+/** `data` of a successful response. */
+export type ResponseData = { [Name in CommandType]: Type.Static<Table[Name]["data"]> };
 
 export type Command = { [Name in CommandType]: CommandOf<Name> }[CommandType];
 

@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { contextKinds } from "../text/kinds.ts";
-import { oneOf } from "./field-schemas.ts";
+import { figures, listOf, oneOf } from "./field-schemas.ts";
 
 export const ContextKind = oneOf(...contextKinds);
 
@@ -114,8 +114,7 @@ export const Cost = Type.Object({
 		...Prices,
 		/** Append-only prompts above pi's compaction limit, which is not counted; absent if none. */
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
-		misses: Type.Number(),
-		missedTokens: Type.Number(),
+		...figures("misses", "missedTokens"),
 		missCost: Price,
 	}),
 });
@@ -133,7 +132,7 @@ export const SystemSavings = Type.Object({
 	...Uses,
 	dollars: Type.Optional(Type.Number()),
 	/** By reason or file, largest first, a few. */
-	details: Type.Array(Type.Object({ label: Type.String(), ...Uses })),
+	details: listOf({ label: Type.String(), ...Uses }),
 });
 
 export const Savings = Type.Object({
@@ -162,4 +161,40 @@ export const Tiers = Type.Object({
 	layout: oneOf("log", "tiers", "off"),
 	files: Type.Array(TierFile),
 	picture: Type.String(),
+});
+
+const PromptTokens = Type.Object(figures("input", "read", "write", "writeOneHour"));
+
+/** Cost under each policy, in plain input tokens. */
+export const ReplayReport = Type.Object({
+	/** File name, or `content` for text sent along. */
+	file: Type.String(),
+	requests: Type.Number(),
+	models: listOf({
+		name: Type.String(),
+		...figures("requests", "readRatio", "writeRatio"),
+		because: Type.String(),
+	}),
+	policies: listOf({
+		name: Type.String(),
+		description: Type.String(),
+		cost: Type.Number(),
+		/** Relative to append-only. */
+		ratio: Type.Number(),
+		dollars: Type.Optional(Type.Number()),
+		...figures("read", "write", "input", "maxContext"),
+	}),
+	misses: listOf({
+		...figures("request", "atMs", "tokens", "cost"),
+		cause: Type.String(),
+		changed: Type.Optional(Type.String()),
+	}),
+	duplicateReads: listOf({ path: Type.String(), ...figures("times", "tokens", "cost") }),
+	/** How well the replay reproduces the bill. */
+	check: Type.Object(figures("simulated", "billed", "deviation")),
+	/** Savings made while the session ran: short reads, context edits. */
+	savedAlready: Type.Object(figures("shortReads", "edits")),
+	/** Unusable lines of the file. */
+	skipped: Type.Number(),
+	chart: listOf({ name: Type.String(), points: Type.Array(PromptTokens) }),
 });

@@ -63,7 +63,16 @@ export const ErrorCode = oneOf(
 );
 export type ErrorCode = Type.Static<typeof ErrorCode>;
 
-const Replayed = Type.Optional(Type.Literal(true));
+const Ending = {
+	/** For people; present on failure. */
+	error: Type.Optional(Type.String()),
+	/** For programs; present on failure. */
+	code: Type.Optional(ErrorCode),
+	sessionVersion: Type.Optional(Count),
+	/** From an earlier command of the same identity. */
+	replayed: Type.Optional(Type.Literal(true)),
+	timedOut: Type.Optional(Type.Literal(true)),
+};
 
 export const Response = Type.Object({
 	type: Type.Literal("response"),
@@ -73,14 +82,7 @@ export const Response = Type.Object({
 	/** Absent if the command had none. */
 	id: Type.Optional(Type.String()),
 	data: Type.Optional(Type.Unknown()),
-	/** For people; present on failure. */
-	error: Type.Optional(Type.String()),
-	/** For programs; present on failure. */
-	code: Type.Optional(ErrorCode),
-	sessionVersion: Type.Optional(Count),
-	/** From an earlier command of the same identity. */
-	replayed: Replayed,
-	timedOut: Replayed,
+	...Ending,
 });
 export interface Response<Data = unknown> extends Omit<Type.Static<typeof Response>, "data"> {
 	data?: Data;
@@ -94,9 +96,5 @@ export const LifecycleData = Type.Object({
 	ifSessionVersion: Type.Optional(Count),
 	idempotencyKey: Type.Optional(Type.String()),
 	success: Type.Optional(Type.Boolean()),
-	error: Type.Optional(Type.String()),
-	code: Type.Optional(ErrorCode),
-	sessionVersion: Type.Optional(Count),
-	replayed: Replayed,
-	timedOut: Replayed,
+	...Ending,
 });

@@ -1,4 +1,4 @@
-import Type, { type TEnum } from "typebox";
+import Type, { type TEnum, type TNumber, type TProperties } from "typebox";
 
 // A description completes the sentence "`field` must be …".
 
@@ -78,7 +78,7 @@ export const Instructions = text({ min: 0, max: MAX_MESSAGE });
 export const Count = whole(0, Number.MAX_SAFE_INTEGER);
 
 /** Milliseconds since 1970. */
-export const Time = whole(0, Number.MAX_SAFE_INTEGER);
+export const Time = Count;
 
 export const Images = Type.Array(
 	Type.Object({
@@ -120,4 +120,14 @@ export function whole(minimum: number, maximum: number) {
 
 export function oneOf<Words extends string[]>(...words: Words): TEnum<Words> {
 	return Type.Enum<Words>([...words], { description: `one of ${words.join(", ")}` });
+}
+
+/** Fields that hold a number each. */
+export function figures<Field extends string>(...names: Field[]): Record<Field, TNumber> {
+	const fields = names.map((name) => [name, Type.Number()]);
+	return Object.fromEntries(fields) as Record<Field, TNumber>;
+}
+
+export function listOf<Fields extends TProperties>(fields: Fields) {
+	return Type.Array(Type.Object(fields));
 }

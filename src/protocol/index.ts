@@ -1,4 +1,7 @@
-/** `Data` names every shape that travels. The client's own door, `client.ts`, loads no schemas. */
+/** The door for servers and pages. The client's own, `client.ts`, loads no schemas. */
+import type Type from "typebox";
+
+export { PROTOCOL_VERSION } from "./client/wire.ts";
 export type { CommandRow } from "./command-row.ts";
 export {
 	type Command,
@@ -6,13 +9,25 @@ export {
 	type CommandOf,
 	type CommandType,
 	laneOf,
+	type ResponseData,
 	rowOf,
 	sessionOf,
 	timeoutOf,
 } from "./command-table.ts";
-export type { Data } from "./data.ts";
 export type { Response } from "./envelope.ts";
 export { protocolJsonSchema } from "./json-schema.ts";
 export { parseCommand } from "./parse-command.ts";
-export type { ResponseData } from "./response-data.ts";
-export { PROTOCOL_VERSION } from "./version.ts";
+
+type Schemas = typeof import("./code-data.ts") &
+	typeof import("./context-data.ts") &
+	typeof import("./envelope.ts") &
+	typeof import("./pi-shapes.ts") &
+	typeof import("./server-commands.ts") &
+	typeof import("./server-events.ts") &
+	typeof import("./session-data.ts") &
+	typeof import("./session-events.ts");
+
+/** A shape that travels, by the name of its schema, such as `Data<"ContextPiece">`. */
+export type Data<Name extends keyof Schemas> = Schemas[Name] extends Type.TSchema
+	? Type.Static<Schemas[Name]>
+	: never;

@@ -1,17 +1,15 @@
 import type { TSchema } from "typebox";
+import { PROTOCOL_VERSION } from "./client/wire.ts";
 import * as code from "./code-data.ts";
 import { type CommandType, commandTable, commandTypes } from "./command-table.ts";
 import * as context from "./context-data.ts";
 import { EnvelopeFields, ErrorCode, LifecycleData, Response, SessionFields } from "./envelope.ts";
 import * as fields from "./field-schemas.ts";
 import * as pi from "./pi-shapes.ts";
-import { ReplayReport } from "./replay-data.ts";
-import { responseData } from "./response-data.ts";
-import { CommandHistoryEntry } from "./server-data.ts";
+import { CommandHistoryEntry } from "./server-commands.ts";
 import { ServerEvent } from "./server-events.ts";
 import * as session from "./session-data.ts";
 import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
-import { PROTOCOL_VERSION } from "./version.ts";
 
 type Json = { [key: string]: unknown };
 
@@ -38,7 +36,7 @@ const named: Record<string, TSchema> = {
 	StoredSession: session.StoredSession,
 	FlatTreeNode: session.FlatTreeNode,
 	CommandHistoryEntry,
-	ReplayReport,
+	ReplayReport: context.ReplayReport,
 	ContextKind: context.ContextKind,
 	ContextPiece: context.ContextPiece,
 	Price: context.Price,
@@ -65,7 +63,7 @@ export function protocolJsonSchema(): Json {
 	}
 	for (const type of commandTypes) {
 		defs[`command.${type}`] = withRefs(commandSchema(type), names);
-		defs[`data.${type}`] = withRefs(plain(responseData[type]), names);
+		defs[`data.${type}`] = withRefs(plain(commandTable[type].data), names);
 	}
 	return {
 		$schema: "https://json-schema.org/draft/2020-12/schema",

@@ -1,14 +1,10 @@
 import Type from "typebox";
-import { QueueMode, ThinkingLevel } from "./field-schemas.ts";
+import { figures, QueueMode, ThinkingLevel } from "./field-schemas.ts";
 
 // Pi's shapes: common fields are declared, the rest passes through.
 
 export const Usage = Type.Object({
-	input: Type.Number(),
-	output: Type.Number(),
-	cacheRead: Type.Number(),
-	cacheWrite: Type.Number(),
-	totalTokens: Type.Number(),
+	...figures("input", "output", "cacheRead", "cacheWrite", "totalTokens"),
 	cost: Type.Object({ total: Type.Number() }),
 });
 
@@ -41,12 +37,7 @@ export const Model = Type.Object({
 	reasoning: Type.Boolean(),
 	contextWindow: Type.Number(),
 	maxTokens: Type.Number(),
-	cost: Type.Object({
-		input: Type.Number(),
-		output: Type.Number(),
-		cacheRead: Type.Number(),
-		cacheWrite: Type.Number(),
-	}),
+	cost: Type.Object(figures("input", "output", "cacheRead", "cacheWrite")),
 });
 
 export const CompactionResult = Type.Object({

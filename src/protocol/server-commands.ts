@@ -1,8 +1,11 @@
 import Type from "typebox";
-import { serverCommand } from "./command-row.ts";
+import { Nothing, serverCommand } from "./command-row.ts";
+import { ReplayReport } from "./context-data.ts";
+import { ErrorCode } from "./envelope.ts";
 import {
 	AbsolutePath,
 	Count,
+	figures,
 	KnownCommandId,
 	MAX_SESSION_CONTENT,
 	oneOf,
@@ -12,6 +15,8 @@ import {
 	text,
 	whole,
 } from "./field-schemas.ts";
+import { SessionInfo } from "./pi-shapes.ts";
+import { OpenedSession, StoredSession } from "./session-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
@@ -21,61 +26,142 @@ const ATTACH = { effect: "read", path: "control", timeout: "short", attaches: tr
 /** Must work when the server's lane is stuck. */
 const ABOUT = { effect: "read", path: "control", timeout: "short" } as const;
 
-export const serverCommands = {
-	list_sessions: serverCommand(READ, Type.Object({})),
-	/** Also subscribes the caller. Generates a missing `sessionId`. */
-	create_session: serverCommand(
-		CHANGE,
-		Type.Object({
-			sessionId: Type.Optional(SessionId),
-			cwd: Type.Optional(AbsolutePath),
-			/** Loads the folder's own settings and extensions, if the server allows it. */
-			trustProject: Type.Optional(Type.Boolean()),
-		}),
+const Subscribed = {
+	/** Last event at subscription; live events have higher numbers. */
+	seq: Type.Number(),
+};
+
+const OpenSessions = Type.Object({
+	sessions: Type.Array(SessionInfo),
+	/** Where a session without a folder starts; absent if it must name one. */
+	startsIn: Type.Optional(
+		Type.Union([
+			Type.Object({ folder: Type.String() }),
+			Type.Object({ sample: Type.Literal(true) }),
+		]),
 	),
+});
+
+const StoredSessions = Type.Object({
+	sessions: Type.Array(StoredSession),
+	/** More exist; the latest are sent. */
+	truncated: Type.Optional(Type.Boolean()),
+});
+
+export const CommandHistoryEntry = Type.Object({
+	commandId: Type.String(),
+	commandType: Type.String(),
+	sessionId: Type.Optional(Type.String()),
+	atMs: Type.Number(),
+	finishedAtMs: Type.Optional(Type.Number()),
+	success: Type.Optional(Type.Boolean()),
+	error: Type.Optional(Type.String()),
+	code: Type.Optional(ErrorCode),
+	sessionVersion: Type.Optional(Type.Number()),
+});
+
+const CommandHistory = Type.Object({
+	/** Always true here. */
+	enabled: Type.Boolean(),
+	/** `failed`: the journal cannot be written or read; entries may be missing. */
+	initState: Type.Enum(["ready", "failed"]),
+	filters: Type.Object({
+		sessionIdFilter: Type.Optional(Type.String()),
+		commandId: Type.Optional(Type.String()),
+		fromTimestamp: Type.Optional(Type.Number()),
+		toTimestamp: Type.Optional(Type.Number()),
+		limit: Type.Number(),
+	}),
+	entries: Type.Array(CommandHistoryEntry),
+	returned: Type.Number(),
+	truncated: Type.Boolean(),
+});
+
+export const StartupRecovery = Type.Object({
+	startedAtMs: Type.Number(),
+	/** No clean shutdown. */
+	crashed: Type.Boolean(),
+	/** Of this principal. */
+	sessions: Type.Number(),
+	/** Commands of this principal that were in flight. */
+	interrupted: Type.Array(CommandHistoryEntry),
+});
+
+/** Since the start. */
+export const ServerMetrics = Type.Object({
+	...figures("uptimeMs", "clients", "sessions"),
+	commands: Type.Object({
+		...figures("pending", "lanes", "accepted", "finished", "failed", "replayed"),
+		...figures("timedOut", "rateLimited", "rejected"),
+	}),
+	/** Acceptance to response, latest commands; absent before the first. */
+	latencyMs: Type.Optional(Type.Object(figures("p50", "p90", "p99"))),
+	journal: Type.Object({
+		...figures("bytes", "commands", "events", "sessions"),
+		...figures("commits", "commitMsTotal", "pending"),
+	}),
+	memory: Type.Object(figures("rssBytes", "heapUsedBytes", "externalBytes")),
+});
+
+const Health = Type.Object({
+	status: Type.Enum(["ok", "degraded"]),
+	/** For people; empty when all is well. */
+	problems: Type.Array(Type.String()),
+	...figures("uptimeMs", "sessions"),
+});
+
+const Attached = Type.Object({
+	/** With `sessionId`. */
+	seq: Type.Optional(Subscribed.seq),
+	lifecycle: Type.Enum(["all", "own", "none"]),
+});
+
+export const serverCommands = {
+	list_sessions: serverCommand(READ, OpenSessions),
+	/** Also subscribes the caller. Generates a missing `sessionId`. */
+	create_session: serverCommand(CHANGE, OpenedSession, {
+		sessionId: Type.Optional(SessionId),
+		cwd: Type.Optional(AbsolutePath),
+		/** Loads the folder's own settings and extensions, if the server allows it. */
+		trustProject: Type.Optional(Type.Boolean()),
+	}),
 	/** Pi's file stays. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },
-		Type.Object({ sessionId: SessionId }),
+		Type.Object({ deleted: Type.Literal(true) }),
+		{ sessionId: SessionId },
 	),
 	/** Subscribes to live events; `subscribe` can also go back. */
-	switch_session: serverCommand(ATTACH, Type.Object({ sessionId: SessionId })),
+	switch_session: serverCommand(ATTACH, Type.Object({ sessionInfo: SessionInfo, ...Subscribed }), {
+		sessionId: SessionId,
+	}),
 	/** Needs `sessionId` (with `after`: past events first) or `lifecycle` (for this connection). */
-	subscribe: serverCommand(
-		ATTACH,
-		Type.Object({
-			sessionId: Type.Optional(SessionId),
-			after: Type.Optional(Count),
-			lifecycle: Type.Optional(oneOf("all", "own", "none")),
-		}),
-	),
-	unsubscribe: serverCommand(ATTACH, Type.Object({ sessionId: SessionId })),
-	get_metrics: serverCommand(ABOUT, Type.Object({})),
-	health_check: serverCommand(ABOUT, Type.Object({})),
+	subscribe: serverCommand(ATTACH, Attached, {
+		sessionId: Type.Optional(SessionId),
+		after: Type.Optional(Count),
+		lifecycle: Type.Optional(oneOf("all", "own", "none")),
+	}),
+	unsubscribe: serverCommand(ATTACH, Nothing, { sessionId: SessionId }),
+	get_metrics: serverCommand(ABOUT, ServerMetrics),
+	health_check: serverCommand(ABOUT, Health),
 	/** Files that `load_session` takes. */
-	list_stored_sessions: serverCommand(READ, Type.Object({})),
+	list_stored_sessions: serverCommand(READ, StoredSessions),
 	/** Also subscribes the caller. An open file keeps its session and version. */
-	load_session: serverCommand(
-		CHANGE,
-		Type.Object({ sessionPath: SessionPath, sessionId: Type.Optional(SessionId) }),
-	),
-	get_startup_recovery: serverCommand(READ, Type.Object({})),
-	get_command_history: serverCommand(
-		READ,
-		Type.Object({
-			sessionIdFilter: Type.Optional(SessionId),
-			commandId: Type.Optional(KnownCommandId),
-			fromTimestamp: Type.Optional(Time),
-			toTimestamp: Type.Optional(Time),
-			limit: Type.Optional(whole(1, 500)),
-		}),
-	),
+	load_session: serverCommand(CHANGE, OpenedSession, {
+		sessionPath: SessionPath,
+		sessionId: Type.Optional(SessionId),
+	}),
+	get_startup_recovery: serverCommand(READ, StartupRecovery),
+	get_command_history: serverCommand(READ, CommandHistory, {
+		sessionIdFilter: Type.Optional(SessionId),
+		commandId: Type.Optional(KnownCommandId),
+		fromTimestamp: Type.Optional(Time),
+		toTimestamp: Type.Optional(Time),
+		limit: Type.Optional(whole(1, 500)),
+	}),
 	/** A stored session, or one sent along. Takes seconds: must not hold the server's lane. */
-	replay_session: serverCommand(
-		{ effect: "read", path: "control", timeout: "long" },
-		Type.Object({
-			sessionPath: Type.Optional(SessionPath),
-			content: Type.Optional(text({ max: MAX_SESSION_CONTENT, note: " of a session file" })),
-		}),
-	),
+	replay_session: serverCommand({ ...ABOUT, timeout: "long" }, ReplayReport, {
+		sessionPath: Type.Optional(SessionPath),
+		content: Type.Optional(text({ max: MAX_SESSION_CONTENT, note: " of a session file" })),
+	}),
 } as const;

@@ -1,133 +1,239 @@
 import Type from "typebox";
-import { sessionCommand } from "./command-row.ts";
+import { CodeDepsAnswer, CodeSearchAnswer, CodeStatus, CodeUsagesAnswer } from "./code-data.ts";
+import { Nothing, sessionCommand } from "./command-row.ts";
+import { ContextPieceText, ContextView, Cost, Savings, Tiers } from "./context-data.ts";
 import {
+	Count,
 	ExportName,
 	Images,
 	Instructions,
+	listOf,
 	MAX_MESSAGE,
 	Message,
 	Name,
 	oneOf,
+	Path,
 	QueueMode,
 	Reference,
 	SessionName,
 	SessionPath,
 	ThinkingLevel,
 	text,
+	whole,
 } from "./field-schemas.ts";
+import {
+	AgentMessage,
+	CompactionResult,
+	ContextUsage,
+	Model,
+	SessionEntry,
+	SessionState,
+} from "./pi-shapes.ts";
+import {
+	BashResult,
+	FlatTreeNode,
+	Forked,
+	SessionStats,
+	SlashCommand,
+	StoredSession,
+	TextOrNull,
+	TreeNode,
+} from "./session-data.ts";
 
 const READ = { effect: "read", path: "control", timeout: "short" } as const;
+/** The first question about code may wait for the project's index. */
+const CODE = { effect: "read", path: "control", timeout: "long" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
 /** Asks a model, runs a program, or lets extensions ask the user. */
 const LONG = { effect: "change", path: "lane", timeout: "long" } as const;
 /** Reaches into a run. */
 const INTERVENE = { effect: "change", path: "control", timeout: "short" } as const;
 
-const Nothing = Type.Object({});
-const Said = Type.Object({ message: Message, images: Type.Optional(Images) });
-const Switch = Type.Object({ enabled: Type.Boolean() });
+const Said = { message: Message, images: Type.Optional(Images) };
+const Switch = { enabled: Type.Boolean() };
+const IncludeTests = Type.Optional(Type.Boolean());
+const Described = { name: Type.String(), description: Type.String() };
+const Cancelled = { cancelled: Type.Boolean() };
+const Cancellation = Type.Object(Cancelled);
+
+/** With `waitFor: "settled"`: how the run ended. */
+const RunEnd = Type.Optional(
+	Type.Object({
+		stopReason: Type.Optional(Type.String()),
+		errorMessage: Type.Optional(Type.String()),
+	}),
+);
+
+const Tree = Type.Object({
+	leafId: TextOrNull,
+	/** Without `flat`. */
+	tree: Type.Optional(Type.Array(TreeNode)),
+	/** With `flat`. */
+	nodes: Type.Optional(Type.Array(FlatTreeNode)),
+	truncated: Type.Optional(Type.Boolean()),
+});
+
+const ClearedQueue = Type.Object({
+	steering: Type.Array(Type.String()),
+	followUp: Type.Array(Type.String()),
+});
+
+const CycledModel = Type.Union([
+	Type.Object({ model: Model, thinkingLevel: ThinkingLevel, isScoped: Type.Boolean() }),
+	Type.Null(),
+]);
+
+const Navigated = Type.Object({
+	editorText: Type.Optional(Type.String()),
+	...Cancelled,
+	aborted: Type.Optional(Type.Boolean()),
+});
 
 /** Names and fields follow pi's RPC. */
 export const sessionCommands = {
 	/** Answered once pi accepts it, or after the run if `settled`. An unknown `/name` fails. */
-	prompt: sessionCommand(
-		LONG,
-		Type.Object({
-			message: Message,
-			images: Type.Optional(Images),
-			streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
-			waitFor: Type.Optional(oneOf("accepted", "settled")),
-			/** Text for the model, even with a leading slash. */
-			verbatim: Type.Optional(Type.Boolean()),
-		}),
-	),
-	steer: sessionCommand(INTERVENE, Said),
-	follow_up: sessionCommand(INTERVENE, Said),
-	extension_ui_response: sessionCommand(
-		READ,
-		Type.Object({
-			requestId: Reference,
-			response: Type.Union(
-				[
-					Type.Object({ value: text({ min: 0, max: MAX_MESSAGE }) }),
-					Type.Object({ confirmed: Type.Boolean() }),
-					Type.Object({ cancelled: Type.Literal(true) }),
-				],
-				{
-					description: `an object with value (a string of at most ${MAX_MESSAGE} characters), confirmed (true or false) or cancelled (true)`,
-				},
-			),
-		}),
-	),
+	prompt: sessionCommand(LONG, RunEnd, {
+		...Said,
+		streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
+		waitFor: Type.Optional(oneOf("accepted", "settled")),
+		/** Text for the model, even with a leading slash. */
+		verbatim: Type.Optional(Type.Boolean()),
+	}),
+	steer: sessionCommand(INTERVENE, Nothing, Said),
+	follow_up: sessionCommand(INTERVENE, Nothing, Said),
+	extension_ui_response: sessionCommand(READ, Nothing, {
+		requestId: Reference,
+		response: Type.Union(
+			[
+				Type.Object({ value: text({ min: 0, max: MAX_MESSAGE }) }),
+				Type.Object({ confirmed: Type.Boolean() }),
+				Type.Object({ cancelled: Type.Literal(true) }),
+			],
+			{
+				description: `an object with value (a string of at most ${MAX_MESSAGE} characters), confirmed (true or false) or cancelled (true)`,
+			},
+		),
+	}),
 
 	abort: sessionCommand(INTERVENE, Nothing),
 	abort_bash: sessionCommand(INTERVENE, Nothing),
 	abort_compaction: sessionCommand(INTERVENE, Nothing),
 	abort_retry: sessionCommand(INTERVENE, Nothing),
 
-	get_state: sessionCommand(READ, Nothing),
-	get_messages: sessionCommand(READ, Nothing),
-	get_entries: sessionCommand(READ, Type.Object({ since: Type.Optional(Reference) })),
+	get_state: sessionCommand(READ, SessionState),
+	get_messages: sessionCommand(READ, Type.Object({ messages: Type.Array(AgentMessage) })),
+	get_entries: sessionCommand(
+		READ,
+		Type.Object({ entries: Type.Array(SessionEntry), leafId: TextOrNull }),
+		{ since: Type.Optional(Reference) },
+	),
 	/** Nested as in pi's RPC; `flat: true` lists short nodes, at any depth. */
-	get_tree: sessionCommand(READ, Type.Object({ flat: Type.Optional(Type.Boolean()) })),
-	get_fork_messages: sessionCommand(READ, Nothing),
-	get_last_assistant_text: sessionCommand(READ, Nothing),
-	get_session_stats: sessionCommand(READ, Nothing),
-	get_context_usage: sessionCommand(READ, Nothing),
-	get_available_models: sessionCommand(READ, Nothing),
-	get_available_thinking_levels: sessionCommand(READ, Nothing),
-	get_commands: sessionCommand(READ, Nothing),
-	get_skills: sessionCommand(READ, Nothing),
-	get_tools: sessionCommand(READ, Nothing),
+	get_tree: sessionCommand(READ, Tree, { flat: Type.Optional(Type.Boolean()) }),
+	get_fork_messages: sessionCommand(
+		READ,
+		Type.Object({ messages: listOf({ entryId: Type.String(), text: Type.String() }) }),
+	),
+	get_last_assistant_text: sessionCommand(READ, Type.Object({ text: TextOrNull })),
+	get_session_stats: sessionCommand(READ, SessionStats),
+	get_context_usage: sessionCommand(READ, Type.Union([ContextUsage, Type.Null()])),
+	get_available_models: sessionCommand(READ, Type.Object({ models: Type.Array(Model) })),
+	get_available_thinking_levels: sessionCommand(
+		READ,
+		Type.Object({ levels: Type.Array(ThinkingLevel) }),
+	),
+	get_commands: sessionCommand(READ, Type.Object({ commands: Type.Array(SlashCommand) })),
+	get_skills: sessionCommand(READ, Type.Object({ skills: listOf(Described) })),
+	get_tools: sessionCommand(
+		READ,
+		Type.Object({ tools: listOf({ ...Described, active: Type.Boolean() }) }),
+	),
 	/** Of the session's project. */
-	list_session_files: sessionCommand(READ, Nothing),
+	list_session_files: sessionCommand(READ, Type.Object({ files: Type.Array(StoredSession) })),
 
-	clear_queue: sessionCommand(CHANGE, Nothing),
-	set_model: sessionCommand(CHANGE, Type.Object({ provider: Reference, modelId: Reference })),
-	cycle_model: sessionCommand(
+	clear_queue: sessionCommand(CHANGE, ClearedQueue),
+	set_model: sessionCommand(CHANGE, Model, { provider: Reference, modelId: Reference }),
+	cycle_model: sessionCommand(CHANGE, CycledModel, {
+		direction: Type.Optional(oneOf("forward", "backward")),
+	}),
+	set_thinking_level: sessionCommand(CHANGE, Nothing, { level: ThinkingLevel }),
+	cycle_thinking_level: sessionCommand(
 		CHANGE,
-		Type.Object({ direction: Type.Optional(oneOf("forward", "backward")) }),
+		Type.Union([Type.Object({ level: ThinkingLevel }), Type.Null()]),
 	),
-	set_thinking_level: sessionCommand(CHANGE, Type.Object({ level: ThinkingLevel })),
-	cycle_thinking_level: sessionCommand(CHANGE, Nothing),
-	set_steering_mode: sessionCommand(CHANGE, Type.Object({ mode: QueueMode })),
-	set_follow_up_mode: sessionCommand(CHANGE, Type.Object({ mode: QueueMode })),
-	set_auto_compaction: sessionCommand(CHANGE, Switch),
-	set_auto_retry: sessionCommand(CHANGE, Switch),
-	set_session_name: sessionCommand(CHANGE, Type.Object({ name: SessionName })),
-	set_tools: sessionCommand(
-		CHANGE,
-		Type.Object({ tools: Type.Array(Reference, { maxItems: 256 }) }),
-	),
+	set_steering_mode: sessionCommand(CHANGE, Nothing, { mode: QueueMode }),
+	set_follow_up_mode: sessionCommand(CHANGE, Nothing, { mode: QueueMode }),
+	set_auto_compaction: sessionCommand(CHANGE, Nothing, Switch),
+	set_auto_retry: sessionCommand(CHANGE, Nothing, Switch),
+	set_session_name: sessionCommand(CHANGE, Nothing, { name: SessionName }),
+	set_tools: sessionCommand(CHANGE, Type.Object({ tools: Type.Array(Type.String()) }), {
+		tools: Type.Array(Reference, { maxItems: 256 }),
+	}),
 
-	compact: sessionCommand(LONG, Type.Object({ customInstructions: Type.Optional(Instructions) })),
-	bash: sessionCommand(
+	compact: sessionCommand(LONG, CompactionResult, {
+		customInstructions: Type.Optional(Instructions),
+	}),
+	bash: sessionCommand(LONG, BashResult, {
+		command: text({ max: 20_000 }),
+		excludeFromContext: Type.Optional(Type.Boolean()),
+	}),
+	new_session: sessionCommand(LONG, Cancellation, {
+		parentSession: Type.Optional(SessionPath),
+	}),
+	switch_session_file: sessionCommand(LONG, Type.Object({ ...Cancelled, ...Forked }), {
+		sessionPath: SessionPath,
+	}),
+	fork: sessionCommand(
 		LONG,
-		Type.Object({
-			command: text({ max: 20_000 }),
-			excludeFromContext: Type.Optional(Type.Boolean()),
-		}),
+		Type.Object({ sessionId: Type.String(), text: Type.String(), ...Cancelled }),
+		{ entryId: Reference },
 	),
-	new_session: sessionCommand(LONG, Type.Object({ parentSession: Type.Optional(SessionPath) })),
-	switch_session_file: sessionCommand(LONG, Type.Object({ sessionPath: SessionPath })),
-	fork: sessionCommand(LONG, Type.Object({ entryId: Reference })),
-	clone: sessionCommand(LONG, Nothing),
-	navigate_tree: sessionCommand(
-		LONG,
-		Type.Object({
-			targetId: Reference,
-			options: Type.Optional(
-				Type.Object({
-					summarize: Type.Optional(Type.Boolean()),
-					customInstructions: Type.Optional(Instructions),
-					replaceInstructions: Type.Optional(Type.Boolean()),
-					label: Type.Optional(Name),
-				}),
-			),
-		}),
-	),
+	clone: sessionCommand(LONG, Cancellation),
+	navigate_tree: sessionCommand(LONG, Navigated, {
+		targetId: Reference,
+		options: Type.Optional(
+			Type.Object({
+				summarize: Type.Optional(Type.Boolean()),
+				customInstructions: Type.Optional(Instructions),
+				replaceInstructions: Type.Optional(Type.Boolean()),
+				label: Type.Optional(Name),
+			}),
+		),
+	}),
 	/** Rereads settings, extensions, skills and prompts from disk. */
 	reload: sessionCommand(LONG, Nothing),
 	/** `outputPath` names a file in the session's own folder. */
-	export_html: sessionCommand(LONG, Type.Object({ outputPath: Type.Optional(ExportName) })),
+	export_html: sessionCommand(LONG, Type.Object({ path: Type.String() }), {
+		outputPath: Type.Optional(ExportName),
+	}),
+
+	get_context_view: sessionCommand(READ, ContextView),
+	get_context_piece: sessionCommand(READ, ContextPieceText, {
+		pieceId: Reference,
+		offset: Type.Optional(Count),
+	}),
+	get_cost: sessionCommand(READ, Cost),
+	get_tiers: sessionCommand(READ, Tiers),
+	get_savings: sessionCommand(READ, Savings),
+
+	/** Never indexes a project, unlike the other code commands. */
+	code_status: sessionCommand(CODE, CodeStatus),
+	code_search: sessionCommand(CODE, CodeSearchAnswer, {
+		query: text({ max: 1000 }),
+		limit: Type.Optional(whole(1, 200)),
+		contextLines: Type.Optional(whole(0, 20)),
+		glob: Type.Optional(text({ max: 1000 })),
+		includeTests: IncludeTests,
+	}),
+	code_deps: sessionCommand(CODE, CodeDepsAnswer, {
+		path: Path,
+		depth: Type.Optional(whole(1, 10)),
+		direction: Type.Optional(oneOf("dependents", "dependencies", "both")),
+		includeTests: IncludeTests,
+	}),
+	/** `symbol` is a name or `Owner.member`; `file` selects the definition there. */
+	code_usages: sessionCommand(CODE, CodeUsagesAnswer, {
+		symbol: text({ max: 500 }),
+		file: Type.Optional(Path),
+		includeTests: IncludeTests,
+	}),
 } as const;

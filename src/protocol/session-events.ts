@@ -1,5 +1,5 @@
 import Type, { type TProperties } from "typebox";
-import { oneOf, ThinkingLevel } from "./field-schemas.ts";
+import { figures, oneOf, ThinkingLevel } from "./field-schemas.ts";
 import { AgentMessage, CompactionResult, SessionEntry, Usage } from "./pi-shapes.ts";
 
 const Index = { contentIndex: Type.Number() };
@@ -22,9 +22,7 @@ export const AssistantMessageEvent = Type.Union([
 
 const CompactionReason = oneOf("manual", "threshold", "overflow");
 const Retry = {
-	attempt: Type.Number(),
-	maxAttempts: Type.Number(),
-	delayMs: Type.Number(),
+	...figures("attempt", "maxAttempts", "delayMs"),
 	errorMessage: Type.String(),
 };
 const Aborted = { aborted: Type.Optional(Type.Literal(true)) };

@@ -1,8 +1,8 @@
 import type { ServerEvent, ServerMessage } from "../server-events.ts";
-import { PROTOCOL_VERSION } from "../version.ts";
 import {
 	CannotConnect,
 	type Closed,
+	PROTOCOL_VERSION,
 	REFUSED,
 	type Transport,
 	type Wire,
@@ -18,13 +18,6 @@ export type ClientState =
 	| { name: "waiting"; attempt: number; retryMs: number; why: string }
 	| { name: "closed"; why: string };
 
-export interface Connection {
-	readonly state: ClientState;
-	/** Drops the frame unless connected. */
-	send(text: string): void;
-	close(why: string): void;
-}
-
 export interface ConnectionOptions {
 	transport: Transport;
 	/** Doubles with each attempt, up to `lastRetryMs`. */
@@ -39,7 +32,7 @@ export interface ConnectionOptions {
 	onState(state: ClientState): void;
 }
 
-export function keepConnected(options: ConnectionOptions): Connection {
+export function keepConnected(options: ConnectionOptions) {
 	let state: ClientState = { name: "connecting", attempt: 1 };
 	let wire: Wire | undefined;
 	let timer: ReturnType<typeof setTimeout> | undefined;
@@ -52,10 +45,11 @@ export function keepConnected(options: ConnectionOptions): Connection {
 	queueMicrotask(() => connect(1));
 
 	return {
-		get state() {
+		get state(): ClientState {
 			return state;
 		},
-		send: (text) => wire?.send(text),
+		/** Drops the frame unless connected. */
+		send: (text: string) => wire?.send(text),
 		close,
 	};
 

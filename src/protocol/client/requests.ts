@@ -1,6 +1,5 @@
-import type { CommandFields, CommandType } from "../command-table.ts";
+import type { CommandFields, CommandType, ResponseData } from "../command-table.ts";
 import type { Response } from "../envelope.ts";
-import type { ResponseData } from "../response-data.ts";
 import { ClientError, errorOf } from "./client-error.ts";
 
 export interface Answer<Type extends CommandType> extends Response<ResponseData[Type]> {
@@ -21,24 +20,7 @@ export interface RequestOptions {
 	signal?: AbortSignal;
 }
 
-/** Commands in flight, resent after each reconnect until answered. */
-export interface Requests {
-	request<Type extends CommandType>(
-		type: Type,
-		fields: CommandFields<Type>,
-		options?: RequestOptions,
-	): Promise<Answer<Type>>;
-	/** About this connection: not resent, since a replay has no effect. Fails with `closed`. */
-	requestOnce<Type extends CommandType>(
-		type: Type,
-		fields: CommandFields<Type>,
-	): Promise<Answer<Type>>;
-	receive(response: Response): void;
-	/** Resends unanswered commands on a new connection. */
-	sendAll(): void;
-	lost(wasTooLarge: boolean): void;
-	failAll(error: ClientError): void;
-}
+export type Requests = ReturnType<typeof createRequests>;
 
 export interface RequestsOptions {
 	send(text: string): void;
@@ -59,41 +41,30 @@ interface Pending {
 /** Wait before a resent command is offered again to a busy server. */
 const BUSY_RETRY_MS = 500;
 
-export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsOptions): Requests {
+/** Commands in flight, resent after each reconnect until answered. */
+export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsOptions) {
 	const pending = new Map<string, Pending>();
 
 	function start(
 		command: { type: string; id: string },
 		once: boolean,
-		{
-			timeoutMs,
-			signal,
-			isRepeated,
-		}: Pick<RequestOptions, "timeoutMs" | "signal" | "isRepeated"> = {},
+		{ timeoutMs, signal, isRepeated }: RequestOptions = {},
 	): Promise<Response> {
 		const { id, type } = command;
 		const text = JSON.stringify(command);
 		return new Promise((resolve, reject) => {
-			if (signal?.aborted) {
-				reject(signal.reason);
-				return;
-			}
+			signal?.throwIfAborted();
 			if (isLonger(text, maxFrameBytes)) {
 				const most = `the server takes ${maxFrameBytes} bytes`;
-				reject(new ClientError("too_large", `This ${type} is too large: ${most}.`));
-				return;
+				throw new ClientError("too_large", `This ${type} is too large: ${most}.`);
 			}
 			if (pending.has(id)) {
-				reject(new ClientError("id_conflict", `The id ${JSON.stringify(id)} is under way.`));
-				return;
+				throw new ClientError("id_conflict", `The id ${JSON.stringify(id)} is under way.`);
 			}
 			const onAbort = () => fail(signal?.reason);
-			const timer =
-				timeoutMs === undefined
-					? undefined
-					: setTimeout(() => {
-							fail(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
-						}, timeoutMs);
+			const onTimeout = () =>
+				fail(new ClientError("no_answer", `No answer to ${type} within ${timeoutMs} ms.`));
+			const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
 			signal?.addEventListener("abort", onAbort, { once: true });
 			const entry: Pending = { text, sent: isRepeated ? 1 : 0, once, answer, fail };
 			pending.set(id, entry);
@@ -123,30 +94,37 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 		send(entry.text);
 	}
 
-	const requests: Requests = {
-		async request(type, fields, options = {}) {
-			const { id: given, isRepeated: _, ...further } = options;
-			const { dependsOn, ifSessionVersion } = options;
-			const id = given ?? newId();
-			const envelope = {
-				id,
-				idempotencyKey: id,
-				...(dependsOn && { dependsOn }),
-				...(ifSessionVersion !== undefined && { ifSessionVersion }),
-			};
-			try {
-				const response = await start({ ...fields, type, ...envelope }, false, options);
-				return response as Answer<typeof type>;
-			} catch (error) {
-				if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
-				// Answered on an earlier connection: only a read can lose its answer.
-				return requests.request(type, fields, further);
-			}
+	async function request<Type extends CommandType>(
+		type: Type,
+		fields: CommandFields<Type>,
+		options: RequestOptions = {},
+	): Promise<Answer<Type>> {
+		const { id: given, isRepeated: _, ...further } = options;
+		const { dependsOn, ifSessionVersion } = options;
+		const id = given ?? newId();
+		const envelope = {
+			id,
+			idempotencyKey: id,
+			...(dependsOn && { dependsOn }),
+			...(ifSessionVersion !== undefined && { ifSessionVersion }),
+		};
+		try {
+			const response = await start({ ...fields, type, ...envelope }, false, options);
+			return response as Answer<Type>;
+		} catch (error) {
+			if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
+			// Answered on an earlier connection: only a read can lose its answer.
+			return request(type, fields, further);
+		}
+	}
+
+	return {
+		request,
+		/** About this connection: not resent, since a replay has no effect. Fails with `closed`. */
+		async requestOnce<Type extends CommandType>(type: Type, fields: CommandFields<Type>) {
+			return (await start({ ...fields, type, id: newId() }, true)) as Answer<Type>;
 		},
-		async requestOnce(type, fields) {
-			return (await start({ ...fields, type, id: newId() }, true)) as Answer<typeof type>;
-		},
-		receive(response) {
+		receive(response: Response): void {
 			const entry = response.id === undefined ? undefined : pending.get(response.id);
 			if (!entry) return;
 			if (!entry.once && response.code === "shutting_down") return; // for the next server
@@ -158,20 +136,20 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			}
 			entry.answer(response);
 		},
-		sendAll() {
+		/** Resends unanswered commands on a new connection. */
+		sendAll(): void {
 			for (const entry of pending.values()) if (!entry.once) sendOne(entry);
 		},
-		lost(wasTooLarge) {
+		lost(wasTooLarge: boolean): void {
 			for (const entry of [...pending.values()]) {
 				if (entry.once) entry.fail(new ClientError("closed", "The connection was lost."));
 			}
 			if (wasTooLarge) dropLargest();
 		},
-		failAll(error) {
+		failAll(error: ClientError): void {
 			for (const entry of [...pending.values()]) entry.fail(error);
 		},
 	};
-	return requests;
 
 	function isUnderWay(entry: Pending, id: string | undefined): boolean {
 		return isOpen() && id !== undefined && pending.get(id) === entry;

@@ -2,7 +2,6 @@ import type { GapFrame, ServerEvent, SessionEventFrame } from "../server-events.
 import { type ClientError, closedError } from "./client-error.ts";
 import type { ClientState } from "./keep-connected.ts";
 import type { Requests } from "./requests.ts";
-import { tell } from "./tell.ts";
 
 /** Numbers restart: the server lost its journal, or `after` was never one of its numbers. */
 export interface RestartFrame {
@@ -27,17 +26,7 @@ export interface SubscribeOptions {
 	onEnd?(error?: ClientError): void;
 }
 
-export interface Subscriptions {
-	subscribe(
-		sessionId: string,
-		listener: (frame: StreamFrame) => void,
-		options?: SubscribeOptions,
-	): Subscription;
-	receive(event: ServerEvent): void;
-	resume(): void;
-	lost(): void;
-	endAll(error: ClientError): void;
-}
+export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 interface Subscriber {
 	/** Undefined until the server reports the position. */
@@ -64,12 +53,16 @@ const BUSY_RETRY_MS = 500;
 export function createSubscriptions(
 	requests: Pick<Requests, "requestOnce">,
 	state: () => ClientState,
-): Subscriptions {
+) {
 	const isOpen = () => state().name === "open";
 	const feeds = new Map<string, Feed>();
 
 	return {
-		subscribe(sessionId, listener, { after, onEnd } = {}) {
+		subscribe(
+			sessionId: string,
+			listener: (frame: StreamFrame) => void,
+			{ after, onEnd }: SubscribeOptions = {},
+		): Subscription {
 			const subscriber: Subscriber = {
 				seq: after,
 				early: [],
@@ -98,7 +91,7 @@ export function createSubscriptions(
 				},
 			};
 		},
-		receive(event) {
+		receive(event: ServerEvent): void {
 			if (event.type === "session_deleted") end(event.data.sessionId);
 			if (event.type !== "event" && event.type !== "gap") return;
 			const feed = feeds.get(event.sessionId);
@@ -108,13 +101,13 @@ export function createSubscriptions(
 				if (!isEarly) take(subscriber, event);
 			}
 		},
-		resume() {
+		resume(): void {
 			for (const [sessionId, feed] of feeds) void attach(sessionId, feed);
 		},
-		lost() {
+		lost(): void {
 			for (const feed of feeds.values()) for (const subscriber of feed) subscriber.early = [];
 		},
-		endAll(error) {
+		endAll(error: ClientError): void {
 			for (const sessionId of [...feeds.keys()]) end(sessionId, error);
 		},
 	};
@@ -220,4 +213,15 @@ export function spanOf(frame: StreamFrame): { from: number; to: number } | undef
 	if (frame.type === "gap") return { from: frame.fromSeq, to: frame.toSeq };
 	if (frame.type === "restart" || frame.seq === undefined) return undefined;
 	return { from: frame.fromSeq ?? frame.seq, to: frame.seq };
+}
+
+/** Rethrows later, as an uncaught error: other listeners and the delivery must go on. */
+export function tell<Value>(listener: (value: Value) => void, value: Value): void {
+	try {
+		listener(value);
+	} catch (error) {
+		queueMicrotask(() => {
+			throw error;
+		});
+	}
 }

@@ -29,6 +29,8 @@ export class CannotConnect extends Error {}
 export const REFUSED = 1008;
 export const TOO_LARGE = 1009;
 
+/** Announced in `server_ready`. Here, as the client loads no schemas. */
+export const PROTOCOL_VERSION = "1.0.0";
 const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 

@@ -7,8 +7,8 @@ import {
 } from "@earendil-works/pi-ai";
 import type { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import { Value } from "typebox/value";
+import { commandTable } from "../../../src/protocol/command-table.ts";
 import type { CommandFields, ResponseData } from "../../../src/protocol/index.ts";
-import { responseData } from "../../../src/protocol/response-data.ts";
 import { SessionEvent } from "../../../src/protocol/session-events.ts";
 import type { Call, Done, Handler } from "../../../src/server/engine/call.ts";
 import type { SessionRecord } from "../../../src/server/journal/journal.ts";
@@ -153,7 +153,7 @@ export async function startSessions(
 		if (done.removed) records.delete(key(done.removed));
 		// What is sent is what was written, which may have been for an earlier read.
 		const data = JSON.parse(done.written?.json ?? JSON.stringify(done.data));
-		const [problem] = Value.Errors(responseData[type], data);
+		const [problem] = Value.Errors(commandTable[type].data, data);
 		if (problem) throw new Error(`${type} answered out of protocol: ${JSON.stringify(problem)}`);
 		return { ...done, data };
 	};
