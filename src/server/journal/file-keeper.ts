@@ -1,8 +1,9 @@
 import { describeError } from "../../core/errno.ts";
-import { WorkerError } from "../../core/worker-supervisor.ts";
+import { workerEntry } from "../../core/worker-entry.ts";
+import { thread } from "../../core/worker-port.ts";
+import { WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
-import type { WriterThread } from "./writer-thread.ts";
 
 export interface FileKeeperOptions {
 	thread: WriterThread;
@@ -63,10 +64,10 @@ export class FileKeeper {
 
 	async #ensureOpen(): Promise<Refusal | undefined> {
 		if (this.#isOpen) return undefined;
-		const { thread, path, now, maxFileBytes, onOpened } = this.#options;
+		const { path, now, maxFileBytes, onOpened } = this.#options;
 		const recovery = this.#recovery;
 		const request = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
-		const reply = await thread.run(request);
+		const reply = await this.#options.thread.run(request);
 		if (reply.kind === "refused") return reply.refusal;
 		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
 		try {
@@ -96,6 +97,17 @@ export class FileKeeper {
 			}
 		}
 	}
+}
+
+/** A request it died over may or may not have been carried out. */
+export type WriterThread = WorkerSupervisor<WriterRequest, WriterReply>;
+
+export function createWriterThread(start = startJournalWorker): WriterThread {
+	return new WorkerSupervisor({ start, endOnFailure: true });
+}
+
+export function startJournalWorker() {
+	return thread(workerEntry("./journal-worker", import.meta.url));
 }
 
 const RESTART_MS = 5_000;

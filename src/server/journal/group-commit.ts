@@ -14,14 +14,7 @@ export interface Entry {
 	release(): void;
 }
 
-interface Treatment {
-	/** Survives a power cut. */
-	readonly durable: boolean;
-	/** Kept for a retry when the disk refuses it. */
-	readonly owed: boolean;
-	readonly lazy: boolean;
-}
-
+/** `durable` survives a power cut; `owed` is kept for a retry when the disk refuses it. */
 const TREATMENT = {
 	/** About to be done: not done if it cannot be written. */
 	intent: { durable: true, owed: false, lazy: false },
@@ -31,7 +24,7 @@ const TREATMENT = {
 	event: { durable: false, owed: false, lazy: false },
 	/** Background: no caller waits. */
 	note: { durable: false, owed: false, lazy: true },
-} as const satisfies Record<string, Treatment>;
+} as const;
 
 export type Weight = keyof typeof TREATMENT;
 
@@ -49,13 +42,12 @@ export class GroupCommit {
 	#queue: Entry[] = [];
 	#lazyQueue: Entry[] = [];
 	#queuedBytes = 0;
-	#isRunning = false;
+	#running: Promise<void> | undefined;
 	#isClosed = false;
 	#sweepIsDue = true;
 	#refusal: Refusal | undefined;
 	#retryTimer: NodeJS.Timeout | undefined;
 	#lazyTimer: NodeJS.Timeout | undefined;
-	#idle: Promise<void> = Promise.resolve();
 	#commits = 0;
 	#commitMs = 0;
 	#size: JournalSize = { fileBytes: 0, usedBytes: 0, commands: 0, events: 0, sessions: 0 };
@@ -114,8 +106,8 @@ export class GroupCommit {
 	async settled(): Promise<void> {
 		for (;;) {
 			if (this.#lazyQueue.length > 0) this.#wake();
-			if (!this.#isRunning) return;
-			await this.#idle;
+			if (!this.#running) return;
+			await this.#running;
 		}
 	}
 
@@ -156,9 +148,7 @@ export class GroupCommit {
 	}
 
 	#wake(): void {
-		if (this.#isRunning || this.#refusal) return;
-		this.#isRunning = true;
-		this.#idle = this.#run();
+		if (!this.#refusal) this.#running ??= this.#run();
 	}
 
 	/** A transaction costs the same for one record as for many: lazy records wait. */
@@ -180,7 +170,7 @@ export class GroupCommit {
 			if (batch.length > 0) await this.#commit(batch);
 			if (this.#sweepIsDue && !this.#refusal) await this.#sweepStep();
 		} while (!this.#refusal && (this.#queue.length > 0 || this.#sweepIsDue));
-		this.#isRunning = false;
+		this.#running = undefined;
 		if (this.#lazyQueue.length > 0) this.#wakeWhenDue();
 	}
 

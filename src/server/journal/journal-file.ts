@@ -164,17 +164,15 @@ export class JournalFile {
 	}
 
 	#letGo(): void {
-		const database = this.#database;
-		this.#database = undefined;
-		this.#writer = undefined;
-		const markFile = this.#markFile;
-		this.#markFile = undefined;
 		try {
-			markFile?.close();
-			if (database?.isOpen) database.close();
+			this.#markFile?.close();
+			if (this.#database?.isOpen) this.#database.close();
 		} catch {
 			// Full or broken disk; committed records are in the log.
 		}
+		this.#database = undefined;
+		this.#writer = undefined;
+		this.#markFile = undefined;
 	}
 }
 

@@ -74,7 +74,7 @@ export const KEY_LIFE_MS = 600_000;
 export interface KeyScope {
 	principal: string;
 	/** Absent for server commands. */
-	sessionId?: string;
+	sessionId?: string | undefined;
 }
 
 export interface AdmittedCommand {
@@ -105,10 +105,9 @@ export interface FinishedCommand extends AdmittedCommand {
 	removed?: string;
 }
 
-export interface StoredCommand extends AdmittedCommand {
-	response?: Response;
-	finishedAtMs?: number;
-	digest?: string;
+export interface StoredCommand
+	extends AdmittedCommand,
+		Partial<Pick<FinishedCommand, "response" | "finishedAtMs" | "digest">> {
 	/** The disk refused the outcome: only this process knows it. */
 	owed?: true;
 }
@@ -167,40 +166,23 @@ export function interrupted(command: AdmittedCommand, finishedAtMs: number): Sto
 	return { ...command, response, finishedAtMs };
 }
 
-export interface JournalStats {
-	bytes: number;
-	commands: number;
-	events: number;
-	sessions: number;
-	commits: number;
-	commitMsTotal: number;
-	pending: number;
-}
-
-export interface JournalLimits {
-	maxAgeMs: number;
-	maxBytes: number;
-	/** Hard limit: above it the journal refuses as on a full disk. */
-	maxFileBytes: number;
-	/** High-water mark of records waiting for the disk. */
-	pendingBytes: number;
-	/** A larger outcome is not kept. */
-	outcomeBytes: number;
-	/** Per principal. */
-	maxOwned: number;
-	retryMs: number;
-	sweepMs: number;
-}
+export type JournalStats = Data<"ServerMetrics">["journal"];
 
 const MEGABYTE = 2 ** 20;
 
-export const defaultJournalLimits: Readonly<JournalLimits> = {
+export const defaultJournalLimits = {
 	maxAgeMs: 14 * 24 * 60 * 60_000,
 	maxBytes: 512 * MEGABYTE,
+	/** Hard limit: above it the journal refuses as on a full disk. */
 	maxFileBytes: 1_024 * MEGABYTE,
+	/** High-water mark of records waiting for the disk. */
 	pendingBytes: 64 * MEGABYTE,
+	/** A larger outcome is not kept. */
 	outcomeBytes: MEGABYTE,
+	/** Per principal. */
 	maxOwned: 50_000,
 	retryMs: 1_000,
 	sweepMs: 60_000,
-};
+} as const;
+
+export type JournalLimits = Record<keyof typeof defaultJournalLimits, number>;

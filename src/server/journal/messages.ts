@@ -2,13 +2,13 @@ import type { Data } from "../../protocol/index.ts";
 import type {
 	AdmittedCommand,
 	FinishedCommand,
+	JournalLimits,
 	Ownership,
 	Recovered,
 	SessionRecord,
 	StreamEvent,
 } from "./journal.ts";
 import type { Refusal } from "./refusal.ts";
-import type { KeepUntil } from "./retention.ts";
 
 export type JournalRecord =
 	| { kind: "admit"; command: AdmittedCommand }
@@ -48,7 +48,7 @@ export type WriterRequest =
 	  }
 	/** `durable` waits for the disk. Without records it probes the disk. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
-	| ({ kind: "sweep" } & KeepUntil)
+	| ({ kind: "sweep"; olderThanMs: number } & Pick<JournalLimits, "maxBytes" | "maxOwned">)
 	| { kind: "close" };
 
 export type WriterReply =

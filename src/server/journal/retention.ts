@@ -1,12 +1,11 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { JournalLimits } from "./journal.ts";
-import type { ForgottenMark } from "./messages.ts";
+import type { ForgottenMark, WriterRequest } from "./messages.ts";
 import { WITHOUT_SESSION } from "./recovery.ts";
 import type { Writer } from "./writer.ts";
 
-export type KeepUntil = Pick<JournalLimits, "maxBytes" | "maxOwned"> & { olderThanMs: number };
+type KeepUntil = WriterRequest & { kind: "sweep" };
 
-export interface Swept {
+interface Swept {
 	commands: number;
 	events: number;
 	forgotten: ForgottenMark[];

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import type { Response } from "../../protocol/index.ts";
-import { FileKeeper, type Reply } from "./file-keeper.ts";
+import { createWriterThread, FileKeeper, type Reply, type WriterThread } from "./file-keeper.ts";
 import { GroupCommit, type Weight } from "./group-commit.ts";
 import {
 	type AdmittedCommand,
@@ -28,7 +28,6 @@ import type { ForgottenMark, JournalRecord, SessionColumns } from "./messages.ts
 import { Reader } from "./reader.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Unwritten } from "./unwritten.ts";
-import { createWriterThread, type WriterThread } from "./writer-thread.ts";
 
 export interface JournalOptions {
 	/** Holds `journal.db`; created if missing. */

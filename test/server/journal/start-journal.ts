@@ -1,14 +1,11 @@
 import { vi } from "vitest";
 import type { WorkerPort } from "../../../src/core/worker-port.ts";
+import { createWriterThread, startJournalWorker } from "../../../src/server/journal/file-keeper.ts";
 import {
 	type JournalOptions,
 	openJournal,
 	type SqliteJournal,
 } from "../../../src/server/journal/sqlite-journal.ts";
-import {
-	createWriterThread,
-	startJournalWorker,
-} from "../../../src/server/journal/writer-thread.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 
