@@ -1,6 +1,7 @@
 import { inTime } from "../../core/in-time.ts";
 import type { Engine } from "../engine/engine.ts";
 import { type Client, createMessage } from "../engine/message.ts";
+import { failureResponse } from "../engine/outcome.ts";
 import { createRateBucket, type RateBucket, type ServerLimits } from "../limits.ts";
 import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
 
@@ -25,23 +26,8 @@ export interface Connection extends Required<Client> {
 	readonly pending: number;
 }
 
-export interface Connections {
-	/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
-	refusal(principal: string): string | undefined;
-	open(principal: string, remote: Remote): Connection;
-	/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
-	close(ms: number): Promise<void>;
-	counters(): ConnectionCounters;
-}
-
-export interface ConnectionCounters {
-	open: number;
-	opened: number;
-	refused: number;
-	/** Closed for not reading, or for too many unfinished frames. */
-	overloaded: number;
-	queuedBytes: number;
-}
+export type Connections = ReturnType<typeof createConnections>;
+export type ConnectionCounters = ReturnType<Connections["counters"]>;
 
 export interface ConnectionsOptions {
 	engine: Pick<Engine, "connect" | "receive" | "answered" | "disconnect">;
@@ -58,7 +44,7 @@ interface Account {
 const CHECK_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-export function createConnections({ engine, limits, now }: ConnectionsOptions): Connections {
+export function createConnections({ engine, limits, now }: ConnectionsOptions) {
 	const clock = now ?? (() => performance.now());
 	const pool = new OutboxPool();
 	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
@@ -67,6 +53,7 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	const onTaken: (() => void)[] = [];
 	let opened = 0;
 	let refused = 0;
+	/** Closed for not reading, or for too many unfinished frames. */
 	let overloaded = 0;
 	let isClosing = false;
 	const checks = setInterval(() => {
@@ -106,11 +93,6 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 		return held <= Math.max(0, left);
 	}
 
-	function taken(): void {
-		if (onTaken.length === 0) return;
-		for (const resolve of onTaken.splice(0)) resolve();
-	}
-
 	function open(principal: string, remote: Remote): Connection {
 		opened++;
 		const account = accountOf(principal);
@@ -126,7 +108,9 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 			...(now && { now }),
 			giveUp: giveUp((why) => remote.close("overload", why)),
 			onPressure: (isHigh) => remote.pause(isHigh),
-			onTaken: taken,
+			onTaken() {
+				for (const resolve of onTaken.splice(0)) resolve();
+			},
 		});
 		account.outboxes.add(outbox);
 		const inbox: InboxMember = { principal, giveUp: giveUp((why) => remote.cut(why)) };
@@ -155,8 +139,7 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 			},
 			refuseTooLarge() {
 				const error = `a frame may have ${limits.maxFrameBytes} bytes; send less at once`;
-				const failure = { success: false, code: "too_large", error } as const;
-				outbox.send(createMessage({ type: "response", command: "unknown", ...failure }));
+				outbox.send(createMessage(failureResponse("unknown", { code: "too_large", error })));
 			},
 			async settled() {
 				await engine.answered(connection);
@@ -183,13 +166,15 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	}
 
 	return {
-		refusal(principal) {
+		/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
+		refusal(principal: string): string | undefined {
 			const why = refusalOf(accountOf(principal));
 			if (why !== undefined) refused++;
 			return why;
 		},
 		open,
-		async close(ms) {
+		/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
+		async close(ms: number): Promise<void> {
 			isClosing = true;
 			await inTime(Promise.all([...all.values()].map(({ outbox }) => outbox.empty())), ms);
 			clearInterval(checks);
@@ -201,11 +186,7 @@ export function createConnections({ engine, limits, now }: ConnectionsOptions): 
 	};
 }
 
-export interface InboxPool {
-	hold(member: InboxMember, bytes: number): void;
-}
-
-export interface InboxMember {
+interface InboxMember {
 	readonly principal: string;
 	giveUp(why: string): void;
 }
@@ -214,7 +195,7 @@ export interface InboxMember {
 const SMALL_BYTES = 65_536;
 
 /** At the bound, the principal that holds most loses its largest connection: others are spared. */
-export function createInboxPool(maxBytes: number): InboxPool {
+export function createInboxPool(maxBytes: number) {
 	const held = new Map<InboxMember, number>();
 	let total = 0;
 
@@ -237,7 +218,7 @@ export function createInboxPool(maxBytes: number): InboxPool {
 	}
 
 	return {
-		hold(member, bytes) {
+		hold(member: InboxMember, bytes: number): void {
 			set(member, bytes > SMALL_BYTES ? bytes : 0);
 			while (total > maxBytes) {
 				const victim = greediest();

@@ -6,13 +6,6 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Access } from "../auth/access.ts";
 import type { Page } from "./page.ts";
 
-export interface HttpTransport {
-	readonly port: number;
-	/** Also ends idle keep-alive connections. */
-	stopListening(): void;
-	close(): Promise<void>;
-}
-
 export interface HttpOptions {
 	port: number;
 	host: string;
@@ -32,7 +25,7 @@ export interface HttpOptions {
 const SPARE_CONNECTIONS = 100;
 
 /** Throws a one-line error if it cannot listen. */
-export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
+export async function listenHttp(options: HttpOptions) {
 	const { port, host, tls, headersMs = 10_000 } = options;
 	const settings = {
 		headersTimeout: headersMs,
@@ -51,8 +44,9 @@ export async function listenHttp(options: HttpOptions): Promise<HttpTransport> {
 	await listen(server, port, host);
 	return {
 		port: (server.address() as AddressInfo).port,
+		/** Also ends idle keep-alive connections. */
 		stopListening: () => void server.close(),
-		async close() {
+		async close(): Promise<void> {
 			const closed = new Promise<void>((resolve) => {
 				// Calls back with an error if already closed.
 				server.close(() => resolve());
@@ -80,13 +74,12 @@ async function answer(
 	{ access, readiness, metrics, page }: HttpOptions,
 ): Promise<void> {
 	const say = (status: number, text: string, headers: Record<string, string> = {}) => {
-		const type = headers["Content-Type"] ?? "text/plain; charset=utf-8";
 		response.writeHead(status, {
 			"Cache-Control": "no-store",
 			"X-Content-Type-Options": "nosniff",
 			"Content-Length": Buffer.byteLength(text),
+			"Content-Type": "text/plain; charset=utf-8",
 			...headers,
-			"Content-Type": type,
 		});
 		response.end(request.method === "HEAD" ? undefined : text);
 	};

@@ -13,11 +13,7 @@ export interface Stdio {
 	output: Writable;
 }
 
-export interface StdioOptions extends Stdio {
-	connections: Connections;
-	maxFrameBytes: number;
-	onEnd(): void;
-}
+export type StdioOptions = Omit<LineConnectionOptions, "outlivesInput" | "hangUp">;
 
 export function serveStdio(options: StdioOptions): void {
 	openLineConnection({
@@ -42,11 +38,6 @@ export function claimStdio(): Stdio {
 	return { input: stdin, output };
 }
 
-export interface UnixSocketTransport {
-	stopListening(): void;
-	close(): Promise<void>;
-}
-
 export interface UnixSocketOptions {
 	path: string;
 	connections: Promise<Connections>;
@@ -58,7 +49,7 @@ export interface UnixSocketOptions {
 const MAX_PATH_BYTES = 103;
 
 /** The socket is open to its owner only, as principal `local`. Replaces that of a dead process. */
-export async function listenUnixSocket(options: UnixSocketOptions): Promise<UnixSocketTransport> {
+export async function listenUnixSocket(options: UnixSocketOptions) {
 	const { path, maxFrameBytes } = options;
 	const bytes = Buffer.byteLength(path);
 	if (bytes > MAX_PATH_BYTES) {
@@ -99,7 +90,7 @@ export async function listenUnixSocket(options: UnixSocketOptions): Promise<Unix
 	await chmod(path, 0o600);
 	return {
 		stopListening: () => void server.close(),
-		async close() {
+		async close(): Promise<void> {
 			const closed = new Promise<void>((resolve) => {
 				server.close(() => resolve());
 			});
@@ -223,18 +214,11 @@ function line(message: Message): Encoded {
 
 export type Line = { kind: "line"; bytes: Uint8Array } | { kind: "too_long" };
 
-export interface LineSplitter {
-	push(chunk: Uint8Array): Line[];
-	/** Returns the text after the last line feed. */
-	end(): Line[];
-	readonly held: number;
-}
-
 const LF = 10;
 const CR = 13;
 
 /** Splits at LF only: JSON may contain U+2028. Drops empty lines; reports an overlong one once. */
-export function createLineSplitter(maxBytes: number): LineSplitter {
+export function createLineSplitter(maxBytes: number) {
 	// One doubling buffer: single-byte chunks must not cost an object each.
 	let buffer = Buffer.alloc(0);
 	let held = 0;
@@ -274,7 +258,7 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
 	}
 
 	return {
-		push(chunk) {
+		push(chunk: Uint8Array): Line[] {
 			const found: Line[] = [];
 			let start = 0;
 			for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
@@ -285,8 +269,9 @@ export function createLineSplitter(maxBytes: number): LineSplitter {
 			add(chunk.subarray(start), found);
 			return found;
 		},
+		/** Returns the text after the last line feed. */
 		end: () => finish([]),
-		get held() {
+		get held(): number {
 			return buffer.length;
 		},
 	};

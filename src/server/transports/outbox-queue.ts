@@ -158,12 +158,8 @@ function sizeOf(item: Item): number {
 	return bytes;
 }
 
-function frameOf({
-	sessionId,
-	fromSeq,
-	seq,
-	last,
-}: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
+function frameOf(item: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
+	const { sessionId, fromSeq, seq, last } = item;
 	if (!last) return { type: "gap", sessionId, fromSeq, toSeq: seq };
 	return last.texts.length > 1 ? joined(last.frame, fromSeq, last.texts.join("")) : last.frame;
 }

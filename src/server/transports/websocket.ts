@@ -8,12 +8,6 @@ import type { Connection, Connections, Remote } from "./connections.ts";
 import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
-export interface WebSocketTransport {
-	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-	/** Terminates what `Connections.close` left open. */
-	close(): void;
-}
-
 export interface WebSocketOptions {
 	access: Access;
 	connections: Promise<Connections>;
@@ -36,7 +30,7 @@ const PONG_BYTES = 64 * 1024;
 type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: number };
 type Socket = Duplex & { bytesRead?: number };
 
-export function createWebSocketTransport(options: WebSocketOptions): WebSocketTransport {
+export function createWebSocketTransport(options: WebSocketOptions) {
 	const { access, limits, pingMs = 30_000, pongMs = 10_000 } = options;
 	const live = new Set<Live>();
 	const server = new WebSocketServer({
@@ -146,7 +140,8 @@ export function createWebSocketTransport(options: WebSocketOptions): WebSocketTr
 
 	return {
 		upgrade,
-		close() {
+		/** Terminates what `Connections.close` left open. */
+		close(): void {
 			clearInterval(beat);
 			for (const { ws } of live) ws.terminate();
 		},
