@@ -1,3 +1,4 @@
+import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import type { Done } from "./call.ts";
 import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
@@ -11,6 +12,8 @@ export interface Applied {
 	news: SessionNews | undefined;
 	/** The session it addressed or opened, if it still exists. */
 	session: SessionState | undefined;
+	/** Read before the answer is serialized: data may be newer than its version, never older. */
+	version: { sessionVersion: number } | undefined;
 }
 
 export interface EndingOptions extends EngineParts {
@@ -180,28 +183,27 @@ export function applyDone({ row, sender, sessionId }: Request, done: Done): Appl
 	const { sessions } = sender.tenant;
 	const effects: Effects = done.session === undefined ? {} : { session: done.session };
 	let news: SessionNews | undefined;
+	let session: SessionState | undefined;
 	if (done.removed !== undefined) {
 		sessions.delete(done.removed);
 		effects.removed = done.removed;
-		news = { kind: "removed", sessionId: done.removed };
+		news = { type: "session_deleted", data: { sessionId: done.removed } };
 	}
-	if (done.opened && done.session !== undefined) {
-		const session: SessionState = { version: 0, writing: undefined };
-		sessions.set(done.session.id, session);
+	if (done.opened && done.session) {
+		const { id } = done.session;
+		session = { version: 0, writing: undefined };
+		sessions.set(id, session);
 		effects.version = 0;
-		news = { kind: "opened", sessionId: done.session.id, info: infoOf(done.data) };
-		return { effects, news, session };
+		const sessionInfo = property(done.data, "sessionInfo") as Data<"SessionInfo"> | undefined;
+		const data = { sessionId: id, ...(sessionInfo && { sessionInfo }) };
+		news = { type: "session_created", data };
+	} else {
+		const id = done.session?.id ?? sessionId;
+		session = id === undefined ? undefined : sessions.get(id);
+		if (session !== undefined && row.target === "session" && row.effect === "change") {
+			session.version += 1;
+			effects.version = session.version;
+		}
 	}
-	const id = done.session?.id ?? sessionId;
-	const session = id === undefined ? undefined : sessions.get(id);
-	if (session !== undefined && row.target === "session" && row.effect === "change") {
-		session.version += 1;
-		effects.version = session.version;
-	}
-	return { effects, news, session };
-}
-
-function infoOf(data: unknown): { sessionInfo?: Data<"SessionInfo"> } {
-	if (typeof data !== "object" || data === null || !("sessionInfo" in data)) return {};
-	return { sessionInfo: data.sessionInfo as Data<"SessionInfo"> };
+	return { effects, news, session, version: session && { sessionVersion: session.version } };
 }

@@ -10,37 +10,15 @@ import { createRateBucket, type EngineLimits } from "../limits.ts";
 import type { Call, Handlers } from "./call.ts";
 import { Execution } from "./execution.ts";
 import * as failures from "./failures.ts";
-import { type Frame, readFrame } from "./frame.ts";
+import { readFrame } from "./frame.ts";
 import { Identities, type MemoryBounds } from "./identities.ts";
 import { type Client, createMessage } from "./message.ts";
 import { type Failure, failureResponse } from "./outcome.ts";
-import { type CommandCounters, type Latency, Replies, sendAccepted } from "./replies.ts";
+import { Replies, sendAccepted } from "./replies.ts";
 import { type Repeated, type Request, Run, type Sender, type Tenant } from "./run.ts";
 
-/**
- * Accepts and answers commands: validation, lanes, replay, dependencies, versions, timeouts,
- * limits. Knows neither pi nor sockets: handlers do the work, clients carry the messages.
- */
-export interface Engine {
-	/** Sends `server_ready` first. */
-	connect(client: Client): void;
-	/** Text, or bytes that should be UTF-8. Never throws. */
-	receive(client: Client, frame: string | Uint8Array): void;
-	/** The client's commands continue. */
-	disconnect(client: Client): void;
-	version(principal: string, sessionId: string): number | undefined;
-	/** Resolves when the client has all its responses so far, or is gone. */
-	answered(client: Client): Promise<void>;
-	counters(): EngineCounters;
-	latencyMs(): Latency | undefined;
-	/** Refuses new commands, drains for up to `graceMs`, then aborts and stores failures. */
-	shutdown(reason: string, graceMs: number): Promise<void>;
-}
-
-export interface EngineCounters extends CommandCounters {
-	clients: number;
-	lanes: number;
-}
+export type Engine = ReturnType<typeof createEngine>;
+export type EngineCounters = ReturnType<Engine["counters"]>;
 
 export interface EngineOptions {
 	journal: Journal;
@@ -63,7 +41,11 @@ const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
 /** During shutdown, reads of a client under backpressure are dropped after this time. */
 const STALL_MS = 2_000;
 
-export function createEngine(options: EngineOptions): Engine {
+/**
+ * Accepts and answers commands: validation, lanes, replay, dependencies, versions, timeouts,
+ * limits. Knows neither pi nor sockets: handlers do the work, clients carry the messages.
+ */
+export function createEngine(options: EngineOptions) {
 	const { journal, limits, memory = DEFAULT_MEMORY, now = Date.now } = options;
 	const clock = options.clock ?? (() => performance.now());
 	const startMs = now();
@@ -87,7 +69,8 @@ export function createEngine(options: EngineOptions): Engine {
 	}
 
 	return {
-		connect(client) {
+		/** Sends `server_ready` first. */
+		connect(client: Client): void {
 			const tenant = tenantOf(client.principal);
 			const sender: Sender = { client, tenant, pending: 0, onAnswered: [] };
 			senders.set(client, sender);
@@ -101,7 +84,8 @@ export function createEngine(options: EngineOptions): Engine {
 			client.send(createMessage({ type: "server_ready", data }));
 		},
 
-		receive(client, bytes) {
+		/** Text, or bytes that should be UTF-8. Never throws. */
+		receive(client: Client, bytes: string | Uint8Array): void {
 			const sender = senders.get(client);
 			if (sender === undefined) return;
 			const frame = readFrame(bytes, limits.maxFrameBytes);
@@ -109,10 +93,24 @@ export function createEngine(options: EngineOptions): Engine {
 			if (refusal !== undefined) {
 				counters.rejected += 1;
 				client.send(createMessage(refusal));
-			} else if (frame.ok) accept(requestOf(sender, frame, bytes.length));
+			} else if (frame.ok) {
+				const { command, row, fingerprint } = frame;
+				accept({
+					sender,
+					command,
+					row,
+					commandId: command.id ?? anonymousId(),
+					sessionId: sessionOf(command),
+					fingerprint,
+					acceptedAtMs: now(),
+					acceptedMs: clock(),
+					bytes: bytes.length,
+				});
+			}
 		},
 
-		disconnect(client) {
+		/** The client's commands continue. */
+		disconnect(client: Client): void {
 			const sender = senders.get(client);
 			if (sender === undefined) return;
 			senders.delete(client);
@@ -121,13 +119,14 @@ export function createEngine(options: EngineOptions): Engine {
 			if (isStopping) execution.interruptReads(isGone);
 		},
 
-		async answered(client) {
+		/** Resolves when the client has all its responses so far, or is gone. */
+		async answered(client: Client): Promise<void> {
 			const sender = senders.get(client);
 			if (sender === undefined || sender.pending === 0) return;
 			await new Promise<void>((resolve) => sender.onAnswered.push(resolve));
 		},
 
-		version(principal, sessionId) {
+		version(principal: string, sessionId: string): number | undefined {
 			return tenants.get(principal)?.sessions.get(sessionId)?.version;
 		},
 
@@ -139,7 +138,8 @@ export function createEngine(options: EngineOptions): Engine {
 
 		latencyMs: () => replies.latencies.percentiles(),
 
-		async shutdown(reason, graceMs) {
+		/** Refuses new commands, drains for up to `graceMs`, then aborts and stores failures. */
+		async shutdown(reason: string, graceMs: number): Promise<void> {
 			isStopping = true;
 			const data = { reason, timeoutMs: graceMs };
 			const message = createMessage({ type: "server_shutdown", data });
@@ -162,24 +162,6 @@ export function createEngine(options: EngineOptions): Engine {
 			? failures.shuttingDown
 			: failures.tooManyPending(maxPendingPerClient);
 		return { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
-	}
-
-	function requestOf(
-		sender: Sender,
-		{ command, row, fingerprint }: Extract<Frame, { ok: true }>,
-		bytes: number,
-	): Request {
-		return {
-			sender,
-			command,
-			row,
-			commandId: command.id ?? anonymousId(),
-			sessionId: sessionOf(command),
-			fingerprint,
-			acceptedAtMs: now(),
-			acceptedMs: clock(),
-			bytes,
-		};
 	}
 
 	/** From here on the command has a lifecycle and exactly one response. */
@@ -236,13 +218,14 @@ export function createEngine(options: EngineOptions): Engine {
 		dependencies?: Set<Run>;
 	} {
 		if (command.dependsOn === undefined) return {};
-		const { principal } = sender.tenant;
+		const { tenant } = sender;
 		const dependencies = new Set<Run>();
 		for (const id of new Set(command.dependsOn)) {
 			if (id === command.id) return { failure: failures.dependsOnItself(id) };
-			const known = identities.byId(principal, id);
+			const known = identities.byId(tenant, id);
 			if (known === undefined) {
-				return { failure: failures.dependencyUnknown(id, journal.forgottenBefore(principal)) };
+				const forgottenBeforeMs = journal.forgottenBefore(tenant.principal);
+				return { failure: failures.dependencyUnknown(id, forgottenBeforeMs) };
 			}
 			if (known.kind === "run") dependencies.add(known);
 			else if (!known.outcome.response.success) return { failure: failures.dependencyFailed(id) };
@@ -251,19 +234,18 @@ export function createEngine(options: EngineOptions): Engine {
 	}
 
 	function tenantOf(principal: string): Tenant {
-		let tenant = tenants.get(principal);
-		if (tenant === undefined) {
-			tenant = {
-				principal,
-				rate: createRateBucket(limits.commandsPerMinute, clock),
-				senders: new Set(),
-				pending: 0,
-				pendingBytes: 0,
-				sessions: new Map(),
-				lanes: new Map(),
-			};
-			tenants.set(principal, tenant);
-		}
+		const tenant: Tenant = tenants.get(principal) ?? {
+			principal,
+			rate: createRateBucket(limits.commandsPerMinute, clock),
+			senders: new Set(),
+			pending: 0,
+			pendingBytes: 0,
+			sessions: new Map(),
+			lanes: new Map(),
+			ids: new Map(),
+			keys: new Map(),
+		};
+		tenants.set(principal, tenant);
 		return tenant;
 	}
 }

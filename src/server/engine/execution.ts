@@ -53,9 +53,10 @@ export class Execution {
 		};
 		this.#reads = new ReadQueue({
 			tenantOf: ({ request }) => request.sender.tenant,
-			lineOf: ({ lane, request }) => lane ?? request.sender,
+			lineOf: ({ run, request }) => run?.place?.lane ?? request.sender,
 			// A client under backpressure must not block a lane.
-			hasRoom: ({ lane, request }) => lane !== undefined || request.sender.client.hasRoom !== false,
+			hasRoom: ({ run, request }) =>
+				run?.place !== undefined || request.sender.client.hasRoom !== false,
 			whenRoom: async ({ request }) => request.sender.client.whenRoom?.(),
 			work: (turn) => turn.take(),
 			clock,
@@ -80,11 +81,16 @@ export class Execution {
 		run.isSlow = run.timeout !== "short" || isBehindSlow(dependencies);
 		run.enter({ name: "queued", hasTurn: false, isRecorded: !isChange, dependencies });
 		if (isChange) this.#record(run);
+		const { tenant } = sender;
 		if (row.path === "lane") {
-			this.#lane(sender.tenant, laneOf(command)).join(run, run.isSlow, (place) => {
+			this.#lane(tenant, laneOf(command)).join(run, run.isSlow, (place) => {
 				run.place = place;
 			});
-		} else this.#startControl(run);
+		} else {
+			const lane = tenant.lanes.size === 0 ? undefined : tenant.lanes.get(laneOf(command));
+			if (lane === undefined) this.#giveTurn(run);
+			else lane.joinControl(run);
+		}
 		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
@@ -148,13 +154,6 @@ export class Execution {
 		return lane;
 	}
 
-	#startControl(run: Run): void {
-		const { lanes } = run.request.sender.tenant;
-		const lane = lanes.size === 0 ? undefined : lanes.get(laneOf(run.request.command));
-		if (lane === undefined) this.#giveTurn(run);
-		else lane.joinControl(run);
-	}
-
 	#giveTurn(run: Run): void {
 		if (!run.note("queued", { hasTurn: true })) return;
 		// The dependency timeout starts with the turn: the command had to queue anyway.
@@ -171,8 +170,8 @@ export class Execution {
 		else this.#begin(run);
 	}
 
-	#takeTurn(run: Run, work: () => void): void {
-		this.#reads.add(new Turn(run.request, work, run));
+	#takeTurn(run: Run, take: () => void): void {
+		this.#reads.add({ request: run.request, run, take });
 	}
 
 	#isAtWork(run: Run): boolean {
@@ -185,11 +184,12 @@ export class Execution {
 			answer();
 			return;
 		}
-		const turn: Turn = new Turn(request, () => {
-			this.#unanswered.delete(turn);
+		const take = () => {
+			if (!this.#unanswered.delete(turn)) return; // `interrupt` took it
 			this.#reads.spend(outcome.json.length);
 			answer();
-		});
+		};
+		const turn: Turn = { request, run: undefined, take };
 		this.#unanswered.add(turn);
 		this.#reads.add(turn);
 	}
@@ -231,7 +231,7 @@ export class Execution {
 		const { request } = run;
 		const applied = applyDone(request, done);
 		if (done.removed !== undefined) {
-			this.#options.identities.forgetKeys(request.sender.tenant.principal, done.removed);
+			this.#options.identities.forgetKeys(request.sender.tenant, done.removed);
 		}
 		if (!run.note("running", { isWorking: false })) {
 			// The outcome was decided before, but the change did happen.
@@ -239,24 +239,18 @@ export class Execution {
 			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
-		// Read before the answer is serialized: data may be newer than its version, never older.
-		const version = applied.session && { sessionVersion: applied.session.version };
 		if (!takesTurns(run) || this.#isAtWork(run)) {
-			this.#finish(run, done, { applied, version });
+			this.#finish(run, done, applied);
 			return;
 		}
 		// The handler waited, perhaps with many others: serializing takes a turn, too.
-		run.in("running")?.deadline?.cancel();
-		this.#takeTurn(run, () => this.#finish(run, done, { applied, version }));
+		run.in("running")?.deadline?.cancel(run);
+		this.#takeTurn(run, () => this.#finish(run, done, applied));
 	}
 
-	#finish(
-		run: Run,
-		done: Done,
-		{ applied, version }: { applied: Applied; version: Version },
-	): void {
+	#finish(run: Run, done: Done, applied: Applied): void {
 		if (!run.in("running")) return;
-		const outcome = this.#outcomeOf(run, done, { applied, version });
+		const outcome = this.#outcomeOf(run, done, applied);
 		if (takesTurns(run)) this.#reads.spend(outcome.json.length);
 		this.#ending.finish(run, outcome, { applied });
 	}
@@ -270,7 +264,7 @@ export class Execution {
 	#outcomeOf(
 		{ request: { command, row } }: Run,
 		{ data, written, notDurable }: Done,
-		{ applied, version }: { applied: Applied; version: Version },
+		{ news, version }: Applied,
 	): Outcome {
 		const { type } = command;
 		if (notDurable !== undefined) {
@@ -287,7 +281,7 @@ export class Execution {
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
-			if (applied.news?.kind === "opened") applied.news.info = {};
+			if (news) news.data = { sessionId: news.data.sessionId };
 			return failed(type, { ...failures.notJson, ...version });
 		}
 	}
@@ -300,8 +294,6 @@ export class Execution {
 	}
 }
 
-type Version = { sessionVersion: number } | undefined;
-
 /** Reads take turns: by their number they could starve everything else. */
 function takesTurns({ request: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
@@ -313,27 +305,11 @@ function isBehindSlow(runs: Iterable<Run> = []): boolean {
 }
 
 /** A read's turn to begin, to continue, or to be answered. */
-class Turn {
+interface Turn {
 	readonly request: Request;
 	/** Absent for the answer to a joiner. */
 	readonly run: Run | undefined;
-	#work: (() => void) | undefined;
-
-	constructor(request: Request, work: () => void, run?: Run) {
-		this.request = request;
-		this.#work = work;
-		this.run = run;
-	}
-
-	get lane(): Lane<Run> | undefined {
-		return this.run?.place?.lane;
-	}
-
-	take(): void {
-		const work = this.#work;
-		this.#work = undefined;
-		work?.();
-	}
+	take(): void;
 }
 
 /** A class, because an object literal with a getter is slower. */

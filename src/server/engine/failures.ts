@@ -2,75 +2,74 @@ import { JournalUnavailable } from "../journal/journal.ts";
 import type { EngineLimits } from "../limits.ts";
 import type { Failure } from "./outcome.ts";
 
-function failure(code: Failure["code"], error: string): Failure {
-	return { code, error };
-}
+export const shuttingDown: Failure = {
+	code: "shutting_down",
+	error: "The server is shutting down: connect again later.",
+};
 
-export const shuttingDown = failure(
-	"shutting_down",
-	"The server is shutting down: connect again later.",
-);
+export const notJson: Failure = {
+	code: "failed",
+	error: "The command was carried out, but its result cannot be written as JSON.",
+};
 
-export const notJson = failure(
-	"failed",
-	"The command was carried out, but its result cannot be written as JSON.",
-);
+export const interruptedWaiting: Failure = {
+	code: "interrupted",
+	error:
+		"The server stopped before this command began; it had no effect. Use a new id to try again.",
+};
 
-export const interruptedWaiting = failure(
-	"interrupted",
-	"The server stopped before this command began; it had no effect. Use a new id to try again.",
-);
+export const interruptedRunning: Failure = {
+	code: "interrupted",
+	error:
+		"The server stopped while this command was running. It may or may not have had an effect: look at the session, then use a new id.",
+};
 
-export const interruptedRunning = failure(
-	"interrupted",
-	"The server stopped while this command was running. It may or may not have had an effect: look at the session, then use a new id.",
-);
-
-export const busy = failure(
-	"busy",
-	"The server has too many commands under way: try again in a moment.",
-);
+export const busy: Failure = {
+	code: "busy",
+	error: "The server has too many commands under way: try again in a moment.",
+};
 
 /** A change that ran, but whose outcome the journal refused. */
-export const notDurable = failure(
-	"not_durable",
-	"The command was carried out and its effect is there, but the journal could not write that down: after a restart the server may not know of it. Look at the session, and do not send the command under a new id.",
-);
+export const notDurable: Failure = {
+	code: "not_durable",
+	error:
+		"The command was carried out and its effect is there, but the journal could not write that down: after a restart the server may not know of it. Look at the session, and do not send the command under a new id.",
+};
 
 /** A repeated read whose answer was not kept and has changed. */
-export const answerGone = failure(
-	"answer_gone",
-	"This read was answered before. The answer was too long to keep, and reading again gives another one: ask under a new id.",
-);
+export const answerGone: Failure = {
+	code: "answer_gone",
+	error:
+		"This read was answered before. The answer was too long to keep, and reading again gives another one: ask under a new id.",
+};
 
-export const journalUnreadable = failure(
-	"journal_unavailable",
-	"The journal cannot be read, so nobody knows whether this command was carried out before. Reading goes on.",
-);
+export const journalUnreadable: Failure = {
+	code: "journal_unavailable",
+	error:
+		"The journal cannot be read, so nobody knows whether this command was carried out before. Reading goes on.",
+};
 
 /** A change whose outcome is neither in the journal nor in memory. */
-export const outcomeNotKept = failure(
-	"interrupted",
-	"The outcome of this command could not be kept. It may or may not have had an effect: look at the session, then use a new id.",
-);
+export const outcomeNotKept: Failure = {
+	code: "interrupted",
+	error:
+		"The outcome of this command could not be kept. It may or may not have had an effect: look at the session, then use a new id.",
+};
 
-export const answerTooLarge = (characters: number, max: number) =>
-	failure(
-		"too_large",
-		`The answer has ${characters} characters, and this server sends at most ${max}: ask for less of it (get_entries with since, list_sessions), or raise maxAnswerBytes.`,
-	);
+export const answerTooLarge = (characters: number, max: number): Failure => ({
+	code: "too_large",
+	error: `The answer has ${characters} characters, and this server sends at most ${max}: ask for less of it (get_entries with since, list_sessions), or raise maxAnswerBytes.`,
+});
 
-export const tooManyPending = (max: number) =>
-	failure(
-		"busy",
-		`This connection has ${max} commands under way, which is the most it may have: wait for responses.`,
-	);
+export const tooManyPending = (max: number): Failure => ({
+	code: "busy",
+	error: `This connection has ${max} commands under way, which is the most it may have: wait for responses.`,
+});
 
-export const rateLimited = (perMinute: number, waitMs: number) =>
-	failure(
-		"rate_limited",
-		`More than ${perMinute} commands in a minute: try again in ${waitMs} ms.`,
-	);
+export const rateLimited = (perMinute: number, waitMs: number): Failure => ({
+	code: "rate_limited",
+	error: `More than ${perMinute} commands in a minute: try again in ${waitMs} ms.`,
+});
 
 export const timeout = (afterMs: number): Failure => ({
 	code: "timeout",
@@ -84,39 +83,37 @@ export const turnTimeout = ({ queueMs }: EngineLimits): Failure => ({
 	timedOut: true,
 });
 
-export const dependencyTimeout = ({ dependencyMs }: EngineLimits) =>
-	failure(
-		"dependency_timeout",
-		`What the command depends on did not finish within ${dependencyMs} ms. Use a new id to try again.`,
-	);
+export const dependencyTimeout = ({ dependencyMs }: EngineLimits): Failure => ({
+	code: "dependency_timeout",
+	error: `What the command depends on did not finish within ${dependencyMs} ms. Use a new id to try again.`,
+});
 
-export const journalUnavailable = (why: string) =>
-	failure(
-		"journal_unavailable",
-		`Changes are not accepted, since they cannot be made durable: ${why}. Reading goes on.`,
-	);
+export const journalUnavailable = (why: string): Failure => ({
+	code: "journal_unavailable",
+	error: `Changes are not accepted, since they cannot be made durable: ${why}. Reading goes on.`,
+});
 
 export function notRecorded(thrown: unknown): Failure {
 	if (!(thrown instanceof JournalUnavailable)) return journalUnavailable("the journal failed");
 	return thrown.code === "busy"
-		? failure("busy", `The command was not started: ${thrown.message}.`)
+		? { code: "busy", error: `The command was not started: ${thrown.message}.` }
 		: journalUnavailable(thrown.message);
 }
 
-export const idConflict = (id = "") =>
-	failure(
-		"id_conflict",
-		`id "${id}" was used for a command with other content: use a new id for this one.`,
-	);
+export const idConflict = (id = ""): Failure => ({
+	code: "id_conflict",
+	error: `id "${id}" was used for a command with other content: use a new id for this one.`,
+});
 
-export const keyConflict = (key = "") =>
-	failure(
-		"key_conflict",
-		`idempotencyKey "${key}" was used for a command with other content: use a new key for this one.`,
-	);
+export const keyConflict = (key = ""): Failure => ({
+	code: "key_conflict",
+	error: `idempotencyKey "${key}" was used for a command with other content: use a new key for this one.`,
+});
 
-export const dependsOnItself = (id: string) =>
-	failure("dependency_cycle", `The command depends on itself: "${id}" is its own id.`);
+export const dependsOnItself = (id: string): Failure => ({
+	code: "dependency_cycle",
+	error: `The command depends on itself: "${id}" is its own id.`,
+});
 
 /** `forgottenBeforeMs`: earlier commands may have been evicted; 0 if none was. */
 export function dependencyUnknown(id: string, forgottenBeforeMs: number): Failure {
@@ -124,14 +121,18 @@ export function dependencyUnknown(id: string, forgottenBeforeMs: number): Failur
 		forgottenBeforeMs > 0
 			? `commands from before ${new Date(forgottenBeforeMs).toISOString()} may have been forgotten`
 			: "a command can depend on those sent before it, by their id";
-	return failure("dependency_unknown", `Dependency "${id}" is not known: ${advice}.`);
+	return { code: "dependency_unknown", error: `Dependency "${id}" is not known: ${advice}.` };
 }
 
-export const dependencyFailed = (id: string) =>
-	failure("dependency_failed", `Dependency "${id}" failed.`);
+export const dependencyFailed = (id: string): Failure => ({
+	code: "dependency_failed",
+	error: `Dependency "${id}" failed.`,
+});
 
-export const unknownSession = (id: string) =>
-	failure("unknown_session", `There is no session "${id}": create or load it first.`);
+export const unknownSession = (id: string): Failure => ({
+	code: "unknown_session",
+	error: `There is no session "${id}": create or load it first.`,
+});
 
 export const versionMismatch = (id: string, version: number, expected: number): Failure => ({
 	code: "version_mismatch",

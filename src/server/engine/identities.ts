@@ -21,7 +21,7 @@ import {
 	shortened,
 	withoutData,
 } from "./outcome.ts";
-import type { NewNames, Request, Run } from "./run.ts";
+import type { Names, NewNames, Remembered, Request, Run, Tenant } from "./run.ts";
 
 /** Bounds of the finished commands in memory. The journal has them all. */
 export interface MemoryBounds {
@@ -35,36 +35,6 @@ export type Earlier =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | Past; names: NewNames };
 
-class Names extends Map<string, Run | Remembered> {
-	readonly #emptied: (() => void) | undefined;
-
-	constructor(emptied?: () => void) {
-		super();
-		this.#emptied = emptied;
-	}
-
-	override delete(name: string): boolean {
-		const isDeleted = super.delete(name);
-		if (this.size === 0) this.#emptied?.();
-		return isDeleted;
-	}
-}
-
-/** Ids, and keys by session; `undefined` holds the keys of server commands. */
-interface Known {
-	readonly ids: Names;
-	readonly keys: Map<string | undefined, Names>;
-}
-
-interface Remembered {
-	readonly kind: "remembered";
-	readonly past: Past;
-	readonly names: Names;
-	readonly name: string;
-	older: Remembered | undefined;
-	newer: Remembered | undefined;
-}
-
 const ALL: NewNames = { id: true, key: true };
 
 /** Commands by id and key, in memory or in the journal. A name in flight is never evicted. */
@@ -72,7 +42,6 @@ export class Identities {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
 	readonly #now: () => number;
-	readonly #known = new Map<string, Known>();
 	#oldest: Remembered | undefined;
 	#newest: Remembered | undefined;
 	#count = 0;
@@ -94,9 +63,9 @@ export class Identities {
 		}
 	}
 
-	byId(principal: string, id: string): Run | Past | undefined {
+	byId(tenant: Tenant, id: string): Run | Past | undefined {
 		try {
-			return this.#byId(principal, id);
+			return this.#byId(tenant, id);
 		} catch {
 			return undefined;
 		}
@@ -104,8 +73,9 @@ export class Identities {
 
 	claim(request: Request, run: Run, names = ALL): void {
 		const { id, key } = namesOf(request, names);
-		if (id !== undefined) this.#ids(request).set(id, run);
-		if (key !== undefined) this.#keys(request).set(key, run);
+		const { ids, keys } = request.sender.tenant;
+		if (id !== undefined) ids.set(id, run);
+		if (key !== undefined) keys.set(key, run);
 	}
 
 	remember(request: Request, past: Past, names: NewNames): void {
@@ -113,8 +83,9 @@ export class Identities {
 		if (id === undefined && key === undefined) return;
 		const shorten = past.digest === undefined ? withoutData : shortened;
 		const kept = { ...past, outcome: shorten(past.outcome) };
-		if (id !== undefined) this.#keep(this.#ids(request), id, kept);
-		if (key !== undefined) this.#keep(this.#keys(request), key, kept);
+		const { ids, keys } = request.sender.tenant;
+		if (id !== undefined) this.#keep(ids, id, kept);
+		if (key !== undefined) this.#keep(keys, key, kept);
 		const { names: maxNames, characters } = this.#bounds;
 		while (this.#oldest && (this.#count > maxNames || this.#characters > characters)) {
 			this.#evict(this.#oldest);
@@ -124,24 +95,24 @@ export class Identities {
 	/** Frees names of a command in flight. */
 	forget(request: Request, names: NewNames): void {
 		const { id, key } = namesOf(request, names);
-		if (id !== undefined) this.#ids(request).delete(id);
-		if (key !== undefined) this.#keys(request).delete(key);
+		const { ids, keys } = request.sender.tenant;
+		if (id !== undefined) ids.delete(id);
+		if (key !== undefined) keys.delete(key);
 	}
 
 	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
-	forgetKeys(principal: string, sessionId: string): void {
-		const keys = this.#knownOf(principal).keys.get(sessionId);
-		for (const [key, known] of keys ?? []) {
+	forgetKeys({ keys }: Tenant, sessionId: string): void {
+		for (const [key, known] of keys) {
+			if (!key.startsWith(scopeName(sessionId))) continue;
 			if (known.kind === "remembered") this.#evict(known);
-			else if (known.dropKey()) keys?.delete(key);
+			else if (known.dropKey()) keys.delete(key);
 		}
 	}
 
 	#find(request: Request): Earlier | undefined {
-		const { principal } = request.sender.tenant;
 		const { id, idempotencyKey: key } = request.command;
-		const byId = id === undefined ? undefined : this.#byId(principal, id);
-		const byKey = key === undefined ? undefined : this.#byKey(principal, keyScope(request), key);
+		const byId = id === undefined ? undefined : this.#byId(request.sender.tenant, id);
+		const byKey = key === undefined ? undefined : this.#byKey(request, key);
 		const command = byId ?? byKey;
 		if (command === undefined) return undefined;
 		if (byId !== undefined && !isSame(byId, request)) {
@@ -153,40 +124,23 @@ export class Identities {
 		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
 	}
 
-	#byId(principal: string, id: string): Run | Past | undefined {
-		const known = this.#knownOf(principal).ids.get(id);
+	#byId({ principal, ids }: Tenant, id: string): Run | Past | undefined {
+		const known = ids.get(id);
 		if (known?.kind === "run") return known;
 		return known?.past ?? pastOf(this.#journal.byId(principal, id));
 	}
 
-	#byKey(principal: string, sessionId: string | undefined, key: string): Run | Past | undefined {
-		const known = this.#knownOf(principal).keys.get(sessionId)?.get(key);
+	#byKey(request: Request, key: string): Run | Past | undefined {
+		const { principal, keys } = request.sender.tenant;
+		const sessionId = keyScope(request);
+		const known = keys.get(scopeName(sessionId) + key);
 		if (known?.kind === "run") return known;
 		if (known !== undefined) {
 			if (this.#now() - known.past.finishedAtMs < KEY_LIFE_MS) return known.past;
 			this.#evict(known);
 			return undefined;
 		}
-		const scope = sessionId === undefined ? { principal } : { principal, sessionId };
-		return pastOf(this.#journal.byKey(scope, key));
-	}
-
-	#knownOf(principal: string): Known {
-		const known = this.#known.get(principal) ?? { ids: new Names(), keys: new Map() };
-		this.#known.set(principal, known);
-		return known;
-	}
-
-	#ids({ sender }: Request): Names {
-		return this.#knownOf(sender.tenant.principal).ids;
-	}
-
-	#keys(request: Request): Names {
-		const { keys } = this.#knownOf(request.sender.tenant.principal);
-		const scope = keyScope(request);
-		const names = keys.get(scope) ?? new Names(() => keys.delete(scope));
-		keys.set(scope, names);
-		return names;
+		return pastOf(this.#journal.byKey({ principal, sessionId }, key));
 	}
 
 	#keep(names: Names, name: string, past: Past): void {
@@ -223,24 +177,24 @@ function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 
-function namesOf({ command }: Request, names: NewNames) {
+/** The length keeps `ab` + `c` and `a` + `bc` apart. */
+function scopeName(sessionId: string | undefined): string {
+	return sessionId === undefined ? ":" : `${sessionId.length}:${sessionId}`;
+}
+
+function namesOf(request: Request, names: NewNames) {
+	const { id, idempotencyKey: key } = request.command;
+	const hasKey = names.key && key !== undefined;
 	return {
-		id: names.id ? command.id : undefined,
-		key: names.key ? command.idempotencyKey : undefined,
+		id: names.id ? id : undefined,
+		key: hasKey ? scopeName(keyScope(request)) + key : undefined,
 	};
 }
 
 function pastOf(stored: StoredCommand | undefined): Past | undefined {
 	if (stored === undefined) return undefined;
-	const { fingerprint, digest, owed } = stored;
-	return {
-		kind: "past",
-		fingerprint,
-		outcome: outcomeIn(stored),
-		finishedAtMs: stored.finishedAtMs ?? stored.atMs,
-		...(digest !== undefined && { digest }),
-		...(owed && { owed }),
-	};
+	const { fingerprint, digest, owed, finishedAtMs = stored.atMs } = stored;
+	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, owed };
 }
 
 function outcomeIn({ response, type, owed }: StoredCommand): Outcome {

@@ -19,15 +19,6 @@ export interface Client {
 	readonly gone: boolean;
 }
 
-/** Serialized at most once for all clients. */
-export interface Message {
-	readonly value: Data<"ServerMessage">;
-	/** Contains no line feed. */
-	json(): string;
-	framed?: readonly Uint8Array[];
-	readonly shared?: SharedData | undefined;
-}
-
 /** JSON text: `head`, the written data, a closing brace. */
 export interface SharedData {
 	readonly head: string;
@@ -35,19 +26,16 @@ export interface SharedData {
 }
 
 export function createMessage(value: Data<"ServerMessage">, json?: string): Message {
-	return new LazyMessage(value, json);
-}
-
-export function createSharingMessage(value: Data<"ServerMessage">, shared: SharedData): Message {
-	return new LazyMessage(value, undefined, shared);
+	return new Message(value, json);
 }
 
 /** Parses the JSON only when the value is read. */
 export function createWrittenMessage(json: string): Message {
-	return new LazyMessage(undefined, json);
+	return new Message(undefined, json);
 }
 
-class LazyMessage implements Message {
+/** Serialized at most once for all clients. */
+export class Message {
 	framed?: readonly Uint8Array[];
 	readonly shared: SharedData | undefined;
 	#value: Data<"ServerMessage"> | undefined;
@@ -64,6 +52,7 @@ class LazyMessage implements Message {
 		return this.#value;
 	}
 
+	/** Contains no line feed. */
 	json(): string {
 		if (this.shared) return `${this.shared.head}${this.shared.written.json}}`;
 		this.#json ??= JSON.stringify(this.#value);

@@ -3,9 +3,8 @@ import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
 import {
 	createMessage,
-	createSharingMessage,
 	createWrittenMessage,
-	type Message,
+	Message,
 	type SharedData,
 	sha256,
 	type WrittenData,
@@ -28,7 +27,7 @@ export interface Past {
 	/** Set for a read whose answer is too long to keep: a repetition reads again and compares. */
 	readonly digest?: string | undefined;
 	/** The journal has yet to write the outcome: it takes no further names. */
-	readonly owed?: true;
+	readonly owed?: true | undefined;
 }
 
 export interface Failure {
@@ -116,7 +115,7 @@ export function responseMessage(outcome: Outcome, id?: string): Message {
 	const named = (text: string) =>
 		id === undefined ? text : `{"id":${JSON.stringify(id)},${text.slice(1)}`;
 	if (shared === undefined) return createMessage(value, named(json));
-	return createSharingMessage(value, { ...shared, head: named(shared.head) });
+	return new Message(value, undefined, { ...shared, head: named(shared.head) });
 }
 
 export function replayMessage({ response, json, shared }: Outcome, id?: string): Message {
@@ -124,5 +123,5 @@ export function replayMessage({ response, json, shared }: Outcome, id?: string):
 	const replayed = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;
 	if (shared === undefined) return createWrittenMessage(replayed(json));
 	const value = { ...(id !== undefined && { id }), replayed: true as const, ...response };
-	return createSharingMessage(value, { ...shared, head: replayed(shared.head) });
+	return new Message(value, undefined, { ...shared, head: replayed(shared.head) });
 }

@@ -22,8 +22,6 @@ interface Line<Item> {
 	readonly key: object;
 	readonly tenant: object;
 	readonly items: Item[];
-	isReady: boolean;
-	isBlocked: boolean;
 }
 
 /**
@@ -34,6 +32,7 @@ export class ReadQueue<Item> {
 	readonly #options: ReadQueueOptions<Item>;
 	readonly #afterWork: (next: () => void) => void;
 	readonly #nextTurn: (next: () => void) => void;
+	/** Each has items, and is ready or waits for room. */
 	readonly #lines = new Map<object, Line<Item>>();
 	/** By principal; the next to run is first in both. */
 	readonly #ready = new Map<object, Line<Item>[]>();
@@ -52,14 +51,12 @@ export class ReadQueue<Item> {
 	/** May run the item before it returns. */
 	add(item: Item): void {
 		const key = this.#options.lineOf(item);
-		let line = this.#lines.get(key);
-		if (line === undefined) {
-			const tenant = this.#options.tenantOf(item);
-			line = { key, tenant, items: [], isReady: false, isBlocked: false };
+		const known = this.#lines.get(key);
+		if (known === undefined) {
+			const line = { key, tenant: this.#options.tenantOf(item), items: [item] };
 			this.#lines.set(key, line);
-		}
-		line.items.push(item);
-		if (!line.isReady && !line.isBlocked) this.#makeReady(line);
+			this.#makeReady(line);
+		} else known.items.push(item);
 		this.#go();
 	}
 
@@ -74,7 +71,6 @@ export class ReadQueue<Item> {
 	}
 
 	#makeReady(line: Line<Item>): void {
-		line.isReady = true;
 		const lines = this.#ready.get(line.tenant);
 		if (lines === undefined) this.#ready.set(line.tenant, [line]);
 		else lines.push(line);
@@ -129,7 +125,7 @@ export class ReadQueue<Item> {
 		for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
 			const item = line.items[0] as Item;
 			if (!this.#options.hasRoom(item)) {
-				this.#block(line, item);
+				this.#readyWithRoom(line, item);
 				continue;
 			}
 			line.items.shift();
@@ -140,11 +136,8 @@ export class ReadQueue<Item> {
 		return undefined;
 	}
 
-	#block(line: Line<Item>, item: Item): void {
-		line.isReady = false;
-		line.isBlocked = true;
+	#readyWithRoom(line: Line<Item>, item: Item): void {
 		this.#options.whenRoom(item).then(() => {
-			line.isBlocked = false;
 			this.#makeReady(line);
 			// Not immediately: room that flickers must not starve everything else.
 			this.#scheduleTurn();

@@ -12,17 +12,6 @@ import {
 } from "./outcome.ts";
 import type { NewNames, Repeated, Request, Run, SessionNews, Tenant } from "./run.ts";
 
-export interface CommandCounters {
-	pending: number;
-	accepted: number;
-	finished: number;
-	failed: number;
-	replayed: number;
-	timedOut: number;
-	rateLimited: number;
-	rejected: number;
-}
-
 export interface EngineParts {
 	journal: Journal;
 	identities: Identities;
@@ -42,7 +31,7 @@ export type InTurn = (request: Request, outcome: Outcome, answer: () => void) =>
 
 /** Answers each accepted command exactly once. Repetitions take no lane place and start nothing. */
 export class Replies {
-	readonly counters: CommandCounters = {
+	readonly counters = {
 		pending: 0,
 		accepted: 0,
 		finished: 0,
@@ -53,16 +42,12 @@ export class Replies {
 		rejected: 0,
 	};
 	readonly latencies = new Latencies();
+	pendingBytes = 0;
 	readonly #options: RepliesOptions;
 	#onIdle: (() => void)[] = [];
-	#pendingBytes = 0;
 
 	constructor(options: RepliesOptions) {
 		this.#options = options;
-	}
-
-	get pendingBytes(): number {
-		return this.#pendingBytes;
 	}
 
 	begin({ sender, bytes }: Request): void {
@@ -81,7 +66,7 @@ export class Replies {
 		sender.pending += commands;
 		tenant.pending += commands;
 		tenant.pendingBytes += bytes;
-		this.#pendingBytes += bytes;
+		this.pendingBytes += bytes;
 		this.counters.pending += commands;
 	}
 
@@ -190,11 +175,7 @@ export function sendStarted({ repeats, request }: Run): void {
 
 export function sendNews(tenant: Tenant, news: SessionNews | undefined): void {
 	if (news === undefined) return;
-	const { kind, sessionId } = news;
-	const message =
-		kind === "removed"
-			? createMessage({ type: "session_deleted", data: { sessionId } })
-			: createMessage({ type: "session_created", data: { sessionId, ...news.info } });
+	const message = createMessage(news);
 	for (const { client } of tenant.senders) client.send(message);
 }
 
@@ -239,11 +220,7 @@ function aboutJson(request: Request): string {
 type Writable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };
 
 /** From acceptance to response, in milliseconds. */
-export interface Latency {
-	p50: number;
-	p90: number;
-	p99: number;
-}
+export type Latency = NonNullable<Data<"ServerMetrics">["latencyMs"]>;
 
 const LATENCIES = 1_024;
 

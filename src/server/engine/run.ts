@@ -1,6 +1,6 @@
 import type { Command, CommandRow, Data } from "../../protocol/index.ts";
 import type { RateBucket } from "../limits.ts";
-import type { Deadline } from "./deadlines.ts";
+import type { Deadlines } from "./deadlines.ts";
 import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
 import type { Past } from "./outcome.ts";
@@ -15,6 +15,21 @@ export interface Tenant {
 	pendingBytes: number;
 	readonly sessions: Map<string, SessionState>;
 	readonly lanes: Map<string, Lane<Run>>;
+	/** Known commands by id, and by idempotency key with its scope. */
+	readonly ids: Names;
+	readonly keys: Names;
+}
+
+export type Names = Map<string, Run | Remembered>;
+
+/** A finished command in memory, under one of its names. */
+export interface Remembered {
+	readonly kind: "remembered";
+	readonly past: Past;
+	readonly names: Names;
+	readonly name: string;
+	older: Remembered | undefined;
+	newer: Remembered | undefined;
 }
 
 export interface Sender {
@@ -65,13 +80,12 @@ export interface Repeated {
 	readonly names: NewNames;
 }
 
-export type SessionNews =
-	| { kind: "opened"; sessionId: string; info: { sessionInfo?: Data<"SessionInfo"> } }
-	| { kind: "removed"; sessionId: string };
+export type SessionNews = Extract<
+	Data<"ServerEvent">,
+	{ type: "session_created" | "session_deleted" }
+>;
 
-interface Accepted {
-	readonly name: "accepted";
-}
+type Deadline = Pick<Deadlines<Run>, "cancel">;
 
 interface Queued {
 	readonly name: "queued";
@@ -91,9 +105,9 @@ interface Running {
 	deadline: Deadline | undefined;
 }
 
-/** The outcome is known but not durable. */
-interface Finished {
-	readonly name: "finished";
+/** The outcome is known but unsent. */
+interface Ended<Name> {
+	readonly name: Name;
 	readonly past: Past;
 	readonly isKept: boolean;
 	/** The session was deleted since, so the key is free again. */
@@ -102,15 +116,13 @@ interface Finished {
 	readonly news: SessionNews | undefined;
 }
 
-interface Durable extends Omit<Finished, "name"> {
-	readonly name: "durable";
-}
-
-interface Sent {
-	readonly name: "sent";
-}
-
-export type Phase = Accepted | Queued | Running | Finished | Durable | Sent;
+export type Phase =
+	| { readonly name: "accepted" }
+	| Queued
+	| Running
+	| Ended<"finished">
+	| Ended<"durable">
+	| { readonly name: "sent" };
 export type PhaseName = Phase["name"];
 type PhaseOf<Name extends PhaseName> = Extract<Phase, { name: Name }>;
 
@@ -156,8 +168,7 @@ export class Run {
 		return this.#phase.name === "accepted" || this.#phase.name === "queued";
 	}
 
-	/** The outcome, while it is known but unsent. */
-	get ended(): Readonly<Finished | Durable> | undefined {
+	get ended(): Readonly<Ended<"finished" | "durable">> | undefined {
 		return this.in("finished") ?? this.in("durable");
 	}
 
@@ -168,10 +179,10 @@ export class Run {
 			throw new Error(`a command that is ${phase.name} cannot become ${next.name}`);
 		}
 		if (phase.name === "queued") {
-			phase.turnDeadline?.cancel();
-			phase.dependencyDeadline?.cancel();
+			phase.turnDeadline?.cancel(this);
+			phase.dependencyDeadline?.cancel(this);
 			for (const dependency of phase.dependencies ?? []) dependency.dependents?.delete(this);
-		} else if (phase.name === "running") phase.deadline?.cancel();
+		} else if (phase.name === "running") phase.deadline?.cancel(this);
 		this.#phase = next;
 	}
 
@@ -188,7 +199,7 @@ export class Run {
 		queued?.dependencies?.delete(dependency);
 		if (queued?.dependencies?.size !== 0) return false;
 		queued.dependencies = undefined;
-		queued.dependencyDeadline?.cancel();
+		queued.dependencyDeadline?.cancel(this);
 		return true;
 	}
 
