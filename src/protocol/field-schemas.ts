@@ -12,68 +12,61 @@ export const MAX_SESSION_CONTENT = 8_000_000;
 const NOT_BLANK = "\\S";
 
 /** `anon:` is reserved for ids that the server generates. */
-export const CommandId = text({
-	max: 256,
+export const CommandId = text(256, {
 	pattern: "^(?!anon:)[\\s\\S]*\\S",
 	note: ", not blank, not starting with anon:",
 });
 
 /** May be an id that the server generated. */
-export const KnownCommandId = text({ max: 256, pattern: NOT_BLANK, note: ", not blank" });
+export const KnownCommandId = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
 export const IdempotencyKey = KnownCommandId;
 
 /** Part of file names: no separators, neither `.` nor `..`. */
-export const SessionId = text({
-	max: 256,
+export const SessionId = text(256, {
 	pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9_.-]+$",
 	note: " out of a-z A-Z 0-9 _ . - but neither . nor ..",
 });
 
 /** One line without terminal control characters (C0, DEL, C1). */
-export const Name = text({
-	max: 256,
+export const Name = text(256, {
 	pattern: "^[^\\u0000-\\u001f\\u007f-\\u009f]*$",
 	note: " without control characters",
 });
 
-export const SessionName = text({
-	max: 256,
+export const SessionName = text(256, {
 	pattern: "^(?=[\\s\\S]*\\S)[^\\u0000-\\u001f\\u007f-\\u009f]*$",
 	note: " without control characters, not blank",
 });
 
 /** A name of pi's: model, provider, entry, dialog. */
-export const Reference = text({ max: 256, pattern: NOT_BLANK, note: ", not blank" });
+export const Reference = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
 /** On the server. NUL would end it early for the operating system. */
-export const Path = text({ max: 4096, pattern: "^[^\\u0000]*$", note: " without NUL" });
+export const Path = text(4096, { pattern: "^[^\\u0000]*$", note: " without NUL" });
 
 /** On any system the server may run on. */
 const FROM_ROOT = "^(?:[/\\\\]|[A-Za-z]:[/\\\\])";
 
-export const AbsolutePath = text({
-	max: 4096,
+export const AbsolutePath = text(4096, {
 	pattern: `${FROM_ROOT}[^\\u0000]*$`,
 	note: ", an absolute path without NUL",
 });
 
-export const SessionPath = text({
-	max: 4096,
+export const SessionPath = text(4096, {
 	pattern: `${FROM_ROOT}[^\\u0000]*\\.jsonl$`,
 	note: ", the absolute path of a .jsonl file without NUL",
 });
 
 /** A file in the session's own folder. */
-export const ExportName = text({
-	max: 255,
+export const ExportName = text(255, {
 	pattern: "^\\w[\\w .-]*\\.html$",
 	note: ", a plain file name that ends in .html",
 });
 
-export const Message = text({ max: MAX_MESSAGE });
+export const Message = text(MAX_MESSAGE);
 
-export const Instructions = text({ min: 0, max: MAX_MESSAGE });
+export const Instructions = text(MAX_MESSAGE, { min: 0 });
 
 export const Count = whole(0, Number.MAX_SAFE_INTEGER);
 
@@ -84,8 +77,7 @@ export const Images = Type.Array(
 	Type.Object({
 		type: Type.Literal("image"),
 		data: Type.String({ minLength: 1, description: "the picture in base64" }),
-		mimeType: text({
-			max: 100,
+		mimeType: text(100, {
 			pattern: "^image/[a-z0-9.+-]+$",
 			note: " that name an image type, such as image/png",
 		}),
@@ -99,8 +91,8 @@ export const ThinkingLevel = oneOf("off", "minimal", "low", "medium", "high", "x
 export const QueueMode = oneOf("all", "one-at-a-time");
 
 /** Length in UTF-16 units. `note` follows the length in the description. */
-export function text(bounds: { min?: number; max: number; pattern?: string; note?: string }) {
-	const { min = 1, max, pattern, note = "" } = bounds;
+export function text(max: number, more: { min?: number; pattern?: string; note?: string } = {}) {
+	const { min = 1, pattern, note = "" } = more;
 	return Type.String({
 		minLength: min,
 		maxLength: max,

@@ -162,6 +162,6 @@ export const serverCommands = {
 	/** A stored session, or one sent along. Takes seconds: must not hold the server's lane. */
 	replay_session: serverCommand({ ...ABOUT, timeout: "long" }, ReplayReport, {
 		sessionPath: Type.Optional(SessionPath),
-		content: Type.Optional(text({ max: MAX_SESSION_CONTENT, note: " of a session file" })),
+		content: Type.Optional(text(MAX_SESSION_CONTENT, { note: " of a session file" })),
 	}),
 } as const;

@@ -105,7 +105,7 @@ export const sessionCommands = {
 		requestId: Reference,
 		response: Type.Union(
 			[
-				Type.Object({ value: text({ min: 0, max: MAX_MESSAGE }) }),
+				Type.Object({ value: text(MAX_MESSAGE, { min: 0 }) }),
 				Type.Object({ confirmed: Type.Boolean() }),
 				Type.Object({ cancelled: Type.Literal(true) }),
 			],
@@ -173,7 +173,7 @@ export const sessionCommands = {
 		customInstructions: Type.Optional(Instructions),
 	}),
 	bash: sessionCommand(LONG, BashResult, {
-		command: text({ max: 20_000 }),
+		command: text(20_000),
 		excludeFromContext: Type.Optional(Type.Boolean()),
 	}),
 	new_session: sessionCommand(LONG, Cancellation, {
@@ -218,10 +218,10 @@ export const sessionCommands = {
 	/** Never indexes a project, unlike the other code commands. */
 	code_status: sessionCommand(CODE, CodeStatus),
 	code_search: sessionCommand(CODE, CodeSearchAnswer, {
-		query: text({ max: 1000 }),
+		query: text(1000),
 		limit: Type.Optional(whole(1, 200)),
 		contextLines: Type.Optional(whole(0, 20)),
-		glob: Type.Optional(text({ max: 1000 })),
+		glob: Type.Optional(text(1000)),
 		includeTests: IncludeTests,
 	}),
 	code_deps: sessionCommand(CODE, CodeDepsAnswer, {
@@ -232,7 +232,7 @@ export const sessionCommands = {
 	}),
 	/** `symbol` is a name or `Owner.member`; `file` selects the definition there. */
 	code_usages: sessionCommand(CODE, CodeUsagesAnswer, {
-		symbol: text({ max: 500 }),
+		symbol: text(500),
 		file: Type.Optional(Path),
 		includeTests: IncludeTests,
 	}),

@@ -125,13 +125,17 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			return (await start({ ...fields, type, id: newId() }, true)) as Answer<Type>;
 		},
 		receive(response: Response): void {
-			const entry = response.id === undefined ? undefined : pending.get(response.id);
+			const { id, code } = response;
+			if (id === undefined) return;
+			const entry = pending.get(id);
 			if (!entry) return;
-			if (!entry.once && response.code === "shutting_down") return; // for the next server
-			const isRefused = response.code === "busy" || response.code === "rate_limited";
+			if (!entry.once && code === "shutting_down") return; // for the next server
+			const isRefused = code === "busy" || code === "rate_limited";
 			if (!entry.once && isRefused && entry.sent > 1) {
 				// It may have run on an earlier connection: this refusal proves nothing.
-				setTimeout(() => isUnderWay(entry, response.id) && sendOne(entry), BUSY_RETRY_MS);
+				setTimeout(() => {
+					if (isOpen() && pending.get(id) === entry) sendOne(entry);
+				}, BUSY_RETRY_MS);
 				return;
 			}
 			entry.answer(response);
@@ -150,10 +154,6 @@ export function createRequests({ send, newId, isOpen, maxFrameBytes }: RequestsO
 			for (const entry of [...pending.values()]) entry.fail(error);
 		},
 	};
-
-	function isUnderWay(entry: Pending, id: string | undefined): boolean {
-		return isOpen() && id !== undefined && pending.get(id) === entry;
-	}
 
 	/** The server closed because of this frame: a resend would fail too. */
 	function dropLargest(): void {

@@ -1,7 +1,6 @@
 import {
 	type StreamFrame,
 	type SubscribeOptions,
-	type Subscription,
 	type Subscriptions,
 	spanOf,
 } from "./subscriptions.ts";
@@ -22,7 +21,7 @@ export function streamOf(
 	let isOver = false;
 	let failure: Error | undefined;
 	let wake: (() => void) | undefined;
-	const subscription: Subscription = subscriptions.subscribe(
+	const subscription = subscriptions.subscribe(
 		sessionId,
 		(frame) => {
 			waiting.push(frame);
