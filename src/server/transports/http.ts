@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Access } from "../auth/access.ts";
@@ -42,16 +42,18 @@ export async function listenHttp(options: HttpOptions) {
 	server.maxConnections = options.maxConnections + SPARE_CONNECTIONS;
 	server.on("upgrade", options.upgrade);
 	await listen(server, port, host);
+	const { port: given } = server.address() as AddressInfo;
+	return { port: given, ...stoppable(server, () => server.closeAllConnections()) };
+}
+
+export function stoppable(server: NetServer, endAll: () => void) {
 	return {
-		port: (server.address() as AddressInfo).port,
-		/** Also ends idle keep-alive connections. */
+		/** Over HTTP, also ends idle keep-alive connections. */
 		stopListening: () => void server.close(),
 		async close(): Promise<void> {
-			const closed = new Promise<void>((resolve) => {
-				// Calls back with an error if already closed.
-				server.close(() => resolve());
-			});
-			server.closeAllConnections();
+			// Calls back with an error if already closed.
+			const closed = new Promise<unknown>((resolve) => server.close(resolve));
+			endAll();
 			await closed;
 		},
 	};

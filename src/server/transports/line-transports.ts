@@ -5,6 +5,7 @@ import { type Readable, Writable } from "node:stream";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Message } from "../engine/message.ts";
 import type { Connections } from "./connections.ts";
+import { stoppable } from "./http.ts";
 import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
@@ -88,16 +89,9 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 	server.maxConnections = options.maxConnections;
 	await listen(server, path);
 	await chmod(path, 0o600);
-	return {
-		stopListening: () => void server.close(),
-		async close(): Promise<void> {
-			const closed = new Promise<void>((resolve) => {
-				server.close(() => resolve());
-			});
-			for (const socket of open) socket.destroy();
-			await closed;
-		},
-	};
+	return stoppable(server, () => {
+		for (const socket of open) socket.destroy();
+	});
 }
 
 async function removeStale(path: string): Promise<void> {
