@@ -60,13 +60,10 @@ export class GroupCommit {
 		return this.#refusal;
 	}
 
-	get size(): JournalSize {
-		return this.#size;
-	}
-
-	get counters(): Pick<JournalStats, "commits" | "commitMsTotal" | "pending"> {
+	stats(): JournalStats {
+		const { fileBytes: bytes, usedBytes: _, ...counts } = this.#size;
 		const pending = this.#queue.length + this.#lazyQueue.length;
-		return { commits: this.#commits, commitMsTotal: this.#commitMs, pending };
+		return { bytes, ...counts, commits: this.#commits, commitMsTotal: this.#commitMs, pending };
 	}
 
 	async open(): Promise<void> {

@@ -7,17 +7,8 @@ import type { Recovered } from "./journal.ts";
 import { bootName, checkMark, type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
 import type { WriterReply, WriterRequest } from "./messages.ts";
 import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
-import {
-	DAMAGED,
-	DISK_FULL,
-	FOUND_LATE,
-	NEWER,
-	NO_DATABASE,
-	type Refusal,
-	refusalOf,
-	refusalOfCode,
-	TAKEN_AWAY,
-} from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
+import * as refusals from "./refusal.ts";
 import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
 import { BadRecord, Writer } from "./writer.ts";
@@ -61,9 +52,12 @@ export class JournalFile {
 		mkdirSync(dirname(request.path), { recursive: true, mode: 0o700 });
 		makePrivateFile(request.path); // SQLite copies these permissions to its other files
 		const opened = await openDatabase(request.path, migrations);
-		if (opened.kind === "newer") return { kind: "refused", refusal: NEWER };
+		if (opened.kind === "newer") return { kind: "refused", refusal: refusals.NEWER };
 		if (opened.kind === "unavailable") {
-			return { kind: "refused", refusal: refusalOfCode(opened.errorCode) ?? NO_DATABASE };
+			return {
+				kind: "refused",
+				refusal: refusals.refusalOfCode(opened.errorCode) ?? refusals.NO_DATABASE,
+			};
 		}
 		const { database } = opened;
 		this.#database = database;
@@ -77,7 +71,7 @@ export class JournalFile {
 		const recovered = readRecovered(database, request.nowMs);
 		if (request.recovery === "only-empty" && !isEmpty(recovered, database)) {
 			this.#letGo();
-			return { kind: "refused", refusal: FOUND_LATE };
+			return { kind: "refused", refusal: refusals.FOUND_LATE };
 		}
 		const writer = new Writer(database);
 		this.#writer = writer;
@@ -101,7 +95,7 @@ export class JournalFile {
 		const writer = this.#opened();
 		if (!this.#isInPlace()) {
 			this.#letGo();
-			return { kind: "refused", refusal: TAKEN_AWAY };
+			return { kind: "refused", refusal: refusals.TAKEN_AWAY };
 		}
 		const begin = performance.now();
 		if (records.length === 0) writer.probe();
@@ -189,11 +183,11 @@ function isEmpty(recovered: Recovered, database: DatabaseSync): boolean {
 }
 
 function refusalFor(error: unknown): Refusal {
-	const known = refusalOf(error);
+	const known = refusals.refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
 	// Unparsable rows or a missing table: not our data.
-	if (code === undefined || syscall === undefined) return DAMAGED;
-	if (code === "ENOSPC" || code === "EDQUOT") return DISK_FULL;
+	if (code === undefined || syscall === undefined) return refusals.DAMAGED;
+	if (code === "ENOSPC" || code === "EDQUOT") return refusals.DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, lasting: false };
 }

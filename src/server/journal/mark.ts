@@ -13,14 +13,8 @@ import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
 import { errnoOf } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
-import {
-	LOST,
-	MARK_DAMAGED,
-	NO_DATABASE,
-	type Refusal,
-	refusalOf,
-	refusalOfCode,
-} from "./refusal.ts";
+import type { Refusal } from "./refusal.ts";
+import * as refusals from "./refusal.ts";
 
 /** Lower bound of the journal's content: SQLite silently ends a log at a broken frame. */
 export interface Mark {
@@ -118,20 +112,20 @@ export const COMMITS = "commits";
 export async function checkMark(path: string): Promise<Mark | Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
-	if (mark === "damaged") return MARK_DAMAGED;
+	if (mark === "damaged") return refusals.MARK_DAMAGED;
 	const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
-	if (size < mark.foldedBytes) return LOST;
+	if (size < mark.foldedBytes) return refusals.LOST;
 	const atLeast = mark.boot === bootName() ? mark.written : mark.durable;
 	// SQLite deletes the log of an empty database, even on a read.
-	if (size === 0) return atLeast > 0 ? LOST : mark;
+	if (size === 0) return atLeast > 0 ? refusals.LOST : mark;
 	const known = await commitsIn(path);
 	if (typeof known !== "number") return known;
-	if (known < atLeast) return LOST;
+	if (known < atLeast) return refusals.LOST;
 	// An older file under a newer log mixes pages of both. An unreadable file proves nothing.
 	const alone = pathToFileURL(path);
 	alone.searchParams.set("immutable", "1");
 	const folded = await commitsIn(alone.href);
-	return typeof folded === "number" && folded < mark.folded ? LOST : mark;
+	return typeof folded === "number" && folded < mark.folded ? refusals.LOST : mark;
 }
 
 export function bootName(): string | undefined {
@@ -146,14 +140,14 @@ async function commitsIn(path: string): Promise<number | Refusal> {
 	const opened = await openForReading(path);
 	if (opened.kind !== "open") {
 		const errorCode = opened.kind === "unavailable" ? opened.errorCode : undefined;
-		return refusalOfCode(errorCode) ?? NO_DATABASE;
+		return refusals.refusalOfCode(errorCode) ?? refusals.NO_DATABASE;
 	}
 	const { database } = opened;
 	try {
 		const row = database.prepare("SELECT value FROM meta WHERE name = ?").get(COMMITS);
 		return Number(row?.value ?? 0);
 	} catch (error) {
-		return refusalOf(error) ?? LOST;
+		return refusals.refusalOf(error) ?? refusals.LOST;
 	} finally {
 		database.close();
 	}

@@ -198,8 +198,7 @@ export class SqliteJournal implements Journal {
 	}
 
 	stats(): JournalStats {
-		const { fileBytes, commands, events, sessions } = this.#commit.size;
-		return { bytes: fileBytes, commands, events, sessions, ...this.#commit.counters };
+		return this.#commit.stats();
 	}
 
 	/** Background; a timer calls it too. */
