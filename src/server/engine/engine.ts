@@ -8,12 +8,12 @@ import {
 import type { Journal } from "../journal/journal.ts";
 import { createRateBucket, type EngineLimits } from "../limits.ts";
 import type { Call, Handlers } from "./call.ts";
-import { Execution } from "./execution.ts";
+import { type Dependencies, Execution } from "./execution.ts";
 import * as failures from "./failures.ts";
 import { readFrame } from "./frame.ts";
 import { Identities, type MemoryBounds } from "./identities.ts";
 import { type Client, createMessage } from "./message.ts";
-import { type Failure, failureResponse } from "./outcome.ts";
+import { failureResponse } from "./outcome.ts";
 import { Replies, sendAccepted } from "./replies.ts";
 import { type Repeated, type Request, Run, type Sender, type Tenant } from "./run.ts";
 
@@ -116,7 +116,7 @@ export function createEngine(options: EngineOptions) {
 			senders.delete(client);
 			sender.tenant.senders.delete(sender);
 			for (const resolve of sender.onAnswered.splice(0)) resolve();
-			if (isStopping) execution.interruptReads(isGone);
+			if (isStopping) execution.interruptReads();
 		},
 
 		/** Resolves when the client has all its responses so far, or is gone. */
@@ -144,7 +144,8 @@ export function createEngine(options: EngineOptions) {
 			const data = { reason, timeoutMs: graceMs };
 			const message = createMessage({ type: "server_shutdown", data });
 			for (const client of senders.keys()) client.send(message);
-			execution.interruptReads(isGone);
+			execution.interruptReads();
+			const isStalled = ({ gone, hasRoom }: Client) => gone || hasRoom === false;
 			const stall = setTimeout(() => execution.interruptReads(isStalled), STALL_MS);
 			const grace = setTimeout(() => execution.interrupt(), graceMs);
 			await replies.whenIdle();
@@ -207,16 +208,12 @@ export function createEngine(options: EngineOptions) {
 		// A repetition's dependencies succeeded the first time.
 		const found = repeats ? {} : dependenciesOf(request);
 		identities.claim(request, run);
-		if (found.failure === undefined) execution.start(run, found.dependencies);
-		else execution.fail(run, found.failure);
+		execution.start(run, found);
 	}
 
 	// No dependency cycle is possible except a self-reference: a dependency is known, so it came
 	// earlier, and lanes wait only for earlier commands.
-	function dependenciesOf({ command, sender }: Request): {
-		failure?: Failure;
-		dependencies?: Set<Run>;
-	} {
+	function dependenciesOf({ command, sender }: Request): Dependencies {
 		if (command.dependsOn === undefined) return {};
 		const { tenant } = sender;
 		const dependencies = new Set<Run>();
@@ -248,14 +245,6 @@ export function createEngine(options: EngineOptions) {
 		tenants.set(principal, tenant);
 		return tenant;
 	}
-}
-
-function isGone({ gone }: Client): boolean {
-	return gone;
-}
-
-function isStalled({ gone, hasRoom }: Client): boolean {
-	return gone || hasRoom === false;
 }
 
 /** With nothing held anything fits: a large command must be able to get in eventually. */

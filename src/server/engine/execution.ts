@@ -26,6 +26,12 @@ export interface ExecutionOptions extends EngineParts {
 	replies: Replies;
 }
 
+/** The commands to wait for, or why that cannot be. */
+export interface Dependencies {
+	failure?: Failure;
+	dependencies?: Set<Run>;
+}
+
 /** Runs accepted commands: queue, handler, then {@link Ending}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
@@ -70,8 +76,13 @@ export class Execution {
 	}
 
 	/** May run the command before it returns. */
-	start(run: Run, dependencies: Set<Run> | undefined): void {
-		this.#add(run);
+	start(run: Run, { failure, dependencies }: Dependencies): void {
+		this.#runs.add(run);
+		this.#options.replies.begin(run.request);
+		if (failure !== undefined) {
+			this.#ending.failWaiting(run, failure);
+			return;
+		}
 		const { command, row, sender } = run.request;
 		const isChange = row.effect === "change";
 		for (const dependency of dependencies ?? []) {
@@ -94,12 +105,6 @@ export class Execution {
 		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
-	/** Fails a command that was never queued; the outcome is kept. */
-	fail(run: Run, failure: Failure): void {
-		this.#add(run);
-		this.#ending.failWaiting(run, failure);
-	}
-
 	/** Fails everything in flight, with a stored outcome. Nothing starts afterwards. */
 	interrupt(): void {
 		this.#isStopped = true;
@@ -111,7 +116,7 @@ export class Execution {
 	}
 
 	/** At shutdown: drops reads of lost clients that no other command waits for. */
-	interruptReads(isLost: (client: Client) => boolean): void {
+	interruptReads(isLost = ({ gone }: Client) => gone): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, request } = run;
 			const isAwaited =
@@ -125,11 +130,6 @@ export class Execution {
 	close(): void {
 		const { grace: _, ...others } = this.#deadlines;
 		for (const deadlines of Object.values(others)) deadlines.close();
-	}
-
-	#add(run: Run): void {
-		this.#runs.add(run);
-		this.#options.replies.begin(run.request);
 	}
 
 	/** A change runs only after the journal has recorded its start. */

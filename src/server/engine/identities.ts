@@ -5,13 +5,7 @@ import {
 	KEY_LIFE_MS,
 	type StoredCommand,
 } from "../journal/journal.ts";
-import {
-	idConflict,
-	journalUnreadable,
-	keyConflict,
-	notDurable,
-	outcomeNotKept,
-} from "./failures.ts";
+import * as failures from "./failures.ts";
 import {
 	type Failure,
 	failed,
@@ -59,7 +53,7 @@ export class Identities {
 		} catch {
 			// A read may run twice, a change must not.
 			if (request.row.effect === "read") return undefined;
-			return { kind: "refused", failure: journalUnreadable };
+			return { kind: "refused", failure: failures.journalUnreadable };
 		}
 	}
 
@@ -116,10 +110,10 @@ export class Identities {
 		const command = byId ?? byKey;
 		if (command === undefined) return undefined;
 		if (byId !== undefined && !isSame(byId, request)) {
-			return { kind: "refused", failure: idConflict(id) };
+			return { kind: "refused", failure: failures.idConflict(id) };
 		}
 		if (byKey !== undefined && !isSame(byKey, request)) {
-			return { kind: "refused", failure: keyConflict(key) };
+			return { kind: "refused", failure: failures.keyConflict(key) };
 		}
 		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
 	}
@@ -198,8 +192,8 @@ function pastOf(stored: StoredCommand | undefined): Past | undefined {
 }
 
 function outcomeIn({ response, type, owed }: StoredCommand): Outcome {
-	if (response === undefined) return failed(type, outcomeNotKept);
-	return owed && response.success ? failed(type, notDurable) : outcomeOf(response);
+	if (response === undefined) return failed(type, failures.outcomeNotKept);
+	return owed && response.success ? failed(type, failures.notDurable) : outcomeOf(response);
 }
 
 export type Effects = Pick<FinishedCommand, "version" | "session" | "removed">;

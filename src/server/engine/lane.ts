@@ -5,8 +5,6 @@ export interface Place<Item> {
 	/** Controls do not wait for it. */
 	readonly isSlow: boolean;
 	isFinished: boolean;
-	before: Place<Item> | undefined;
-	after: Place<Item> | undefined;
 }
 
 /**
@@ -16,14 +14,11 @@ export interface Place<Item> {
 export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
 	readonly #emptied: () => void;
-	#first: Place<Item> | undefined;
-	#last: Place<Item> | undefined;
-	/** Has the turn; `#upcoming` is the first that has not had it. */
+	readonly #places: Place<Item>[] = [];
+	/** Has the turn. Without one, all that had it are finished. */
 	#holder: Place<Item> | undefined;
-	#upcoming: Place<Item> | undefined;
 	#isGivingTurns = false;
 	#isEnded = false;
-	#firstSlow: Place<Item> | undefined;
 	#lastNumber = 0;
 	/** All places up to this number are finished. */
 	#finishedNumber = 0;
@@ -38,20 +33,9 @@ export class Lane<Item> {
 
 	/** `placed` is called before the turn can come. */
 	join(item: Item, isSlow: boolean, placed: (place: Place<Item>) => void): void {
-		const place: Place<Item> = {
-			item,
-			lane: this,
-			number: ++this.#lastNumber,
-			isSlow,
-			isFinished: false,
-			before: this.#last,
-			after: undefined,
-		};
-		if (this.#last === undefined) this.#first = place;
-		else this.#last.after = place;
-		this.#last = place;
-		this.#upcoming ??= place;
-		if (isSlow) this.#firstSlow ??= place;
+		const number = ++this.#lastNumber;
+		const place = { item, lane: this, number, isSlow, isFinished: false };
+		this.#places.push(place);
 		placed(place);
 		this.#advance();
 	}
@@ -59,20 +43,20 @@ export class Lane<Item> {
 	// A control waits for earlier short commands, except those behind a slow one: `abort` must reach
 	// a run however long the queue is.
 	joinControl(item: Item): void {
-		const number = this.#firstSlow === undefined ? this.#lastNumber : this.#firstSlow.number - 1;
+		const slow = this.#firstSlow();
+		const number = slow === undefined ? this.#lastNumber : slow.number - 1;
 		// Numbers never decrease, so `#controls` stays sorted.
 		if (number <= this.#finishedNumber) this.#giveTurn(item);
 		else this.#controls.push({ item, number });
 	}
 
 	isBehindSlow(place: Place<Item>): boolean {
-		return this.#firstSlow !== undefined && this.#firstSlow.number < place.number;
+		return (this.#firstSlow()?.number ?? place.number) < place.number;
 	}
 
 	/** A handler that `isWorking` keeps the turn until {@link release}. */
 	finished(place: Place<Item>, isWorking: boolean): void {
 		place.isFinished = true;
-		if (this.#firstSlow === place) this.#firstSlow = nextSlow(place.after);
 		if (this.#holder !== place) return;
 		if (isWorking) {
 			this.#finishedNumber = place.number;
@@ -87,32 +71,25 @@ export class Lane<Item> {
 	}
 
 	isFirst(place: Place<Item>): boolean {
-		return this.#first === place;
+		return this.#places[0] === place;
 	}
 
 	/** Call when the outcome is sent. Returns the new head, if that changed. */
 	leave(place: Place<Item>): Item | undefined {
-		const { before, after } = place;
-		if (this.#upcoming === place) this.#upcoming = after;
-		if (after === undefined) this.#last = before;
-		else after.before = before;
-		if (before !== undefined) {
-			before.after = after;
-			return undefined;
-		}
-		this.#first = after;
+		const at = this.#places.indexOf(place);
+		this.#places.splice(at, 1);
+		if (at > 0) return undefined;
 		this.#endIfEmpty();
-		return after?.item;
+		return this.#places[0]?.item;
 	}
 
 	/** A loop, not recursion: a thousand queued commands may fail at once. */
 	#advance(): void {
 		if (this.#isGivingTurns) return;
 		this.#isGivingTurns = true;
-		while (this.#holder === undefined && this.#upcoming !== undefined) {
-			const place = this.#upcoming;
-			this.#upcoming = place.after;
-			if (place.isFinished) continue;
+		while (this.#holder === undefined) {
+			const place = this.#places.find(({ isFinished }) => !isFinished);
+			if (place === undefined) break;
 			this.#holder = place;
 			this.#finishedNumber = place.number - 1;
 			this.#releaseControls();
@@ -126,7 +103,7 @@ export class Lane<Item> {
 	}
 
 	#endIfEmpty(): void {
-		if (this.#first !== undefined || this.#holder !== undefined || this.#isEnded) return;
+		if (this.#places.length > 0 || this.#holder !== undefined || this.#isEnded) return;
 		this.#isEnded = true;
 		this.#emptied();
 	}
@@ -138,11 +115,8 @@ export class Lane<Item> {
 			this.#giveTurn(next.item);
 		}
 	}
-}
 
-/** Amortized O(1): each place is passed once. */
-function nextSlow<Item>(from: Place<Item> | undefined): Place<Item> | undefined {
-	let place = from;
-	while (place !== undefined && !(place.isSlow && !place.isFinished)) place = place.after;
-	return place;
+	#firstSlow(): Place<Item> | undefined {
+		return this.#places.find(({ isSlow, isFinished }) => isSlow && !isFinished);
+	}
 }

@@ -108,16 +108,13 @@ export class Replies {
 
 	/** Answers a repeated read with its first answer, or with why that is gone. */
 	repeat(run: Run, past: Past, { past: first, names }: Repeated): void {
-		const { identities, journal, anonymousId } = this.#options;
 		const { request, ended } = run;
 		const isKept = ended?.isKept === true;
 		this.send(request, past.outcome, isKept);
 		if (!isKept) {
 			const hasKey = !names.key && !ended?.isKeyGone;
-			identities.remember(request, first, { id: !names.id, key: hasKey });
-		} else if (isNamed(request, names)) {
-			journal.note(aliasRecord(request, past, { names, anonymousId }));
-		}
+			this.#options.identities.remember(request, first, { id: !names.id, key: hasKey });
+		} else if (isNamed(request, names)) this.#recordAlias(request, past, names, () => {});
 	}
 
 	join(request: Request, run: Run, names: NewNames): void {
