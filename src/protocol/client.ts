@@ -1,5 +1,9 @@
 import { closedError } from "./client/client-error.ts";
-import { type ClientState, keepConnected } from "./client/keep-connected.ts";
+import {
+	type ClientState,
+	type ConnectionOptions,
+	keepConnected,
+} from "./client/keep-connected.ts";
 import { type Answer, createRequests, type RequestOptions } from "./client/requests.ts";
 import { type StreamOptions, streamOf } from "./client/stream.ts";
 import {
@@ -66,20 +70,13 @@ export interface Client {
 }
 
 /** `url` is `ws://…` or the address of the server's page, with or without `#token=…`. */
-export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) & {
-	/** Which commands' lifecycle events to receive. Default: none. */
-	lifecycle?: "all" | "own" | "none";
-	/** First wait before a reconnect; doubles each time. Default: 250 ms. */
-	firstRetryMs?: number;
-	/** Longest wait before a reconnect. Default: 15 s. */
-	lastRetryMs?: number;
-	/** Silence after which the server is probed. Default: 30 s. */
-	silenceMs?: number;
-	/** Largest frame the server takes. Default: 10 MiB. */
-	maxFrameBytes?: number;
-	/** Jitter source in [0, 1). */
-	random?: () => number;
-};
+export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) &
+	Partial<Pick<ConnectionOptions, "firstRetryMs" | "lastRetryMs" | "silenceMs" | "random">> & {
+		/** Which commands' lifecycle events to receive. Default: none. */
+		lifecycle?: "all" | "own" | "none";
+		/** Largest frame the server takes. Default: 10 MiB. */
+		maxFrameBytes?: number;
+	};
 
 /** Stays connected until closed. Throws for an address or token that can never work. */
 export function createClient(options: ClientOptions): Client {

@@ -1,7 +1,7 @@
 import Type from "typebox";
-import { CodeDepsAnswer, CodeSearchAnswer, CodeStatus, CodeUsagesAnswer } from "./code-data.ts";
+import * as code from "./code-data.ts";
 import { Nothing, sessionCommand } from "./command-row.ts";
-import { ContextPieceText, ContextView, Cost, Savings, Tiers } from "./context-data.ts";
+import * as context from "./context-data.ts";
 import {
 	Count,
 	ExportName,
@@ -21,24 +21,8 @@ import {
 	text,
 	whole,
 } from "./field-schemas.ts";
-import {
-	AgentMessage,
-	CompactionResult,
-	ContextUsage,
-	Model,
-	SessionEntry,
-	SessionState,
-} from "./pi-shapes.ts";
-import {
-	BashResult,
-	FlatTreeNode,
-	Forked,
-	SessionStats,
-	SlashCommand,
-	StoredSession,
-	TextOrNull,
-	TreeNode,
-} from "./session-data.ts";
+import * as pi from "./pi-shapes.ts";
+import * as session from "./session-data.ts";
 
 const READ = { effect: "read", path: "control", timeout: "short" } as const;
 /** The first question about code may wait for the project's index. */
@@ -65,11 +49,11 @@ const RunEnd = Type.Optional(
 );
 
 const Tree = Type.Object({
-	leafId: TextOrNull,
+	leafId: session.TextOrNull,
 	/** Without `flat`. */
-	tree: Type.Optional(Type.Array(TreeNode)),
+	tree: Type.Optional(Type.Array(session.TreeNode)),
 	/** With `flat`. */
-	nodes: Type.Optional(Type.Array(FlatTreeNode)),
+	nodes: Type.Optional(Type.Array(session.FlatTreeNode)),
 	truncated: Type.Optional(Type.Boolean()),
 });
 
@@ -79,7 +63,7 @@ const ClearedQueue = Type.Object({
 });
 
 const CycledModel = Type.Union([
-	Type.Object({ model: Model, thinkingLevel: ThinkingLevel, isScoped: Type.Boolean() }),
+	Type.Object({ model: pi.Model, thinkingLevel: ThinkingLevel, isScoped: Type.Boolean() }),
 	Type.Null(),
 ]);
 
@@ -120,11 +104,11 @@ export const sessionCommands = {
 	abort_compaction: sessionCommand(INTERVENE, Nothing),
 	abort_retry: sessionCommand(INTERVENE, Nothing),
 
-	get_state: sessionCommand(READ, SessionState),
-	get_messages: sessionCommand(READ, Type.Object({ messages: Type.Array(AgentMessage) })),
+	get_state: sessionCommand(READ, pi.SessionState),
+	get_messages: sessionCommand(READ, Type.Object({ messages: Type.Array(pi.AgentMessage) })),
 	get_entries: sessionCommand(
 		READ,
-		Type.Object({ entries: Type.Array(SessionEntry), leafId: TextOrNull }),
+		Type.Object({ entries: Type.Array(pi.SessionEntry), leafId: session.TextOrNull }),
 		{ since: Type.Optional(Reference) },
 	),
 	/** Nested as in pi's RPC; `flat: true` lists short nodes, at any depth. */
@@ -133,25 +117,28 @@ export const sessionCommands = {
 		READ,
 		Type.Object({ messages: listOf({ entryId: Type.String(), text: Type.String() }) }),
 	),
-	get_last_assistant_text: sessionCommand(READ, Type.Object({ text: TextOrNull })),
-	get_session_stats: sessionCommand(READ, SessionStats),
-	get_context_usage: sessionCommand(READ, Type.Union([ContextUsage, Type.Null()])),
-	get_available_models: sessionCommand(READ, Type.Object({ models: Type.Array(Model) })),
+	get_last_assistant_text: sessionCommand(READ, Type.Object({ text: session.TextOrNull })),
+	get_session_stats: sessionCommand(READ, session.SessionStats),
+	get_context_usage: sessionCommand(READ, Type.Union([pi.ContextUsage, Type.Null()])),
+	get_available_models: sessionCommand(READ, Type.Object({ models: Type.Array(pi.Model) })),
 	get_available_thinking_levels: sessionCommand(
 		READ,
 		Type.Object({ levels: Type.Array(ThinkingLevel) }),
 	),
-	get_commands: sessionCommand(READ, Type.Object({ commands: Type.Array(SlashCommand) })),
+	get_commands: sessionCommand(READ, Type.Object({ commands: Type.Array(session.SlashCommand) })),
 	get_skills: sessionCommand(READ, Type.Object({ skills: listOf(Described) })),
 	get_tools: sessionCommand(
 		READ,
 		Type.Object({ tools: listOf({ ...Described, active: Type.Boolean() }) }),
 	),
 	/** Of the session's project. */
-	list_session_files: sessionCommand(READ, Type.Object({ files: Type.Array(StoredSession) })),
+	list_session_files: sessionCommand(
+		READ,
+		Type.Object({ files: Type.Array(session.StoredSession) }),
+	),
 
 	clear_queue: sessionCommand(CHANGE, ClearedQueue),
-	set_model: sessionCommand(CHANGE, Model, { provider: Reference, modelId: Reference }),
+	set_model: sessionCommand(CHANGE, pi.Model, { provider: Reference, modelId: Reference }),
 	cycle_model: sessionCommand(CHANGE, CycledModel, {
 		direction: Type.Optional(oneOf("forward", "backward")),
 	}),
@@ -169,17 +156,17 @@ export const sessionCommands = {
 		tools: Type.Array(Reference, { maxItems: 256 }),
 	}),
 
-	compact: sessionCommand(LONG, CompactionResult, {
+	compact: sessionCommand(LONG, pi.CompactionResult, {
 		customInstructions: Type.Optional(Instructions),
 	}),
-	bash: sessionCommand(LONG, BashResult, {
+	bash: sessionCommand(LONG, session.BashResult, {
 		command: text(20_000),
 		excludeFromContext: Type.Optional(Type.Boolean()),
 	}),
 	new_session: sessionCommand(LONG, Cancellation, {
 		parentSession: Type.Optional(SessionPath),
 	}),
-	switch_session_file: sessionCommand(LONG, Type.Object({ ...Cancelled, ...Forked }), {
+	switch_session_file: sessionCommand(LONG, Type.Object({ ...Cancelled, ...session.Forked }), {
 		sessionPath: SessionPath,
 	}),
 	fork: sessionCommand(
@@ -206,32 +193,32 @@ export const sessionCommands = {
 		outputPath: Type.Optional(ExportName),
 	}),
 
-	get_context_view: sessionCommand(READ, ContextView),
-	get_context_piece: sessionCommand(READ, ContextPieceText, {
+	get_context_view: sessionCommand(READ, context.ContextView),
+	get_context_piece: sessionCommand(READ, context.ContextPieceText, {
 		pieceId: Reference,
 		offset: Type.Optional(Count),
 	}),
-	get_cost: sessionCommand(READ, Cost),
-	get_tiers: sessionCommand(READ, Tiers),
-	get_savings: sessionCommand(READ, Savings),
+	get_cost: sessionCommand(READ, context.Cost),
+	get_tiers: sessionCommand(READ, context.Tiers),
+	get_savings: sessionCommand(READ, context.Savings),
 
 	/** Never indexes a project, unlike the other code commands. */
-	code_status: sessionCommand(CODE, CodeStatus),
-	code_search: sessionCommand(CODE, CodeSearchAnswer, {
+	code_status: sessionCommand(CODE, code.CodeStatus),
+	code_search: sessionCommand(CODE, code.CodeSearchAnswer, {
 		query: text(1000),
 		limit: Type.Optional(whole(1, 200)),
 		contextLines: Type.Optional(whole(0, 20)),
 		glob: Type.Optional(text(1000)),
 		includeTests: IncludeTests,
 	}),
-	code_deps: sessionCommand(CODE, CodeDepsAnswer, {
+	code_deps: sessionCommand(CODE, code.CodeDepsAnswer, {
 		path: Path,
 		depth: Type.Optional(whole(1, 10)),
 		direction: Type.Optional(oneOf("dependents", "dependencies", "both")),
 		includeTests: IncludeTests,
 	}),
 	/** `symbol` is a name or `Owner.member`; `file` selects the definition there. */
-	code_usages: sessionCommand(CODE, CodeUsagesAnswer, {
+	code_usages: sessionCommand(CODE, code.CodeUsagesAnswer, {
 		symbol: text(500),
 		file: Type.Optional(Path),
 		includeTests: IncludeTests,

@@ -20,11 +20,13 @@ export type ClientState =
 
 export interface ConnectionOptions {
 	transport: Transport;
-	/** Doubles with each attempt, up to `lastRetryMs`. */
+	/** First wait before a reconnect; doubles each time. Default: 250 ms. */
 	firstRetryMs: number;
+	/** Longest wait before a reconnect. Default: 15 s. */
 	lastRetryMs: number;
-	/** Silence before a probe; after as long again the connection is dropped. */
+	/** Silence before a probe; after as long again the connection is dropped. Default: 30 s. */
 	silenceMs: number;
+	/** Jitter source in [0, 1). */
 	random(): number;
 	onMessage(message: ServerMessage): void;
 	/** Another attempt follows unless the state is `closed`. */

@@ -54,9 +54,9 @@ export class OutboxQueue {
 			return;
 		}
 		const frame = message.value as Data<"SessionEventFrame">;
-		if (follows && tail.last && piece && tail.last.of === piece.of) {
+		if (follows && tail.last && piece && tail.last.piece?.of === piece.of) {
 			const size = Buffer.byteLength(JSON.stringify(piece.text)) - 2;
-			tail.last.frame = frame;
+			tail.last = { frame, piece, texts: tail.last.texts };
 			tail.last.texts.push(piece.text);
 			tail.seq = seq;
 			tail.size += size;
@@ -64,7 +64,7 @@ export class OutboxQueue {
 			return;
 		}
 		const size = sizeOf(this.#options.encode(message));
-		const last = piece ? { frame, of: piece.of, texts: [piece.text] } : { frame, texts: [] };
+		const last = { frame, piece, texts: piece ? [piece.text] : [] };
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
 
@@ -139,7 +139,7 @@ interface Pending {
 	fromSeq: number;
 	seq: number;
 	/** Absent for a gap. */
-	last?: { frame: Data<"SessionEventFrame">; of?: string; texts: string[] };
+	last?: { frame: Data<"SessionEventFrame">; piece: Piece | undefined; texts: string[] };
 }
 
 type Item = Encoded | Pending;
@@ -161,7 +161,9 @@ function sizeOf(item: Item): number {
 function frameOf(item: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
 	const { sessionId, fromSeq, seq, last } = item;
 	if (!last) return { type: "gap", sessionId, fromSeq, toSeq: seq };
-	return last.texts.length > 1 ? joined(last.frame, fromSeq, last.texts.join("")) : last.frame;
+	const { frame, piece, texts } = last;
+	if (!piece || texts.length === 1) return frame;
+	return { ...frame, fromSeq, event: piece.withText(texts.join("")) };
 }
 
 /** An event that a later one (such as `message_end`) repeats in full: a slow client can skip it. */
@@ -169,8 +171,15 @@ export interface Progress {
 	readonly sessionId: string;
 	readonly fromSeq: number;
 	readonly seq: number;
-	/** A piece of the text named `of`; absent if it cannot be joined with the next. */
-	readonly piece?: { readonly of: string; readonly text: string };
+	/** Absent if it cannot be joined with the next. */
+	readonly piece?: Piece;
+}
+
+/** A piece of the text named `of`. */
+interface Piece {
+	readonly of: string;
+	readonly text: string;
+	withText(text: string): Data<"SessionEvent">;
 }
 
 /** `undefined` for a message that every client must get. */
@@ -182,29 +191,17 @@ export function progressOf(message: Data<"ServerMessage">): Progress | undefined
 		case "message_update": {
 			const step = event.assistantMessageEvent;
 			if (!("delta" in step)) return place;
-			return { ...place, piece: { of: `${step.type} ${step.contentIndex}`, text: step.delta } };
+			const of = `${step.type} ${step.contentIndex}`;
+			const withText = (delta: string) => ({ ...event, assistantMessageEvent: { ...step, delta } });
+			return { ...place, piece: { of, text: step.delta, withText } };
 		}
-		case "bash_execution_update":
-			return { ...place, piece: { of: `bash ${event.id ?? ""}`, text: event.delta } };
+		case "bash_execution_update": {
+			const withText = (delta: string) => ({ ...event, delta });
+			return { ...place, piece: { of: `bash ${event.id ?? ""}`, text: event.delta, withText } };
+		}
 		case "tool_execution_update":
 			return place;
 		default:
 			return undefined;
 	}
-}
-
-function joined(
-	last: Data<"SessionEventFrame">,
-	fromSeq: number,
-	text: string,
-): Data<"SessionEventFrame"> {
-	const { event } = last;
-	if (event.type === "bash_execution_update") {
-		return { ...last, fromSeq, event: { ...event, delta: text } };
-	}
-	if (event.type === "message_update" && "delta" in event.assistantMessageEvent) {
-		const assistantMessageEvent = { ...event.assistantMessageEvent, delta: text };
-		return { ...last, fromSeq, event: { ...event, assistantMessageEvent } };
-	}
-	return last;
 }
