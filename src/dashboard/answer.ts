@@ -1,17 +1,16 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RequestType } from "../protocol/client.ts";
+import type { RequestArguments, RequestType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
 import { textOf } from "./parts/figures.ts";
 
-/** The answer to a question that is repeated whenever something changes. */
-export interface Asked<Type extends RequestType> {
+interface State<Type extends RequestType> {
 	/** The latest answer, kept until the next arrives. */
 	data: ResponseData[Type] | undefined;
 	error: string | undefined;
 	isAsking: boolean;
-	refresh(): void;
+	of?: string;
 }
 
 const NOTHING = { data: undefined, error: undefined, isAsking: true };
@@ -21,11 +20,8 @@ export function useAnswer<Type extends RequestType>(
 	type: Type,
 	fields: CommandFields<Type> | undefined,
 	version: unknown = 0,
-): Asked<Type> {
-	const [state, setState] = useState<Omit<Asked<Type>, "refresh"> & { of?: string }>({
-		...NOTHING,
-		isAsking: fields !== undefined,
-	});
+) {
+	const [state, setState] = useState<State<Type>>({ ...NOTHING, isAsking: fields !== undefined });
 	const [times, setTimes] = useState(0);
 	const key = fields && JSON.stringify([type, fields]);
 	const asking = useRef<Asking>(undefined);
@@ -33,20 +29,15 @@ export function useAnswer<Type extends RequestType>(
 		if (!fields || key === undefined) return;
 		// The answer to another question is dropped.
 		setState((old) => (old.of === key ? old : { ...NOTHING, of: key }));
-		const request = client().request as (
-			type: Type,
-			fields: CommandFields<Type>,
-			options: { signal: AbortSignal },
-		) => Promise<{ data: ResponseData[Type] }>;
 		const made = createAsking({
-			ask: (signal) => request(type, fields, { signal }),
+			ask: (signal) => client().request(type, ...([fields, { signal }] as RequestArguments<Type>)),
 			onAnswer: ({ data }, isLast) =>
 				setState({ data, error: undefined, isAsking: !isLast, of: key }),
 			onError: (error, isLast) =>
 				setState((old) => ({ ...old, error: textOf(error), isAsking: !isLast })),
 		});
 		asking.current = made;
-		return () => made.stop();
+		return made.stop;
 	}, [key]);
 	useEffect(() => {
 		if (key === undefined) return;

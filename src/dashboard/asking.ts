@@ -1,29 +1,26 @@
-/** A question that is repeated whenever its answer may be out of date, one at a time. */
-export interface Asking {
-	/** Asks; a question in flight is repeated when it is answered. */
-	again(): void;
-	stop(): void;
-}
-
-export interface AskingOptions<Answer> {
+interface AskingOptions<Answer> {
 	ask(signal: AbortSignal): Promise<Answer>;
 	/** `isLast`: the question is not repeated. */
 	onAnswer(answer: Answer, isLast: boolean): void;
 	onError(error: unknown, isLast: boolean): void;
 }
 
-export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<Answer>): Asking {
+export type Asking = ReturnType<typeof createAsking>;
+
+/** A question that is repeated whenever its answer may be out of date, one at a time. */
+export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<Answer>) {
 	const stop = new AbortController();
-	let isUnderWay = false;
+	let isInFlight = false;
 	let isOutdated = false;
 
+	/** Asks; a question in flight is repeated when it is answered. */
 	function again(): void {
-		if (isUnderWay) isOutdated = true;
+		if (isInFlight) isOutdated = true;
 		else if (!stop.signal.aborted) run();
 	}
 
 	function run(): void {
-		isUnderWay = true;
+		isInFlight = true;
 		isOutdated = false;
 		ask(stop.signal).then(
 			(answer) => finish((isLast) => onAnswer(answer, isLast)),
@@ -31,12 +28,12 @@ export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<A
 		);
 	}
 
-	function finish(tell: (isLast: boolean) => void): void {
-		isUnderWay = false;
+	function finish(report: (isLast: boolean) => void): void {
+		isInFlight = false;
 		if (stop.signal.aborted) return;
 		const isLast = !isOutdated;
 		if (!isLast) run();
-		tell(isLast);
+		report(isLast);
 	}
 
 	return { again, stop: () => stop.abort() };

@@ -6,13 +6,19 @@ import "./styles/conversation.css";
 import "./styles/composer.css";
 import { effect } from "@preact/signals";
 import { render } from "preact";
-import { App } from "./app.tsx";
-import { client, connectionCount } from "./connection/connection.ts";
+import { useEffect, useState } from "preact/hooks";
+import { tokenFault } from "../protocol/client.ts";
+import { client, connectionCount, connectionState, enterToken } from "./connection/connection.ts";
+import { Button, SignButton, submitting } from "./parts/controls.tsx";
 import { holdDraggedFiles } from "./parts/dragged-files.ts";
-import { startRouting } from "./route.ts";
+import { Guarded, Toasts } from "./parts/notices.tsx";
+import { PlainText } from "./parts/text.tsx";
+import { hrefOf, type Route, route, startRouting } from "./route.ts";
 import { restoreDesks } from "./session/desk.ts";
-import { applyTheme } from "./theme.ts";
-import { loadViews } from "./views.tsx";
+import { SessionPage } from "./session/session-page.tsx";
+import { SessionsPage } from "./sessions/sessions-page.tsx";
+import { applyTheme, nextTheme, theme } from "./theme.ts";
+import { Lazy, loadViews, pages } from "./views.tsx";
 
 // Before routing: the token must not stay in the address.
 client();
@@ -26,3 +32,146 @@ if (root) render(<App />, root);
 effect(() => {
 	if (connectionCount.value > 0) loadViews();
 });
+
+function App() {
+	return (
+		<>
+			<Button
+				class="skip"
+				onClick={() => document.getElementById("main")?.focus()}
+				words="Skip to content"
+			/>
+			<TopBar />
+			<ConnectionProblem />
+			<main id="main" tabIndex={-1}>
+				{connectionState.value.name !== "closed" || connectionCount.value > 0 ? (
+					<Guarded key={route.value.page}>
+						<Content shown={route.value} />
+					</Guarded>
+				) : (
+					// The banner above says what to do.
+					<div class="sheet">
+						<h1>Not connected</h1>
+						<p class="soft">Sessions and figures show here as soon as there is a connection.</p>
+					</div>
+				)}
+			</main>
+			<Toasts />
+		</>
+	);
+}
+
+function Content({ shown }: { shown: Route }) {
+	if (shown.page === "sessions") return <SessionsPage />;
+	if (shown.page === "session") {
+		const { sessionId, view } = shown;
+		return <SessionPage key={sessionId} sessionId={sessionId} view={view} />;
+	}
+	const page = pages.find(({ name }) => name === shown.page);
+	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
+}
+
+function TopBar() {
+	const { page } = route.value;
+	const shown = page === "session" ? "sessions" : page;
+	const colours = theme.value;
+	return (
+		<header class="top-bar line">
+			<a class="brand line" href={hrefOf({ page: "sessions" })}>
+				<svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+					<path opacity="0.55" d="M5 22l11 6 11-6" />
+					<path d="M5 16l11 6 11-6" />
+					<path fill="var(--accent)" d="M5 10l11-6 11 6-11 6z" />
+				</svg>
+				strata
+			</a>
+			<nav aria-label="Pages" class="pages line">
+				{[{ name: "sessions", title: "Sessions" } as const, ...pages].map(({ name, title }) => (
+					<a
+						key={name}
+						href={hrefOf({ page: name })}
+						aria-current={shown === name ? "page" : undefined}
+					>
+						{title}
+					</a>
+				))}
+			</nav>
+			<ConnectionBadge />
+			<SignButton
+				class="quiet"
+				sign={{ system: "◐", light: "☀", dark: "☾" }[colours]}
+				label={`Colours: ${colours}. Change`}
+				title={`Colours: ${colours}`}
+				onClick={nextTheme}
+			/>
+		</header>
+	);
+}
+
+function ConnectionBadge() {
+	const state = connectionState.value;
+	const seconds = useSecondsUntil(state.retryAtMs);
+	const words = {
+		open: "Connected",
+		connecting: "Connecting…",
+		waiting: seconds > 0 ? `Reconnecting in ${seconds} s` : "Reconnecting…",
+		closed: "Not connected",
+	}[state.name];
+	return (
+		<span class={`connection line small soft is-${state.name}`} role="status">
+			<span class="dot" aria-hidden="true" />
+			<span class="connection-words">{words}</span>
+		</span>
+	);
+}
+
+function ConnectionProblem() {
+	const state = connectionState.value;
+	const [fault, setFault] = useState<string>();
+	if (state.name === "waiting" && state.attempt >= 2) {
+		return (
+			<div class="banner row is-warning" role="status">
+				<p>
+					The server does not answer (<PlainText text={state.why} />
+					). The page connects again by itself and goes on where it was.
+				</p>
+			</div>
+		);
+	}
+	if (state.name !== "closed") return null;
+	return (
+		<div class="banner row is-error" role="alert">
+			<p>
+				No connection: <PlainText text={state.why} />. Open the address that{" "}
+				<code>strata serve</code> printed when it started: the token is at its end. Or enter a token
+				of the server's token file.
+			</p>
+			<form
+				class="row"
+				onSubmit={submitting((data) => {
+					const token = String(data.get("token")).trim();
+					const found = tokenFault(token);
+					setFault(found);
+					if (found === undefined) enterToken(token);
+				})}
+			>
+				<label>
+					Token <input name="token" type="password" autocomplete="off" required />
+				</label>
+				<Button type="submit" class="primary" words="Connect" />
+			</form>
+			{fault !== undefined && <p>Not entered: {fault}.</p>}
+		</div>
+	);
+}
+
+function useSecondsUntil(atMs: number | undefined): number {
+	const [now, setNow] = useState(Date.now);
+	useEffect(() => {
+		if (atMs === undefined) return;
+		setNow(Date.now());
+		const timer = setInterval(() => setNow(Date.now()), 500);
+		return () => clearInterval(timer);
+	}, [atMs]);
+	return atMs === undefined ? 0 : Math.max(0, Math.ceil((atMs - now) / 1000));
+}

@@ -35,11 +35,12 @@ export function go(to: Route): void {
 	location.hash = hrefOf(to);
 }
 
-function decoded(text: string): string | undefined {
+/** Undefined if an escape is broken. */
+export function decoded(text: string): string | undefined {
 	try {
 		return decodeURIComponent(text);
 	} catch {
-		return undefined; // a broken escape names no session
+		return undefined;
 	}
 }
 

@@ -7,7 +7,7 @@ const ORDER = ["system", "light", "dark"] as const;
 export const theme = signal(ORDER.find((name) => name === stored.read()) ?? "system");
 
 export function applyTheme(): void {
-	document.documentElement.dataset.theme = theme.value;
+	document.documentElement.style.colorScheme = theme.value === "system" ? "" : theme.value;
 }
 
 export function nextTheme(): void {

@@ -15,7 +15,6 @@ export const sessionViews = [
 	view("code", "Code", async () => (await import("./views/code/code-view.tsx")).CodeView),
 ];
 
-/** In the order of the menu. */
 export const pages = [
 	view("server", "Server", async () => (await import("./views/server/server-view.tsx")).ServerView),
 	view("replay", "Replay", async () => (await import("./views/replay/replay-view.tsx")).ReplayView),
@@ -42,8 +41,7 @@ interface LazyProps<Props> {
 type Loaded<Props> = { of: unknown; Component?: ComponentType<Props>; error?: string };
 
 /** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
-export function Lazy<Props extends object>(given: LazyProps<Props>) {
-	const { load, props } = given;
+export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {
 	const [loaded, setLoaded] = useState<Loaded<Props>>();
 	useEffect(() => {
 		let isCurrent = true;

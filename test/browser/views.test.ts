@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
 import { formatDifference, formatPrice, short } from "../../src/dashboard/parts/figures.ts";
-import { visibleString } from "../../src/dashboard/parts/visible-text.ts";
+import { visibleString } from "../../src/dashboard/parts/text.tsx";
 import { type Client, createClient } from "../../src/protocol/client.ts";
 import type { Data } from "../../src/protocol/index.ts";
 import { LONG_TEXT, REPORT, SESSION_ID } from "../dashboard/views/sample-answers.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createCommandList } from "../../src/dashboard/session/commands.ts";
+import { createCommandList } from "../../src/dashboard/session/open-session.ts";
 import type { Data } from "../../src/protocol/index.ts";
 
 const command = (name: string): Data<"SlashCommand"> => ({ name, source: "extension" });

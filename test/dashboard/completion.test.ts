@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { completed, fitting, typedName } from "../../src/dashboard/session/commands.ts";
+import { completed, fitting, typedName } from "../../src/dashboard/session/typed.ts";
 import type { Data } from "../../src/protocol/index.ts";
 
 const command = (name: string): Data<"SlashCommand"> => ({ name, source: "extension" });

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { loaded } from "../../src/dashboard/session/conversation.ts";
 import { createFind, createFinder } from "../../src/dashboard/session/find.ts";
-import { type Row, rowsOf } from "../../src/dashboard/session/rows.ts";
+import { type Row, rowsOf } from "../../src/dashboard/session/row-view.tsx";
 import { atEnd } from "../support/temp.ts";
 import { assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 

@@ -32,7 +32,6 @@ async function opened(
 	const moments: Data<"SessionEvent">[] = [];
 	const session = openSession("s", {
 		client,
-		onServerEvent: (listener) => client.onEvent(listener),
 		onMoment: (event) => moments.push(event),
 		...(shell && { shell }),
 		soon(work) {

@@ -1,25 +1,22 @@
 import { describe, expect, test, vi } from "vitest";
-import {
-	createOutbox,
-	goesBack,
-	type OutboxStore,
-	type StoredText,
-} from "../../src/dashboard/session/outbox.ts";
+import { createOutbox, goesBack } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "../support/temp.ts";
 
 /** What a tab keeps when its page is loaded again. */
-function memory(): OutboxStore & { texts: readonly StoredText[] } {
-	const store = {
-		texts: [] as readonly StoredText[],
-		read: () => store.texts,
-		write(texts: readonly StoredText[]) {
-			store.texts = texts;
+function memory() {
+	let stored = "";
+	return {
+		read: () => stored,
+		write(text: string) {
+			stored = text;
+		},
+		get texts(): readonly { text: string }[] {
+			return JSON.parse(stored || "[]");
 		},
 	};
-	return store;
 }
 
 /** A page with the outbox of session `s`. */

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { excerpt, placeIn, reaching } from "../../src/dashboard/parts/text.tsx";
-import { clipped } from "../../src/dashboard/parts/visible-text.ts";
+import { clipped, excerpt, placeIn, reaching } from "../../src/dashboard/parts/text.tsx";
 
 const FIRST = { most: 400, lines: 24 };
 

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clipped, visibleString, visibleText } from "../../src/dashboard/parts/visible-text.ts";
+import { clipped, visibleString, visibleText } from "../../src/dashboard/parts/text.tsx";
 
 describe("text of others made visible", () => {
 	test.each([

@@ -1,37 +1,49 @@
 import "uplot/dist/uPlot.min.css";
 import "./chart.css";
 import { type Signal, useSignal } from "@preact/signals";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import { theme } from "../theme.ts";
 
-interface ChartProps extends ChartContent {
+interface ChartProps {
 	/** For screen readers; the figures must also stand in a table. */
 	label: string;
 	/** What a number on the lower axis counts, such as `Request`. */
 	of: string;
+	/** `areas` and `columns` are stacked, the first row at the bottom. */
+	shape: "areas" | "columns" | "lines";
+	/** What the values belong to, from left to right: whole numbers that grow. */
+	numbers: readonly number[];
+	rows: readonly ChartRow[];
+	marks?: readonly (number | null)[];
 	marksName?: string;
 	height?: number;
+	format(value: number): string;
+}
+
+interface ChartRow {
+	name: string;
+	values: readonly number[];
+	/** A CSS variable, such as `--series-1`. */
+	colour: string;
 }
 
 /** A chart of values over requests. The values under the pointer, or the latest, stand above it. */
-export function Chart({ label, of, marksName, height = 200, ...content }: ChartProps) {
+export function Chart(props: ChartProps) {
+	const { label, shape, numbers, rows, marks, height = 200 } = props;
 	const place = useRef<HTMLDivElement>(null);
 	const pointed = useSignal<number | null>(null);
 	const isDark = useDarkness();
-	const { shape, numbers, rows, marks } = content;
 	useEffect(() => {
 		const element = place.current;
 		if (!element || numbers.length === 0) return;
 		const size = () => ({ width: Math.max(120, element.clientWidth), height });
+		const setCursor = ({ cursor }: uPlot) => {
+			pointed.value = cursor.idx ?? null;
+		};
 		const plot = new uPlot(
-			plotOptions(content, colourIn(element), {
-				...size(),
-				onPoint: (at) => {
-					pointed.value = at;
-				},
-			}),
-			plotData(content),
+			{ ...plotOptions(props, colourIn(element)), ...size(), hooks: { setCursor: [setCursor] } },
+			plotData(props),
 			element,
 		);
 		const observer = new ResizeObserver(() => plot.setSize(size()));
@@ -44,35 +56,28 @@ export function Chart({ label, of, marksName, height = 200, ...content }: ChartP
 	}, [shape, numbers, rows, marks, height, isDark, theme.value]);
 	return (
 		<figure class="chart">
-			<Readout of={of} content={content} pointed={pointed} marksName={marksName} />
+			<Readout {...props} pointed={pointed} />
 			<div class="chart-plot" ref={place} role="img" aria-label={label} />
 		</figure>
 	);
 }
 
-interface ReadoutProps {
-	of: string;
-	content: ChartContent;
-	pointed: Signal<number | null>;
-	marksName: string | undefined;
-}
-
-function Readout({ of, content, pointed, marksName }: ReadoutProps) {
-	const { numbers, rows, marks, format } = content;
+function Readout(props: ChartProps & { pointed: Signal<number | null> }) {
+	const { of, numbers, rows, marks, marksName, pointed, format } = props;
 	const at = pointed.value ?? numbers.length - 1;
 	return (
-		<figcaption class="chart-readout">
-			<span class="chart-at">
+		<figcaption class="chart-readout small soft">
+			<span class="chart-at number">
 				{of} {numbers[at] ?? "–"}
 			</span>
 			{rows.map(({ name, values, colour }) => (
-				<span class="chart-name" key={name}>
+				<span class="chart-name line" key={name}>
 					<Swatch colour={colour} />
 					{name} <b class="number">{format(values[at] ?? 0)}</b>
 				</span>
 			))}
 			{marks && marksName && (
-				<span class="chart-name">
+				<span class="chart-name line">
 					<Swatch colour="--bad" isRound />
 					{marksName}
 				</span>
@@ -81,7 +86,6 @@ function Readout({ of, content, pointed, marksName }: ReadoutProps) {
 	);
 }
 
-/** A spot in the colour of a CSS variable. */
 export function Swatch({ colour, isRound = false }: { colour: string; isRound?: boolean }) {
 	const side = isRound ? 8 : 10;
 	const at = (10 - side) / 2;
@@ -92,26 +96,8 @@ export function Swatch({ colour, isRound = false }: { colour: string; isRound?: 
 	);
 }
 
-interface ChartRow {
-	name: string;
-	values: readonly number[];
-	/** A CSS variable of a colour, such as `--series-1`. */
-	colour: string;
-}
-
-interface ChartContent {
-	/** `areas` and `columns` are stacked, the first row at the bottom. */
-	shape: "areas" | "columns" | "lines";
-	/** What the values belong to, from left to right: whole numbers that grow. */
-	numbers: readonly number[];
-	rows: readonly ChartRow[];
-	/** `null` where there is none. */
-	marks?: readonly (number | null)[] | undefined;
-	format(value: number): string;
-}
-
 /** uPlot's data: the lowest of stacked columns is drawn last, over the others. */
-function plotData({ shape, numbers, rows, marks }: ChartContent): uPlot.AlignedData {
+function plotData({ shape, numbers, rows, marks }: ChartProps): uPlot.AlignedData {
 	const values = rows.map((row) => row.values);
 	const drawn = shape === "lines" ? values : stacked(values);
 	const ordered = shape === "columns" ? drawn.toReversed() : drawn;
@@ -119,11 +105,9 @@ function plotData({ shape, numbers, rows, marks }: ChartContent): uPlot.AlignedD
 }
 
 function plotOptions(
-	content: ChartContent,
+	{ shape, rows, marks, format }: ChartProps,
 	colourOf: ColourOf,
-	{ width, height, onPoint }: { width: number; height: number; onPoint(at: number | null): void },
-): uPlot.Options {
-	const { shape, rows, marks, format } = content;
+): Omit<uPlot.Options, "width" | "height"> {
 	const axis = {
 		stroke: colourOf("--text-soft"),
 		font: `11px ${getComputedStyle(document.body).fontFamily}`,
@@ -133,8 +117,6 @@ function plotOptions(
 	const series = rows.map((row) => seriesOf(row, shape, colourOf));
 	const pad = shape === "columns" ? 0.6 : 0;
 	return {
-		width,
-		height,
 		legend: { show: false },
 		cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === "lines" } },
 		scales: {
@@ -160,13 +142,12 @@ function plotOptions(
 			// uPlot's own guess clips labels of five digits.
 			{ ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
 		],
-		hooks: { setCursor: [({ cursor }) => onPoint(cursor.idx ?? null)] },
 	};
 }
 
 const WHOLE_STEPS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000];
 
-function seriesOf(row: ChartRow, shape: ChartContent["shape"], colourOf: ColourOf): uPlot.Series {
+function seriesOf(row: ChartRow, shape: ChartProps["shape"], colourOf: ColourOf): uPlot.Series {
 	const colour = colourOf(row.colour);
 	const base = { label: row.name, stroke: colour, points: { show: false } };
 	if (shape === "lines") return { ...base, width: 2, points: { show: row.values.length < 3 } };
@@ -184,7 +165,6 @@ function markSeries(colourOf: ColourOf): uPlot.Series {
 	};
 }
 
-/** Each row is the sum of itself and all rows before it. */
 export function stacked(rows: readonly (readonly number[])[]): number[][] {
 	const sums: number[] = [];
 	return rows.map((row) =>
@@ -209,20 +189,13 @@ function colourIn(element: HTMLElement): ColourOf {
 
 type ColourOf = (variable: string) => string;
 
-export const SERIES = Array.from({ length: 8 }, (_, at) => `--series-${at + 1}`);
-
-/** Whether the operating system prefers dark colours. */
 function useDarkness(): boolean {
-	const [isDark, setIsDark] = useState(() => query().matches);
+	const list = useMemo(() => matchMedia("(prefers-color-scheme: dark)"), []);
+	const [isDark, setIsDark] = useState(list.matches);
 	useEffect(() => {
-		const list = query();
 		const follow = () => setIsDark(list.matches);
 		list.addEventListener("change", follow);
 		return () => list.removeEventListener("change", follow);
 	}, []);
 	return isDark;
-}
-
-function query(): MediaQueryList {
-	return matchMedia("(prefers-color-scheme: dark)");
 }

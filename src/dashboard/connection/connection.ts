@@ -6,34 +6,27 @@ import {
 	type Transport,
 	webSocketTransport,
 } from "../../protocol/client.ts";
-import type { Data } from "../../protocol/index.ts";
 import { type StoredText, storedText } from "../parts/storage.ts";
+import { decoded } from "../route.ts";
 
 /** `retryAtMs`: when the next attempt is, while it is `waiting`. */
-type ConnectionState = ClientState & { retryAtMs?: number };
-
-export const connectionState = signal<ConnectionState>({ name: "connecting", attempt: 1 });
+export const connectionState = signal<ClientState & { retryAtMs?: number }>({
+	name: "connecting",
+	attempt: 1,
+});
 
 /** Grows with every connection: older answers may be out of date. */
 export const connectionCount = signal(0);
 
-const eventListeners = new Set<(event: Data<"ServerEvent">) => void>();
 const tabToken = storedText("strata.token");
 let current: Client | undefined;
 
-/** The page's one client, connected by the first call. It outlives its connections. */
+/** The page's one client, connected by the first call. */
 export function client(): Client {
 	current ??= connect();
 	return current;
 }
 
-/** Events of the whole server. Returns how to unsubscribe. */
-export function onServerEvent(listener: (event: Data<"ServerEvent">) => void): () => void {
-	eventListeners.add(listener);
-	return () => eventListeners.delete(listener);
-}
-
-/** Reconnects with another token. */
 export function enterToken(token: string): void {
 	tabToken.write(token);
 	location.reload();
@@ -55,13 +48,9 @@ function connect(): Client {
 		connectionState.value =
 			state.name === "waiting" ? { ...state, retryAtMs: Date.now() + state.retryMs } : state;
 	});
-	made.onEvent((event) => {
-		for (const listener of eventListeners) listener(event);
-	});
 	return made;
 }
 
-/** Connects with the token, or with that of another tab. */
 function transportWith(given: string | undefined): Transport {
 	let token = given;
 	let hasAsked = false;
@@ -83,30 +72,18 @@ function transportWith(given: string | undefined): Transport {
 }
 
 /** Takes the token out of the address (`#token=…`), where it would be seen and copied; without one it is the token of this tab. */
-export function takeToken(
-	hash: string,
-	store: StoredText,
-): { token: string | undefined; hash: string } {
+export function takeToken(hash: string, store: StoredText) {
 	const [, given, rest = ""] = /^#token=([^&/]*)(.*)$/.exec(hash) ?? [];
 	if (given === undefined) return { token: store.read() || undefined, hash };
-	const token = decoded(given);
+	const token = decoded(given) ?? given;
 	if (token) store.write(token);
 	const path = rest.replace(/^&+/, "");
 	return { token: token || store.read() || undefined, hash: path ? `#${path}` : "" };
 }
 
-function decoded(text: string): string {
-	try {
-		return decodeURIComponent(text);
-	} catch {
-		return text;
-	}
-}
-
 /** Tabs of one origin share the token in memory, so that a link opens in a new tab. */
 const TOKEN_CHANNEL = "strata.token";
 
-/** Asks the other tabs for their token; undefined if none answers in time. */
 export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<string | undefined> {
 	return new Promise((resolve) => {
 		const timer = setTimeout(() => resolve(undefined), waitMs);

@@ -1,4 +1,4 @@
-import type { ComponentChildren, ComponentProps } from "preact";
+import type { ComponentChildren, ComponentProps, TargetedSubmitEvent } from "preact";
 import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { PlainText } from "./text.tsx";
 
@@ -6,7 +6,6 @@ interface ButtonProps extends Omit<ComponentProps<"button">, "children"> {
 	words: ComponentChildren;
 }
 
-/** A button of a few words; `type="submit"` sends its form. */
 export function Button({ words, type = "button", ...attributes }: ButtonProps) {
 	return (
 		<button type={type} {...attributes}>
@@ -17,11 +16,9 @@ export function Button({ words, type = "button", ...attributes }: ButtonProps) {
 
 interface SignButtonProps extends Omit<ButtonProps, "words"> {
 	sign: string;
-	/** For screen readers. */
 	label: string;
 }
 
-/** A quiet button with a sign instead of words. */
 export function SignButton({ sign, label, ...attributes }: SignButtonProps) {
 	const words = <span aria-hidden="true">{sign}</span>;
 	return <Button class="quiet small" {...attributes} aria-label={label} words={words} />;
@@ -35,6 +32,12 @@ interface TextButtonProps extends Omit<ButtonProps, "words"> {
 /** A button of untrusted text; it looks like a link unless another class is given. */
 export function TextButton({ text, most = 400, ...attributes }: TextButtonProps) {
 	return <Button class="link" {...attributes} words={<PlainText text={text} most={most} />} />;
+}
+
+/** What scrolls must be reachable by keyboard. */
+export function Scroller(attributes: ComponentProps<"section">) {
+	// biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+	return <section tabIndex={0} {...attributes} />;
 }
 
 interface FoldProps {
@@ -51,7 +54,7 @@ export function Fold({ summary, isOpen, onToggle, class: name = "", children }: 
 		<div class={`fold ${isOpen ? "is-open" : ""} ${name}`}>
 			<button
 				type="button"
-				class="fold-head"
+				class="fold-head line"
 				aria-expanded={isOpen}
 				onClick={() => onToggle(!isOpen)}
 			>
@@ -65,7 +68,6 @@ export function Fold({ summary, isOpen, onToggle, class: name = "", children }: 
 
 interface DialogProps {
 	title: ComponentChildren;
-	/** Escape, or a click on the backdrop. */
 	onCancel(): void;
 	children: ComponentChildren;
 	wide?: boolean;
@@ -95,7 +97,7 @@ export function Dialog({ title, onCancel, children, wide = false }: DialogProps)
 			}}
 			onKeyDown={(event) => event.stopPropagation()}
 		>
-			<div class="dialog-inside">
+			<div class="dialog-inside stack">
 				<h2 id={titleId}>{title}</h2>
 				{children}
 			</div>
@@ -103,8 +105,15 @@ export function Dialog({ title, onCancel, children, wide = false }: DialogProps)
 	);
 }
 
+/** A form's handler. The browser does not leave the page. */
+export function submitting(work: (data: FormData) => void) {
+	return (event: TargetedSubmitEvent<HTMLFormElement>) => {
+		event.preventDefault();
+		work(new FormData(event.currentTarget));
+	};
+}
+
 interface DialogFormProps {
-	/** What the button says that submits it. */
 	words: string;
 	disabled?: boolean;
 	onCancel(): void;
@@ -112,22 +121,9 @@ interface DialogFormProps {
 	children: ComponentChildren;
 }
 
-/** The form of a dialog, with its buttons. */
-export function DialogForm({
-	words,
-	disabled = false,
-	onCancel,
-	onSubmit,
-	children,
-}: DialogFormProps) {
+export function DialogForm({ words, disabled, onCancel, onSubmit, children }: DialogFormProps) {
 	return (
-		<form
-			class="stack"
-			onSubmit={(event) => {
-				event.preventDefault();
-				onSubmit(new FormData(event.currentTarget));
-			}}
-		>
+		<form class="stack" onSubmit={submitting(onSubmit)}>
 			{children}
 			<div class="dialog-actions row">
 				<Button onClick={onCancel} words="Cancel" />

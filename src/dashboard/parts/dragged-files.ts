@@ -9,30 +9,26 @@ export function holdDraggedFiles(): void {
 	}
 }
 
-export interface DragListener {
+interface DragListener {
 	onOver(isOver: boolean): void;
 	onDrop(file: File): void;
 }
 
-export function useDraggedFiles(listener: DragListener): void {
+export function useDraggedFiles({ onOver, onDrop }: DragListener): void {
 	useEffect(() => {
 		const stop = new AbortController();
 		const { signal } = stop;
-		const { onOver, onDrop } = listener;
 		const onDragOver = (event: DragEvent) => hasFiles(event) && onOver(true);
 		// Without a target the pointer has left the window.
 		const onLeave = ({ relatedTarget }: DragEvent) => relatedTarget === null && onOver(false);
+		const onFile = ({ dataTransfer }: DragEvent) => {
+			onOver(false);
+			const file = dataTransfer?.files[0];
+			if (file) onDrop(file);
+		};
 		addEventListener("dragover", onDragOver, { signal });
 		addEventListener("dragleave", onLeave, { signal });
-		addEventListener(
-			"drop",
-			({ dataTransfer }) => {
-				onOver(false);
-				const file = dataTransfer?.files[0];
-				if (file) onDrop(file);
-			},
-			{ signal },
-		);
+		addEventListener("drop", onFile, { signal });
 		return () => stop.abort();
 	});
 }

@@ -18,7 +18,7 @@ export function bytes(count: number): string {
 	return /[kMG]$/.test(text) ? `${text.slice(0, -1)} ${text.slice(-1)}B` : `${text} B`;
 }
 
-/** A stretch of time: `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
+/** `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
 export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
@@ -38,13 +38,11 @@ export function baseName(path: string): string {
 	return path.split(/[\\/]/).filter(Boolean).at(-1) ?? path;
 }
 
-/** The last two names of a path. */
 export function shortPath(path: string): string {
 	const names = path.split(/[\\/]/).filter(Boolean);
 	return names.length <= 2 ? path : `…/${names.slice(-2).join("/")}`;
 }
 
-/** A price in dollars where they are known, else in plain input tokens. */
 export function formatPrice(price: { tokens: number; dollars?: number | undefined }): string {
 	return price.dollars === undefined ? `${short(price.tokens)} tokens` : dollars(price.dollars);
 }
@@ -64,7 +62,6 @@ export function formatDifference(cost: number, other: number): string {
 	return `${size} % ${change < 0 ? "less" : "more"}`;
 }
 
-/** A duration with tenths of a few milliseconds. */
 export function formatLatency(ms: number): string {
 	return ms < 9.95 ? `${Number(Math.max(0, ms).toFixed(1))} ms` : duration(ms);
 }

@@ -1,8 +1,8 @@
 import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
-import { ClippedText, stretchesOf } from "./text.tsx";
-import { clipped, visibleString } from "./visible-text.ts";
+import { Scroller } from "./controls.tsx";
+import { ClippedText, clipped, stretchesOf, visibleString } from "./text.tsx";
 
 const FIRST = { most: 40_000, lines: 800 };
 
@@ -116,13 +116,12 @@ function Table({ token }: { token: Tokens.Table }) {
 		</tr>
 	);
 	return (
-		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-		<section class="markdown-table" aria-label="Table" tabIndex={0}>
+		<Scroller class="markdown-table" aria-label="Table">
 			<table>
 				<thead>{cells(token.header, "th")}</thead>
 				<tbody>{token.rows.map((row) => cells(row, "td"))}</tbody>
 			</table>
-		</section>
+		</Scroller>
 	);
 }
 
@@ -213,7 +212,6 @@ class BoundedTokenizer extends Tokenizer {
 	}
 }
 
-/** The text of a token in its place. */
 function asWritten<Block extends Token>({ raw }: Block): Block {
 	const tokens = [{ type: "text", raw, text: raw }];
 	return { type: "paragraph", raw, text: raw, tokens } as Token as Block;

@@ -8,7 +8,6 @@ interface VirtualListProps<Row extends { key: string }> {
 	estimate(row: Row): number;
 	label: string;
 	isBusy?: boolean;
-	/** Starts at the top instead of the end. */
 	startsAtTop?: boolean;
 	/** Near the end the list does not follow it: a match is looked at. */
 	isHeld?: boolean;
@@ -23,9 +22,8 @@ export interface ListHandle {
 	focus(): void;
 }
 
-/** Pixels around the view that are drawn. */
+/** In pixels. */
 const AROUND = 700;
-/** Pixels. */
 const NEAR_END = 48;
 
 /** Draws only the rows in view. At the end it follows growth; elsewhere the row that is read keeps its place. */
@@ -50,10 +48,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	);
 	view.top = topNow();
 	const { from, to } = windowOf(offsets, { ...view, around: AROUND });
-	const drawn = useRef({ from, to });
-	drawn.current = { from, to };
-	const latest = useRef(offsets);
-	latest.current = offsets;
+	const drawn = useRef({ from, to, offsets });
+	drawn.current = { from, to, offsets };
 
 	if (props.handle) props.handle.current = { reveal, toEnd, firstInView, focus };
 	useLayoutEffect(settle);
@@ -101,7 +97,6 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		</div>
 	);
 
-	/** The view's position by the heights that are known now. */
 	function topNow(): number {
 		if (view.isAtEnd) return Math.max(0, (offsets[rows.length] ?? 0) - view.height);
 		const kept = anchor.current;
@@ -146,9 +141,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		const isNearEnd = element.scrollHeight - view.top - element.clientHeight < NEAR_END;
 		view.isAtEnd = isNearEnd && !startsAtTop && !isHeld;
 		if (!isRevealing.current) keepAnchor();
-		const next = windowOf(latest.current, { ...view, around: AROUND / 2 });
-		const { from: first, to: last } = drawn.current;
-		const isCovered = next.from >= first && next.to <= last;
+		const next = windowOf(drawn.current.offsets, { ...view, around: AROUND / 2 });
+		const isCovered = next.from >= drawn.current.from && next.to <= drawn.current.to;
 		if (!isCovered || wasAtEnd !== view.isAtEnd) remeasured();
 	}
 
@@ -156,22 +150,20 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		const top = box.current?.scrollTop ?? 0;
 		const first = drawnRows().find((row) => row.offsetTop + row.offsetHeight > top);
 		// After a jump nothing is drawn there yet: the next drawing keeps one.
-		const isInView = first && first.offsetTop <= top + view.height;
-		anchor.current = isInView
-			? { key: first.dataset.key ?? "", below: first.offsetTop - top }
-			: undefined;
+		anchor.current = first && first.offsetTop <= top + view.height ? anchorAt(first) : undefined;
+	}
+
+	function anchorAt(row: HTMLElement) {
+		return { key: row.dataset.key ?? "", below: row.offsetTop - (box.current?.scrollTop ?? 0) };
 	}
 
 	/** Who unfolds the last row wants to read it, not to be scrolled to its end. */
 	function onClick(event: MouseEvent): void {
 		const target = event.target as Element;
 		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
-		if (!row || !box.current) return;
+		if (!row) return;
 		view.isAtEnd = false;
-		anchor.current = {
-			key: row.dataset.key ?? "",
-			below: row.offsetTop - box.current.scrollTop,
-		};
+		anchor.current = anchorAt(row);
 	}
 
 	/** The button disappears, so the list takes the focus. */
@@ -194,7 +186,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		remeasured();
 	}
 
-	function firstInView(): string | undefined {
+	function firstInView() {
 		return rows[rowAt(offsets, view.top)]?.key;
 	}
 
@@ -207,7 +199,6 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	}
 }
 
-/** Where rows begin; the last number is the height of all. */
 type Offsets = Float64Array;
 
 export function offsetsOf(count: number, heightAt: (index: number) => number): Offsets {
@@ -218,7 +209,6 @@ export function offsetsOf(count: number, heightAt: (index: number) => number): O
 	return offsets;
 }
 
-/** The last row that begins at or above a height. */
 export function rowAt(offsets: Offsets, top: number): number {
 	let low = 0;
 	let high = Math.max(0, offsets.length - 2);
@@ -233,11 +223,7 @@ export function rowAt(offsets: Offsets, top: number): number {
 /** A bound on the rows drawn, whatever their heights are. */
 export const MOST_ROWS = 150;
 
-/** The rows to draw: from `from` up to, not including, `to`. */
-export function windowOf(
-	offsets: Offsets,
-	view: { top: number; height: number; around: number },
-): { from: number; to: number } {
+export function windowOf(offsets: Offsets, view: { top: number; height: number; around: number }) {
 	const count = offsets.length - 1;
 	if (count <= 0) return { from: 0, to: 0 };
 	const from = rowAt(offsets, view.top - view.around);

@@ -1,10 +1,9 @@
 import { useRef } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
 import { client, connectionState } from "../connection/connection.ts";
-import { Button } from "../parts/controls.tsx";
-import { LongText, PlainText } from "../parts/text.tsx";
-import { reporting, toast, useToastsAbove } from "../parts/toasts.tsx";
-import { visibleString } from "../parts/visible-text.ts";
+import { Button, submitting } from "../parts/controls.tsx";
+import { reporting, toast, useToastsAbove } from "../parts/notices.tsx";
+import { LongText, PlainText, visibleString } from "../parts/text.tsx";
 import type { Desk } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";
@@ -15,7 +14,6 @@ interface ComposerProps extends Desk {
 	onSend(): void;
 }
 
-/** The prompt box with the queue, extension widgets, model pickers and buttons. */
 export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
@@ -43,12 +41,9 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	return (
 		<form
 			ref={form}
-			class="composer"
+			class="composer stack"
 			aria-label="Prompt"
-			onSubmit={(event) => {
-				event.preventDefault();
-				send("steer");
-			}}
+			onSubmit={submitting(() => send("steer"))}
 		>
 			<Widgets session={session} isBelow={false} />
 			<Waiting outbox={outbox} />
@@ -62,7 +57,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 			/>
 			<div class="composer-bar row">
 				<Pickers session={session} />
-				<span class="composer-buttons">
+				<span class="composer-buttons line">
 					{isCompacting && <Button onClick={ask("abort_compaction")} words="Stop compacting" />}
 					{hasShell && (
 						<Button
@@ -100,7 +95,6 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	);
 }
 
-/** What is sent once there is a connection. */
 function Waiting({ outbox }: { outbox: Outbox }) {
 	const isOpen = connectionState.value.name === "open";
 	const words = ({ isSent }: Outgoing) =>
@@ -108,7 +102,7 @@ function Waiting({ outbox }: { outbox: Outbox }) {
 	const texts = outbox.waiting.value.map((one) => [words(one), one.text] as const);
 	if (texts.length === 0) return null;
 	return (
-		<div class="queue" role="status">
+		<div class="queue line" role="status">
 			<Texts label="Waiting to be sent" texts={texts} />
 		</div>
 	);
@@ -128,16 +122,14 @@ function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 		if (taken?.length) draft.place(taken.join("\n"));
 	};
 	return (
-		<div class="queue">
+		<div class="queue line">
 			<Texts label="Waiting to be said" texts={texts} />
 			<Button class="small" onClick={() => void takeBack()} words="Take back" />
 		</div>
 	);
 }
 
-type Text = readonly [state: string, text: string];
-
-function Texts({ label, texts }: { label: string; texts: readonly Text[] }) {
+function Texts({ label, texts }: { label: string; texts: readonly (readonly [string, string])[] }) {
 	return (
 		<ul class="plain-list" aria-label={label}>
 			{texts.map(([state, text], at) => (
@@ -167,7 +159,7 @@ function Statuses({ session }: { session: OpenSession }) {
 	if (statuses.length === 0) return null;
 	return (
 		<ul
-			class="statuses plain-list small soft"
+			class="statuses row plain-list small soft"
 			aria-label="What extensions say"
 			// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls on a phone must be reachable by keyboard
 			tabIndex={0}
@@ -190,7 +182,7 @@ function Pickers({ session }: { session: OpenSession }) {
 	const fields = state && { sessionId };
 	const known = useAnswer("get_available_models", fields).data?.models ?? [];
 	const levels = useAnswer("get_available_thinking_levels", fields, current).data?.levels ?? [];
-	if (!state) return <span class="pickers" />;
+	if (!state) return <span />;
 	const isKnown = known.some((model) => nameOf(model) === current);
 	const offered = state.model && !isKnown ? [state.model, ...known] : known;
 	function pickModel(name: string): void {
@@ -205,7 +197,7 @@ function Pickers({ session }: { session: OpenSession }) {
 	}
 	const models = offered.map((model) => [nameOf(model), visibleString(nameOf(model))] as const);
 	return (
-		<span class="pickers">
+		<span class="pickers row">
 			<Picker
 				label="Model"
 				value={current ?? ""}

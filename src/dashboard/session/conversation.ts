@@ -1,7 +1,13 @@
 import type { Data } from "../../protocol/index.ts";
-import { updateCall, writtenOn } from "./blocks.ts";
-import { endsCutOff, goingOn, keepingNotices, withCutOff } from "./cut-off.ts";
-import type { AssistantItem, BashItem, Item, ToolCall } from "./items.ts";
+import {
+	type AssistantItem,
+	type Block,
+	type Item,
+	type ItemOf,
+	type ToolCall,
+	updateCall,
+	writtenOn,
+} from "./items.ts";
 import {
 	addItem,
 	assistantItem,
@@ -21,10 +27,8 @@ import {
 export interface Conversation {
 	readonly items: readonly Item[];
 	readonly isRunning: boolean;
-	/** Why the run waits. */
 	readonly waitsFor: string | undefined;
 	readonly isCompacting: boolean;
-	/** Messages sent during a run. */
 	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
 	/** The key of the streaming answer, or `known` while events repeat a complete one. */
 	readonly writing: string | "known" | undefined;
@@ -39,19 +43,14 @@ export const EMPTY: Conversation = {
 	writing: undefined,
 };
 
-/** The conversation of a session file, with the state of `get_state`. */
 export function loaded(
 	{ entries, leafId }: { entries: readonly Data<"SessionEntry">[]; leafId: string | null },
 	now: { isStreaming: boolean; isCompacting: boolean },
 ): Conversation {
+	const { isStreaming, isCompacting } = now;
 	const items = itemsOf(branchOf(entries, leafId));
-	const known: Conversation = {
-		...EMPTY,
-		items,
-		isRunning: now.isStreaming,
-		isCompacting: now.isCompacting,
-	};
-	if (now.isStreaming) return known;
+	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
+	if (isStreaming) return known;
 	const still = settled(known);
 	// The file does not record that a server ended; a missing result shows it.
 	return endsCutOff(still.items)
@@ -140,11 +139,7 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 }
 
 /** Pi writes it into the file later, if the model is at work. */
-export function bashEnded(
-	before: Conversation,
-	id: string,
-	result: Data<"BashResult">,
-): Conversation {
+export function bashEnded(before: Conversation, id: string, result: Data<"BashResult">) {
 	const at = indexOf(before.items, RUNNING + id);
 	const known = before.items[at];
 	if (known?.kind !== "bash" || known.state !== "running") return before;
@@ -156,21 +151,18 @@ export function withoutEndedShell(before: Conversation): Conversation {
 	return { ...before, items: before.items.filter((item) => !isEndedShell(item)) };
 }
 
-function isEndedShell(item: Item): item is BashItem {
-	return (
-		item.kind === "bash" &&
-		item.key.startsWith(RUNNING) &&
-		item.entryId === undefined &&
-		item.state !== "running"
-	);
+function isEndedShell(item: Item): boolean {
+	return isShell(item) && item.entryId === undefined && item.state !== "running";
+}
+
+function isShell(item: Item): item is ItemOf<"bash"> {
+	return item.kind === "bash" && item.key.startsWith(RUNNING);
 }
 
 /** Keeps across a reload what the file does not have: notices, ended shell commands, and the keys of running ones, so that unfolded rows stay open. */
 export function keepingShown(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
-	const running = before.items.filter(
-		(item): item is BashItem => item.kind === "bash" && item.key.startsWith(RUNNING),
-	);
+	const running = before.items.filter(isShell);
 	const items = next.items.map((item) => {
 		if (item.kind !== "bash" || known.has(item.key)) return item;
 		const at = running.findIndex(({ entryId, command }) =>
@@ -223,20 +215,12 @@ function started(before: Conversation, message: Data<"AgentMessage">): Conversat
 	};
 }
 
-function updated(
-	before: Conversation,
-	step: Extract<Data<"SessionEvent">, { type: "message_update" }>["assistantMessageEvent"],
-): Conversation {
+function updated(before: Conversation, step: Data<"AssistantMessageEvent">): Conversation {
 	if (before.writing === "known") return before;
 	if (before.writing === undefined) {
 		// This page came in the middle: it shows what follows, and all of it at the end.
 		const late = { role: "assistant", content: [] };
-		const item: AssistantItem = {
-			...assistantItem(late),
-			key: LATE,
-			isStreaming: true,
-			isPartial: true,
-		};
+		const item = { ...assistantItem(late), key: LATE, isStreaming: true, isPartial: true };
 		return updated({ ...added(before, item), writing: LATE }, step);
 	}
 	const at = indexOf(before.items, before.writing);
@@ -266,8 +250,7 @@ function ended(before: Conversation, message: Data<"AgentMessage">, isCut: boole
 }
 
 function withoutLate(before: Conversation): Conversation {
-	const items = before.items.filter(({ key }) => key !== LATE);
-	return items.length === before.items.length ? before : { ...before, items };
+	return { ...before, items: before.items.filter(({ key }) => key !== LATE) };
 }
 
 /** A tool may start before the answer with its call has ended. */
@@ -282,18 +265,13 @@ function withKnownCalls(whole: AssistantItem, written: AssistantItem): Assistant
 	});
 }
 
-function withCall(
-	before: Conversation,
-	callId: string,
-	change: (call: ToolCall) => ToolCall,
-): Conversation {
+function withCall(before: Conversation, callId: string, change: (call: ToolCall) => ToolCall) {
 	const items = [...before.items];
 	const isOver = ({ state }: ToolCall) => state === "done" || state === "failed";
 	updateCall(items, callId, (call) => (isOver(call) ? call : change(call)));
 	return { ...before, items };
 }
 
-/** Characters of shell output that are kept, from its end. */
 const MAX_BASH = 200_000;
 
 function withBash(before: Conversation, id: string, delta: string): Conversation {
@@ -301,8 +279,7 @@ function withBash(before: Conversation, id: string, delta: string): Conversation
 	const at = indexOf(before.items, key);
 	const known = before.items[at];
 	if (known?.kind !== "bash") {
-		const item: BashItem = { kind: "bash", key, output: delta, state: "running" };
-		return added(before, item);
+		return added(before, { kind: "bash", key, output: delta, state: "running" });
 	}
 	const output = (known.output + delta).slice(-MAX_BASH);
 	return replaced(before, at, { ...known, output });
@@ -326,27 +303,62 @@ function compacted(
 
 /** Nothing runs any more: unfinished calls are lost. */
 function settled(before: Conversation): Conversation {
-	const items = [...before.items];
-	let isChanged = false;
-	for (let at = items.length - 1; at >= 0; at--) {
-		const item = items[at];
-		if (item?.kind !== "assistant") continue;
-		const isOpen = item.blocks.some((block) => block.kind === "call" && isUnfinished(block.call));
-		if (!isOpen && !item.isStreaming) continue;
-		isChanged = true;
-		items[at] = {
-			...item,
-			isStreaming: false,
-			blocks: item.blocks.map((block) =>
-				block.kind === "call" && isUnfinished(block.call)
-					? { kind: "call", call: { ...block.call, state: "lost" } }
-					: block,
-			),
-		};
-	}
-	return { ...before, writing: undefined, ...(isChanged && { items }) };
+	const items = before.items.map((item): Item => {
+		if (item.kind !== "assistant") return item;
+		// Items that have not changed keep their rows.
+		if (!item.isStreaming && !item.blocks.some(isUnfinished)) return item;
+		const blocks = item.blocks.map(
+			(block): Block =>
+				isUnfinished(block) ? { ...block, call: { ...block.call, state: "lost" } } : block,
+		);
+		return { ...item, isStreaming: false, blocks };
+	});
+	return { ...before, writing: undefined, items };
 }
 
-function isUnfinished({ state }: ToolCall): boolean {
-	return state === "writing" || state === "waiting" || state === "running";
+function isUnfinished(block: Block): block is Extract<Block, { kind: "call" }> {
+	return block.kind === "call" && ["writing", "waiting", "running"].includes(block.call.state);
+}
+
+function withCutOff(items: readonly Item[], text: string): readonly Item[] {
+	const anchor = items.findLast((item) => !isPassing(item) && !isNotice(item));
+	if (!anchor) return items;
+	const key = NOTICE + anchor.key;
+	if (items.some((item) => item.key === key)) return items;
+	return [...items, { kind: "error", key, text }];
+}
+
+/** Whether an idle conversation ends with a call that has no result. */
+function endsCutOff(items: readonly Item[]): boolean {
+	const last = items.findLast(({ kind }) => kind === "user" || kind === "assistant");
+	if (last?.kind !== "assistant" || last.error !== undefined || last.isAborted) return false;
+	return last.blocks.some((block) => block.kind === "call" && block.call.state === "lost");
+}
+
+/** Removes the notice at the end: the run goes on. */
+function goingOn(items: readonly Item[]): readonly Item[] {
+	const last = items.at(-1);
+	return last && isNotice(last) ? items.slice(0, -1) : items;
+}
+
+/** Keeps notices across a reload: the file does not have them. */
+function keepingNotices(next: readonly Item[], before: readonly Item[]): readonly Item[] {
+	const notices = before.filter(isNotice);
+	return next.flatMap((item) => {
+		if (notices.some(({ key }) => key === item.key)) return [];
+		const notice = notices.find(({ key }) => key === NOTICE + item.key);
+		return notice ? [item, notice] : [item];
+	});
+}
+
+/** The key prefix of notices; the key of the item before follows. */
+const NOTICE = "cut-off:";
+
+function isNotice(item: Item): boolean {
+	return item.kind === "error" && item.key.startsWith(NOTICE);
+}
+
+/** Items that are not in the file when it is cut off, or have another key there. */
+function isPassing(item: Item): boolean {
+	return (item.kind === "assistant" && item.isStreaming) || item.kind === "bash";
 }

@@ -3,7 +3,6 @@ import { Button } from "../parts/controls.tsx";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox } from "./outbox.ts";
 
-/** The server's folder of sample projects. */
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
 /** The script has an answer for each. */
@@ -31,7 +30,7 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 	const isOnSample = SAMPLE.test(state.cwd);
 	const next = PROMPTS[items.filter(({ kind }) => kind === "user").length];
 	return (
-		<div class="banner is-demo">
+		<div class="banner row is-demo">
 			<p>
 				<strong>Demo:</strong> a script, not an AI.
 				{isOnSample && " It works on a sample project that was made for this session."}
@@ -51,9 +50,7 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 	);
 }
 
-const DEMO_PROVIDER = "strata-demo";
-
 /** A server with the demo model offers no other. */
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
-	return model?.provider === DEMO_PROVIDER;
+	return model?.provider === "strata-demo";
 }

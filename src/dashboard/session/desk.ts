@@ -1,14 +1,8 @@
-import { type Signal, signal } from "@preact/signals";
+import { signal } from "@preact/signals";
 import { client } from "../connection/connection.ts";
+import { toast } from "../parts/notices.tsx";
 import { type StoredText, storedText } from "../parts/storage.ts";
-import { toast } from "../parts/toasts.tsx";
-import {
-	createOutbox,
-	goesBack,
-	type Outbox,
-	type OutboxStore,
-	type StoredText as OutgoingText,
-} from "./outbox.ts";
+import { createOutbox, goesBack, type Outbox } from "./outbox.ts";
 
 /** What the user writes for a session. It outlives the session's view. */
 export interface Desk {
@@ -26,7 +20,7 @@ export function deskOf(sessionId: string): Desk {
 	const outbox = createOutbox({
 		client: client(),
 		sessionId,
-		store: outboxStoreOf(sessionId),
+		store: storedText(PREFIX + sessionId),
 		onDone({ type }, data) {
 			if (type === "export_html")
 				toast(`Written on the server: ${(data as { path: string }).path}`);
@@ -41,7 +35,6 @@ export function deskOf(sessionId: string): Desk {
 	return desk;
 }
 
-/** Sends what was not answered before the last reload, of all sessions. */
 export function restoreDesks(): void {
 	try {
 		for (const key of Object.keys(sessionStorage)) {
@@ -52,42 +45,19 @@ export function restoreDesks(): void {
 	}
 }
 
-function outboxStoreOf(sessionId: string): OutboxStore {
-	const stored = storedText(PREFIX + sessionId);
-	return {
-		read() {
-			try {
-				const kept: unknown = JSON.parse(stored.read() || "[]");
-				return Array.isArray(kept) ? kept.filter(isStoredText) : [];
-			} catch {
-				return []; // damaged
-			}
-		},
-		write: (texts) => stored.write(texts.length === 0 ? "" : JSON.stringify(texts)),
-	};
-}
-
-function isStoredText(given: OutgoingText | null): given is OutgoingText {
-	return typeof given?.id === "string" && typeof given.text === "string";
-}
+export type Draft = ReturnType<typeof createDraft>;
 
 /** The text of the prompt box, across views of the session. */
-export interface Draft {
-	readonly text: Signal<string>;
-	/** Grows when text was placed: the box takes the focus. */
-	readonly placed: Signal<number>;
-	/** Puts text above what is there, unless it is there already. */
-	place(text: string): void;
-}
-
-export function createDraft(store: StoredText): Draft {
+export function createDraft(store: StoredText) {
 	const text = signal(store.read());
+	/** Grows when text was placed: the box takes the focus. */
 	const placed = signal(0);
 	text.subscribe(store.write);
 	return {
 		text,
 		placed,
-		place(given) {
+		/** Puts text above what is there, unless it is there already. */
+		place(given: string): void {
 			const old = text.value;
 			const isThere = old === given || old.startsWith(`${given}\n`);
 			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;

@@ -7,7 +7,6 @@ export type Question = Extract<
 
 /** What extensions show around the conversation. Immutable. */
 export interface ExtensionUi {
-	/** The oldest first. */
 	readonly questions: readonly Question[];
 	readonly statuses: ReadonlyMap<string, string>;
 	readonly widgets: ReadonlyMap<string, { lines: readonly string[]; isBelow: boolean }>;
@@ -74,11 +73,7 @@ function asked(before: ExtensionUi, request: Data<"ExtensionUiRequest">): Extens
 	}
 }
 
-function changed<Value>(
-	before: ReadonlyMap<string, Value>,
-	key: string,
-	value: Value | undefined,
-): ReadonlyMap<string, Value> {
+function changed<Value>(before: ReadonlyMap<string, Value>, key: string, value?: Value) {
 	const next = new Map(before);
 	if (value === undefined || value === "") next.delete(key);
 	else if (next.has(key) || next.size < MOST) next.set(key, value);

@@ -1,18 +1,11 @@
 import { effect, type ReadonlySignal, signal } from "@preact/signals";
 import { callSummary, editsOf, type ToolCall } from "./items.ts";
-import type { Row } from "./rows.ts";
+import type { Row } from "./row-view.tsx";
 
 /** A search in a conversation. The list draws few of its rows, so the browser's own search misses most. */
 export type Find = ReturnType<typeof createFind>;
 
-interface Match {
-	key: string;
-	/** A second jump to the same row scrolls again. */
-	jump: number;
-}
-
 interface FindOptions {
-	/** Calls back before the next frame; returns how to cancel. */
 	soon(work: () => void): () => void;
 	now(): number;
 }
@@ -31,7 +24,8 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 	/** The words searched for, in lower case. Follows `typed` after a pause. */
 	const words = signal("");
 	const found = signal<Found>(NOTHING);
-	const current = signal<Match | undefined>(undefined);
+	/** A second jump to the same row scrolls again. */
+	const current = signal<{ key: string; jump: number } | undefined>(undefined);
 	let finder: Finder | undefined;
 	let stopWatching: (() => void) | undefined;
 	let typingTimer: ReturnType<typeof setTimeout> | undefined;
@@ -98,12 +92,10 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 		current.value = { key, jump: ++jumps };
 	}
 
-	/** Sets where the search begins: the first match is at this row or below. */
 	function startFrom(key: string | undefined): void {
 		origin = key;
 	}
 
-	/** The next match or the one before, around the ends. */
 	function step(by: 1 | -1): void {
 		// Enter before the pause is over goes to the first match.
 		if (typingTimer !== undefined) {
@@ -120,11 +112,7 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 }
 
 /** The first match from the origin on, else the last before it. Undefined while more rows are to be searched. */
-function firstFrom(
-	origin: string | undefined,
-	rows: readonly Row[],
-	{ keys, isDone }: Found,
-): string | undefined {
+function firstFrom(origin: string | undefined, rows: readonly Row[], { keys, isDone }: Found) {
 	const from = rows.findIndex(({ key }) => key === origin);
 	const matches = new Set(keys);
 	const below = rows.slice(Math.max(0, from)).find(({ key }) => matches.has(key));
@@ -139,7 +127,6 @@ function isSame(a: Found, b: Found): boolean {
 type Finder = ReturnType<typeof createFinder>;
 
 interface Found {
-	/** Of the rows that match. */
 	keys: readonly string[];
 	isDone: boolean;
 }
@@ -149,7 +136,6 @@ const ROWS_A_LOOK = 64;
 /** A row this long counts like many. */
 const LONG = 50_000;
 
-/** Caches lower-case texts. */
 export function createFinder() {
 	const texts = new WeakMap<object, string>();
 	let sought = "";
@@ -157,11 +143,8 @@ export function createFinder() {
 
 	function textOf(row: Row): string {
 		const source = rowSource(row);
-		let text = texts.get(source);
-		if (text === undefined) {
-			text = rowText(row).toLowerCase();
-			texts.set(source, text);
-		}
+		const text = texts.get(source) ?? rowText(row).toLowerCase();
+		texts.set(source, text);
 		return text;
 	}
 

@@ -1,4 +1,6 @@
-import type { Picture } from "../parts/picture-facts.ts";
+import type { Data } from "../../protocol/index.ts";
+import { collapsed } from "../../text/one-line.ts";
+import type { Picture } from "../parts/picture.tsx";
 
 export interface ToolCall {
 	id: string;
@@ -12,7 +14,6 @@ export interface ToolCall {
 	pictures: readonly Picture[];
 }
 
-/** A call whose first letters are being streamed. */
 export const NEW_CALL: ToolCall = {
 	id: "",
 	name: "",
@@ -31,109 +32,69 @@ export type Block =
 interface Base {
 	/** The same whether it was loaded or came as events. */
 	key: string;
-	atMs?: number;
-	/** The entry of the session file: what `fork` and `navigate_tree` take. */
 	entryId?: string;
 	isCut?: boolean;
 }
 
-export interface UserItem extends Base {
-	kind: "user";
-	text: string;
-	pictures: readonly Picture[];
-}
+export type Item = Base &
+	(
+		| { kind: "user"; text: string; pictures: readonly Picture[] }
+		| {
+				kind: "assistant";
+				blocks: readonly Block[];
+				isStreaming: boolean;
+				/** Its beginning was streamed before this page subscribed. */
+				isPartial?: boolean;
+				model?: string;
+				error?: string;
+				isAborted?: boolean;
+				tokens?: number;
+				dollars?: number;
+		  }
+		| {
+				kind: "bash";
+				/** Unknown while another client runs it. */
+				command?: string;
+				output: string;
+				state: "running" | "done" | "failed" | "cancelled";
+				exitCode?: number;
+		  }
+		| { kind: "summary"; of: "compaction" | "branch"; text: string; tokensBefore?: number }
+		/** A message of an extension, or its answer to a command. Columns must not wrap. */
+		| {
+				kind: "custom";
+				label: string;
+				text: string;
+				pictures: readonly Picture[];
+				hasColumns?: boolean;
+		  }
+		/** A setting that changed, or a note of an extension. `stands`: the keys of equal neighbours, its own included. */
+		| { kind: "note"; text: string; stands: readonly string[] }
+		| { kind: "error"; text: string }
+	);
 
-export interface AssistantItem extends Base {
-	kind: "assistant";
-	blocks: readonly Block[];
-	isStreaming: boolean;
-	/** Its beginning was streamed before this page subscribed. */
-	isPartial?: boolean;
-	model?: string;
-	error?: string;
-	isAborted?: boolean;
-	tokens?: number;
-	dollars?: number;
-}
-
-export interface BashItem extends Base {
-	kind: "bash";
-	/** Unknown while another client runs it. */
-	command?: string;
-	output: string;
-	state: "running" | "done" | "failed" | "cancelled";
-	exitCode?: number;
-}
-
-export interface SummaryItem extends Base {
-	kind: "summary";
-	of: "compaction" | "branch";
-	text: string;
-	tokensBefore?: number;
-}
-
-/** A message of an extension, or its answer to a command. */
-export interface CustomItem extends Base {
-	kind: "custom";
-	label: string;
-	text: string;
-	pictures: readonly Picture[];
-	/** Its lines must not wrap. */
-	hasColumns?: boolean;
-}
-
-/** Settings that changed, notes of extensions. Equal neighbours are counted. */
-export interface NoteItem extends Base {
-	kind: "note";
-	text: string;
-	/** The keys of all items that this line stands for, its own included. */
-	stands: readonly string[];
-}
-
-export interface ErrorItem extends Base {
-	kind: "error";
-	text: string;
-}
-
-export type Item =
-	| UserItem
-	| AssistantItem
-	| BashItem
-	| SummaryItem
-	| CustomItem
-	| NoteItem
-	| ErrorItem;
+export type ItemOf<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
+export type AssistantItem = ItemOf<"assistant">;
 
 /** The most telling arguments first. */
-const TELLING = [
-	"path",
-	"file_path",
-	"command",
-	"query",
-	"pattern",
-	"symbol",
-	"file",
-	"url",
-	"name",
-];
+const KEYS = ["path", "file_path", "command", "query", "pattern", "symbol", "file", "url", "name"];
 const MOST = 160;
 
 /** A call in one line: its path, its command, or else its arguments. */
 export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsText">): string {
 	if (typeof args !== "object" || args === null) return oneLine(argsText);
 	const given = args as Record<string, unknown>;
-	const name = TELLING.find((key) => typeof given[key] === "string" && given[key] !== "");
+	const name = KEYS.find((key) => typeof given[key] === "string" && given[key] !== "");
 	if (name !== undefined) return oneLine(String(given[name]));
 	const text = JSON.stringify(args);
 	return text === "{}" ? "" : oneLine(text);
 }
 
-export interface Edit {
+interface Edit {
 	oldText: string;
 	newText: string;
 }
 
-/** The edits among a call's arguments. */
 export function editsOf(args: unknown): Edit[] {
 	const given = (typeof args === "object" && args !== null ? args : {}) as Record<string, unknown>;
 	const list = Array.isArray(given.edits) ? given.edits : [given];
@@ -143,9 +104,80 @@ export function editsOf(args: unknown): Edit[] {
 }
 
 function oneLine(text: string): string {
-	const line = text
-		.slice(0, MOST * 2)
-		.replaceAll(/\s+/g, " ")
-		.trim();
+	const line = collapsed(text.slice(0, MOST * 2));
 	return line.length > MOST ? `${line.slice(0, MOST)}…` : line;
+}
+
+/** The blocks after one step of streaming; the same list if the step shows nothing. */
+export function writtenOn(blocks: readonly Block[], step: Data<"AssistantMessageEvent">) {
+	if (!("contentIndex" in step)) return blocks;
+	const block = blocks[step.contentIndex];
+	const put = (next: Block) => withBlock(blocks, step.contentIndex, next);
+	switch (step.type) {
+		case "text_start":
+			return put({ kind: "text", text: "" });
+		case "text_delta":
+			return put({ kind: "text", text: (block?.kind === "text" ? block.text : "") + step.delta });
+		case "thinking_start":
+			return put({ kind: "thinking", text: "" });
+		case "thinking_delta": {
+			const before = block?.kind === "thinking" ? block.text : "";
+			return put({ kind: "thinking", text: before + step.delta });
+		}
+		case "toolcall_start":
+			return put({ kind: "call", call: { ...NEW_CALL, id: step.id, name: step.toolName } });
+		case "toolcall_delta": {
+			const call = block?.kind === "call" ? block.call : NEW_CALL;
+			return put({ kind: "call", call: { ...call, argsText: call.argsText + step.delta } });
+		}
+		case "toolcall_end": {
+			if (block?.kind !== "call" || block.call.state !== "writing") return blocks;
+			const args = parsed(block.call.argsText);
+			return put({ kind: "call", call: { ...block.call, state: "waiting", args } });
+		}
+		default:
+			return blocks;
+	}
+}
+
+/** An index from outside must not make a list of any length. */
+const MAX_BLOCKS = 10_000;
+
+function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
+	if (!Number.isInteger(at) || at < 0 || at >= MAX_BLOCKS) return blocks;
+	const next = [...blocks];
+	// A late subscriber has not seen the blocks before.
+	while (next.length < at) next.push({ kind: "text", text: "" });
+	next[at] = block;
+	return next;
+}
+
+function parsed(text: string): unknown {
+	try {
+		return JSON.parse(text);
+	} catch {
+		return undefined; // `tool_execution_start` brings the arguments
+	}
+}
+
+/** Results follow soon after their calls; a result without a call must stay cheap. */
+const FAR = 400;
+
+/** Changes the latest call of that id in place. Returns whether there is one. */
+export function updateCall(items: Item[], callId: string, change: (call: ToolCall) => ToolCall) {
+	for (let at = items.length - 1; at >= Math.max(0, items.length - FAR); at--) {
+		const item = items[at];
+		if (item?.kind !== "assistant") continue;
+		const index = item.blocks.findLastIndex(
+			(block) => block.kind === "call" && block.call.id === callId,
+		);
+		const block = item.blocks[index];
+		if (block?.kind !== "call") continue;
+		const call = change(block.call);
+		if (call !== block.call) {
+			items[at] = { ...item, blocks: item.blocks.with(index, { kind: "call", call }) };
+		}
+		return true;
+	}
+	return false;
 }

@@ -1,22 +1,17 @@
 import type { Data } from "../../protocol/index.ts";
-import type { Picture } from "../parts/picture-facts.ts";
-import { updateCall } from "./blocks.ts";
+import type { Picture } from "../parts/picture.tsx";
 import {
 	type AssistantItem,
 	type Block,
-	type CustomItem,
 	type Item,
+	type ItemOf,
 	NEW_CALL,
-	type NoteItem,
-	type SummaryItem,
 	type ToolCall,
+	updateCall,
 } from "./items.ts";
 
-/** A field of a value of unknown shape. */
 export function field(value: unknown, name: string): unknown {
-	return typeof value === "object" && value !== null
-		? (value as Record<string, unknown>)[name]
-		: undefined;
+	return (value as Record<string, unknown> | null | undefined)?.[name];
 }
 
 function textField(value: unknown, name: string): string | undefined {
@@ -24,7 +19,6 @@ function textField(value: unknown, name: string): string | undefined {
 	return typeof found === "string" ? found : undefined;
 }
 
-/** The texts and pictures of a message's or a result's content. */
 export function contentOf(content: unknown): { text: string; pictures: readonly Picture[] } {
 	if (typeof content === "string") return { text: content, pictures: [] };
 	if (!Array.isArray(content)) return { text: "", pictures: [] };
@@ -45,17 +39,19 @@ export function keyOf(message: Data<"AgentMessage">): string {
 
 /** A result is an item only if its call is missing. */
 export function itemOf(message: Data<"AgentMessage">): Item | undefined {
-	const base = {
-		key: keyOf(message),
-		...(message.timestamp !== undefined && { atMs: message.timestamp }),
-	};
+	const base = { key: keyOf(message) };
 	switch (message.role) {
 		case "user":
 			return { kind: "user", ...base, ...contentOf(message.content) };
 		case "assistant":
 			return assistantItem(message);
 		case "bashExecution":
-			return { kind: "bash", ...base, ...bashFields(message) };
+			return {
+				kind: "bash",
+				...base,
+				command: textField(message, "command") ?? "",
+				...bashOutcome(message),
+			};
 		case "custom":
 			return customItem(base, message);
 		case "compactionSummary":
@@ -74,14 +70,14 @@ export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 	}
 }
 
-type Base = Pick<Item, "key" | "atMs" | "entryId">;
+type Base = Pick<Item, "key" | "entryId">;
 
-function noteItem(base: Base, text: string): NoteItem {
+function noteItem(base: Base, text: string): ItemOf<"note"> {
 	return { kind: "note", ...base, text, stands: [base.key] };
 }
 
 /** A message or entry of an extension: a note if it is not meant to be shown. */
-function customItem(base: Base, source: unknown): CustomItem | NoteItem {
+function customItem(base: Base, source: unknown): ItemOf<"custom" | "note"> {
 	const label = textField(source, "customType") ?? "extension";
 	if (field(source, "display") === false) return noteItem(base, ownEntryWords(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
@@ -108,23 +104,20 @@ function ownEntryWords(source: unknown): string | undefined {
 }
 
 /** The answer to a command of pi-strata, which the model does not see. */
-function reportItem(base: Base, entry: unknown): CustomItem | undefined {
+function reportItem(base: Base, entry: unknown): ItemOf<"custom"> | undefined {
 	const text = textField(field(entry, "data"), "text");
 	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
 }
 
 /** Whether a notice repeats the first line of the report before it: it is meant for clients that show no entries. */
-export function repeatsReport(
-	event: Data<"SessionEvent">,
-	before: Data<"SessionEvent"> | undefined,
-): boolean {
+export function repeatsReport(event: Data<"SessionEvent">, before?: Data<"SessionEvent">) {
 	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
 	if (before?.type !== "entry_appended") return false;
 	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
 }
 
-function summaryItem(base: Base, of: SummaryItem["of"], source: unknown): SummaryItem {
+function summaryItem(base: Base, of: "compaction" | "branch", source: unknown): Item {
 	const tokensBefore = field(source, "tokensBefore");
 	return {
 		kind: "summary",
@@ -143,7 +136,6 @@ export function assistantItem(message: Data<"AgentMessage">): AssistantItem {
 	return {
 		kind: "assistant",
 		key: keyOf(message),
-		...(message.timestamp !== undefined && { atMs: message.timestamp }),
 		blocks: content.flatMap((block) => blockOf(block) ?? []),
 		isStreaming: false,
 		...(model !== undefined && { model }),
@@ -177,31 +169,18 @@ function blockOf(block: unknown): Block | undefined {
 	}
 }
 
-function bashFields(message: Data<"AgentMessage">) {
-	return { command: textField(message, "command") ?? "", ...bashOutcome(message) };
-}
-
-export function bashOutcome(result: Data<"AgentMessage"> | Data<"BashResult">) {
+export function bashOutcome(
+	result: Data<"AgentMessage"> | Data<"BashResult">,
+): Pick<ItemOf<"bash">, "output" | "state" | "exitCode"> {
 	const exitCode = field(result, "exitCode");
 	const isCancelled = field(result, "cancelled") === true;
-	const hasFailed = typeof exitCode === "number" && exitCode !== 0;
-	const state: "cancelled" | "failed" | "done" = isCancelled
-		? "cancelled"
-		: hasFailed
-			? "failed"
-			: "done";
-	return {
-		output: textField(result, "output") ?? "",
-		state,
-		...(typeof exitCode === "number" && { exitCode }),
-	};
+	const output = textField(result, "output") ?? "";
+	if (typeof exitCode !== "number") return { output, state: isCancelled ? "cancelled" : "done" };
+	const state = isCancelled ? "cancelled" : exitCode === 0 ? "done" : "failed";
+	return { output, state, exitCode };
 }
 
-/** The entries from the root to the leaf. */
-export function branchOf(
-	entries: readonly Data<"SessionEntry">[],
-	leafId: string | null,
-): readonly Data<"SessionEntry">[] {
+export function branchOf(entries: readonly Data<"SessionEntry">[], leafId: string | null) {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const branch: Data<"SessionEntry">[] = [];
 	let next = leafId === null ? undefined : byId.get(leafId);
@@ -239,14 +218,13 @@ export function addItem(items: Item[], item: Item): void {
 	}
 }
 
-/** Returns whether the result has a call. */
 export function giveResult(items: Item[], message: Data<"AgentMessage">): boolean {
 	const { toolCallId = "", content, isError = false } = message;
 	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
 }
 
 export function entryItem(entry: Data<"SessionEntry">): Item | undefined {
-	const base = { key: `entry:${entry.id}`, entryId: entry.id, atMs: Date.parse(entry.timestamp) };
+	const base = { key: `entry:${entry.id}`, entryId: entry.id };
 	const note = (text: string): Item => noteItem(base, text);
 	switch (entry.type) {
 		case "compaction":

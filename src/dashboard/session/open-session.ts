@@ -3,7 +3,6 @@ import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts
 import type { Data } from "../../protocol/index.ts";
 import { createAsking } from "../asking.ts";
 import { textOf } from "../parts/figures.ts";
-import { type CommandList, createCommandList } from "./commands.ts";
 import {
 	afterEvent,
 	bashEnded,
@@ -18,32 +17,14 @@ import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
 import type { ShellCommand } from "./outbox.ts";
 
-/** A session that this page shows, kept up to date. */
-export interface OpenSession {
-	readonly sessionId: string;
-	readonly conversation: ReadonlySignal<Conversation>;
-	/** Undefined until it is known. */
-	readonly state: ReadonlySignal<Data<"SessionState"> | undefined>;
-	readonly ui: ReadonlySignal<ExtensionUi>;
-	readonly commandList: CommandList;
-	readonly status: ReadonlySignal<OpenStatus>;
-	/** Grows, a few times a second at most, when figures of the session may have changed. */
-	readonly changes: ReadonlySignal<number>;
-	reload(): void;
-	close(): void;
-}
+export type OpenSession = ReturnType<typeof openSession>;
 
 export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
 
-export type OpenStatus =
-	| { name: "loading" }
-	| { name: "ready" }
-	| { name: "gone" }
-	| { name: "failed"; why: string };
+type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why: string };
 
-export interface OpenSessionOptions {
+interface OpenSessionOptions {
 	client: Client;
-	onServerEvent(listener: (event: Data<"ServerEvent">) => void): () => void;
 	/** An event that happens once: a notice, or text for the prompt box. */
 	onMoment(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
@@ -59,10 +40,11 @@ const CHANGES_PAUSE_MS = 400;
 
 /** Commands of any client that change settings, and those that change the conversation. */
 const SETTING = /^(set_|cycle_)/;
-const REWRITING: ReadonlySet<string> = new Set(["navigate_tree", "bash"]);
+const REWRITING = /^(navigate_tree|bash)$/;
 
-export function openSession(sessionId: string, options: OpenSessionOptions): OpenSession {
-	const { client, onServerEvent, onMoment, soon, shell = signal([]) } = options;
+/** A session that this page shows, kept up to date. */
+export function openSession(sessionId: string, options: OpenSessionOptions) {
+	const { client, onMoment, soon, shell = signal([]) } = options;
 	const conversation = signal<Conversation>(EMPTY);
 	const state = signal<Data<"SessionState"> | undefined>(undefined);
 	const ui = signal<ExtensionUi>(NO_UI);
@@ -71,6 +53,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		return data.commands;
 	});
 	const status = signal<OpenStatus>({ name: "loading" });
+	/** Grows, a few times a second at most, when figures of the session may have changed. */
 	const changes = signal(0);
 	const asking = createAsking({
 		ask: (signal) => client.request("get_state", { sessionId }, { signal }),
@@ -79,7 +62,6 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		},
 		onError() {}, // the next event, or the next connection, asks again
 	});
-	/** Events since the last frame. */
 	let waiting: Data<"SessionEvent">[] = [];
 	let latest: Data<"SessionEvent"> | undefined;
 	let cancelSoon: (() => void) | undefined;
@@ -104,7 +86,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			if (status.peek().name === "ready") conversation.value = withShell(conversation.peek());
 			if (hasEnded) void load();
 		}),
-		onServerEvent(onEvent),
+		client.onEvent(onEvent),
 		client.onState(({ name }) => {
 			// The server may be another one.
 			if (name === "open") loadOther();
@@ -121,7 +103,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		status,
 		changes,
 		reload: () => void load(),
-		close() {
+		close(): void {
 			isClosed = true;
 			asking.stop();
 			for (const stop of stops) stop();
@@ -136,9 +118,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		return client.subscribe(sessionId, onFrame, {
 			...(from !== undefined && { after: from }),
 			onEnd(error) {
-				if (isClosed) return;
-				const isGone = !error || error.code === "unknown_session";
-				status.value = isGone ? { name: "gone" } : { name: "failed", why: error.message };
+				if (!isClosed) status.value = error ? afterError(error) : { name: "gone" };
 			},
 		});
 	}
@@ -160,8 +140,8 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 			conversation.value = withoutEndedShell(conversation.value);
 			loadOther();
 		}
-		if (CHANGING.has(event.type)) countChange();
-		if (SETTLING.has(event.type)) asking.again();
+		if (CHANGING.test(event.type)) countChange();
+		if (SETTLING.test(event.type)) asking.again();
 		// Nothing else reports a command of another client.
 		if (event.type === "bash_execution_update" && !isKnownShell(event.id)) asking.again();
 	}
@@ -179,7 +159,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		// A shell command that timed out does not run any more.
 		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) asking.again();
-		if (REWRITING.has(commandType)) void load();
+		if (REWRITING.test(commandType)) void load();
 	}
 
 	/** The session, its extensions or the server may be others. */
@@ -211,9 +191,7 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 		} catch (error) {
 			if (mine !== loads || isClosed) return;
 			sinceLoad = undefined;
-			const why = textOf(error);
-			const isGone = (error as { code?: string }).code === "unknown_session";
-			status.value = isGone ? { name: "gone" } : { name: "failed", why };
+			status.value = afterError(error);
 		}
 	}
 
@@ -249,21 +227,44 @@ export function openSession(sessionId: string, options: OpenSessionOptions): Ope
 	}
 }
 
+function afterError(error: unknown): OpenStatus {
+	const isGone = (error as { code?: string }).code === "unknown_session";
+	return isGone ? { name: "gone" } : { name: "failed", why: textOf(error) };
+}
+
 /** Events that may change what the model sees and what it costs. */
-const CHANGING: ReadonlySet<string> = new Set([
-	"message_end",
-	"turn_end",
-	"agent_settled",
-	"compaction_end",
-	"entry_appended",
-	"session_replaced",
-]);
+const CHANGING =
+	/^(message_end|turn_end|agent_settled|compaction_end|entry_appended|session_replaced)$/;
 
 /** Events that may change settings and counts. */
-const SETTLING: ReadonlySet<string> = new Set([
-	"agent_start",
-	"agent_settled",
-	"compaction_end",
-	"session_info_changed",
-	"thinking_level_changed",
-]);
+const SETTLING =
+	/^(agent_start|agent_settled|compaction_end|session_info_changed|thinking_level_changed)$/;
+
+/** The commands that `prompt` understands in a session, fetched on demand; undefined until they are known. */
+export function createCommandList(ask: () => Promise<readonly Data<"SlashCommand">[]>) {
+	const commands = signal<readonly Data<"SlashCommand">[] | undefined>(undefined);
+	/** Up to date, or in flight and not outdated since. */
+	let holds = false;
+	const asking = createAsking({
+		ask,
+		onAnswer(answer) {
+			commands.value = answer;
+			want();
+		},
+		onError(_, isLast) {
+			if (isLast) holds = false; // a prompt box without proposals is still a prompt box
+		},
+	});
+
+	function want(): void {
+		if (holds) return;
+		holds = true;
+		asking.again();
+	}
+
+	function outdate(): void {
+		holds = false;
+	}
+
+	return { commands, want, outdate };
+}

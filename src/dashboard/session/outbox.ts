@@ -1,18 +1,10 @@
-import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { Client, ClientError, ClientErrorCode } from "../../protocol/client.ts";
 import type { Data } from "../../protocol/index.ts";
+import type { StoredText } from "../parts/storage.ts";
 import { type How, readTyped, type TypedRequest } from "./typed.ts";
 
-/** What the user sent from this page and the server has not answered. */
-export interface Outbox {
-	readonly pending: ReadonlySignal<readonly Outgoing[]>;
-	/** What waits for a connection, or for an answer since one was lost. */
-	readonly waiting: ReadonlySignal<readonly Outgoing[]>;
-	/** Running shell commands, and the last ones that ended. */
-	readonly shell: ReadonlySignal<readonly ShellCommand[]>;
-	/** Returns why a text is not sent, if so. */
-	send(text: string, how?: How): string | undefined;
-}
+export type Outbox = ReturnType<typeof createOutbox>;
 
 /** The id makes a text take effect once, however often it is sent. */
 export interface Outgoing {
@@ -29,30 +21,24 @@ export interface ShellCommand {
 	readonly result?: Data<"BashResult">;
 }
 
-/** What is sent again after a reload. */
-export type StoredText = Pick<Outgoing, "id" | "text" | "how">;
-
-export interface OutboxStore {
-	read(): readonly StoredText[];
-	write(texts: readonly StoredText[]): void;
-}
-
-export interface OutboxOptions {
+interface OutboxOptions {
 	readonly client: Pick<Client, "state" | "request" | "onState" | "newId">;
 	readonly sessionId: string;
-	readonly store: OutboxStore;
+	readonly store: StoredText;
 	onDone(request: TypedRequest, data: unknown): void;
 	onFailed(text: string, request: TypedRequest, error: ClientError): void;
 }
 
-/** Sends again what was not answered before the last reload. */
-export function createOutbox(options: OutboxOptions): Outbox {
+/** What the user sent from this page and the server has not answered, also before the last reload. */
+export function createOutbox(options: OutboxOptions) {
 	const { client, sessionId, store, onDone, onFailed } = options;
 	const pending = signal<readonly Outgoing[]>([]);
 	const ended = signal<readonly ShellCommand[]>([]);
 	const isOpen = () => client.state.name === "open";
-	const kept = store.read();
-	pending.subscribe((all) => store.write(all.map(storedText)));
+	const kept = keptTexts(store.read());
+	pending.subscribe((all) => {
+		store.write(all.length === 0 ? "" : JSON.stringify(all, ["id", "text", "how"]));
+	});
 	client.onState(({ name }) => {
 		const change = name === "open" ? { isSent: true } : { wasAway: true };
 		pending.value = pending.value.map((one) => ({ ...one, ...change }));
@@ -61,14 +47,17 @@ export function createOutbox(options: OutboxOptions): Outbox {
 
 	return {
 		pending,
+		/** What waits for a connection, or for an answer since one was lost. */
 		waiting: computed(() =>
 			pending.value.filter((one) => one.wasAway && !(one.isSent && shellCommand(one))),
 		),
+		/** Running shell commands, and the last ones that ended. */
 		shell: computed(() => [
 			...ended.value,
 			...pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
 		]),
-		send(text, how) {
+		/** Returns why a text is not sent, if so. */
+		send(text: string, how?: How): string | undefined {
 			const entry = { id: client.newId(), text, ...(how && { how }) };
 			return add({ ...entry, isSent: isOpen(), wasAway: !isOpen() });
 		},
@@ -82,11 +71,7 @@ export function createOutbox(options: OutboxOptions): Outbox {
 		return undefined;
 	}
 
-	async function carryOut(
-		{ id, text }: Outgoing,
-		request: TypedRequest,
-		isRepeated: boolean,
-	): Promise<void> {
+	async function carryOut({ id, text }: Outgoing, request: TypedRequest, isRepeated: boolean) {
 		const fields = { ...request.fields, sessionId } as never;
 		try {
 			const { data } = await client.request(request.type, fields, { id, isRepeated });
@@ -126,6 +111,12 @@ function shellCommand({ id, text, how }: Outgoing): ShellCommand | undefined {
 	return { id, command: typed.request.fields.command };
 }
 
-function storedText({ id, text, how }: Outgoing): StoredText {
-	return { id, text, ...(how && { how }) };
+function keptTexts(stored: string): Pick<Outgoing, "id" | "text" | "how">[] {
+	try {
+		const kept: unknown = JSON.parse(stored || "[]");
+		if (!Array.isArray(kept)) return [];
+		return kept.filter((one) => typeof one?.id === "string" && typeof one.text === "string");
+	} catch {
+		return []; // damaged
+	}
 }

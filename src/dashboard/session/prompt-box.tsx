@@ -1,10 +1,9 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Data } from "../../protocol/index.ts";
 import { PlainText } from "../parts/text.tsx";
-import { completed, fitting, typedName } from "./commands.ts";
 import type { Draft } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
-import { pageCommands } from "./typed.ts";
+import { completed, fitting, pageCommands, typedName } from "./typed.ts";
 
 interface PromptBoxProps {
 	session: OpenSession;
@@ -51,7 +50,6 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		}
 	}
 
-	/** Whether the proposals handled the key. */
 	function onProposalKey(key: string): boolean {
 		if (key === "ArrowDown" || key === "ArrowUp") {
 			return proposals.move(key === "ArrowDown" ? 1 : -1);
@@ -67,7 +65,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	const optionId = (command: Data<"SlashCommand">) => `${listId}-${offered.indexOf(command)}`;
 	// An ordinary text box, but for the moments in which there is something to choose. An `object`, because the types know
 	// no combobox of several lines; screen readers do.
-	const combobox: object | false = proposals.areThere && {
+	const combobox: object | false = offered.length > 0 && {
 		role: "combobox",
 		"aria-autocomplete": "list",
 		"aria-haspopup": "listbox",
@@ -131,7 +129,6 @@ function useProposals(session: OpenSession, text: string) {
 	return {
 		offered,
 		chosen,
-		areThere: offered.length > 0,
 		setFocused,
 		choose,
 		close: () => setClosed(true),
@@ -166,7 +163,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 		<div
 			ref={element}
 			id={id}
-			class="proposal"
+			class="proposal line"
 			role="option"
 			tabIndex={-1}
 			aria-selected={isChosen}

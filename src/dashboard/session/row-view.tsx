@@ -1,12 +1,18 @@
-import type { ComponentChildren } from "preact";
-import { Fold } from "../parts/controls.tsx";
+import type { ComponentProps } from "preact";
+import { Fold, Scroller } from "../parts/controls.tsx";
 import { dollars, short } from "../parts/figures.ts";
 import { MarkdownText } from "../parts/markdown.tsx";
+import type { Picture } from "../parts/picture.tsx";
 import { PictureView } from "../parts/picture.tsx";
-import type { Picture } from "../parts/picture-facts.ts";
 import { LongText, PlainText } from "../parts/text.tsx";
-import { type AssistantItem, callSummary, editsOf, type Item, type ToolCall } from "./items.ts";
-import type { Row } from "./rows.ts";
+import {
+	type AssistantItem,
+	type Block,
+	callSummary,
+	editsOf,
+	type Item,
+	type ToolCall,
+} from "./items.ts";
 
 /** Kept outside of the rows: those out of view do not exist. */
 export interface RowActions {
@@ -17,10 +23,7 @@ export interface RowActions {
 	reload(): void;
 }
 
-interface FoldState {
-	isOpen: boolean;
-	onToggle(isOpen: boolean): void;
-}
+type FoldState = Pick<ComponentProps<typeof Fold>, "isOpen" | "onToggle">;
 
 export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	const fold: FoldState = {
@@ -30,20 +33,13 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	if (row.kind === "outcome") return <Outcome item={row.item} />;
 	if (row.kind === "item") return itemRow(row.item, fold, actions);
 	const { block, item, isLast } = row;
+	const isWriting = item.isStreaming && isLast;
 	switch (block.kind) {
 		case "call":
-			return (
-				<Call call={block.call} {...fold}>
-					<Pictures pictures={block.call.pictures} actions={actions} />
-				</Call>
-			);
+			return <Call call={block.call} actions={actions} fold={fold} />;
 		case "thinking":
 			return (
-				<Fold
-					summary={item.isStreaming && isLast ? "Thinking…" : "Thinking"}
-					class="thinking"
-					{...fold}
-				>
+				<Fold summary={isWriting ? "Thinking…" : "Thinking"} class="thinking" {...fold}>
 					<LongText text={block.text} />
 				</Fold>
 			);
@@ -77,7 +73,7 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 			const command = item.command ?? "a command of another client";
 			const summary = (
 				<>
-					<span class="call-name">$</span> <PlainText as="code" text={command} most={200} />{" "}
+					<span class="call-name small">$</span> <PlainText as="code" text={command} most={200} />{" "}
 					<span class="small">{outcome}</span>
 				</>
 			);
@@ -106,10 +102,9 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 						<PlainText text={item.label} most={100} />
 					</p>
 					{item.hasColumns ? (
-						// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-						<section class="columns" aria-label={item.label} tabIndex={0}>
+						<Scroller class="columns" aria-label={item.label}>
 							<LongText text={item.text} lines={60} />
-						</section>
+						</Scroller>
 					) : (
 						<LongText text={item.text} />
 					)}
@@ -118,18 +113,22 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 			);
 		case "note":
 			return (
-				<p class="note">
+				<p class="note small soft">
 					<PlainText text={item.text} most={200} />
 					{item.stands.length > 1 && ` × ${item.stands.length}`}
 				</p>
 			);
 		case "error":
-			return (
-				<p class="problem">
-					<PlainText text={item.text} />
-				</p>
-			);
+			return <Failure text={item.text} />;
 	}
+}
+
+function Failure({ text }: { text: string }) {
+	return (
+		<p class="problem">
+			<PlainText text={text} />
+		</p>
+	);
 }
 
 /** Each is decoded in full, so only a few are drawn. */
@@ -154,13 +153,7 @@ function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions
 }
 
 function Outcome({ item }: { item: AssistantItem }) {
-	if (item.error !== undefined) {
-		return (
-			<p class="problem">
-				<PlainText text={item.error} />
-			</p>
-		);
-	}
+	if (item.error !== undefined) return <Failure text={item.error} />;
 	const words = item.isAborted
 		? "Stopped."
 		: item.isPartial
@@ -168,7 +161,7 @@ function Outcome({ item }: { item: AssistantItem }) {
 			: item.isCut
 				? "The server has cut this message: it is longer than what is sent at once. Load the page again to see all of it."
 				: "…";
-	return <p class="note">{words}</p>;
+	return <p class="note small soft">{words}</p>;
 }
 
 function Bill({ item: { tokens, dollars: price, model } }: { item: AssistantItem }) {
@@ -191,19 +184,13 @@ const STATES: Record<ToolCall["state"], string> = {
 	lost: "no result",
 };
 
-interface CallProps extends FoldState {
-	call: ToolCall;
-	/** Its pictures. */
-	children: ComponentChildren;
-}
-
-function Call({ call, children, ...fold }: CallProps) {
+function Call({ call, fold, actions }: { call: ToolCall; fold: FoldState; actions: RowActions }) {
 	const { name, state, output, args, argsText, pictures } = call;
 	const edits = fold.isOpen ? editsOf(args) : [];
 	const given = fold.isOpen && args !== undefined ? JSON.stringify(args, undefined, 2) : argsText;
 	const summary = (
 		<>
-			<PlainText class="call-name" text={name || "tool"} most={80} />{" "}
+			<PlainText class="call-name small" text={name || "tool"} most={80} />{" "}
 			<PlainText as="code" text={callSummary(call)} />{" "}
 			<span class="small call-state">{STATES[state]}</span>
 		</>
@@ -212,7 +199,7 @@ function Call({ call, children, ...fold }: CallProps) {
 		<Fold class={`call is-${state}`} summary={summary} {...fold}>
 			<h2 class="small soft">Arguments</h2>
 			{edits.map(({ oldText, newText }, at) => (
-				<div key={at} class="edit">
+				<div key={at}>
 					<div class="edit-old">
 						<span class="hidden-text">Before:</span>
 						<LongText text={oldText} lines={12} />
@@ -226,10 +213,54 @@ function Call({ call, children, ...fold }: CallProps) {
 			{edits.length === 0 && <LongText text={given} lines={12} />}
 			{output !== "" && <h2 class="small soft">{state === "failed" ? "Error" : "Result"}</h2>}
 			{output !== "" && <LongText text={output} />}
-			{children}
+			<Pictures pictures={pictures} actions={actions} />
 			{state === "done" && output === "" && pictures.length === 0 && (
 				<p class="small soft">No output.</p>
 			)}
 		</Fold>
 	);
+}
+
+export type Row =
+	| { key: string; kind: "item"; item: Exclude<Item, AssistantItem> }
+	| { key: string; kind: "block"; item: AssistantItem; block: Block; isLast: boolean }
+	/** About an answer as a whole. */
+	| { key: string; kind: "outcome"; item: AssistantItem };
+
+/** Items that have not changed keep their rows. */
+export function rowsOf(items: readonly Item[]): Row[] {
+	return items.flatMap((item) => {
+		let rows = made.get(item);
+		if (!rows) {
+			rows = item.kind === "assistant" ? answerRows(item) : [{ key: item.key, kind: "item", item }];
+			made.set(item, rows);
+		}
+		return rows;
+	});
+}
+
+const made = new WeakMap<Item, readonly Row[]>();
+
+function answerRows(item: AssistantItem): readonly Row[] {
+	const { blocks, error, isAborted, isCut, isPartial, isStreaming } = item;
+	const rows: Row[] = [];
+	for (const [at, block] of blocks.entries()) {
+		const isEmpty = block.kind !== "call" && block.text.trim() === "";
+		if (isEmpty) continue;
+		const isLast = at === blocks.length - 1;
+		rows.push({ key: `${item.key}/${at}`, kind: "block", item, block, isLast });
+	}
+	const isSilent = rows.length === 0 && isStreaming;
+	if (error !== undefined || isAborted || isCut || isPartial || isSilent) {
+		rows.push({ key: `${item.key}/outcome`, kind: "outcome", item });
+	}
+	return rows;
+}
+
+export function estimatedHeight(row: Row): number {
+	if (row.kind === "outcome") return 30;
+	const shown = row.kind === "block" ? row.block : row.item;
+	if (shown.kind !== "text" && shown.kind !== "user" && shown.kind !== "custom") return 32;
+	const pictures = "pictures" in shown && shown.pictures.length > 0 ? 200 : 0;
+	return 30 + 21 * Math.min(40, Math.ceil(shown.text.length / 95)) + pictures;
 }

@@ -1,29 +1,21 @@
-import { computed, type ReadonlySignal } from "@preact/signals";
+import { computed } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
-import type { Data } from "../../protocol/index.ts";
+import type { CommandFields, Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
-import { client, onServerEvent } from "../connection/connection.ts";
+import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
-import { Empty, Guarded, Problem } from "../parts/notices.tsx";
-import { PlainText } from "../parts/text.tsx";
-import { reporting, toast } from "../parts/toasts.tsx";
-import { visibleString } from "../parts/visible-text.ts";
+import { Empty, Guarded, Problem, reporting, toast } from "../parts/notices.tsx";
+import { LongText, PlainText, visibleString } from "../parts/text.tsx";
 import { FIRST_VIEW, hrefOf, pageTitle } from "../route.ts";
 import { Lazy, sessionViews } from "../views.tsx";
-import { ConversationView } from "./conversation-view.tsx";
-import { type Desk, type Draft, deskOf } from "./desk.ts";
-import { ExtensionDialog } from "./extension-dialog.tsx";
-import { createFind, type Find } from "./find.ts";
+import { ConversationView, type Opened } from "./conversation-view.tsx";
+import { type Draft, deskOf } from "./desk.ts";
+import type { Question } from "./extension-ui.ts";
+import { createFind } from "./find.ts";
 import { type OpenSession, openSession } from "./open-session.ts";
-import { type Row, rowsOf } from "./rows.ts";
+import { rowsOf } from "./row-view.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
-
-interface Opened extends Desk {
-	session: OpenSession;
-	rows: ReadonlySignal<readonly Row[]>;
-	find: Find;
-}
 
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<Opened>();
@@ -31,7 +23,6 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 		const { draft, outbox } = deskOf(sessionId);
 		const session = openSession(sessionId, {
 			client: client(),
-			onServerEvent,
 			onMoment: (event) => showMoment(event, draft),
 			shell: outbox.shell,
 			soon,
@@ -85,7 +76,6 @@ function View({ opened, view }: { opened: Opened; view: string }) {
 	);
 }
 
-/** Shows what an extension sends once: a notice, or text for the prompt box. */
 function showMoment(event: Data<"SessionEvent">, draft: Draft): void {
 	if (event.type !== "extension_ui_request") return;
 	if (event.method === "notify") toast(event.message, event.notifyType ?? "info");
@@ -123,16 +113,13 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 	const { isRunning } = session.conversation.value;
 	useEffect(() => {
 		document.title = pageTitle(visibleString(name), isRunning);
-	}, [name, isRunning]);
-	useEffect(
-		() => () => {
+		return () => {
 			document.title = pageTitle();
-		},
-		[],
-	);
+		};
+	}, [name, isRunning]);
 	return (
-		<div class="session-head">
-			<div class="session-title">
+		<div class="session-head row">
+			<div class="session-title line">
 				<h1>
 					<TextButton
 						class="quiet session-name one-line"
@@ -147,7 +134,7 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 						<PlainText text={state.cwd} />
 					</span>
 				)}
-				<span class="session-figures small soft number">
+				<span class="session-figures line small soft number">
 					{usage?.percent != null && (
 						<span
 							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens, by the last bill and what came since; the Context view estimates each piece by its length`}
@@ -158,7 +145,7 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 					{stats && <span title="What pi counted for all answers">{dollars(stats.cost)}</span>}
 				</span>
 			</div>
-			<nav class="tabs" aria-label="Views of the session">
+			<nav class="tabs line" aria-label="Views of the session">
 				{[{ name: FIRST_VIEW, title: "Conversation" }, ...sessionViews].map((tab) => (
 					<a
 						key={tab.name}
@@ -177,7 +164,7 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 						words="Find"
 					/>
 				)}
-				<Button class="quiet tree-button" onClick={() => setShown("tree")} words="Tree" />
+				<Button class="quiet" onClick={() => setShown("tree")} words="Tree" />
 			</nav>
 			{shown === "tree" && <TreeDialog session={session} draft={draft} onClose={close} />}
 			{shown === "name" && (
@@ -201,5 +188,95 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 				<input name="name" aria-label="Name" defaultValue={name} maxLength={200} autofocus />
 			</DialogForm>
 		</Dialog>
+	);
+}
+
+type Response = CommandFields<"extension_ui_response">["response"];
+
+/** The oldest open question of an extension; any client may answer it. */
+function ExtensionDialog({ session }: { session: OpenSession }) {
+	const [question] = session.ui.value.questions;
+	if (!question) return null;
+	const { requestId } = question;
+	const answer = (response: Response) => {
+		const { sessionId } = session;
+		void reporting(client().request("extension_ui_response", { sessionId, requestId, response }));
+	};
+	return (
+		<Dialog
+			key={requestId}
+			title={<PlainText text={question.title} most={300} />}
+			onCancel={() => answer({ cancelled: true })}
+			wide={question.method === "editor"}
+		>
+			<Ask question={question} answer={answer} />
+		</Dialog>
+	);
+}
+
+function Ask({ question, answer }: { question: Question; answer(response: Response): void }) {
+	switch (question.method) {
+		case "select":
+			return (
+				<>
+					<div class="options stack">
+						{question.options.map((option, at) => (
+							<TextButton
+								key={at}
+								class=""
+								autofocus={at === 0}
+								onClick={() => answer({ value: option })}
+								text={option}
+							/>
+						))}
+					</div>
+					<div class="dialog-actions row">
+						<Button onClick={() => answer({ cancelled: true })} words="Cancel" />
+					</div>
+				</>
+			);
+		case "confirm":
+			return (
+				<>
+					<LongText text={question.message} />
+					<div class="dialog-actions row">
+						<Button autofocus onClick={() => answer({ confirmed: false })} words="No" />
+						<Button class="primary" onClick={() => answer({ confirmed: true })} words="Yes" />
+					</div>
+				</>
+			);
+		case "input":
+			return <Write first="" placeholder={question.placeholder ?? ""} answer={answer} />;
+		case "editor":
+			return <Write first={question.prefill ?? ""} isLong answer={answer} />;
+	}
+}
+
+interface WriteProps {
+	first: string;
+	placeholder?: string;
+	isLong?: boolean;
+	answer(response: Response): void;
+}
+
+function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) {
+	const [value, setText] = useState(first);
+	const box = {
+		value,
+		autofocus: true,
+		onInput: (event: { currentTarget: { value: string } }) => setText(event.currentTarget.value),
+	};
+	return (
+		<DialogForm
+			words="OK"
+			onCancel={() => answer({ cancelled: true })}
+			onSubmit={() => answer({ value })}
+		>
+			{isLong ? (
+				<textarea aria-label="Text" class="mono" rows={14} {...box} />
+			) : (
+				<input aria-label="Answer" placeholder={placeholder} {...box} />
+			)}
+		</DialogForm>
 	);
 }

@@ -3,9 +3,8 @@ import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
-import { Answered, Empty } from "../parts/notices.tsx";
+import { Answered, Empty, reporting } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
-import { reporting } from "../parts/toasts.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import type { Draft } from "./desk.ts";
 import type { OpenSession } from "./open-session.ts";
@@ -39,6 +38,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 		session.reload();
 		onClose();
 	}
+	const go = (targetId: string) =>
+		void act(client().request("navigate_tree", { sessionId, targetId }));
+	const fork = (entryId: string) => void act(client().request("fork", { sessionId, entryId }));
 
 	return (
 		<Dialog title="Tree of the session" onCancel={onClose} wide>
@@ -56,16 +58,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 						rows={rows}
 						label="Entries"
 						estimate={() => 32}
-						render={(row) => (
-							<TreeEntry
-								row={row}
-								isBusy={isRunning}
-								onGo={() =>
-									act(client().request("navigate_tree", { sessionId, targetId: row.key }))
-								}
-								onFork={() => act(client().request("fork", { sessionId, entryId: row.key }))}
-							/>
-						)}
+						render={(row) => <TreeEntry row={row} isBusy={isRunning} onGo={go} onFork={fork} />}
 					/>
 				</div>
 			)}
@@ -88,13 +81,13 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 interface TreeEntryProps {
 	row: TreeRow;
 	isBusy: boolean;
-	onGo(): Promise<void>;
-	onFork(): Promise<void>;
+	onGo(id: string): void;
+	onFork(id: string): void;
 }
 
 function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 	return (
-		<div class={`tree-row ${row.isOnBranch ? "is-on-branch" : ""}`}>
+		<div class={`tree-row line ${row.isOnBranch ? "is-on-branch" : ""}`}>
 			<span style={{ flex: "none", width: `${Math.min(row.depth, 12) * 14}px` }} />
 			<span class="tree-who small">{row.who}</span>
 			<span class="one-line grow">
@@ -108,28 +101,34 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 			{row.isLeaf ? (
 				<span class="small soft">you are here</span>
 			) : (
-				<Button class="small quiet" disabled={isBusy} onClick={() => void onGo()} words="Go here" />
+				<Button
+					class="small quiet"
+					disabled={isBusy}
+					onClick={() => onGo(row.key)}
+					words="Go here"
+				/>
 			)}
 			{row.canFork && (
-				<Button class="small quiet" disabled={isBusy} onClick={() => void onFork()} words="Fork" />
+				<Button
+					class="small quiet"
+					disabled={isBusy}
+					onClick={() => onFork(row.key)}
+					words="Fork"
+				/>
 			)}
 		</div>
 	);
 }
 
+type Node = Data<"FlatTreeNode">;
 type TreeRow = ReturnType<typeof treeRows>[number];
 
-/** Entries that are shown at first. */
 const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
 
 const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
 /** The rows of a tree in order, the current branch last. */
-export function treeRows(
-	nodes: readonly Data<"FlatTreeNode">[],
-	leafId: string | null,
-	isAll: boolean,
-) {
+export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: boolean) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const onBranch = new Set<string>();
 	for (let id = leafId; id !== null && !onBranch.has(id); id = byId.get(id)?.parentId ?? null) {
@@ -168,17 +167,17 @@ export function treeRows(
 }
 
 /** In stack order: the current branch comes out last. */
-function reversed(nodes: readonly Data<"FlatTreeNode">[] = [], onBranch: ReadonlySet<string>) {
+function reversed(nodes: readonly Node[] = [], onBranch: ReadonlySet<string>) {
 	const inUse = nodes.filter(({ id }) => onBranch.has(id));
 	const others = nodes.filter(({ id }) => !onBranch.has(id));
 	return [...inUse, ...others.reverse()];
 }
 
-function isMain({ type, role, label }: Data<"FlatTreeNode">): boolean {
+function isMain({ type, role, label }: Node): boolean {
 	return label !== undefined || (MAIN.has(type) && !BESIDE.has(role ?? ""));
 }
 
-function whoOf({ type, role = type }: Data<"FlatTreeNode">): string {
+function whoOf({ type, role = type }: Node): string {
 	return NAMES.get(role) ?? role.replaceAll("_", " ");
 }
 

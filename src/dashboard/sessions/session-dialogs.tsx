@@ -1,16 +1,15 @@
 import { useId, useMemo, useState } from "preact/hooks";
-import type { Data } from "../../protocol/index.ts";
+import type { Data, ResponseData } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
 import { ago, baseName, formatNumberOf, shortPath, textOf } from "../parts/figures.ts";
-import { Empty, Problem } from "../parts/notices.tsx";
-import { PlainText } from "../parts/text.tsx";
-import { reporting, toast } from "../parts/toasts.tsx";
+import { Answered, Empty, Problem, reporting, toast } from "../parts/notices.tsx";
+import { PlainText, visibleString } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import { visibleString } from "../parts/visible-text.ts";
 import { FIRST_VIEW, go } from "../route.ts";
-import type { StartsIn } from "./sessions.ts";
+
+export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 interface NewSessionDialogProps {
 	startsIn: StartsIn;
@@ -54,7 +53,6 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 	);
 }
 
-/** Without a folder to start in, one must be named. */
 function Folder({ start, folders }: { start: string | undefined; folders: readonly string[] }) {
 	const listId = useId();
 	return (
@@ -88,7 +86,8 @@ function Folder({ start, folders }: { start: string | undefined; folders: readon
 }
 
 export function StoredDialog({ onClose }: { onClose(): void }) {
-	const { data, error, refresh } = useAnswer("list_stored_sessions", {});
+	const asked = useAnswer("list_stored_sessions", {});
+	const { data } = asked;
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
@@ -110,11 +109,13 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 				autofocus
 				onInput={(event) => setFilter(event.currentTarget.value)}
 			/>
-			{error !== undefined && <Problem text={error} onRetry={refresh} />}
-			{!data && error === undefined && <Empty>Looking for sessions…</Empty>}
-			{data && rows.length === 0 && (
-				<Empty>{filter ? "None matches." : "There are no stored sessions."}</Empty>
-			)}
+			<Answered asked={asked} waiting="Looking for sessions…">
+				{() =>
+					rows.length === 0 && (
+						<Empty>{filter ? "None matches." : "There are no stored sessions."}</Empty>
+					)
+				}
+			</Answered>
 			{rows.length > 0 && (
 				<div class="tree">
 					<VirtualList
@@ -163,13 +164,8 @@ function rowsOf(sessions: readonly Data<"StoredSession">[], filter: string) {
 		.map((stored) => ({ key: stored.sessionPath, stored }));
 }
 
-export function DeleteDialog({
-	session,
-	onClose,
-}: {
-	session: Data<"SessionInfo">;
-	onClose(): void;
-}) {
+export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): void }) {
+	const { session, onClose } = props;
 	const { sessionId, sessionName, cwd, isStreaming } = session;
 	async function remove(): Promise<void> {
 		await reporting(client().request("delete_session", { sessionId }));

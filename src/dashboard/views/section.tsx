@@ -5,7 +5,6 @@ import { Button } from "../parts/controls.tsx";
 
 interface SectionProps {
 	title: string;
-	/** Controls beside the title. */
 	aside?: ComponentChildren;
 	children: ComponentChildren;
 }
@@ -37,11 +36,11 @@ export function Figures({ of }: { of: readonly (Figure | undefined)[] }) {
 				if (!figure) return null;
 				const [name, value, note, tone] = figure;
 				return (
-					<div key={name} class={tone ? `figure is-${tone}` : "figure"}>
-						<dt>{name}</dt>
+					<div key={name} class="figure">
+						<dt class="soft small">{name}</dt>
 						<dd>
-							<span class="figure-value">{value}</span>
-							{note !== undefined && <span class="figure-note">{note}</span>}
+							<span class={`figure-value ${tone ?? ""}`}>{value}</span>
+							{note !== undefined && <span class="soft small">{note}</span>}
 						</dd>
 					</div>
 				);
@@ -57,7 +56,6 @@ interface ChoiceProps<Value extends string> {
 	onChoose(value: NoInfer<Value>): void;
 }
 
-/** A few buttons of which one is pressed. */
 export function Choice<Value extends string>(props: ChoiceProps<Value>) {
 	const { label, values, chosen, onChoose } = props;
 	return (

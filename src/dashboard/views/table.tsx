@@ -1,5 +1,7 @@
 import "./views.css";
 import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Button, Scroller } from "../parts/controls.tsx";
 import { formatCount } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 
@@ -7,9 +9,7 @@ export interface Column<Row> {
 	title: string;
 	cell(row: Row): ComponentChildren;
 	align?: "right";
-	/** Its cells name their rows. */
 	isRowHeader?: boolean;
-	/** The title is for screen readers only. */
 	hidesTitle?: boolean;
 	/** `roomy`: not on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
 	class?: string;
@@ -18,7 +18,6 @@ export interface Column<Row> {
 /** A column of numbers or times: they stand on the right. */
 type Amounts<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren, own?: string];
 
-/** Columns of a table, those of numbers in short. */
 export type Columns<Row> = readonly (Column<Row> | Amounts<Row>)[];
 
 export const FILE_COLUMN: Column<{ path: string }> = {
@@ -34,16 +33,18 @@ interface TableProps<Row> {
 	rows: readonly Row[];
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
-	/** Sums up the others. */
 	foot?: Row;
 	/** The rest is counted only. Default: all. */
 	most?: number;
+	/** Rows that a button adds. Default: there is no button. */
+	more?: number;
 }
 
-/** It scrolls by itself where the screen is narrow. */
 export function Table<Row>(props: TableProps<Row>) {
-	const { label, rows, keyOf, classOf, foot, most = rows.length } = props;
+	const { label, rows, keyOf, classOf, foot, more } = props;
 	const columns = props.columns.map(whole);
+	const [most, setMost] = useState(props.most ?? Number.POSITIVE_INFINITY);
+	const rest = rows.length - most;
 	const cells = (row: Row) =>
 		columns.map((column) => {
 			const { title, isRowHeader, cell } = column;
@@ -56,8 +57,7 @@ export function Table<Row>(props: TableProps<Row>) {
 		});
 	return (
 		<>
-			{/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard */}
-			<section class="table-box" aria-label={label} tabIndex={0}>
+			<Scroller class="table-box" aria-label={label}>
 				<table>
 					<thead>
 						<tr>
@@ -83,8 +83,15 @@ export function Table<Row>(props: TableProps<Row>) {
 						</tfoot>
 					)}
 				</table>
-			</section>
-			<Rest count={rows.length - most} />
+			</Scroller>
+			{more === undefined && <Rest count={rest} />}
+			{more !== undefined && rest > 0 && (
+				<Button
+					class="small"
+					onClick={() => setMost(most + more)}
+					words={`Show more (${formatCount(rest)} left)`}
+				/>
+			)}
 		</>
 	);
 }

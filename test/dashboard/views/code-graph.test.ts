@@ -1,6 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { boxText, firstScroll, layoutGraph } from "../../../src/dashboard/views/code/graph.ts";
+import {
+	BOX,
+	boxText,
+	firstScroll,
+	layoutGraph,
+} from "../../../src/dashboard/views/code/deps-panel.tsx";
 import type { Data } from "../../../src/protocol/index.ts";
 
 const options = { depth: 2, mostInColumn: 8 };
@@ -55,8 +60,8 @@ describe("the picture around a file", () => {
 		const at = (name: string) => graph.nodes.find(({ path }) => path === name)?.x ?? 0;
 		expect(firstScroll(graph, 700)).toBe(at("src/me.ts") - 350);
 		const narrow = firstScroll(graph, 318);
-		expect(narrow).toBeLessThan(at("a.ts") - graph.boxWidth / 2);
-		expect(narrow + 318).toBeGreaterThan(at("a.ts") + graph.boxWidth / 2);
+		expect(narrow).toBeLessThan(at("a.ts") - BOX.width / 2);
+		expect(narrow + 318).toBeGreaterThan(at("a.ts") + BOX.width / 2);
 		expect(firstScroll(graph, 5_000)).toBe(0);
 		expect(firstScroll(layoutGraph(answer([], [file("y.ts")]), options), 318)).toBe(0);
 	});
@@ -112,10 +117,8 @@ describe("the picture around a file", () => {
 		const anyFiles = fc.uniqueArray(anyFile, { selector: ({ path }) => path, maxLength: 80 });
 		fc.assert(
 			fc.property(anyFiles, anyFiles, (left, right) => {
-				const { nodes, width, height, boxWidth, boxHeight } = layoutGraph(
-					answer(left, right),
-					options,
-				);
+				const { width: boxWidth, height: boxHeight } = BOX;
+				const { nodes, width, height } = layoutGraph(answer(left, right), options);
 				expect(nodes.length).toBeLessThanOrEqual(4 * options.mostInColumn + 1);
 				for (const [at, one] of nodes.entries()) {
 					expect(one.x - boxWidth / 2).toBeGreaterThanOrEqual(0);

@@ -1,13 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/chart.tsx";
-import { causeInWords, causeName } from "../../../src/dashboard/views/cost/cause.tsx";
 import {
 	billSeries,
+	causeInWords,
+	causeName,
 	missRows,
 	promptSeries,
 } from "../../../src/dashboard/views/cost/cost-charts.tsx";
-import { piAloneNote } from "../../../src/dashboard/views/cost/cost-view.tsx";
-import { savedTokens, savingsRows } from "../../../src/dashboard/views/cost/savings-table.tsx";
+import {
+	piAloneNote,
+	savedTokens,
+	savingsRows,
+} from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 
@@ -41,6 +45,10 @@ function cost(requests: Data<"CostRequest">[], all = requests.length): Data<"Cos
 	};
 }
 
+/** The values of a bill's rows by their names. */
+const billed = ({ rows }: ReturnType<typeof billSeries>) =>
+	Object.fromEntries(rows.map(({ name, values }) => [name, values]));
+
 const miss = { tokens: 90, cause: "expired", cost: price(80) };
 
 describe("the requests", () => {
@@ -52,7 +60,7 @@ describe("the requests", () => {
 	test("are marked at the top of their column where the cache was missed", () => {
 		const series = promptSeries(cost([request(100), request(0, { miss })]));
 		expect(series.missed).toEqual([null, 11]);
-		expect(stacked([series.read, series.write, series.input])).toEqual([
+		expect(stacked(series.rows.map(({ values }) => values))).toEqual([
 			[100, 0],
 			[110, 10],
 			[111, 11],
@@ -61,7 +69,7 @@ describe("the requests", () => {
 
 	test("without any there is nothing to draw", () => {
 		expect(promptSeries(cost([])).numbers).toEqual([]);
-		expect(billSeries(cost([])).cost).toEqual([]);
+		expect(billed(billSeries(cost([])))).toEqual({ "No cache": [], "Pi alone": [], Paid: [] });
 	});
 });
 
@@ -69,15 +77,13 @@ describe("the bill", () => {
 	test("grows from request to request, in dollars where all prices are known", () => {
 		const bill = billSeries(cost([request(100), request(200)]));
 		expect(bill.unit).toBe("dollars");
-		expect(bill.cost).toEqual([1, 3]);
-		expect(bill.appendOnly).toEqual([2, 6]);
-		expect(bill.noCache).toEqual([10, 30]);
+		expect(billed(bill)).toEqual({ Paid: [1, 3], "Pi alone": [2, 6], "No cache": [10, 30] });
 	});
 
 	test("is in tokens as soon as one price is not known", () => {
 		const bill = billSeries(cost([request(100), request(200, { cost: price(7) })]));
 		expect(bill.unit).toBe("tokens");
-		expect(bill.cost).toEqual([100, 107]);
+		expect(billed(bill).Paid).toEqual([100, 107]);
 	});
 });
 

@@ -1,13 +1,15 @@
 import { describe, expect, test } from "vitest";
 import {
-	MOST_CHARACTERS,
 	policyLines,
 	promptCourse,
-	replayProblem,
 	reportNotes,
 	savedAlreadyNote,
+} from "../../../src/dashboard/views/replay/replay-report.tsx";
+import {
+	MOST_CHARACTERS,
+	replayProblem,
 	sizeProblem,
-} from "../../../src/dashboard/views/replay/report.ts";
+} from "../../../src/dashboard/views/replay/replay-view.tsx";
 import { MAX_SESSION_CONTENT } from "../../../src/protocol/field-schemas.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 

@@ -6,7 +6,7 @@ import {
 	type Sample,
 	sparkPoints,
 	withSample,
-} from "../../../src/dashboard/views/server/samples.ts";
+} from "../../../src/dashboard/views/server/server-view.tsx";
 
 function sample(atMs: number, finished: number, uptimeMs = atMs): Sample {
 	return {

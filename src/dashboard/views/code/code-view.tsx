@@ -2,22 +2,27 @@ import "./code.css";
 import { useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { Button } from "../../parts/controls.tsx";
+import { Button, submitting, TextButton } from "../../parts/controls.tsx";
 import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Figures, Section, useNow } from "../section.tsx";
+import { Rest } from "../table.tsx";
 import { DepsPanel } from "./deps-panel.tsx";
-import { SearchResults, UsagesPanel } from "./search-results.tsx";
 
 const MOST_HITS = 40;
+
+interface Name {
+	symbol: string;
+	file?: string;
+}
 
 export function CodeView({ sessionId }: SessionViewProps) {
 	const [search, setSearch] = useState<{ query: string; includeTests: boolean }>();
 	const [file, setFile] = useState<string>();
 	const [depth, setDepth] = useState(1);
-	const [name, setName] = useState<{ symbol: string; file?: string }>();
+	const [name, setName] = useState<Name>();
 	const found = useAnswer(
 		"code_search",
 		search && { sessionId, limit: MOST_HITS, contextLines: 0, ...search },
@@ -48,30 +53,11 @@ export function CodeView({ sessionId }: SessionViewProps) {
 					and where a name is used.
 				</Empty>
 			)}
-			{usages.data && (
-				<UsagesPanel
-					answer={usages.data}
-					onFile={setFile}
-					onName={(symbol) => setName({ symbol })}
-					onClose={() => setName(undefined)}
-				/>
-			)}
+			{usages.data && <UsagesPanel answer={usages.data} onFile={setFile} onName={setName} />}
 			{deps.data && (
-				<DepsPanel
-					answer={deps.data}
-					depth={depth}
-					onDepth={setDepth}
-					onFile={setFile}
-					onClose={() => setFile(undefined)}
-				/>
+				<DepsPanel answer={deps.data} depth={depth} onDepth={setDepth} onFile={setFile} />
 			)}
-			{found.data && (
-				<SearchResults
-					answer={found.data}
-					onFile={setFile}
-					onName={(symbol, path) => setName({ symbol, file: path })}
-				/>
-			)}
+			{found.data && <SearchResults answer={found.data} onFile={setFile} onName={setName} />}
 			{coverage ? (
 				<IndexHealth coverage={coverage} />
 			) : (
@@ -81,7 +67,6 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	);
 }
 
-/** Adds to some errors of the index what to do. */
 function inWords(error: string): string {
 	return /not (yet )?indexed|indexing/i.test(error)
 		? `${error} The first question about a project indexes it; ask again in a moment.`
@@ -95,7 +80,6 @@ interface SearchFormProps {
 	onFile(path: string): void;
 }
 
-/** One box for words, names and paths of files. */
 function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) {
 	const [text, setText] = useState("");
 	const [includeTests, setIncludeTests] = useState(true);
@@ -104,10 +88,7 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 	return (
 		<form
 			class="card row search-form"
-			onSubmit={(event) => {
-				event.preventDefault();
-				if (query) onSearch({ query, includeTests });
-			}}
+			onSubmit={submitting(() => query && onSearch({ query, includeTests }))}
 		>
 			<input
 				type="search"
@@ -119,7 +100,7 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 			/>
 			<Button type="submit" class="primary" disabled={!query} words="Search" />
 			<Button disabled={!isFile} onClick={() => onFile(query)} words="Show file" />
-			<label class="check">
+			<label class="check row soft">
 				<input
 					type="checkbox"
 					checked={includeTests}
@@ -137,7 +118,6 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 	);
 }
 
-/** How far the answers can be trusted. */
 function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 	const now = useNow();
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
@@ -188,4 +168,162 @@ function NoIndex({ state }: Pick<Data<"CodeStatus">, "state">) {
 			</p>
 		</Section>
 	);
+}
+
+type OnFile = (path: string) => void;
+
+interface PanelProps<Answer> {
+	answer: Answer;
+	onFile: OnFile;
+	/** Undefined closes the panel of usages. */
+	onName(name: Name | undefined): void;
+}
+
+const MOST_NAMES = 8;
+const MOST_LINES = 12;
+const MOST_USAGES = 100;
+
+function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAnswer">>) {
+	const { hits, total, atLeast } = answer;
+	const all = `${atLeast ? "at least " : ""}${formatCount(total)}`;
+	const shown =
+		hits.length < total
+			? `${formatCount(hits.length)} of ${all} files`
+			: formatNumberOf(total, "file");
+	return (
+		<Section title={`Found: ${shown}`}>
+			{hits.length === 0 && <p class="soft">Nothing matches.</p>}
+			<ul class="hits plain-list">
+				{hits.map(({ path, isTest, matchingLines, symbols, lines }) => (
+					<li key={path}>
+						<p class="hit-head">
+							<TextButton class="link mono" onClick={() => onFile(path)} text={path} />
+							{isTest && <span class="tag">test</span>}
+							{matchingLines !== undefined && (
+								<span class="soft small">{formatNumberOf(matchingLines, "matching line")}</span>
+							)}
+						</p>
+						{symbols.slice(0, MOST_NAMES).map(({ owner, name, line, kind, exported }) => {
+							const whole = owner === undefined ? name : `${owner}.${name}`;
+							return (
+								<p key={`${whole}:${line}`} class="hit-name">
+									<span class="tag">{kind}</span>
+									<TextButton
+										class="link mono"
+										onClick={() => onName({ symbol: whole, file: path })}
+										text={whole}
+										most={200}
+									/>
+									<span class="soft small">
+										line {line}
+										{exported && ", exported"}
+									</span>
+								</p>
+							);
+						})}
+						<Lines lines={lines} />
+					</li>
+				))}
+			</ul>
+		</Section>
+	);
+}
+
+function Lines({ lines }: Pick<Data<"CodeSearchAnswer">["hits"][number], "lines">) {
+	const shown = lines
+		.flatMap(({ first, text, matches }) =>
+			text.map((words, at) => {
+				const number = first + at;
+				return { number, words, isMatch: matches.includes(number) };
+			}),
+		)
+		.slice(0, MOST_LINES);
+	if (shown.length === 0) return null;
+	return (
+		<ol class="code-lines mono">
+			{shown.map(({ number, words, isMatch }) => (
+				<li key={number} class={isMatch ? "is-match" : ""}>
+					<span class="line-number">{number}</span>
+					<PlainText as="code" text={words} most={300} />
+				</li>
+			))}
+		</ol>
+	);
+}
+
+function UsagesPanel({ answer, onFile, onName }: PanelProps<Data<"CodeUsagesAnswer">>) {
+	const { symbol, definitions, omittedDefinitions = 0, suggestions = [] } = answer;
+	return (
+		<Section
+			title="Usages"
+			aside={<Button class="small" onClick={() => onName(undefined)} words="Close" />}
+		>
+			{definitions.length === 0 && (
+				<p>
+					<PlainText as="code" text={symbol} most={200} /> is not defined in this project.
+				</p>
+			)}
+			{suggestions.length > 0 && (
+				<p class="row">
+					Did you mean
+					{suggestions.slice(0, 8).map((name) => (
+						<TextButton
+							key={name}
+							class="small"
+							onClick={() => onName({ symbol: name })}
+							text={name}
+							most={100}
+						/>
+					))}
+				</p>
+			)}
+			{definitions.map((definition) => (
+				<DefinitionBox key={placeOf(definition)} definition={definition} onFile={onFile} />
+			))}
+			{omittedDefinitions > 0 && (
+				<p class="soft">And {formatNumberOf(omittedDefinitions, "more definition")}.</p>
+			)}
+		</Section>
+	);
+}
+
+type Definition = Data<"CodeUsagesAnswer">["definitions"][number];
+
+function DefinitionBox({ definition, onFile }: { definition: Definition; onFile: OnFile }) {
+	const { path, line, kind, signature, usages, possible } = definition;
+	return (
+		<div class="definition">
+			<p class="hit-head">
+				<span class="tag">{kind}</span>
+				<TextButton class="link mono" onClick={() => onFile(path)} text={`${path}:${line}`} />
+			</p>
+			<p class="mono signature">
+				<PlainText text={signature} most={400} />
+			</p>
+			<p class="soft small">
+				{formatNumberOf(usages.length, "usage")}
+				{possible !== undefined &&
+					possible.count > 0 &&
+					`, and ${formatCount(possible.count)} that may be meant in ${formatNumberOf(possible.files.length, "file")}`}
+			</p>
+			<ul class="usages plain-list">
+				{usages.slice(0, MOST_USAGES).map((usage) => (
+					<li key={placeOf(usage)}>
+						<TextButton
+							class="link mono"
+							onClick={() => onFile(usage.path)}
+							text={`${usage.path}:${usage.line}`}
+						/>
+						<span class="tag">{usage.kind}</span>
+						{usage.isTest && <span class="tag">test</span>}
+					</li>
+				))}
+			</ul>
+			<Rest count={usages.length - MOST_USAGES} />
+		</div>
+	);
+}
+
+function placeOf({ path, line, column }: { path: string; line: number; column: number }): string {
+	return `${path}:${line}:${column}`;
 }

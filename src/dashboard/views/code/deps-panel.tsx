@@ -1,37 +1,25 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
-import { Button, Fold, TextButton } from "../../parts/controls.tsx";
+import { Button, Fold, Scroller, TextButton } from "../../parts/controls.tsx";
 import { formatCount, formatNumberOf } from "../../parts/figures.ts";
-import { PlainText } from "../../parts/text.tsx";
-import { visibleString } from "../../parts/visible-text.ts";
+import { PlainText, visibleString } from "../../parts/text.tsx";
 import { Choice, Section } from "../section.tsx";
 import { Rest } from "../table.tsx";
-import {
-	boxText,
-	firstScroll,
-	type Graph,
-	type GraphEdge,
-	type GraphNode,
-	layoutGraph,
-} from "./graph.ts";
+
+type Deps = Data<"CodeDepsAnswer">;
 
 interface DepsPanelProps {
-	answer: Data<"CodeDepsAnswer">;
+	answer: Deps;
 	depth: number;
 	onDepth(depth: number): void;
-	onFile(path: string): void;
-	onClose(): void;
+	/** Undefined closes the panel. */
+	onFile(path: string | undefined): void;
 }
 
-const MOST_IN_COLUMN = 12;
-
-export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanelProps) {
+export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 	// A phone has no room for the whole picture.
 	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
-	const graph = useMemo(
-		() => layoutGraph(answer, { depth, mostInColumn: MOST_IN_COLUMN }),
-		[answer, depth],
-	);
+	const graph = useMemo(() => layoutGraph(answer, { depth, mostInColumn: 12 }), [answer, depth]);
 	const { dependencies, dependents, cycles, external, unresolved } = answer;
 	return (
 		<Section
@@ -44,7 +32,7 @@ export function DepsPanel({ answer, depth, onDepth, onFile, onClose }: DepsPanel
 						chosen={depth === 1 ? "1" : "2"}
 						onChoose={(steps) => onDepth(Number(steps))}
 					/>
-					<Button class="small" onClick={onClose} words="Close" />
+					<Button class="small" onClick={() => onFile(undefined)} words="Close" />
 				</div>
 			}
 		>
@@ -108,18 +96,15 @@ function FileList({ title, files, onFile }: FileListProps) {
 	);
 }
 
-/** Files as boxes with arrows to what they import; a click or Enter centres a file. */
 function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
 	const frame = useRef<HTMLElement>(null);
 	const { width, height, nodes, edges } = graph;
 	useEffect(() => {
 		const element = frame.current;
-		if (!element) return;
-		element.scrollLeft = firstScroll(graph, element.clientWidth);
+		if (element) element.scrollLeft = firstScroll(graph, element.clientWidth);
 	}, [nodes]);
 	return (
-		// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-		<section class="graph" ref={frame} aria-label="Files around it" tabIndex={0}>
+		<Scroller class="graph" ref={frame} aria-label="Files around it">
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
 				<title>What the file needs is to its left, what needs it to its right</title>
 				<defs>
@@ -128,41 +113,33 @@ function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): v
 					</marker>
 				</defs>
 				{edges.map((edge) => (
-					<Arrow key={`${edge.from.id} ${edge.to.id}`} edge={edge} boxWidth={graph.boxWidth} />
+					<Arrow key={`${edge.from.id} ${edge.to.id}`} edge={edge} />
 				))}
 				{nodes.map((node) => (
-					<Box key={node.id} node={node} graph={graph} onFile={onFile} />
+					<Box key={node.id} node={node} onFile={onFile} />
 				))}
 			</svg>
-		</section>
+		</Scroller>
 	);
 }
 
 const ARROW_SIZE = { markerWidth: 7, markerHeight: 7 };
 
-function Arrow({ edge, boxWidth }: { edge: GraphEdge; boxWidth: number }) {
-	const x1 = edge.from.x - boxWidth / 2;
-	const x2 = edge.to.x + boxWidth / 2;
+function Arrow({ edge: { from, to, isTypeOnly } }: { edge: Graph["edges"][number] }) {
+	const [x1, y1] = [from.x - BOX.width / 2, from.y];
+	const [x2, y2] = [to.x + BOX.width / 2, to.y];
 	const bend = (x1 - x2) / 2;
-	const { y: y1 } = edge.from;
-	const { y: y2 } = edge.to;
 	return (
 		<path
-			class={edge.isTypeOnly ? "arrow is-type" : "arrow"}
+			class={isTypeOnly ? "arrow is-type" : "arrow"}
 			d={`M${x1} ${y1}C${x1 - bend} ${y1} ${x2 + bend} ${y2} ${x2 + 1} ${y2}`}
 			marker-end="url(#arrow)"
 		/>
 	);
 }
 
-interface BoxProps {
-	node: GraphNode;
-	graph: Graph;
-	onFile(path: string): void;
-}
-
-function Box({ node, graph, onFile }: BoxProps) {
-	const { boxWidth: width, boxHeight: height } = graph;
+function Box({ node, onFile }: { node: Graph["nodes"][number]; onFile(path: string): void }) {
+	const { width, height } = BOX;
 	const { path, more, x, y, column } = node;
 	const place = `translate(${x - width / 2} ${y - height / 2})`;
 	if (path === undefined) {
@@ -205,4 +182,104 @@ function Box({ node, graph, onFile }: BoxProps) {
 			)}
 		</g>
 	);
+}
+
+type Graph = ReturnType<typeof layoutGraph>;
+
+export const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
+
+/** What a file needs is to its left, what needs it to its right, a column for each step: every arrow points to the left. */
+export function layoutGraph(answer: Deps, options: { depth: number; mostInColumn: number }) {
+	const { depth, mostInColumn } = options;
+	const cyclic = new Set(answer.cycles.flat());
+	const columns = new Map<number, Draft[]>([[0, [{ path: answer.file, isTest: false }]]]);
+	for (let step = 1; step <= depth; step++) {
+		const draft = (side: 1 | -1, files: typeof answer.dependencies) => {
+			const own = files.filter((file) => file.depth === step);
+			if (own.length > 0) columns.set(side * step, drafted(own, mostInColumn));
+		};
+		draft(-1, answer.dependencies);
+		draft(1, answer.dependents);
+	}
+
+	const order = [...columns.keys()].sort((one, other) => one - other);
+	const tallest = Math.max(...[...columns.values()].map(({ length }) => length));
+	const height = 2 * BOX.margin + tallest * (BOX.height + BOX.gapY) - BOX.gapY;
+	const nodes = order.flatMap((column, at) => {
+		const drafts = columns.get(column) ?? [];
+		const top = (height - (drafts.length * (BOX.height + BOX.gapY) - BOX.gapY)) / 2;
+		return drafts.map(({ path, more = 0, isTest }, row) => ({
+			id: `${column}:${path ?? "more"}`,
+			path,
+			/** Files of the column that are not drawn; 0 for a file. */
+			more,
+			/** 0 is the centre, below it what it needs, above it what needs it. */
+			column,
+			isTest,
+			isInCycle: path !== undefined && cyclic.has(path),
+			x: BOX.margin + at * (BOX.width + BOX.gapX) + BOX.width / 2,
+			y: top + row * (BOX.height + BOX.gapY) + BOX.height / 2,
+		}));
+	});
+	return {
+		nodes,
+		edges: edgesOf(answer, nodes),
+		width: 2 * BOX.margin + order.length * (BOX.width + BOX.gapX) - BOX.gapX,
+		height,
+	};
+}
+
+interface Draft {
+	path?: string;
+	more?: number;
+	isTest: boolean;
+}
+
+function drafted(files: readonly Data<"CodeFileAtDepth">[], most: number): Draft[] {
+	const drafts = files.map(({ path, isTest }): Draft => ({ path, isTest }));
+	if (drafts.length <= most) return drafts;
+	const kept = drafts.slice(0, most - 1);
+	return [...kept, { more: drafts.length - kept.length, isTest: false }];
+}
+
+/** One arrow for each file, to the file by which it was reached. */
+function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node[]) {
+	const byId = new Map(nodes.map((node) => [node.id, node]));
+	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
+	const edges: { from: Node; to: Node; isTypeOnly: boolean }[] = [];
+	const draw = (file: Data<"CodeFileAtDepth">, side: -1 | 1) => {
+		const node = at(side * file.depth, file.path);
+		const nearer = at(side * (file.depth - 1), file.depth === 1 ? answer.file : (file.via ?? ""));
+		if (!node || !nearer) return;
+		const isTypeOnly = file.kinds.length > 0 && file.kinds.every((kind) => kind === "type");
+		const [from, to] = side < 0 ? [nearer, node] : [node, nearer];
+		edges.push({ from, to, isTypeOnly });
+	};
+	for (const file of answer.dependencies) draw(file, -1);
+	for (const file of answer.dependents) draw(file, 1);
+	return edges;
+}
+
+/** The first scroll position: the file in the middle, unless that would cut the names of what it needs. */
+export function firstScroll({ nodes }: Graph, frameWidth: number): number {
+	const x = (column: number) => nodes.find((node) => node.column === column)?.x;
+	const middle = x(0) ?? 0;
+	const left = (x(-1) ?? middle) - BOX.width / 2 - BOX.margin;
+	return Math.max(0, Math.min(middle - frameWidth / 2, left));
+}
+
+export function boxText(path: string): { name: string; folder: string } {
+	const cut = path.lastIndexOf("/");
+	return {
+		name: shortened(path.slice(cut + 1), MOST_OF_NAME),
+		folder: shortened(path.slice(0, Math.max(0, cut)), MOST_OF_FOLDER),
+	};
+}
+
+const MOST_OF_NAME = 20;
+const MOST_OF_FOLDER = 25;
+
+function shortened(text: string, most: number): string {
+	const characters = [...text];
+	return characters.length <= most ? text : `…${characters.slice(1 - most).join("")}`;
 }

@@ -1,5 +1,7 @@
 import type { Data } from "../../../protocol/index.ts";
 
+export type Piece = Data<"ContextPiece">;
+
 /** In the order of a prompt: the kind, its name, and its colour. Kinds that are often neighbours have distinct colours. */
 const TABLE = [
 	["system", "System prompt", 7],
@@ -18,38 +20,23 @@ export const KIND_NAMES = Object.fromEntries(TABLE) as Readonly<
 	Record<Data<"ContextKind">, string>
 >;
 
-/** The CSS variable of a kind's colour. */
 export function kindColour(kind: Data<"ContextKind">): string {
 	return `--series-${TABLE.find(([name]) => name === kind)?.[2] ?? 8}`;
 }
 
-/** `sent`: as the model sees them. `kind`: grouped. */
 export type PieceOrder = "sent" | "kind";
 
-/** Tokens from the start of the bar. */
-export interface Segment {
-	readonly piece: Data<"ContextPiece">;
-	readonly start: number;
-	readonly end: number;
-	/** Tokens of its beginning that were in the cache. */
-	readonly cached: number;
-}
+/** `start`, `end`: tokens from the start of the bar. `cached`: tokens of its beginning that were in the cache. */
+export type Segment = Bar["segments"][number];
+export type Bar = ReturnType<typeof layoutBar>;
 
-export interface Bar {
-	readonly segments: readonly Segment[];
-	readonly tokens: number;
-}
-
-/** The beginning of a prompt that was in the cache: so many tokens, but no more than these pieces. */
-interface CachedStretch {
-	readonly tokens: number;
-	readonly pieces: number;
-}
-
-/** The provider's share of cached tokens, applied to the request's own estimate. What is new or changed since cannot be cached. */
+/**
+ * The beginning of a prompt that was in the cache: so many tokens, but no more than these pieces. It is the provider's
+ * share of cached tokens, applied to the request's own estimate. What is new or changed since cannot be cached.
+ */
 export function cachedStretch(
 	context: Pick<Data<"ContextView">, "cachedTokens" | "lastRequest" | "history">,
-): CachedStretch {
+) {
 	const { cachedTokens = 0, lastRequest, history } = context;
 	if (!lastRequest || !(lastRequest.tokens > 0)) return NOTHING_CACHED;
 	const moment = history.at(-1);
@@ -57,7 +44,7 @@ export function cachedStretch(
 	return { tokens: share * (moment ? totalOf(moment) : 0), pieces: lastRequest.pieces };
 }
 
-const NOTHING_CACHED: CachedStretch = { tokens: 0, pieces: 0 };
+const NOTHING_CACHED = { tokens: 0, pieces: 0 };
 
 export function totalOf({ byKind }: Data<"ContextMoment">): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
@@ -65,9 +52,10 @@ export function totalOf({ byKind }: Data<"ContextMoment">): number {
 
 /** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in either order. */
 export function layoutBar(
-	pieces: readonly Data<"ContextPiece">[],
-	{ order, cached: stretch = NOTHING_CACHED }: { order: PieceOrder; cached?: CachedStretch },
-): Bar {
+	pieces: readonly Piece[],
+	options: { order: PieceOrder; cached?: typeof NOTHING_CACHED },
+) {
+	const { order, cached: stretch = NOTHING_CACHED } = options;
 	let sent = 0;
 	const measured = pieces.map((piece, at) => {
 		const size = sizeOf(piece);
@@ -88,7 +76,6 @@ export function layoutBar(
 	return { segments, tokens: start };
 }
 
-/** The piece at a point from 0 to 1. */
 export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	if (bar.tokens === 0 || point < 0 || point > 1) return undefined;
 	const at = point * bar.tokens;
@@ -118,19 +105,10 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 	["PageDown", -10],
 ]);
 
-/** All numbers are shares of the bar. */
-interface Rectangle {
-	readonly kind: Data<"ContextKind">;
-	readonly start: number;
-	readonly width: number;
-	/** Of its width, from its left. */
-	readonly cached: number;
-}
-
 /** A bounded number of rectangles: neighbours too small to see become one, in the colour of the largest kind. */
-export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400): Rectangle[] {
+export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 	if (tokens === 0) return [];
-	const drawn: Rectangle[] = [];
+	const drawn: ReturnType<typeof rectangleOf>[] = [];
 	let crumbs: Segment[] = [];
 	for (const segment of segments) {
 		const width = (segment.end - segment.start) / tokens;
@@ -152,7 +130,8 @@ export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400): Rec
 	}
 }
 
-function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
+/** All numbers are shares of the bar; `cached` begins at its left. */
+function rectangleOf(segments: readonly Segment[], tokens: number) {
 	const byKind = new Map<Data<"ContextKind">, number>();
 	for (const { piece, start, end } of segments) {
 		byKind.set(piece.kind, (byKind.get(piece.kind) ?? 0) + end - start);
@@ -166,8 +145,7 @@ function rectangleOf(segments: readonly Segment[], tokens: number): Rectangle {
 
 export type KindRow = ReturnType<typeof kindsOf>[number];
 
-/** In the order of a prompt. */
-export function kindsOf(pieces: readonly Data<"ContextPiece">[]) {
+export function kindsOf(pieces: readonly Piece[]) {
 	const all = pieces.reduce((sum, piece) => sum + sizeOf(piece), 0);
 	return KINDS.flatMap((kind) => {
 		const own = pieces.filter((piece) => piece.kind === kind);
@@ -178,7 +156,7 @@ export function kindsOf(pieces: readonly Data<"ContextPiece">[]) {
 	});
 }
 
-function sizeOf({ tokens }: Data<"ContextPiece">): number {
+function sizeOf({ tokens }: Piece): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
@@ -186,6 +164,6 @@ function sizeOf({ tokens }: Data<"ContextPiece">): number {
 const CUT_AT = 120;
 
 /** A label that may be cut ends with a sign and a whole character. */
-export function labelOf({ label }: Pick<Data<"ContextPiece">, "label">): string {
+export function labelOf({ label }: Pick<Piece, "label">): string {
 	return label.length === CUT_AT ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

@@ -3,8 +3,7 @@ import type { Data } from "../../../protocol/index.ts";
 import { Swatch } from "../../chart/chart.tsx";
 import { ago, formatCount, formatNumberOf, formatShare, short } from "../../parts/figures.ts";
 import { Empty } from "../../parts/notices.tsx";
-import { PlainText } from "../../parts/text.tsx";
-import { visibleString } from "../../parts/visible-text.ts";
+import { PlainText, visibleString } from "../../parts/text.tsx";
 import { Choice, Figures, Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
 import {
@@ -17,18 +16,16 @@ import {
 	labelOf,
 	layoutBar,
 	nextIndex,
+	type Piece,
 	type PieceOrder,
 	rectanglesOf,
 	type Segment,
 	segmentAt,
 } from "./bar.ts";
 
-interface WindowNowProps {
-	context: Data<"ContextView">;
-	onShow(piece: Data<"ContextPiece">): void;
-}
+export type OnShow = (piece: Piece) => void;
 
-export function WindowNow({ context, onShow }: WindowNowProps) {
+export function WindowNow({ context, onShow }: { context: Data<"ContextView">; onShow: OnShow }) {
 	const { pieces, tokens, window: size, cachedTokens } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
 	const bar = useMemo(
@@ -118,7 +115,7 @@ export function KindName({ kind }: { kind: Data<"ContextKind"> }) {
 }
 
 /** Pieces as wide as they are large, above the part that was cached. The pointer or arrow keys choose one, a click or Enter opens it. */
-function PieceBar({ bar, onShow }: { bar: Bar; onShow(piece: Data<"ContextPiece">): void }) {
+function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 	const [pointedId, setPointedId] = useState<string>();
 	const rectangles = useMemo(() => rectanglesOf(bar), [bar]);
 	const segments = useMemo(() => bar.segments.filter(({ start, end }) => end > start), [bar]);

@@ -5,28 +5,11 @@ import { Fold } from "../../parts/controls.tsx";
 import { dollars, formatPrice, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
 import { Section } from "../section.tsx";
-import { type Columns, Table } from "../table.tsx";
-import { causeName } from "./cause.tsx";
+import { type Column, type Columns, Table } from "../table.tsx";
 
 export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
-	const [prompts, promptRows] = useMemo(() => {
-		const series = promptSeries(cost);
-		const rows = [
-			{ name: "Read", values: series.read, colour: "--series-3" },
-			{ name: "Written", values: series.write, colour: "--series-4" },
-			{ name: "Uncached", values: series.input, colour: "--series-2" },
-		];
-		return [series, rows] as const;
-	}, [cost]);
-	const [bill, billRows] = useMemo(() => {
-		const series = billSeries(cost);
-		const rows = [
-			{ name: "No cache", values: series.noCache, colour: "--series-7" },
-			{ name: "Pi alone", values: series.appendOnly, colour: "--series-4" },
-			{ name: "Paid", values: series.cost, colour: "--series-1" },
-		];
-		return [series, rows] as const;
-	}, [cost]);
+	const prompts = useMemo(() => promptSeries(cost), [cost]);
+	const bill = useMemo(() => billSeries(cost), [cost]);
 	return (
 		<div class="two-columns">
 			<Section title="Prompt of each request">
@@ -35,7 +18,7 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 					of="Request"
 					shape="columns"
 					numbers={prompts.numbers}
-					rows={promptRows}
+					rows={prompts.rows}
 					marks={prompts.missed}
 					marksName="Cache missed"
 					format={short}
@@ -47,7 +30,7 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 					of="Request"
 					shape="lines"
 					numbers={bill.numbers}
-					rows={billRows}
+					rows={bill.rows}
 					format={bill.unit === "dollars" ? dollars : short}
 				/>
 			</Section>
@@ -58,7 +41,6 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 
 const MOST_LINES = 50;
 
-/** 1 is the first request of the session. */
 type NumberedRequest = readonly [number: number, request: Data<"CostRequest">];
 
 const REQUEST_COLUMNS: Columns<NumberedRequest> = [
@@ -103,14 +85,15 @@ export function promptSeries(cost: Data<"Cost">) {
 	const { requests } = cost;
 	return {
 		numbers: numbersOf(cost),
-		read: requests.map(({ read }) => read),
-		write: requests.map(({ write }) => write),
-		input: requests.map(({ input }) => input),
+		rows: [
+			{ name: "Read", values: requests.map(({ read }) => read), colour: "--series-3" },
+			{ name: "Written", values: requests.map(({ write }) => write), colour: "--series-4" },
+			{ name: "Uncached", values: requests.map(({ input }) => input), colour: "--series-2" },
+		],
 		missed: requests.map(({ miss, read, write, input }) => (miss ? read + write + input : null)),
 	};
 }
 
-/** In dollars if all prices are known. */
 export function billSeries(cost: Data<"Cost">) {
 	const { requests } = cost;
 	const isPriced = requests.every((request) =>
@@ -119,29 +102,26 @@ export function billSeries(cost: Data<"Cost">) {
 		),
 	);
 	const unit = isPriced ? "dollars" : "tokens";
-	const grown = (pick: (request: Data<"CostRequest">) => Data<"Price">) => {
+	const grown = (price: "cost" | "appendOnlyCost" | "noCacheCost") => {
 		let sum = 0;
 		return requests.map((request) => {
-			sum += pick(request)[unit] ?? 0;
+			sum += request[price][unit] ?? 0;
 			return sum;
 		});
 	};
 	return {
 		unit,
 		numbers: numbersOf(cost),
-		cost: grown((request) => request.cost),
-		appendOnly: grown(({ appendOnlyCost }) => appendOnlyCost),
-		noCache: grown(({ noCacheCost }) => noCacheCost),
+		rows: [
+			{ name: "No cache", values: grown("noCacheCost"), colour: "--series-7" },
+			{ name: "Pi alone", values: grown("appendOnlyCost"), colour: "--series-4" },
+			{ name: "Paid", values: grown("cost"), colour: "--series-1" },
+		],
 	};
 }
 
-interface MissRow extends Data<"CacheMiss"> {
-	readonly number: number;
-	readonly atMs: number;
-}
-
 /** The latest first. */
-export function missRows(cost: Data<"Cost">): MissRow[] {
+export function missRows(cost: Data<"Cost">) {
 	const numbers = numbersOf(cost);
 	return cost.requests
 		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: numbers[at] ?? 0, atMs }] : []))
@@ -152,4 +132,49 @@ export function missRows(cost: Data<"Cost">): MissRow[] {
 function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);
+}
+
+export const CAUSE_COLUMN: Column<{ cause: string }> = {
+	title: "Cause",
+	cell: ({ cause }) => {
+		const words = causeInWords(cause);
+		return (
+			<>
+				<PlainText class="cause" text={causeName(cause)} most={80} />{" "}
+				{words !== cause && <span class="soft">{words}</span>}
+			</>
+		);
+	},
+	class: "wide",
+};
+
+export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
+	title: "First difference",
+	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} most={200} />,
+	class: "wide",
+};
+
+/** Causes of misses, as the protocol names them, in the words of pi and of `strata replay`. */
+const WORDS: ReadonlyMap<string, string> = new Map([
+	["compaction", "the conversation was compacted"],
+	["pruning", "older content was replaced on purpose"],
+	["model", "the model changed"],
+	["thinking", "the thinking level changed"],
+	["expired", "the pause was longer than the cache lives"],
+	["tools", "the tools changed"],
+	["system", "the system prompt changed"],
+	["branch", "another branch of the session"],
+	["messages", "an earlier message changed"],
+	["dropped", "the provider dropped thinking that was bound to another beginning"],
+	["provider", "nothing changed on our side that shows, so the provider may have lost it"],
+	["unknown", "not known: the request was not watched"],
+]);
+
+/** The short name of a cause. A replay calls pruning an edit. */
+export function causeName(cause: string): string {
+	return cause === "edit" ? "pruning" : cause;
+}
+
+export function causeInWords(cause: string): string {
+	return WORDS.get(causeName(cause)) ?? cause;
 }

@@ -1,7 +1,8 @@
 import "./cost.css";
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { Button, Scroller } from "../../parts/controls.tsx";
 import {
 	ago,
 	dollars,
@@ -13,13 +14,11 @@ import {
 	short,
 } from "../../parts/figures.ts";
 import { Answered, Empty } from "../../parts/notices.tsx";
-import { stretchesOf } from "../../parts/text.tsx";
+import { PlainText, stretchesOf } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { type Figure, Figures, Section, useNow } from "../section.tsx";
-import { FILE_COLUMN, Table } from "../table.tsx";
-import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "./cause.tsx";
-import { CostCharts, missRows } from "./cost-charts.tsx";
-import { SavingsTable } from "./savings-table.tsx";
+import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
+import { CAUSE_COLUMN, CostCharts, DIFFERENCE_COLUMN, missRows } from "./cost-charts.tsx";
 
 export function CostView({ sessionId, changes }: SessionViewProps) {
 	const version = changes.value;
@@ -152,11 +151,114 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 				/>
 			)}
 			{picture !== "" && (
-				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
-				<section class="prompt-picture" aria-label="The prompt from first to last" tabIndex={0}>
+				<Scroller class="prompt-picture" aria-label="The prompt from first to last">
 					<pre>{stretchesOf(picture)}</pre>
-				</section>
+				</Scroller>
 			)}
 		</Section>
 	);
 }
+
+/** A system (`row`), one of its details, or the total. */
+interface Line {
+	key: string;
+	tokens: number;
+	dollars?: number | undefined;
+	times?: number;
+	unmeasured?: number;
+	row?: SavingsRow;
+	detail?: string;
+}
+
+function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
+	const rows = useMemo(() => savingsRows(savings), [savings]);
+	const [open, setOpen] = useState<string>();
+	const columns: Columns<Line>[number][] = [
+		{
+			title: "System",
+			cell: ({ row, detail }) => {
+				if (detail !== undefined) return <PlainText text={detail} most={200} />;
+				if (!row) return "Together";
+				const { system, name, does, enabled, details } = row;
+				const isOpen = open === system;
+				const toggle = () => setOpen(isOpen ? undefined : system);
+				return (
+					<>
+						{details.length > 0 ? (
+							<Button class="link" aria-expanded={isOpen} onClick={toggle} words={name} />
+						) : (
+							name
+						)}{" "}
+						<span class="soft small plain">{enabled ? does : "switched off"}</span>
+					</>
+				);
+			},
+			isRowHeader: true,
+		},
+		["Times", ({ times }) => times !== undefined && formatCount(times), "roomy"],
+		["Tokens", savedTokens],
+	];
+	if (rows.some((row) => row.dollars !== undefined)) {
+		const inDollars = (line: Line) => (line.dollars === undefined ? "–" : dollars(line.dollars));
+		columns.push(["Dollars", (line) => (line.detail === undefined ? inDollars(line) : "")]);
+	}
+	return (
+		<Section title="Savings by system">
+			<Table
+				label="What each system saved"
+				rows={rows.flatMap((row) => linesOf(row, open === row.system))}
+				keyOf={({ key }) => key}
+				classOf={({ row, detail }) =>
+					detail === undefined ? (row?.enabled ? "" : "soft") : "detail"
+				}
+				columns={columns}
+				foot={{ key: "total", ...savings.total }}
+			/>
+			{rows.some((row) => savedTokens(row) === UNMEASURED) && (
+				<p class="soft small">{UNMEASURED} at work, but what it saved cannot be measured.</p>
+			)}
+		</Section>
+	);
+}
+
+function linesOf(row: SavingsRow, isOpen: boolean): Line[] {
+	const { system, details } = row;
+	return [
+		{ ...row, key: system, row },
+		...(isOpen ? details : []).map((detail) => {
+			return { ...detail, key: `${system} ${detail.label}`, detail: detail.label };
+		}),
+	];
+}
+
+type SavingsRow = ReturnType<typeof savingsRows>[number];
+type SavingsSystem = Exclude<keyof Data<"Savings">, "total">;
+
+export function savingsRows(savings: Data<"Savings">) {
+	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
+	return rows.sort(
+		(one, other) =>
+			Number(other.enabled) - Number(one.enabled) ||
+			other.tokens - one.tokens ||
+			other.times - one.times,
+	);
+}
+
+export function savedTokens({ tokens, unmeasured = 0 }: Pick<Line, "tokens" | "unmeasured">) {
+	return tokens === 0 && unmeasured > 0 ? UNMEASURED : short(tokens);
+}
+
+const UNMEASURED = "–";
+
+const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
+	["readCache", "Read cache", "answers repeated reads with what changed"],
+	["paging", "Paging", "hands out large texts page by page"],
+	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
+	[
+		"pruning",
+		"Pruning",
+		"replaces old output by stubs when that pays, or before pi would have to compact",
+	],
+	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
+	["economy", "Economy", "knows the providers' cache rules and explains each miss"],
+];

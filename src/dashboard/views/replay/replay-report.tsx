@@ -1,6 +1,6 @@
 import { useMemo } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
-import { Chart, SERIES } from "../../chart/chart.tsx";
+import { Chart } from "../../chart/chart.tsx";
 import {
 	formatCount,
 	formatNumberOf,
@@ -9,16 +9,9 @@ import {
 	short,
 } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
-import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "../cost/cause.tsx";
+import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "../cost/cost-charts.tsx";
 import { Section } from "../section.tsx";
 import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
-import {
-	type PolicyLine,
-	policyLines,
-	promptCourse,
-	reportNotes,
-	savedAlreadyNote,
-} from "./report.ts";
 
 export function ReplayReportView({ report, file }: { report: Data<"ReplayReport">; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
@@ -33,13 +26,7 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
 				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
-				<Table
-					label="Policies"
-					rows={lines}
-					keyOf={({ name }) => name}
-					classOf={({ isBest }) => (isBest ? "is-best" : "")}
-					columns={POLICY_COLUMNS}
-				/>
+				<Table label="Policies" rows={lines} keyOf={({ name }) => name} columns={POLICY_COLUMNS} />
 				<PromptChart report={report} />
 				<ul class="notes soft small">
 					{notes.map((note) => (
@@ -124,8 +111,8 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 	const { numbers, rows } = useMemo(() => {
 		const course = promptCourse(report);
-		const colour = (at: number) => SERIES[at] ?? "--series-8";
-		return { ...course, rows: course.rows.map((row, at) => ({ ...row, colour: colour(at) })) };
+		const coloured = course.rows.map((row, at) => ({ ...row, colour: `--series-${at + 1}` }));
+		return { ...course, rows: coloured };
 	}, [report]);
 	if (numbers.length < 2) return null;
 	return (
@@ -138,4 +125,75 @@ function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 			format={short}
 		/>
 	);
+}
+
+type PolicyLine = ReturnType<typeof policyLines>[number];
+
+export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">) {
+	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
+	// The bill is no policy, and one that costs as much as append-only is no gain.
+	const best = policies
+		.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995)
+		.sort((one, other) => one.cost - other.cost)[0];
+	return policies.map((policy) => {
+		const { name, cost, ratio, read, write, input } = policy;
+		const prompt = read + write + input;
+		return {
+			...policy,
+			/** To append-only. A division by nothing arrives as null. */
+			ratio: Number.isFinite(ratio) ? ratio : undefined,
+			bar: dearest > 0 ? cost / dearest : 0,
+			readShare: prompt > 0 ? read / prompt : 0,
+			isBill: name === BILL,
+			isBest: name === best?.name,
+		};
+	});
+}
+
+const BILL = "billed";
+
+export function promptCourse(report: Pick<Data<"ReplayReport">, "chart" | "requests">) {
+	const { chart, requests } = report;
+	const shown = chart.filter(({ name }) => COMPARED.includes(name));
+	const length = shown.length && Math.min(...shown.map(({ points }) => points.length));
+	return {
+		// Long sessions are thinned out evenly.
+		numbers: Array.from({ length }, (_, at) => Math.round(((at + 1) * requests) / length)),
+		rows: shown.map(({ name, points }) => ({
+			name,
+			values: points.slice(0, length).map(({ input, read, write }) => input + read + write),
+		})),
+	};
+}
+
+const COMPARED = ["append-only", "read-cache", "strata"];
+
+/** A note where part of the savings is in every figure already. */
+export function savedAlreadyNote({ savedAlready }: Pick<Data<"ReplayReport">, "savedAlready">) {
+	const { shortReads, edits } = savedAlready;
+	if (shortReads + edits === 0) return undefined;
+	const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
+	const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
+	return `The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies, append-only included, start from there; what it saved against pi alone is in its Cost view.`;
+}
+
+export function reportNotes({ check, skipped, models, requests }: Data<"ReplayReport">): string[] {
+	const notes: string[] = [];
+	if (requests === 0)
+		notes.push("The file holds no answered request, so there is nothing to compare.");
+	if (check.billed > 0) {
+		const off = Math.abs(check.deviation * 100).toFixed(1);
+		notes.push(
+			`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`,
+		);
+	}
+	if (skipped > 0) {
+		notes.push(`${skipped} ${skipped === 1 ? "line" : "lines"} of the file could not be used.`);
+	}
+	for (const { name, because, readRatio, writeRatio } of models) {
+		notes.push(
+			`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input. ${because}`,
+		);
+	}
+	return notes;
 }

@@ -1,9 +1,9 @@
 import "./replay.css";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { Data } from "../../../protocol/index.ts";
+import type { CommandFields, Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
-import { Button } from "../../parts/controls.tsx";
+import { Button, TextButton } from "../../parts/controls.tsx";
 import { useDraggedFiles } from "../../parts/dragged-files.ts";
 import { ago, formatCount, shortPath, textOf } from "../../parts/figures.ts";
 import { Answered, Problem } from "../../parts/notices.tsx";
@@ -11,7 +11,6 @@ import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
 import { ReplayReportView } from "./replay-report.tsx";
-import { MOST_CHARACTERS, replayProblem, sizeProblem } from "./report.ts";
 
 export function ReplayView() {
 	const { state, replayFile, replayStored, stop } = useReplay();
@@ -26,7 +25,7 @@ export function ReplayView() {
 			<FileDrop isBusy={isBusy} onFile={replayFile} />
 			<div role="status">
 				{isBusy && (
-					<p class="notice replay-state">
+					<p class="notice">
 						Replaying <PlainText text={state.file} most={200} />… long sessions take some seconds.{" "}
 						<Button class="small" onClick={stop} words="Stop" />
 					</p>
@@ -45,7 +44,7 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 	const [isOver, setIsOver] = useState(false);
 	useDraggedFiles({ onOver: setIsOver, onDrop: (file) => !isBusy && onFile(file) });
 	return (
-		<section class={isOver ? "file-drop is-over" : "file-drop"} aria-label="Session file">
+		<section class={`file-drop stack ${isOver ? "is-over" : ""}`} aria-label="Session file">
 			<p>
 				<label for={id}>Drop a session file here, or choose one</label>
 			</p>
@@ -66,17 +65,12 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 	);
 }
 
-interface StoredSessionsProps {
-	isBusy: boolean;
-	onPick(session: Data<"StoredSession">): void;
-}
+type Stored = Data<"StoredSession">;
 
-function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
+function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: Stored): void }) {
 	const asked = useAnswer("list_stored_sessions", {});
-	const [most, setMost] = useState(20);
 	const now = useNow();
 	const sessions = asked.data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
-	const rest = sessions.length - most;
 	return (
 		<Section title="From the sessions folder">
 			<Answered asked={asked}>
@@ -85,20 +79,20 @@ function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 			{sessions.length > 0 && (
 				<Table
 					label="Stored sessions"
-					rows={sessions.slice(0, most)}
+					rows={sessions}
+					most={20}
+					more={100}
 					keyOf={({ sessionPath }) => sessionPath}
 					columns={[
 						{
 							title: "Session",
 							cell: (session) => (
-								<button
-									type="button"
-									class="link"
+								<TextButton
 									disabled={isBusy}
 									onClick={() => onPick(session)}
-								>
-									<PlainText text={nameOf(session)} most={120} />
-								</button>
+									text={nameOf(session)}
+									most={120}
+								/>
 							),
 							class: "wide",
 						},
@@ -112,23 +106,15 @@ function StoredSessions({ isBusy, onPick }: StoredSessionsProps) {
 					]}
 				/>
 			)}
-			{rest > 0 && (
-				<Button
-					class="small"
-					onClick={() => setMost(most + 100)}
-					words={`Show more (${formatCount(rest)} left)`}
-				/>
-			)}
 			{asked.data?.truncated && <p class="soft small">There are more; these are the latest.</p>}
 		</Section>
 	);
 }
 
-function nameOf({ sessionName, firstMessage, sessionPath }: Data<"StoredSession">): string {
+function nameOf({ sessionName, firstMessage, sessionPath }: Stored): string {
 	return sessionName || firstMessage || sessionPath;
 }
 
-/** `file` is the name that people know it by. */
 type ReplayState =
 	| { name: "idle" }
 	| { name: "running"; file: string }
@@ -141,10 +127,7 @@ function useReplay() {
 	const running = useRef<AbortController>(undefined);
 	useEffect(() => () => running.current?.abort(), []);
 
-	async function run(
-		file: string,
-		fieldsOf: () => Promise<{ content: string } | { sessionPath: string }>,
-	): Promise<void> {
+	async function run(file: string, fieldsOf: () => Promise<CommandFields<"replay_session">>) {
 		running.current?.abort();
 		const own = new AbortController();
 		running.current = own;
@@ -163,8 +146,8 @@ function useReplay() {
 	return {
 		state,
 		replayFile: (file: File) => run(file.name, async () => ({ content: await contentOf(file) })),
-		replayStored: ({ sessionPath, sessionName, firstMessage }: Data<"StoredSession">) =>
-			run(sessionName ?? firstMessage ?? sessionPath, async () => ({ sessionPath })),
+		replayStored: (session: Stored) =>
+			run(nameOf(session), async () => ({ sessionPath: session.sessionPath })),
 		stop() {
 			running.current?.abort();
 			setState({ name: "idle" });
@@ -173,11 +156,32 @@ function useReplay() {
 }
 
 async function contentOf(file: File): Promise<string> {
-	const known = { name: file.name, bytes: file.size };
-	const early = sizeProblem(known);
-	if (early !== undefined) throw new Error(early);
+	const check = (characters: number) => {
+		const problem = sizeProblem({ name: file.name, bytes: file.size, characters });
+		if (problem !== undefined) throw new Error(problem);
+	};
+	check(0);
 	const content = await file.text();
-	const late = sizeProblem({ ...known, characters: content.length });
-	if (late !== undefined) throw new Error(late);
+	check(content.length);
 	return content;
+}
+
+/** Characters of a session file that the server accepts. */
+export const MOST_CHARACTERS = 8_000_000;
+
+/** Larger files are not read at all: a character takes up to four bytes. */
+const MOST_BYTES = 4 * MOST_CHARACTERS;
+
+/** Ask before reading a file, and again with its length. */
+export function sizeProblem(file: { name: string; bytes: number; characters?: number }) {
+	const { name, bytes, characters = 0 } = file;
+	if (bytes === 0) return `${name} is empty.`;
+	if (bytes <= MOST_BYTES && characters <= MOST_CHARACTERS) return undefined;
+	const size = (Math.max(bytes, characters) / 1e6).toFixed(1);
+	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
+}
+
+/** The server does not know the name of a file whose text it was sent. */
+export function replayProblem(why: string, file: string): string {
+	return why.replace(/^content(?= )/, () => file);
 }

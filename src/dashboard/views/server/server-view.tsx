@@ -1,7 +1,9 @@
 import "./server.css";
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { createAsking } from "../../asking.ts";
+import { client } from "../../connection/connection.ts";
 import { Button } from "../../parts/controls.tsx";
 import {
 	ago,
@@ -10,12 +12,12 @@ import {
 	formatCount,
 	formatLatency,
 	formatNumberOf,
+	textOf,
 } from "../../parts/figures.ts";
 import { Answered, Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
-import { commitMs, ratesOf, type Sample, sparkPoints, useSamples } from "./samples.ts";
 
 export function ServerView() {
 	const { samples, error } = useSamples();
@@ -36,9 +38,8 @@ export function ServerView() {
 	);
 }
 
-function Now({ samples, latest }: { samples: readonly Sample[]; latest: Data<"ServerMetrics"> }) {
-	const over = (pick: (metrics: Data<"ServerMetrics">) => number) =>
-		samples.map(({ metrics }) => pick(metrics));
+function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics }) {
+	const over = (pick: (metrics: Metrics) => number) => samples.map(({ metrics }) => pick(metrics));
 	const rate = ratesOf(samples, ({ commands }) => commands.finished);
 	const events = ratesOf(samples, ({ journal }) => journal.events);
 	const { latencyMs, journal, memory, commands } = latest;
@@ -132,15 +133,15 @@ const COUNTS = [
 	["timedOut", "timed out"],
 	["rateLimited", "came too fast"],
 	["rejected", "rejected"],
-] as const satisfies readonly (readonly [keyof Data<"ServerMetrics">["commands"], string])[];
+] as const satisfies readonly (readonly [keyof Metrics["commands"], string])[];
 
-function Counts({ commands }: Pick<Data<"ServerMetrics">, "commands">) {
+function Counts({ commands }: Pick<Metrics, "commands">) {
 	return (
 		<Section title="Commands since the start">
 			<dl class="counts">
 				{COUNTS.map(([key, name]) => (
 					<div key={key}>
-						<dt>{name}</dt>
+						<dt class="soft">{name}</dt>
 						<dd>{formatCount(commands[key])}</dd>
 					</div>
 				))}
@@ -188,10 +189,8 @@ function Recovery() {
 }
 
 /** A server that found nothing does not know whether there was another before it. */
-export function startWords({
-	crashed,
-	sessions,
-}: Pick<Data<"StartupRecovery">, "crashed" | "sessions">): string {
+export function startWords(recovery: Pick<Data<"StartupRecovery">, "crashed" | "sessions">) {
+	const { crashed, sessions } = recovery;
 	if (!crashed && sessions === 0) return "It began without sessions.";
 	const ended = crashed ? "did not shut down in order" : "had shut down in order";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
@@ -264,4 +263,81 @@ function Outcome({ entry }: { entry: Data<"CommandHistoryEntry"> }) {
 			{entry.error !== undefined && <PlainText text={entry.error} most={200} />}
 		</span>
 	);
+}
+
+type Metrics = Data<"ServerMetrics">;
+
+export interface Sample {
+	readonly atMs: number;
+	readonly metrics: Metrics;
+}
+
+const EVERY_MS = 2_000;
+/** Five minutes. */
+export const MOST_SAMPLES = 150;
+
+/** A server that has restarted counts from zero, so older samples are dropped. */
+export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
+	const last = samples.at(-1);
+	const isAnother = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
+	return [...(isAnother ? [] : samples.slice(1 - MOST_SAMPLES)), sample];
+}
+
+/** Per second between one sample and the next; one value fewer than there are samples. */
+export function ratesOf(samples: readonly Sample[], count: (metrics: Metrics) => number) {
+	return samples.slice(1).map((sample, at) => {
+		const before = samples[at] as Sample;
+		const seconds = (sample.atMs - before.atMs) / 1000;
+		const grown = count(sample.metrics) - count(before.metrics);
+		return seconds > 0 ? Math.max(0, grown / seconds) : 0;
+	});
+}
+
+export function commitMs({ journal }: Metrics): number | undefined {
+	return journal.commits > 0 ? journal.commitMsTotal / journal.commits : undefined;
+}
+
+/** The points of an SVG `polyline`, the largest value at the top. */
+export function sparkPoints(values: readonly number[], { width, height }: typeof SIZE) {
+	const top = Math.max(...values, 0);
+	const step = values.length > 1 ? width / (values.length - 1) : 0;
+	const round = (value: number) => Math.round(value * 100) / 100;
+	return values
+		.map((value, at) => {
+			const y = top === 0 ? height : height - (Math.max(0, value) / top) * height;
+			return `${round(at * step)},${round(y)}`;
+		})
+		.join(" ");
+}
+
+function useSamples(): { samples: readonly Sample[]; error: string | undefined } {
+	const [samples, setSamples] = useState<readonly Sample[]>([]);
+	const [error, setError] = useState<string>();
+	useEffect(() => {
+		let timer: ReturnType<typeof setTimeout> | undefined;
+		const asking = createAsking({
+			ask: (signal) => client().request("get_metrics", {}, { signal }),
+			onAnswer({ data }) {
+				setSamples((before) => withSample(before, { atMs: Date.now(), metrics: data }));
+				setError(undefined);
+				timer = setTimeout(look, EVERY_MS);
+			},
+			onError(problem) {
+				setError(textOf(problem));
+				timer = setTimeout(look, EVERY_MS);
+			},
+		});
+		function look(): void {
+			clearTimeout(timer);
+			if (document.visibilityState === "visible") asking.again();
+		}
+		document.addEventListener("visibilitychange", look);
+		look();
+		return () => {
+			document.removeEventListener("visibilitychange", look);
+			clearTimeout(timer);
+			asking.stop();
+		};
+	}, []);
+	return { samples, error };
 }
