@@ -1,66 +1,25 @@
 import { promptTokens } from "../core/bill.ts";
-import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
+import { type Blob, type BlobStore, createBlobStore } from "../core/blob-store.ts";
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
-import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import { estimateTokens } from "../core/tokens.ts";
+import { type BlockPlace, canCarryMarker, withExtraMarker } from "../economy/index.ts";
 import { costOf } from "../economy/rules.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";
-import { createPruner, type Plan, type PrunableSession, type Pruner } from "./pruner.ts";
-import {
-	callOf,
-	contentOf,
-	type KeptOut,
-	keepAgain,
-	keptOut,
-	knownByCall,
-	type Pruned,
-	prune,
-	prunedAs,
-	pruningStatus,
-} from "./stub.ts";
-import { createSurveyor, lastMeaningful, resultsIn, type Survey, type Touches } from "./survey.ts";
+import { createPruner, type Plan, type PrunableSession } from "./pruner.ts";
+import { contentOf, type KeptOut, keptOut, stubFor } from "./stub.ts";
+import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 
 const OWNER = "pruning";
-
-/** Pruning of one session. */
-export interface LivePruning {
-	readonly pruner: Pruner;
-	readonly history: PruningHistory;
-	readonly blobs: BlobStore;
-	/** Why the last pruning failed, for the user. */
-	readonly trouble: string | undefined;
-	survey(session: SessionView): Survey;
-	/** Without results that have a stub already. */
-	prunable(session: SessionView, cold: boolean): PrunableSession;
-	keptOut(session: SessionView): KeptOut;
-	status(session: SessionView): string;
-	/** Everything is sent again: all candidates get a stub in this very request. */
-	pruneCold(session: SessionView): Promise<void>;
-	/**
-	 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
-	 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
-	 */
-	pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }>;
-	/** Restores stubs that answers of this branch have seen, if their originals are stored. */
-	restore(session: SessionView): Promise<void>;
-	/** Records a request's cost, with and without pruning. */
-	noteAnswer(message: unknown, session: SessionView): void;
-	applyTo<Message>(messages: readonly Message[], session: SessionView): readonly Message[];
-	/** Marks the cache before the next prunable result; `undefined` for no change. */
-	withMarker(payload: unknown): unknown;
-	readonly callOf: typeof callOf;
-	readonly lastMeaningful: typeof lastMeaningful;
-}
 
 type Results = ReadonlyMap<string, ToolResultItem>;
 type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
 
-export function openPruning(
-	{ config, cwd, values }: SessionView,
-	touches: Touches,
-	now: () => number,
-): LivePruning {
+export type LivePruning = ReturnType<typeof openPruning>;
+
+/** Pruning of one session. */
+export function openPruning({ config, cwd, values }: SessionView, touches: Touches) {
 	const blobs = guardBlobs(createBlobStore(config.blobs), values);
 	const survey = createSurveyor({ settings: config, cwd, values, touches });
 	const pruner = createPruner(config.prune);
@@ -75,39 +34,43 @@ export function openPruning(
 		pruner,
 		history,
 		blobs,
+		/** Why the last pruning failed, for the user. */
 		get trouble() {
 			return trouble;
 		},
 		survey,
 		prunable,
 		keptOut: keptOutNow,
-		status: (session) => pruningStatus(session.getContextUsage(), keptOutNow(session).tokens),
-		callOf,
-		lastMeaningful,
 
-		async pruneCold(session) {
+		/** Everything is sent again: all candidates get a stub in this very request. */
+		async pruneCold(session: SessionView): Promise<void> {
 			await values.refresh();
 			noteSettled(session);
 			const state = prunable(session, true);
 			const { candidates, plan } = pruner.preview(state);
 			const results = resultsNow(session);
 			await makeStubs(session, knownByCall(candidates, results), plan);
-			frontier = frontierIn({ ...state, results: withoutPending(session, results) });
+			frontier = frontierOf({ ...state, results: withoutPending(session, results) })?.toolCallId;
 		},
 
-		async pruneWarm(session) {
+		/**
+		 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
+		 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
+		 */
+		async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
 			await values.refresh();
 			noteSettled(session);
 			await keepPendingAgain(session);
 			const state = prunable(session, false);
 			const { candidates, plan } = pruner.decide(state);
 			// From before this batch: the provider's cache ends there, and is read again.
-			frontier = frontierIn(state);
+			frontier = frontierOf(state)?.toolCallId;
 			const count = plan.prune ? await makeStubs(session, candidates, plan) : 0;
 			return { toPersist: waiting(session), isChange: count > 0 };
 		},
 
-		async restore(session) {
+		/** Restores stubs that answers of this branch have seen, if their originals are stored. */
+		async restore(session: SessionView): Promise<void> {
 			const recorded = session.edits.recorded(OWNER, session.sessionManager);
 			if (recorded.size === 0) return;
 			const results = resultsNow(session);
@@ -120,7 +83,8 @@ export function openPruning(
 			hold(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
 		},
 
-		noteAnswer(message, session) {
+		/** Records a request's cost, with and without pruning. */
+		noteAnswer(message: unknown, session: SessionView): void {
 			const tokens = promptTokens(property(message, "usage"));
 			const { rules } = session.cache;
 			const rewriteCost = noteSettled(session);
@@ -130,12 +94,15 @@ export function openPruning(
 			pruner.noteRequest(cost, cost + saved - rewriteCost);
 		},
 
-		applyTo: (messages, { edits }) => edits.applyTo(messages, OWNER),
+		applyTo: <Message>(messages: readonly Message[], { edits }: SessionView) =>
+			edits.applyTo(messages, OWNER),
 
-		withMarker: (payload) =>
+		/** Marks the cache before the next prunable result; `undefined` for no change. */
+		withMarker: (payload: unknown) =>
 			frontier === undefined ? undefined : withMarkerBeforeResult(payload, frontier),
 	};
 
+	/** Without results that have a stub already. */
 	function prunable(session: SessionView, cold: boolean): PrunableSession {
 		const { messages, results, facts } = survey(session);
 		const { cache, window } = session;
@@ -175,7 +142,7 @@ export function openPruning(
 		for (const pruned of batch) {
 			const { entryId, toolCallId: sentAs, original } = pruned;
 			made.set(entryId, { pruned, plan });
-			edits.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned) });
+			edits.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned.stub) });
 		}
 	}
 
@@ -196,19 +163,17 @@ export function openPruning(
 
 	/** A batch counts once the session shows it. Returns the rewrite cost. */
 	function noteSettled({ edits, sessionManager }: SessionView): number {
-		const settled = new Map<BatchPlan, { results: number; freedTokens: number }>();
-		for (const { entryId } of edits.settle(OWNER, sessionManager)) {
-			const { pruned, plan } = made.get(entryId) ?? {};
-			if (!pruned || !plan) continue;
-			const sum = settled.get(plan) ?? { results: 0, freedTokens: 0 };
-			sum.results++;
-			sum.freedTokens += pruned.freedTokens;
-			settled.set(plan, sum);
-		}
+		const settled = edits
+			.settle(OWNER, sessionManager)
+			.flatMap(({ entryId }) => made.get(entryId) ?? []);
 		for (const entryId of made.keys()) if (!edits.get(entryId)) made.delete(entryId);
 		let cost = 0;
-		for (const [{ why, rewrittenTokens, rewriteCost }, sum] of settled) {
-			history.noteAction({ why, rewrittenTokens, rewriteCost, ...sum, atMs: now() });
+		for (const [plan, batch] of Map.groupBy(settled, ({ plan }) => plan)) {
+			const { why, rewrittenTokens, rewriteCost } = plan;
+			const freedTokens = batch.reduce((sum, { pruned }) => sum + pruned.freedTokens, 0);
+			const results = batch.length;
+			const atMs = Date.now();
+			history.noteAction({ why, rewrittenTokens, rewriteCost, results, freedTokens, atMs });
 			cost += rewriteCost;
 		}
 		return cost;
@@ -218,16 +183,99 @@ export function openPruning(
 		return new Map([...results].filter(([entryId]) => !edits.get(entryId)));
 	}
 
-	function frontierIn(state: PrunableSession): string | undefined {
-		return frontierOf(state)?.toolCallId;
-	}
-
 	function resultsNow({ ledger, sessionManager }: SessionView): Results {
 		return resultsIn(ledger.log(sessionManager).items);
 	}
 }
 
-export interface Action extends Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost"> {
+/** A result with a stub and a stored original. */
+export interface Pruned {
+	readonly entryId: string;
+	readonly toolCallId: string;
+	readonly original: string;
+	readonly stub: string;
+	readonly freedTokens: number;
+}
+
+/** `why`: what kept the rest from being pruned, for the user. */
+interface Batch {
+	readonly pruned: readonly Pruned[];
+	readonly why?: string;
+}
+
+/** Bounds the delay of a turn: pi appends each edit to the session file. */
+const MAX_BATCH = 500;
+
+const SIDE_BY_SIDE = 8;
+
+/** Superseded results first. Invariant: no stub without a stored and verified original. */
+export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
+	const { superseded = [], old = [] } = Object.groupBy(candidates, ({ why }) => why);
+	const chosen = [...superseded, ...old].slice(0, MAX_BATCH);
+	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
+}
+
+/** Stores deleted originals again; returns the stubs whose original is stored. */
+function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> {
+	return inGroups(pruned, async (one) => {
+		const kept = await keepProven(one.original, blobs);
+		return typeof kept === "string" ? kept : one;
+	});
+}
+
+/** Stops when a whole group fails: one failure may be the text's, all are the store's. */
+async function inGroups<Item>(
+	items: readonly Item[],
+	work: (item: Item) => Promise<Pruned | string>,
+): Promise<Batch> {
+	const pruned: Pruned[] = [];
+	let why: string | undefined;
+	for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
+		const outcomes = await Promise.all(items.slice(start, start + SIDE_BY_SIDE).map(work));
+		const done = outcomes.filter((outcome) => typeof outcome !== "string");
+		pruned.push(...done);
+		why ??= outcomes.find((outcome) => typeof outcome === "string");
+		if (done.length === 0) break;
+	}
+	return { pruned, ...(why !== undefined && { why }) };
+}
+
+async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
+	const { text: original } = item;
+	if (original === undefined) return "the result holds more than text";
+	const kept = await keepProven(original, blobs);
+	if (typeof kept === "string") return kept;
+	const stub = stubFor(item, original, kept);
+	const pruned = stub === undefined ? undefined : prunedAs(item, stub);
+	return pruned ?? "the path of the blob folder is too long to be named in a stub";
+}
+
+function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
+	const { entryId, toolCallId, text: original, tokens } = item;
+	if (original === undefined) return undefined;
+	const freedTokens = tokens - estimateTokens(stub.length);
+	return { entryId, toolCallId, original, stub, freedTokens };
+}
+
+/** Reads back what it stored: an existing copy may be damaged. */
+async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string> {
+	for (let attempt = 1; ; attempt++) {
+		const kept = await blobs.keep(text);
+		if (kept.kind === "not-kept") return kept.why;
+		const loaded = await blobs.load(kept.blob.id);
+		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
+		// Loading deletes a damaged copy.
+		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
+	}
+}
+
+/** Requests know results by call id; candidates with a reused id are left out. */
+export function knownByCall(candidates: readonly Candidate[], results: Results): Candidate[] {
+	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
+	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
+}
+
+export interface Action extends BatchPlan {
 	readonly results: number;
 	readonly freedTokens: number;
 	readonly atMs: number;
@@ -242,32 +290,26 @@ export interface PruningSummary {
 	readonly saved: number;
 }
 
-export interface PruningHistory {
-	noteAction(action: Action): void;
-	/** In plain input tokens. */
-	noteSaved(saved: number): void;
-	summary(): PruningSummary;
-}
-
 const MAX_ACTIONS = 50;
 
-export function createPruningHistory(): PruningHistory {
+export function createPruningHistory() {
 	const actions: Action[] = [];
 	let results = 0;
 	let freedTokens = 0;
 	let saved = 0;
 	return {
-		noteAction(action) {
+		noteAction(action: Action): void {
 			actions.push(action);
 			if (actions.length > MAX_ACTIONS) actions.shift();
 			results += action.results;
 			freedTokens += action.freedTokens;
 			saved -= action.rewriteCost;
 		},
-		noteSaved(more) {
+		/** In plain input tokens. */
+		noteSaved(more: number): void {
 			saved += more;
 		},
-		summary: () => ({ actions: [...actions], results, freedTokens, saved }),
+		summary: (): PruningSummary => ({ actions: [...actions], results, freedTokens, saved }),
 	};
 }
 

@@ -38,26 +38,20 @@ export interface Decision {
 }
 
 /** Decides what is pruned and when. Has no side effects on the session. */
-export interface Pruner {
-	/** Call once per request: it learns the growth of prunable output. */
-	decide(session: PrunableSession): Decision;
-	/** The same for candidates that the caller has found. */
-	decideOn(session: PricedSession, survey: (settings: CandidateSettings) => Survey): Plan;
-	/** Like `decide`, without learning. */
-	preview(session: PrunableSession): Decision;
-	/** Records a request's cost, with and without pruning, in plain input tokens. */
-	noteRequest(cost: number, costUnpruned: number): void;
-}
-
-export function createPruner(settings: PruneSettings): Pruner {
+export function createPruner(settings: PruneSettings) {
 	const growth = createGrowth();
 	const credit = createRewriteCredit();
 	let wasTight = false;
 
 	return {
-		preview: (session) => decision(consider(session, (by) => found(session, by))),
-		decide: (session) => decision(learn(session, (by) => found(session, by))),
-		decideOn: (session, survey) => learn(session, survey).plan,
+		/** Call once per request: it learns the growth of prunable output. */
+		decide: (session: PrunableSession): Decision => learn(session, (by) => found(session, by)),
+		/** The same for candidates that the caller has found. */
+		decideOn: (session: PricedSession, survey: (settings: CandidateSettings) => Survey): Plan =>
+			learn(session, survey).plan,
+		/** Like `decide`, without learning. */
+		preview: (session: PrunableSession): Decision => consider(session, (by) => found(session, by)),
+		/** Records a request's cost, with and without pruning, in plain input tokens. */
 		noteRequest: credit.add,
 	};
 
@@ -67,9 +61,9 @@ export function createPruner(settings: PruneSettings): Pruner {
 	) {
 		const considered = consider(session, survey);
 		wasTight = considered.tight;
-		growth.note(considered.survey.freedTokens);
+		growth.note(considered.freedTokens);
 		// After learning: the first batch needs a growth rate.
-		return { ...considered, plan: plan(considered.survey, session) };
+		return { ...considered, plan: plan(considered, session) };
 	}
 
 	function consider<Found extends Survey>(
@@ -78,62 +72,34 @@ export function createPruner(settings: PruneSettings): Pruner {
 	) {
 		const tight = settings.adaptive && isTight(wasTight, session);
 		const surveyed = survey(strictness(settings, tight));
-		return { tight, survey: surveyed, plan: plan(surveyed, session) };
+		return { ...surveyed, tight, plan: plan(surveyed, session) };
 	}
 
 	function plan(survey: Survey, session: PricedSession): Plan {
-		return planFor(survey, {
-			...session,
-			growthPerRequest: growth.perRequest,
-			credit: credit.left(),
-		});
+		const { perRequest: growthPerRequest } = growth;
+		return planFor(survey, { ...session, growthPerRequest, credit: credit.left() });
 	}
 }
 
-interface Found extends Survey {
-	readonly candidates: readonly Candidate[];
-	readonly bound: number;
-}
-
-function found(session: PrunableSession, settings: CandidateSettings): Found {
+function found(session: PrunableSession, settings: CandidateSettings) {
 	const { messages, results, facts, editableFrom } = session;
 	const all = candidatesOf(messages, results, settings, facts);
 	const candidates = all.filter(({ at }) => at >= editableFrom);
-	return {
-		...surveyOf(messages, candidates),
-		candidates,
-		bound: all.length - candidates.length,
-	};
-}
-
-function decision({
-	survey,
-	plan,
-	tight,
-}: {
-	survey: Found;
-	plan: Plan;
-	tight: boolean;
-}): Decision {
-	return { candidates: survey.candidates, plan, bound: survey.bound, tight };
-}
-
-/** Growth per request, as a moving average. */
-export interface Growth {
-	/** A size that fell was pruned, and is ignored. */
-	note(size: number): void;
-	readonly perRequest: number;
+	const bound = all.length - candidates.length;
+	return { ...surveyOf(messages, candidates), candidates, bound };
 }
 
 /** Weight of the latest step; the first steps weigh the same. */
 const WEIGHT = 0.05;
 
-export function createGrowth(): Growth {
+/** Growth per request, as a moving average. */
+export function createGrowth() {
 	let last = 0;
 	let steps = 0;
 	let average = 0;
 	return {
-		note(size) {
+		/** A size that fell was pruned, and is ignored. */
+		note(size: number) {
 			if (size >= last) {
 				steps++;
 				average += (size - last - average) * Math.max(WEIGHT, 1 / steps);
@@ -159,7 +125,7 @@ const RELAX_BELOW = 0.45;
 /** Between the marks the state stays: a prune empties the window and must not end itself. */
 export function isTight(
 	wasTight: boolean,
-	{ contextTokens, contextWindow }: { contextTokens: number; contextWindow: number },
+	{ contextTokens, contextWindow }: Pick<PricedSession, "contextTokens" | "contextWindow">,
 ): boolean {
 	if (contextWindow <= 0) return false;
 	const fill = contextTokens / contextWindow;
@@ -188,16 +154,10 @@ export interface Survey {
 }
 
 /** The price of pruning, whatever the candidates. */
-export interface Price {
-	readonly rules: CacheRules;
-	/** The next request rewrites the cache anyway. */
-	readonly cold: boolean;
-	readonly contextTokens: number;
-	readonly contextWindow: number;
+export interface Price extends PricedSession {
 	readonly growthPerRequest: number;
 	/** The most a rewrite may cost, in plain input tokens, without a loss if the session ends now. */
 	readonly credit: number;
-	readonly ttl: Ttl;
 }
 
 export interface Plan {
@@ -220,7 +180,7 @@ export function surveyOf(
 	const first = candidates[0]?.at ?? messages.length;
 	const last = candidates.at(-1)?.at ?? messages.length;
 	return {
-		freedTokens: freedBy(candidates),
+		freedTokens: candidates.reduce((sum, { item }) => sum + freedFrom(item), 0),
 		tokensFromFirst: tokensFrom(messages, first),
 		tokensAfterLast: tokensFrom(messages, last + 1),
 	};
@@ -229,21 +189,16 @@ export function surveyOf(
 /** Whether replacing all candidates pays, and whether the session can afford it now. */
 export function planFor(survey: Survey, moment: Price): Plan {
 	const { freedTokens, tokensFromFirst, tokensAfterLast } = survey;
-	const { rules, cold, contextTokens, contextWindow, ttl } = moment;
+	const { rules, cold, ttl } = moment;
 	const staying = Math.max(0, tokensFromFirst - freedTokens);
 	const rewrittenTokens = cold ? 0 : staying;
 	const premium = Math.max(0, writeRatioFor(ttl, rules) - rules.readRatio);
 	const rewriteCost = premium * rewrittenTokens;
 	const decision = shouldPrune({
+		...moment,
 		prunableTokens: freedTokens,
 		tokensAfterFirst: staying,
 		tokensAfterLast,
-		growthPerRequest: moment.growthPerRequest,
-		rules,
-		cold,
-		contextTokens,
-		contextWindow,
-		ttl,
 	});
 	const plan = { ...decision, freedTokens, rewrittenTokens, rewriteCost };
 	const isUnpaid = decision.why === "pays" && rewriteCost > moment.credit;
@@ -252,10 +207,6 @@ export function planFor(survey: Survey, moment: Price): Plan {
 
 function tokensFrom(messages: readonly ContextMessage[], at: number): number {
 	return messages.slice(at).reduce((sum, { tokens }) => sum + tokens, 0);
-}
-
-export function freedBy(candidates: readonly Candidate[]): number {
-	return candidates.reduce((sum, { item }) => sum + freedFrom(item), 0);
 }
 
 export function freedFrom({ tokens }: Pick<ToolResultItem, "tokens">): number {

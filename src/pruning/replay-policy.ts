@@ -76,15 +76,16 @@ function createReplay(settings: PruneSettings) {
 		const candidates = survey?.candidates() ?? [];
 		if (!survey || candidates.length === 0) return blocks;
 		for (const { entryId } of candidates) pruned.add(Number(entryId));
-		const rest = survey.restart();
-		const changed = blocks.slice(rest.at).map(withStub);
-		survey = rest.survey;
+		const { mark, known } = survey.beforeFirst();
+		const changed = blocks.slice(mark.at).map(withStub);
+		survey = createGrowingSurvey(survey.settings, mark, known);
 		for (const block of changed) survey.add(surveyed(block));
-		return blocks.slice(0, rest.at).concat(changed);
+		return blocks.slice(0, mark.at).concat(changed);
 	}
 
 	function surveyOf(blocks: readonly SessionBlock[], by: CandidateSettings): GrowingSurvey {
-		if (survey && isSameStrictness(survey.settings, by)) return survey;
+		// The two strictnesses differ in this.
+		if (survey?.settings.anyTool === by.anyTool) return survey;
 		survey = createGrowingSurvey(by);
 		for (const block of blocks) survey.add(surveyed(block));
 		return survey;
@@ -160,14 +161,6 @@ function isRearranged({ changes }: Step): boolean {
 	return changes.has("compaction") || changes.has("edit") || changes.has("branch");
 }
 
-function isSameStrictness(one: CandidateSettings, other: CandidateSettings): boolean {
-	return (
-		one.anyTool === other.anyTool &&
-		one.maxToolChars === other.maxToolChars &&
-		one.keepRecentTurns === other.keepRecentTurns
-	);
-}
-
 const STUB_MARK = "~stub";
 
 /** Only the text's length matters here. */
@@ -200,7 +193,8 @@ function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResul
 	const first = Number(start || 1);
 	const last = limit === "" ? first : first + Number(limit) - 1;
 	const kind = block.isReference ? "refers" : "shown";
-	return { item, file: read.path, kind, ...(!read.isWhole && { lines: [first, last] as const }) };
+	const lines = { start: first, end: last };
+	return { item, file: read.path, kind, ...(!read.isWhole && { lines }) };
 }
 
 function tokensOf(blocks: readonly SessionBlock[]): number {

@@ -17,20 +17,6 @@ export interface SurveyedBlock {
 	readonly isBound: boolean;
 }
 
-/** Incremental `candidatesOf` for a conversation that only grows; otherwise make a new survey. */
-export interface GrowingSurvey {
-	readonly settings: CandidateSettings;
-	add(next: SurveyedBlock): void;
-	survey(): Survey;
-	/** Oldest first. */
-	candidates(): ToolResultItem[];
-	/** See `frontierOf`. */
-	frontier(): number | undefined;
-	/** A survey up to the first candidate, which is pruned now. The caller adds the rest. */
-	restart(): { readonly at: number; readonly survey: GrowingSurvey };
-	readonly tokens: number;
-}
-
 /** Totals before one block. */
 interface Mark {
 	readonly at: number;
@@ -53,6 +39,7 @@ const START: Mark = {
 };
 
 interface Result {
+	readonly index: number;
 	readonly item: ToolResultItem;
 	readonly touch: FileTouch<ToolResultItem> | undefined;
 	readonly before: Mark;
@@ -66,25 +53,24 @@ interface Result {
 	isCandidate: boolean;
 }
 
-/** A touch that later ones may supersede. */
-interface Alive {
-	readonly result: Result;
-	readonly touch: FileTouch<ToolResultItem>;
-	readonly order: number;
-}
-
 interface FileState {
-	alive: Alive[];
-	touches: number;
+	/** Results with a touch that later ones may supersede. */
+	alive: Result[];
+	/** The block of the last marker or diff. */
 	lastReference: number;
 }
 
-/** Empty, or restored at a mark with these results. */
+export type GrowingSurvey = ReturnType<typeof createGrowingSurvey>;
+
+/**
+ * Incremental `candidatesOf` for a conversation that only grows; otherwise make a new survey. It is
+ * empty, or continues at a mark with the results before it.
+ */
 export function createGrowingSurvey(
 	settings: CandidateSettings,
 	mark: Mark = START,
 	known: readonly Result[] = [],
-): GrowingSurvey {
+) {
 	const results: Result[] = [];
 	const files = new Map<string, FileState>();
 	let now = mark;
@@ -100,10 +86,10 @@ export function createGrowingSurvey(
 
 	return {
 		settings,
-		get tokens() {
+		get tokens(): number {
 			return now.tokens;
 		},
-		add({ block, item, touch, isBound }) {
+		add({ block, item, touch, isBound }: SurveyedBlock): void {
 			const { kind, tokens } = block;
 			const before = now;
 			const { at } = before;
@@ -120,7 +106,7 @@ export function createGrowingSurvey(
 			};
 			if (item) addResult({ item, touch, before, behind: now });
 		},
-		survey() {
+		survey(): Survey {
 			settle();
 			if (count === 0) return { freedTokens, tokensFromFirst: 0, tokensAfterLast: 0 };
 			let last = recentFrom - 1;
@@ -131,17 +117,19 @@ export function createGrowingSurvey(
 				tokensAfterLast: now.tokens - (results[last] as Result).behind.tokens,
 			};
 		},
-		candidates() {
+		/** Oldest first. */
+		candidates(): ToolResultItem[] {
 			settle();
 			return results.filter(({ isCandidate }) => isCandidate).map(({ item }) => item);
 		},
-		restart() {
+		/** For a survey that continues at the first candidate, which is pruned now. */
+		beforeFirst() {
 			settle();
-			const { before } = firstCandidate();
-			const survey = createGrowingSurvey(settings, before, results.slice(0, first));
-			return { at: before.at, survey };
+			const { before: mark } = firstCandidate();
+			return { mark, known: results.slice(0, first) };
 		},
-		frontier: () => (now.editableFrom > 0 ? undefined : firstPrunable),
+		/** See `frontierOf`. */
+		frontier: (): number | undefined => (now.editableFrom > 0 ? undefined : firstPrunable),
 	};
 
 	function firstCandidate(): Result {
@@ -155,8 +143,8 @@ export function createGrowingSurvey(
 		if (!couldGo && !touch) return; // it stays, and nothing depends on it
 		const file = touch && fileOf(touch.file);
 		const result: Result = {
-			...{ item, touch, before, behind, couldGo },
-			bases: file && touch?.kind === "refers" ? file.alive.map((one) => one.result) : [],
+			...{ index: results.length, item, touch, before, behind, couldGo },
+			bases: file && touch?.kind === "refers" ? [...file.alive] : [],
 			neededBy: 0,
 			isRecent: true,
 			isSuperseded: false,
@@ -170,19 +158,18 @@ export function createGrowingSurvey(
 
 	/** The incremental form of `followTouches`. */
 	function follow(file: FileState, touch: FileTouch<ToolResultItem>, result: Result): void {
-		const order = file.touches++;
-		if (touch.kind === "refers") file.lastReference = order;
+		if (touch.kind === "refers") file.lastReference = result.before.at;
 		else {
 			file.alive = file.alive.filter((one) => {
-				if (!replaces(touch, one.touch)) return true;
+				if (!one.touch || !replaces(touch, one.touch)) return true;
 				if (one.touch.kind === "shown") {
-					one.result.isSuperseded = true;
-					judge(one.result);
+					one.isSuperseded = true;
+					judge(one);
 				}
-				return touch.lines !== undefined && one.order <= file.lastReference;
+				return touch.lines !== undefined && one.before.at <= file.lastReference;
 			});
 		}
-		file.alive.push({ result, touch, order });
+		file.alive.push(result);
 	}
 
 	/** No result becomes recent or editable again, so each is visited once. */
@@ -225,21 +212,11 @@ export function createGrowingSurvey(
 		result.isCandidate = isCandidate;
 		count += isCandidate ? 1 : -1;
 		freedTokens += (isCandidate ? 1 : -1) * freedFrom(item);
-		if (isCandidate) first = Math.min(first, indexOf(result));
-	}
-
-	function indexOf({ before: { at } }: Result): number {
-		let [low, high] = [0, results.length];
-		while (low < high) {
-			const middle = (low + high) >> 1;
-			if ((results[middle] as Result).before.at < at) low = middle + 1;
-			else high = middle;
-		}
-		return low;
+		if (isCandidate) first = Math.min(first, result.index);
 	}
 
 	function fileOf(path: string): FileState {
-		const file = files.get(path) ?? { alive: [], touches: 0, lastReference: -1 };
+		const file = files.get(path) ?? { alive: [], lastReference: -1 };
 		files.set(path, file);
 		return file;
 	}

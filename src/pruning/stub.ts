@@ -1,12 +1,11 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { Blob, BlobStore } from "../core/blob-store.ts";
+import type { Blob } from "../core/blob-store.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { bytesOf, clip } from "../text/clip.ts";
 import { grouped, short } from "../text/figures.ts";
 import { collapsed } from "../text/one-line.ts";
-import type { Candidate } from "./candidates.ts";
 
 export const MAX_STUB_BYTES = 300;
 
@@ -89,99 +88,8 @@ function shownPath(path: string): string {
 	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
 }
 
-/** A result with a stub and a stored original. */
-export interface Pruned {
-	readonly entryId: string;
-	readonly toolCallId: string;
-	readonly original: string;
-	readonly stub: string;
-	readonly freedTokens: number;
-}
-
-/** `why`: what kept the rest from being pruned, for the user. */
-export interface Batch {
-	readonly pruned: readonly Pruned[];
-	readonly why?: string;
-}
-
-/** Bounds the delay of a turn: pi appends each edit to the session file. */
-const MAX_BATCH = 500;
-
-const SIDE_BY_SIDE = 8;
-
-/** Superseded results first. Invariant: no stub without a stored and verified original. */
-export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
-	const first = candidates.filter(({ why }) => why === "superseded");
-	const then = candidates.filter(({ why }) => why !== "superseded");
-	const chosen = [...first, ...then].slice(0, MAX_BATCH);
-	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
-}
-
-/** Stores deleted originals again; returns the stubs whose original is stored. */
-export function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> {
-	return inGroups(pruned, async (one) => {
-		const kept = await keepProven(one.original, blobs);
-		return typeof kept === "string" ? kept : one;
-	});
-}
-
-/** Stops when a whole group fails: one failure may be the text's, all are the store's. */
-async function inGroups<Item>(
-	items: readonly Item[],
-	work: (item: Item) => Promise<Pruned | string>,
-): Promise<Batch> {
-	const pruned: Pruned[] = [];
-	let why: string | undefined;
-	for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
-		const outcomes = await Promise.all(items.slice(start, start + SIDE_BY_SIDE).map(work));
-		const done = outcomes.filter((outcome) => typeof outcome !== "string");
-		pruned.push(...done);
-		why ??= outcomes.find((outcome) => typeof outcome === "string");
-		if (done.length === 0) break;
-	}
-	return { pruned, ...(why !== undefined && { why }) };
-}
-
-async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
-	const { text: original } = item;
-	if (original === undefined) return "the result holds more than text";
-	const kept = await keepProven(original, blobs);
-	if (typeof kept === "string") return kept;
-	const stub = stubFor(item, original, kept);
-	const pruned = stub === undefined ? undefined : prunedAs(item, stub);
-	return pruned ?? "the path of the blob folder is too long to be named in a stub";
-}
-
-export function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
-	const { entryId, toolCallId, text: original, tokens } = item;
-	if (original === undefined) return undefined;
-	const freedTokens = tokens - estimateTokens(stub.length);
-	return { entryId, toolCallId, original, stub, freedTokens };
-}
-
-/** Reads back what it stored: an existing copy may be damaged. */
-async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string> {
-	for (let attempt = 1; ; attempt++) {
-		const kept = await blobs.keep(text);
-		if (kept.kind === "not-kept") return kept.why;
-		const loaded = await blobs.load(kept.blob.id);
-		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
-		// Loading deletes a damaged copy.
-		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
-	}
-}
-
-/** Requests know results by call id; candidates with a reused id are left out. */
-export function knownByCall(
-	candidates: readonly Candidate[],
-	results: ReadonlyMap<string, ToolResultItem>,
-): Candidate[] {
-	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
-	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
-}
-
 /** A list, as tools return it: pi sends both forms alike. */
-export function contentOf({ stub }: Pruned): { type: "text"; text: string }[] {
+export function contentOf(stub: string): { type: "text"; text: string }[] {
 	return [{ type: "text", text: stub }];
 }
 

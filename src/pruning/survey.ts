@@ -19,37 +19,30 @@ export interface Touches {
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
 }
 
-/** All lines where none are named. */
 export interface Touch {
 	readonly file: string;
-	readonly kind: FileTouch<ToolResultItem>["kind"];
+	/** `shown`: holds its text. `refers`: a marker or diff of earlier text. `changed`: changed it. */
+	readonly kind: "shown" | "refers" | "changed";
+	/** All if absent. */
 	readonly lines?: { readonly start: number; readonly end: number };
 }
 
-/** What pruning sees of a session. */
-export interface Survey {
-	readonly messages: readonly ContextMessage[];
-	readonly results: ReadonlyMap<string, ToolResultItem>;
-	readonly facts: ResultFacts;
-	readonly pinned: ReadonlySet<string>;
-	/** Results that hold a value of an excluded file. */
-	readonly holdingValues: number;
+export interface FileTouch<Item> extends Touch {
+	readonly item: Item;
 }
 
-export type SurveySettings = Pick<Config, "prune" | "blobs" | "readcache">;
-
-/** The caller refreshes `values`. */
+/** What pruning sees of a session. The caller refreshes `values`. */
 export function createSurveyor({
 	settings,
 	cwd,
 	values = { appearIn: () => false, revision: 0 },
 	touches: { fileTouchOf, touchesExcluded },
 }: {
-	settings: SurveySettings;
+	settings: Pick<Config, "prune" | "blobs" | "readcache">;
 	cwd: string;
 	values?: Pick<ExcludedValues, "appearIn" | "revision">;
 	touches: Touches;
-}): (session: Pick<SessionView, "ledger" | "sessionManager">) => Survey {
+}) {
 	/** Memo: neither call nor details of a result change. */
 	const known = new WeakMap<ToolResultItem, { touch: Touch | undefined; isExcluded: boolean }>();
 
@@ -77,7 +70,7 @@ export function createSurveyor({
 		return holds;
 	}
 
-	return ({ ledger, sessionManager: source }) => {
+	return ({ ledger, sessionManager: source }: Pick<SessionView, "ledger" | "sessionManager">) => {
 		const { items } = ledger.log(source);
 		const results = resultsIn(items);
 		const pinned = pinnedCalls(items, settings.prune);
@@ -87,8 +80,9 @@ export function createSurveyor({
 			isExcluded: (item) => about(item).isExcluded || holdsValue(item),
 			...followTouches(touches),
 		};
-		const holding = [...results.values()].filter(holdsValue).length;
-		return { messages: sentMessages(source), results, facts, pinned, holdingValues: holding };
+		/** Results that hold a value of an excluded file. */
+		const holdingValues = [...results.values()].filter(holdsValue).length;
+		return { messages: sentMessages(source), results, facts, pinned, holdingValues };
 	};
 }
 
@@ -121,26 +115,10 @@ function isInScope({ toolName }: ToolResultItem, scope: Config["blobs"]["scope"]
 function touchNow(item: ToolResultItem, touch: Touch | undefined): FileTouch<ToolResultItem>[] {
 	if (!touch || item.isError) return [];
 	if (touch.kind !== "changed" && item.text !== item.returned) return [];
-	const { file, kind, lines } = touch;
-	return [{ item, file, kind, ...(lines && { lines: [lines.start, lines.end] as const }) }];
+	return [{ item, ...touch }];
 }
 
-export interface FileTouch<Item> {
-	readonly item: Item;
-	readonly file: string;
-	/** `shown`: holds its text. `refers`: a marker or diff of earlier text. `changed`: changed it. */
-	readonly kind: "shown" | "refers" | "changed";
-	/** All if absent. */
-	readonly lines?: readonly [first: number, last: number];
-}
-
-export interface TouchFacts<Item> {
-	/** Shown in full again since, or out of date. */
-	isSuperseded(item: Item): boolean;
-	basesOf(item: Item): readonly Item[];
-}
-
-export function followTouches<Item>(touches: readonly FileTouch<Item>[]): TouchFacts<Item> {
+export function followTouches<Item>(touches: readonly FileTouch<Item>[]) {
 	const superseded = new Set<Item>();
 	const references = new Map<Item, { lives: readonly Life<Item>[]; at: number }>();
 	for (const ofFile of Map.groupBy(touches, ({ file }) => file).values()) {
@@ -151,8 +129,9 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]): TouchF
 		}
 	}
 	return {
-		isSuperseded: (item) => superseded.has(item),
-		basesOf(item) {
+		/** Shown in full again since, or out of date. */
+		isSuperseded: (item: Item): boolean => superseded.has(item),
+		basesOf(item: Item): readonly Item[] {
 			const { lives, at } = references.get(item) ?? { lives: [], at: 0 };
 			const before = lives.slice(0, at).filter(({ end }) => end > at);
 			return before.map(({ touch }) => touch.item);
@@ -192,10 +171,9 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 	});
 }
 
-export function replaces(later: FileTouch<unknown>, earlier: FileTouch<unknown>): boolean {
-	if (!later.lines) return true;
-	if (!earlier.lines) return false;
-	return later.lines[0] <= earlier.lines[0] && earlier.lines[1] <= later.lines[1];
+export function replaces({ lines: later }: Touch, { lines: earlier }: Touch): boolean {
+	if (!later) return true;
+	return earlier !== undefined && later.start <= earlier.start && earlier.end <= later.end;
 }
 
 /** Data of a {@link PIN_ENTRY}: pins or unpins the result from here on. */
@@ -221,19 +199,6 @@ export function pinnedCalls(
 		else if (pin) pinned.delete(pin.toolCallId);
 	}
 	return pinned;
-}
-
-/** The default target of `/kota pin`: the latest result with text, neither error nor stub. */
-export function lastMeaningful(items: readonly ContextItem[]): ToolResultItem | undefined {
-	return items.findLast(
-		(item): item is ToolResultItem =>
-			item.kind === "toolResult" &&
-			!item.isError &&
-			item.text !== undefined &&
-			item.text === item.returned &&
-			item.text.trim() !== "" &&
-			!item.text.startsWith("[readcache: "),
-	);
 }
 
 function parsePin(data: unknown): PinEntry | undefined {

@@ -2,6 +2,7 @@ import { property } from "../core/property.ts";
 import { createPerFolder, type Spine, type System } from "../session/index.ts";
 import { pruningCommands, type Subcommand } from "./commands.ts";
 import type { LivePruning } from "./live.ts";
+import { contentOf, pruningStatus } from "./stub.ts";
 import type { Touches } from "./survey.ts";
 
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
@@ -16,12 +17,11 @@ export function createPruningSystem(
 ): System & {
 	commands: ReadonlyMap<string, Subcommand>;
 } {
-	const now = () => Date.now();
 	/** Lazy import: most sessions are too short to be pruned. */
 	const perFolder = createPerFolder<LivePruning>({
-		open: async (session) => (await import("./live.ts")).openPruning(session, touches, now),
+		open: async (session) => (await import("./live.ts")).openPruning(session, touches),
 	});
-	let sweptMs = now();
+	let sweptMs = Date.now();
 
 	return {
 		name: "pruning",
@@ -31,7 +31,7 @@ export function createPruningSystem(
 				? { on: true, why: "old tool output becomes a stub when that pays; see /kota pruning" }
 				: { on: false, why: "prune.enabled is false" },
 		async start() {
-			sweptMs = now();
+			sweptMs = Date.now();
 			await perFolder.clear();
 		},
 		stop: perFolder.clear,
@@ -61,21 +61,22 @@ export function createPruningSystem(
 			const { toPersist, isChange } = await pruning.pruneWarm(session);
 			const taken = new Set(entries.map((entry) => property(entry, "targetId")));
 			sweepNowAndThen(pruning);
-			session.ui.setStatus("pruning", pruning.status(session));
+			const { tokens } = pruning.keptOut(session);
+			session.ui.setStatus("pruning", pruningStatus(session.getContextUsage(), tokens));
 			if (isChange) session.cache.notePruned();
 			return toPersist
 				.filter(({ entryId }) => !taken.has(entryId))
 				.map(({ entryId, stub }) => ({
 					type: "context_edit" as const,
 					targetId: entryId,
-					replacement: { content: [{ type: "text" as const, text: stub }] },
+					replacement: { content: contentOf(stub) },
 				}));
 		},
 	};
 
 	function sweepNowAndThen({ blobs }: LivePruning): void {
-		if (now() - sweptMs < SWEEP_INTERVAL_MS) return;
-		sweptMs = now();
+		if (Date.now() - sweptMs < SWEEP_INTERVAL_MS) return;
+		sweptMs = Date.now();
 		void blobs.sweep(); // background; failures are returned
 	}
 }

@@ -5,7 +5,7 @@ const shown = (item: string, lines?: [number, number], file = "a"): FileTouch<st
 	item,
 	file,
 	kind: "shown",
-	...(lines && { lines }),
+	...(lines && { lines: { start: lines[0], end: lines[1] } }),
 });
 const refers = (item: string, file = "a"): FileTouch<string> => ({ item, file, kind: "refers" });
 const changed = (item: string, file = "a"): FileTouch<string> => ({ item, file, kind: "changed" });

@@ -9,8 +9,9 @@ import { type Config, loadConfig } from "../../src/core/config.ts";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
+import { prune } from "../../src/pruning/live.ts";
 import { createPruner } from "../../src/pruning/pruner.ts";
-import { contentOf, prune } from "../../src/pruning/stub.ts";
+import { contentOf } from "../../src/pruning/stub.ts";
 import { createSurveyor } from "../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
 import { createLedger } from "../../src/session/index.ts";
@@ -165,7 +166,7 @@ function createGame(settings: Config, blobs: BlobStore) {
 		const batch = await prune(candidates, blobs);
 		expect(batch.why).toBeUndefined();
 		for (const one of batch.pruned) {
-			session.appendContextEdit(one.entryId, { content: contentOf(one) });
+			session.appendContextEdit(one.entryId, { content: contentOf(one.stub) });
 		}
 		pruned += batch.pruned.length;
 		const after = contextNow();

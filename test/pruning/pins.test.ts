@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
-import { lastMeaningful, pinnedCalls } from "../../src/pruning/survey.ts";
+import { lastMeaningful } from "../../src/pruning/commands.ts";
+import { pinnedCalls } from "../../src/pruning/survey.ts";
 import type { ContextItem, ToolResultItem } from "../../src/session/index.ts";
 
 const pin = (toolCallId: string, pinned = true): ContextItem => ({
@@ -55,7 +56,7 @@ test("without a name, the latest result is meant that holds a text of its own", 
 			returned: "[readcache: unchanged, 3 lines]",
 		}),
 		pin("a"),
-	];
+	].filter((item) => item.kind === "toolResult");
 	expect(lastMeaningful(items)?.toolCallId).toBe("a");
 	expect(lastMeaningful([])).toBeUndefined();
 });

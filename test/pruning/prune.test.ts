@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type BlobStore, createBlobStore } from "../../src/core/blob-store.ts";
 import type { Candidate } from "../../src/pruning/candidates.ts";
-import { prune } from "../../src/pruning/stub.ts";
+import { prune } from "../../src/pruning/live.ts";
 import { tempDir } from "../support/temp.ts";
 import { conversationOf } from "./conversation.ts";
 

@@ -19,7 +19,7 @@ const line = fc.record({
 	isError: fc.constantFrom(false, false, false, true),
 	file: fc.constantFrom("a", "b"),
 	touch: fc.constantFrom("shown", "shown", "refers", undefined),
-	lines: fc.constantFrom(undefined, undefined, [1, 10], [5, 8]),
+	lines: fc.constantFrom(undefined, undefined, { start: 1, end: 10 }, { start: 5, end: 8 }),
 	isBound: fc.constantFrom(false, false, false, false, false, false, true),
 });
 
@@ -43,14 +43,14 @@ test("a survey that grows finds what a look at the whole conversation finds, als
 					expect(growing.tokens).toBe(all.reduce((sum, { block }) => sum + block.tokens, 0));
 					if (whole.candidates.length === 0 || cuts[id % (cuts.length || 1)] !== 1) continue;
 					// All candidates become stubs.
-					const restarted = growing.restart();
-					expect(all[restarted.at]?.item).toBe(whole.candidates[0]);
+					const { mark, known } = growing.beforeFirst();
+					expect(all[mark.at]?.item).toBe(whole.candidates[0]);
 					for (const [at, { block, item }] of all.entries()) {
 						if (!item || !whole.candidates.includes(item)) continue;
 						all[at] = { block: { ...block, tokens: Math.min(block.tokens, 60) }, isBound: false };
 					}
-					growing = restarted.survey;
-					for (const rest of all.slice(restarted.at)) growing.add(rest);
+					growing = createGrowingSurvey(by, mark, known);
+					for (const rest of all.slice(mark.at)) growing.add(rest);
 				}
 			},
 		),
@@ -65,7 +65,7 @@ interface MadeLine {
 	isError: boolean;
 	file: string;
 	touch: "shown" | "refers" | undefined;
-	lines: [number, number] | undefined;
+	lines: { start: number; end: number } | undefined;
 	isBound: boolean;
 }
 

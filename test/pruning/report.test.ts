@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
-import { type PruningReport, pruningText, purgedText } from "../../src/pruning/report.ts";
+import { type PruningReport, pruningText, purgedText } from "../../src/pruning/commands.ts";
 import { pruningStatus } from "../../src/pruning/stub.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -13,7 +13,6 @@ function textOf(more: Partial<PruningReport> = {}): string {
 		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
 		keptOut: { results: 12, tokens: 41_200 },
 		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
-		callOf: ({ item }) => `${item.toolName}()`,
 		holdingValues: 0,
 		pinned: 1,
 		trouble: undefined,

@@ -3,8 +3,9 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
+import { knownByCall, prune } from "../../../src/pruning/live.ts";
 import { createPruner } from "../../../src/pruning/pruner.ts";
-import { contentOf, knownByCall, prune } from "../../../src/pruning/stub.ts";
+import { contentOf } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../../src/readcache/index.ts";
 import { lastBoundAnswer } from "../../../src/session/cache-clock.ts";
@@ -64,7 +65,7 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 			if (batch.why !== undefined) throw new Error(`originals could not be kept: ${batch.why}`);
 			for (const pruned of batch.pruned) {
 				const { entryId, toolCallId: sentAs, original } = pruned;
-				pending.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned) });
+				pending.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned.stub) });
 			}
 			return batch.pruned.length;
 		},
