@@ -1,6 +1,13 @@
-export { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./export-chains.ts";
 export { type Linker, linkerOf } from "./linker.ts";
-export { dependenciesOf, dependentsOf, pairsOf } from "./module-pairs.ts";
+export {
+	type DeclaredEntity,
+	dependenciesOf,
+	dependentsOf,
+	type Entity,
+	keyOf,
+	type MemberEntity,
+	pairsOf,
+} from "./modules.ts";
 export {
 	importersOfSymbol,
 	type MemberUsages,

@@ -1,13 +1,12 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
 import type { FileId } from "../reader.ts";
-import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./export-chains.ts";
-import type { Linker } from "./linker.ts";
-import { type ExportRef, visitWays } from "./ways.ts";
+import { type ExportRef, type Linker, visitWays } from "./linker.ts";
+import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
 
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
-	const declared = linker.reader.bindings(symbol.file)[symbol.binding];
-	if (declared?.kind !== "declared") return new Places();
+	const declared = linker.declaredAt(symbol);
+	if (!declared) return new Places();
 	const places = new Places({ file: symbol.file, at: declared.at });
 	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
 	addUsages(linker, symbol, places);
@@ -32,8 +31,6 @@ export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): Reado
 				if (isImporter) importers.add(at.file);
 			}
 		},
-		exported() {},
-		counterpart() {},
 	});
 	importers.delete(symbol.file);
 	return importers;
@@ -56,11 +53,10 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Pl
 		exported(file, all) {
 			for (const at of all) places.add(file, at, "re-export");
 		},
-		counterpart({ file, binding }) {
-			const declared = reader.bindings(file)[binding];
-			if (declared?.kind !== "declared") return;
-			for (const at of [declared.at, ...(declared.alsoAt ?? [])]) {
-				places.add(file, at, "declaration");
+		counterpart(symbol) {
+			const declared = linker.declaredAt(symbol);
+			for (const at of declared ? [declared.at, ...(declared.alsoAt ?? [])] : []) {
+				places.add(symbol.file, at, "declaration");
 			}
 		},
 	});
@@ -89,11 +85,7 @@ function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): b
 	);
 }
 
-export interface MemberUsages {
-	/** Includes uses of members it overrides and of those that override it. */
-	of(member: MemberEntity): readonly Place[];
-	readonly unclear: ReadonlyMap<FileId, number>;
-}
+export type MemberUsages = ReturnType<typeof usagesOfMembers>;
 
 /**
  * Types link a member to its uses, so all members of a name are resolved at once. Files not
@@ -103,7 +95,7 @@ export function usagesOfMembers(
 	linker: Linker,
 	name: string,
 	isWithin: (file: FileId) => boolean = () => true,
-): MemberUsages {
+) {
 	const { reader } = linker;
 	const uses = new Map<string, Uses>();
 	const unclear = new Map(reader.looseAccesses(name));
@@ -136,8 +128,10 @@ export function usagesOfMembers(
 	}
 
 	return {
+		/** Per file, accesses of the name on an unknown receiver. */
 		unclear,
-		of(member) {
+		/** Includes uses of members it overrides and of those that override it. */
+		of(member: MemberEntity): readonly Place[] {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
 			const at = linker.memberAt(member)?.at;

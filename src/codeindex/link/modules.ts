@@ -1,7 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
-import type { BindingRef, FileId, IndexReader, Resolution } from "../reader.ts";
-import { pairsOf } from "./module-pairs.ts";
+import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../reader.ts";
 
 /** `external` belongs to a package; `unknown` could not be followed to its declaration. */
 export type Entity =
@@ -11,53 +10,27 @@ export type Entity =
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unknown" };
 
-export interface DeclaredEntity {
+export interface DeclaredEntity extends BindingRef {
 	readonly kind: "declared";
-	readonly file: FileId;
-	readonly binding: number;
 }
 
 /** `path` are the indexes into `members`, level by level. */
-export interface MemberEntity {
+export interface MemberEntity extends BindingRef {
 	readonly kind: "member";
-	readonly file: FileId;
-	readonly binding: number;
 	readonly path: readonly number[];
-}
-
-/** `instance`: the result of a call or construction, or a value of the type. `value`: itself. */
-export interface Held {
-	readonly entity: Entity;
-	readonly side: "instance" | "value";
 }
 
 export const UNKNOWN: Entity = { kind: "unknown" };
 
 /** Injective: equal keys mean equal entities. */
 export function keyOf(entity: Entity): string {
-	switch (entity.kind) {
-		case "declared":
-			return `${entity.file}:${entity.binding}`;
-		case "member":
-			return `${entity.file}:${entity.binding}.${entity.path.join(".")}`;
-		case "namespace":
-			return `${entity.file}:*`;
-		case "external":
-			return `package ${entity.name}`;
-		case "unknown":
-			return "unknown";
-	}
-}
-
-export interface OwnExports {
-	readonly byName: ReadonlyMap<string, NamedExport>;
-	readonly stars: readonly StarExport[];
-	readonly byBinding: ReadonlyMap<number, readonly LocalExport[]>;
+	if (entity.kind === "declared") return `${entity.file}:${entity.binding}`;
+	if (entity.kind === "member") return `${entity.file}:${entity.binding}.${entity.path.join(".")}`;
+	if (entity.kind === "namespace") return `${entity.file}:*`;
+	return entity.kind === "external" ? `package ${entity.name}` : "unknown";
 }
 
 type NamedExport = Exclude<Export, { kind: "star" }>;
-type StarExport = Extract<Export, { kind: "star" }>;
-type LocalExport = Extract<Export, { kind: "local" }>;
 
 /** `memberOf` serves CommonJS: `import { a }` of `module.exports = thing` is `thing.a`. */
 export function createExportChains(
@@ -65,12 +38,12 @@ export function createExportChains(
 	memberOf: (entity: Entity, name: string) => Entity | undefined,
 ) {
 	const pairs = pairsOf(reader);
-	const own = new Map<FileId, OwnExports>();
+	const own = new Map<FileId, ReturnType<typeof sortExports>>();
 	const found = new Map<string, Entity | undefined>();
 	// Cycle guard: a barrel may re-export itself.
 	const pending = new Set<string>();
 
-	function ownExports(file: FileId): OwnExports {
+	function ownExports(file: FileId): ReturnType<typeof sortExports> {
 		// Fast path without a closure.
 		return own.get(file) ?? getOrAdd(own, file, () => sortExports(reader.exports(file)));
 	}
@@ -97,7 +70,7 @@ export function createExportChains(
 		);
 	}
 
-	function implementation({ file, binding }: DeclaredEntity): DeclaredEntity | undefined {
+	function implementation({ file, binding }: BindingRef): DeclaredEntity | undefined {
 		const plain = pairs.implementation(file);
 		if (plain === undefined) return undefined;
 		for (const { name } of ownExports(file).byBinding.get(binding) ?? []) {
@@ -194,17 +167,93 @@ function outsideOf(target: Resolution | undefined): Entity {
 	return target?.kind === "external" ? { kind: "external", name: target.name } : UNKNOWN;
 }
 
-function sortExports(exports: readonly Export[]): OwnExports {
+function sortExports(exports: readonly Export[]) {
 	const byName = new Map<string, NamedExport>();
-	const byBinding = new Map<number, LocalExport[]>();
-	const stars: StarExport[] = [];
 	for (const one of exports) {
-		if (one.kind === "star") {
-			stars.push(one);
-			continue;
-		}
-		if (!byName.has(one.name)) byName.set(one.name, one);
-		if (one.kind === "local") getOrAdd(byBinding, one.binding, () => []).push(one);
+		if (one.kind !== "star" && !byName.has(one.name)) byName.set(one.name, one);
 	}
-	return { byName, stars, byBinding };
+	const local = exports.filter((one) => one.kind === "local");
+	const stars = exports.filter((one) => one.kind === "star");
+	return { byName, stars, byBinding: Map.groupBy(local, ({ binding }) => binding) };
 }
+
+type ModulePairs = ReturnType<typeof findPairs>;
+
+/**
+ * A declaration file and its JavaScript (`index.d.ts`, `index.js`) are one module. As in
+ * TypeScript, an import resolves to the declaration and loads the JavaScript.
+ */
+export function pairsOf(reader: IndexReader): ModulePairs {
+	return memo.get(reader.shape) ?? getOrAdd(memo, reader.shape, () => findPairs(reader));
+}
+
+const memo = new WeakMap<object, ModulePairs>();
+
+/** Unique files. Includes both files of a pair, the declaration for its types. */
+export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
+	const pairs = pairsOf(reader);
+	const edges = reader.dependencies(file);
+	if (!edges.some((edge) => pairs.other(edge.file) !== undefined)) return edges;
+	return merged(
+		edges.flatMap((edge) => {
+			const other = pairs.other(edge.file);
+			const both = other === undefined ? [edge.file] : [edge.file, other];
+			return both.map((target) => ({ file: target, kinds: kindsTo(pairs, target, edge.kinds) }));
+		}),
+	);
+}
+
+/** Unique files. Includes importers of either file of a pair. */
+export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
+	const pairs = pairsOf(reader);
+	const other = pairs.other(file);
+	if (other === undefined) return reader.dependents(file);
+	return merged(
+		[...reader.dependents(file), ...reader.dependents(other)].map((edge) => ({
+			file: edge.file,
+			kinds: kindsTo(pairs, file, edge.kinds),
+		})),
+	);
+}
+
+function kindsTo(pairs: ModulePairs, target: FileId, kinds: Edge["kinds"]): Edge["kinds"] {
+	return pairs.implementation(target) === undefined ? kinds : ["type"];
+}
+
+function merged(edges: readonly Edge[]): Edge[] {
+	const all = new Map<FileId, Edge>();
+	for (const edge of edges) {
+		const known = all.get(edge.file);
+		const kinds = known ? [...new Set([...known.kinds, ...edge.kinds])] : edge.kinds;
+		all.set(edge.file, { file: edge.file, kinds });
+	}
+	return [...all.values()];
+}
+
+function findPairs(reader: IndexReader) {
+	const implementations = new Map<FileId, FileId>();
+	const declarations = new Map<FileId, FileId>();
+	for (const { id, path } of reader.files.values()) {
+		const beside = BESIDE.find(({ declaration }) => path.endsWith(declaration));
+		if (!beside) continue;
+		const { declaration, sources, plain } = beside;
+		const stem = path.slice(0, -declaration.length);
+		// A TypeScript sibling takes precedence.
+		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
+		const implementation = plain.flatMap((ending) => reader.fileAt(stem + ending) ?? [])[0];
+		if (!implementation) continue;
+		implementations.set(id, implementation.id);
+		declarations.set(implementation.id, id);
+	}
+	return {
+		other: (file: FileId) => implementations.get(file) ?? declarations.get(file),
+		implementation: (file: FileId) => implementations.get(file),
+	};
+}
+
+/** A `.d.ts` is hidden by TypeScript and describes JavaScript. A RegExp is five times slower. */
+const BESIDE = [
+	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
+	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },
+	{ declaration: ".d.cts", sources: [".cts"], plain: [".cjs"] },
+] as const;
