@@ -100,7 +100,7 @@ export function ownTexts(object: ConfigObject, key: string): string[] | undefine
 }
 
 /** Tolerant like TypeScript: skips errors and reads on. */
-function parseTolerantJson(text: string): TolerantJson {
+function parseTolerantJson(text: string): { value: unknown; problem?: string | undefined } {
 	const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 	try {
 		return { value: JSON.parse(plain) };
@@ -109,13 +109,11 @@ function parseTolerantJson(text: string): TolerantJson {
 	}
 }
 
-interface TolerantJson {
-	readonly value: unknown;
-	readonly problem?: string;
-}
-
 /** Deeper than any real file, and far from a stack overflow. */
 const maxDepth = 200;
+
+/** Blanks and comments, also without an end. */
+const skipped = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
 
 class Parser {
 	readonly #text: string;
@@ -126,11 +124,11 @@ class Parser {
 		this.#text = text;
 	}
 
-	parse(): TolerantJson {
+	parse() {
 		const value = this.#value(0);
 		this.#skip();
 		if (this.#at < this.#text.length) this.#complain("there is more after the end");
-		return this.#problem === undefined ? { value } : { value, problem: this.#problem };
+		return { value, problem: this.#problem };
 	}
 
 	#value(depth: number): unknown {
@@ -221,14 +219,9 @@ class Parser {
 	}
 
 	#skip(): void {
-		const text = this.#text;
-		for (;;) {
-			while (/\s/.test(text[this.#at] ?? "")) this.#at++;
-			const isBlock = text.startsWith("/*", this.#at);
-			if (!isBlock && !text.startsWith("//", this.#at)) return;
-			const end = isBlock ? text.indexOf("*/", this.#at + 2) : text.indexOf("\n", this.#at);
-			this.#at = end < 0 ? text.length : end + (isBlock ? 2 : 1);
-		}
+		skipped.lastIndex = this.#at;
+		skipped.test(this.#text);
+		this.#at = skipped.lastIndex;
 	}
 
 	#complain(problem: string): void {

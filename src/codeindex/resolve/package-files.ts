@@ -1,10 +1,21 @@
+import { isRecord } from "../../core/property.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
+import type { ConfigObject } from "./config-files.ts";
 import type { FileLookup, Wanted } from "./file-lookup.ts";
-import { type Conditions, exportTargets } from "./package-targets.ts";
 import type { Package } from "./packages.ts";
-import type { Scope } from "./resolution-scope.ts";
-import type { Tsconfigs } from "./tsconfig.ts";
+import type { Tsconfig, Tsconfigs } from "./tsconfig.ts";
+
+/** Files that share it resolve non-relative specifiers alike. */
+export interface Scope {
+	readonly tsconfig: Tsconfig;
+	readonly owner: Package | undefined;
+	readonly conditions: Conditions;
+	readonly passes: readonly Wanted[];
+}
+
+/** `default` always holds. */
+type Conditions = (condition: string) => boolean;
 
 /** Fallback when the usual conditions find nothing. */
 export const anyCondition: Conditions = () => true;
@@ -27,15 +38,13 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		if (isSelf && scope.tsconfig.allowJs) passes.unshift("all");
 		const asked = isSelf ? subpath.replace(/\/$/, "") : subpath;
 		for (const conditions of [scope.conditions, anyCondition]) {
-			const listed = exportTargets(owner.exports, asked, conditions);
+			const targets = exportTargets(owner.exports, asked, conditions);
 			// Bundlers fall back to existing files that `exports` does not list.
-			if (listed.kind === "not-listed") {
-				return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
-			}
-			const found = target(scope, owner, listed.targets, passes);
+			if (!targets) return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
+			const found = target(scope, owner, targets, passes);
 			if (found !== undefined) return found;
 			// Empty for every condition means `null`: the package hides it.
-			if (conditions === anyCondition && listed.targets.length === 0) return undefined;
+			if (conditions === anyCondition && targets.length === 0) return undefined;
 		}
 		return outputs.usual(subpath, owner);
 	}
@@ -117,22 +126,104 @@ export function firstOf<T, U>(
 	return undefined;
 }
 
+/** In order of preference; empty if the name is hidden. As in TypeScript, they need not be built. */
+function exportTargets(
+	exports: unknown,
+	subpath: string,
+	conditions: Conditions,
+): string[] | undefined {
+	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
+	if (isTable) return tableTargets(exports, subpath, conditions);
+	return subpath === "." ? collect(exports, conditions) : undefined;
+}
+
+/** By the table of `exports` or `imports`. Undefined if it does not list the name. */
+export function tableTargets(
+	table: ConfigObject,
+	name: string,
+	conditions: Conditions,
+): string[] | undefined {
+	if (!name.endsWith("/") && !name.includes("*") && Object.hasOwn(table, name)) {
+		return collect(table[name], conditions);
+	}
+	for (const { key, prefix, suffix } of getOrAdd(patternsOfTable, table, () =>
+		sortPatterns(table),
+	)) {
+		// A key that ends in a slash covers everything below.
+		const isPattern = suffix !== undefined;
+		if (!name.startsWith(prefix)) continue;
+		if (isPattern && (!name.endsWith(suffix) || name.length < prefix.length + suffix.length)) {
+			continue;
+		}
+		const rest = name.slice(prefix.length, isPattern ? name.length - suffix.length : undefined);
+		if (/(?:^|\/)(?:\.\.?|node_modules)(?:\/|$)/.test(rest)) return [];
+		const fill = (target: string) => {
+			if (isPattern) return target.replaceAll("*", () => rest);
+			return target.endsWith("/") ? target + rest : undefined;
+		};
+		return collect(table[key], conditions, fill);
+	}
+	return undefined;
+}
+
+const patternsOfTable = new WeakMap<ConfigObject, ReturnType<typeof sortPatterns>>();
+
+/** Most specific first. */
+function sortPatterns(table: ConfigObject) {
+	const patterns: { key: string; prefix: string; suffix?: string }[] = [];
+	for (const key of Object.keys(table)) {
+		const [prefix = "", suffix, more] = key.split("*");
+		if (suffix !== undefined && more === undefined) patterns.push({ key, prefix, suffix });
+		else if (suffix === undefined && key.endsWith("/")) patterns.push({ key, prefix });
+	}
+	// The star counts: of equal prefixes, the one with a star comes first.
+	const special = ({ prefix, suffix }: (typeof patterns)[number]) =>
+		prefix.length + (suffix === undefined ? 0 : 1);
+	return patterns.sort((a, b) => special(b) - special(a) || b.key.length - a.key.length);
+}
+
+/** Limits against hostile files. */
+const maxDepth = 20;
+const maxTargets = 200;
+
+function collect(
+	target: unknown,
+	conditions: Conditions,
+	fill: (target: string) => string | undefined = (target) => target,
+): string[] {
+	const targets: string[] = [];
+	visit(target, 0);
+	return targets;
+
+	function visit(value: unknown, depth: number): void {
+		if (depth > maxDepth || targets.length >= maxTargets) return;
+		if (typeof value === "string") {
+			const filled = value.includes("\0") ? undefined : fill(value);
+			if (filled !== undefined) targets.push(filled);
+		} else if (Array.isArray(value)) {
+			for (const item of value) visit(item, depth + 1);
+		} else if (isRecord(value)) {
+			for (const [condition, inner] of Object.entries(value)) {
+				if (condition === "default" || conditions(condition)) visit(inner, depth + 1);
+			}
+		}
+	}
+}
+
 type OutputSources = ReturnType<typeof createOutputSources>;
 
 /** Packages name build output, which is rarely part of the project. */
 export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
-	const mappingsOf = new Map<string, readonly Mapping[]>();
+	const mappingsOf = new Map<string, ReturnType<typeof findMappings>>();
 
-	function mappings(folder: string): readonly Mapping[] {
-		return getOrAdd(mappingsOf, folder, () => {
-			const around = tsconfigs.of(below(folder, "index.ts"));
-			return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
-				// The default is the common folder of all sources, mostly `src`.
-				const { rootDir } = config;
-				const inputs =
-					rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
-				return config.outputFolders.map((output) => ({ output, inputs }));
-			});
+	function findMappings(folder: string) {
+		const around = tsconfigs.of(below(folder, "index.ts"));
+		return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
+			// The default is the common folder of all sources, mostly `src`.
+			const { rootDir } = config;
+			const inputs =
+				rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
+			return config.outputFolders.map((output) => ({ output, inputs }));
 		});
 	}
 
@@ -145,7 +236,9 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 
 	/** By the output folders of the package's configurations. */
 	function configured(output: string, owner: Package | undefined): string | undefined {
-		return firstOf(mappings(owner?.folder ?? folderOf(output)), (mapping) => {
+		const folder = owner?.folder ?? folderOf(output);
+		const mappings = getOrAdd(mappingsOf, folder, () => findMappings(folder));
+		return firstOf(mappings, (mapping) => {
 			const rest = restBelow(mapping.output, output);
 			return rest ? sourceIn(mapping.inputs, rest, output) : undefined;
 		});
@@ -176,11 +269,6 @@ export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
 	}
 
 	return { configured, guessed, usual };
-}
-
-interface Mapping {
-	readonly output: string;
-	readonly inputs: readonly string[];
 }
 
 const outputName =

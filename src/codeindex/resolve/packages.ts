@@ -4,21 +4,7 @@ import { isRecord } from "../../core/property.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 
-export interface Package {
-	readonly folder: string;
-	readonly name: string | undefined;
-	readonly isModule: boolean;
-	readonly exports: unknown;
-	readonly imports: ConfigObject | undefined;
-	/** TypeScript's order: `typings`, `types`, `main`. */
-	readonly types: string | undefined;
-	readonly main: string | undefined;
-	/** `source`, `module`, `browser`. */
-	readonly otherEntries: readonly string[];
-	/** Versions or locations as written. */
-	readonly dependencies: ReadonlyMap<string, string>;
-}
-
+export type Package = ReturnType<typeof readPackage>;
 export type Packages = ReturnType<typeof createPackages>;
 
 export function createPackages(files: ConfigFiles) {
@@ -72,7 +58,7 @@ export function createPackages(files: ConfigFiles) {
 	return { at: (folder: string) => byFolder.get(folder), around, named, dependsOn };
 }
 
-function readPackage(folder: string, manifest: ConfigObject): Package {
+function readPackage(folder: string, manifest: ConfigObject) {
 	const imports = own(manifest, "imports");
 	return {
 		folder,
@@ -80,9 +66,11 @@ function readPackage(folder: string, manifest: ConfigObject): Package {
 		isModule: own(manifest, "type") === "module",
 		exports: own(manifest, "exports") ?? undefined,
 		imports: isRecord(imports) ? imports : undefined,
+		/** TypeScript's order: `typings`, `types`, `main`. */
 		types: ownText(manifest, "typings") ?? ownText(manifest, "types"),
 		main: ownText(manifest, "main"),
 		otherEntries: ["source", "module", "browser"].flatMap((key) => ownText(manifest, key) ?? []),
+		/** Versions or locations as written. */
 		dependencies: dependenciesOf(manifest),
 	};
 }
@@ -116,21 +104,17 @@ function namesOf(packages: Iterable<Package>): Map<string, Package> {
 	return names;
 }
 
-interface WorkspacePatterns {
-	readonly folder: string;
-	readonly wanted: PathPattern[];
-	readonly unwanted: PathPattern[];
-}
+type WorkspacePatterns = ReturnType<typeof workspacePatterns>;
 
-function workspacePatterns(folder: string, listed: readonly string[]): WorkspacePatterns {
-	const patterns: WorkspacePatterns = { folder, wanted: [], unwanted: [] };
+function workspacePatterns(folder: string, listed: readonly string[]) {
+	const wanted: PathPattern[] = [];
+	const unwanted: PathPattern[] = [];
 	for (const pattern of listed.slice(0, maxPatterns).flatMap(withoutBraces)) {
 		const isUnwanted = pattern.startsWith("!");
 		const path = joinPath(folder, isUnwanted ? pattern.slice(1) : pattern);
-		const { wanted, unwanted } = patterns;
 		if (path !== undefined) (isUnwanted ? unwanted : wanted).push(parsePathPattern(path));
 	}
-	return patterns;
+	return { folder, wanted, unwanted };
 }
 
 const maxPatterns = 1_000;

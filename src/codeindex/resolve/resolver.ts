@@ -1,21 +1,26 @@
 import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
 import type { EdgeKind } from "../facts.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
-import { type ConfigProblem, createConfigFiles, type ReadConfig } from "./config-files.ts";
-import { createFileLookup, type FileLookup } from "./file-lookup.ts";
-import { anyCondition, createOutputSources, createPackageFiles, firstOf } from "./package-files.ts";
-import { importTargets } from "./package-targets.ts";
-import { createPackages, type Package } from "./packages.ts";
-import { type MappedPlace, matchPathMappings } from "./path-mappings.ts";
-import { asksByRequire, createRequesters, type Scope } from "./resolution-scope.ts";
-import { builtinName, isAsset, specifierKind, withoutLoaderHints } from "./specifier.ts";
-import { createTsconfigs, type Tsconfig } from "./tsconfig.ts";
-
-export type ModuleResolution =
-	| { readonly kind: "file"; readonly path: string }
-	/** A package (`react`), a runtime module (`node:fs`), or `asset:` and a path. */
-	| { readonly kind: "external"; readonly name: string }
-	| { readonly kind: "unresolved"; readonly reason: string };
+import { createConfigFiles, type ReadConfig } from "./config-files.ts";
+import { createFileLookup, type FileLookup, type Wanted } from "./file-lookup.ts";
+import {
+	anyCondition,
+	createOutputSources,
+	createPackageFiles,
+	firstOf,
+	type Scope,
+	tableTargets,
+} from "./package-files.ts";
+import { createPackages, type Package, type Packages } from "./packages.ts";
+import {
+	builtinName,
+	isAsset,
+	type ModuleResolution,
+	specifierKind,
+	withoutLoaderHints,
+} from "./specifier.ts";
+import { createTsconfigs, type MappedPlace, type Tsconfig, type Tsconfigs } from "./tsconfig.ts";
 
 export interface ResolverOptions {
 	/** Absolute specifiers below it are resolved. */
@@ -26,30 +31,26 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-export interface Resolver {
-	/** `require` selects other files of some packages. */
-	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution;
-	readonly problems: readonly ConfigProblem[];
-	/** Files outside the scan, such as base configurations in `node_modules`. */
-	readonly lookedFor: ReadonlySet<string>;
-}
+export type Resolver = ReturnType<typeof createResolver>;
 
 /**
  * Agrees with TypeScript where that finds a file. Packages of the project resolve to their sources,
  * built or not. Deterministic.
  */
-export function createResolver(options: ResolverOptions): Resolver {
+export function createResolver(options: ResolverOptions) {
 	const configs = createConfigFiles(options.configs, options.readConfig);
 	const packages = createPackages(configs);
 	const lookup = createFileLookup(options.files, options.links ?? [], packages.at);
 	const tsconfigs = createTsconfigs(configs, (name) => packages.named(name, undefined)?.folder);
 	const outputs = createOutputSources(lookup, tsconfigs);
 	const packageFiles = createPackageFiles(lookup, outputs);
-	const requesterOf = createRequesters<ModuleResolution>(tsconfigs, packages);
+	const requesterOf = createRequesters(tsconfigs, packages);
 
+	/** `require` selects other files of some packages. */
 	function resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
 		const requester = requesterOf(from);
-		const { scope, answers } = requester[asksByRequire(requester, kinds) ? "require" : "import"];
+		const isRequire = asksByRequire(requester.isCommonJs, kinds);
+		const { scope, answers } = isRequire ? requester.require : requester.import;
 		// A relative path may follow a loader prefix.
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
 		const known = isLocal ? requester.relative : answers;
@@ -130,8 +131,8 @@ export function createResolver(options: ResolverOptions): Resolver {
 		scope: FolderScope,
 		specifier: string,
 	): { kind: "file"; path: string } | { kind?: never; reason?: string } {
-		const { paths, baseUrl, path: configPath } = scope.tsconfig;
-		const match = paths && matchPathMappings(paths, specifier);
+		const { mapped, baseUrl, path: configPath } = scope.tsconfig;
+		const match = mapped?.(specifier);
 		if (match) {
 			const found = findFirst(scope, match.places);
 			if (found !== undefined) return file(found);
@@ -172,11 +173,11 @@ export function createResolver(options: ResolverOptions): Resolver {
 			return unresolved("no package.json around the file has imports for it");
 		}
 		for (const conditions of [scope.conditions, anyCondition]) {
-			const listed = importTargets(owner.imports, specifier, conditions);
-			if (listed.kind === "not-listed") break;
-			const found = packageFiles.target(scope, owner, listed.targets);
+			const targets = tableTargets(owner.imports, specifier, conditions);
+			if (!targets) break;
+			const found = packageFiles.target(scope, owner, targets);
 			if (found !== undefined) return file(found);
-			for (const target of listed.targets) {
+			for (const target of targets) {
 				if (/^\.{0,2}\//.test(target)) continue;
 				const other = find({ ...scope, folder: owner.folder }, target, depth + 1);
 				if (other.kind !== "unresolved") return other;
@@ -206,6 +207,56 @@ export function createResolver(options: ResolverOptions): Resolver {
 
 interface FolderScope extends Scope {
 	readonly folder: string;
+}
+
+function createRequesters(tsconfigs: Tsconfigs, packages: Packages) {
+	const requesters = new Map<string, ReturnType<typeof add>>();
+	const shared = new Map<Tsconfig, Map<Package | undefined, ReturnType<typeof share>>>();
+
+	function add(from: string) {
+		const folder = folderOf(from);
+		const tsconfig = tsconfigs.of(from);
+		const owner = packages.around(folder);
+		const ofConfig = getOrAdd(shared, tsconfig, () => new Map());
+		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => share(tsconfig, owner));
+		const relative = getOrAdd(relativeTo, folder, () => new Map());
+		return { ...both, folder, relative, isCommonJs: isCommonJs(from, tsconfig, owner) };
+	}
+
+	return (from: string) => getOrAdd(requesters, from, () => add(from));
+}
+
+/** For files with the same configuration and package; `relativeTo` is by folder. */
+function share(tsconfig: Tsconfig, owner: Package | undefined) {
+	const answers = () => new Map<string, ModuleResolution>();
+	return {
+		import: { scope: createScope(tsconfig, owner, "import"), answers: answers() },
+		require: { scope: createScope(tsconfig, owner, "require"), answers: answers() },
+		relativeTo: new Map<string, ReturnType<typeof answers>>(),
+	};
+}
+
+function asksByRequire(isCommonJs: boolean, kinds: readonly EdgeKind[]): boolean {
+	if (kinds.length > 0 && kinds.every((kind) => kind === "require")) return true;
+	return isCommonJs && !kinds.includes("dynamic");
+}
+
+function createScope(
+	tsconfig: Tsconfig,
+	owner: Package | undefined,
+	condition: "import" | "require",
+): Scope {
+	const passes: Wanted[] = tsconfig.resolution === "node10" ? ["typed", "plain"] : ["all"];
+	const holding = new Set([condition, "types", ...tsconfig.customConditions]);
+	if (tsconfig.resolution !== "bundler") holding.add("node");
+	return { tsconfig, owner, conditions: (name) => holding.has(name), passes };
+}
+
+/** The package decides only where TypeScript follows Node. */
+function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined): boolean {
+	if (/\.c[jt]s$/.test(from)) return true;
+	if (tsconfig.resolution !== "node16") return false;
+	return !/\.m[jt]s$/.test(from) && owner?.isModule !== true;
 }
 
 const maxImports = 5;

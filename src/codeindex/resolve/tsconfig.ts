@@ -3,42 +3,10 @@ import { below, folderOf, foldersUpwards, joinPath, nameOf } from "../../core/pr
 import { isRecord } from "../../core/property.ts";
 import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pattern.ts";
 import { type ConfigFiles, own, ownText, ownTexts } from "./config-files.ts";
-import { type PathMappings, parsePathMappings } from "./path-mappings.ts";
 
-/** The options that affect resolution, with all of `extends` applied. */
-export interface Tsconfig {
-	/** Empty where no file applies. */
-	readonly path: string;
-	readonly folder: string;
-	readonly baseUrl?: string | undefined;
-	readonly paths?: PathMappings | undefined;
-	readonly rootDirs: readonly string[];
-	/** At least `""`. */
-	readonly moduleSuffixes: readonly string[];
-	readonly customConditions: readonly string[];
-	/** `node10` looks for TypeScript everywhere before JavaScript. */
-	readonly resolution: "node10" | "node16" | "bundler";
-	readonly allowJs: boolean;
-	readonly outputFolders: readonly string[];
-	readonly rootDir?: string | undefined;
-	readonly references: readonly string[];
-	includes(path: string): boolean;
-}
+export type Tsconfig = ReturnType<typeof tsconfigOf>;
 
 type FindPackage = (name: string) => string | undefined;
-
-const noTsconfig: Tsconfig = {
-	path: "",
-	folder: "",
-	rootDirs: [],
-	moduleSuffixes: [""],
-	customConditions: [],
-	resolution: "bundler",
-	allowJs: true,
-	outputFolders: [],
-	references: [],
-	includes: () => true,
-};
 
 function readTsconfig(
 	path: string,
@@ -46,30 +14,33 @@ function readTsconfig(
 	findPackage: FindPackage,
 ): Tsconfig | undefined {
 	if (files.object(path) === undefined) return undefined;
-	const folder = folderOf(path);
 	const settings: Settings = {};
-	const chain = { leaf: folder, files, findPackage, left: maxExtended, open: new Set<string>() };
-	collect(path, settings, chain);
+	const open = new Set<string>();
+	collect(path, settings, { leaf: folderOf(path), files, findPackage, left: maxExtended, open });
+	return tsconfigOf(path, settings, referencesOf(path, files));
+}
+
+/** The options that affect resolution, with all of `extends` applied. */
+function tsconfigOf(path: string, settings: Settings, references: readonly string[]) {
+	const folder = folderOf(path);
 	const { baseUrl, outDir, declarationDir, rootDir, paths } = settings;
 	const outputFolders = [outDir, declarationDir].filter((out) => out !== undefined);
+	const inPaths = (target: string) => inProject(target, baseUrl ?? paths?.folder ?? "", folder);
 	return {
 		path,
 		folder,
 		baseUrl,
-		paths:
-			paths &&
-			parsePathMappings(paths.value, (target) =>
-				inProject(target, baseUrl ?? paths.folder, folder),
-			),
+		mapped: paths && createPathMappings(paths.value, inPaths),
 		rootDirs: settings.rootDirs ?? [],
-		// Others would let a file be found under a different name.
+		// At least `""`. Others would let a file be found under a different name.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
 		customConditions: settings.customConditions ?? [],
+		/** `node10` looks for TypeScript everywhere before JavaScript. */
 		resolution: resolutionOf(settings),
 		allowJs: settings.allowJs ?? settings.checkJs ?? nameOf(path).startsWith("jsconfig"),
 		outputFolders,
 		rootDir,
-		references: referencesOf(path, files),
+		references,
 		includes: createIncludes(settings, folder, outputFolders),
 	};
 }
@@ -197,7 +168,7 @@ function baseInPackage(folder: string, rest: string, files: ConfigFiles): string
 }
 
 /** Not the compiler's outdated default: `bundler` finds all that it would find. */
-function resolutionOf({ module, moduleResolution }: Settings): Tsconfig["resolution"] {
+function resolutionOf({ module, moduleResolution }: Settings): "node10" | "node16" | "bundler" {
 	if (moduleResolution !== undefined) {
 		if (moduleResolution === "node" || moduleResolution === "node10") return "node10";
 		return moduleResolution.startsWith("node") ? "node16" : "bundler";
@@ -248,6 +219,58 @@ function includePattern(path: string): PathPattern {
 function parseLiterally(path: string): PathPattern {
 	return parsePathPattern(path.replace(/[[\\]/g, "\\$&"));
 }
+
+export interface MappedPlace {
+	readonly path: string;
+	/** The target has an extension: an exact match takes precedence. */
+	readonly isLiteral: boolean;
+	readonly folderOnly: boolean;
+}
+
+/**
+ * Exact names first, then the longest prefix. Ignores keys and targets with two stars, as TypeScript
+ * does.
+ */
+function createPathMappings(
+	value: ReadonlyMap<string, readonly string[]>,
+	inProject: (target: string) => string | undefined,
+) {
+	const exact = new Map<string, readonly string[]>();
+	const patterns: { prefix: string; suffix: string; targets: readonly string[] }[] = [];
+	for (const [key, written] of value) {
+		const targets = written
+			.filter((target) => target.split("*").length <= 2)
+			.flatMap((target) => inProject(target) ?? []);
+		const [prefix = "", suffix, more] = key.split("*");
+		if (suffix === undefined) exact.set(key, targets);
+		else if (more === undefined) patterns.push({ prefix, suffix, targets });
+	}
+	patterns.sort((a, b) => b.prefix.length - a.prefix.length);
+
+	return (specifier: string): { places: MappedPlace[]; isCatchAll: boolean } | undefined => {
+		const named = exact.get(specifier);
+		if (named) return { places: named.flatMap((target) => placeAt(target, "")), isCatchAll: false };
+		for (const { prefix, suffix, targets } of patterns) {
+			if (specifier.length < prefix.length + suffix.length) continue;
+			if (!specifier.startsWith(prefix) || !specifier.endsWith(suffix)) continue;
+			const star = specifier.slice(prefix.length, specifier.length - suffix.length);
+			const places = targets.flatMap((target) => placeAt(target, star));
+			return { places, isCatchAll: prefix === "" && suffix === "" };
+		}
+		return undefined;
+	};
+}
+
+function placeAt(target: string, star: string): MappedPlace[] {
+	const filled = star === "" ? target : target.replace("*", () => star);
+	const path = joinPath("", filled);
+	if (path === undefined) return [];
+	const isLiteral = /\.(?:[cm]?[jt]s|[jt]sx)$/.test(target);
+	return [{ path, isLiteral, folderOnly: filled.endsWith("/") }];
+}
+
+/** Where no file applies. */
+const noTsconfig = tsconfigOf("", { allowJs: true }, []);
 
 export type Tsconfigs = ReturnType<typeof createTsconfigs>;
 

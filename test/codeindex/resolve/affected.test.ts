@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { affectedBy } from "../../../src/codeindex/resolve/affected.ts";
 import { createResolver } from "../../../src/codeindex/resolve/resolver.ts";
+import { affectedBy } from "../../../src/codeindex/resolve/specifier.ts";
 
 const json = JSON.stringify;
 
