@@ -86,11 +86,21 @@ export function bare(node: Node): Node {
 }
 
 export function isConst(type: Node): boolean {
-	return (
-		type.type === "TSTypeReference" &&
-		type.typeName.type === "Identifier" &&
-		type.typeName.name === "const"
-	);
+	return type.type === "TSTypeReference" && isNamed(type.typeName, "const");
+}
+
+export function isNamed(node: Node, name: string): boolean {
+	return node.type === "Identifier" && node.name === name;
+}
+
+/** `b` of `a.b` and `a["b"]`. */
+export function memberKey(node: Node): Key | undefined {
+	return node.type === "MemberExpression" ? keyOf(node.property, node.computed) : undefined;
+}
+
+/** The name that a declaration declares; the first of a dotted one. */
+export function declaredName(node: Node): Identifier | undefined {
+	return "id" in node ? dotted(node.id as Node | null)[0] : undefined;
 }
 
 export function isFunction(node: Node | null | undefined): node is FunctionNode {

@@ -1,4 +1,4 @@
-import type { Binding, Declared, Member, SymbolKind, TypeName } from "../facts.ts";
+import type { Declared, Member, SymbolKind, TypeName } from "../facts.ts";
 import { annotationOf, bare, type FunctionNode, type Node, symbolOfValue } from "./ast.ts";
 import { docBefore } from "./docs.ts";
 import type { Declaration, Draft, Pending, Place } from "./draft.ts";
@@ -10,18 +10,15 @@ import {
 	typeOfAnnotation,
 	typeOfEntity,
 	typeOfExpression,
+	typeOfValue,
 } from "./receivers.ts";
-import { TYPE } from "./scope.ts";
+import { TYPE, VALUE } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
 
 export function describeBindings(draft: Draft): void {
 	for (const [index, binding] of draft.bindings.entries()) {
 		if (binding.kind === "pending") draft.bindings[index] = describe(draft, binding, index);
 	}
-}
-
-export function describedBindings(draft: Draft): Binding[] {
-	return draft.bindings.filter((binding) => binding.kind !== "pending");
 }
 
 // Preferred kind of a name with several.
@@ -45,7 +42,9 @@ function describe(draft: Draft, { name, declarations }: Pending, index: number):
 		}
 	}
 	const members = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
-	const heritage = declarations.flatMap((one) => heritageOf(top, one.node));
+	const heritage = declarations
+		.flatMap((one) => heritageOf(top, one.node))
+		.filter((type) => type !== undefined);
 	const type = typeOf(top, main, symbol);
 	return {
 		kind: "declared",
@@ -72,32 +71,28 @@ function initialOf(node: Node): Node | undefined {
 	return node.type === "VariableDeclarator" && node.init ? bare(node.init) : undefined;
 }
 
-function heritageOf(place: Place, node: Node): TypeName[] {
+function heritageOf(place: Place, node: Node): (TypeName | undefined)[] {
 	switch (node.type) {
 		case "VariableDeclarator":
 			return node.init ? heritageOf(place, bare(node.init)) : [];
 		case "ClassDeclaration":
 		case "ClassExpression": {
 			const inner = generic(place, node);
-			const base = node.superClass && given(typeOfExpression(inner, node.superClass));
+			const base = node.superClass ? [given(typeOfExpression(inner, node.superClass))] : [];
 			const types = node.implements?.map((one) => typeOfEntity(inner, one.expression, TYPE)) ?? [];
-			return known([base, ...types]);
+			return [...base, ...types];
 		}
 		case "TSInterfaceDeclaration": {
 			const inner = generic(place, node);
-			return known(node.extends.map((one) => typeOfEntity(inner, one.expression, TYPE)));
+			return node.extends.map((one) => typeOfEntity(inner, one.expression, TYPE));
 		}
 		case "TSTypeAliasDeclaration": {
 			const inner = generic(place, node);
-			return known(partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(inner, part)));
+			return partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(inner, part));
 		}
 		default:
 			return [];
 	}
-}
-
-function known(types: readonly (TypeName | null | undefined)[]): TypeName[] {
-	return types.filter((type) => type !== undefined && type !== null);
 }
 
 function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeName | undefined {
@@ -105,17 +100,11 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 	if (symbol === "function") return resultOf(top, (initialOf(node) ?? node) as FunctionNode);
 	if (symbol !== "variable") return undefined;
 	if (node.type === "TSImportEqualsDeclaration") {
-		const query = { type: "TSTypeQuery", exprName: node.moduleReference } as Node;
-		return typeOfAnnotation(top, query);
+		return typeOfEntity(top, node.moduleReference, VALUE);
 	}
 	if (node.type !== "VariableDeclarator") return typeOfExpression(top, node);
-	const annotation = annotationOf(node.id);
-	const whole = annotation
-		? typeOfAnnotation(top, annotation)
-		: node.init
-			? typeOfExpression(top, node.init)
-			: undefined;
-	return path.reduce(member, whole);
+	const value = { annotation: annotationOf(node.id) ?? undefined, init: node.init ?? undefined };
+	return path.reduce(member, typeOfValue(top, value));
 }
 
 /** `const`, `let` and `var` precede the declarator but belong to the head. */
@@ -128,13 +117,7 @@ function headStart(draft: Draft, { node }: Declaration): number {
 }
 
 function merged(members: readonly Member[]): Member[] {
-	const byName = new Map<string, Member[]>();
-	for (const one of members) {
-		const key = `${one.static} ${one.name}`;
-		const known = byName.get(key);
-		if (known) known.push(one);
-		else byName.set(key, [one]);
-	}
+	const byName = Map.groupBy(members, (member) => `${member.static} ${member.name}`);
 	return [...byName.values()].map((same) => (same.length === 1 ? (same[0] as Member) : one(same)));
 }
 

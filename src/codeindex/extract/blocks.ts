@@ -2,13 +2,13 @@ import {
 	annotationOf,
 	type ClassNode,
 	type FunctionNode,
+	isNamed,
 	keyOf,
 	type Node,
 	type Of,
 } from "./ast.ts";
 import { declareStatements } from "./declare.ts";
 import { expect } from "./expressions.ts";
-import { assign, visitPattern } from "./patterns.ts";
 import { given, typeOfAnnotation, typeOfExpression, typeOfOwner } from "./receivers.ts";
 import {
 	declareLocal,
@@ -21,7 +21,7 @@ import {
 	TYPE,
 	VALUE,
 } from "./scope.ts";
-import type { Visits, Walk } from "./walk.ts";
+import { assign, forEach, type Visits, visitPattern, type Walk } from "./walk.ts";
 
 export const blockVisits: Visits = {
 	BlockStatement: (walk, node: Of<"BlockStatement">) => block(walk, node.body),
@@ -29,10 +29,10 @@ export const blockVisits: Visits = {
 	SwitchStatement(walk, node: Of<"SwitchStatement">) {
 		walk.visit(node.discriminant);
 		const statements = node.cases.flatMap((one) => one.consequent);
-		inBlock(walk, statements, () => walk.visitAll(node.cases));
+		block(walk, statements, false, () => walk.visitAll(node.cases));
 	},
 	ForStatement(walk, node: Of<"ForStatement">) {
-		inBlock(walk, node.init ? [node.init] : [], () => walk.visitParts(node));
+		block(walk, node.init ? [node.init] : [], false, () => walk.visitParts(node));
 	},
 	ForInStatement: loop,
 	ForOfStatement: loop,
@@ -48,8 +48,7 @@ export const blockVisits: Visits = {
 		for (const declarator of node.declarations) {
 			if (walk.draft.done.has(declarator)) continue;
 			const { id, init } = declarator;
-			const annotation = annotationOf(id);
-			if (annotation) expect(walk.draft, init, typeOfAnnotation(walk, annotation));
+			expect(walk.draft, init, typeOfAnnotation(walk, annotationOf(id)));
 			visitPattern(walk, id, { init: init ?? undefined });
 			walk.visit(init);
 		}
@@ -59,20 +58,16 @@ export const blockVisits: Visits = {
 		walk.visit(node.argument);
 	},
 
-	FunctionDeclaration: functionLike,
-	FunctionExpression: functionLike,
-	ArrowFunctionExpression: functionLike,
-	TSDeclareFunction: functionLike,
-	TSEmptyBodyFunctionExpression: functionLike,
-
-	ClassDeclaration: classLike,
-	ClassExpression: classLike,
-	MethodDefinition: classMember,
-	TSAbstractMethodDefinition: classMember,
-	PropertyDefinition: classMember,
-	TSAbstractPropertyDefinition: classMember,
-	AccessorProperty: classMember,
-	TSAbstractAccessorProperty: classMember,
+	...forEach(
+		"FunctionDeclaration FunctionExpression ArrowFunctionExpression TSDeclareFunction TSEmptyBodyFunctionExpression",
+		functionLike,
+	),
+	...forEach("ClassDeclaration ClassExpression", classLike),
+	...forEach("MethodDefinition PropertyDefinition AccessorProperty", classMember),
+	...forEach(
+		"TSAbstractMethodDefinition TSAbstractPropertyDefinition TSAbstractAccessorProperty",
+		classMember,
+	),
 	TSEnumDeclaration(walk, node: Of<"TSEnumDeclaration">) {
 		const owner = typeOfOwner(walk, node.id.name, VALUE);
 		const scope = inside(walk.scope);
@@ -89,15 +84,11 @@ export const blockVisits: Visits = {
 	},
 };
 
-function block(walk: Walk, statements: readonly Node[], isFunction = false): void {
-	inBlock(walk, statements, () => walk.visitAll(statements), isFunction);
-}
-
-function inBlock(
+function block(
 	walk: Walk,
 	statements: readonly Node[],
-	visit: () => void,
 	isFunction = false,
+	visit = () => walk.visitAll(statements),
 ): void {
 	// Most blocks declare nothing; skipping their scope saves most of the cost.
 	if (!isFunction && statements.every(({ type }) => type.endsWith("Statement"))) {
@@ -146,7 +137,7 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	const { draft } = walk;
 	const isArrow = node.type === "ArrowFunctionExpression";
 	const outer = declareTypeParameters(walk.scope, node.typeParameters);
-	const self = node.params.find((one) => one.type === "Identifier" && one.name === "this");
+	const self = node.params.find((one) => isNamed(one, "this"));
 	const selfType = self && annotationOf(self);
 	const scope = inside(outer, {
 		isFunction: true,
@@ -167,7 +158,7 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 			visitPattern(walk, parameter, known(index));
 		});
 		walk.visit(node.returnType);
-		walk.result = node.returnType ? typeOfAnnotation(walk, node.returnType) : undefined;
+		walk.result = typeOfAnnotation(walk, node.returnType);
 		if (isArrow) expect(draft, node.body, walk.result);
 		if (node.body?.type === "BlockStatement") block(walk, node.body.body, true);
 		else walk.visit(node.body);
@@ -218,8 +209,7 @@ function classMember(walk: Walk, node: Of<"MethodDefinition"> | Of<"PropertyDefi
 	walk.visit(annotation);
 	const { value } = node;
 	if (!value) return;
-	if (node.type === "PropertyDefinition") {
-		if (annotation) expect(walk.draft, value, typeOfAnnotation(walk, annotation));
-	} else walk.draft.methods.add(value);
+	if (node.type !== "PropertyDefinition") walk.draft.methods.add(value);
+	else expect(walk.draft, value, typeOfAnnotation(walk, annotation));
 	walk.visit(value);
 }

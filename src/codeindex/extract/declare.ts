@@ -3,11 +3,12 @@ import {
 	dotted,
 	type Identifier,
 	isFunctionDeclaration,
+	isNamed,
 	type Node,
 	nodesIn,
 	type Of,
 } from "./ast.ts";
-import { declareTop, MEANING, type Place } from "./draft.ts";
+import { declareTop, MEANING, type Place, SYMBOLS } from "./draft.ts";
 import { declareImports, importsEquals, importsModule } from "./imports.ts";
 import { ANY, declareLocal, eachName, type LocalValue, type Scope } from "./scope.ts";
 
@@ -18,16 +19,6 @@ export interface Space {
 	/** A `.d.ts` or `declare`d namespace exports everything. */
 	readonly ambient: boolean;
 }
-
-export const SYMBOLS: Readonly<Record<string, keyof typeof MEANING>> = {
-	FunctionDeclaration: "function",
-	TSDeclareFunction: "function",
-	ClassDeclaration: "class",
-	TSInterfaceDeclaration: "interface",
-	TSTypeAliasDeclaration: "type",
-	TSEnumDeclaration: "enum",
-	TSModuleDeclaration: "namespace",
-};
 
 export function declareStatements(
 	{ draft, scope }: Place,
@@ -113,11 +104,9 @@ function declareVariables(target: Target, node: Of<"VariableDeclaration">): void
 /** `createRequire(…)` is not declared: its result acts like CommonJS `require`. */
 function isMadeRequire(id: Node, init: Node): boolean {
 	return (
-		id.type === "Identifier" &&
-		id.name === "require" &&
+		isNamed(id, "require") &&
 		init.type === "CallExpression" &&
-		init.callee.type === "Identifier" &&
-		init.callee.name === "createRequire"
+		isNamed(init.callee, "createRequire")
 	);
 }
 

@@ -1,7 +1,7 @@
-import { access, type Chain, close, type Reached } from "./chains.ts";
 import { type Draft, typeImport } from "./draft.ts";
 import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
+import { access, type Chain, close, type Reached } from "./walk.ts";
 
 /** First sentence of the doc comment that ends right before `from`. */
 export function docBefore(source: string, from: number): string | undefined {

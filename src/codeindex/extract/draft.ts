@@ -9,40 +9,49 @@ import type {
 	SymbolKind,
 	TypeName,
 } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
 import type { Identifier, Node } from "./ast.ts";
 import { ANY, inside, type Scope, TYPE, VALUE } from "./scope.ts";
 
-export interface Draft {
+/** The facts of a file while they are extracted. */
+export class Draft {
 	readonly source: string;
 	readonly positions: Positions;
-	readonly requests: (Request & { kinds: EdgeKind[] })[];
-	readonly bindings: (Declared | Imported | Pending)[];
-	readonly exports: Export[];
-	readonly references: Reference[];
-	readonly looseAccesses: Map<string, number>;
-	readonly top: Scope;
-	/** Nodes the walk skips. */
-	readonly done: Set<Node>;
-	/** Nameless bindings, by request and imported name. */
-	readonly nameless: Map<string, number>;
-	/** Bindings declared by an assignment to `exports.a`. */
-	readonly commonJsNames: Map<string, number>;
-	/** Exports of namespaces, by path: merged declarations share them. */
-	readonly spaces: Map<string, Scope>;
-	/** First argument types of callbacks. */
-	readonly given: Map<Node, TypeName>;
-	/** Declared types of object literals. */
-	readonly expected: Map<Node, TypeName>;
-	/** Values of methods: their `this` is the class. */
-	readonly methods: Set<Node>;
-	/** External names of classes and object literals: `export default class`, `const A = class`. */
-	readonly owners: Map<Node, TypeName>;
-	readonly entered: Map<Node, Scope>;
 	readonly isJavaScript: boolean;
 	readonly isDeclaration: boolean;
-	isModule: boolean;
+	readonly requests: (Request & { kinds: EdgeKind[] })[] = [];
+	readonly bindings: (Declared | Imported | Pending)[] = [];
+	readonly exports: Export[] = [];
+	readonly references: Reference[] = [];
+	readonly looseAccesses = new Map<string, number>();
+	readonly top = inside(undefined, { isFunction: true, self: null, base: null });
+	/** Nodes the walk skips. */
+	readonly done = new Set<Node>();
+	/** Nameless bindings, by request and imported name. */
+	readonly nameless = new Map<string, number>();
+	/** Bindings declared by an assignment to `exports.a`. */
+	readonly commonJsNames = new Map<string, number>();
+	/** Exports of namespaces, by path: merged declarations share them. */
+	readonly spaces = new Map<string, Scope>();
+	/** First argument types of callbacks. */
+	readonly given = new Map<Node, TypeName>();
+	/** Declared types of object literals. */
+	readonly expected = new Map<Node, TypeName>();
+	/** Values of methods: their `this` is the class. */
+	readonly methods = new Set<Node>();
+	/** External names of classes and object literals: `export default class`, `const A = class`. */
+	readonly owners = new Map<Node, TypeName>();
+	readonly entered = new Map<Node, Scope>();
+	isModule = false;
 	/** A CommonJS construct was seen. */
-	commonJs: boolean;
+	commonJs = false;
+
+	constructor(source: string, positions: Positions, language: string) {
+		this.source = source;
+		this.positions = positions;
+		this.isJavaScript = language === "jsx";
+		this.isDeclaration = language === "dts";
+	}
 }
 
 export interface Place {
@@ -65,32 +74,6 @@ export interface Declaration {
 	readonly from: number;
 	/** Destructured properties from the initialiser to the variable. */
 	readonly path?: readonly string[];
-}
-
-export function newDraft(source: string, positions: Positions, language: string): Draft {
-	return {
-		source,
-		positions,
-		requests: [],
-		bindings: [],
-		exports: [],
-		references: [],
-		looseAccesses: new Map(),
-		top: inside(undefined, { isFunction: true, self: null, base: null }),
-		done: new Set(),
-		nameless: new Map(),
-		commonJsNames: new Map(),
-		spaces: new Map(),
-		given: new Map(),
-		expected: new Map(),
-		methods: new Set(),
-		owners: new Map(),
-		entered: new Map(),
-		isJavaScript: language === "jsx",
-		isDeclaration: language === "dts",
-		isModule: false,
-		commonJs: false,
-	};
 }
 
 /** Adds `kind` to the request and returns its index. */
@@ -126,12 +109,19 @@ export function declareHidden(draft: Draft, declaration: Declaration): number {
 	return draft.bindings.push({ kind: "pending", name, declarations: [declaration] }) - 1;
 }
 
+type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
+	readonly at: number;
+	readonly importedAt?: number | undefined;
+	readonly scope?: Scope;
+};
+
 export function addImport(
 	draft: Draft,
-	{ scope, ...binding }: Omit<Imported, "kind" | "at"> & { at: number; scope?: Scope },
+	{ scope, at, importedAt = at, ...binding }: NewImport,
 ): number {
-	const at = draft.positions.at(binding.at);
-	const index = draft.bindings.push({ kind: "imported", ...binding, at }) - 1;
+	const { bindings, positions } = draft;
+	const apart = importedAt !== at && { importedAt: positions.at(importedAt) };
+	const index = bindings.push({ kind: "imported", ...binding, at: positions.at(at), ...apart }) - 1;
 	scope?.names.set(binding.name, { kind: "binding", binding: index, meaning: ANY });
 	return index;
 }
@@ -142,12 +132,9 @@ export function namelessImport(
 	imported: "*" | "=",
 	at: number,
 ): number {
-	const key = `${index}${imported}`;
-	const known = draft.nameless.get(key);
-	if (known !== undefined) return known;
-	const added = addImport(draft, { name: "", request: index, imported, typeOnly: false, at });
-	draft.nameless.set(key, added);
-	return added;
+	return getOrAdd(draft.nameless, `${index}${imported}`, () =>
+		addImport(draft, { name: "", request: index, imported, typeOnly: false, at }),
+	);
 }
 
 export function typeImport(draft: Draft, specifier: string, at: number): number {
@@ -164,15 +151,20 @@ export const MEANING = {
 	type: TYPE,
 } as const;
 
-/** Offsets to lines and columns. Only "\n" ends a line, as everywhere in this project. */
-export interface Positions {
-	/** A trailing empty line does not count. */
-	readonly lines: number;
-	at(offset: number): Position;
-	line(offset: number): number;
-}
+export const SYMBOLS: Readonly<Record<string, keyof typeof MEANING>> = {
+	FunctionDeclaration: "function",
+	TSDeclareFunction: "function",
+	ClassDeclaration: "class",
+	TSInterfaceDeclaration: "interface",
+	TSTypeAliasDeclaration: "type",
+	TSEnumDeclaration: "enum",
+	TSModuleDeclaration: "namespace",
+};
 
-export function positionsOf(source: string): Positions {
+export type Positions = ReturnType<typeof positionsOf>;
+
+/** Offsets to lines and columns. Only "\n" ends a line, as everywhere in this project. */
+export function positionsOf(source: string) {
 	const starts = [0];
 	for (let at = source.indexOf("\n"); at !== -1; at = source.indexOf("\n", at + 1)) {
 		starts.push(at + 1);
@@ -197,11 +189,12 @@ export function positionsOf(source: string): Positions {
 		return low;
 	};
 	return {
+		/** A trailing empty line does not count. */
 		lines: starts.at(-1) === source.length ? starts.length - 1 : starts.length,
-		at: (offset) => {
+		at: (offset: number): Position => {
 			const line = find(offset);
 			return [line + 1, offset - start(line) + 1];
 		},
-		line: (offset) => find(offset) + 1,
+		line: (offset: number) => find(offset) + 1,
 	};
 }

@@ -1,15 +1,43 @@
-import type { Position } from "../facts.ts";
-import { dotted, type Identifier, moduleName, type Node, type Of, symbolOfValue } from "./ast.ts";
-import { SYMBOLS } from "./declare.ts";
-import { type Draft, declareHidden, request } from "./draft.ts";
-import { bindingOf, eachName, type Scope } from "./scope.ts";
+import {
+	bare,
+	declaredName,
+	type Identifier,
+	isFunction,
+	isNamed,
+	type Key,
+	keyOf,
+	memberKey,
+	moduleName,
+	type Node,
+	nodesIn,
+	type Of,
+	symbolOfValue,
+} from "./ast.ts";
+import {
+	type Declaration,
+	type Draft,
+	declareHidden,
+	type Place,
+	request,
+	SYMBOLS,
+} from "./draft.ts";
+import { moduleCall } from "./imports.ts";
+import {
+	bindingOf,
+	declareLocal,
+	declarePattern,
+	eachName,
+	inside,
+	lookup,
+	type Scope,
+	VALUE,
+} from "./scope.ts";
 
 /** Requires all top-level names to be declared. */
 export function exportStatement(draft: Draft, node: Node): void {
 	switch (node.type) {
 		case "ExportNamedDeclaration":
 			if (node.declaration) exportNames(draft, namesOf(node.declaration));
-			else if (node.source) exportFrom(draft, node);
 			else exportList(draft, node);
 			return;
 		case "ExportAllDeclaration": {
@@ -39,20 +67,30 @@ export function exportValue(
 	scope: Scope = draft.top,
 ): void {
 	if (value.type === "Identifier") {
-		const binding = bindingOf(scope, value.name);
-		if (binding !== undefined) {
-			const at = [draft.positions.at(value.start)];
-			draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
-		}
+		exportBinding(draft, name, value, scope);
 		return;
 	}
-	const id = defaultName(draft, outer);
 	const symbol = symbolOfValue(value);
 	const own = "id" in value && value.id?.type === "Identifier" ? value.id : undefined;
-	const declaration = { symbol, id: own ?? id, node: value, from: outer.start } as const;
+	const id = own ?? defaultName(draft, outer);
+	exportHidden(draft, name, { symbol, id, node: value, from: outer.start });
+}
+
+/** False if the file has no such name. */
+function exportBinding(draft: Draft, name: string, id: Identifier, scope: Scope): boolean {
+	const binding = bindingOf(scope, id.name);
+	if (binding === undefined) return false;
+	const at = [draft.positions.at(id.start)];
+	draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
+	return true;
+}
+
+function exportHidden(draft: Draft, name: string, declaration: Declaration): number {
 	const binding = declareHidden(draft, declaration);
-	if (symbol === "class") draft.owners.set(value, { binding, side: "value" });
+	const { symbol, node } = declaration;
+	if (symbol === "class") draft.owners.set(node, { binding, side: "value" });
 	draft.exports.push({ kind: "local", name, binding, typeOnly: false });
+	return binding;
 }
 
 function exportNames(draft: Draft, names: readonly string[]): void {
@@ -66,7 +104,7 @@ function exportNames(draft: Draft, names: readonly string[]): void {
 
 function namesOf(node: Node): string[] {
 	const names: string[] = [];
-	const [first] = "id" in node ? dotted(node.id as Node | null) : [];
+	const first = declaredName(node);
 	if (first) names.push(first.name);
 	for (const { id } of node.type === "VariableDeclaration" ? node.declarations : []) {
 		eachName(id, {}, ({ name }) => names.push(name));
@@ -74,35 +112,26 @@ function namesOf(node: Node): string[] {
 	return names;
 }
 
-function exportFrom(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
-	if (!node.source) return;
+/** `export { a }` and `export { a } from`. */
+function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
+	const { source, specifiers } = node;
+	const isType = node.exportKind === "type";
 	const allTypes =
-		node.exportKind === "type" ||
-		(node.specifiers.length > 0 && node.specifiers.every((one) => one.exportKind === "type"));
-	const index = reExport(draft, node.source, allTypes);
-	for (const specifier of node.specifiers) {
+		isType || (specifiers.length > 0 && specifiers.every((one) => one.exportKind === "type"));
+	const index = source && reExport(draft, source, allTypes);
+	for (const specifier of specifiers) {
 		const { name } = moduleName(specifier.exported);
 		const { name: imported } = moduleName(specifier.local);
-		const typeOnly = allTypes || specifier.exportKind === "type";
-		const at = places(draft, specifier);
-		draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
+		const typeOnly = isType || specifier.exportKind === "type";
+		const starts = [moduleName(specifier.local).start, moduleName(specifier.exported).start];
+		const at = [...new Set(starts)].map((start) => draft.positions.at(start));
+		if (index !== null) {
+			draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
+			continue;
+		}
+		const binding = bindingOf(draft.top, imported);
+		if (binding !== undefined) draft.exports.push({ kind: "local", name, binding, at, typeOnly });
 	}
-}
-
-function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
-	for (const specifier of node.specifiers) {
-		const { name } = moduleName(specifier.exported);
-		const binding = bindingOf(draft.top, moduleName(specifier.local).name);
-		if (binding === undefined) continue;
-		const typeOnly = node.exportKind === "type" || specifier.exportKind === "type";
-		const at = places(draft, specifier);
-		draft.exports.push({ kind: "local", name, binding, at, typeOnly });
-	}
-}
-
-function places(draft: Draft, { local, exported }: Of<"ExportSpecifier">): Position[] {
-	const starts = [moduleName(local).start, moduleName(exported).start];
-	return [...new Set(starts)].map((start) => draft.positions.at(start));
 }
 
 function reExport(draft: Draft, source: Of<"Literal">, typeOnly: boolean): number {
@@ -113,25 +142,20 @@ function reExport(draft: Draft, source: Of<"Literal">, typeOnly: boolean): numbe
 
 function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void {
 	const { declaration } = node;
-	switch (declaration.type) {
-		case "FunctionDeclaration":
-		case "TSDeclareFunction":
-		case "ClassDeclaration":
-		case "TSInterfaceDeclaration": {
-			const symbol = SYMBOLS[declaration.type] ?? "function";
-			const named = declaration.id ? bindingOf(draft.top, declaration.id.name) : undefined;
-			const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
-			if (known && named !== undefined) return;
-			const id = defaultName(draft, node);
-			const binding =
-				named ?? declareHidden(draft, { symbol, id, node: declaration, from: node.start });
-			draft.owners.set(declaration, { binding, side: "value" });
-			draft.exports.push({ kind: "local", name: "default", binding, typeOnly: false });
-			return;
-		}
-		default:
-			exportValue(draft, "default", declaration, node);
+	const symbol = SYMBOLS[declaration.type];
+	if (!symbol) {
+		exportValue(draft, "default", declaration, node);
+		return;
 	}
+	const own = declaredName(declaration);
+	const named = own && bindingOf(draft.top, own.name);
+	const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
+	if (known && named !== undefined) return;
+	const id = defaultName(draft, node);
+	const binding =
+		named ?? declareHidden(draft, { symbol, id, node: declaration, from: node.start });
+	draft.owners.set(declaration, { binding, side: "value" });
+	draft.exports.push({ kind: "local", name: "default", binding, typeOnly: false });
 }
 
 function defaultName(draft: Draft, node: Node): Identifier {
@@ -140,4 +164,215 @@ function defaultName(draft: Draft, node: Node): Identifier {
 			? draft.source.indexOf("default", node.start)
 			: node.start;
 	return { name: "default", start, end: start + "default".length };
+}
+
+/** Includes conditional exports. Exports inside functions are ignored. */
+export function exportCommonJs(place: Place, node: Node): void {
+	switch (node.type) {
+		case "VariableDeclaration":
+			for (const { id, init } of node.declarations) {
+				if (init?.type === "AssignmentExpression") exportAssigned(place, init, id);
+			}
+			return;
+		case "BlockStatement": {
+			const scope = inside(place.scope);
+			for (const one of node.body) declareNames(scope, one);
+			for (const one of node.body) exportCommonJs({ draft: place.draft, scope }, one);
+			return;
+		}
+		case "CallExpression":
+			exportCall(place, node);
+			return;
+		case "AssignmentExpression":
+			exportAssigned(place, node);
+			return;
+		default:
+			for (const part of nodesIn(node, PARTS[node.type] ?? [])) exportCommonJs(place, part);
+	}
+}
+
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+	IfStatement: ["consequent", "alternate"],
+	TryStatement: ["block", "handler", "finalizer"],
+	CatchClause: ["body"],
+	ExpressionStatement: ["expression"],
+	LogicalExpression: ["right"],
+	ConditionalExpression: ["consequent", "alternate"],
+	SequenceExpression: ["expressions"],
+};
+
+function declareNames(scope: Scope, node: Node): void {
+	if (node.type === "VariableDeclaration") {
+		if (node.kind !== "var") for (const { id } of node.declarations) declarePattern(scope, id, {});
+	} else if (node.type === "FunctionDeclaration" || node.type === "ClassDeclaration") {
+		if (node.id) declareLocal(scope, node.id, VALUE);
+	}
+}
+
+/** `target` is another name of the value: `const a = module.exports = value`. */
+function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
+	const { draft, scope } = place;
+	// `exports = module.exports = value` has several targets.
+	const targets: Target[] = [];
+	let value: Node = expression;
+	while (value.type === "AssignmentExpression" && value.operator === "=") {
+		const target = exportsAccess(scope, value.left);
+		if (!target) break;
+		targets.push({ ...target, node: value });
+		value = value.right;
+	}
+	if (targets.length === 0) return;
+	draft.commonJs = true;
+	const whole = targets.find(({ key }) => !key);
+	const exported = isOnlyNamed(place, value, target) ? target : value;
+	if (whole) exportWhole(place, exported, whole.node);
+	for (const { key, node } of targets) {
+		draft.done.add(node.left);
+		if (key && !whole) exportName(place, key, exported, node);
+	}
+	const last = targets.at(-1)?.node;
+	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
+}
+
+function isOnlyNamed(
+	place: Place,
+	value: Node,
+	target: Node | undefined,
+): target is Of<"Identifier"> {
+	const isBound =
+		target?.type === "Identifier" && bindingOf(place.scope, target.name) !== undefined;
+	if (!isBound) return false;
+	return value.type !== "Identifier" && !moduleCall(place, value);
+}
+
+interface Target {
+	/** Absent for `module.exports` itself. */
+	readonly key?: Key;
+	readonly node: Of<"AssignmentExpression">;
+}
+
+export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefined {
+	if (isExports(scope, node)) return {};
+	if (node.type !== "MemberExpression" || !isExports(scope, node.object)) return undefined;
+	const key = memberKey(node);
+	return key && { key };
+}
+
+function isExports(scope: Scope, node: Node): boolean {
+	if (node.type !== "MemberExpression") {
+		return isNamed(node, "exports") && !lookup(scope, "exports", VALUE);
+	}
+	const isOfModule = isNamed(node.object, "module") && memberKey(node)?.name === "exports";
+	return isOfModule && !lookup(scope, "module", VALUE);
+}
+
+function exportWhole(place: Place, value: Node, outer: Node): void {
+	if (value.type === "ObjectExpression") {
+		for (const property of value.properties) exportProperty(place, property);
+		return;
+	}
+	if (!exportModule(place, "=", value)) exportValue(place.draft, "=", value, outer, place.scope);
+}
+
+function exportProperty(
+	place: Place,
+	property: Of<"ObjectExpression">["properties"][number],
+): void {
+	const { draft } = place;
+	if (property.type === "SpreadElement") {
+		exportStar(place, property.argument);
+		return;
+	}
+	const key = keyOf(property.key, property.computed);
+	if (!key) return;
+	exportName(place, key, property.value, property);
+	if (property.value.type === "Identifier" && isNoted(draft, property.value)) {
+		draft.done.add(property);
+	}
+}
+
+function exportStar(place: Place, value: Node): void {
+	const call = moduleCall(place, value);
+	if (call) place.draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
+}
+
+function exportName(place: Place, { name, start }: Key, value: Node, outer: Node): void {
+	const { draft, scope } = place;
+	const isKnown = draft.exports.some((one) => one.kind !== "star" && one.name === name);
+	if (isKnown || isVoid(value) || exportModule(place, name, value)) return;
+	if (value.type === "Identifier" && exportBinding(draft, name, value, scope)) return;
+	const node = bare(value);
+	const id = { name, start, end: start + name.length };
+	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
+	draft.commonJsNames.set(name, exportHidden(draft, name, declaration));
+}
+
+function exportModule(place: Place, name: string, value: Node): boolean {
+	const whole = moduleCall(place, value);
+	const part = value.type === "MemberExpression" ? moduleCall(place, value.object) : undefined;
+	const call = whole ?? part;
+	const key = whole ? undefined : memberKey(value);
+	if (!call || (!whole && !key)) return false;
+	const imported = key?.name ?? call.imported;
+	const { positions, exports } = place.draft;
+	const at = key ? [positions.at(key.start)] : [];
+	exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
+	return true;
+}
+
+/** Compilers emit `exports.a = void 0` first. */
+function isVoid(value: Node): boolean {
+	return value.type === "UnaryExpression" && value.operator === "void";
+}
+
+/** Whether the export covers the value, so that it is not recorded as a reference too. */
+function isNoted(draft: Draft, value: Node): boolean {
+	const [line, column] = draft.positions.at(value.start);
+	return draft.exports.some(
+		(one) =>
+			one.kind === "local" && one.at?.some((place) => place[0] === line && place[1] === column),
+	);
+}
+
+/** Compiler output for `export * from` and `export { a } from`. */
+function exportCall(place: Place, node: Of<"CallExpression">): void {
+	const { draft, scope } = place;
+	const { callee } = node;
+	const [first, second, third] = node.arguments;
+	const name = callee.type === "Identifier" ? callee.name : memberKey(callee)?.name;
+	if (name === "__exportStar" && first && second && isExports(scope, second)) {
+		exportStar(place, first);
+		return;
+	}
+	if (name !== "defineProperty" || !first || !isExports(scope, first)) return;
+	const key = second && keyOf(second, true);
+	const source = third && importedBy(draft, getterResult(third));
+	if (!key || !source) return;
+	draft.commonJs = true;
+	const at = [draft.positions.at(key.start)];
+	draft.exports.push({ kind: "from", name: key.name, ...source, at, typeOnly: false });
+}
+
+function getterResult(descriptor: Node): Node | undefined {
+	if (descriptor.type !== "ObjectExpression") return undefined;
+	for (const property of descriptor.properties) {
+		if (property.type !== "Property" || !isFunction(property.value)) continue;
+		const { body } = property.value;
+		const last = body?.type === "BlockStatement" ? body.body[0] : body;
+		return (last?.type === "ReturnStatement" ? last.argument : last) ?? undefined;
+	}
+	return undefined;
+}
+
+function importedBy(
+	draft: Draft,
+	value: Node | undefined,
+): { request: number; imported: string } | undefined {
+	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
+	const key = memberKey(value);
+	const binding = draft.bindings[bindingOf(draft.top, value.object.name) ?? -1];
+	if (!key || binding?.kind !== "imported") return undefined;
+	const specifier = draft.requests[binding.request]?.specifier ?? "";
+	request(draft, specifier, "re-export", value.start);
+	return { request: binding.request, imported: key.name };
 }

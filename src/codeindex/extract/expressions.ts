@@ -1,9 +1,7 @@
 import type { TypeName } from "../facts.ts";
-import { bare, isConst, isFunction, isIndex, keyOf, type Node, type Of } from "./ast.ts";
-import { access, call, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
-import { exportsAccess } from "./commonjs.ts";
+import { bare, isConst, isFunction, isIndex, keyOf, memberKey, type Node, type Of } from "./ast.ts";
 import type { Draft } from "./draft.ts";
-import { assign, destructure } from "./patterns.ts";
+import { exportsAccess } from "./exports.ts";
 import {
 	elementBy,
 	elementOf,
@@ -15,7 +13,21 @@ import {
 	WITH_CALLBACK,
 } from "./receivers.ts";
 import { enclosing, inside, lookup, VALUE } from "./scope.ts";
-import { only, type Visits, type Walk } from "./walk.ts";
+import {
+	access,
+	assign,
+	call,
+	close,
+	destructure,
+	forEach,
+	fromName,
+	fromType,
+	OTHER,
+	only,
+	type Reached,
+	type Visits,
+	type Walk,
+} from "./walk.ts";
 
 /** Records arguments and computed keys, but not the use of the expression itself. */
 export function reach(walk: Walk, node: Node): Reached {
@@ -91,7 +103,7 @@ function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
 		}
 	}
 	const object = walk.reach(node.object);
-	const key = keyOf(node.property, node.computed);
+	const key = memberKey(node);
 	if (key && !isIndex(key)) return access(draft, object, key);
 	close(draft, object, "read");
 	if (!key) walk.visit(node.property);
@@ -102,7 +114,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const { draft, scope } = walk;
 	const { callee } = node;
 	const [callback] = node.arguments;
-	if (isThen(callee)) {
+	if (callee.type === "MemberExpression" && memberKey(callee)?.name === "then") {
 		// The callback gets the promised value; types are stored unwrapped.
 		const promised = typeOfExpression(walk, callee.object);
 		close(draft, walk.reach(callee.object), "read");
@@ -123,12 +135,6 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const isLocal =
 		callee.type === "Identifier" && lookup(scope, callee.name, VALUE)?.kind === "local";
 	return isLocal ? fromType(typeOfExpression(walk, node)) : call(draft, called, "call");
-}
-
-function isThen(callee: Node): callee is Of<"MemberExpression"> & { object: Node } {
-	return (
-		callee.type === "MemberExpression" && keyOf(callee.property, callee.computed)?.name === "then"
-	);
 }
 
 function reachCast(
@@ -192,24 +198,11 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 const read = (walk: Walk, node: Node): void => walk.use(node, "read");
 
 export const expressionVisits: Visits = {
-	Identifier: read,
-	MemberExpression: read,
-	CallExpression: read,
-	NewExpression: read,
-	ImportExpression: read,
-	ChainExpression: read,
-	AwaitExpression: read,
-	TSNonNullExpression: read,
-	TSInstantiationExpression: read,
-	TSAsExpression: read,
-	TSTypeAssertion: read,
-	TSSatisfiesExpression: read,
+	...forEach("Identifier MemberExpression CallExpression NewExpression ImportExpression", read),
+	...forEach("ChainExpression AwaitExpression TSNonNullExpression TSAsExpression", read),
+	...forEach("TSInstantiationExpression TSTypeAssertion TSSatisfiesExpression", read),
 	ObjectExpression: visitObject,
-	MetaProperty: only(),
-	BreakStatement: only(),
-	ContinueStatement: only(),
-	JSXClosingFragment: only(),
-
+	...forEach("MetaProperty BreakStatement ContinueStatement JSXClosingFragment", only()),
 	LabeledStatement: only("body"),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { draft } = walk;

@@ -1,14 +1,12 @@
 import type { FileFacts } from "../facts.ts";
-import { describeBindings, describedBindings } from "./bindings.ts";
+import { describeBindings } from "./bindings.ts";
 import { blockVisits } from "./blocks.ts";
-import { exportCommonJs } from "./commonjs.ts";
 import { declareStatements } from "./declare.ts";
 import { walkDocs } from "./docs.ts";
-import { type Draft, newDraft, positionsOf } from "./draft.ts";
-import { exportStatement } from "./exports.ts";
+import { Draft, positionsOf } from "./draft.ts";
+import { exportCommonJs, exportStatement } from "./exports.ts";
 import { expressionVisits, reach } from "./expressions.ts";
 import { recoverModule } from "./imports.ts";
-import { namespaceVisits } from "./namespaces.ts";
 import { languageOf, type Parsed, parse, release } from "./parse.ts";
 import { typeVisits } from "./types.ts";
 import { walkProgram } from "./walk.ts";
@@ -17,7 +15,7 @@ import { walkProgram } from "./walk.ts";
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
-	const draft = newDraft(source, positions, languageOf(path));
+	const draft = new Draft(source, positions, languageOf(path));
 	const problem = fill(draft, parsed) ?? parsed.problem;
 	release(parsed);
 	return {
@@ -26,7 +24,7 @@ export function extractFacts(path: string, source: string): FileFacts {
 		isModule: draft.isModule || isModuleFile(path) || (draft.isJavaScript && draft.commonJs),
 		lines: positions.lines,
 		requests: draft.requests,
-		bindings: describedBindings(draft),
+		bindings: draft.bindings.filter((binding) => binding.kind !== "pending"),
 		exports: draft.exports,
 		references: draft.references,
 		looseAccesses: draft.looseAccesses,
@@ -56,7 +54,7 @@ function fill(draft: Draft, { program, module, problem }: Parsed): string | unde
 	}
 }
 
-const VISITS = { ...expressionVisits, ...typeVisits, ...blockVisits, ...namespaceVisits };
+const VISITS = { ...expressionVisits, ...typeVisits, ...blockVisits };
 
 function isModuleFile(path: string): boolean {
 	return /\.[cm][jt]s$/i.test(path) && !/\.d\.[cm]ts$/i.test(path);

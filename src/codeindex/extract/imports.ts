@@ -1,6 +1,15 @@
 import type { EcmaScriptModule } from "oxc-parser";
-import type { Position } from "../facts.ts";
-import { bare, type Identifier, keyOf, moduleName, type Node, type Of, textOf } from "./ast.ts";
+import {
+	bare,
+	type Identifier,
+	isNamed,
+	type Key,
+	keyOf,
+	moduleName,
+	type Node,
+	type Of,
+	textOf,
+} from "./ast.ts";
 import { addImport, type Draft, type Place, request } from "./draft.ts";
 import { lookup, SPACE, VALUE } from "./scope.ts";
 
@@ -20,10 +29,9 @@ export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclarat
 		} else if (specifier.type === "ImportNamespaceSpecifier") {
 			addImport(draft, { ...common, imported: "*" });
 		} else {
-			const key = moduleName(specifier.imported);
-			const apart = key.start !== at && { importedAt: draft.positions.at(key.start) };
+			const { name: imported, start: importedAt } = moduleName(specifier.imported);
 			const typeOnly = allTypes || specifier.importKind === "type";
-			addImport(draft, { ...common, imported: key.name, typeOnly, ...apart });
+			addImport(draft, { ...common, imported, importedAt, typeOnly });
 		}
 	}
 }
@@ -47,24 +55,22 @@ export function importsEquals(
 	const name = lookup(scope, target.left.name, SPACE);
 	const space = name?.kind === "binding" ? draft.bindings[name.binding] : undefined;
 	if (space?.kind !== "imported" || space.imported !== "*") return false;
-	const importedAt = draft.positions.at(target.right.start);
-	addImport(draft, { ...own, request: space.request, imported: target.right.name, importedAt });
+	const { name: imported, start: importedAt } = target.right;
+	addImport(draft, { ...own, request: space.request, imported, importedAt });
 	return true;
 }
 
 /** `const a = require("x")` and similar. False: an ordinary variable. */
 export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
-	const { draft } = place;
 	const { id, init } = node;
 	if (!init || id.type === "ArrayPattern") return false;
 	const value = bare(init);
-	const at = (start: number) => ({ importedAt: draft.positions.at(start) });
 	if (value.type === "MemberExpression" && !value.computed && id.type === "Identifier") {
 		const call = moduleCall(place, value.object);
 		const { property } = value;
 		if (call?.imported !== "=" || property.type !== "Identifier") return false;
-		const apart = property.name === id.name ? {} : at(property.start);
-		importAs(place, call, id, property.name, apart);
+		const importedAt = property.name === id.name ? undefined : property.start;
+		importAs(place, call, id, property.name, importedAt);
 	} else {
 		const call = moduleCall(place, value);
 		if (!call) return false;
@@ -73,16 +79,12 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 			importAs(place, call, id, call.imported);
 		} else {
 			// In TypeScript, destructured `require` is an import, destructured `import()` a variable.
-			if (id.type !== "ObjectPattern" || call.imported === "*" || !isFlat(id)) return false;
-			for (const property of id.properties) {
-				if (property.type === "RestElement" || property.value.type !== "Identifier") continue;
-				const key = keyOf(property.key, property.computed);
-				const apart = property.shorthand ? {} : at(key?.start ?? 0);
-				importAs(place, call, property.value, key?.name ?? "", apart);
-			}
+			const names = id.type === "ObjectPattern" && call.imported === "=" && flatNames(id);
+			if (!names) return false;
+			for (const [key, local] of names) importAs(place, call, local, key.name, key.start);
 		}
 	}
-	draft.done.add(node);
+	place.draft.done.add(node);
 	return true;
 }
 
@@ -95,23 +97,23 @@ function isAwaited(init: Node): boolean {
 	);
 }
 
-function isFlat(pattern: Of<"ObjectPattern">): boolean {
-	return pattern.properties.every(
-		(property) =>
-			property.type === "Property" &&
-			property.value.type === "Identifier" &&
-			keyOf(property.key, property.computed) !== undefined,
-	);
+/** Undefined unless each property is taken as a name. */
+function flatNames({ properties }: Of<"ObjectPattern">): [Key, Identifier][] | undefined {
+	const names = properties.flatMap((property): [Key, Identifier][] => {
+		const key = property.type === "Property" && keyOf(property.key, property.computed);
+		return key && property.value.type === "Identifier" ? [[key, property.value]] : [];
+	});
+	return names.length === properties.length ? names : undefined;
 }
 
 function importAs(
 	{ draft, scope }: Place,
-	call: ModuleCall,
+	{ request }: ModuleCall,
 	{ name, start: at }: Identifier,
 	imported: string,
-	apart: { importedAt?: Position } = {},
+	importedAt?: number,
 ): void {
-	addImport(draft, { name, request: call.request, imported, typeOnly: false, at, scope, ...apart });
+	addImport(draft, { name, request, imported, importedAt, typeOnly: false, at, scope });
 }
 
 interface ModuleCall {
@@ -133,8 +135,7 @@ export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCal
 	// A declared `require` is another function. `createRequire` results are never declared.
 	const isRequire =
 		node.type === "CallExpression" &&
-		node.callee.type === "Identifier" &&
-		node.callee.name === "require" &&
+		isNamed(node.callee, "require") &&
 		!lookup(scope, "require", VALUE);
 	const [argument, more] = isRequire ? node.arguments : [];
 	const specifier = textOf(argument);
@@ -154,10 +155,9 @@ export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
 			const special = { NamespaceObject: "*", Default: "default", Name: undefined };
 			const imported = special[importName.kind] ?? importName.name ?? "";
 			const { value: name, start: at } = localName;
-			const { start } = importName;
-			const apart = start !== null && start !== at && { importedAt: draft.positions.at(start) };
+			const importedAt = importName.start ?? at;
 			const { top: scope } = draft;
-			addImport(draft, { name, request: index, imported, typeOnly, at, scope, ...apart });
+			addImport(draft, { name, request: index, imported, importedAt, typeOnly, at, scope });
 		}
 	}
 	for (const entry of module.staticExports.flatMap(({ entries }) => entries)) {

@@ -1,20 +1,22 @@
-import type { Member, SymbolKind, TypeName } from "../facts.ts";
+import type { Member, TypeName } from "../facts.ts";
 import {
+	annotationOf,
 	bare,
 	type ClassNode,
+	declaredName,
 	dotted,
 	type FunctionNode,
 	isFunction,
 	isFunctionDeclaration,
+	isNamed,
 	type Key,
 	keyOf,
+	memberKey,
 	moduleName,
 	type Node,
 	type Of,
 } from "./ast.ts";
-import { SYMBOLS } from "./declare.ts";
-import type { Place } from "./draft.ts";
-import { enterSpace, innerOwner, isAmbient } from "./namespaces.ts";
+import { type Place, SYMBOLS } from "./draft.ts";
 import {
 	given,
 	member,
@@ -25,6 +27,7 @@ import {
 } from "./receivers.ts";
 import { ANY, declareTypeParameters, eachName, inside, lookup } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
+import { enterSpace, innerOwner, isAmbient } from "./types.ts";
 
 const MAX_DEPTH = 3;
 
@@ -82,17 +85,19 @@ function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
 	return { draft, scope: inside(scope, { self: self ?? null }) };
 }
 
-function describe(
-	{ draft }: Place,
-	what: {
-		readonly key: Key;
-		readonly node: Node;
-		readonly symbol: SymbolKind;
-		readonly static: boolean;
-		readonly type?: TypeName | undefined;
-		readonly members?: readonly Member[];
-	},
-): Member {
+interface Described extends Kind {
+	readonly key: Key;
+	readonly node: Node;
+	readonly static: boolean;
+}
+
+interface Kind {
+	readonly symbol: Member["symbol"];
+	readonly type?: TypeName | undefined;
+	readonly members?: readonly Member[];
+}
+
+function describe({ draft }: Place, what: Described): Member {
 	const { key, node, symbol, type, members = [] } = what;
 	return {
 		name: key.name,
@@ -107,12 +112,8 @@ function describe(
 }
 
 function isFreeze({ callee }: Of<"CallExpression">): boolean {
-	return (
-		callee.type === "MemberExpression" &&
-		callee.object.type === "Identifier" &&
-		callee.object.name === "Object" &&
-		keyOf(callee.property, callee.computed)?.name === "freeze"
-	);
+	if (callee.type !== "MemberExpression" || !isNamed(callee.object, "Object")) return false;
+	return memberKey(callee)?.name === "freeze";
 }
 
 function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] {
@@ -133,7 +134,7 @@ function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] 
 			const type = one.kind === "set" ? undefined : resultOfMethod(inner, one.value);
 			return [describe(place, { ...common, symbol, type })];
 		}
-		const annotation = "typeAnnotation" in one ? one.typeAnnotation : undefined;
+		const annotation = annotationOf(one);
 		const kind = annotation
 			? annotated(inner, annotation.typeAnnotation)
 			: valued(inner, one.value ? bare(one.value) : undefined, 1);
@@ -160,7 +161,7 @@ function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
 		if (expression?.type !== "AssignmentExpression" || expression.operator !== "=") return [];
 		const { left, right } = expression;
 		if (left.type !== "MemberExpression" || left.object.type !== "ThisExpression") return [];
-		const key = keyOf(left.property, left.computed);
+		const key = memberKey(left);
 		if (!key || key.name.startsWith("#")) return [];
 		place.draft.done.add(left);
 		const made = bare(right);
@@ -193,12 +194,6 @@ function objectMembers(place: Place, node: Of<"ObjectExpression">, depth: number
 		const value = valued(place, bare(one.value), depth + 1);
 		return [describe(place, { key, node: one, static: true, ...value })];
 	});
-}
-
-interface Kind {
-	readonly symbol: "method" | "property";
-	readonly type?: TypeName | undefined;
-	readonly members?: readonly Member[];
 }
 
 function annotated(place: Place, type: Node | undefined): Kind {
@@ -261,7 +256,7 @@ function declaredMembers(place: Place, node: Node, owner: TypeName): Member[] {
 		return node.declarations.flatMap((declarator) => variables(place, declarator, owner));
 	}
 	const symbol = SYMBOLS[node.type];
-	const [key] = "id" in node ? dotted(node.id as Node | null) : [];
+	const key = declaredName(node);
 	if (!symbol || !key) return [];
 	const own = member(owner, key.name);
 	const members = own ? membersOf(place, node, own) : [];

@@ -226,14 +226,7 @@ function beginsOperand(source: string, at: number): boolean {
 }
 
 function isWord(char: number): boolean {
-	return (
-		(char >= 97 && char <= 122) ||
-		(char >= 65 && char <= 90) ||
-		(char >= 48 && char <= 57) ||
-		char === 95 ||
-		char === 36 ||
-		char > 127
-	);
+	return char > 127 || WORD[char] === 1;
 }
 
 const [TAB, NEWLINE, SPACE] = [9, 10, 32];
@@ -242,7 +235,9 @@ const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62,
 const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
 const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
 const QUOTES = new Set([34, 39, 96]);
-const PLAIN = Uint8Array.from({ length: 127 }, (_, char) =>
-	/[\w$ \t\r]/.test(String.fromCharCode(char)) ? 1 : 0,
-);
-const WORD = Uint8Array.from({ length: 127 }, (_, char) => (isWord(char) ? 1 : 0));
+const PLAIN = tableOf(/[\w$ \t\r]/);
+const WORD = tableOf(/[\w$]/);
+
+function tableOf(set: RegExp): Uint8Array {
+	return Uint8Array.from({ length: 127 }, (_, char) => Number(set.test(String.fromCharCode(char))));
+}

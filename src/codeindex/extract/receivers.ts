@@ -3,9 +3,11 @@ import {
 	bare,
 	dotted,
 	type FunctionNode,
+	type Identifier,
 	isFunction,
 	isIndex,
 	keyOf,
+	memberKey,
 	type Node,
 	type Of,
 } from "./ast.ts";
@@ -24,7 +26,10 @@ import {
 
 export const MAX_STEPS = 4;
 
-export function typeOfExpression(place: Place, expression: Node): TypeName | undefined {
+/** Undefined where the type is unknown. */
+export type Receiver = TypeName | undefined;
+
+export function typeOfExpression(place: Place, expression: Node): Receiver {
 	const node = bare(expression);
 	switch (node.type) {
 		case "Identifier": {
@@ -36,7 +41,7 @@ export function typeOfExpression(place: Place, expression: Node): TypeName | und
 		case "Super":
 			return enclosing(place.scope, "base");
 		case "MemberExpression": {
-			const key = keyOf(node.property, node.computed);
+			const key = memberKey(node);
 			if (!key || isIndex(key)) return elementOf(place, node.object);
 			return member(typeOfExpression(place, node.object), key.name);
 		}
@@ -63,10 +68,7 @@ export function typeOfExpression(place: Place, expression: Node): TypeName | und
 }
 
 /** Supports `Foo`, `ns.Foo`, `typeof foo`, promises of them, and `| undefined`. */
-export function typeOfAnnotation(
-	place: Place,
-	type: Node | null | undefined,
-): TypeName | undefined {
+export function typeOfAnnotation(place: Place, type: Node | null | undefined): Receiver {
 	switch (type?.type) {
 		case "TSTypeAnnotation":
 		case "TSParenthesizedType":
@@ -99,7 +101,7 @@ export function typeOfAnnotation(
 const NOTHING = new Set(["TSUndefinedKeyword", "TSNullKeyword", "TSVoidKeyword"]);
 
 /** By the return type, else by the final return statement. */
-export function resultOf(place: Place, node: FunctionNode): TypeName | undefined {
+export function resultOf(place: Place, node: FunctionNode): Receiver {
 	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
 	if (!body || (node.type !== "ArrowFunctionExpression" && node.generator)) return undefined;
@@ -113,7 +115,7 @@ export function resultOf(place: Place, node: FunctionNode): TypeName | undefined
 	return isMade ? typeOfExpression(place, made) : undefined;
 }
 
-export function typeOfName(draft: Draft, name: Name): TypeName | undefined {
+export function typeOfName(draft: Draft, name: Name): Receiver {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
 	if (name.type === undefined) {
@@ -124,19 +126,22 @@ export function typeOfName(draft: Draft, name: Name): TypeName | undefined {
 	return name.type ?? undefined;
 }
 
-export function typeOfOwner({ scope }: Place, name: string, meaning: number): TypeName | undefined {
+export function typeOfOwner({ draft, scope }: Place, name: string, meaning: number): Receiver {
 	const found = lookup(scope, name, meaning);
-	if (found?.kind === "binding") return { binding: found.binding, side: "value" };
-	return found?.kind === "member" ? member(found.owner, found.name) : undefined;
+	return found && found.kind !== "local" ? typeOfName(draft, found) : undefined;
 }
 
-export function member(of: TypeName | null | undefined, name: string): TypeName | undefined {
+export function member(of: TypeName | null | undefined, name: string): Receiver {
 	if (!of || (of.path?.length ?? 0) >= MAX_STEPS) return undefined;
 	return { ...of, path: [...(of.path ?? []), { name }] };
 }
 
+export function memberAlong(of: Receiver, names: readonly Identifier[]): Receiver {
+	return names.reduce((owner, { name }) => member(owner, name), of);
+}
+
 /** The result of a call or construction, or a value of the named type. */
-export function given(of: TypeName | undefined): TypeName | undefined {
+export function given(of: Receiver): Receiver {
 	if (!of) return undefined;
 	if (!of.path?.length) return of.side === "value" ? { ...of, side: "instance" } : undefined;
 	const last = of.path.at(-1) as Step;
@@ -144,27 +149,27 @@ export function given(of: TypeName | undefined): TypeName | undefined {
 	return { ...of, path: [...of.path.slice(0, -1), { ...last, called: true }] };
 }
 
-function typeOfLocal(draft: Draft, { value, scope, bound }: LocalName): TypeName | undefined {
+function typeOfLocal(draft: Draft, { value, scope, bound }: LocalName): Receiver {
 	const place = { draft, scope };
 	if (bound) return typeOfAnnotation(place, bound);
 	return value && (value.path ?? []).reduce(member, typeOfValue(place, value));
 }
 
-export function typeOfValue(place: Place, value: LocalValue): TypeName | undefined {
+export function typeOfValue(place: Place, value: LocalValue): Receiver {
 	if (value.annotation) return typeOfAnnotation(place, value.annotation);
 	if (value.given) return value.given;
 	if (!value.init) return undefined;
 	return value.element ? elementOf(place, value.init) : typeOfExpression(place, value.init);
 }
 
-export function typeOfModule(place: Place, node: Node): TypeName | undefined {
+export function typeOfModule(place: Place, node: Node): Receiver {
 	const call = moduleCall(place, node);
 	if (!call) return undefined;
 	const binding = namelessImport(place.draft, call.request, call.imported, call.start);
 	return { binding, side: "value" };
 }
 
-function typeOfCall(place: Place, node: Of<"CallExpression">): TypeName | undefined {
+function typeOfCall(place: Place, node: Of<"CallExpression">): Receiver {
 	const callee = bare(node.callee);
 	if (callee.type === "Identifier") {
 		const name = lookup(place.scope, callee.name, VALUE);
@@ -173,7 +178,7 @@ function typeOfCall(place: Place, node: Of<"CallExpression">): TypeName | undefi
 	return given(typeOfExpression(place, callee));
 }
 
-function resultOfLocal(draft: Draft, name: LocalName): TypeName | undefined {
+function resultOfLocal(draft: Draft, name: LocalName): Receiver {
 	const { value, scope } = name;
 	const inner = value?.function ?? value?.init;
 	if (value?.function || (isFunction(inner) && !value?.path)) {
@@ -187,7 +192,7 @@ const TRANSPARENT = new Set(
 	"Promise PromiseLike Awaited Readonly Partial Required Pick Omit NonNullable".split(" "),
 );
 
-function typeOfReference(place: Place, type: Of<"TSTypeReference">): TypeName | undefined {
+function typeOfReference(place: Place, type: Of<"TSTypeReference">): Receiver {
 	const { typeName } = type;
 	if (typeName.type !== "Identifier" || lookup(place.scope, typeName.name, TYPE)) {
 		return typeOfEntity(place, typeName, TYPE);
@@ -204,7 +209,7 @@ export function typeOfEntity(
 	place: Place,
 	node: Node,
 	meaning: typeof TYPE | typeof VALUE,
-): TypeName | undefined {
+): Receiver {
 	const whole = typeOfPlainEntity(place, node, meaning);
 	if (meaning === VALUE || !whole) return whole;
 	// A type parameter already stands for a value of its bound.
@@ -213,7 +218,7 @@ export function typeOfEntity(
 	return isParameter ? whole : given(whole);
 }
 
-function typeOfPlainEntity(place: Place, node: Node, meaning: number): TypeName | undefined {
+function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver {
 	if (node.type === "Identifier") {
 		const name = lookup(place.scope, node.name, meaning);
 		return name && typeOfName(place.draft, name);
@@ -221,7 +226,7 @@ function typeOfPlainEntity(place: Place, node: Node, meaning: number): TypeName 
 	if (node.type === "ThisExpression") return enclosing(place.scope, "self");
 	const left = meaning === VALUE ? VALUE : SPACE;
 	if (node.type === "MemberExpression") {
-		const key = keyOf(node.property, node.computed);
+		const key = memberKey(node);
 		return key && member(typeOfPlainEntity(place, node.object, left), key.name);
 	}
 	if (node.type === "TSQualifiedName") {
@@ -234,20 +239,14 @@ function typeOfImportType(
 	{ draft }: Place,
 	{ source, qualifier }: Of<"TSImportType">,
 	isType: boolean,
-): TypeName | undefined {
-	const module: TypeName = {
-		binding: typeImport(draft, source.value, source.start),
-		side: "value",
-	};
-	const whole = dotted(qualifier).reduce<TypeName | undefined>(
-		(of, { name }) => member(of, name),
-		module,
-	);
+): Receiver {
+	const binding = typeImport(draft, source.value, source.start);
+	const whole = memberAlong({ binding, side: "value" }, dotted(qualifier));
 	return isType && qualifier ? given(whole) : whole;
 }
 
 /** For a local name typed as `Foo[]` or similar. */
-export function elementOf(place: Place, list: Node): TypeName | undefined {
+export function elementOf(place: Place, list: Node): Receiver {
 	const node = bare(list);
 	if (node.type === "Identifier") {
 		const name = lookup(place.scope, node.name, VALUE);
@@ -262,13 +261,9 @@ export function elementOf(place: Place, list: Node): TypeName | undefined {
 	return elementBy(SAME_ELEMENTS, place, node);
 }
 
-export function elementBy(
-	methods: ReadonlySet<string>,
-	place: Place,
-	call: Node,
-): TypeName | undefined {
+export function elementBy(methods: ReadonlySet<string>, place: Place, call: Node): Receiver {
 	if (call.type !== "CallExpression" || call.callee.type !== "MemberExpression") return undefined;
-	const key = keyOf(call.callee.property, call.callee.computed);
+	const key = memberKey(call.callee);
 	return key && methods.has(key.name) ? elementOf(place, call.callee.object) : undefined;
 }
 
@@ -280,7 +275,7 @@ export const WITH_CALLBACK = new Set(
 );
 const LISTS = new Set("Array ReadonlyArray Set ReadonlySet Iterable AsyncIterable".split(" "));
 
-function typeOfElement(place: Place, type: Node): TypeName | undefined {
+function typeOfElement(place: Place, type: Node): Receiver {
 	if (type.type === "TSArrayType") return typeOfAnnotation(place, type.elementType);
 	if (type.type === "TSTypeOperator") return typeOfElement(place, type.typeAnnotation);
 	if (type.type !== "TSTypeReference" || type.typeName.type !== "Identifier") return undefined;

@@ -1,12 +1,35 @@
-import type { UsageKind } from "../facts.ts";
-import { dotted, type Key, keyOf, type Node, type Of } from "./ast.ts";
+import type { TypeName, UsageKind } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
+import { dotted, type Key, keyOf, memberKey, moduleName, type Node, type Of } from "./ast.ts";
 import { signature } from "./blocks.ts";
-import { access, close, fromName, fromType, OTHER, type Reached } from "./chains.ts";
-import { typeImport } from "./draft.ts";
-import { typeOfAnnotation } from "./receivers.ts";
-import { declareTypeParameters, enclosing, inside, lookup, SPACE, TYPE, VALUE } from "./scope.ts";
-import { only, type Visits, type Walk } from "./walk.ts";
+import { declareStatements, type Space } from "./declare.ts";
+import { type Place, typeImport } from "./draft.ts";
+import { memberAlong, typeOfAnnotation, typeOfOwner } from "./receivers.ts";
+import {
+	ANY,
+	declareTypeParameters,
+	enclosing,
+	inside,
+	lookup,
+	type Scope,
+	SPACE,
+	TYPE,
+	VALUE,
+} from "./scope.ts";
+import {
+	access,
+	close,
+	forEach,
+	fromName,
+	fromType,
+	OTHER,
+	only,
+	type Reached,
+	type Visits,
+	type Walk,
+} from "./walk.ts";
 
+/** Visitors of types, namespaces, and statements of modules. */
 export const typeVisits: Visits = {
 	TSTypeReference(walk, node: Of<"TSTypeReference">) {
 		entity(walk, node.typeName, TYPE, "type");
@@ -85,6 +108,41 @@ export const typeVisits: Visits = {
 	TSTypeParameter: only("constraint", "default"),
 	TSInterfaceDeclaration: generic("typeParameters", "extends", "body"),
 	TSTypeAliasDeclaration: generic("typeParameters", "typeAnnotation"),
+
+	TSModuleDeclaration(walk, node: Of<"TSModuleDeclaration">) {
+		const { body } = node;
+		if (!body) return;
+		const { owner, adds } = ownerOfModule(walk, node);
+		walk.within(enterSpace(walk, body, owner, isAmbient(walk, node)), () => {
+			if (owner && adds) for (const one of body.body) addsTo(walk, owner, one);
+			walk.visitAll(body.body);
+		});
+	},
+	TSImportEqualsDeclaration(walk, node: Of<"TSImportEqualsDeclaration">) {
+		const { moduleReference: typeName } = node;
+		if (walk.draft.done.has(node) || typeName.type === "TSExternalModuleReference") return;
+		entity(walk, typeName, TYPE, "type");
+	},
+	...forEach("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", only()),
+	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
+		walk.visit(node.declaration);
+		// Top-level lists are exports. In a namespace they re-export outer names.
+		if (walk.scope === walk.draft.top || node.source) return;
+		for (const { local, exported } of node.specifiers) {
+			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
+				const { name } = moduleName(local);
+				const found = lookup(walk.scope, name, ANY);
+				const chain = found && fromName(walk.draft, found, { name, start, end: start });
+				close(walk.draft, chain, "re-export");
+			}
+		}
+	},
+	ExportDefaultDeclaration(walk, node: Of<"ExportDefaultDeclaration">) {
+		if (node.declaration.type !== "Identifier") walk.visit(node.declaration);
+	},
+	TSExportAssignment(walk, node: Of<"TSExportAssignment">) {
+		if (node.expression.type !== "Identifier") walk.visit(node.expression);
+	},
 };
 
 function generic(...fields: string[]) {
@@ -102,7 +160,7 @@ function heritage(
 	walk.visit(node.typeArguments);
 }
 
-export function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
+function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
 	close(walk.draft, reachEntity(walk, node, meaning), usage);
 }
 
@@ -119,10 +177,61 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 		case "TSQualifiedName":
 			return access(draft, reachEntity(walk, node.left, left), keyOf(node.right, false) as Key);
 		case "MemberExpression": {
-			const key = keyOf(node.property, node.computed);
+			const key = memberKey(node);
 			return key ? access(draft, reachEntity(walk, node.object, left), key) : OTHER;
 		}
 		default:
 			return OTHER;
 	}
+}
+
+/** Declarations of one namespace share their exported names. */
+export function enterSpace(
+	{ draft, scope: outer }: Place,
+	body: Of<"TSModuleBlock">,
+	owner: TypeName | undefined,
+	ambient: boolean,
+): Scope {
+	const entered = draft.entered.get(body);
+	if (entered) return entered;
+	let space: Space | undefined;
+	if (owner) {
+		const key = [owner.binding, ...(owner.path ?? []).map(({ name }) => name)].join(".");
+		space = { owner, exported: getOrAdd(draft.spaces, key, () => inside(outer)), ambient };
+	}
+	const scope = inside(space?.exported ?? outer);
+	draft.entered.set(body, scope);
+	declareStatements({ draft, scope }, body.body, space);
+	return scope;
+}
+
+export function innerOwner(id: Node, first: TypeName | undefined): TypeName | undefined {
+	return memberAlong(first, dotted(id).slice(1));
+}
+
+export function isAmbient({ draft }: Place, { declare, body }: Of<"TSModuleDeclaration">): boolean {
+	if (!declare && !draft.isDeclaration) return false;
+	return !body?.body.some((one) => one.type === "ExportNamedDeclaration" && !one.declaration);
+}
+
+function ownerOfModule(
+	walk: Walk,
+	{ id, kind }: Of<"TSModuleDeclaration">,
+): { owner?: TypeName | undefined; adds?: true } {
+	if (kind === "global") return {};
+	if (id.type === "Literal") {
+		// In a module this augments another file; elsewhere it declares a module.
+		if (!walk.draft.isModule) return {};
+		const binding = typeImport(walk.draft, id.value, id.start);
+		return { owner: { binding, side: "value" }, adds: true };
+	}
+	const [first] = dotted(id);
+	return { owner: innerOwner(id, first && typeOfOwner(walk, first.name, SPACE)) };
+}
+
+function addsTo({ draft }: Walk, owner: TypeName, statement: Node): void {
+	const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
+	const id = node && "id" in node ? (node.id as Node | null) : undefined;
+	const key = id?.type === "Identifier" && keyOf(id, false);
+	if (key) close(draft, access(draft, fromType(owner), key), "declaration");
 }

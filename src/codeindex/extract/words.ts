@@ -1,4 +1,5 @@
 import type { Declared, FileFacts, Member } from "../facts.ts";
+import { getOrAdd } from "../get-or-add.ts";
 
 export interface FileWords {
 	readonly path: string;
@@ -18,6 +19,7 @@ const MAX_WORDS = 20_000;
  * word repeats up to four times: ranking sees term frequency and the index stays small.
  */
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
+	if (counter.remembered > MAX_REMEMBERED) counter = new WordCounter();
 	return {
 		path: counter.words(path, once),
 		symbols: counter.words(namesOf(facts).join(" "), once),
@@ -75,11 +77,10 @@ const MAX_REMEMBERED = 50_000;
 class WordCounter {
 	/** Open addressing with linear probing. */
 	#identifiers: (Identifier | undefined)[] = emptyTable(4096);
-	#remembered = 0;
-	#words = new Map<string, Word>();
+	readonly #words = new Map<string, Word>();
+	remembered = 0;
 
 	words(text: string, times: (count: number) => number): string {
-		if (this.#remembered > MAX_REMEMBERED) this.#clear();
 		const found: Word[] = [];
 		for (const identifier of this.#count(text)) {
 			for (const word of identifier.words) {
@@ -138,19 +139,13 @@ class WordCounter {
 	#add(part: string, hash: number, place: number): Identifier {
 		// Copies: a slice would keep the whole text in memory.
 		const text: string = JSON.parse(JSON.stringify(part));
-		const words = identifierWords(text).map((word) => this.#word(word));
+		const words = identifierWords(text).map((word) =>
+			getOrAdd(this.#words, word, () => ({ text: word, count: 0 })),
+		);
 		const identifier = { text, hash, words, count: 0 };
 		this.#identifiers[place] = identifier;
-		if (++this.#remembered * 2 > this.#identifiers.length) this.#grow();
+		if (++this.remembered * 2 > this.#identifiers.length) this.#grow();
 		return identifier;
-	}
-
-	#word(text: string): Word {
-		const known = this.#words.get(text);
-		if (known) return known;
-		const word = { text, count: 0 };
-		this.#words.set(text, word);
-		return word;
 	}
 
 	#grow(): void {
@@ -163,12 +158,6 @@ class WordCounter {
 			while (this.#identifiers[place]) place = (place + 1) & mask;
 			this.#identifiers[place] = identifier;
 		}
-	}
-
-	#clear(): void {
-		this.#identifiers = emptyTable(4096);
-		this.#remembered = 0;
-		this.#words = new Map();
 	}
 }
 
@@ -195,4 +184,4 @@ function emptyTable(places: number): undefined[] {
 	return new Array(places).fill(undefined);
 }
 
-const counter = new WordCounter();
+let counter = new WordCounter();
