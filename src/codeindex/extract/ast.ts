@@ -5,16 +5,11 @@ export type Node = AnyNode;
 export type Of<T extends Node["type"]> = Narrow<Node, T>;
 type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : never) : never;
 
-export interface Identifier {
-	readonly name: string;
-	readonly start: number;
-	readonly end: number;
-}
-
 /** Anything with parameters, including method values and overloads. */
 export type FunctionNode = Of<"FunctionDeclaration"> | Of<"ArrowFunctionExpression">;
 export type ClassNode = Of<"ClassDeclaration">;
 
+/** A written name. */
 export interface Key {
 	readonly name: string;
 	readonly start: number;
@@ -43,7 +38,7 @@ export function moduleName(node: Node): Key {
 }
 
 /** `A`, `B` and `C` of `A.B.C`; empty if the node is no dotted name. */
-export function dotted(node: Node | null): Identifier[] {
+export function dotted(node: Node | null): Key[] {
 	if (node?.type === "TSQualifiedName") return [...dotted(node.left), node.right];
 	return node?.type === "Identifier" ? [node] : [];
 }
@@ -99,7 +94,7 @@ export function memberKey(node: Node): Key | undefined {
 }
 
 /** The name that a declaration declares; the first of a dotted one. */
-export function declaredName(node: Node): Identifier | undefined {
+export function declaredName(node: Node): Key | undefined {
 	return "id" in node ? dotted(node.id as Node | null)[0] : undefined;
 }
 

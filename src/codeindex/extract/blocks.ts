@@ -10,17 +10,7 @@ import {
 import { declareStatements } from "./declare.ts";
 import { expect } from "./expressions.ts";
 import { given, typeOfAnnotation, typeOfExpression, typeOfOwner } from "./receivers.ts";
-import {
-	declareLocal,
-	declarePattern,
-	declareTypeParameters,
-	eachName,
-	inside,
-	type LocalValue,
-	type Scope,
-	TYPE,
-	VALUE,
-} from "./scope.ts";
+import { eachName, type LocalValue, Scope, TYPE, VALUE } from "./scope.ts";
 import { assign, forEach, type Visits, visitPattern, type Walk } from "./walk.ts";
 
 export const blockVisits: Visits = {
@@ -37,8 +27,8 @@ export const blockVisits: Visits = {
 	ForInStatement: loop,
 	ForOfStatement: loop,
 	CatchClause(walk, node: Of<"CatchClause">) {
-		const scope = inside(walk.scope);
-		if (node.param) declarePattern(scope, node.param, {});
+		const scope = new Scope(walk.scope);
+		if (node.param) scope.declarePattern(node.param, {});
 		walk.within(scope, () => {
 			if (node.param) visitPattern(walk, node.param);
 			walk.visit(node.body);
@@ -70,13 +60,13 @@ export const blockVisits: Visits = {
 	),
 	TSEnumDeclaration(walk, node: Of<"TSEnumDeclaration">) {
 		const owner = typeOfOwner(walk, node.id.name, VALUE);
-		const scope = inside(walk.scope);
+		const scope = new Scope(walk.scope);
 		for (const { id } of node.body.members) {
 			const key = keyOf(id, false);
 			if (!key) continue;
 			const { name } = key;
 			if (owner) scope.names.set(name, { kind: "member", meaning: VALUE, owner, name });
-			else declareLocal(scope, { ...key, end: key.start }, VALUE);
+			else scope.declare(key, VALUE);
 		}
 		walk.within(scope, () => {
 			for (const one of node.body.members) walk.visit(one.initializer);
@@ -95,7 +85,7 @@ function block(
 		visit();
 		return;
 	}
-	const scope = inside(walk.scope, { isFunction });
+	const scope = new Scope(walk.scope, { isFunction });
 	declareStatements({ draft: walk.draft, scope }, statements);
 	if (scope.names.size > 0) walk.within(scope, visit);
 	else visit();
@@ -109,11 +99,11 @@ function loop(walk: Walk, node: Of<"ForOfStatement"> | Of<"ForInStatement">): vo
 		walk.visit(node.body);
 		return;
 	}
-	const scope = inside(walk.scope);
+	const scope = new Scope(walk.scope);
 	const id = left.declarations[0]?.id;
 	const value: LocalValue =
 		node.type === "ForOfStatement" ? { init: node.right, element: true } : {};
-	if (left.kind !== "var" && id) declarePattern(scope, id, value);
+	if (left.kind !== "var" && id) scope.declarePattern(id, value);
 	walk.within(scope, () => {
 		if (id) visitPattern(walk, id, value);
 		walk.visit(node.body);
@@ -124,7 +114,7 @@ export function signature(
 	walk: Walk,
 	node: Of<"TSMethodSignature"> | Of<"TSFunctionType"> | Of<"TSConstructorType">,
 ): void {
-	const scope = inside(declareTypeParameters(walk.scope, node.typeParameters));
+	const scope = new Scope(walk.scope.withTypeParameters(node.typeParameters));
 	for (const parameter of node.params) declareParameter(walk, scope, parameter);
 	walk.within(scope, () => {
 		walk.visit(node.typeParameters);
@@ -136,16 +126,16 @@ export function signature(
 function functionLike(walk: Walk, node: FunctionNode): void {
 	const { draft } = walk;
 	const isArrow = node.type === "ArrowFunctionExpression";
-	const outer = declareTypeParameters(walk.scope, node.typeParameters);
+	const outer = walk.scope.withTypeParameters(node.typeParameters);
 	const self = node.params.find((one) => isNamed(one, "this"));
 	const selfType = self && annotationOf(self);
-	const scope = inside(outer, {
+	const scope = new Scope(outer, {
 		isFunction: true,
 		...(selfType
 			? { self: typeOfAnnotation({ draft, scope: outer }, selfType) ?? null }
 			: !isArrow && !draft.methods.has(node) && { self: null, base: null }),
 	});
-	if (node.type === "FunctionExpression" && node.id) declareLocal(scope, node.id, VALUE);
+	if (node.type === "FunctionExpression" && node.id) scope.declare(node.id, VALUE);
 	const first = draft.given.get(node);
 	const known = (index: number): LocalValue => (index === 0 && first ? { given: first } : {});
 	node.params.forEach((parameter, index) => {
@@ -169,7 +159,7 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: LocalValue = {}): void {
 	const { self } = walk.scope;
 	if (parameter.type !== "TSParameterProperty" || !self) {
-		declarePattern(scope, parameter, value);
+		scope.declarePattern(parameter, value);
 		return;
 	}
 	// A parameter property is also a name inside the constructor.
@@ -181,20 +171,20 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 function classLike(walk: Walk, node: ClassNode): void {
 	const { draft } = walk;
 	const ownId = node.type === "ClassExpression" && node.id;
-	const outer = ownId ? inside(walk.scope) : walk.scope;
-	if (ownId) declareLocal(outer, ownId, VALUE | TYPE);
+	const outer = ownId ? new Scope(walk.scope) : walk.scope;
+	if (ownId) outer.declare(ownId, VALUE | TYPE);
 	const own =
 		draft.owners.get(node) ?? (node.id ? typeOfOwner(walk, node.id.name, VALUE) : undefined);
 	walk.visitAll(node.decorators);
-	const scope = declareTypeParameters(outer, node.typeParameters);
+	const scope = outer.withTypeParameters(node.typeParameters);
 	walk.within(scope, () => {
 		walk.visit(node.typeParameters);
 		walk.use(node.superClass, "extends");
 		walk.visit(node.superTypeArguments);
 		walk.visitAll(node.implements);
 		const base = node.superClass ? typeOfExpression(walk, node.superClass) : undefined;
-		const instance = inside(scope, { self: given(own) ?? null, base: given(base) ?? null });
-		const statics = inside(scope, { self: own ?? null, base: base ?? null });
+		const instance = new Scope(scope, { self: given(own) ?? null, base: given(base) ?? null });
+		const statics = new Scope(scope, { self: own ?? null, base: base ?? null });
 		for (const one of node.body.body) {
 			const isStatic = one.type === "StaticBlock" || ("static" in one && one.static);
 			walk.within(isStatic ? statics : instance, () => walk.visit(one));

@@ -1,16 +1,16 @@
 import type { TypeName } from "../facts.ts";
 import {
 	dotted,
-	type Identifier,
 	isFunctionDeclaration,
 	isNamed,
+	type Key,
 	type Node,
 	nodesIn,
 	type Of,
 } from "./ast.ts";
-import { declareTop, MEANING, type Place, SYMBOLS } from "./draft.ts";
+import { MEANING, type Place, SYMBOLS } from "./draft.ts";
 import { declareImports, importsEquals, importsModule } from "./imports.ts";
-import { ANY, declareLocal, eachName, type LocalValue, type Scope } from "./scope.ts";
+import { ANY, eachName, type LocalValue, type Scope } from "./scope.ts";
 
 export interface Space {
 	readonly owner: TypeName;
@@ -72,7 +72,7 @@ function declareStatement(target: Target, node: Node): void {
 function add(
 	target: Target,
 	symbol: keyof typeof MEANING,
-	id: Identifier,
+	id: Key,
 	node: Node,
 	value: LocalValue = isFunctionDeclaration(node) ? { function: node } : { init: node },
 ): void {
@@ -81,13 +81,13 @@ function add(
 	if (scope === draft.top) {
 		const from = target.from ?? node.start;
 		const { path } = value;
-		declareTop(draft, { symbol, id, node, from, ...(path && { path }) }, meaning);
+		draft.declareTop({ symbol, id, node, from, ...(path && { path }) }, meaning);
 	} else if (space && target.exported) {
 		const { names } = space.exported;
 		const known = names.get(id.name);
 		if (known) known.meaning |= meaning;
 		else names.set(id.name, { kind: "member", meaning, owner: space.owner, name: id.name });
-	} else declareLocal(scope, id, meaning, value);
+	} else scope.declare(id, meaning, value);
 }
 
 function declareVariables(target: Target, node: Of<"VariableDeclaration">): void {

@@ -1,5 +1,5 @@
-import { type Draft, typeImport } from "./draft.ts";
-import { ANY, lookup, SPACE, TYPE } from "./scope.ts";
+import type { Draft } from "./draft.ts";
+import { ANY, SPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
 import { access, type Chain, close, type Reached } from "./walk.ts";
 
@@ -75,7 +75,7 @@ function refer(
 		if (chain) chain = access(draft, chain, { name, start: at });
 		else {
 			const meaning = dotted ? SPACE : (begin as number);
-			const known = lookup(draft.top, name, meaning);
+			const known = draft.top.lookup(name, meaning);
 			if (known?.kind !== "binding") break;
 			chain = { binding: known.binding, start: at, side: "value", steps: [] };
 		}
@@ -95,7 +95,7 @@ function walkType(draft: Draft, text: string, offset: number, from: number): voi
 		const after = found.index + token.length;
 		if (specifier !== undefined) {
 			const at = offset + found.index + token.indexOf(specifier) - 1;
-			const binding = typeImport(draft, specifier, at);
+			const binding = draft.typeImport(specifier, at);
 			if (token.endsWith(".")) {
 				const module: Chain = { binding, side: "value", steps: [] };
 				TOKEN.lastIndex = refer(draft, text, offset, after, module);

@@ -10,8 +10,8 @@ import type {
 	TypeName,
 } from "../facts.ts";
 import { getOrAdd } from "../get-or-add.ts";
-import type { Identifier, Node } from "./ast.ts";
-import { ANY, inside, type Scope, TYPE, VALUE } from "./scope.ts";
+import type { Key, Node } from "./ast.ts";
+import { ANY, Scope, TYPE, VALUE } from "./scope.ts";
 
 /** The facts of a file while they are extracted. */
 export class Draft {
@@ -24,7 +24,7 @@ export class Draft {
 	readonly exports: Export[] = [];
 	readonly references: Reference[] = [];
 	readonly looseAccesses = new Map<string, number>();
-	readonly top = inside(undefined, { isFunction: true, self: null, base: null });
+	readonly top = new Scope(undefined, { isFunction: true, self: null, base: null });
 	/** Nodes the walk skips. */
 	readonly done = new Set<Node>();
 	/** Nameless bindings, by request and imported name. */
@@ -52,7 +52,64 @@ export class Draft {
 		this.isJavaScript = language === "jsx";
 		this.isDeclaration = language === "dts";
 	}
+
+	/** Adds `kind` to the request and returns its index. */
+	request(specifier: string, kind: EdgeKind, offset: number): number {
+		const index = this.requests.findIndex((known) => known.specifier === specifier);
+		const known = this.requests[index];
+		if (!known) {
+			return this.requests.push({ specifier, kinds: [kind], at: this.positions.at(offset) }) - 1;
+		}
+		if (!known.kinds.includes(kind)) known.kinds.push(kind);
+		return index;
+	}
+
+	/** Merges declarations of one name. Returns the binding's index. */
+	declareTop(declaration: Declaration, meaning: number): number {
+		const { name } = declaration.id;
+		const known = this.top.names.get(name);
+		if (known?.kind === "binding") {
+			const binding = this.bindings[known.binding];
+			if (binding?.kind === "pending") {
+				binding.declarations.push(declaration);
+				known.meaning |= meaning;
+				return known.binding;
+			}
+		}
+		const binding = this.declareHidden(declaration);
+		this.top.names.set(name, { kind: "binding", binding, meaning });
+		return binding;
+	}
+
+	declareHidden(declaration: Declaration): number {
+		const { name } = declaration.id;
+		return this.bindings.push({ kind: "pending", name, declarations: [declaration] }) - 1;
+	}
+
+	addImport({ scope, at: start, importedAt = start, ...binding }: NewImport): number {
+		const at = this.positions.at(start);
+		const apart = importedAt !== start && { importedAt: this.positions.at(importedAt) };
+		const index = this.bindings.push({ kind: "imported", ...binding, at, ...apart }) - 1;
+		scope?.names.set(binding.name, { kind: "binding", binding: index, meaning: ANY });
+		return index;
+	}
+
+	namelessImport(request: number, imported: "*" | "=", at: number): number {
+		return getOrAdd(this.nameless, `${request}${imported}`, () =>
+			this.addImport({ name: "", request, imported, typeOnly: false, at }),
+		);
+	}
+
+	typeImport(specifier: string, at: number): number {
+		return this.namelessImport(this.request(specifier, "type", at), "*", at);
+	}
 }
+
+type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
+	readonly at: number;
+	readonly importedAt?: number | undefined;
+	readonly scope?: Scope;
+};
 
 export interface Place {
 	readonly draft: Draft;
@@ -67,78 +124,13 @@ export interface Pending {
 
 export interface Declaration {
 	readonly symbol: SymbolKind;
-	readonly id: Identifier;
+	readonly id: Key;
 	/** The declaring node; for a default expression, the expression. */
 	readonly node: Node;
 	/** Start of the statement, with `export` and decorators: a doc comment precedes it. */
 	readonly from: number;
 	/** Destructured properties from the initialiser to the variable. */
 	readonly path?: readonly string[];
-}
-
-/** Adds `kind` to the request and returns its index. */
-export function request(draft: Draft, specifier: string, kind: EdgeKind, offset: number): number {
-	const index = draft.requests.findIndex((known) => known.specifier === specifier);
-	const known = draft.requests[index];
-	if (!known) {
-		return draft.requests.push({ specifier, kinds: [kind], at: draft.positions.at(offset) }) - 1;
-	}
-	if (!known.kinds.includes(kind)) known.kinds.push(kind);
-	return index;
-}
-
-/** Merges declarations of one name. Returns the binding's index. */
-export function declareTop(draft: Draft, declaration: Declaration, meaning: number): number {
-	const { name } = declaration.id;
-	const known = draft.top.names.get(name);
-	if (known?.kind === "binding") {
-		const binding = draft.bindings[known.binding];
-		if (binding?.kind === "pending") {
-			binding.declarations.push(declaration);
-			known.meaning |= meaning;
-			return known.binding;
-		}
-	}
-	const binding = declareHidden(draft, declaration);
-	draft.top.names.set(name, { kind: "binding", binding, meaning });
-	return binding;
-}
-
-export function declareHidden(draft: Draft, declaration: Declaration): number {
-	const { name } = declaration.id;
-	return draft.bindings.push({ kind: "pending", name, declarations: [declaration] }) - 1;
-}
-
-type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
-	readonly at: number;
-	readonly importedAt?: number | undefined;
-	readonly scope?: Scope;
-};
-
-export function addImport(
-	draft: Draft,
-	{ scope, at, importedAt = at, ...binding }: NewImport,
-): number {
-	const { bindings, positions } = draft;
-	const apart = importedAt !== at && { importedAt: positions.at(importedAt) };
-	const index = bindings.push({ kind: "imported", ...binding, at: positions.at(at), ...apart }) - 1;
-	scope?.names.set(binding.name, { kind: "binding", binding: index, meaning: ANY });
-	return index;
-}
-
-export function namelessImport(
-	draft: Draft,
-	index: number,
-	imported: "*" | "=",
-	at: number,
-): number {
-	return getOrAdd(draft.nameless, `${index}${imported}`, () =>
-		addImport(draft, { name: "", request: index, imported, typeOnly: false, at }),
-	);
-}
-
-export function typeImport(draft: Draft, specifier: string, at: number): number {
-	return namelessImport(draft, request(draft, specifier, "type", at), "*", at);
 }
 
 export const MEANING = {

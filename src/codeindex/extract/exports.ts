@@ -1,7 +1,6 @@
 import {
 	bare,
 	declaredName,
-	type Identifier,
 	isFunction,
 	isNamed,
 	type Key,
@@ -13,25 +12,9 @@ import {
 	type Of,
 	symbolOfValue,
 } from "./ast.ts";
-import {
-	type Declaration,
-	type Draft,
-	declareHidden,
-	type Place,
-	request,
-	SYMBOLS,
-} from "./draft.ts";
+import { type Declaration, type Draft, type Place, SYMBOLS } from "./draft.ts";
 import { moduleCall } from "./imports.ts";
-import {
-	bindingOf,
-	declareLocal,
-	declarePattern,
-	eachName,
-	inside,
-	lookup,
-	type Scope,
-	VALUE,
-} from "./scope.ts";
+import { eachName, Scope, VALUE } from "./scope.ts";
 
 /** Requires all top-level names to be declared. */
 export function exportStatement(draft: Draft, node: Node): void {
@@ -77,8 +60,8 @@ export function exportValue(
 }
 
 /** False if the file has no such name. */
-function exportBinding(draft: Draft, name: string, id: Identifier, scope: Scope): boolean {
-	const binding = bindingOf(scope, id.name);
+function exportBinding(draft: Draft, name: string, id: Key, scope: Scope): boolean {
+	const binding = scope.bindingOf(id.name);
 	if (binding === undefined) return false;
 	const at = [draft.positions.at(id.start)];
 	draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
@@ -86,7 +69,7 @@ function exportBinding(draft: Draft, name: string, id: Identifier, scope: Scope)
 }
 
 function exportHidden(draft: Draft, name: string, declaration: Declaration): number {
-	const binding = declareHidden(draft, declaration);
+	const binding = draft.declareHidden(declaration);
 	const { symbol, node } = declaration;
 	if (symbol === "class") draft.owners.set(node, { binding, side: "value" });
 	draft.exports.push({ kind: "local", name, binding, typeOnly: false });
@@ -95,7 +78,7 @@ function exportHidden(draft: Draft, name: string, declaration: Declaration): num
 
 function exportNames(draft: Draft, names: readonly string[]): void {
 	for (const name of names) {
-		const binding = bindingOf(draft.top, name);
+		const binding = draft.top.bindingOf(name);
 		const isKnown = draft.exports.some((one) => one.kind === "local" && one.name === name);
 		if (binding === undefined || isKnown) continue;
 		draft.exports.push({ kind: "local", name, binding, typeOnly: false });
@@ -129,15 +112,15 @@ function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
 			draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
 			continue;
 		}
-		const binding = bindingOf(draft.top, imported);
+		const binding = draft.top.bindingOf(imported);
 		if (binding !== undefined) draft.exports.push({ kind: "local", name, binding, at, typeOnly });
 	}
 }
 
 function reExport(draft: Draft, source: Of<"Literal">, typeOnly: boolean): number {
 	const specifier = String(source.value);
-	const index = request(draft, specifier, "re-export", source.start);
-	return typeOnly ? request(draft, specifier, "type", source.start) : index;
+	const index = draft.request(specifier, "re-export", source.start);
+	return typeOnly ? draft.request(specifier, "type", source.start) : index;
 }
 
 function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void {
@@ -148,22 +131,21 @@ function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void
 		return;
 	}
 	const own = declaredName(declaration);
-	const named = own && bindingOf(draft.top, own.name);
+	const named = own && draft.top.bindingOf(own.name);
 	const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
 	if (known && named !== undefined) return;
 	const id = defaultName(draft, node);
-	const binding =
-		named ?? declareHidden(draft, { symbol, id, node: declaration, from: node.start });
+	const binding = named ?? draft.declareHidden({ symbol, id, node: declaration, from: node.start });
 	draft.owners.set(declaration, { binding, side: "value" });
 	draft.exports.push({ kind: "local", name: "default", binding, typeOnly: false });
 }
 
-function defaultName(draft: Draft, node: Node): Identifier {
+function defaultName(draft: Draft, node: Node): Key {
 	const start =
 		node.type === "ExportDefaultDeclaration"
 			? draft.source.indexOf("default", node.start)
 			: node.start;
-	return { name: "default", start, end: start + "default".length };
+	return { name: "default", start };
 }
 
 /** Includes conditional exports. Exports inside functions are ignored. */
@@ -175,7 +157,7 @@ export function exportCommonJs(place: Place, node: Node): void {
 			}
 			return;
 		case "BlockStatement": {
-			const scope = inside(place.scope);
+			const scope = new Scope(place.scope);
 			for (const one of node.body) declareNames(scope, one);
 			for (const one of node.body) exportCommonJs({ draft: place.draft, scope }, one);
 			return;
@@ -203,9 +185,9 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 
 function declareNames(scope: Scope, node: Node): void {
 	if (node.type === "VariableDeclaration") {
-		if (node.kind !== "var") for (const { id } of node.declarations) declarePattern(scope, id, {});
+		if (node.kind !== "var") for (const { id } of node.declarations) scope.declarePattern(id, {});
 	} else if (node.type === "FunctionDeclaration" || node.type === "ClassDeclaration") {
-		if (node.id) declareLocal(scope, node.id, VALUE);
+		if (node.id) scope.declare(node.id, VALUE);
 	}
 }
 
@@ -239,8 +221,7 @@ function isOnlyNamed(
 	value: Node,
 	target: Node | undefined,
 ): target is Of<"Identifier"> {
-	const isBound =
-		target?.type === "Identifier" && bindingOf(place.scope, target.name) !== undefined;
+	const isBound = target?.type === "Identifier" && place.scope.bindingOf(target.name) !== undefined;
 	if (!isBound) return false;
 	return value.type !== "Identifier" && !moduleCall(place, value);
 }
@@ -260,10 +241,10 @@ export function exportsAccess(scope: Scope, node: Node): { key?: Key } | undefin
 
 function isExports(scope: Scope, node: Node): boolean {
 	if (node.type !== "MemberExpression") {
-		return isNamed(node, "exports") && !lookup(scope, "exports", VALUE);
+		return isNamed(node, "exports") && !scope.lookup("exports", VALUE);
 	}
 	const isOfModule = isNamed(node.object, "module") && memberKey(node)?.name === "exports";
-	return isOfModule && !lookup(scope, "module", VALUE);
+	return isOfModule && !scope.lookup("module", VALUE);
 }
 
 function exportWhole(place: Place, value: Node, outer: Node): void {
@@ -296,13 +277,13 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-function exportName(place: Place, { name, start }: Key, value: Node, outer: Node): void {
+function exportName(place: Place, id: Key, value: Node, outer: Node): void {
+	const { name } = id;
 	const { draft, scope } = place;
 	const isKnown = draft.exports.some((one) => one.kind !== "star" && one.name === name);
 	if (isKnown || isVoid(value) || exportModule(place, name, value)) return;
 	if (value.type === "Identifier" && exportBinding(draft, name, value, scope)) return;
 	const node = bare(value);
-	const id = { name, start, end: start + name.length };
 	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
 	draft.commonJsNames.set(name, exportHidden(draft, name, declaration));
 }
@@ -370,9 +351,9 @@ function importedBy(
 ): { request: number; imported: string } | undefined {
 	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
 	const key = memberKey(value);
-	const binding = draft.bindings[bindingOf(draft.top, value.object.name) ?? -1];
+	const binding = draft.bindings[draft.top.bindingOf(value.object.name) ?? -1];
 	if (!key || binding?.kind !== "imported") return undefined;
 	const specifier = draft.requests[binding.request]?.specifier ?? "";
-	request(draft, specifier, "re-export", value.start);
+	draft.request(specifier, "re-export", value.start);
 	return { request: binding.request, imported: key.name };
 }

@@ -12,7 +12,7 @@ import {
 	typeOfModule,
 	WITH_CALLBACK,
 } from "./receivers.ts";
-import { enclosing, inside, lookup, VALUE } from "./scope.ts";
+import { Scope, VALUE } from "./scope.ts";
 import {
 	access,
 	assign,
@@ -36,9 +36,9 @@ export function reach(walk: Walk, node: Node): Reached {
 		case "Identifier":
 			return reachName(walk, node);
 		case "ThisExpression":
-			return fromType(enclosing(scope, "self"));
+			return fromType(scope.enclosing("self"));
 		case "Super":
-			return fromType(enclosing(scope, "base"));
+			return fromType(scope.enclosing("base"));
 		case "MemberExpression":
 			return reachMember(walk, node);
 		case "CallExpression":
@@ -89,7 +89,7 @@ function plain(walk: Walk, node: Node): Reached {
 }
 
 function reachName({ draft, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentifier">): Reached {
-	const name = lookup(scope, id.name, VALUE);
+	const name = scope.lookup(id.name, VALUE);
 	return name ? fromName(draft, name, id) : OTHER;
 }
 
@@ -133,7 +133,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 		return fromType(given);
 	}
 	const isLocal =
-		callee.type === "Identifier" && lookup(scope, callee.name, VALUE)?.kind === "local";
+		callee.type === "Identifier" && scope.lookup(callee.name, VALUE)?.kind === "local";
 	return isLocal ? fromType(typeOfExpression(walk, node)) : call(draft, called, "call");
 }
 
@@ -190,7 +190,7 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 		}
 		if (value.type === "FunctionExpression") {
 			draft.methods.add(value);
-			walk.within(inside(walk.scope, { self }), () => walk.visit(property));
+			walk.within(new Scope(walk.scope, { self }), () => walk.visit(property));
 		} else walk.visit(property);
 	}
 }
@@ -227,7 +227,7 @@ export const expressionVisits: Visits = {
 	},
 	BinaryExpression(walk, node: Of<"BinaryExpression">) {
 		if (node.left.type === "PrivateIdentifier") {
-			const self = fromType(enclosing(walk.scope, "self"));
+			const self = fromType(walk.scope.enclosing("self"));
 			const key = keyOf(node.left, false);
 			if (self && key) close(walk.draft, access(walk.draft, self, key), "read");
 		} else walk.visit(node.left);
@@ -255,5 +255,5 @@ function reachElement(walk: Walk, name: Node): Reached {
 		return access(walk.draft, reachElement(walk, name.object), { start, name: key });
 	}
 	if (name.type !== "JSXIdentifier") return OTHER;
-	return name.name === "this" ? fromType(enclosing(walk.scope, "self")) : reachName(walk, name);
+	return name.name === "this" ? fromType(walk.scope.enclosing("self")) : reachName(walk, name);
 }

@@ -1,17 +1,7 @@
 import type { EcmaScriptModule } from "oxc-parser";
-import {
-	bare,
-	type Identifier,
-	isNamed,
-	type Key,
-	keyOf,
-	moduleName,
-	type Node,
-	type Of,
-	textOf,
-} from "./ast.ts";
-import { addImport, type Draft, type Place, request } from "./draft.ts";
-import { lookup, SPACE, VALUE } from "./scope.ts";
+import { bare, isNamed, type Key, keyOf, moduleName, type Node, type Of, textOf } from "./ast.ts";
+import type { Draft, Place } from "./draft.ts";
+import { SPACE, VALUE } from "./scope.ts";
 
 export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclaration">): void {
 	const { specifiers, source } = node;
@@ -20,18 +10,18 @@ export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclarat
 		(specifiers.length > 0 &&
 			specifiers.every((one) => one.type === "ImportSpecifier" && one.importKind === "type"));
 	const kind = allTypes ? "type" : specifiers.length === 0 ? "side-effect" : "value";
-	const index = request(draft, source.value, kind, source.start);
+	const index = draft.request(source.value, kind, source.start);
 	for (const specifier of specifiers) {
 		const { name, start: at } = specifier.local;
 		const common = { name, request: index, at, scope, typeOnly: allTypes };
 		if (specifier.type === "ImportDefaultSpecifier") {
-			addImport(draft, { ...common, imported: "default" });
+			draft.addImport({ ...common, imported: "default" });
 		} else if (specifier.type === "ImportNamespaceSpecifier") {
-			addImport(draft, { ...common, imported: "*" });
+			draft.addImport({ ...common, imported: "*" });
 		} else {
 			const { name: imported, start: importedAt } = moduleName(specifier.imported);
 			const typeOnly = allTypes || specifier.importKind === "type";
-			addImport(draft, { ...common, imported, importedAt, typeOnly });
+			draft.addImport({ ...common, imported, importedAt, typeOnly });
 		}
 	}
 }
@@ -46,17 +36,17 @@ export function importsEquals(
 	const own = { name: id.name, at: id.start, typeOnly, scope };
 	if (target.type === "TSExternalModuleReference") {
 		const kind = typeOnly ? "type" : "require";
-		const index = request(draft, target.expression.value, kind, target.expression.start);
-		addImport(draft, { ...own, request: index, imported: "=" });
+		const index = draft.request(target.expression.value, kind, target.expression.start);
+		draft.addImport({ ...own, request: index, imported: "=" });
 		draft.done.add(node);
 		return true;
 	}
 	if (target.type !== "TSQualifiedName" || target.left.type !== "Identifier") return false;
-	const name = lookup(scope, target.left.name, SPACE);
+	const name = scope.lookup(target.left.name, SPACE);
 	const space = name?.kind === "binding" ? draft.bindings[name.binding] : undefined;
 	if (space?.kind !== "imported" || space.imported !== "*") return false;
 	const { name: imported, start: importedAt } = target.right;
-	addImport(draft, { ...own, request: space.request, imported, importedAt });
+	draft.addImport({ ...own, request: space.request, imported, importedAt });
 	return true;
 }
 
@@ -98,8 +88,8 @@ function isAwaited(init: Node): boolean {
 }
 
 /** Undefined unless each property is taken as a name. */
-function flatNames({ properties }: Of<"ObjectPattern">): [Key, Identifier][] | undefined {
-	const names = properties.flatMap((property): [Key, Identifier][] => {
+function flatNames({ properties }: Of<"ObjectPattern">): [Key, Key][] | undefined {
+	const names = properties.flatMap((property): [Key, Key][] => {
 		const key = property.type === "Property" && keyOf(property.key, property.computed);
 		return key && property.value.type === "Identifier" ? [[key, property.value]] : [];
 	});
@@ -109,11 +99,11 @@ function flatNames({ properties }: Of<"ObjectPattern">): [Key, Identifier][] | u
 function importAs(
 	{ draft, scope }: Place,
 	{ request }: ModuleCall,
-	{ name, start: at }: Identifier,
+	{ name, start: at }: Key,
 	imported: string,
 	importedAt?: number,
 ): void {
-	addImport(draft, { name, request, imported, importedAt, typeOnly: false, at, scope });
+	draft.addImport({ name, request, imported, importedAt, typeOnly: false, at, scope });
 }
 
 interface ModuleCall {
@@ -130,19 +120,19 @@ export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCal
 		const specifier = textOf(node.source);
 		if (specifier === undefined) return undefined;
 		const { start } = node.source;
-		return { request: request(draft, specifier, "dynamic", start), imported: "*", start };
+		return { request: draft.request(specifier, "dynamic", start), imported: "*", start };
 	}
 	// A declared `require` is another function. `createRequire` results are never declared.
 	const isRequire =
 		node.type === "CallExpression" &&
 		isNamed(node.callee, "require") &&
-		!lookup(scope, "require", VALUE);
+		!scope.lookup("require", VALUE);
 	const [argument, more] = isRequire ? node.arguments : [];
 	const specifier = textOf(argument);
 	if (!argument || more || specifier === undefined) return undefined;
 	draft.commonJs = true;
 	const { start } = argument;
-	return { request: request(draft, specifier, "require", start), imported: "=", start };
+	return { request: draft.request(specifier, "require", start), imported: "=", start };
 }
 
 /** Recovers imports and exports up to a parse error. Declarations are unknown. */
@@ -150,20 +140,20 @@ export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
 	for (const { moduleRequest, entries } of module.staticImports) {
 		const allTypes = entries.length > 0 && entries.every(({ isType }) => isType);
 		const kind = entries.length === 0 ? "side-effect" : allTypes ? "type" : "value";
-		const index = request(draft, moduleRequest.value, kind, moduleRequest.start);
+		const index = draft.request(moduleRequest.value, kind, moduleRequest.start);
 		for (const { importName, localName, isType: typeOnly } of entries) {
 			const special = { NamespaceObject: "*", Default: "default", Name: undefined };
 			const imported = special[importName.kind] ?? importName.name ?? "";
 			const { value: name, start: at } = localName;
 			const importedAt = importName.start ?? at;
 			const { top: scope } = draft;
-			addImport(draft, { name, request: index, imported, importedAt, typeOnly, at, scope });
+			draft.addImport({ name, request: index, imported, importedAt, typeOnly, at, scope });
 		}
 	}
 	for (const entry of module.staticExports.flatMap(({ entries }) => entries)) {
 		const { moduleRequest, importName, exportName, isType: typeOnly } = entry;
 		if (!moduleRequest) continue;
-		const index = request(draft, moduleRequest.value, "re-export", moduleRequest.start);
+		const index = draft.request(moduleRequest.value, "re-export", moduleRequest.start);
 		if (exportName.kind === "None") {
 			draft.exports.push({ kind: "star", request: index, typeOnly });
 			continue;
@@ -177,6 +167,6 @@ export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
 	for (const { moduleRequest } of module.dynamicImports) {
 		const text = draft.source.slice(moduleRequest.start, moduleRequest.end);
 		const literal = /^(["'`])([^"'`$\\]*)\1$/.exec(text)?.[2];
-		if (literal !== undefined) request(draft, literal, "dynamic", moduleRequest.start);
+		if (literal !== undefined) draft.request(literal, "dynamic", moduleRequest.start);
 	}
 }

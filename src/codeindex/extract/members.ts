@@ -25,7 +25,7 @@ import {
 	typeOfExpression,
 	typeOfName,
 } from "./receivers.ts";
-import { ANY, declareTypeParameters, eachName, inside, lookup } from "./scope.ts";
+import { ANY, eachName, Scope } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
 import { enterSpace, innerOwner, isAmbient } from "./types.ts";
 
@@ -78,11 +78,11 @@ export function generic(
 	{ draft, scope }: Place,
 	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
 ): Place {
-	return { draft, scope: declareTypeParameters(scope, node.typeParameters) };
+	return { draft, scope: scope.withTypeParameters(node.typeParameters) };
 }
 
 function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
-	return { draft, scope: inside(scope, { self: self ?? null }) };
+	return { draft, scope: new Scope(scope, { self: self ?? null }) };
 }
 
 interface Described extends Kind {
@@ -245,7 +245,7 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 }
 
 function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
-	const found = lookup(place.scope, moduleName(node.local).name, ANY);
+	const found = place.scope.lookup(moduleName(node.local).name, ANY);
 	const type = found && typeOfName(place.draft, found);
 	const key = moduleName(node.exported);
 	return describe(place, { key, node, symbol: "variable", static: true, type });

@@ -3,26 +3,17 @@ import {
 	bare,
 	dotted,
 	type FunctionNode,
-	type Identifier,
 	isFunction,
 	isIndex,
+	type Key,
 	keyOf,
 	memberKey,
 	type Node,
 	type Of,
 } from "./ast.ts";
-import { type Draft, namelessImport, type Place, typeImport } from "./draft.ts";
+import type { Draft, Place } from "./draft.ts";
 import { moduleCall } from "./imports.ts";
-import {
-	enclosing,
-	type LocalName,
-	type LocalValue,
-	lookup,
-	type Name,
-	SPACE,
-	TYPE,
-	VALUE,
-} from "./scope.ts";
+import { type LocalName, type LocalValue, type Name, SPACE, TYPE, VALUE } from "./scope.ts";
 
 export const MAX_STEPS = 4;
 
@@ -33,13 +24,13 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 	const node = bare(expression);
 	switch (node.type) {
 		case "Identifier": {
-			const name = lookup(place.scope, node.name, VALUE);
+			const name = place.scope.lookup(node.name, VALUE);
 			return name && typeOfName(place.draft, name);
 		}
 		case "ThisExpression":
-			return enclosing(place.scope, "self");
+			return place.scope.enclosing("self");
 		case "Super":
-			return enclosing(place.scope, "base");
+			return place.scope.enclosing("base");
 		case "MemberExpression": {
 			const key = memberKey(node);
 			if (!key || isIndex(key)) return elementOf(place, node.object);
@@ -87,7 +78,7 @@ export function typeOfAnnotation(place: Place, type: Node | null | undefined): R
 		case "TSImportType":
 			return typeOfImportType(place, type, true);
 		case "TSThisType":
-			return enclosing(place.scope, "self");
+			return place.scope.enclosing("self");
 		case "TSIndexedAccessType": {
 			const { indexType, objectType } = type;
 			const key = indexType.type === "TSLiteralType" ? keyOf(indexType.literal, true) : undefined;
@@ -127,7 +118,7 @@ export function typeOfName(draft: Draft, name: Name): Receiver {
 }
 
 export function typeOfOwner({ draft, scope }: Place, name: string, meaning: number): Receiver {
-	const found = lookup(scope, name, meaning);
+	const found = scope.lookup(name, meaning);
 	return found && found.kind !== "local" ? typeOfName(draft, found) : undefined;
 }
 
@@ -136,7 +127,7 @@ export function member(of: TypeName | null | undefined, name: string): Receiver 
 	return { ...of, path: [...(of.path ?? []), { name }] };
 }
 
-export function memberAlong(of: Receiver, names: readonly Identifier[]): Receiver {
+export function memberAlong(of: Receiver, names: readonly Key[]): Receiver {
 	return names.reduce((owner, { name }) => member(owner, name), of);
 }
 
@@ -165,14 +156,14 @@ export function typeOfValue(place: Place, value: LocalValue): Receiver {
 export function typeOfModule(place: Place, node: Node): Receiver {
 	const call = moduleCall(place, node);
 	if (!call) return undefined;
-	const binding = namelessImport(place.draft, call.request, call.imported, call.start);
+	const binding = place.draft.namelessImport(call.request, call.imported, call.start);
 	return { binding, side: "value" };
 }
 
 function typeOfCall(place: Place, node: Of<"CallExpression">): Receiver {
 	const callee = bare(node.callee);
 	if (callee.type === "Identifier") {
-		const name = lookup(place.scope, callee.name, VALUE);
+		const name = place.scope.lookup(callee.name, VALUE);
 		if (name?.kind === "local") return resultOfLocal(place.draft, name);
 	}
 	return given(typeOfExpression(place, callee));
@@ -194,7 +185,7 @@ const TRANSPARENT = new Set(
 
 function typeOfReference(place: Place, type: Of<"TSTypeReference">): Receiver {
 	const { typeName } = type;
-	if (typeName.type !== "Identifier" || lookup(place.scope, typeName.name, TYPE)) {
+	if (typeName.type !== "Identifier" || place.scope.lookup(typeName.name, TYPE)) {
 		return typeOfEntity(place, typeName, TYPE);
 	}
 	const [first] = type.typeArguments?.params ?? [];
@@ -214,16 +205,16 @@ export function typeOfEntity(
 	if (meaning === VALUE || !whole) return whole;
 	// A type parameter already stands for a value of its bound.
 	const isParameter =
-		node.type === "Identifier" && lookup(place.scope, node.name, TYPE)?.kind === "local";
+		node.type === "Identifier" && place.scope.lookup(node.name, TYPE)?.kind === "local";
 	return isParameter ? whole : given(whole);
 }
 
 function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver {
 	if (node.type === "Identifier") {
-		const name = lookup(place.scope, node.name, meaning);
+		const name = place.scope.lookup(node.name, meaning);
 		return name && typeOfName(place.draft, name);
 	}
-	if (node.type === "ThisExpression") return enclosing(place.scope, "self");
+	if (node.type === "ThisExpression") return place.scope.enclosing("self");
 	const left = meaning === VALUE ? VALUE : SPACE;
 	if (node.type === "MemberExpression") {
 		const key = memberKey(node);
@@ -240,7 +231,7 @@ function typeOfImportType(
 	{ source, qualifier }: Of<"TSImportType">,
 	isType: boolean,
 ): Receiver {
-	const binding = typeImport(draft, source.value, source.start);
+	const binding = draft.typeImport(source.value, source.start);
 	const whole = memberAlong({ binding, side: "value" }, dotted(qualifier));
 	return isType && qualifier ? given(whole) : whole;
 }
@@ -249,7 +240,7 @@ function typeOfImportType(
 export function elementOf(place: Place, list: Node): Receiver {
 	const node = bare(list);
 	if (node.type === "Identifier") {
-		const name = lookup(place.scope, node.name, VALUE);
+		const name = place.scope.lookup(node.name, VALUE);
 		if (name?.kind !== "local" || !name.value || name.value.path) return undefined;
 		const { annotation, init } = name.value;
 		const outer = { draft: place.draft, scope: name.scope };

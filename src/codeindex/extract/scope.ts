@@ -1,12 +1,5 @@
 import type { TypeName } from "../facts.ts";
-import {
-	annotationOf,
-	type FunctionNode,
-	type Identifier,
-	keyOf,
-	type Node,
-	type Of,
-} from "./ast.ts";
+import { annotationOf, type FunctionNode, type Key, keyOf, type Node, type Of } from "./ast.ts";
 
 /** Meanings of a name, as bits. */
 export const VALUE = 1;
@@ -16,14 +9,71 @@ export const SPACE = 4;
 export const ANY = 7;
 
 /** All names are declared on entry, hoisted ones included. */
-export interface Scope {
+export class Scope {
+	readonly names = new Map<string, Name>();
 	readonly parent: Scope | undefined;
-	readonly names: Map<string, Name>;
 	/** Hoists the `var`s inside it. */
 	readonly isFunction: boolean;
 	/** Type of `this`. Undefined: inherited. Null: unknown. */
-	readonly self?: TypeName | null | undefined;
-	readonly base?: TypeName | null | undefined;
+	readonly self: TypeName | null | undefined;
+	readonly base: TypeName | null | undefined;
+
+	constructor(
+		parent: Scope | undefined,
+		{ isFunction = false, self, base }: Partial<Pick<Scope, "isFunction" | "self" | "base">> = {},
+	) {
+		this.parent = parent;
+		this.isFunction = isFunction;
+		this.self = self;
+		this.base = base;
+	}
+
+	lookup(name: string, meaning: number): Name | undefined {
+		for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+			const found = scope.names.get(name);
+			if (found && (found.meaning & meaning) !== 0) return found;
+		}
+		return undefined;
+	}
+
+	bindingOf(name: string): number | undefined {
+		const found = this.lookup(name, ANY);
+		return found?.kind === "binding" ? found.binding : undefined;
+	}
+
+	enclosing(which: "self" | "base"): TypeName | undefined {
+		for (let scope: Scope | undefined = this; scope; scope = scope.parent) {
+			const found = scope[which];
+			if (found !== undefined) return found ?? undefined;
+		}
+		return undefined;
+	}
+
+	/** Merges declarations of one name. */
+	declare({ name }: Key, meaning: number, value?: LocalValue, bound?: Node): void {
+		const known = this.names.get(name);
+		if (!known) {
+			const local: LocalName = { kind: "local", meaning, scope: this };
+			this.names.set(name, value || bound ? { ...local, ...(value && { value }), bound } : local);
+			return;
+		}
+		known.meaning |= meaning;
+		if (known.kind === "local" && value && !known.value) known.value = value;
+	}
+
+	declarePattern(pattern: Node, value: LocalValue): void {
+		eachName(pattern, value, (id, local) => this.declare(id, VALUE, local));
+	}
+
+	/** The scope itself where there are none. */
+	withTypeParameters(parameters: Of<"TSTypeParameterDeclaration"> | null | undefined): Scope {
+		if (!parameters) return this;
+		const scope = new Scope(this);
+		for (const { name, constraint } of parameters.params) {
+			scope.declare(name, TYPE, undefined, constraint ?? undefined);
+		}
+		return scope;
+	}
 }
 
 export type Name = BindingName | MemberName | LocalName;
@@ -65,73 +115,10 @@ export interface LocalValue {
 	readonly element?: true;
 }
 
-export function inside(
-	parent: Scope | undefined,
-	more: Omit<Partial<Scope>, "parent" | "names"> = {},
-): Scope {
-	const { isFunction = false, self, base } = more;
-	return { parent, names: new Map(), isFunction, self, base };
-}
-
-export function lookup(from: Scope, name: string, meaning: number): Name | undefined {
-	for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
-		const found = scope.names.get(name);
-		if (found && (found.meaning & meaning) !== 0) return found;
-	}
-	return undefined;
-}
-
-export function bindingOf(scope: Scope, name: string): number | undefined {
-	const found = lookup(scope, name, ANY);
-	return found?.kind === "binding" ? found.binding : undefined;
-}
-
-/** Merges declarations of one name. */
-export function declareLocal(
-	scope: Scope,
-	id: Identifier,
-	meaning: number,
-	value?: LocalValue,
-	bound?: Node,
-): void {
-	const known = scope.names.get(id.name);
-	if (!known) {
-		const name: LocalName = { kind: "local", meaning, scope };
-		scope.names.set(id.name, value || bound ? { ...name, ...(value && { value }), bound } : name);
-		return;
-	}
-	known.meaning |= meaning;
-	if (known.kind === "local" && value && !known.value) known.value = value;
-}
-
-export function declarePattern(scope: Scope, pattern: Node, value: LocalValue): void {
-	eachName(pattern, value, (id, local) => declareLocal(scope, id, VALUE, local));
-}
-
-export function declareTypeParameters(
-	outer: Scope,
-	parameters: Of<"TSTypeParameterDeclaration"> | null | undefined,
-): Scope {
-	if (!parameters) return outer;
-	const scope = inside(outer);
-	for (const { name, constraint } of parameters.params) {
-		declareLocal(scope, name, TYPE, undefined, constraint ?? undefined);
-	}
-	return scope;
-}
-
-export function enclosing(from: Scope, which: "self" | "base"): TypeName | undefined {
-	for (let scope: Scope | undefined = from; scope; scope = scope.parent) {
-		const found = scope[which];
-		if (found !== undefined) return found ?? undefined;
-	}
-	return undefined;
-}
-
 export function eachName(
 	pattern: Node,
 	value: LocalValue,
-	take: (id: Identifier, value: LocalValue) => void,
+	take: (id: Key, value: LocalValue) => void,
 ): void {
 	switch (pattern.type) {
 		case "Identifier":

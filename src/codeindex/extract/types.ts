@@ -3,19 +3,9 @@ import { getOrAdd } from "../get-or-add.ts";
 import { dotted, type Key, keyOf, memberKey, moduleName, type Node, type Of } from "./ast.ts";
 import { signature } from "./blocks.ts";
 import { declareStatements, type Space } from "./declare.ts";
-import { type Place, typeImport } from "./draft.ts";
+import type { Place } from "./draft.ts";
 import { memberAlong, typeOfAnnotation, typeOfOwner } from "./receivers.ts";
-import {
-	ANY,
-	declareTypeParameters,
-	enclosing,
-	inside,
-	lookup,
-	type Scope,
-	SPACE,
-	TYPE,
-	VALUE,
-} from "./scope.ts";
+import { ANY, Scope, SPACE, TYPE, VALUE } from "./scope.ts";
 import {
 	access,
 	close,
@@ -44,7 +34,7 @@ export const typeVisits: Visits = {
 	},
 	TSImportType(walk, node: Of<"TSImportType">) {
 		const { draft } = walk;
-		const binding = typeImport(draft, node.source.value, node.source.start);
+		const binding = draft.typeImport(node.source.value, node.source.start);
 		let reached: Reached = { binding, side: "value", steps: [] };
 		for (const { name, start } of dotted(node.qualifier)) {
 			reached = access(draft, reached, { name, start });
@@ -82,7 +72,7 @@ export const typeVisits: Visits = {
 	},
 	TSMappedType(walk, node: Of<"TSMappedType">) {
 		walk.visit(node.constraint);
-		const scope = inside(walk.scope);
+		const scope = new Scope(walk.scope);
 		scope.names.set(node.key.name, { kind: "local", meaning: TYPE, scope });
 		walk.within(scope, () => {
 			walk.visit(node.nameType);
@@ -92,7 +82,7 @@ export const typeVisits: Visits = {
 	TSConditionalType(walk, node: Of<"TSConditionalType">) {
 		walk.visit(node.checkType);
 		// `infer U` is in scope in the condition and its true branch.
-		const scope = inside(walk.scope);
+		const scope = new Scope(walk.scope);
 		walk.within(scope, () => {
 			walk.visit(node.extendsType);
 			walk.visit(node.trueType);
@@ -131,8 +121,8 @@ export const typeVisits: Visits = {
 		for (const { local, exported } of node.specifiers) {
 			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
 				const { name } = moduleName(local);
-				const found = lookup(walk.scope, name, ANY);
-				const chain = found && fromName(walk.draft, found, { name, start, end: start });
+				const found = walk.scope.lookup(name, ANY);
+				const chain = found && fromName(walk.draft, found, { name, start });
 				close(walk.draft, chain, "re-export");
 			}
 		}
@@ -148,7 +138,7 @@ export const typeVisits: Visits = {
 function generic(...fields: string[]) {
 	const visit = only(...fields);
 	return (walk: Walk, node: Of<"TSInterfaceDeclaration"> | Of<"TSTypeAliasDeclaration">) =>
-		walk.within(declareTypeParameters(walk.scope, node.typeParameters), () => visit(walk, node));
+		walk.within(walk.scope.withTypeParameters(node.typeParameters), () => visit(walk, node));
 }
 
 function heritage(
@@ -169,11 +159,11 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 	const left = meaning === VALUE ? VALUE : SPACE;
 	switch (node.type) {
 		case "Identifier": {
-			const name = lookup(scope, node.name, meaning);
+			const name = scope.lookup(node.name, meaning);
 			return name ? fromName(draft, name, node) : OTHER;
 		}
 		case "ThisExpression":
-			return fromType(enclosing(scope, "self"));
+			return fromType(scope.enclosing("self"));
 		case "TSQualifiedName":
 			return access(draft, reachEntity(walk, node.left, left), keyOf(node.right, false) as Key);
 		case "MemberExpression": {
@@ -197,9 +187,9 @@ export function enterSpace(
 	let space: Space | undefined;
 	if (owner) {
 		const key = [owner.binding, ...(owner.path ?? []).map(({ name }) => name)].join(".");
-		space = { owner, exported: getOrAdd(draft.spaces, key, () => inside(outer)), ambient };
+		space = { owner, exported: getOrAdd(draft.spaces, key, () => new Scope(outer)), ambient };
 	}
-	const scope = inside(space?.exported ?? outer);
+	const scope = new Scope(space?.exported ?? outer);
 	draft.entered.set(body, scope);
 	declareStatements({ draft, scope }, body.body, space);
 	return scope;
@@ -222,7 +212,7 @@ function ownerOfModule(
 	if (id.type === "Literal") {
 		// In a module this augments another file; elsewhere it declares a module.
 		if (!walk.draft.isModule) return {};
-		const binding = typeImport(walk.draft, id.value, id.start);
+		const binding = walk.draft.typeImport(id.value, id.start);
 		return { owner: { binding, side: "value" }, adds: true };
 	}
 	const [first] = dotted(id);

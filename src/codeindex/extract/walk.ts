@@ -1,17 +1,9 @@
 import { visitorKeys } from "oxc-parser";
 import type { Reference, Step, TypeName, UsageKind } from "../facts.ts";
-import {
-	annotationOf,
-	type Identifier,
-	type Key,
-	keyOf,
-	type Node,
-	nodesIn,
-	type Of,
-} from "./ast.ts";
+import { annotationOf, type Key, keyOf, type Node, nodesIn, type Of } from "./ast.ts";
 import type { Draft } from "./draft.ts";
 import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./receivers.ts";
-import { type LocalName, type LocalValue, lookup, type Name, type Scope, TYPE } from "./scope.ts";
+import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
 /** Records uses. `scope` follows the current position. */
 export interface Walk {
@@ -106,7 +98,7 @@ const NO_STEPS: readonly Link[] = [];
 
 export type Reached = Chain | typeof OTHER | undefined;
 
-export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
+export function fromName(draft: Draft, name: Name, id: Key): Reached {
 	if (name.kind === "binding") {
 		return { binding: name.binding, start: id.start, side: "value", steps: NO_STEPS };
 	}
@@ -121,7 +113,7 @@ export function fromName(draft: Draft, name: Name, id: Identifier): Reached {
 function isOfRuntime({ value, scope }: LocalName): boolean {
 	const type = value?.path ? undefined : value?.annotation;
 	if (type?.type !== "TSTypeReference") return type !== undefined && RUNTIME_TYPES.has(type.type);
-	return type.typeName.type === "Identifier" && !lookup(scope, type.typeName.name, TYPE);
+	return type.typeName.type === "Identifier" && !scope.lookup(type.typeName.name, TYPE);
 }
 
 const RUNTIME_TYPES = new Set([
