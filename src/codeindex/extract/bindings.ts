@@ -1,8 +1,24 @@
 import type { Declared, Member, SymbolKind, TypeName } from "../facts.ts";
-import { annotationOf, bare, type FunctionNode, type Node, symbolOfValue } from "./ast.ts";
+import {
+	annotationOf,
+	bare,
+	type ClassNode,
+	declaredName,
+	dotted,
+	type FunctionNode,
+	isFunction,
+	isFunctionDeclaration,
+	isNamed,
+	type Key,
+	keyOf,
+	memberKey,
+	moduleName,
+	type Node,
+	type Of,
+	symbolOfValue,
+} from "./ast.ts";
 import { docBefore } from "./docs.ts";
-import type { Declaration, Draft, Pending, Place } from "./draft.ts";
-import { generic, membersOf, partsOf } from "./members.ts";
+import { type Declaration, type Draft, type Pending, type Place, SYMBOLS } from "./draft.ts";
 import {
 	given,
 	member,
@@ -10,21 +26,23 @@ import {
 	typeOfAnnotation,
 	typeOfEntity,
 	typeOfExpression,
+	typeOfName,
 	typeOfValue,
 } from "./receivers.ts";
-import { TYPE, VALUE } from "./scope.ts";
+import { ANY, eachName, Scope, TYPE, VALUE } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
+import { enterSpace, innerOwner, isAmbient } from "./types.ts";
 
 export function describeBindings(draft: Draft): void {
 	for (const [index, binding] of draft.bindings.entries()) {
-		if (binding.kind === "pending") draft.bindings[index] = describe(draft, binding, index);
+		if (binding.kind === "pending") draft.bindings[index] = describeBinding(draft, binding, index);
 	}
 }
 
 // Preferred kind of a name with several.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
-function describe(draft: Draft, { name, declarations }: Pending, index: number): Declared {
+function describeBinding(draft: Draft, { name, declarations }: Pending, index: number): Declared {
 	const { positions, source } = draft;
 	const top = { draft, scope: draft.top };
 	const kinds = declarations.map((one) => symbolOf(one));
@@ -71,25 +89,21 @@ function initialOf(node: Node): Node | undefined {
 	return node.type === "VariableDeclarator" && node.init ? bare(node.init) : undefined;
 }
 
-function heritageOf(place: Place, node: Node): (TypeName | undefined)[] {
+function heritageOf(outer: Place, node: Node): (TypeName | undefined)[] {
+	const place = generic(outer, node as Of<"ClassDeclaration">);
 	switch (node.type) {
 		case "VariableDeclarator":
 			return node.init ? heritageOf(place, bare(node.init)) : [];
 		case "ClassDeclaration":
 		case "ClassExpression": {
-			const inner = generic(place, node);
-			const base = node.superClass ? [given(typeOfExpression(inner, node.superClass))] : [];
-			const types = node.implements?.map((one) => typeOfEntity(inner, one.expression, TYPE)) ?? [];
+			const base = node.superClass ? [given(typeOfExpression(place, node.superClass))] : [];
+			const types = node.implements?.map((one) => typeOfEntity(place, one.expression, TYPE)) ?? [];
 			return [...base, ...types];
 		}
-		case "TSInterfaceDeclaration": {
-			const inner = generic(place, node);
-			return node.extends.map((one) => typeOfEntity(inner, one.expression, TYPE));
-		}
-		case "TSTypeAliasDeclaration": {
-			const inner = generic(place, node);
-			return partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(inner, part));
-		}
+		case "TSInterfaceDeclaration":
+			return node.extends.map((one) => typeOfEntity(place, one.expression, TYPE));
+		case "TSTypeAliasDeclaration":
+			return partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(place, part));
 		default:
 			return [];
 	}
@@ -132,4 +146,250 @@ function one(same: readonly Member[]): Member {
 		...(type && { type }),
 		...(inner.length > 0 && { members: inner }),
 	};
+}
+
+const MAX_DEPTH = 3;
+
+function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
+	switch (node.type) {
+		case "ClassDeclaration":
+		case "ClassExpression":
+			return classMembers(place, node, owner);
+		case "TSInterfaceDeclaration":
+			return typeMembers(ownPlace(generic(place, node), given(owner)), node.body.body);
+		case "TSTypeAliasDeclaration": {
+			const inner = generic(place, node);
+			return partsOf(node.typeAnnotation).flatMap((part) =>
+				part.type === "TSTypeLiteral" ? typeMembers(inner, part.members) : [],
+			);
+		}
+		case "TSEnumDeclaration":
+			return node.body.members.flatMap((one) => {
+				const key = keyOf(one.id, false);
+				return key ? [describe(place, { key, node: one, symbol: "enum", static: true })] : [];
+			});
+		case "TSModuleDeclaration":
+			return spaceMembers(place, node, owner);
+		case "VariableDeclarator": {
+			if (node.id.type !== "Identifier") return [];
+			const type = node.id.typeAnnotation?.typeAnnotation;
+			if (type?.type === "TSTypeLiteral") return literalMembers(place, type);
+			if (type || !node.init) return [];
+			return membersOf(place, bare(node.init), owner);
+		}
+		case "ObjectExpression":
+			return objectMembers(place, node, 1);
+		case "CallExpression": {
+			const [first] = isFreeze(node) ? node.arguments : [];
+			return first?.type === "ObjectExpression" ? objectMembers(place, first, 1) : [];
+		}
+		default:
+			return [];
+	}
+}
+
+function partsOf(type: Node): Node[] {
+	if (type.type !== "TSUnionType" && type.type !== "TSIntersectionType") return [type];
+	return type.types.flatMap(partsOf);
+}
+
+function generic(
+	{ draft, scope }: Place,
+	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
+): Place {
+	return { draft, scope: scope.withTypeParameters(node.typeParameters) };
+}
+
+function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
+	return { draft, scope: new Scope(scope, { self: self ?? null }) };
+}
+
+interface Described extends Kind {
+	readonly key: Key;
+	readonly node: Node;
+	readonly static: boolean;
+}
+
+interface Kind {
+	readonly symbol: Member["symbol"];
+	readonly type?: TypeName | undefined;
+	readonly members?: readonly Member[];
+}
+
+function describe({ draft }: Place, what: Described): Member {
+	const { key, node, symbol, type, members = [] } = what;
+	return {
+		name: key.name,
+		symbol,
+		static: what.static,
+		at: draft.positions.at(key.start),
+		endLine: draft.positions.line(Math.max(node.end - 1, 0)),
+		signature: headOf(draft.source, node.start, headEnd(node)),
+		...(type && { type }),
+		...(members.length > 0 && { members }),
+	};
+}
+
+function isFreeze({ callee }: Of<"CallExpression">): boolean {
+	if (callee.type !== "MemberExpression" || !isNamed(callee.object, "Object")) return false;
+	return memberKey(callee)?.name === "freeze";
+}
+
+function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] {
+	const place = generic(outer, node);
+	const instance = ownPlace(place, given(owner));
+	const statics = ownPlace(place, owner);
+	return node.body.body.flatMap((one): Member[] => {
+		if (one.type === "StaticBlock" || one.type === "TSIndexSignature") return [];
+		if (one.type === "MethodDefinition" && one.kind === "constructor") {
+			return constructorMembers(instance, one.value);
+		}
+		const key = keyOf(one.key, one.computed);
+		if (!key) return [];
+		const common = { key, node: one, static: one.static };
+		const inner = one.static ? statics : instance;
+		if (one.type === "MethodDefinition" || one.type === "TSAbstractMethodDefinition") {
+			const symbol = one.kind === "method" ? "method" : "property";
+			const type = one.kind === "set" ? undefined : resultOf(generic(inner, one.value), one.value);
+			return [describe(place, { ...common, symbol, type })];
+		}
+		const annotation = annotationOf(one);
+		const kind = annotation
+			? annotated(inner, annotation.typeAnnotation)
+			: valued(inner, one.value ? bare(one.value) : undefined, 1);
+		return [describe(place, { ...common, ...kind })];
+	});
+}
+
+/** Parameter properties and, in JavaScript, assignments to `this`. */
+function constructorMembers(place: Place, node: FunctionNode): Member[] {
+	const parameters = node.params.flatMap((one): Member[] => {
+		if (one.type !== "TSParameterProperty") return [];
+		const id = one.parameter.type === "AssignmentPattern" ? one.parameter.left : one.parameter;
+		if (id.type !== "Identifier") return [];
+		const type = typeOfAnnotation(place, id.typeAnnotation);
+		return [describe(place, { key: id, node: one, symbol: "property", static: false, type })];
+	});
+	return place.draft.isJavaScript ? [...parameters, ...assignedMembers(place, node)] : parameters;
+}
+
+function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
+	if (body?.type !== "BlockStatement") return [];
+	return body.body.flatMap((statement): Member[] => {
+		const { expression } = statement.type === "ExpressionStatement" ? statement : {};
+		if (expression?.type !== "AssignmentExpression" || expression.operator !== "=") return [];
+		const { left, right } = expression;
+		if (left.type !== "MemberExpression" || left.object.type !== "ThisExpression") return [];
+		const key = memberKey(left);
+		if (!key || key.name.startsWith("#")) return [];
+		place.draft.done.add(left);
+		const made = bare(right);
+		const type = made.type === "NewExpression" ? typeOfExpression(place, made) : undefined;
+		const symbol = isFunction(made) ? "method" : "property";
+		return [describe(place, { key, node: expression, symbol, static: false, type })];
+	});
+}
+
+function typeMembers(place: Place, signatures: readonly Node[]): Member[] {
+	return signatures.flatMap((one): Member[] => {
+		if (one.type !== "TSPropertySignature" && one.type !== "TSMethodSignature") return [];
+		const key = keyOf(one.key, one.computed);
+		if (!key) return [];
+		const common = { key, node: one, static: false };
+		if (one.type === "TSPropertySignature") {
+			const type = one.typeAnnotation?.typeAnnotation;
+			return [describe(place, { ...common, ...annotated(place, type) })];
+		}
+		const type = typeOfAnnotation(generic(place, one), one.returnType);
+		const symbol = one.kind === "method" ? "method" : "property";
+		return [describe(place, { ...common, symbol, type })];
+	});
+}
+
+function objectMembers(place: Place, node: Of<"ObjectExpression">, depth: number): Member[] {
+	return node.properties.flatMap((one): Member[] => {
+		const key = one.type === "Property" && keyOf(one.key, one.computed);
+		if (!key) return [];
+		const value = valued(place, bare(one.value), depth + 1);
+		return [describe(place, { key, node: one, static: true, ...value })];
+	});
+}
+
+function annotated(place: Place, type: Node | undefined): Kind {
+	if (type?.type === "TSFunctionType") {
+		return { symbol: "method", type: typeOfAnnotation(generic(place, type), type.returnType) };
+	}
+	const members = type?.type === "TSTypeLiteral" ? literalMembers(place, type) : [];
+	return { symbol: "property", type: typeOfAnnotation(place, type), members };
+}
+
+function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
+	return typeMembers(place, type.members).map((one) => ({ ...one, static: true }));
+}
+
+function valued(place: Place, value: Node | undefined, depth: number): Kind {
+	if (!value) return { symbol: "property" };
+	if (isFunction(value)) return { symbol: "method", type: resultOf(generic(place, value), value) };
+	const isObject = value.type === "ObjectExpression" && depth <= MAX_DEPTH;
+	const members = isObject ? objectMembers(place, value, depth) : [];
+	return { symbol: "property", type: typeOfExpression(place, value), members };
+}
+
+function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: TypeName): Member[] {
+	const { body, id } = node;
+	if (!body || id.type === "Literal") return [];
+	const inner = innerOwner(id, owner);
+	const ambient = isAmbient(place, node);
+	const own: Member[] = [];
+	if (inner) {
+		const within = { draft: place.draft, scope: enterSpace(place, body, inner, ambient) };
+		for (const statement of body.body) {
+			if (statement.type !== "ExportNamedDeclaration") {
+				if (ambient) own.push(...declaredMembers(within, statement, inner));
+			} else if (statement.declaration) {
+				own.push(...declaredMembers(within, statement.declaration, inner));
+			} else own.push(...statement.specifiers.map((one) => passedOn(within, one)));
+		}
+	}
+	// `namespace A.B.C` is three nested namespaces.
+	const [, ...names] = dotted(id);
+	return names.reduceRight(
+		(members, key) => [describe(place, { key, node, symbol: "namespace", static: true, members })],
+		own,
+	);
+}
+
+function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
+	const found = place.scope.lookup(moduleName(node.local).name, ANY);
+	const type = found && typeOfName(place.draft, found);
+	const key = moduleName(node.exported);
+	return describe(place, { key, node, symbol: "variable", static: true, type });
+}
+
+function declaredMembers(place: Place, node: Node, owner: TypeName): Member[] {
+	if (node.type === "VariableDeclaration") {
+		return node.declarations.flatMap((declarator) => variables(place, declarator, owner));
+	}
+	const symbol = SYMBOLS[node.type];
+	const key = declaredName(node);
+	if (!symbol || !key) return [];
+	const own = member(owner, key.name);
+	const members = own ? membersOf(place, node, own) : [];
+	const type = isFunctionDeclaration(node) ? resultOf(place, node) : undefined;
+	return [describe(place, { key, node, symbol, static: true, members, type })];
+}
+
+function variables(place: Place, node: Of<"VariableDeclarator">, owner: TypeName): Member[] {
+	const found: Member[] = [];
+	eachName(node.id, { init: node.init ?? undefined }, (key, { annotation, init, path }) => {
+		const own = member(owner, key.name);
+		const type = annotation
+			? typeOfAnnotation(place, annotation)
+			: init && !path
+				? typeOfExpression(place, init)
+				: undefined;
+		const members = own && !path ? membersOf(place, node, own) : [];
+		found.push(describe(place, { key, node, symbol: "variable", static: true, members, type }));
+	});
+	return found;
 }

@@ -1,15 +1,22 @@
+import {
+	type EcmaScriptModule,
+	type ParserOptions,
+	parseSync,
+	rawTransferSupported,
+} from "oxc-parser";
+import { describeError } from "../../core/errno.ts";
 import type { FileFacts } from "../facts.ts";
+import type { Of } from "./ast.ts";
 import { describeBindings } from "./bindings.ts";
 import { blockVisits } from "./blocks.ts";
 import { declareStatements } from "./declare.ts";
 import { walkDocs } from "./docs.ts";
-import { Draft, positionsOf } from "./draft.ts";
+import { Draft, type Positions, positionsOf } from "./draft.ts";
 import { exportCommonJs, exportStatement } from "./exports.ts";
 import { expressionVisits, reach } from "./expressions.ts";
 import { recoverModule } from "./imports.ts";
-import { languageOf, type Parsed, parse, release } from "./parse.ts";
 import { typeVisits } from "./types.ts";
-import { walkProgram } from "./walk.ts";
+import { Walk } from "./walk.ts";
 
 /** Extracts facts; the extension selects the language. Pure, never throws: errors set `broken`. */
 export function extractFacts(path: string, source: string): FileFacts {
@@ -44,7 +51,7 @@ function fill(draft: Draft, { program, module, problem }: Parsed): string | unde
 			else exportCommonJs(top, statement);
 		}
 		describeBindings(draft);
-		walkProgram(draft, program, VISITS, reach);
+		new Walk(draft, VISITS, reach).visitParts(program);
 		walkDocs(draft);
 		return undefined;
 	} catch (error) {
@@ -58,4 +65,238 @@ const VISITS = { ...expressionVisits, ...typeVisits, ...blockVisits };
 
 function isModuleFile(path: string): boolean {
 	return /\.[cm][jt]s$/i.test(path) && !/\.d\.[cm]ts$/i.test(path);
+}
+
+interface Parsed {
+	readonly program?: Of<"Program">;
+	/** Imports and exports up to a parse error. */
+	readonly module?: EcmaScriptModule;
+	readonly problem?: string;
+}
+
+/** The extension selects the language. Never throws. */
+function parse(path: string, source: string, positions: Positions): Parsed {
+	const lang = languageOf(path);
+	if (isTooDeep(source, lang !== "ts" && lang !== "dts")) {
+		return { problem: "nested too deeply to be parsed" };
+	}
+	// JavaScript may be a script or a module. Only CommonJS allows a top-level return.
+	const first = attempt(source, lang, lang === "jsx" ? "unambiguous" : "module", positions);
+	if (lang !== "jsx" || !first.problem || /\.mjs$/i.test(path)) return first;
+	const second = attempt(source, lang, "commonjs", positions);
+	return second.problem ? first : second;
+}
+
+/**
+ * Empties the parser's result. V8 keeps objects with getters alive until a full collection, with
+ * all they reference: that cost 10 % of parse time and 80 MB.
+ */
+function release({ program, module }: Parsed): void {
+	if (program) program.body.length = 0;
+	if (!module) return;
+	module.staticImports.length = 0;
+	module.staticExports.length = 0;
+}
+
+type Language = "ts" | "tsx" | "dts" | "jsx";
+
+function languageOf(path: string): Language {
+	if (/\.d\.[cm]?ts$/i.test(path)) return "dts";
+	if (/\.tsx$/i.test(path)) return "tsx";
+	return /\.[cm]?ts$/i.test(path) ? "ts" : "jsx";
+}
+
+type Options = ParserOptions & { experimentalRawTransfer?: boolean };
+
+function attempt(
+	source: string,
+	lang: Language,
+	sourceType: "module" | "unambiguous" | "commonjs",
+	positions: Positions,
+): Parsed {
+	const options: Options = { lang, sourceType, astType: "ts", preserveParens: false };
+	try {
+		const { program, module, errors, comments } = parseWith(source, options);
+		comments.length = 0;
+		const error = errors.find(({ severity }) => severity === "Error");
+		if (!error) return { program, module };
+		const start = error.labels[0]?.start;
+		const line = start === undefined ? "" : `line ${positions.line(start)}: `;
+		return { program, module, problem: `${line}${error.message}` };
+	} catch (error) {
+		return { problem: describeError(error) };
+	}
+}
+
+// Raw transfer halves parsing time. It reserves 6 GiB of address space, which some systems refuse.
+let raw = rawTransferSupported();
+
+function parseWith(source: string, options: Options) {
+	if (raw) {
+		try {
+			return parseSync("source", source, { ...options, experimentalRawTransfer: true } as Options);
+		} catch (error) {
+			if (!(error instanceof RangeError)) throw error;
+			if (/allocation/i.test(error.message)) raw = false;
+			else if (!isOfTooManyStatements(error, source)) throw error;
+		}
+	}
+	return parseSync("source", source, options);
+}
+
+/**
+ * The parser spreads a body's statements into one call, which overflows at some 100,000; as text
+ * they pass. Deeply nested sources must not be retried as text: that overflows the native stack.
+ */
+function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
+	const [, place = ""] = stack.split("\n");
+	if (!/deserialize(?:Program|FunctionBody|TSModuleBlock)/.test(place)) return false;
+	return (source.match(/[;}\n]/g)?.length ?? 0) > 50_000;
+}
+
+/** Nested brackets. A native parser's stack overflows at about 2,500 in a worker thread. */
+const MAX_BRACKETS = 1_000;
+/** Right-nested operators and keywords (`a ? b : c ? d : …`). Overflows at about 5,000. */
+const MAX_RUN = 2_000;
+
+/**
+ * Whether parsing could overflow the native stack, which kills the process. Scans characters, not
+ * syntax: only generated text gives false positives. A source that evades the check costs only the
+ * parser process (`parsing/parser.ts`).
+ */
+function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
+	if (source.length < MAX_BRACKETS) return false;
+	const runs = new Uint32Array(MAX_BRACKETS + 1);
+	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
+	let depth = 0;
+	let tags = 0;
+	// A keyword takes at least three characters. Counting words first is far faster.
+	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		if (char > TILDE || (PLAIN[char] && !mayRunOnWords)) continue;
+		switch (char) {
+			case OPEN_PAREN:
+			case OPEN_SQUARE:
+			case OPEN_CURLY:
+				if (++depth > MAX_BRACKETS) return true;
+				runs[depth] = 0;
+				break;
+			case CLOSE_PAREN:
+			case CLOSE_SQUARE:
+			case CLOSE_CURLY:
+				if (depth > 0) depth--;
+				break;
+			case SEMICOLON:
+				if (!elseFollows(source, at + 1)) runs[depth] = 0;
+				tags = 0;
+				break;
+			case COMMA:
+				runs[depth] = 0;
+				break;
+			case NEWLINE:
+				if (runs[depth] && beginsOperand(source, at + 1) && endsOperand(before(source, at))) {
+					runs[depth] = 0;
+				}
+				break;
+			case LESS: {
+				const next = source.charCodeAt(at + 1);
+				if (next === SLASH) tags--;
+				else if (mayHaveJsx && isWord(next) && ++tags > MAX_RUN) return true;
+				break;
+			}
+			case GREATER:
+				if (source.charCodeAt(at - 1) === SLASH) tags--;
+				break;
+			case PLUS:
+			case MINUS:
+				// Between operands they nest to the left, which takes no stack.
+				if (!endsOperand(before(source, at)) && runsOn()) return true;
+				break;
+			case EQUALS:
+				// JSX attributes are many, but their values are bracketed or end at once.
+				if (!isHeld(source.charCodeAt(at + 1)) && runsOn()) return true;
+				break;
+			case QUESTION:
+			case COLON:
+			case BANG:
+			case TILDE:
+				if (runsOn()) return true;
+				break;
+			default:
+				if (isWord(char) && !isWord(source.charCodeAt(at - 1)) && isPrefix(source, at)) {
+					if (runsOn()) return true;
+				}
+		}
+	}
+	return false;
+}
+
+const PREFIX =
+	/(?:if|else|for|while|do|with|new|typeof|await|void|delete|keyof|yield|infer|extends|asserts|readonly|unique)\b/y;
+const ELSE = /\s*else\b/y;
+
+function wordsIn(source: string): number {
+	let words = 0;
+	let wasWord = 0;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		const isWord = char > TILDE ? 1 : (WORD[char] as number);
+		words += isWord & ~wasWord;
+		wasWord = isWord;
+	}
+	return words;
+}
+
+function isPrefix(source: string, at: number): boolean {
+	PREFIX.lastIndex = at;
+	return PREFIX.test(source);
+}
+
+function elseFollows(source: string, at: number): boolean {
+	let next = at;
+	while (source.charCodeAt(next) <= SPACE) next++;
+	const char = source.charCodeAt(next);
+	// Fast path without a regular expression.
+	if (char <= TILDE && char !== SMALL_E) return false;
+	ELSE.lastIndex = at;
+	return ELSE.test(source);
+}
+
+function before(source: string, at: number): number {
+	let last = at - 1;
+	while (last > 0 && source.charCodeAt(last) <= SPACE) last--;
+	return source.charCodeAt(last);
+}
+
+function isHeld(char: number): boolean {
+	return char === OPEN_CURLY || QUOTES.has(char);
+}
+
+/** A word, string or closed bracket; not `)`, which a nested statement may follow. */
+function endsOperand(char: number): boolean {
+	return isWord(char) || char === CLOSE_SQUARE || char === CLOSE_CURLY || QUOTES.has(char);
+}
+
+function beginsOperand(source: string, at: number): boolean {
+	let next = at;
+	while (source.charCodeAt(next) === SPACE || source.charCodeAt(next) === TAB) next++;
+	return isWord(source.charCodeAt(next)) && !elseFollows(source, next);
+}
+
+function isWord(char: number): boolean {
+	return char > 127 || WORD[char] === 1;
+}
+
+const [TAB, NEWLINE, SPACE] = [9, 10, 32];
+const [BANG, PLUS, COMMA, MINUS, SLASH] = [33, 43, 44, 45, 47];
+const [COLON, SEMICOLON, LESS, EQUALS, GREATER, QUESTION] = [58, 59, 60, 61, 62, 63];
+const [OPEN_PAREN, CLOSE_PAREN, OPEN_SQUARE, CLOSE_SQUARE] = [40, 41, 91, 93];
+const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
+const QUOTES = new Set([34, 39, 96]);
+const PLAIN = tableOf(/[\w$ \t\r]/);
+const WORD = tableOf(/[\w$]/);
+
+function tableOf(set: RegExp): Uint8Array {
+	return Uint8Array.from({ length: 127 }, (_, char) => Number(set.test(String.fromCharCode(char))));
 }

@@ -6,18 +6,56 @@ import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./
 import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
 /** Records uses. `scope` follows the current position. */
-export interface Walk {
+export class Walk {
 	readonly draft: Draft;
 	scope: Scope;
 	/** Return type of the enclosing function. */
 	result: TypeName | undefined;
+	readonly #visits: Visits;
+	readonly #reach: (walk: Walk, node: Node) => Reached;
+
+	constructor(draft: Draft, visits: Visits, reach: (walk: Walk, node: Node) => Reached) {
+		this.draft = draft;
+		this.scope = draft.top;
+		this.#visits = visits;
+		this.#reach = reach;
+	}
+
 	/** Expressions count as read. */
-	visit(node: Node | null | undefined): void;
-	visitAll(nodes: readonly (Node | null)[] | null | undefined): void;
-	visitParts(node: Node): void;
-	use(node: Node | null | undefined, usage: UsageKind): void;
-	reach(node: Node): Reached;
-	within(scope: Scope, visit: () => void): void;
+	visit(node: Node | null | undefined): void {
+		if (!node) return;
+		const visit = this.#visits[node.type] as ((walk: Walk, node: Node) => void) | undefined;
+		if (visit) visit(this, node);
+		else this.visitParts(node);
+	}
+
+	visitAll(nodes: readonly (Node | null)[] | null | undefined): void {
+		if (nodes) for (const node of nodes) if (node) this.visit(node);
+	}
+
+	visitParts(node: Node): void {
+		const parts = node as unknown as Record<string, Node | (Node | null)[] | null | undefined>;
+		for (const key of visitorKeys[node.type] ?? []) {
+			const part = parts[key];
+			if (Array.isArray(part)) this.visitAll(part);
+			else if (part) this.visit(part);
+		}
+	}
+
+	use(node: Node | null | undefined, usage: UsageKind): void {
+		if (node) close(this.draft, this.reach(node), usage);
+	}
+
+	reach(node: Node): Reached {
+		return this.#reach(this, node);
+	}
+
+	within(scope: Scope, visit: () => void): void {
+		const outer = this.scope;
+		this.scope = scope;
+		visit();
+		this.scope = outer;
+	}
 }
 
 /** Visitors by node type; other nodes have all parts visited. */
@@ -30,47 +68,6 @@ export function forEach(types: string, visit: Visit): Visits {
 
 export function only(...fields: string[]): (walk: Walk, node: Node) => void {
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
-}
-
-export function walkProgram(
-	draft: Draft,
-	program: Node,
-	visits: Visits,
-	reach: (walk: Walk, node: Node) => Reached,
-): void {
-	const walk: Walk = {
-		draft,
-		scope: draft.top,
-		result: undefined,
-		visit(node) {
-			if (!node) return;
-			const visit = visits[node.type] as ((walk: Walk, node: Node) => void) | undefined;
-			if (visit) visit(walk, node);
-			else walk.visitParts(node);
-		},
-		visitAll(nodes) {
-			if (nodes) for (const node of nodes) if (node) walk.visit(node);
-		},
-		visitParts(node) {
-			const parts = node as unknown as Record<string, Node | (Node | null)[] | null | undefined>;
-			for (const key of visitorKeys[node.type] ?? []) {
-				const part = parts[key];
-				if (Array.isArray(part)) walk.visitAll(part);
-				else if (part) walk.visit(part);
-			}
-		},
-		use(node, usage) {
-			if (node) close(draft, reach(walk, node), usage);
-		},
-		reach: (node) => reach(walk, node),
-		within(scope, visit) {
-			const outer = walk.scope;
-			walk.scope = scope;
-			visit();
-			walk.scope = outer;
-		},
-	};
-	walk.visitParts(program);
 }
 
 /**

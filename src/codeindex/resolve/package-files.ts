@@ -21,7 +21,9 @@ type Conditions = (condition: string) => boolean;
 export const anyCondition: Conditions = () => true;
 
 /** Prefers sources over build output. */
-export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
+export function createPackageFiles(lookup: FileLookup, tsconfigs: Tsconfigs) {
+	const mappingsOf = new Map<string, ReturnType<typeof findMappings>>();
+
 	function offered(scope: Scope, owner: Package, subpath: string): string | undefined {
 		if (owner.exports === undefined) {
 			return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
@@ -46,7 +48,7 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 			// Empty for every condition means `null`: the package hides it.
 			if (conditions === anyCondition && targets.length === 0) return undefined;
 		}
-		return outputs.usual(subpath, owner);
+		return usual(subpath, owner);
 	}
 
 	function target(
@@ -60,12 +62,12 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		for (const wanted of passes) {
 			for (const path of paths) {
 				const found =
-					(wanted !== "plain" ? outputs.configured(path, owner) : undefined) ??
+					(wanted !== "plain" ? configured(path, owner) : undefined) ??
 					lookup.exactly(path, wanted, scope.tsconfig.moduleSuffixes);
 				if (found !== undefined) return found;
 			}
 		}
-		return firstOf(paths, (path) => outputs.guessed(path, owner));
+		return firstOf(paths, (path) => guessed(path, owner));
 	}
 
 	function inPlace(scope: Scope, owner: Package, subpath: string): string | undefined {
@@ -75,7 +77,7 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		const entries = subpath === "." ? entriesOf(owner) : [path];
 		const folderOnly = subpath === "." || subpath.endsWith("/");
 		return (
-			firstOf(entries, (entry) => outputs.configured(entry, owner)) ??
+			firstOf(entries, (entry) => configured(entry, owner)) ??
 			firstOf(["typed", "plain"] as const, (wanted) => {
 				return (
 					(folderOnly ? undefined : lookup.module(path, wanted, moduleSuffixes)) ??
@@ -92,14 +94,67 @@ export function createPackageFiles(lookup: FileLookup, outputs: OutputSources) {
 		const entries = subpath === "." ? entriesOf(owner) : inFolder(owner, [subpath]);
 		return (
 			firstOf(others, (path) => {
-				return outputs.configured(path, owner) ?? lookup.module(path, "all", moduleSuffixes);
+				return configured(path, owner) ?? lookup.module(path, "all", moduleSuffixes);
 			}) ??
-			firstOf(entries, (path) => outputs.guessed(path, owner)) ??
-			outputs.usual(subpath, owner)
+			firstOf(entries, (path) => guessed(path, owner)) ??
+			usual(subpath, owner)
 		);
 	}
 
-	return { offered, target };
+	/** From build output, which is rarely part of the project, to its sources. */
+	function findMappings(folder: string) {
+		const around = tsconfigs.of(below(folder, "index.ts"));
+		return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
+			// The default is the common folder of all sources, mostly `src`.
+			const { rootDir } = config;
+			const inputs =
+				rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
+			return config.outputFolders.map((output) => ({ output, inputs }));
+		});
+	}
+
+	function sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
+		return firstOf(inputs, (input) => {
+			const path = below(input, rest);
+			return path === output ? undefined : lookup.source(path);
+		});
+	}
+
+	/** By the output folders of the package's configurations. */
+	function configured(output: string, owner: Package | undefined): string | undefined {
+		const folder = owner?.folder ?? folderOf(output);
+		const mappings = getOrAdd(mappingsOf, folder, () => findMappings(folder));
+		return firstOf(mappings, (mapping) => {
+			const rest = restBelow(mapping.output, output);
+			return rest ? sourceIn(mapping.inputs, rest, output) : undefined;
+		});
+	}
+
+	/** By convention: `dist/esm/a.js` is `src/a.ts`. */
+	function guessed(output: string, owner: Package): string | undefined {
+		const names = (restBelow(owner.folder, output) ?? "").split("/");
+		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
+		for (let dropped = 1; dropped < names.length; dropped++) {
+			if (!outputName.test(names[dropped - 1] ?? "")) return undefined;
+			const found = sourceIn(inputs, names.slice(dropped).join("/"), output);
+			if (found !== undefined) return found;
+		}
+		return undefined;
+	}
+
+	function usual(subpath: string, owner: Package): string | undefined {
+		const rest = subpath.slice(2);
+		const places =
+			rest === ""
+				? ["src/index", "index", "src/main", "lib/index", "main"]
+				: [`src/${rest}`, rest, `lib/${rest}`];
+		return firstOf(places, (place) => {
+			const path = below(owner.folder, place);
+			return lookup.module(path, "all", [""]) ?? lookup.source(path);
+		});
+	}
+
+	return { offered, target, configured };
 }
 
 function entriesOf(owner: Package): string[] {
@@ -208,67 +263,6 @@ function collect(
 			}
 		}
 	}
-}
-
-type OutputSources = ReturnType<typeof createOutputSources>;
-
-/** Packages name build output, which is rarely part of the project. */
-export function createOutputSources(lookup: FileLookup, tsconfigs: Tsconfigs) {
-	const mappingsOf = new Map<string, ReturnType<typeof findMappings>>();
-
-	function findMappings(folder: string) {
-		const around = tsconfigs.of(below(folder, "index.ts"));
-		return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
-			// The default is the common folder of all sources, mostly `src`.
-			const { rootDir } = config;
-			const inputs =
-				rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
-			return config.outputFolders.map((output) => ({ output, inputs }));
-		});
-	}
-
-	function sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
-		return firstOf(inputs, (input) => {
-			const path = below(input, rest);
-			return path === output ? undefined : lookup.source(path);
-		});
-	}
-
-	/** By the output folders of the package's configurations. */
-	function configured(output: string, owner: Package | undefined): string | undefined {
-		const folder = owner?.folder ?? folderOf(output);
-		const mappings = getOrAdd(mappingsOf, folder, () => findMappings(folder));
-		return firstOf(mappings, (mapping) => {
-			const rest = restBelow(mapping.output, output);
-			return rest ? sourceIn(mapping.inputs, rest, output) : undefined;
-		});
-	}
-
-	/** By convention: `dist/esm/a.js` is `src/a.ts`. */
-	function guessed(output: string, owner: Package): string | undefined {
-		const names = (restBelow(owner.folder, output) ?? "").split("/");
-		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
-		for (let dropped = 1; dropped < names.length; dropped++) {
-			if (!outputName.test(names[dropped - 1] ?? "")) return undefined;
-			const found = sourceIn(inputs, names.slice(dropped).join("/"), output);
-			if (found !== undefined) return found;
-		}
-		return undefined;
-	}
-
-	function usual(subpath: string, owner: Package): string | undefined {
-		const rest = subpath.slice(2);
-		const places =
-			rest === ""
-				? ["src/index", "index", "src/main", "lib/index", "main"]
-				: [`src/${rest}`, rest, `lib/${rest}`];
-		return firstOf(places, (place) => {
-			const path = below(owner.folder, place);
-			return lookup.module(path, "all", [""]) ?? lookup.source(path);
-		});
-	}
-
-	return { configured, guessed, usual };
 }
 
 const outputName =

@@ -6,7 +6,6 @@ import { createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup, type Wanted } from "./file-lookup.ts";
 import {
 	anyCondition,
-	createOutputSources,
 	createPackageFiles,
 	firstOf,
 	type Scope,
@@ -42,8 +41,7 @@ export function createResolver(options: ResolverOptions) {
 	const packages = createPackages(configs);
 	const lookup = createFileLookup(options.files, options.links ?? [], packages.at);
 	const tsconfigs = createTsconfigs(configs, (name) => packages.named(name, undefined)?.folder);
-	const outputs = createOutputSources(lookup, tsconfigs);
-	const packageFiles = createPackageFiles(lookup, outputs);
+	const packageFiles = createPackageFiles(lookup, tsconfigs);
 	const requesterOf = createRequesters(tsconfigs, packages);
 
 	/** `require` selects other files of some packages. */
@@ -113,7 +111,7 @@ export function createResolver(options: ResolverOptions) {
 	/** Such as `../dist/cli.js` in `bin/cli.js`. */
 	function sourceOfOutput(path: string): string | undefined {
 		if (!/\.[cm]?js$/.test(path)) return undefined;
-		const found = outputs.configured(path, packages.around(folderOf(path)));
+		const found = packageFiles.configured(path, packages.around(folderOf(path)));
 		// Same name only: change detection could not track others.
 		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
 	}
