@@ -21,6 +21,14 @@ export interface ResultFacts {
 	basesOf(item: ToolResultItem): readonly ToolResultItem[];
 }
 
+export interface Conversation {
+	readonly messages: readonly ContextMessage[];
+	readonly results: ReadonlyMap<string, ToolResultItem>;
+	readonly facts: ResultFacts;
+	/** Thinking is bound to the messages before this index: they must not change. */
+	readonly editableFrom: number;
+}
+
 export interface Candidate {
 	readonly item: ToolResultItem;
 	readonly at: number;
@@ -38,10 +46,8 @@ export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
  * output, errors, images, pins, excluded files, and what a recent or pinned result refers to.
  */
 export function candidatesOf(
-	messages: readonly ContextMessage[],
-	results: ReadonlyMap<string, ToolResultItem>,
+	{ messages, results, facts }: Omit<Conversation, "editableFrom">,
 	settings: CandidateSettings,
-	facts: ResultFacts,
 ): Candidate[] {
 	const recent = recentResults(messages, results, settings.keepRecentTurns);
 	const kept = new Set(recent);
@@ -62,17 +68,8 @@ export function candidatesOf(
  * The first result that may ever be replaced: a cache may end before it. None while thinking is
  * bound: the next pruning then follows a compaction, which ends every cache.
  */
-export function frontierOf({
-	messages,
-	results,
-	facts,
-	editableFrom,
-}: {
-	messages: readonly ContextMessage[];
-	results: ReadonlyMap<string, ToolResultItem>;
-	facts: Pick<ResultFacts, "isPinned" | "isExcluded">;
-	editableFrom: number;
-}): ToolResultItem | undefined {
+export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
+	const { messages, results, facts, editableFrom } = conversation;
 	if (editableFrom > 0) return undefined;
 	return messages
 		.map(({ entryId }) => results.get(entryId))
@@ -100,8 +97,8 @@ function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
 }
 
 function recentResults(
-	messages: readonly ContextMessage[],
-	results: ReadonlyMap<string, ToolResultItem>,
+	messages: Conversation["messages"],
+	results: Conversation["results"],
 	keepRecentTurns: number,
 ): ToolResultItem[] {
 	const recent: ToolResultItem[] = [];

@@ -197,26 +197,20 @@ export interface Pruned {
 	readonly freedTokens: number;
 }
 
-/** `why`: what kept the rest from being pruned, for the user. */
-interface Batch {
-	readonly pruned: readonly Pruned[];
-	readonly why?: string;
-}
-
 /** Bounds the delay of a turn: pi appends each edit to the session file. */
 const MAX_BATCH = 500;
 
 const SIDE_BY_SIDE = 8;
 
 /** Superseded results first. Invariant: no stub without a stored and verified original. */
-export function prune(candidates: readonly Candidate[], blobs: BlobStore): Promise<Batch> {
+export function prune(candidates: readonly Candidate[], blobs: BlobStore) {
 	const { superseded = [], old = [] } = Object.groupBy(candidates, ({ why }) => why);
 	const chosen = [...superseded, ...old].slice(0, MAX_BATCH);
 	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
 }
 
 /** Stores deleted originals again; returns the stubs whose original is stored. */
-function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> {
+function keepAgain(pruned: readonly Pruned[], blobs: BlobStore) {
 	return inGroups(pruned, async (one) => {
 		const kept = await keepProven(one.original, blobs);
 		return typeof kept === "string" ? kept : one;
@@ -227,8 +221,9 @@ function keepAgain(pruned: readonly Pruned[], blobs: BlobStore): Promise<Batch> 
 async function inGroups<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Pruned | string>,
-): Promise<Batch> {
+) {
 	const pruned: Pruned[] = [];
+	/** What kept the rest from being pruned, for the user. */
 	let why: string | undefined;
 	for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
 		const outcomes = await Promise.all(items.slice(start, start + SIDE_BY_SIDE).map(work));
@@ -237,7 +232,7 @@ async function inGroups<Item>(
 		why ??= outcomes.find((outcome) => typeof outcome === "string");
 		if (done.length === 0) break;
 	}
-	return { pruned, ...(why !== undefined && { why }) };
+	return { pruned, why };
 }
 
 async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {

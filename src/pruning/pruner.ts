@@ -5,8 +5,8 @@ import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import {
 	type Candidate,
 	type CandidateSettings,
+	type Conversation,
 	candidatesOf,
-	type ResultFacts,
 } from "./candidates.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 
@@ -20,13 +20,7 @@ export interface PricedSession {
 	readonly ttl: Ttl;
 }
 
-export interface PrunableSession extends PricedSession {
-	readonly messages: readonly ContextMessage[];
-	readonly results: ReadonlyMap<string, ToolResultItem>;
-	readonly facts: ResultFacts;
-	/** Thinking is bound to the messages before this index: they must not change. */
-	readonly editableFrom: number;
-}
+export type PrunableSession = PricedSession & Conversation;
 
 export interface Decision {
 	readonly candidates: readonly Candidate[];
@@ -36,6 +30,8 @@ export interface Decision {
 	/** The window is nearly full: prune more than usual. */
 	readonly tight: boolean;
 }
+
+type Look<Found extends Survey> = (settings: CandidateSettings) => Found;
 
 /** Decides what is pruned and when. Has no side effects on the session. */
 export function createPruner(settings: PruneSettings) {
@@ -47,31 +43,24 @@ export function createPruner(settings: PruneSettings) {
 		/** Call once per request: it learns the growth of prunable output. */
 		decide: (session: PrunableSession): Decision => learn(session, (by) => found(session, by)),
 		/** The same for candidates that the caller has found. */
-		decideOn: (session: PricedSession, survey: (settings: CandidateSettings) => Survey): Plan =>
-			learn(session, survey).plan,
+		decideOn: (session: PricedSession, look: Look<Survey>): Plan => learn(session, look).plan,
 		/** Like `decide`, without learning. */
 		preview: (session: PrunableSession): Decision => consider(session, (by) => found(session, by)),
 		/** Records a request's cost, with and without pruning, in plain input tokens. */
 		noteRequest: credit.add,
 	};
 
-	function learn<Found extends Survey>(
-		session: PricedSession,
-		survey: (settings: CandidateSettings) => Found,
-	) {
-		const considered = consider(session, survey);
+	function learn<Found extends Survey>(session: PricedSession, look: Look<Found>) {
+		const considered = consider(session, look);
 		wasTight = considered.tight;
 		growth.note(considered.freedTokens);
 		// After learning: the first batch needs a growth rate.
 		return { ...considered, plan: plan(considered, session) };
 	}
 
-	function consider<Found extends Survey>(
-		session: PricedSession,
-		survey: (settings: CandidateSettings) => Found,
-	) {
+	function consider<Found extends Survey>(session: PricedSession, look: Look<Found>) {
 		const tight = settings.adaptive && isTight(wasTight, session);
-		const surveyed = survey(strictness(settings, tight));
+		const surveyed = look(strictness(settings, tight));
 		return { ...surveyed, tight, plan: plan(surveyed, session) };
 	}
 
@@ -82,8 +71,8 @@ export function createPruner(settings: PruneSettings) {
 }
 
 function found(session: PrunableSession, settings: CandidateSettings) {
-	const { messages, results, facts, editableFrom } = session;
-	const all = candidatesOf(messages, results, settings, facts);
+	const { messages, editableFrom } = session;
+	const all = candidatesOf(session, settings);
 	const candidates = all.filter(({ at }) => at >= editableFrom);
 	const bound = all.length - candidates.length;
 	return { ...surveyOf(messages, candidates), candidates, bound };
@@ -160,12 +149,9 @@ export interface Price extends PricedSession {
 	readonly credit: number;
 }
 
-export interface Plan {
-	readonly prune: boolean;
+export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
 	/** `unpaid`: it pays in the long run, but a session that ends now would lose. */
 	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
-	/** Tokens that a batch must free to pay. */
-	readonly threshold: number;
 	readonly freedTokens: number;
 	/** Tokens written again because of it; 0 when cold. */
 	readonly rewrittenTokens: number;

@@ -18,22 +18,14 @@ export interface SurveyedBlock {
 }
 
 /** Totals before one block. */
-interface Mark {
-	readonly at: number;
-	readonly tokens: number;
-	readonly toolTokens: number;
-	readonly turn: number;
-	readonly kindBefore: SessionBlock["kind"] | undefined;
-	readonly lastAnswer: number;
-	readonly editableFrom: number;
-}
+type Mark = Readonly<typeof START>;
 
-const START: Mark = {
+const START = {
 	at: 0,
 	tokens: 0,
 	toolTokens: 0,
 	turn: 0,
-	kindBefore: undefined,
+	kindBefore: undefined as SessionBlock["kind"] | undefined,
 	lastAnswer: -1,
 	editableFrom: 0,
 };

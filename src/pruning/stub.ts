@@ -35,13 +35,10 @@ export function isStub(text: string | undefined): boolean {
 	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
-export interface KeptOut {
-	readonly results: number;
-	readonly tokens: number;
-}
+export type KeptOut = ReturnType<typeof keptOut>;
 
 /** Counts all stubs, whichever process made them. */
-export function keptOut(inContext: Iterable<ToolResultItem>): KeptOut {
+export function keptOut(inContext: Iterable<ToolResultItem>) {
 	let results = 0;
 	let freed = 0;
 	for (const { text, returned, tokens } of inContext) {

@@ -18,7 +18,10 @@ function candidates(
 	settings: Partial<typeof DEFAULTS> = {},
 ): string[] {
 	const { messages, results } = conversationOf(lines);
-	const chosen = candidatesOf(messages, results, { ...DEFAULTS, ...settings }, factsOf(facts));
+	const chosen = candidatesOf(
+		{ messages, results, facts: factsOf(facts) },
+		{ ...DEFAULTS, ...settings },
+	);
 	return chosen.map(({ item }) => item.entryId);
 }
 
@@ -87,7 +90,7 @@ describe("of older output", () => {
 		const { messages, results } = conversationOf(lines);
 		const basesOf = (item: ToolResultItem) =>
 			item.entryId === "e6" ? [results.get("e2") as ToolResultItem] : [];
-		const chosen = candidatesOf(messages, results, DEFAULTS, factsOf({ basesOf }));
+		const chosen = candidatesOf({ messages, results, facts: factsOf({ basesOf }) }, DEFAULTS);
 		expect(chosen.map(({ item }) => item.entryId)).toEqual(["e1"]);
 	});
 
@@ -127,7 +130,7 @@ test("no law of keeping is broken in any conversation", () => {
 		fc.property(fc.array(line, { maxLength: 60 }), fc.nat(4), (lines, keepRecentTurns) => {
 			const { messages, results } = conversationOf(lines);
 			const facts = factsOf({ isPinned: ({ toolName }) => toolName === "kota_impact" });
-			const chosen = candidatesOf(messages, results, { ...DEFAULTS, keepRecentTurns }, facts);
+			const chosen = candidatesOf({ messages, results, facts }, { ...DEFAULTS, keepRecentTurns });
 			const lastAnswer = lines.lastIndexOf("assistant");
 			for (const { item, at } of chosen) {
 				expect(item.isError).toBe(false);

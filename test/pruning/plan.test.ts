@@ -28,7 +28,7 @@ function momentOf(old: number, recent: number, more: Partial<Moment> = {}): Mome
 	const { messages, results } = conversationOf(lines);
 	return {
 		messages,
-		candidates: candidatesOf(messages, results, SETTINGS, factsOf()),
+		candidates: candidatesOf({ messages, results, facts: factsOf() }, SETTINGS),
 		rules,
 		cold: false,
 		contextTokens: 50_000,

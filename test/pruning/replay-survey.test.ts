@@ -101,7 +101,9 @@ function lookAt(all: readonly SurveyedBlock[], by: Parameters<typeof createGrowi
 	const touches = followTouches(all.flatMap(({ touch }) => touch ?? []));
 	const facts = { isPinned: () => false, isExcluded: () => false, ...touches };
 	const editableFrom = all.findLastIndex(({ isBound }) => isBound) + 1;
-	const chosen = candidatesOf(messages, results, by, facts).filter(({ at }) => at >= editableFrom);
+	const chosen = candidatesOf({ messages, results, facts }, by).filter(
+		({ at }) => at >= editableFrom,
+	);
 	const frontier = frontierOf({ messages, results, facts, editableFrom });
 	return {
 		survey: surveyOf(messages, chosen),

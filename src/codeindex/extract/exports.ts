@@ -42,21 +42,20 @@ export function exportStatement(draft: Draft, node: Node): void {
 	}
 }
 
-export function exportValue(
+/** True if it is a name of the file: its use is covered by the export. */
+function exportValue(
 	draft: Draft,
 	name: "default" | "=",
 	value: Node,
 	outer: Node,
 	scope: Scope = draft.top,
-): void {
-	if (value.type === "Identifier") {
-		exportBinding(draft, name, value, scope);
-		return;
-	}
+): boolean {
+	if (value.type === "Identifier") return exportBinding(draft, name, value, scope);
 	const symbol = symbolOfValue(value);
 	const own = "id" in value && value.id?.type === "Identifier" ? value.id : undefined;
 	const id = own ?? defaultName(draft, outer);
 	exportHidden(draft, name, { symbol, id, node: value, from: outer.start });
+	return false;
 }
 
 /** False if the file has no such name. */
@@ -207,13 +206,13 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 	draft.commonJs = true;
 	const whole = targets.find(({ key }) => !key);
 	const exported = isOnlyNamed(place, value, target) ? target : value;
-	if (whole) exportWhole(place, exported, whole.node);
+	let isCovered = whole !== undefined && exportWhole(place, exported, whole.node);
 	for (const { key, node } of targets) {
 		draft.done.add(node.left);
-		if (key && !whole) exportName(place, key, exported, node);
+		if (key && !whole) isCovered = exportName(place, key, exported, node) || isCovered;
 	}
 	const last = targets.at(-1)?.node;
-	if (last && value.type === "Identifier" && isNoted(draft, value)) draft.done.add(last);
+	if (last && value.type === "Identifier" && isCovered) draft.done.add(last);
 }
 
 function isOnlyNamed(
@@ -247,29 +246,26 @@ function isExports(scope: Scope, node: Node): boolean {
 	return isOfModule && !scope.lookup("module", VALUE);
 }
 
-function exportWhole(place: Place, value: Node, outer: Node): void {
+function exportWhole(place: Place, value: Node, outer: Node): boolean {
 	if (value.type === "ObjectExpression") {
 		for (const property of value.properties) exportProperty(place, property);
-		return;
+		return false;
 	}
-	if (!exportModule(place, "=", value)) exportValue(place.draft, "=", value, outer, place.scope);
+	if (exportModule(place, "=", value)) return false;
+	return exportValue(place.draft, "=", value, outer, place.scope);
 }
 
 function exportProperty(
 	place: Place,
 	property: Of<"ObjectExpression">["properties"][number],
 ): void {
-	const { draft } = place;
 	if (property.type === "SpreadElement") {
 		exportStar(place, property.argument);
 		return;
 	}
 	const key = keyOf(property.key, property.computed);
 	if (!key) return;
-	exportName(place, key, property.value, property);
-	if (property.value.type === "Identifier" && isNoted(draft, property.value)) {
-		draft.done.add(property);
-	}
+	if (exportName(place, key, property.value, property)) place.draft.done.add(property);
 }
 
 function exportStar(place: Place, value: Node): void {
@@ -277,15 +273,17 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-function exportName(place: Place, id: Key, value: Node, outer: Node): void {
+/** True if it is a name of the file, as in `exportValue`. */
+function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { draft, scope } = place;
 	const isKnown = draft.exports.some((one) => one.kind !== "star" && one.name === name);
-	if (isKnown || isVoid(value) || exportModule(place, name, value)) return;
-	if (value.type === "Identifier" && exportBinding(draft, name, value, scope)) return;
+	if (isKnown || isVoid(value) || exportModule(place, name, value)) return false;
+	if (value.type === "Identifier" && exportBinding(draft, name, value, scope)) return true;
 	const node = bare(value);
 	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
 	draft.commonJsNames.set(name, exportHidden(draft, name, declaration));
+	return false;
 }
 
 function exportModule(place: Place, name: string, value: Node): boolean {
@@ -304,15 +302,6 @@ function exportModule(place: Place, name: string, value: Node): boolean {
 /** Compilers emit `exports.a = void 0` first. */
 function isVoid(value: Node): boolean {
 	return value.type === "UnaryExpression" && value.operator === "void";
-}
-
-/** Whether the export covers the value, so that it is not recorded as a reference too. */
-function isNoted(draft: Draft, value: Node): boolean {
-	const [line, column] = draft.positions.at(value.start);
-	return draft.exports.some(
-		(one) =>
-			one.kind === "local" && one.at?.some((place) => place[0] === line && place[1] === column),
-	);
 }
 
 /** Compiler output for `export * from` and `export { a } from`. */

@@ -49,8 +49,11 @@ export function reach(walk: Walk, node: Node): Reached {
 			walk.visitAll(node.arguments);
 			return call(draft, made, "new");
 		}
-		case "ImportExpression":
-			return fromType(typeOfModule(walk, node)) ?? plain(walk, node);
+		case "ImportExpression": {
+			const module = fromType(typeOfModule(walk, node));
+			if (!module) walk.visitParts(node);
+			return module ?? OTHER;
+		}
 		case "ChainExpression":
 		case "TSNonNullExpression":
 			return walk.reach(node.expression);
@@ -75,17 +78,12 @@ export function reach(walk: Walk, node: Node): Reached {
 		case "ArrayExpression":
 		case "ObjectExpression":
 		case "MetaProperty":
-			return plain(walk, node);
+			walk.visit(node);
+			return OTHER;
 		default:
 			walk.visit(node);
 			return undefined;
 	}
-}
-
-function plain(walk: Walk, node: Node): Reached {
-	if (node.type === "ObjectExpression") visitObject(walk, node);
-	else if (node.type !== "MetaProperty") walk.visitParts(node);
-	return OTHER;
 }
 
 function reachName({ draft, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentifier">): Reached {

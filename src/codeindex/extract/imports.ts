@@ -14,14 +14,13 @@ export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclarat
 	for (const specifier of specifiers) {
 		const { name, start: at } = specifier.local;
 		const common = { name, request: index, at, scope, typeOnly: allTypes };
-		if (specifier.type === "ImportDefaultSpecifier") {
-			draft.addImport({ ...common, imported: "default" });
-		} else if (specifier.type === "ImportNamespaceSpecifier") {
-			draft.addImport({ ...common, imported: "*" });
-		} else {
+		if (specifier.type === "ImportSpecifier") {
 			const { name: imported, start: importedAt } = moduleName(specifier.imported);
 			const typeOnly = allTypes || specifier.importKind === "type";
 			draft.addImport({ ...common, imported, importedAt, typeOnly });
+		} else {
+			const imported = specifier.type === "ImportDefaultSpecifier" ? "default" : "*";
+			draft.addImport({ ...common, imported });
 		}
 	}
 }

@@ -113,10 +113,11 @@ function isOfRuntime({ value, scope }: LocalName): boolean {
 	return type.typeName.type === "Identifier" && !scope.lookup(type.typeName.name, TYPE);
 }
 
-const RUNTIME_TYPES = new Set([
-	...["TSStringKeyword", "TSNumberKeyword", "TSBooleanKeyword"],
-	...["TSArrayType", "TSTupleType", "TSTypeOperator"],
-]);
+const RUNTIME_TYPES = new Set(
+	"TSStringKeyword TSNumberKeyword TSBooleanKeyword TSArrayType TSTupleType TSTypeOperator".split(
+		" ",
+	),
+);
 
 export function fromType(type: TypeName | undefined): Chain | undefined {
 	return type && { binding: type.binding, side: type.side, steps: type.path ?? NO_STEPS };

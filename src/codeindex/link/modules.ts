@@ -54,9 +54,7 @@ export function createExportChains(
 		if (found.has(key)) return found.get(key);
 		if (pending.has(key)) return undefined;
 		pending.add(key);
-		const other = pairs.other(file);
-		const entity =
-			exportedHere(file, name) ?? (other === undefined ? undefined : exportedHere(other, name));
+		const entity = inPair(file, (one) => exportedHere(one, name));
 		pending.delete(key);
 		// Only cache certain results: another pending chain may have cut this one short.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
@@ -92,7 +90,9 @@ export function createExportChains(
 		for (const star of exports.stars) {
 			const target = reader.resolutions(file)[star.request];
 			const entity =
-				target?.kind === "file" ? throughPair(target.file, name, seen) : outsideOf(target);
+				target?.kind === "file"
+					? inPair(target.file, (one) => throughStars(one, name, seen))
+					: outsideOf(target);
 			if (entity === undefined) continue;
 			if (entity.kind !== "external" && entity.kind !== "unknown") return entity;
 			outside ??= entity;
@@ -100,11 +100,9 @@ export function createExportChains(
 		return outside;
 	}
 
-	function throughPair(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
-		const entity = throughStars(file, name, seen);
-		if (entity) return entity;
+	function inPair(file: FileId, find: (file: FileId) => Entity | undefined): Entity | undefined {
 		const other = pairs.other(file);
-		return other === undefined ? undefined : throughStars(other, name, seen);
+		return find(file) ?? (other === undefined ? undefined : find(other));
 	}
 
 	function exportedNames(file: FileId): ReadonlySet<string> {

@@ -67,16 +67,12 @@ export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) 
 	function object(path: string): ConfigObject | undefined {
 		return getOrAdd(objects, path, () => {
 			const found = text(path);
-			return found === undefined ? undefined : parse(path, found);
+			if (found === undefined) return undefined;
+			const { value, problem } = parseTolerantJson(found);
+			const message = problem ?? (isRecord(value) ? undefined : "it does not hold an object");
+			if (message !== undefined) problems.push({ path, message });
+			return isRecord(value) ? value : {};
 		});
-	}
-
-	function parse(path: string, found: string): ConfigObject {
-		const { value, problem } = parseTolerantJson(found);
-		if (problem !== undefined) problems.push({ path, message: problem });
-		if (isRecord(value)) return value;
-		if (problem === undefined) problems.push({ path, message: "it does not hold an object" });
-		return {};
 	}
 
 	return { paths, text, object, problems, looked };

@@ -75,15 +75,16 @@ function readPackage(folder: string, manifest: ConfigObject) {
 	};
 }
 
-/** Later ones win. */
-const dependencyKeys = "peerDependencies optionalDependencies devDependencies dependencies".split(
-	" ",
-);
-
 function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	const found = new Map<string, string>();
-	for (const key of dependencyKeys) {
-		const listed = own(manifest, key);
+	// Later ones win.
+	for (const kind of [
+		"peerDependencies",
+		"optionalDependencies",
+		"devDependencies",
+		"dependencies",
+	]) {
+		const listed = own(manifest, kind);
 		if (!isRecord(listed)) continue;
 		for (const [name, place] of Object.entries(listed)) {
 			if (typeof place === "string") found.set(name, place);

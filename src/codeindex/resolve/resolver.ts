@@ -99,10 +99,8 @@ export function createResolver(options: ResolverOptions) {
 		const path = joinPath(scope.folder, specifier);
 		if (path === undefined) return unresolved("it leads out of the project");
 		const paths = [path, ...otherRootDirs(scope.tsconfig, path)];
-		const found = findFirst(
-			scope,
-			paths.map((each) => ({ path: each, isLiteral: false, folderOnly })),
-		);
+		const places = paths.map((each) => ({ path: each, folderOnly }));
+		const found = findFirst(scope, places);
 		if (found !== undefined) return file(found);
 		const lenient = folderOnly ? undefined : (unusual(lookup, path) ?? sourceOfOutput(path));
 		return lenient === undefined ? unresolved(`${path} is not in the project`) : file(lenient);
@@ -120,7 +118,7 @@ export function createResolver(options: ResolverOptions) {
 		const root = options.root.replaceAll("\\", "/").replace(/\/$/, "");
 		const inRoot = specifier.startsWith(`${root}/`) ? specifier.slice(root.length) : specifier;
 		const path = joinPath("", inRoot);
-		const found = path === undefined ? undefined : findAt(scope, path, false);
+		const found = path === undefined ? undefined : findFirst(scope, [{ path }]);
 		return found === undefined ? unresolved("the path is not in the project") : file(found);
 	}
 
@@ -140,7 +138,8 @@ export function createResolver(options: ResolverOptions) {
 		}
 		if (baseUrl === undefined) return {};
 		const path = joinPath(baseUrl, specifier);
-		const found = path === undefined ? undefined : findAt(scope, path, specifier.endsWith("/"));
+		const folderOnly = specifier.endsWith("/");
+		const found = path === undefined ? undefined : findFirst(scope, [{ path, folderOnly }]);
 		if (found !== undefined) return file(found);
 		const top = below(baseUrl, specifier.split("/", 1)[0] ?? "");
 		const isThere = specifier.includes("/") && top !== "" && lookup.hasFolder(top);
@@ -159,10 +158,6 @@ export function createResolver(options: ResolverOptions) {
 			}
 		}
 		return undefined;
-	}
-
-	function findAt(scope: Scope, path: string, folderOnly: boolean): string | undefined {
-		return findFirst(scope, [{ path, isLiteral: false, folderOnly }]);
 	}
 
 	function findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {

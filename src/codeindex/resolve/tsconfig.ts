@@ -46,23 +46,13 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 }
 
 /** After `extends`. All paths are project paths. */
-interface Settings {
-	baseUrl?: string | undefined;
-	paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> };
-	rootDirs?: string[];
-	moduleSuffixes?: string[];
-	customConditions?: string[];
-	module?: string;
-	moduleResolution?: string;
-	allowJs?: boolean;
-	checkJs?: boolean;
-	outDir?: string | undefined;
-	declarationDir?: string | undefined;
-	rootDir?: string | undefined;
-	files?: string[];
-	include?: string[];
-	exclude?: string[];
-}
+type Settings = Partial<
+	Record<"baseUrl" | "outDir" | "declarationDir" | "rootDir", string | undefined> &
+		Record<"files" | "include" | "exclude" | "rootDirs", string[]> &
+		Record<"moduleSuffixes" | "customConditions", string[]> &
+		Record<"module" | "moduleResolution", string> &
+		Record<"allowJs" | "checkJs", boolean>
+> & { paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> } };
 
 interface Chain {
 	/** `${configDir}`: the folder of the outermost configuration. */
@@ -223,8 +213,8 @@ function parseLiterally(path: string): PathPattern {
 export interface MappedPlace {
 	readonly path: string;
 	/** The target has an extension: an exact match takes precedence. */
-	readonly isLiteral: boolean;
-	readonly folderOnly: boolean;
+	readonly isLiteral?: boolean;
+	readonly folderOnly?: boolean;
 }
 
 /**
