@@ -2,12 +2,12 @@ import { randomUUID } from "node:crypto";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
-export type AtomicWriteOptions = {
+interface AtomicWriteOptions {
 	/** An existing folder on the same disk. Default: the target's, created (0700) if missing. */
 	readonly tmpFolder?: string;
 	/** Flush to disk, so that a power cut cannot leave the file empty. Default: false. */
 	readonly durable?: boolean;
-};
+}
 
 /**
  * Writes a temporary file (0600) and renames it into place, so that readers see the old content or

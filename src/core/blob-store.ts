@@ -1,33 +1,27 @@
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
+import type { Config } from "./config.ts";
 import { type Hash, isHash } from "./hash.ts";
-import { createObjectStore, type StoreStats, type SweepResult } from "./object-store.ts";
+import {
+	createObjectStore,
+	type StoredFile,
+	type StoreStats,
+	type SweepResult,
+} from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
 
-export interface BlobSettings {
-	readonly enabled: boolean;
-	/** A leading `~` is the home folder, which relative paths start from too. */
-	readonly dir: string;
-	readonly maxBytes: number;
-	readonly maxAgeDays: number;
-}
+export type BlobSettings = Omit<Config["blobs"], "scope">;
 
 export interface Blob {
 	readonly id: Hash;
 	readonly path: string;
 }
 
-/** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
-export interface StoredBlob extends Blob {
-	readonly bytes: number;
-	readonly usedMs: number;
-}
-
-export type KeepResult =
+type KeepResult =
 	| { readonly kind: "kept"; readonly blob: Blob }
 	| { readonly kind: "not-kept"; readonly why: string };
 
-export type LoadResult =
+type LoadResult =
 	| { readonly kind: "found"; readonly text: string }
 	| { readonly kind: "missing" }
 	| { readonly kind: "failed"; readonly why: string };
@@ -44,7 +38,7 @@ export interface BlobStore {
 	sweep(): Promise<SweepResult>;
 	clear(): Promise<SweepResult>;
 	/** Last used first. */
-	latest(count: number): Promise<StoredBlob[]>;
+	latest(count: number): Promise<(Blob & StoredFile)[]>;
 	/** Checks the name only; `undefined` for a path outside the folder. */
 	idOf(path: string): Hash | undefined;
 	stats(): Promise<StoreStats>;

@@ -1,9 +1,10 @@
-import { closeSync, constants, openSync, readSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import { join } from "node:path";
 import { nearest } from "../text/nearest.ts";
 import { escaped } from "../text/one-line.ts";
 import { errnoOf } from "./errno.ts";
 import { isRecord } from "./property.ts";
+import { readPartSync } from "./regular-file.ts";
 import {
 	accepts,
 	type Config,
@@ -27,7 +28,7 @@ export interface LoadedConfig {
 	files: ConfigFile[];
 }
 
-export interface ConfigFile {
+interface ConfigFile {
 	path: string;
 	/** Used in origins: `strata.json`, `project strata.json`. Warnings name the path. */
 	label: string;
@@ -37,7 +38,7 @@ export interface ConfigFile {
 }
 
 /** `.pi` in `cwd` holds the project's files. */
-export interface ConfigFolders {
+interface ConfigFolders {
 	agentDir: string;
 	cwd: string;
 }
@@ -136,7 +137,7 @@ function readObject(path: string): Record<string, unknown> | string | undefined 
 	try {
 		// Checked before opening: opening a device can have side effects.
 		if (!statSync(path).isFile()) return "is not a regular file";
-		bytes = readStart(path, MAX_FILE_BYTES + 1);
+		bytes = readPartSync(path, 0, MAX_FILE_BYTES + 1);
 	} catch (error) {
 		const code = errnoOf(error) ?? "unknown error";
 		return code === "ENOENT" || code === "ENOTDIR" ? undefined : `cannot be read (${code})`;
@@ -150,20 +151,6 @@ function readObject(path: string): Record<string, unknown> | string | undefined 
 		// Only the position is used: the rest of the message quotes the file, maybe a link to a secret.
 		const found = /\(line (\d+) column (\d+)\)$/.exec((error as Error).message);
 		return `is not valid JSON${found ? ` (line ${found[1]}, column ${found[2]})` : ""}`;
-	}
-}
-
-function readStart(path: string, limit: number): Uint8Array {
-	// O_NONBLOCK: opening does not hang if a FIFO has replaced the file since the check.
-	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-	try {
-		const buffer = Buffer.alloc(limit);
-		let length = 0;
-		for (let read = -1; read !== 0 && length < limit; length += read)
-			read = readSync(file, buffer, length, limit - length, null);
-		return buffer.subarray(0, length);
-	} finally {
-		closeSync(file);
 	}
 }
 

@@ -30,12 +30,6 @@ export interface ExcludedValues {
 	readonly files: { readonly read: number; readonly leftOut: number };
 }
 
-export interface ExcludedValuesOptions {
-	readonly root: string;
-	readonly exclude: readonly string[];
-	readonly env?: NodeJS.ProcessEnv;
-}
-
 /** Bounds the time a turn waits. The scan goes from the root outwards. */
 const maxFolders = 2_000;
 const maxFiles = 200;
@@ -50,7 +44,11 @@ export function createExcludedValues({
 	root,
 	exclude,
 	env = process.env,
-}: ExcludedValuesOptions): ExcludedValues {
+}: {
+	readonly root: string;
+	readonly exclude: readonly string[];
+	readonly env?: NodeJS.ProcessEnv;
+}): ExcludedValues {
 	const values = secretVariables(env);
 	let find = createValueFinder(values);
 	let folders = new Map<string, Folder>();
@@ -185,7 +183,8 @@ interface Content extends Look {
 	readonly isCut: boolean;
 }
 
-interface Folder extends Look {
+interface Folder {
+	readonly stamp: string | undefined;
 	readonly inner: readonly string[];
 	readonly excluded: readonly string[];
 }

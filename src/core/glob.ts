@@ -21,19 +21,18 @@ export function matchesAny(
 }
 
 interface Compiled {
+	readonly platform: NodeJS.Platform;
 	readonly literal: ReadonlySet<string>;
 	readonly others: readonly Matcher[];
 }
 
 type Matcher = (name: string, names: readonly string[]) => boolean;
 
-const compiledLists = new WeakMap<readonly string[], Map<NodeJS.Platform, Compiled>>();
+const compiledLists = new WeakMap<readonly string[], Compiled>();
 
 function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compiled {
-	const known = compiledLists.get(patterns) ?? new Map<NodeJS.Platform, Compiled>();
-	compiledLists.set(patterns, known);
-	const before = known.get(platform);
-	if (before) return before;
+	const before = compiledLists.get(patterns);
+	if (before?.platform === platform) return before;
 	const literal = new Set<string>();
 	const others: Matcher[] = [];
 	for (const pattern of patterns) {
@@ -45,8 +44,8 @@ function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compi
 		else if (/[*?]/.test(first)) others.push(nameMatcher(first));
 		else literal.add(first);
 	}
-	const list = { literal, others };
-	known.set(platform, list);
+	const list = { platform, literal, others };
+	compiledLists.set(patterns, list);
 	return list;
 }
 

@@ -25,7 +25,7 @@ export type ObjectStoreOptions = {
 	readonly now?: () => number;
 };
 
-export type StoreFault = {
+type StoreFault = {
 	readonly kind: "failed";
 	/**
 	 * `newer`, `unusable`: see {@link StoreFolder}. `too-big`: over `maxObjectBytes`. `corrupt`: the
@@ -36,11 +36,11 @@ export type StoreFault = {
 	readonly message: string;
 };
 
-export type PutResult =
+type PutResult =
 	| { readonly kind: "stored" | "present"; readonly hash: Hash }
 	| (StoreFault & { readonly hash: Hash });
 
-export type GetResult =
+type GetResult =
 	| { readonly kind: "found"; readonly bytes: Buffer }
 	| { readonly kind: "missing" }
 	| StoreFault;
@@ -83,6 +83,7 @@ export type ObjectStore = {
 	stats(): Promise<StoreStats>;
 };
 
+/** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
 export type StoredFile = { path: string; bytes: number; usedMs: number };
 
 /** The disk is not touched before the first call. */
@@ -109,9 +110,18 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		return opening;
 	}
 
-	async function openExisting(): Promise<StoreFolder | { kind: "absent" }> {
-		if (opening === undefined && (await isMissing(folder))) return { kind: "absent" };
-		return await open();
+	/** Does the work in a store that exists and can be used; `absent` is the result without one. */
+	async function ifExisting<Result>(
+		absent: Result,
+		work: () => Promise<Result>,
+	): Promise<Result | StoreFault> {
+		try {
+			if (opening === undefined && (await isMissing(folder))) return absent;
+			const opened = await open();
+			return opened.kind === "ready" ? await work() : failed(opened.kind, opened.message);
+		} catch (error) {
+			return ioFault(error);
+		}
 	}
 
 	async function openFolders(): Promise<StoreFolder> {
@@ -160,7 +170,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		const path = pathOf(hash);
 		for (let attempt = 1; ; attempt++) {
 			const opened = await open();
-			if (opened.kind !== "ready") return { ...faultOf(opened), hash };
+			if (opened.kind !== "ready") return { ...failed(opened.kind, opened.message), hash };
 			try {
 				if (await isPresent(path, bytes.length)) return { kind: "present", hash };
 				// Not flushed: `get` detects damage by a power cut.
@@ -181,28 +191,23 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		// Hashes come from session files; a malformed one must never become part of a path.
 		if (!isHash(hash)) return { kind: "missing" };
 		const path = pathOf(hash);
-		try {
-			const opened = await openExisting();
-			if (opened.kind === "absent") return { kind: "missing" };
-			if (opened.kind !== "ready") return faultOf(opened);
-
+		return await ifExisting<GetResult>({ kind: "missing" }, async () => {
 			const file = await readRegularFile(path, maxObjectBytes);
 			if (file.kind === "missing") return file;
 			if (file.kind === "refused") {
 				if (file.reason === "too-big") return tooBig(maxObjectBytes);
-				const message = `${path} is a link or a folder, not an object`;
-				return { kind: "failed", reason: "not-a-file", message };
+				return failed("not-a-file", `${path} is a link or a folder, not an object`);
 			}
 			if (hashBytes(file.bytes) !== hash) {
 				await remove(path);
-				const message = `${path} did not hold the bytes it is named after and was deleted`;
-				return { kind: "failed", reason: "corrupt", message };
+				return failed(
+					"corrupt",
+					`${path} did not hold the bytes it is named after and was deleted`,
+				);
 			}
 			await countUse(path, file.modifiedMs);
 			return { kind: "found", bytes: file.bytes };
-		} catch (error) {
-			return ioFault(error);
-		}
+		});
 	}
 
 	async function sweepTo(limitBytes: number): Promise<SweepResult> {
@@ -215,11 +220,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 			bytes: 0,
 		};
 		let trouble: string | undefined;
-		try {
-			const opened = await openExisting();
-			if (opened.kind === "absent") return swept;
-			if (opened.kind !== "ready") return faultOf(opened);
-
+		return await ifExisting<SweepResult>(swept, async () => {
 			for await (const file of filesIn(tmpFolder, isTemporaryName)) {
 				if (Math.abs(now() - file.usedMs) <= temporaryAgeMs) continue;
 				if (await remove(file.path)) swept.removedTemporary++;
@@ -244,22 +245,16 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 				swept.removedBytes += file.bytes;
 			}
 			return { ...swept, ...(trouble !== undefined && { trouble }) };
-		} catch (error) {
-			return ioFault(error);
-		}
+		});
 	}
 
 	async function look(): Promise<{ found: StoredFile[]; fault?: StoreFault }> {
 		const found: StoredFile[] = [];
-		try {
-			const opened = await openExisting();
-			if (opened.kind === "absent") return { found };
-			if (opened.kind !== "ready") return { found, fault: faultOf(opened) };
+		const fault = await ifExisting(undefined, async () => {
 			for await (const file of filesIn(join(folder, objectFolder), isObject)) found.push(file);
-			return { found };
-		} catch (error) {
-			return { found, fault: ioFault(error) };
-		}
+			return undefined;
+		});
+		return { found, ...(fault && { fault }) };
 	}
 
 	async function stats(): Promise<StoreStats> {
@@ -288,17 +283,16 @@ const temporaryAgeMs = 60 * 60_000;
 const anyHash = hashBytes("");
 const defaultFileName = (hash: Hash) => `objects/sha256-${hash}.txt`;
 
-function faultOf(opened: Exclude<StoreFolder, { kind: "ready" }>): StoreFault {
-	return { kind: "failed", reason: opened.kind, message: opened.message };
+function failed(reason: StoreFault["reason"], message: string): StoreFault {
+	return { kind: "failed", reason, message };
 }
 
 function tooBig(maxObjectBytes: number): StoreFault {
-	const message = `The object is larger than ${maxObjectBytes} bytes`;
-	return { kind: "failed", reason: "too-big", message };
+	return failed("too-big", `The object is larger than ${maxObjectBytes} bytes`);
 }
 
 function ioFault(error: unknown): StoreFault {
-	return { kind: "failed", reason: "io", message: describeError(error) };
+	return failed("io", describeError(error));
 }
 
 /** Returns a reason if something else, such as a repository's link, is in its place. */

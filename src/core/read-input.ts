@@ -1,4 +1,4 @@
-import { property } from "./property.ts";
+import { isRecord } from "./property.ts";
 
 /**
  * `read` takes pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
@@ -39,23 +39,18 @@ export function decodePageToken(path: string): PageToken | undefined {
 
 /** Folds the paging form into pi's form; returns any other input unchanged, as the same object. */
 export function foldReadInput(input: unknown): unknown {
-	const uri = property(input, "uri");
-	const cursor = property(input, "cursor");
-	const maxChars = property(input, "max_chars");
+	if (!isRecord(input)) return input;
+	const { uri, cursor, max_chars: maxChars, ...rest } = input;
 	if (uri === undefined && cursor === undefined && maxChars === undefined) return input;
-	const {
-		uri: _uri,
-		cursor: _cursor,
-		max_chars: _maxChars,
-		...rest
-	} = input as Record<string, unknown>;
 	const target = typeof uri === "string" ? uri : rest.path;
 	if (typeof target !== "string") return rest; // no path left: pi's own validation answers
 	if (isPageToken(target)) return { ...rest, path: withSize(target, maxChars) };
 	if (typeof cursor !== "string" && !isSize(maxChars)) return { ...rest, path: target };
-	const token: PageToken = { uri: target };
-	if (typeof cursor === "string") token.cursor = cursor;
-	if (isSize(maxChars)) token.maxChars = maxChars;
+	const token = {
+		uri: target,
+		...(typeof cursor === "string" && { cursor }),
+		...(isSize(maxChars) && { maxChars }),
+	};
 	return { ...rest, path: encodePageToken(token) };
 }
 

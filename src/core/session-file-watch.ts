@@ -1,5 +1,6 @@
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { property } from "./property.ts";
+import { readPartSync } from "./regular-file.ts";
 
 export interface FileEntry {
 	readonly id: string;
@@ -67,7 +68,9 @@ export function watchSessionFile(file: string): SessionFileWatch {
 			if (known && isSame && size >= known.size && entries.length >= known.count) {
 				const added = entries.slice(known.count);
 				const isExpected = size === known.size + bytesOf(added);
-				state = isExpected ? IN_STEP : judge(readFrom(file, known.size, size), added);
+				state = isExpected
+					? IN_STEP
+					: judge(readPartSync(file, known.size, size - known.size), added);
 			} else {
 				const bytes = readFileSync(file);
 				state = !known && isPlainlyWhole(bytes, entries) ? IN_STEP : judge(bytes, entries);
@@ -174,21 +177,5 @@ function idIn(line: string): string | undefined {
 		return typeof id === "string" ? id : undefined;
 	} catch {
 		return undefined;
-	}
-}
-
-function readFrom(path: string, from: number, to: number): Buffer {
-	const file = openSync(path, "r");
-	try {
-		const bytes = Buffer.alloc(to - from);
-		let filled = 0;
-		while (filled < bytes.length) {
-			const count = readSync(file, bytes, filled, bytes.length - filled, from + filled);
-			if (count === 0) break;
-			filled += count;
-		}
-		return bytes.subarray(0, filled);
-	} finally {
-		closeSync(file);
 	}
 }

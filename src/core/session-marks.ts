@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { writeFileAtomic } from "./atomic-file.ts";
 import { errnoOf } from "./errno.ts";
 import { inTime } from "./in-time.ts";
-import { property } from "./property.ts";
+import { isRecord } from "./property.ts";
 import { readRegularFile } from "./regular-file.ts";
 
 export interface SessionMark {
@@ -53,7 +53,7 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 interface Mark {
 	pid: number;
 	/** Distinguishes a later process with the same id; Linux only. */
-	started?: string;
+	started: string | undefined;
 	/** Process ids mean nothing on another machine that shares the folder. */
 	host: string;
 	sessionFile: string;
@@ -70,13 +70,9 @@ function marksFolder(agentDir: string): string {
 }
 
 async function write(path: string, sessionFile: string): Promise<void> {
-	const started = await startOf(process.pid);
-	const mark: Mark = {
-		pid: process.pid,
-		...(started !== undefined && { started }),
-		host: hostname(),
-		sessionFile,
-	};
+	const { pid } = process;
+	// JSON leaves out an unknown start.
+	const mark = { pid, started: await startOf(pid), host: hostname(), sessionFile };
 	await writeFileAtomic(path, JSON.stringify(mark));
 }
 
@@ -84,18 +80,11 @@ async function readMark(path: string): Promise<Mark | undefined> {
 	const file = await readRegularFile(path, MAX_MARK_BYTES);
 	if (file.kind !== "read") return undefined;
 	const given: unknown = JSON.parse(file.bytes.toString());
-	const pid = property(given, "pid");
-	const started = property(given, "started");
-	const host = property(given, "host");
-	const sessionFile = property(given, "sessionFile");
+	const { pid, started, host, sessionFile } = isRecord(given) ? given : {};
 	if (!Number.isSafeInteger(pid) || Number(pid) <= 0) return undefined;
 	if (typeof host !== "string" || typeof sessionFile !== "string") return undefined;
-	return {
-		pid: Number(pid),
-		...(typeof started === "string" && { started }),
-		host,
-		sessionFile,
-	};
+	const start = typeof started === "string" ? started : undefined;
+	return { pid: Number(pid), started: start, host, sessionFile };
 }
 
 async function isRunning({ pid, started }: Mark): Promise<boolean> {

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, openSync, readSync, statSync } from "node:fs";
+import { statSync } from "node:fs";
 import type { DatabaseSync } from "node:sqlite";
 import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
+import { readPartSync } from "./regular-file.ts";
 
 /** Step `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
@@ -63,7 +64,7 @@ export async function openInMemory(
 		const written = writtenVersion(copyOf);
 		if (written > migrations.length) {
 			database.close();
-			return { kind: "newer", message: newerMessage(copyOf, written, migrations.length) };
+			return newer(copyOf, written, migrations);
 		}
 		copyUnchanged(sqlite, { from: copyOf, to: name, maxBytes });
 		const pageSize = Number(database.prepare("PRAGMA page_size").get()?.page_size);
@@ -83,7 +84,7 @@ export async function openInMemory(
 function copyUnchanged(
 	sqlite: typeof import("node:sqlite"),
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
-): boolean {
+): void {
 	const state = () => {
 		const [main, log] = [from, `${from}-wal`].map((path) =>
 			statSync(path, { throwIfNoEntry: false }),
@@ -91,7 +92,7 @@ function copyUnchanged(
 		return { bytes: main?.size ?? 0, changedMs: main?.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
 	};
 	const before = state();
-	if (before.bytes === 0 || before.bytes > maxBytes) return false;
+	if (before.bytes === 0 || before.bytes > maxBytes) return;
 	const alone = pathToFileURL(from);
 	alone.searchParams.set("immutable", "1");
 	for (const path of before.hasLog ? [from] : [from, alone.href]) {
@@ -100,7 +101,7 @@ function copyUnchanged(
 			source = new sqlite.DatabaseSync(path, { readOnly: true, timeout: BUSY_MS });
 			source.exec(`VACUUM INTO '${to}'`);
 			const after = state();
-			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return true;
+			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return;
 			throw new Error(`${from} was changed while it was copied`);
 		} catch (error) {
 			// Try the next way.
@@ -109,7 +110,6 @@ function copyUnchanged(
 			source?.close();
 		}
 	}
-	return false;
 }
 
 /** The primary code: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database. */
@@ -123,7 +123,7 @@ function refused(path: string, error: unknown): OpenedDatabase {
 	return {
 		kind: "unavailable",
 		message: `cannot open ${path}: ${(error as Error).message}`,
-		...(errorCode === undefined ? {} : { errorCode }),
+		...(errorCode !== undefined && { errorCode }),
 		cause: error,
 	};
 }
@@ -136,12 +136,8 @@ function open(
 	path: string,
 	migrations: Migration[],
 ): OpenedDatabase {
-	const newer = (version: number): OpenedDatabase => ({
-		kind: "newer",
-		message: newerMessage(path, version, migrations.length),
-	});
 	const written = writtenVersion(path);
-	if (written > migrations.length) return newer(written);
+	if (written > migrations.length) return newer(path, written, migrations);
 	const database = new sqlite.DatabaseSync(path, { timeout: BUSY_MS });
 	try {
 		if (schemaVersion(database) <= migrations.length) {
@@ -152,7 +148,7 @@ function open(
 		const version = migrate(database, migrations);
 		if (version === migrations.length) return { kind: "open", database };
 		database.close();
-		return newer(version);
+		return newer(path, version, migrations);
 	} catch (error) {
 		if (database.isOpen) database.close();
 		throw error;
@@ -197,18 +193,14 @@ function schemaVersion(database: DatabaseSync): number {
 
 /** Reads the header without SQLite: closing a crashed database writes its log into it. */
 function writtenVersion(path: string): number {
-	const header = Buffer.alloc(64);
 	try {
-		const file = openSync(path, "r");
-		try {
-			readSync(file, header, 0, header.length, 0);
-		} finally {
-			closeSync(file);
-		}
+		const header = readPartSync(path, 0, 64);
+		const isDatabase =
+			header.length === 64 && header.toString("latin1", 0, 15) === "SQLite format 3";
+		return isDatabase ? header.readInt32BE(60) : 0;
 	} catch {
 		return 0; // missing or unreadable: SQLite reports it
 	}
-	return header.toString("latin1", 0, 15) === "SQLite format 3" ? header.readInt32BE(60) : 0;
 }
 
 /** The version afterwards; newer than ours if another process migrated. */
@@ -230,6 +222,7 @@ function migrate(database: DatabaseSync, migrations: Migration[]): number {
 	}
 }
 
-function newerMessage(path: string, found: number, known: number): string {
-	return `${path} has schema version ${found}, this pi-strata knows up to ${known}: update pi-strata, or run "strata clean" to start over`;
+function newer(path: string, found: number, { length: known }: Migration[]): OpenedDatabase {
+	const message = `${path} has schema version ${found}, this pi-strata knows up to ${known}: update pi-strata, or run "strata clean" to start over`;
+	return { kind: "newer", message };
 }

@@ -9,8 +9,6 @@ export type StoreFolderOptions = {
 	/** The kind of store; a folder of another kind stays untouched. */
 	readonly name: string;
 	readonly version: number;
-	/** From version n to n + 1. Must be idempotent: crashes and other processes repeat it. */
-	readonly migrate?: Readonly<Record<number, (folder: string) => Promise<void>>>;
 	/**
 	 * For folders without a valid version file; one entry not owned makes them foreign. Default:
 	 * none.
@@ -24,8 +22,8 @@ export type StoreFolder =
 	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
 /**
- * Sets up a missing or empty folder (0700), migrates an older one, and leaves a newer or foreign
- * one untouched. Never throws.
+ * Sets up a missing or empty folder (0700), and leaves one of another version or owner untouched.
+ * Never throws.
  */
 export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
 	try {
@@ -63,7 +61,9 @@ async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 		const message = `The ${name} store in ${folder} has version ${found}, and this pi-strata knows up to ${version}. Update pi-strata, or run \`strata clean\` to start the store afresh.`;
 		return { kind: "newer", found, message };
 	}
-	return await migrateFrom(found, options);
+	if (found === version) return { kind: "ready" };
+	const reason = `there is no way from version ${found} to ${found + 1}; run \`strata clean\` to start it afresh`;
+	return unusable(options, reason);
 }
 
 function unusable({ folder, name }: StoreFolderOptions, reason: string): StoreFolder {
@@ -109,34 +109,17 @@ async function findStranger({ folder, owns }: StoreFolderOptions): Promise<strin
 }
 
 async function claim(options: StoreFolderOptions): Promise<StoreFolder> {
-	const { folder, version } = options;
+	const { folder, name, version } = options;
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	// Best effort: a folder that we may not restrict still works.
 	await chmod(folder, 0o700).catch(() => {});
 	try {
 		await writeFileAtomic(join(folder, ignoreFile), "*\n");
-		await writeVersion(version, options);
+		const content = `${JSON.stringify({ store: name, version })}\n`;
+		await writeFileAtomic(join(folder, versionFile), content, { durable: true });
 	} catch (error) {
 		// Windows cannot replace a file that another process, setting up the same store, holds open.
 		if ((await readVersion(options)) !== version) throw error;
 	}
 	return { kind: "ready" };
-}
-
-async function migrateFrom(found: number, options: StoreFolderOptions): Promise<StoreFolder> {
-	for (let version = found; version < options.version; version++) {
-		const step = options.migrate?.[version];
-		if (step === undefined) {
-			const reason = `there is no way from version ${version} to ${version + 1}; run \`strata clean\` to start it afresh`;
-			return unusable(options, reason);
-		}
-		await step(options.folder);
-		await writeVersion(version + 1, options);
-	}
-	return { kind: "ready" };
-}
-
-async function writeVersion(version: number, { folder, name }: StoreFolderOptions): Promise<void> {
-	const content = `${JSON.stringify({ store: name, version })}\n`;
-	await writeFileAtomic(join(folder, versionFile), content, { durable: true });
 }

@@ -1,7 +1,8 @@
 /** Shared work. Each caller may leave by its own signal; the last one to leave aborts the work. */
 export class Waiters<T> {
-	readonly #waiting = new Set<PromiseWithResolvers<T>>();
+	readonly #waiting = new Set<Waiter<T>>();
 	readonly #controller = new AbortController();
+	readonly #settled = new AbortController();
 	readonly #abortError: (signal: AbortSignal) => Error;
 
 	constructor(abortError: (signal: AbortSignal) => Error) {
@@ -19,35 +20,30 @@ export class Waiters<T> {
 
 	/** `signal` must not have fired already. */
 	join(signal: AbortSignal | undefined): Promise<T> {
-		const { promise, resolve, reject } = Promise.withResolvers<T>();
+		const { promise, ...waiter } = Promise.withResolvers<T>();
 		const leave = () => {
 			this.#waiting.delete(waiter);
-			if (signal) reject(this.#abortError(signal));
+			if (signal) waiter.reject(this.#abortError(signal));
 			if (this.#waiting.size === 0) this.#controller.abort();
 		};
-		const waiter: PromiseWithResolvers<T> = {
-			promise,
-			resolve(value) {
-				signal?.removeEventListener("abort", leave);
-				resolve(value);
-			},
-			reject(error) {
-				signal?.removeEventListener("abort", leave);
-				reject(error);
-			},
-		};
-		signal?.addEventListener("abort", leave, { once: true });
+		signal?.addEventListener("abort", leave, { once: true, signal: this.#settled.signal });
 		this.#waiting.add(waiter);
 		return promise;
 	}
 
 	resolve(value: T): void {
-		for (const waiter of this.#waiting) waiter.resolve(value);
-		this.#waiting.clear();
+		this.#settle((waiter) => waiter.resolve(value));
 	}
 
 	reject(error: unknown): void {
-		for (const waiter of this.#waiting) waiter.reject(error);
+		this.#settle((waiter) => waiter.reject(error));
+	}
+
+	#settle(settle: (waiter: Waiter<T>) => void): void {
+		this.#settled.abort();
+		this.#waiting.forEach(settle);
 		this.#waiting.clear();
 	}
 }
+
+type Waiter<T> = Omit<PromiseWithResolvers<T>, "promise">;

@@ -57,48 +57,7 @@ test("a newer store is left alone, and the message says what to do", async () =>
 	expect(await versionOf(folder)).toEqual({ store: "things", version: 3 });
 });
 
-test("an older store is migrated step by step, in order", async () => {
-	const folder = join(await makeFolder(), "store");
-	await openStoreFolder({ ...store, folder });
-	const steps: string[] = [];
-	const step = (name: string) => async (at: string) => {
-		steps.push(`${name} of ${(await versionOf(at)).version}`);
-	};
-	const migrate = { 1: step("first"), 2: step("second"), 3: step("third") };
-	expect(await openStoreFolder({ ...store, folder, version: 4, migrate })).toEqual({
-		kind: "ready",
-	});
-	expect(steps).toEqual(["first of 1", "second of 2", "third of 3"]);
-	expect(await versionOf(folder)).toEqual({ store: "things", version: 4 });
-	await openStoreFolder({ ...store, folder, version: 4, migrate });
-	expect(steps).toHaveLength(3);
-});
-
-test("a migration that fails is reported, and begins again where it stopped", async () => {
-	const folder = join(await makeFolder(), "store");
-	await openStoreFolder({ ...store, folder });
-	let first = 0;
-	const migrate = {
-		1: async () => {
-			first++;
-		},
-		2: async () => {
-			throw new Error("disk on fire");
-		},
-	};
-	const failed = await openStoreFolder({ ...store, folder, version: 3, migrate });
-	expect(failed).toMatchObject({
-		kind: "unusable",
-		message: expect.stringContaining("disk on fire"),
-	});
-	expect(await versionOf(folder)).toEqual({ store: "things", version: 2 });
-	const mended = { ...migrate, 2: async () => {} };
-	const opened = await openStoreFolder({ ...store, folder, version: 3, migrate: mended });
-	expect(opened).toEqual({ kind: "ready" });
-	expect(first).toBe(1);
-});
-
-test("an older store without a migration is unusable and unchanged", async () => {
+test("an older store is unusable and unchanged", async () => {
 	const folder = join(await makeFolder(), "store");
 	await openStoreFolder({ ...store, folder });
 	const opened = await openStoreFolder({ ...store, folder, version: 2 });
