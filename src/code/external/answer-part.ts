@@ -79,6 +79,10 @@ export class Part {
 		return files.findAll(this.items().map((item) => item.path()));
 	}
 
+	pathsOrNone(files: ProjectFiles): string[] {
+		return files.findAll(this.itemsOrNone().map((item) => item.path()));
+	}
+
 	/** The place is in `location` or, in shorter forms, in the symbol itself. */
 	symbol(): { path(): string; brief(): SymbolBrief } {
 		const location = this.field("location");

@@ -11,9 +11,6 @@ export const faults = {
 	closed: () =>
 		new CodeIndexError("unavailable", "The connection to KotaDB was closed: open a new one"),
 
-	restarted: () =>
-		failed("KotaDB was restarted while it was at work on this: ask again if it is still needed"),
-
 	notStarted(command: string, cwd: string, error: unknown): CodeIndexError {
 		const code = errnoOf(error);
 		// ENOENT also means a missing working folder.

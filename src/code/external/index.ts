@@ -1,4 +1,4 @@
-import { existsSync, realpathSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { rm, stat, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, delimiter, isAbsolute, join } from "node:path";
@@ -9,18 +9,12 @@ import {
 	type Coverage,
 } from "../../codeindex/index.ts";
 import { hashBytes } from "../../core/hash.ts";
-import { Part } from "./answer-part.ts";
+import { realOrGiven } from "../../core/places.ts";
 import { faults } from "./faults.ts";
 import { KotaConnection } from "./kota-connection.ts";
 import { createLogTail } from "./log-tail.ts";
 import { projectFiles } from "./project-files.ts";
-import {
-	lastIndexedMs,
-	QUESTIONS,
-	type Query,
-	type Question,
-	type QuestionName,
-} from "./questions.ts";
+import { QUESTIONS, type Query, type Question, type QuestionName } from "./questions.ts";
 
 export interface ExternalKotaOptions {
 	/** The program and its arguments. Security: taken from the user's own configuration only. */
@@ -33,16 +27,6 @@ export interface ExternalKotaOptions {
 	readonly connectTimeoutMs?: number;
 	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
 	readonly env?: Readonly<Record<string, string>>;
-	readonly onLog?: (line: string) => void;
-}
-
-export interface ExternalKota extends CodeIndex {
-	/** Tail of stderr, oldest line first, sanitized for display. */
-	stderr(): string[];
-	/** `failed`: it could not be started, or crashed too often. */
-	state(): KotaConnection["state"];
-	/** Clears the crash count. Rejects if KotaDB does not start. */
-	restart(): Promise<void>;
 }
 
 /**
@@ -50,14 +34,14 @@ export interface ExternalKota extends CodeIndex {
  * are as old as the last `build`, which indexes everything. Not reported, so empty: edge kinds,
  * packages, exports of changed files, parse failures.
  */
-export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
+export function openExternalKota(options: ExternalKotaOptions): CodeIndex & { stderr(): string[] } {
 	const { command, args, timeoutMs = 120_000, connectTimeoutMs = 30_000, env = {} } = options;
 	// KotaDB keys a project by its real working folder. Any other path would index it again.
-	const root = realPath(options.root);
+	const root = realOrGiven(options.root);
 	const database = databaseOf(root, env);
 	/** Exists until the first indexing completes: KotaDB cannot detect a partial index. */
 	const unfinished = `${database}.unfinished`;
-	const log = createLogTail(options.onLog);
+	const log = createLogTail();
 	const connection = new KotaConnection({
 		command,
 		args,
@@ -73,8 +57,6 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 	return {
 		root: options.root,
 		stderr: log.lines,
-		state: () => connection.state,
-		restart: () => connection.restart(),
 		close: () => connection.close(),
 
 		async status() {
@@ -102,7 +84,7 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 				});
 			}
 			const tool = "index_repository";
-			const data = await connection.call({
+			const answer = await connection.call({
 				tool,
 				args: { repository: `local/${basename(root)}`, localPath: root },
 				timeoutMs: timeoutMs * 10,
@@ -110,7 +92,6 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 				// No retry: an out-of-memory crash would repeat.
 				repeat: false,
 			});
-			const answer = new Part(tool, data);
 			const status = answer.field("status").text();
 			if (/fail|error/i.test(status)) {
 				throw faults.refused(tool, answer.field("message").textOr(status));
@@ -153,14 +134,16 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 		}
 		const data = await connection.call({ tool, args: given, timeoutMs, signal, repeat: true });
 		const answer = read(data, query, files);
-		if (name === "impact") indexedMs = lastIndexedMs(data) ?? indexedMs;
+		// Only impact answers report it.
+		const at =
+			name === "impact" ? Date.parse(data.field("last_indexed_at").textOr("")) : Number.NaN;
+		if (!Number.isNaN(at)) indexedMs = at;
 		return { ...answer, coverage: await coverageNow() };
 	}
 
 	async function readStatistics(signal?: AbortSignal): Promise<{ files: number; symbols: number }> {
 		const tool = "get_index_statistics";
-		const data = await connection.call({ tool, args: {}, timeoutMs, signal, repeat: true });
-		const answer = new Part(tool, data);
+		const answer = await connection.call({ tool, args: {}, timeoutMs, signal, repeat: true });
 		indexedFiles = answer.field("files").count();
 		return { files: indexedFiles, symbols: answer.field("symbols").count() };
 	}
@@ -174,14 +157,6 @@ export function openExternalKota(options: ExternalKotaOptions): ExternalKota {
 			refreshedFiles: 0,
 			complete: !existsSync(unfinished),
 		};
-	}
-}
-
-function realPath(path: string): string {
-	try {
-		return realpathSync(path);
-	} catch {
-		return path;
 	}
 }
 

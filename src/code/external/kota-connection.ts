@@ -5,7 +5,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { CodeIndexError } from "../../codeindex/index.ts";
 import { describeError } from "../../core/errno.ts";
 import { packageVersion } from "../../core/package-info.ts";
-import { toolAnswer } from "./answer-part.ts";
+import { Part, toolAnswer } from "./answer-part.ts";
 import { faults } from "./faults.ts";
 import {
 	type Ending,
@@ -15,12 +15,12 @@ import {
 } from "./kota-process.ts";
 import { printable } from "./log-tail.ts";
 
-export interface KotaConnectionOptions extends KotaProcessOptions {
+interface KotaConnectionOptions extends KotaProcessOptions {
 	readonly database: string;
 	readonly connectTimeoutMs: number;
 }
 
-export interface ToolCall {
+interface ToolCall {
 	readonly tool: string;
 	readonly args: Readonly<Record<string, unknown>>;
 	readonly timeoutMs: number;
@@ -48,27 +48,18 @@ export class KotaConnection {
 	#lastStop: Promise<void> = Promise.resolve();
 	#queue: Promise<unknown> = Promise.resolve();
 	#crashes = 0;
-	state: "stopped" | "starting" | "running" | "failed" = "stopped";
 
 	constructor(options: KotaConnectionOptions) {
 		this.#options = options;
 	}
 
-	/** Returns parsed JSON. Every failure is a `CodeIndexError`. */
-	async call(call: ToolCall): Promise<unknown> {
+	/** Returns the parsed JSON. Every failure is a `CodeIndexError`. */
+	async call(call: ToolCall): Promise<Part> {
 		const { signal } = call;
 		if (signal?.aborted) throw faults.aborted();
-		return await waitFor(
-			this.#inTurn(() => this.#perform(call)),
-			{ signal },
-		);
-	}
-
-	/** Clears the crash count. A call in flight fails. */
-	async restart(): Promise<void> {
-		this.#crashes = 0;
-		await this.#stop();
-		await this.#inTurn(() => this.#running());
+		const turn = this.#queue.then(() => this.#perform(call));
+		this.#queue = turn.catch(() => {});
+		return await waitFor(turn, { signal });
 	}
 
 	/** Resolves when the process has exited. Calls in flight fail. */
@@ -78,19 +69,14 @@ export class KotaConnection {
 		await this.#queue;
 	}
 
-	#inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
-		const turn = this.#queue.then(work);
-		this.#queue = turn.catch(() => {});
-		return turn;
-	}
-
-	async #perform(call: ToolCall): Promise<unknown> {
+	async #perform(call: ToolCall): Promise<Part> {
 		for (let repeat = call.repeat; ; repeat = false) {
 			if (call.signal?.aborted) throw faults.aborted();
 			const client = await this.#running();
 			if (call.signal?.aborted) throw faults.aborted();
 			try {
-				return toolAnswer(call.tool, await this.#ask(client, call));
+				const result = await this.#ask(client, call);
+				return new Part(call.tool, toolAnswer(call.tool, result));
 			} catch (error) {
 				if (!(error instanceof Crash)) throw error;
 				if (!repeat) throw faults.crashed(call.tool, error.message, this.#lastWords());
@@ -147,7 +133,6 @@ export class KotaConnection {
 			// KotaDB reports itself that it cannot open its database.
 		});
 		if (this.#closing.signal.aborted) throw faults.closed();
-		this.state = "starting";
 		const run = new KotaProcess(this.#options, (ending) => this.#ended(run, ending));
 		const client = new sdk.Client({ name: "pi-strata", version: packageVersion() });
 		this.#run = run;
@@ -157,14 +142,11 @@ export class KotaConnection {
 				timedOut: () => faults.silent(connectTimeoutMs, this.#lastWords()),
 			});
 		} catch (error) {
-			const isStopped = this.#run !== run && run.ending?.why === "stopped";
-			this.state = isStopped ? "stopped" : "failed";
 			if (this.#run === run) this.#run = undefined;
 			this.#lastStop = run.stop();
 			throw this.#startFault(error, run.ending);
 		}
 		this.#client = client;
-		this.state = "running";
 		return client;
 	}
 
@@ -177,8 +159,7 @@ export class KotaConnection {
 
 	#endFault(tool: string, { why, how }: Ending): Error {
 		if (why === "too-big") return faults.tooBig(tool, MAX_MESSAGE_BYTES);
-		if (why === "crashed") return new Crash(how);
-		return this.#closing.signal.aborted ? faults.closed() : faults.restarted();
+		return why === "crashed" ? new Crash(how) : faults.closed();
 	}
 
 	#ended(run: KotaProcess, { why, how }: Ending): void {
@@ -189,14 +170,12 @@ export class KotaConnection {
 		if (this.#run !== run) return;
 		this.#run = undefined;
 		this.#client = undefined;
-		this.state = this.#crashes >= MAX_CRASHES ? "failed" : "stopped";
 	}
 
 	#stop(): Promise<void> {
 		if (this.#run) this.#lastStop = this.#run.stop();
 		this.#run = undefined;
 		this.#client = undefined;
-		this.state = "stopped";
 		return this.#lastStop;
 	}
 

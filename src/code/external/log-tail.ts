@@ -1,24 +1,20 @@
 import { StringDecoder } from "node:string_decoder";
 import { stripVTControlCharacters } from "node:util";
 
-/** The last lines of a program's output, sanitized for a terminal. */
-export interface LogTail {
-	write(chunk: Uint8Array): void;
-	note(line: string): void;
-	lines(): string[];
-}
+export type LogTail = ReturnType<typeof createLogTail>;
 
 /** `bytes` is the total, `lineChars` is per line. */
 export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as const;
 
-export function createLogTail(onLine?: (line: string) => void): LogTail {
+/** The last lines of a program's output, sanitized for a terminal. */
+export function createLogTail() {
 	const decoder = new StringDecoder("utf8");
 	const kept: { text: string; bytes: number }[] = [];
 	let bytes = 0;
 	let unfinished = "";
 
 	return {
-		write(chunk) {
+		write(chunk: Uint8Array): void {
 			const [first = "", ...rest] = decoder.write(Buffer.from(chunk)).split(/\r?\n|\r/);
 			grow(first);
 			for (const part of rest) {
@@ -28,7 +24,7 @@ export function createLogTail(onLine?: (line: string) => void): LogTail {
 			}
 		},
 		note: add,
-		lines() {
+		lines(): string[] {
 			const whole = kept.map(({ text }) => text);
 			const rest = printable(unfinished);
 			return rest === "" ? whole : [...whole, rest].slice(-LOG_LIMITS.lines);
@@ -50,7 +46,6 @@ export function createLogTail(onLine?: (line: string) => void): LogTail {
 		while (kept.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes) {
 			bytes -= kept.shift()?.bytes ?? 0;
 		}
-		onLine?.(text);
 	}
 }
 

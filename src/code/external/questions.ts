@@ -8,7 +8,7 @@ import {
 } from "../../codeindex/index.ts";
 import { compareText } from "../../core/compare-text.ts";
 import { isTestPath } from "../../core/project-path.ts";
-import { EDGE_WORDS, Part, positionOf, symbolKind, usageKind } from "./answer-part.ts";
+import { EDGE_WORDS, type Part, positionOf, symbolKind, usageKind } from "./answer-part.ts";
 import { printable } from "./log-tail.ts";
 import type { ProjectFiles } from "./project-files.ts";
 import { readSearch, searchArguments } from "./search-question.ts";
@@ -20,15 +20,11 @@ type Answer<N extends QuestionName> = Omit<Awaited<ReturnType<CodeIndex[N]>>, "c
 export interface Question<N extends QuestionName> {
 	readonly tool: string;
 	args(query: Query<N>, files: ProjectFiles): Record<string, unknown>;
-	read(data: unknown, query: Query<N>, files: ProjectFiles): Answer<N>;
+	read(answer: Part, query: Query<N>, files: ProjectFiles): Answer<N>;
 }
 
 export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
-	search: {
-		tool: "search",
-		args: searchArguments,
-		read: (data, query, files) => readSearch(new Part("search", data), query, files),
-	},
+	search: { tool: "search", args: searchArguments, read: readSearch },
 
 	dependencies: {
 		tool: "search_dependencies",
@@ -50,8 +46,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			};
 		},
 		/** KotaDB reports no edge kinds or packages. */
-		read(data, { path, direction = "both", includeTests = true }, files) {
-			const answer = new Part("search_dependencies", data);
+		read(answer, { path, direction = "both", includeTests = true }, files) {
 			if (/not found/i.test(answer.field("message").textOr(""))) {
 				throw new CodeIndexError(
 					"unknown-file",
@@ -86,8 +81,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			include_tests: true,
 		}),
 		/** KotaDB matches by name: the first definition stands for all, and members have no class. */
-		read(data, { symbol, includeTests = true }, files) {
-			const answer = new Part("find_usages", data);
+		read(answer, { symbol, includeTests = true }, files) {
 			const usages = answer
 				.field("usages")
 				.items()
@@ -129,18 +123,11 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			};
 		},
 		/** Drops tests that KotaDB invented. */
-		read(data, { modify = [], create = [], delete: deleted = [] }, files) {
-			const answer = new Part("analyze_change_impact", data);
+		read(answer, { modify = [], create = [], delete: deleted = [] }, files) {
 			const scope = answer.field("test_scope");
 			const named = new Set([...modify, ...create, ...deleted].map(files.within));
 			const missing = [...modify, ...deleted].filter((path) => files.find(path) === undefined);
-			const testPaths = (name: string) =>
-				files.findAll(
-					scope
-						.field(name)
-						.itemsOrNone()
-						.map((item) => item.path()),
-				);
+			const testPaths = (name: string) => scope.field(name).pathsOrNone(files);
 			const reaching = testPaths("test_files");
 			const recommended = testPaths("recommended_test_files");
 			const risk = answer.field("risk_level").text().toLowerCase();
@@ -182,8 +169,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			};
 		},
 		/** KotaDB does not report what the files depend on. */
-		read(data, { files: asked, includeTests = true, maxImpactedFiles = 20 }, files) {
-			const answer = new Part("generate_task_context", data);
+		read(answer, { files: asked, includeTests = true, maxImpactedFiles = 20 }, files) {
 			const targets = answer
 				.field("targetFiles")
 				.items()
@@ -198,23 +184,16 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				});
 			const found = new Set(targets.map(({ path }) => path));
 			const impacted = answer.field("impactedFiles").paths(files);
-			const tests = answer.field("testFiles").itemsOrNone();
 			return {
 				targets,
 				impacted: impacted.slice(0, maxImpactedFiles).map((path) => atDepth(path, 1)),
 				impactedCount: impacted.length,
-				tests: includeTests ? files.findAll(tests.map((item) => item.path())) : [],
+				tests: includeTests ? answer.field("testFiles").pathsOrNone(files) : [],
 				unknown: asked.map(files.within).filter((path) => !found.has(path)),
 			};
 		},
 	},
 };
-
-/** In ms since 1970. Only impact answers report it. */
-export function lastIndexedMs(data: unknown): number | undefined {
-	const at = Date.parse(new Part("", data).field("last_indexed_at").textOr(""));
-	return Number.isNaN(at) ? undefined : at;
-}
 
 const MAX_DEPTH = 5;
 const MAX_WARNINGS = 20;

@@ -1,10 +1,26 @@
 import { describe, expect, test } from "vitest";
+import { Part } from "../../../src/code/external/answer-part.ts";
 import { projectFiles } from "../../../src/code/external/project-files.ts";
-import { QUESTIONS } from "../../../src/code/external/questions.ts";
+import {
+	QUESTIONS,
+	type Query,
+	type Question,
+	type QuestionName,
+} from "../../../src/code/external/questions.ts";
 
 const ROOT = "/projects/shop";
 const THERE = ["src/cart.ts", "src/price.ts", "src/main.ts", "src/latest.ts", "test/cart.test.ts"];
 const files = projectFiles(ROOT, (path) => THERE.includes(path.slice(ROOT.length + 1)));
+
+function readAnswer<N extends QuestionName>(
+	name: N,
+	data: unknown,
+	query: Query<N>,
+	there = files,
+) {
+	const { tool, read }: Question<N> = QUESTIONS[name];
+	return read(new Part(tool, data), query, there);
+}
 
 describe("search", () => {
 	test("asks for lines only where they are wanted, and passes filters on in KotaDB's words", () => {
@@ -48,7 +64,8 @@ describe("search", () => {
 	});
 
 	test("joins symbols and code by file, declarations first, tests last, deleted files never", () => {
-		const answer = QUESTIONS.search.read(
+		const answer = readAnswer(
+			"search",
 			{
 				query: "cart",
 				results: {
@@ -109,7 +126,8 @@ describe("search", () => {
 			context_before: before,
 			context_after: after,
 		});
-		const { hits } = QUESTIONS.search.read(
+		const { hits } = readAnswer(
+			"search",
 			{
 				results: {
 					code: [
@@ -139,7 +157,8 @@ describe("search", () => {
 	});
 
 	test("says that there may be more where KotaDB stopped at the limit", () => {
-		const answer = QUESTIONS.search.read(
+		const answer = readAnswer(
+			"search",
 			{ results: { code: THERE } },
 			{ query: "cart", limit: 5, includeTests: true },
 			files,
@@ -169,7 +188,8 @@ describe("dependencies", () => {
 			include_tests: true,
 			reference_types: ["import", "re_export", "export_all"],
 		});
-		const { dependents } = QUESTIONS.dependencies.read(
+		const { dependents } = readAnswer(
+			"dependencies",
 			{
 				dependents: side(["src/latest.ts", "test/cart.test.ts"]),
 				dependencies: side([]),
@@ -181,7 +201,8 @@ describe("dependencies", () => {
 	});
 
 	test("gives each file once, at its least depth, and each cycle once", () => {
-		const answer = QUESTIONS.dependencies.read(
+		const answer = readAnswer(
+			"dependencies",
 			{
 				file_path: "src/cart.ts",
 				dependents: side(
@@ -210,7 +231,8 @@ describe("dependencies", () => {
 	});
 
 	test("a direction that was not asked for need not be answered", () => {
-		const answer = QUESTIONS.dependencies.read(
+		const answer = readAnswer(
+			"dependencies",
 			{ dependents: side(["src/main.ts"]) },
 			{ path: "src/cart.ts", direction: "dependents" },
 			files,
@@ -221,7 +243,7 @@ describe("dependencies", () => {
 
 	test("a file that KotaDB does not know is an error, not an empty answer", () => {
 		const message = "File not found: src/cart.ts";
-		expect(() => QUESTIONS.dependencies.read({ message }, { path: "src/cart.ts" }, files)).toThrow(
+		expect(() => readAnswer("dependencies", { message }, { path: "src/cart.ts" }, files)).toThrow(
 			expect.objectContaining({ code: "unknown-file" }),
 		);
 	});
@@ -253,7 +275,8 @@ describe("usages", () => {
 	});
 
 	test("are sorted, with the definition where KotaDB saw it", () => {
-		const answer = QUESTIONS.usages.read(
+		const answer = readAnswer(
+			"usages",
 			{
 				symbol: "add",
 				defined_in: "src/cart.ts:12",
@@ -285,7 +308,8 @@ describe("usages", () => {
 	test("of a member are only possible ones, as KotaDB goes by the name alone", () => {
 		const query = { symbol: "Cart.add", includeTests: false };
 		expect(QUESTIONS.usages.args(query, files)).toMatchObject({ symbol: "add" });
-		const { definitions } = QUESTIONS.usages.read(
+		const { definitions } = readAnswer(
+			"usages",
 			{
 				defined_in: "src/cart.ts:4",
 				kind: "method",
@@ -302,12 +326,12 @@ describe("usages", () => {
 	test("without a definition are told from those with one; nothing at all has no definition", () => {
 		const query = { symbol: "fetch" };
 		const without = { defined_in: null, usages: [usage("src/main.ts", 7)] };
-		expect(QUESTIONS.usages.read(without, query, files).definitions[0]).toMatchObject({
+		expect(readAnswer("usages", without, query, files).definitions[0]).toMatchObject({
 			path: "src/main.ts",
 			line: 7,
 			signature: expect.stringContaining("does not say where it is declared"),
 		});
-		expect(QUESTIONS.usages.read({ usages: [] }, query, files).definitions).toEqual([]);
+		expect(readAnswer("usages", { usages: [] }, query, files).definitions).toEqual([]);
 	});
 });
 
@@ -331,7 +355,7 @@ describe("impact", () => {
 
 	test("leaves out the changed files themselves and tests that nobody wrote", () => {
 		const query = { modify: ["src/cart.ts", "src/none.ts"] };
-		const impact = QUESTIONS.impact.read(answer, query, files);
+		const impact = readAnswer("impact", answer, query, files);
 		expect(impact.risk).toBe("high");
 		expect(impact.affected.map(({ path, depth }) => [path, depth])).toEqual([
 			["src/main.ts", 1],
@@ -373,7 +397,8 @@ describe("task context", () => {
 			include_symbols: true,
 			max_impacted_files: 20,
 		});
-		const answer = QUESTIONS.taskContext.read(
+		const answer = readAnswer(
+			"taskContext",
 			{
 				targetFiles: [
 					{
@@ -409,12 +434,12 @@ describe("task context", () => {
 
 describe("answers of another shape", () => {
 	const search = (data: unknown) => () =>
-		QUESTIONS.search.read(data, { query: "x", contextLines: 1 }, files);
-	const usages = (data: unknown) => () => QUESTIONS.usages.read(data, { symbol: "x" }, files);
+		readAnswer("search", data, { query: "x", contextLines: 1 }, files);
+	const usages = (data: unknown) => () => readAnswer("usages", data, { symbol: "x" }, files);
 	const deps = (data: unknown) => () =>
-		QUESTIONS.dependencies.read(data, { path: "src/cart.ts" }, files);
-	const impact = (data: unknown) => () => QUESTIONS.impact.read(data, { modify: [] }, files);
-	const context = (data: unknown) => () => QUESTIONS.taskContext.read(data, { files: [] }, files);
+		readAnswer("dependencies", data, { path: "src/cart.ts" }, files);
+	const impact = (data: unknown) => () => readAnswer("impact", data, { modify: [] }, files);
+	const context = (data: unknown) => () => readAnswer("taskContext", data, { files: [] }, files);
 	const scope = { test_files: [] };
 
 	test.each([

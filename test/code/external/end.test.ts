@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { PATIENCE } from "../../support/patience.ts";
-import { isAlive, openKota, openMissingKota } from "./open-kota.ts";
+import { isAlive, openKota } from "./open-kota.ts";
 
 describe("the end", () => {
 	test("closing ends the process and rejects what is under way and what comes later", async () => {
@@ -12,7 +12,6 @@ describe("the end", () => {
 		await kota.close();
 		await Promise.all(asked);
 		expect(starts().map(isAlive)).toEqual([false]);
-		expect(kota.state()).toBe("stopped");
 		await expect(kota.status()).rejects.toMatchObject({ code: "unavailable" });
 		expect(starts()).toHaveLength(1);
 	});
@@ -41,20 +40,5 @@ describe("the end", () => {
 		await kota.status();
 		await kota.close();
 		await vi.waitFor(() => expect(children().map(isAlive)).toEqual([false, false]), PATIENCE);
-	});
-
-	test("a restart takes the place of a process that hangs, and fails what it was asked", async () => {
-		const { kota, starts, calls } = openKota({ tools: { search: { blocks: true } } });
-		const asked = expect(kota.search({ query: "cart" })).rejects.toThrow("was restarted");
-		await vi.waitFor(() => expect(calls("search")).toHaveLength(1), PATIENCE);
-		await kota.restart();
-		await asked;
-		expect(kota.state()).toBe("running");
-		expect(starts().map(isAlive)).toEqual([false, true]);
-	});
-
-	test("a restart that does not succeed says why", async () => {
-		const { kota } = openMissingKota();
-		await expect(kota.restart()).rejects.toThrow("was not found");
 	});
 });

@@ -1,11 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { vi } from "vitest";
-import {
-	type ExternalKota,
-	type ExternalKotaOptions,
-	openExternalKota,
-} from "../../../src/code/external/index.ts";
+import { type ExternalKotaOptions, openExternalKota } from "../../../src/code/external/index.ts";
 import {
 	type Behaviour,
 	type JournalEntry,
@@ -18,7 +14,7 @@ import { atEnd, tempDir } from "../../support/temp.ts";
 
 /** An external index on our own server, in a project of a few files. Closed when the test ends. */
 export interface TestKota {
-	readonly kota: ExternalKota;
+	readonly kota: ReturnType<typeof openExternalKota>;
 	readonly root: string;
 	/** What the server has noted. */
 	journal(): JournalEntry[];

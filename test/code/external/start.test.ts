@@ -10,12 +10,10 @@ describe("starting", () => {
 		const { kota, starts } = openKota({ tools: { search: FOUND } });
 		await delay(50);
 		expect(starts()).toHaveLength(0);
-		expect(kota.state()).toBe("stopped");
 
 		await kota.search({ query: "cart" });
 		await kota.search({ query: "cart" });
-		expect(starts()).toHaveLength(1);
-		expect(kota.state()).toBe("running");
+		expect(starts().map(isAlive)).toEqual([true]);
 	});
 
 	test("a program that is not there is named, together with the setting", async () => {
@@ -24,7 +22,6 @@ describe("starting", () => {
 			code: "failed",
 			message: expect.stringMatching(/"no-such-bun" was not found.*kota\.command/),
 		});
-		expect(kota.state()).toBe("failed");
 		await expect(kota.status()).rejects.toThrow("was not found");
 	});
 
@@ -42,7 +39,6 @@ describe("starting", () => {
 	test("a program that never answers is stopped after the time for a start", async () => {
 		const { kota, starts } = openKota({ silent: true, stubborn: true }, { connectTimeoutMs: 1000 });
 		await expect(kota.status()).rejects.toThrow("did not answer within 1 s");
-		expect(kota.state()).toBe("failed");
 		await kota.close();
 		expect(starts().filter(isAlive)).toEqual([]);
 	});
