@@ -3,8 +3,15 @@ import { resolve } from "node:path";
 import type * as Kota from "../code/index.ts";
 import { loadConfig } from "../core/config.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
-import { property } from "../core/property.ts";
-import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
+import {
+	type Command,
+	FLAG,
+	type OptionValues,
+	TEXT,
+	TEXTS,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 
 type KotaDoor = typeof Kota;
 type Topic = Parameters<KotaDoor["answerTo"]>[0];
@@ -17,7 +24,7 @@ interface Line {
 	readonly options: OptionValues;
 }
 
-const ROOT = { root: { type: "string" }, json: { type: "boolean" } } as const;
+const ROOT = { root: TEXT, json: FLAG } as const;
 const ABOUT_ROOT = [
 	"",
 	"Answers for the project around the current folder (the git repository, or --root <folder>), which",
@@ -28,12 +35,7 @@ const ABOUT_ROOT = [
 export const search = question("search", {
 	name: "search",
 	usage: "<words…> [--limit <n>] [--output paths|compact|snippet] [--glob <pattern>] [--json]",
-	options: {
-		...ROOT,
-		limit: { type: "string" },
-		output: { type: "string" },
-		glob: { type: "string" },
-	},
+	options: { ...ROOT, limit: TEXT, output: TEXT, glob: TEXT },
 	maxArguments: 32,
 	input({ kota, words, options }) {
 		const query = words.join(" ").trim();
@@ -51,12 +53,7 @@ export const search = question("search", {
 export const deps = question("dependencies", {
 	name: "deps",
 	usage: "<file> [--direction dependents|dependencies|both] [--depth <n>] [--no-tests] [--json]",
-	options: {
-		...ROOT,
-		direction: { type: "string" },
-		depth: { type: "string" },
-		"no-tests": { type: "boolean" },
-	},
+	options: { ...ROOT, direction: TEXT, depth: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
 	input({ find, words: [file], options }) {
 		if (file === undefined) throw new UsageError("name a file: strata deps <file>");
@@ -72,7 +69,7 @@ export const deps = question("dependencies", {
 export const usages = question("usages", {
 	name: "usages",
 	usage: "<name|Owner.member> [--file <file>] [--no-tests] [--json]",
-	options: { ...ROOT, file: { type: "string" }, "no-tests": { type: "boolean" } },
+	options: { ...ROOT, file: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
 	input({ find, words: [symbol], options }) {
 		if (symbol === undefined || symbol.trim() === "")
@@ -88,12 +85,7 @@ export const usages = question("usages", {
 export const impact = question("impact", {
 	name: "impact",
 	usage: "<file…> [--create <file>]… [--delete <file>]… [--symbol <name>]… [--json]",
-	options: {
-		...ROOT,
-		create: { type: "string", multiple: true },
-		delete: { type: "string", multiple: true },
-		symbol: { type: "string", multiple: true },
-	},
+	options: { ...ROOT, create: TEXTS, delete: TEXTS, symbol: TEXTS },
 	maxArguments: 50,
 	input({ find, words, options }) {
 		const files = (name: string) => ((options[name] as string[] | undefined) ?? []).map(find);
@@ -113,7 +105,7 @@ export const impact = question("impact", {
 export const context = question("taskContext", {
 	name: "context",
 	usage: "<file…> [--symbols] [--no-tests] [--json]",
-	options: { ...ROOT, symbols: { type: "boolean" }, "no-tests": { type: "boolean" } },
+	options: { ...ROOT, symbols: FLAG, "no-tests": FLAG },
 	maxArguments: 50,
 	input({ find, words, options }) {
 		if (words.length === 0) throw new UsageError("name files: strata context <file…>");
@@ -129,7 +121,7 @@ export const context = question("taskContext", {
 export const map = question("symbolMap", {
 	name: "map",
 	usage: "[--tokens <n>] [--json]",
-	options: { ...ROOT, tokens: { type: "string" } },
+	options: { ...ROOT, tokens: TEXT },
 	input: ({ options }) => ({ budgetTokens: wholeNumber(options, "tokens") ?? 2000 }),
 });
 
@@ -143,8 +135,8 @@ export const index: Command = {
 	],
 	options: ROOT,
 	run: (options, _, terminal) =>
-		withEngine(options, terminal, async ({ kota, build }) => {
-			const report = await build("given");
+		withProject(options, terminal, async ({ kota, project, asker }) => {
+			const report = await project.build(asker, "given");
 			show(options, terminal, report, () => kota.buildText(report, kota.commandAdvice));
 			// An index that exists only in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
@@ -159,18 +151,14 @@ function question<Name extends Topic>(
 		details: ABOUT_ROOT,
 		...command,
 		run: (options, words, terminal) =>
-			withEngine(options, terminal, async ({ kota, engine, root, build }) => {
-				const paths = kota.projectPaths(root, terminal.cwd);
+			withProject(options, terminal, async ({ kota, project, asker }) => {
+				const paths = {
+					...kota.projectPaths(project.root, terminal.cwd),
+					advice: kota.commandAdvice,
+				};
 				const given = input({ kota, find: paths.find, words, options });
-				const reader = { ...paths, advice: kota.commandAdvice };
-				const asking = progressTo(kota, terminal);
-				const put = () => kota.answerTo(topic, given, reader, engine, asking);
-				const { answer, text } = await put().catch(async (error) => {
-					if (property(error, "code") !== "not-indexed") throw error;
-					await build("needed");
-					return await put();
-				});
-				show(options, terminal, answer, text);
+				const { answer, draft } = await kota.answerTo(topic, given, { project, paths, asker });
+				show(options, terminal, answer, () => kota.wholeAnswer(draft(Date.now())));
 				return 0;
 			}),
 	};
@@ -178,12 +166,11 @@ function question<Name extends Topic>(
 
 interface Opened {
 	readonly kota: KotaDoor;
-	readonly engine: Awaited<ReturnType<KotaDoor["openEngine"]>>;
-	readonly root: string;
-	build(consent: "given" | "needed"): ReturnType<Kota.KotaProject["build"]>;
+	readonly project: Kota.KotaProject;
+	readonly asker: Kota.Asker;
 }
 
-async function withEngine(
+async function withProject(
 	options: OptionValues,
 	terminal: Terminal,
 	use: (opened: Opened) => Promise<number>,
@@ -193,34 +180,25 @@ async function withEngine(
 		typeof options.root === "string" ? givenRoot(options.root, terminal.cwd) : terminal.cwd,
 	);
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
-	const engine = await kota.openEngine(config.kota, root);
-	const build: Opened["build"] = (consent) => {
-		const { confirmIndex } = config.kota;
-		const project = kota.createKotaProject({ root, confirmIndex, open: async () => engine });
-		const { confirm } = terminal;
-		return project.build(
-			{
-				...progressTo(kota, terminal),
-				...(confirm && { confirm: () => confirmIndexing(confirm, root) }),
-			},
-			consent,
-		);
+	const { confirmIndex } = config.kota;
+	const open = () => kota.openEngine(config.kota, root);
+	const project = kota.createKotaProject({ root, confirmIndex, open });
+	const { confirm, progress } = terminal;
+	const asker: Kota.Asker = {
+		...(progress && { onProgress: (step) => progress(kota.progressText(step)) }),
+		...(confirm && { confirm: () => confirmIndexing(confirm, root) }),
 	};
 	try {
-		return await use({ kota, engine, root, build });
+		return await use({ kota, project, asker });
 	} finally {
 		terminal.progress?.("");
-		await engine.close().catch(() => {});
+		await project.close();
 	}
 }
 
 function show(options: OptionValues, terminal: Terminal, value: unknown, text: () => string): void {
 	terminal.progress?.("");
 	terminal.print(options.json ? JSON.stringify(value, null, 2) : text());
-}
-
-function progressTo(kota: KotaDoor, { progress }: Terminal): Pick<Kota.Asker, "onProgress"> {
-	return progress ? { onProgress: (step) => progress(kota.progressText(step)) } : {};
 }
 
 /** Rejects a `--root` that is no folder: it would silently mean the project around it. */

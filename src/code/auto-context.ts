@@ -1,6 +1,6 @@
-import { isAbsolute, resolve } from "node:path";
 import type { TaskContextAnswer } from "../codeindex/index.ts";
-import { expandHome, isWithin } from "../core/places.ts";
+import { isWithin } from "../core/places.ts";
+import { property } from "../core/property.ts";
 import { clipMiddle } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
@@ -12,7 +12,7 @@ const BRIEFED_FILES = 3;
 const PROMPT_CHARS = 100_000;
 const MAX_CANDIDATES = 500;
 
-export interface FileLookup {
+interface FileLookup {
 	readonly paths: ProjectPaths;
 	isFile(path: string): boolean;
 }
@@ -37,7 +37,7 @@ export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }
 
-export interface TurnMessage {
+interface TurnMessage {
 	readonly role: string;
 	readonly content?: unknown;
 }
@@ -64,22 +64,16 @@ function* calledPaths(messages: readonly TurnMessage[]): Generator<string> {
 const FILE_TOOLS: ReadonlySet<unknown> = new Set(["read", "edit", "write"]);
 
 function calledPath(block: unknown): string | undefined {
-	if (typeof block !== "object" || block === null) return undefined;
-	const { type, name, arguments: input } = block as Record<string, unknown>;
-	if (type !== "toolCall" || !FILE_TOOLS.has(name)) return undefined;
-	const path = (input as { path?: unknown } | null | undefined)?.path;
+	if (property(block, "type") !== "toolCall") return undefined;
+	if (!FILE_TOOLS.has(property(block, "name"))) return undefined;
+	const path = property(property(block, "arguments"), "path");
 	return typeof path === "string" ? path : undefined;
 }
 
 function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): string[] {
 	const found = new Set<string>();
 	for (const candidate of candidates) {
-		const spellings = candidate.startsWith("@") ? [candidate, candidate.slice(1)] : [candidate];
-		const places = spellings
-			.map(expandHome)
-			.flatMap((path) =>
-				isAbsolute(path) ? [path] : [resolve(paths.cwd, path), resolve(paths.root, path)],
-			);
+		const places = paths.placesOf(candidate);
 		const place = places.find((path) => isWithin(paths.root, path) && isFile(path));
 		if (place !== undefined) found.add(paths.find(place));
 	}
@@ -108,7 +102,7 @@ export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): str
 		list("used by", dependents, SHOWN.dependents, answer.impactedCount),
 		list("tests", answer.tests.map(show), SHOWN.tests, answer.tests.length),
 	];
-	const { text } = fitText([() => outline], BRIEFING_BYTES - Buffer.byteLength(caveat) - 1);
+	const text = fitText([() => outline], BRIEFING_BYTES - Buffer.byteLength(caveat) - 1);
 	return `${text}\n${caveat}`;
 }
 

@@ -19,7 +19,6 @@ import {
 	type Reader,
 	remark,
 	section,
-	toolAdvice,
 	whyNothingIndexed,
 } from "./outline.ts";
 import { symbolText } from "./search-text.ts";
@@ -29,7 +28,7 @@ import type { DepsInput, TaskContextInput } from "./tools.ts";
 export function depsForms(
 	answer: DependenciesAnswer,
 	input: DepsInput,
-	{ show, advice = toolAdvice }: Reader,
+	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	const { direction, depth } = input;
 	const sides = (["dependents", "dependencies"] as const)
@@ -135,7 +134,7 @@ function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: 
 function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth[]): Part[] {
 	return [
 		{ head: [head], items: byFolder(files.toSorted((a, b) => a.depth - b.depth)) },
-		{ head: [byFolderHead], items: folderTotals(files.map(({ path }) => ({ path, weight: 1 }))) },
+		{ head: [byFolderHead], items: folderTotals(files) },
 	];
 }
 
@@ -143,7 +142,7 @@ function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth
 export function impactForms(
 	answer: ImpactAnswer,
 	_input: ImpactQuery,
-	{ show, advice = toolAdvice }: Reader,
+	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];
@@ -198,7 +197,7 @@ function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
 export function taskContextForms(
 	answer: TaskContextAnswer,
 	input: TaskContextInput,
-	{ show, advice = toolAdvice }: Reader,
+	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];

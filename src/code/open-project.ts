@@ -1,36 +1,24 @@
 import { basename } from "node:path";
-import { type BlobStore, createBlobStore } from "../core/blob-store.ts";
-import type { Config } from "../core/config.ts";
+import { createBlobStore } from "../core/blob-store.ts";
 import { guardBlobs } from "../core/excluded-values.ts";
 import { projectRoot } from "../core/places.ts";
 import { createPerFolder, type SessionView } from "../session/index.ts";
 import type * as Code from "./index.ts";
 
-export interface OpenKota {
-	/** Loaded with the first question. */
-	readonly kota: typeof Code;
-	readonly project: Code.KotaProject;
-	readonly paths: ReturnType<typeof Code.projectPaths>;
-	readonly blobs: BlobStore;
-	readonly settings: Config["kota"];
-}
+export type KotaSession = ReturnType<typeof createKotaSession>;
 
 /** Shared by tools, command and briefings: one open project, that of the working folder. */
-export interface KotaSession {
-	/** Opens on first use. A changed working folder closes the previous project. */
-	open(session: SessionView): Promise<OpenKota>;
-	close(): Promise<void>;
-}
-
-export function createKotaSession(openEngine?: typeof Code.openEngine): KotaSession {
-	const perFolder = createPerFolder({ open: openFor, close: ({ project }) => project.close() });
+export function createKotaSession(openEngine?: typeof Code.openEngine) {
+	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
+	// Opens on first use. A changed working folder closes the previous project.
 	return { open: perFolder.get, close: perFolder.clear };
 
-	async function openFor(session: SessionView, isCurrent: () => boolean): Promise<OpenKota> {
+	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;
 		const root = projectRoot(cwd);
+		// Loaded with the first question.
 		const kota = await import("./index.ts");
-		const project = kota.createKotaProject({
+		const project: Code.KotaProject = kota.createKotaProject({
 			root,
 			confirmIndex: config.kota.confirmIndex,
 			async open() {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { isAbsolute, relative, resolve, sep } from "node:path";
+import { relative, resolve, sep } from "node:path";
 import type { Coverage, IndexProgress } from "../codeindex/index.ts";
 import { expandHome } from "../core/places.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
@@ -29,11 +29,14 @@ export function section<Item>(
 	return [{ head: [`${name} (${grouped(total)}):`], items: list.map(line) }];
 }
 
-/** `form` is the index used; `cut` means that items are missing. */
-export interface Fitted {
-	readonly text: string;
-	readonly form: number;
-	readonly cut: boolean;
+export interface Draft {
+	/** Fullest first; see {@link fitText}. */
+	readonly forms: readonly (() => Outline)[];
+	readonly lastLine: string;
+}
+
+export function wholeAnswer({ forms: [first], lastLine }: Draft): string {
+	return `${first ? wholeText(first()) : ""}\n${lastLine}`;
 }
 
 export function wholeText(outline: Outline): string {
@@ -41,14 +44,14 @@ export function wholeText(outline: Outline): string {
 }
 
 /** Returns the first form (fullest first) that fits, or as much of the last as fits. */
-export function fitText(forms: readonly (() => Outline)[], maxBytes: number): Fitted {
+export function fitText(forms: Draft["forms"], maxBytes: number): string {
 	let outline: Outline = [];
-	for (const [form, make] of forms.entries()) {
-		outline = make();
+	for (const form of forms) {
+		outline = form();
 		const text = wholeText(outline);
-		if (bytesOf(text) <= maxBytes) return { text, form, cut: false };
+		if (bytesOf(text) <= maxBytes) return text;
 	}
-	return { text: cutText(outline, maxBytes), form: forms.length - 1, cut: true };
+	return cutText(outline, maxBytes);
 }
 
 /** Limit of a single head line, as a share of the budget. */
@@ -56,29 +59,24 @@ const HEAD_SHARE = 1 / 4;
 
 /** Round robin: each part gets one item in turn until its next one does not fit. */
 function cutText(outline: Outline, maxBytes: number): string {
-	const parts = withinHeads(outline, maxBytes).map(({ head, items }) => ({
-		head,
-		items,
-		shown: 0,
-		open: items.length > 0,
-	}));
+	const parts = withinHeads(outline, maxBytes).map((part) => ({ ...part, shown: 0 }));
 	// Reserves the "missing" note up front. Each line costs its line feed too.
 	let room = maxBytes;
 	for (const { head, items } of parts) {
 		for (const line of head) room -= bytesOf(line) + 1;
 		if (items.length > 0) room -= bytesOf(missing(items.length)) + 1;
 	}
-	while (parts.some(({ open }) => open)) {
-		for (const part of parts) {
-			if (!part.open) continue;
-			const cost = bytesOf(part.items[part.shown] ?? "") + 1;
-			if (cost > room) {
-				part.open = false;
+	const open = new Set(parts);
+	while (open.size > 0) {
+		for (const part of open) {
+			const item = part.items[part.shown];
+			const left = item === undefined ? -1 : room - bytesOf(item) - 1;
+			if (left < 0) {
+				open.delete(part);
 				continue;
 			}
-			room -= cost;
+			room = left;
 			part.shown++;
-			part.open = part.shown < part.items.length;
 		}
 	}
 	const lines = parts.flatMap(({ head, items, shown }) => [
@@ -109,11 +107,6 @@ function missing(items: number): string {
 	return `  … ${grouped(items)} more`;
 }
 
-export interface Weighed {
-	readonly path: string;
-	readonly weight: number;
-}
-
 /** Wraps long folder lists, so that they can be cut between lines. */
 const NAMES_A_LINE = 12;
 
@@ -122,30 +115,19 @@ export function byFolder<Item extends { readonly path: string }>(
 	items: readonly Item[],
 	label: (name: string, item: Item) => string = (name) => name,
 ): string[] {
-	const folders = new Map<string, string[]>();
-	for (const item of items) {
-		const [folder, name] = splitPath(item.path);
-		const names = folders.get(folder) ?? [];
-		names.push(label(oneLine(name), item));
-		folders.set(folder, names);
-	}
-	return [...folders].flatMap(([folder, names]) =>
-		chunks(names, NAMES_A_LINE).map((some) => `  ${oneLine(folder)}: ${some.join(", ")}`),
-	);
+	return [...Map.groupBy(items, ({ path }) => splitPath(path)[0])].flatMap(([folder, some]) => {
+		const names = some.map((item) => label(oneLine(splitPath(item.path)[1]), item));
+		return chunks(names, NAMES_A_LINE).map((line) => `  ${oneLine(folder)}: ${line.join(", ")}`);
+	});
 }
 
 /** Totals by folder, largest first: `  src/ui/  312 usages in 40 files` for unit `usage`. */
-export function folderTotals(items: readonly Weighed[], unit?: string): string[] {
-	const folders = new Map<string, { files: number; weight: number }>();
-	for (const { path, weight } of items) {
-		const [folder] = splitPath(path);
-		const total = folders.get(folder) ?? { files: 0, weight: 0 };
-		folders.set(folder, { files: total.files + 1, weight: total.weight + weight });
-	}
-	return [...folders]
-		.toSorted((a, b) => b[1].weight - a[1].weight)
-		.map(([folder, { files, weight }]) => {
-			const total = unit ? `${counted(weight, unit)} in ` : "";
+export function folderTotals(items: readonly { readonly path: string }[], unit?: string): string[] {
+	return [...Map.groupBy(items, ({ path }) => splitPath(path)[0])]
+		.toSorted(([, a], [, b]) => b.length - a.length)
+		.map(([folder, some]) => {
+			const total = unit ? `${counted(some.length, unit)} in ` : "";
+			const files = new Set(some.map(({ path }) => path)).size;
 			return `  ${oneLine(folder)}  ${total}${counted(files, "file")}`;
 		});
 }
@@ -243,36 +225,39 @@ function ago(ms: number): string {
 	return `${grouped(Math.round(minutes / 60))} h ago`;
 }
 
-/** The index has root-relative paths; the model and users write them from the working folder. */
-export interface ProjectPaths {
-	readonly root: string;
-	readonly cwd: string;
-	show(path: string): string;
-	/** From the model's spelling to the index path. A path outside the project keeps its `..`. */
-	find(path: string): string;
-}
+export type ProjectPaths = ReturnType<typeof projectPaths>;
 
+/** What a text needs to know of its reader. */
+export type Reader = Pick<ProjectPaths, "show" | "advice">;
+
+/** The index has root-relative paths; the model and users write them from the working folder. */
 export function projectPaths(
 	root: string,
 	cwd: string,
 	exists: (path: string) => boolean = existsSync,
-): ProjectPaths {
+) {
 	const fromRoot = (path: string) => slashed(relative(root, path));
 	const folder = fromRoot(cwd);
 	const outside = `${slashed(relative(cwd, root))}/`;
 	const fromOutside = (path: string) => outside + path;
+
+	/** Where a path may lie, by the working folder first. */
+	function placesOf(path: string): string[] {
+		// Pi's tools accept a leading @, as in file mentions.
+		const spellings = path.startsWith("@") ? [path, path.slice(1)] : [path];
+		return spellings
+			.map(expandHome)
+			.flatMap((plain) => [resolve(cwd, plain), resolve(root, plain)]);
+	}
+
 	return {
 		root,
-		cwd,
+		advice: toolAdvice,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
-		find(path) {
-			// Pi's tools accept a leading @, as in file mentions.
-			const candidates = path.startsWith("@") ? [path, path.slice(1)] : [path];
-			const places = candidates
-				.map(expandHome)
-				.flatMap((plain) =>
-					isAbsolute(plain) ? [resolve(plain)] : [resolve(cwd, plain), resolve(root, plain)],
-				);
+		placesOf,
+		/** From the model's spelling to the index path. A path outside the project keeps its `..`. */
+		find(path: string): string {
+			const places = placesOf(path);
 			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
 		},
 	};
@@ -300,23 +285,14 @@ function slashed(path: string): string {
 }
 
 /** Wording of advice: the model has tools, a user has commands. */
-export interface Advice {
-	readonly search: string;
-	readonly index: string;
-	readonly countTests: string;
-	readonly withoutFilters: string;
-}
-
-export interface Reader extends Pick<ProjectPaths, "show"> {
-	readonly advice?: Advice;
-}
-
-export const toolAdvice: Advice = {
+export const toolAdvice = {
 	search: "kota_search",
 	index: "kota_index",
 	countTests: "include_tests counts them",
 	withoutFilters: "without filters",
 };
+
+export type Advice = typeof toolAdvice;
 
 export const commandAdvice: Advice = {
 	search: "strata search",

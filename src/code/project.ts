@@ -4,19 +4,97 @@ import type {
 	BuildReport,
 	CallOptions,
 	CodeIndex,
-	Coverage,
+	Covered,
+	ImpactQuery,
 	IndexProgress,
 	IndexStatus,
 	QueryOf,
 	QuestionName,
+	SymbolMapQuery,
 } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
+import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
-import type { Engine } from "./engine.ts";
-import { ofManyFiles } from "./outline.ts";
+import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
+import { coverageLine, type Draft, ofManyFiles, type Reader } from "./outline.ts";
+import { searchForms } from "./search-text.ts";
+import {
+	type DepsInput,
+	type SearchInput,
+	searchQuery,
+	type TaskContextInput,
+	type UsagesInput,
+} from "./tools.ts";
+import { usagesForms } from "./usages-text.ts";
 
-export interface ProjectOptions {
+interface Engine extends CodeIndex {
+	/** The last stderr lines of an external engine, sanitized for display. */
+	stderr?(): readonly string[];
+}
+
+/** Opens the configured engine. Its code is loaded lazily, with the first question. */
+export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
+	if (settings.engine === "external") {
+		const { openExternalKota } = await import("./external/index.ts");
+		const { command, args, timeoutSeconds } = settings;
+		return openExternalKota({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
+	}
+	const { openCodeIndex } = await import("../codeindex/index.ts");
+	return openCodeIndex({ root });
+}
+
+interface Inputs extends Record<QuestionName, object> {
+	search: SearchInput;
+	dependencies: DepsInput;
+	usages: UsagesInput;
+	impact: ImpactQuery;
+	taskContext: TaskContextInput;
+	symbolMap: SymbolMapQuery;
+}
+
+/** Maps a question to its query and to the forms of its answer, fullest first. */
+const topics: {
+	readonly [Name in QuestionName]: {
+		query(input: Inputs[Name]): QueryOf<Name>;
+		forms(answer: AnswerOf<Name>, input: Inputs[Name], reader: Reader): Draft["forms"];
+	};
+} = {
+	search: { query: searchQuery, forms: searchForms },
+	dependencies: { query: same, forms: depsForms },
+	usages: { query: same, forms: usagesForms },
+	impact: { query: same, forms: impactForms },
+	taskContext: { query: same, forms: taskContextForms },
+	symbolMap: { query: same, forms: symbolMapForms },
+};
+
+function same<Input>(input: Input): Input {
+	return input;
+}
+
+export interface Asking {
+	readonly project: KotaProject;
+	readonly paths: Reader;
+	readonly asker: Asker;
+}
+
+/** The text of the answer is made on request. */
+export async function answerTo<Name extends QuestionName>(
+	name: Name,
+	input: Inputs[Name],
+	{ project, paths, asker }: Asking,
+): Promise<{ readonly answer: AnswerOf<Name>; draft(nowMs: number): Draft }> {
+	const { query, forms } = topics[name];
+	const answer = await project.ask(name, query(input), asker);
+	const { coverage }: Covered = answer;
+	const draft = (nowMs: number) => ({
+		forms: forms(answer, input, paths),
+		lastLine: coverageLine(coverage, nowMs, paths.advice),
+	});
+	return { answer, draft };
+}
+
+interface ProjectOptions {
 	readonly root: string;
 	readonly confirmIndex: boolean;
 	open(): Promise<Engine>;
@@ -29,74 +107,64 @@ export interface Asker extends CallOptions {
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-/** A session's view of the index. An existing index implies consent; a no lasts for the session. */
-export interface KotaProject {
-	readonly root: string;
-	readonly state: "stopped" | "starting" | "running";
-	readonly indexed: IndexStatus["state"] | "unknown";
-	/** Builds the index first if there is none and the user consents. */
-	ask<Name extends QuestionName>(
-		name: Name,
-		query: QueryOf<Name>,
-		asker?: Asker,
-	): Promise<AnswerOf<Name>>;
-	/** Builds or refreshes. `given`: the user requested it, which is consent. */
-	build(asker?: Asker, consent?: "given" | "needed"): Promise<BuildReport>;
-	status(): Promise<IndexStatus>;
-	stderr(): readonly string[];
-	close(): Promise<void>;
-}
+export type KotaProject = ReturnType<typeof createKotaProject>;
 
-export function createKotaProject(options: ProjectOptions): KotaProject {
-	const { root, confirmIndex, open, onChange } = options;
+/** A session's view of the index. An existing index implies consent; a no lasts for the session. */
+export function createKotaProject({ root, confirmIndex, open, onChange }: ProjectOptions) {
 	let engine: Promise<Engine> | undefined;
-	let stderr: KotaProject["stderr"] = () => [];
-	let building: SharedBuild | undefined;
+	let stderr = (): readonly string[] => [];
+	let building: ReturnType<typeof beginBuild> | undefined;
 	let asking: Waiters<Consent> | undefined;
-	let state: KotaProject["state"] = "stopped";
-	let indexed: KotaProject["indexed"] = "unknown";
 	let declined = false;
 
-	return {
+	const project = {
 		root,
-		get state() {
-			return state;
-		},
-		get indexed() {
-			return indexed;
-		},
-		async ask(name, query, asker = {}) {
-			const put = async () => {
-				let told = false;
-				const onProgress = ofManyFiles((progress) => {
-					told = true;
-					asker.onProgress?.(progress);
-					onChange?.(progress);
-				});
-				try {
-					const options = { ...(asker.signal && { signal: asker.signal }), onProgress };
-					const answer = await withEngine((index: Asked) => index[name](query, options));
-					noteCoverage(answer);
-					return answer;
-				} finally {
-					if (told) onChange?.();
-				}
-			};
-			try {
-				return await put();
-			} catch (error) {
-				if (property(error, "code") !== "not-indexed") throw error;
-			}
-			await build(asker, "needed");
-			return await put();
-		},
-		build: (asker = {}, consent = "needed") => build(asker, consent),
+		state: "stopped" as "stopped" | "starting" | "running",
+		indexed: "unknown" as IndexStatus["state"] | "unknown",
+		ask,
+		build,
 		status,
 		stderr: () => stderr(),
 		close,
 	};
+	return project;
 
-	async function build(asker: Asker, consent: "given" | "needed"): Promise<BuildReport> {
+	/** Builds the index first if there is none and the user consents. */
+	async function ask<Name extends QuestionName>(
+		name: Name,
+		query: QueryOf<Name>,
+		asker: Asker = {},
+	): Promise<AnswerOf<Name>> {
+		const put = async () => {
+			let isReported = false;
+			const onProgress = ofManyFiles((progress) => {
+				isReported = true;
+				asker.onProgress?.(progress);
+				onChange?.(progress);
+			});
+			try {
+				const options = { ...(asker.signal && { signal: asker.signal }), onProgress };
+				const answer = await withEngine((index: Asked) => index[name](query, options));
+				noteCoverage(answer);
+				return answer;
+			} finally {
+				if (isReported) onChange?.();
+			}
+		};
+		try {
+			return await put();
+		} catch (error) {
+			if (property(error, "code") !== "not-indexed") throw error;
+		}
+		await build(asker);
+		return await put();
+	}
+
+	/** Builds or refreshes. `given`: the user requested it, which is consent. */
+	async function build(
+		asker: Asker = {},
+		consent: "given" | "needed" = "needed",
+	): Promise<BuildReport> {
 		if (consent === "needed") await needConsent(asker);
 		if (asker.signal?.aborted) throw new AbortedError(asker.signal.reason);
 		declined = false;
@@ -110,37 +178,34 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	}
 
 	/** Concurrent callers share one build: parallel tool calls start at the same time. */
-	function beginBuild(): SharedBuild {
-		const shared: SharedBuild = { waiters: new Waiters(leaving), askers: new Set() };
-		const { waiters } = shared;
+	function beginBuild() {
+		const waiters = new Waiters<BuildReport>(leaving);
+		const { signal } = waiters;
+		const shared = { waiters, askers: new Set<Asker>() };
 		building = shared;
-		// Later callers must not join an aborted build.
-		waiters.signal.addEventListener("abort", () => endBuild(shared));
-		runBuild(shared).then(
-			(report) => waiters.resolve(report),
-			(error) => waiters.reject(error),
-		);
-		return shared;
-	}
-
-	async function runBuild(shared: SharedBuild): Promise<BuildReport> {
+		const end = () => {
+			if (building === shared) building = undefined;
+		};
 		const onProgress = (progress: IndexProgress) => {
 			for (const asker of shared.askers) asker.onProgress?.(progress);
 			onChange?.(progress);
 		};
-		try {
-			const { signal } = shared.waiters;
-			const report = await withEngine((index) => index.build({ signal, onProgress }));
-			noteCoverage(report);
-			return report;
-		} finally {
-			endBuild(shared);
-			onChange?.();
-		}
-	}
-
-	function endBuild(shared: SharedBuild): void {
-		if (building === shared) building = undefined;
+		// Later callers must not join an aborted build.
+		signal.addEventListener("abort", end);
+		withEngine((index) => index.build({ signal, onProgress }))
+			.then((report) => {
+				noteCoverage(report);
+				return report;
+			})
+			.finally(() => {
+				end();
+				onChange?.();
+			})
+			.then(
+				(report) => waiters.resolve(report),
+				(error) => waiters.reject(error),
+			);
+		return shared;
 	}
 
 	/** An existing index, even partial or in progress, implies consent. */
@@ -158,7 +223,11 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	}
 
 	async function askUser(found: IndexStatus, { confirm, signal }: Asker): Promise<Consent> {
-		if (!confirm) throw new Error(nobodyToAsk(root));
+		if (!confirm) {
+			throw new Error(
+				`${root} is not indexed yet, and there is nobody to ask whether it may be: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
+			);
+		}
 		const others = new Waiters<Consent>(leaving);
 		asking = others;
 		let consent: Consent = "unsaid";
@@ -176,12 +245,12 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 
 	async function status(): Promise<IndexStatus> {
 		const found = await withEngine((index) => index.status());
-		note(found.state);
+		set("indexed", found.state);
 		return found;
 	}
 
 	async function withEngine<Result>(use: (index: CodeIndex) => Promise<Result>): Promise<Result> {
-		engine ??= openEngine();
+		engine ??= startEngine();
 		const opened = engine;
 		try {
 			return await use(await opened);
@@ -192,19 +261,19 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 		}
 	}
 
-	function openEngine(): Promise<Engine> {
-		setState("starting");
+	function startEngine(): Promise<Engine> {
+		set("state", "starting");
 		const opening = open();
 		opening.then(
 			(opened) => {
 				if (engine !== opening) return;
 				stderr = () => opened.stderr?.() ?? [];
-				setState("running");
+				set("state", "running");
 			},
 			() => {
 				if (engine !== opening) return;
 				engine = undefined;
-				setState("stopped");
+				set("state", "stopped");
 			},
 		);
 		return opening;
@@ -213,31 +282,20 @@ export function createKotaProject(options: ProjectOptions): KotaProject {
 	async function close(): Promise<void> {
 		const closing = engine;
 		engine = undefined;
-		setState("stopped");
+		set("state", "stopped");
 		// Ignores failures: an engine that failed to open or close is gone either way.
 		await closing?.then((index) => index.close()).catch(() => {});
 	}
 
-	function noteCoverage({ coverage }: { readonly coverage: Coverage }): void {
-		note(coverage.complete ? "ready" : "partial");
+	function noteCoverage({ coverage }: Covered): void {
+		set("indexed", coverage.complete ? "ready" : "partial");
 	}
 
-	function setState(next: typeof state): void {
-		if (state === next) return;
-		state = next;
+	function set<Key extends "state" | "indexed">(key: Key, value: (typeof project)[Key]): void {
+		if (project[key] === value) return;
+		project[key] = value;
 		onChange?.();
 	}
-
-	function note(next: typeof indexed): void {
-		if (indexed === next) return;
-		indexed = next;
-		onChange?.();
-	}
-}
-
-interface SharedBuild {
-	readonly waiters: Waiters<BuildReport>;
-	readonly askers: Set<Asker>;
 }
 
 type Consent = "yes" | "no" | "unsaid";
@@ -248,7 +306,3 @@ function leaving(signal: AbortSignal): Error {
 
 const DECLINED =
 	"The user does not want this project to be indexed: go on with read and grep. (/kota index indexes it after all.)";
-
-function nobodyToAsk(root: string): string {
-	return `${root} is not indexed yet, and there is nobody to ask whether it may be: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`;
-}

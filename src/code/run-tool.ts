@@ -1,4 +1,3 @@
-import type { Covered, QuestionName } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
 import type { BlobStore } from "../core/blob-store.ts";
 import { describeError } from "../core/errno.ts";
@@ -6,32 +5,23 @@ import { property } from "../core/property.ts";
 import { bytesOf, clip } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { type InputOf, topics } from "./engine.ts";
 import { buildText } from "./index-text.ts";
 import {
 	coverageLine,
+	type Draft,
 	fitText,
-	type Outline,
 	type ProjectPaths,
 	remark,
-	wholeText,
+	wholeAnswer,
 } from "./outline.ts";
-import type { Asker, KotaProject } from "./project.ts";
-import {
-	depsInput,
-	impactQuery,
-	searchInput,
-	type ToolCalls,
-	taskContextInput,
-	usagesInput,
-} from "./tools.ts";
+import { type Asking, answerTo } from "./project.ts";
+import type { ToolCalls } from "./tool-texts.ts";
+import { depsInput, impactQuery, searchInput, taskContextInput, usagesInput } from "./tools.ts";
 
-export type ToolName = keyof ToolCalls;
+type ToolName = keyof ToolCalls;
 
-export interface ToolRun {
-	readonly project: KotaProject;
+interface ToolRun extends Asking {
 	readonly paths: ProjectPaths;
-	readonly asker: Asker;
 	readonly delivery: Delivery;
 	readonly now: () => number;
 }
@@ -42,7 +32,8 @@ export async function runTool<Name extends ToolName>(
 	run: ToolRun,
 ): Promise<Delivered> {
 	try {
-		return await deliver(await drafts[name](call, run), run.delivery);
+		const { draft } = await answers[name](call, run);
+		return await deliver(draft(run.now()), run.delivery);
 	} catch (error) {
 		throw toolError(error);
 	}
@@ -59,33 +50,25 @@ export function toolError(error: unknown): Error {
 /** Bounds messages that quote untrusted paths or queries. */
 const ERROR_BYTES = 500;
 
-const drafts: { [Name in ToolName]: (call: ToolCalls[Name], run: ToolRun) => Promise<Draft> } = {
+const answers: {
+	[Name in ToolName]: (
+		call: ToolCalls[Name],
+		run: ToolRun,
+	) => Promise<{ draft(nowMs: number): Draft }>;
+} = {
 	async kota_index({ path }, run) {
 		refuseElsewhere(path, run.paths);
 		const report = await run.project.build(run.asker);
-		return {
-			forms: [() => [remark(buildText(report))]],
-			lastLine: coverageLine(report.coverage, run.now()),
-		};
+		const forms = [() => [remark(buildText(report))]];
+		return { draft: (nowMs) => ({ forms, lastLine: coverageLine(report.coverage, nowMs) }) };
 	},
-	kota_search: (call, run) => answered(run, "search", searchInput(call)),
-	kota_deps: (call, run) => answered(run, "dependencies", depsInput(call, run.paths.find)),
-	kota_usages: (call, run) => answered(run, "usages", usagesInput(call, run.paths.find)),
-	kota_impact: (call, run) => answered(run, "impact", impactQuery(call, run.paths.find)),
+	kota_search: (call, run) => answerTo("search", searchInput(call), run),
+	kota_deps: (call, run) => answerTo("dependencies", depsInput(call, run.paths.find), run),
+	kota_usages: (call, run) => answerTo("usages", usagesInput(call, run.paths.find), run),
+	kota_impact: (call, run) => answerTo("impact", impactQuery(call, run.paths.find), run),
 	kota_task_context: (call, run) =>
-		answered(run, "taskContext", taskContextInput(call, run.paths.find)),
+		answerTo("taskContext", taskContextInput(call, run.paths.find), run),
 };
-
-async function answered<Name extends QuestionName>(
-	{ project, asker, now, paths }: ToolRun,
-	name: Name,
-	input: InputOf<Name>,
-): Promise<Draft> {
-	const { query, forms } = topics[name];
-	const answer = await project.ask(name, query(input), asker);
-	const { coverage }: Covered = answer;
-	return { forms: forms(answer, input, paths), lastLine: coverageLine(coverage, now()) };
-}
 
 /** Tools cover only the working folder's project. Indexing another would help no answer. */
 function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
@@ -97,24 +80,18 @@ function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
 	);
 }
 
-export interface Draft {
-	/** Fullest first; see {@link fitText}. */
-	readonly forms: readonly (() => Outline)[];
-	readonly lastLine: string;
-}
-
 export interface Delivery {
 	readonly maxBytes: number;
 	readonly blobs: Pick<BlobStore, "keep">;
 	readonly offerWhole?: (bytes: number) => Promise<boolean>;
 }
 
-export interface Delivered {
+interface Delivered {
 	readonly text: string;
 	readonly details: AnswerDetails;
 }
 
-export type AnswerDetails =
+type AnswerDetails =
 	| { readonly truncated: false; readonly originalBytes: number }
 	| {
 			readonly truncated: true;
@@ -133,8 +110,7 @@ export const MOST_BYTES = 50_000;
  * A line is cut last, never within a character.
  */
 export async function deliver(draft: Draft, delivery: Delivery): Promise<Delivered> {
-	const [first] = draft.forms;
-	const whole = [first ? wholeText(first()) : "", draft.lastLine].join("\n");
+	const whole = wholeAnswer(draft);
 	const originalBytes = bytesOf(whole);
 	if (originalBytes <= delivery.maxBytes) {
 		return { text: whole, details: { truncated: false, originalBytes } };
@@ -149,7 +125,7 @@ export async function deliver(draft: Draft, delivery: Delivery): Promise<Deliver
 		pointer(kept, originalBytes, maxBytes),
 		clip(draft.lastLine, Math.floor(maxBytes / 4)),
 	].join("\n");
-	const { text } = fitText(draft.forms, maxBytes - bytesOf(tail) - 1);
+	const text = fitText(draft.forms, maxBytes - bytesOf(tail) - 1);
 	const answer = `${text}\n${tail}`;
 	return {
 		text: answer,

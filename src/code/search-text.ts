@@ -2,20 +2,13 @@ import type { MatchingLines, SearchAnswer, SearchHit, SymbolBrief } from "../cod
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import {
-	type Advice,
-	type Outline,
-	type Reader,
-	remark,
-	toolAdvice,
-	whyNothingIndexed,
-} from "./outline.ts";
-import type { SearchInput, SearchOutput } from "./tools.ts";
+import { type Advice, type Outline, type Reader, remark, whyNothingIndexed } from "./outline.ts";
+import type { SearchInput } from "./tools.ts";
 
 export function searchForms(
 	answer: SearchAnswer,
 	input: SearchInput,
-	{ show, advice = toolAdvice }: Reader,
+	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	if (answer.hits.length === 0) {
 		return [() => [remark(...nothingFound(answer, input, advice))]];
@@ -46,7 +39,7 @@ const FORMS = {
 	snippet: ["snippet", "matches", "compact", "lean", "brief", "paths"],
 	compact: ["compact", "lean", "brief", "paths"],
 	paths: ["paths"],
-} as const satisfies Record<SearchOutput, string[]>;
+} as const satisfies Record<SearchInput["output"], string[]>;
 
 const LINE_BYTES = 140;
 

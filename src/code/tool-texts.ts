@@ -1,11 +1,10 @@
-import { Type } from "typebox";
+import { type Static, Type } from "typebox";
+import { isRecord, property } from "../core/property.ts";
 import { symbolKinds } from "../text/kinds.ts";
-import type { runTool } from "./run-tool.ts";
 
 /* Every request carries these texts: omit what a name says. Omitted means default. */
 
-export interface KotaToolText {
-	readonly name: Parameters<typeof runTool>[0];
+interface ToolText {
 	readonly description: string;
 	readonly promptSnippet: string;
 	readonly promptGuidelines?: string[];
@@ -23,9 +22,8 @@ const optional = {
 	text: (description?: string) => Type.Optional(Type.String(description ? { description } : {})),
 };
 
-export const kotaTools: readonly KotaToolText[] = [
-	{
-		name: "kota_search",
+const tools = {
+	kota_search: {
 		description: "Ranked search of TypeScript/JavaScript code; definitions first, tests last.",
 		promptSnippet: "Find code by words or names",
 		parameters: Type.Object({
@@ -46,8 +44,7 @@ export const kotaTools: readonly KotaToolText[] = [
 			),
 		}),
 	},
-	{
-		name: "kota_deps",
+	kota_deps: {
 		description: "Files that import a file and files it imports, with cycles.",
 		promptSnippet: "Show who imports a file and what it imports",
 		parameters: Type.Object({
@@ -57,8 +54,7 @@ export const kotaTools: readonly KotaToolText[] = [
 			include_tests: optional.flag(),
 		}),
 	},
-	{
-		name: "kota_usages",
+	kota_usages: {
 		description: "Every use of a symbol, through re-exports and aliases, by definition.",
 		promptSnippet: "Find every use of a function, class, type or member",
 		promptGuidelines: [
@@ -70,8 +66,7 @@ export const kotaTools: readonly KotaToolText[] = [
 			include_tests: optional.flag(),
 		}),
 	},
-	{
-		name: "kota_impact",
+	kota_impact: {
 		description: "What a change reaches: risk, tests to run, files and exports affected.",
 		promptSnippet: "Tell what a change would break and which tests to run",
 		parameters: Type.Object({
@@ -85,8 +80,7 @@ export const kotaTools: readonly KotaToolText[] = [
 			),
 		}),
 	},
-	{
-		name: "kota_task_context",
+	kota_task_context: {
 		description: "Briefing on files before working on them: imports, dependents, tests.",
 		promptSnippet: "Brief on files before changing them",
 		parameters: Type.Object({
@@ -96,28 +90,32 @@ export const kotaTools: readonly KotaToolText[] = [
 			max_impacted_files: optional.whole("default 20"),
 		}),
 	},
-	{
-		name: "kota_index",
+	kota_index: {
 		description:
 			"Index the project for the other kota tools; later changes are taken in by themselves.",
 		promptSnippet: "Index the project for the kota tools",
 		parameters: Type.Object({ path: optional.text() }),
 	},
-];
+} satisfies Record<string, ToolText>;
+
+/** Tool parameters. pi has checked the types against the schema. */
+export type ToolCalls = {
+	[Name in keyof typeof tools]: Static<(typeof tools)[Name]["parameters"]>;
+};
+
+export const kotaTools = Object.entries<ToolText>(tools).map(([name, text]) => ({
+	name: name as keyof ToolCalls,
+	...text,
+}));
 
 /** List parameters: models sometimes send a single string. */
-const LISTS = [
-	"scope",
-	"files",
-	"files_to_modify",
-	"files_to_create",
-	"files_to_delete",
-	"symbols",
-];
+const LISTS = Object.values<ToolText>(tools).flatMap(({ parameters: { properties } }) =>
+	Object.keys(properties).filter((name) => property(properties[name], "type") === "array"),
+);
 
 /** Wraps single strings where lists are expected. pi validates the rest. */
 export function prepareKotaInput(input: unknown): unknown {
-	if (typeof input !== "object" || input === null || Array.isArray(input)) return input;
+	if (!isRecord(input)) return input;
 	const listed = Object.entries(input).map(([name, value]) =>
 		LISTS.includes(name) && typeof value === "string" ? [name, [value]] : [name, value],
 	);

@@ -2,56 +2,10 @@ import type {
 	DependenciesQuery,
 	ImpactQuery,
 	SearchQuery,
-	SymbolKind,
 	TaskContextQuery,
 	UsagesQuery,
 } from "../codeindex/index.ts";
-
-/** Tool parameters. pi has checked the types against the schema. */
-export interface ToolCalls {
-	kota_index: { path?: string };
-	kota_search: {
-		query: string;
-		scope?: SearchScope[];
-		output?: SearchOutput;
-		limit?: number;
-		context_lines?: number;
-		filters?: SearchFilters;
-	};
-	kota_deps: {
-		file_path: string;
-		direction?: "dependents" | "dependencies" | "both";
-		depth?: number;
-		include_tests?: boolean;
-	};
-	kota_usages: { symbol: string; file?: string; include_tests?: boolean };
-	kota_impact: {
-		change_type?: string;
-		description?: string;
-		files_to_modify?: string[];
-		files_to_create?: string[];
-		files_to_delete?: string[];
-		symbols?: string[];
-	};
-	kota_task_context: {
-		files: string[];
-		include_tests?: boolean;
-		include_symbols?: boolean;
-		max_impacted_files?: number;
-	};
-}
-
-export type SearchScope = "code" | "symbols";
-export type SearchOutput = "paths" | "compact" | "snippet";
-
-export interface SearchFilters {
-	glob?: string;
-	exclude?: string[];
-	language?: "typescript" | "javascript";
-	symbol_kind?: SymbolKind[];
-	exported_only?: boolean;
-	include_tests?: boolean;
-}
+import type { ToolCalls } from "./tool-texts.ts";
 
 const CAPS = {
 	limit: 50,
@@ -63,14 +17,9 @@ const CAPS = {
 
 type FindPath = (path: string) => string;
 
-export interface SearchInput {
-	readonly query: string;
-	readonly output: SearchOutput;
-	readonly scope: readonly SearchScope[];
-	readonly limit: number;
+export type SearchInput = Required<Omit<ToolCalls["kota_search"], "context_lines">> & {
 	readonly contextLines: number;
-	readonly filters: SearchFilters;
-}
+};
 
 /** Defaults: `scope` code, `output` compact, `limit` 15, `context_lines` 1. */
 export function searchInput(call: ToolCalls["kota_search"]): SearchInput {

@@ -11,7 +11,6 @@ import {
 	type Part,
 	type Reader,
 	remark,
-	toolAdvice,
 	whyNothingIndexed,
 } from "./outline.ts";
 import type { UsagesInput } from "./tools.ts";
@@ -20,20 +19,19 @@ import type { UsagesInput } from "./tools.ts";
 export function usagesForms(
 	answer: UsagesAnswer,
 	input: UsagesInput,
-	{ show, advice = toolAdvice }: Reader,
+	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	const definitions = answer.definitions.map((definition) => shown(definition, show));
 	if (definitions.length === 0) {
 		return [() => [remark(...nothingNamed(answer, input, advice))]];
 	}
-	const described = (definition: Definition) => describe(definition, input, advice);
 	const heading = remark(summary(answer, input));
 	const form =
 		(items: (usages: readonly Usage[]) => string[], more?: (usages: readonly Usage[]) => Part) =>
 		() => [
 			heading,
 			...definitions.flatMap((definition) => [
-				{ head: described(definition), items: items(definition.usages) },
+				{ head: describe(definition, input, advice), items: items(definition.usages) },
 				...(more ? [more(definition.usages)] : []),
 			]),
 		];
@@ -46,7 +44,7 @@ export function usagesForms(
 			? () => [heading, { head: [], items: definitions.map(oneDefinition) }]
 			: form(lines, (usages) => ({
 					head: ["  by folder:"],
-					items: folderTotals(weighed(usages), "usage"),
+					items: folderTotals(usages, "usage"),
 				})),
 	];
 }
@@ -84,14 +82,9 @@ function inFiles(usages: readonly Usage[]): string {
 	return `${counted(usages.length, "usage")} in ${counted(files, "file")}`;
 }
 
-function place({ path, line, column }: Definition): string {
-	return `${oneLine(path)}:${line}:${column}`;
-}
-
-function title(definition: Definition): string {
-	const { kind, owner, exported } = definition;
+function title({ kind, owner, exported, path, line, column }: Definition): string {
 	const member = owner ? ` of ${clip(oneLine(owner), 80)}` : "";
-	return `${kind}${member} at ${place(definition)}${exported ? ", exported" : ""}`;
+	return `${kind}${member} at ${oneLine(path)}:${line}:${column}${exported ? ", exported" : ""}`;
 }
 
 function describe(definition: Definition, input: UsagesInput, advice: Advice): string[] {
@@ -154,14 +147,11 @@ function linesOf(usages: readonly Usage[]): string[] {
 }
 
 function perFolder(usages: readonly Usage[]): string[] {
-	return byFolder(weighed(usages), (name, { weight }) => `${name} ${grouped(weight)}`);
-}
-
-function weighed(usages: readonly Usage[]): { path: string; weight: number }[] {
-	return [...Map.groupBy(usages, ({ path }) => path)].map(([path, some]) => ({
-		path,
-		weight: some.length,
-	}));
+	const files = [...Map.groupBy(usages, ({ path }) => path)];
+	return byFolder(
+		files.map(([path, { length }]) => ({ path, count: length })),
+		(name, { count }) => `${name} ${grouped(count)}`,
+	);
 }
 
 function nothingNamed(

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { type Delivery, type Draft, deliver, MOST_BYTES } from "../../src/code/run-tool.ts";
+import type { Draft } from "../../src/code/outline.ts";
+import { type Delivery, deliver, MOST_BYTES } from "../../src/code/run-tool.ts";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { tempDir } from "../support/temp.ts";

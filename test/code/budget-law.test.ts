@@ -2,8 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
-import type { ToolName } from "../../src/code/run-tool.ts";
-import type { ToolCalls } from "../../src/code/tools.ts";
+import type { ToolCalls } from "../../src/code/tool-texts.ts";
 import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
 	depsAnswer,
@@ -16,7 +15,7 @@ import { coverage, fakeIndex, file, NOW, usage } from "./fake-index.ts";
 
 type Answers = Parameters<typeof fakeIndex>[0];
 
-async function answerOf<Name extends ToolName>(
+async function answerOf<Name extends keyof ToolCalls>(
 	name: Name,
 	call: ToolCalls[Name],
 	answers: Answers,

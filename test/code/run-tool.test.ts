@@ -1,7 +1,6 @@
 import { expect, test } from "vitest";
 import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
-import type { ToolName } from "../../src/code/run-tool.ts";
-import type { ToolCalls } from "../../src/code/tools.ts";
+import type { ToolCalls } from "../../src/code/tool-texts.ts";
 import { dependencies, taskContext } from "../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
 import { coverage, fakeIndex, NOW } from "./fake-index.ts";
@@ -12,7 +11,7 @@ const index = fakeIndex({
 	taskContext: async (query) => ({ ...taskContext(reader, query), coverage: coverage() }),
 });
 
-function ask<Name extends ToolName>(name: Name, call: ToolCalls[Name]) {
+function ask<Name extends keyof ToolCalls>(name: Name, call: ToolCalls[Name]) {
 	return runTool(name, call, {
 		project: createKotaProject({ root: "/project", confirmIndex: true, open: async () => index }),
 		paths: projectPaths("/project", "/project", () => true),

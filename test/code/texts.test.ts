@@ -11,13 +11,8 @@ import {
 	wholeText,
 } from "../../src/code/outline.ts";
 import { searchForms } from "../../src/code/search-text.ts";
-import {
-	depsInput,
-	searchInput,
-	type ToolCalls,
-	taskContextInput,
-	usagesInput,
-} from "../../src/code/tools.ts";
+import type { ToolCalls } from "../../src/code/tool-texts.ts";
+import { depsInput, searchInput, taskContextInput, usagesInput } from "../../src/code/tools.ts";
 import { usagesForms } from "../../src/code/usages-text.ts";
 import type {
 	DependenciesAnswer,
@@ -291,7 +286,7 @@ describe("kota_usages", () => {
 			...(one as NonNullable<typeof one>),
 			path: `src/v${at}.ts`,
 		}));
-		const { text } = fitText(
+		const text = fitText(
 			usagesForms({ ...answer, definitions, omittedDefinitions: 11 }, input(), paths),
 			3000,
 		);
