@@ -1,4 +1,5 @@
 import type { ParseArgsConfig } from "node:util";
+import { nearest } from "../text/nearest.ts";
 
 /** Where a command runs, writes and asks. Tests pass their own. */
 export interface Terminal {
@@ -27,5 +28,20 @@ export interface Command {
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }
 
+export const FLAG = { type: "boolean" } as const;
+export const TEXT = { type: "string" } as const;
+/** May be given several times. */
+export const TEXTS = { type: "string", multiple: true } as const;
+
 /** The call was wrong (exit status 2); the work did not fail (1). */
 export class UsageError extends Error {}
+
+/** For an unknown word: the nearest of the known ones, or else `otherwise`. */
+export function hintFor(
+	word: string,
+	known: readonly string[],
+	otherwise = `known: ${known.join(", ")}`,
+): string {
+	const close = nearest(word, known);
+	return close ? `did you mean "${close}"?` : otherwise;
+}

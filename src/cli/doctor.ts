@@ -4,12 +4,12 @@ import { packageDependencies, packageVersion } from "../core/package-info.ts";
 import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
-import type { Command } from "./command.ts";
+import { knownStores, measureStore } from "./clean.ts";
+import { type Command, FLAG } from "./command.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
-import { knownStores, measureStore } from "./stores.ts";
 
 /** One check. A failed `required` one makes the exit status 1. */
-export interface Finding {
+interface Finding {
 	name: string;
 	ok: boolean;
 	required: boolean;
@@ -20,11 +20,17 @@ export const doctor: Command = {
 	name: "doctor",
 	usage: "[--json]",
 	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
-	options: { json: { type: "boolean" } },
+	options: { json: FLAG },
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
 		const loaded = loadConfig({ agentDir, cwd: terminal.cwd });
-		const findings = await examine();
+		const findings: Finding[] = [
+			{ name: "Node.js", ok: true, required: true, note: process.version },
+			checkPackages(),
+			{ name: "pi", required: false, ...describePi(installedPi()) },
+			await checkSqlite(),
+			await checkWorker(),
+		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal.cwd).map(measureStore));
 		const failed = findings.some((finding) => finding.required && !finding.ok);
@@ -62,14 +68,6 @@ export const doctor: Command = {
 	},
 };
 
-async function examine(): Promise<Finding[]> {
-	return [checkNode(), checkPackages(), checkPi(), await checkSqlite(), await checkWorker()];
-}
-
-function checkNode(): Finding {
-	return { name: "Node.js", ok: true, required: true, note: process.version };
-}
-
 function checkPackages(): Finding {
 	const names = packageDependencies();
 	const missing = missingPackages(names, import.meta.url);
@@ -80,18 +78,10 @@ function checkPackages(): Finding {
 	return { name: "packages", ok, required: true, note };
 }
 
-function checkPi(): Finding {
-	return { name: "pi", required: false, ...describePi(installedPi()) };
-}
-
 async function checkSqlite(): Promise<Finding> {
 	const support = await sqliteSupport();
-	return {
-		name: "SQLite",
-		ok: support.ok,
-		required: false,
-		note: support.ok ? `${support.version}, with full-text search` : support.why,
-	};
+	const note = support.ok ? `${support.version}, with full-text search` : support.why;
+	return { name: "SQLite", ok: support.ok, required: false, note };
 }
 
 async function checkWorker(): Promise<Finding> {

@@ -14,15 +14,13 @@ const PI_UI_PACKAGE = "@earendil-works/pi-tui";
 
 const UNKNOWN_VERSION = "of an unknown version";
 
-/** Read from pi's package.json: importing pi takes a second. */
-export interface InstalledPi {
-	readonly version: string;
-	readonly folder: string;
-	/** Dependencies of pi that are not installed, as after a mere unpacking. */
-	readonly missing: readonly string[];
-}
+type InstalledPi = NonNullable<ReturnType<typeof installedPi>>;
 
-export function installedPi(from: string = import.meta.url): InstalledPi | undefined {
+/**
+ * Read from pi's package.json: importing pi takes a second. `missing` are dependencies of pi that
+ * are not installed, as after a mere unpacking.
+ */
+export function installedPi(from: string = import.meta.url) {
 	const file = packageFile(PI_PACKAGE, from);
 	if (file === undefined) return undefined;
 	const manifest = manifestIn(file);

@@ -4,8 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
-import { nearest } from "../text/nearest.ts";
-import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
+import { type Command, hintFor, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
 interface ListedCommand {
 	readonly name: string;
@@ -105,11 +104,8 @@ function endSoon(): void {
 function find(word: string, terminal: Terminal): ListedCommand | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
-	const close = nearest(
-		word,
-		commands.map(({ name }) => name),
-	);
-	const hint = close ? `did you mean "${close}"?` : 'see "strata --help"';
+	const names = commands.map(({ name }) => name);
+	const hint = hintFor(word, names, 'see "strata --help"');
 	terminal.printError(`strata: unknown command "${word}"; ${hint}`);
 	return undefined;
 }
@@ -176,15 +172,16 @@ async function help(name: string | undefined, terminal: Terminal): Promise<numbe
 		return 0;
 	}
 	const width = Math.max(...commands.map((command) => command.name.length));
-	terminal.print("strata: the context engine for pi, on the command line");
-	terminal.print("");
-	terminal.print("usage: strata <command> [options]");
-	terminal.print("");
-	for (const command of commands) {
-		terminal.print(`  ${command.name.padEnd(width)}  ${command.summary}`);
-	}
-	terminal.print("");
-	terminal.print("strata help <command> tells more; strata --version prints the version.");
+	const lines = [
+		"strata: the context engine for pi, on the command line",
+		"",
+		"usage: strata <command> [options]",
+		"",
+		...commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
+		"",
+		"strata help <command> tells more; strata --version prints the version.",
+	];
+	for (const line of lines) terminal.print(line);
 	return 0;
 }
 

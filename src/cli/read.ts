@@ -1,7 +1,7 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
 import type { PageAnswer } from "../paging/index.ts";
-import { type Command, type Terminal, UsageError } from "./command.ts";
+import { type Command, FLAG, TEXT, type Terminal, UsageError } from "./command.ts";
 
 export const read: Command = {
 	name: "read",
@@ -12,12 +12,7 @@ export const read: Command = {
 		"--cursor continues after an earlier chunk, --all prints every chunk, --json prints the answer",
 		"as an object (with --all: one object a line). Limits and allowed networks are in strata.json.",
 	],
-	options: {
-		cursor: { type: "string" },
-		"max-chars": { type: "string" },
-		all: { type: "boolean" },
-		json: { type: "boolean" },
-	},
+	options: { cursor: TEXT, "max-chars": TEXT, all: FLAG, json: FLAG },
 	maxArguments: 1,
 	async run(options, [uri], terminal) {
 		if (uri === undefined)

@@ -14,9 +14,8 @@ import {
 	type ReplayReport,
 } from "../economy/replay/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
-import { nearest } from "../text/nearest.ts";
 import { plainText } from "../text/one-line.ts";
-import { type Command, type Terminal, UsageError } from "./command.ts";
+import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
 
@@ -36,12 +35,7 @@ export const replay: Command = {
 		"lays out every file that was read, and the history, in the literal tiers of the specification.",
 		"That is several times dearer, and not what a working set costs.",
 	],
-	options: {
-		json: { type: "boolean" },
-		html: { type: "string" },
-		model: { type: "string" },
-		policy: { type: "string", multiple: true },
-	},
+	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS },
 	maxArguments: 32,
 	async run(options, words, terminal) {
 		const tools = await import("../economy/replay/index.ts");
@@ -142,15 +136,12 @@ function chosen(
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
 	const listed = (named ?? []).flatMap((list) => list.split(","));
 	const wanted = [...listed, ...words.filter((word) => !paths.includes(word))];
-	for (const name of wanted) if (!names.includes(name)) throw unknownPolicy(name, names);
+	for (const name of wanted) {
+		if (names.includes(name)) continue;
+		throw new UsageError(`unknown policy "${name}"; ${hintFor(name, names)}`);
+	}
 	const policies = named ? known.filter(({ name }) => wanted.includes(name)) : usual;
 	return { path, policies };
-}
-
-function unknownPolicy(name: string, names: string[]): UsageError {
-	const close = nearest(name, names);
-	const hint = close ? `did you mean "${close}"?` : `known: ${names.join(", ")}`;
-	return new UsageError(`unknown policy "${name}"; ${hint}`);
 }
 
 function nothingIn(folder: string, failed: readonly { reason: string }[]): string {
@@ -211,13 +202,8 @@ function shownPath(path: string, cwd: string): string {
 const MAX_DEPTH = 4;
 const MAX_FILES = 10_000;
 
-export interface SessionFiles {
-	readonly files: string[];
-	readonly unreadable: { readonly file: string; readonly reason: string }[];
-}
-
 /** The `.jsonl` files below a folder; links are not followed. Rejects if it cannot be read. */
-export async function sessionFilesIn(folder: string): Promise<SessionFiles> {
+export async function sessionFilesIn(folder: string) {
 	const files: string[] = [];
 	const unreadable: { file: string; reason: string }[] = [];
 	await collect(folder, 1);
@@ -244,9 +230,7 @@ export async function sessionFilesIn(folder: string): Promise<SessionFiles> {
 }
 
 /** Model rules by the name in the session file, or one model's for all if the user names it. */
-export function modelsByName(
-	asked: string | undefined,
-): (name: ReplayModel["name"]) => ReplayModel {
+function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) => ReplayModel {
 	const instead = asked === undefined ? undefined : namedModel(asked);
 	const found = new Map<string, ReplayModel>();
 	return (name) => {
@@ -261,7 +245,7 @@ export function modelsByName(
 function namedModel(asked: string): ReplayModel["name"] {
 	const model = findModel(asked);
 	if (model) return model;
-	const close = nearest(asked, [...new Set(knownModels.map(({ id }) => id))]);
-	const hint = close ? `did you mean "${close}"?` : "use its id as in pi, e.g. claude-opus-4-5";
+	const known = [...new Set(knownModels.map(({ id }) => id))];
+	const hint = hintFor(asked, known, "use its id as in pi, e.g. claude-opus-4-5");
 	throw new UsageError(`unknown model "${asked}"; ${hint}`);
 }

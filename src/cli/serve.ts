@@ -1,15 +1,22 @@
 import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageFolder } from "../core/package-info.ts";
 import { agentFolder, configuredFolder, userFolder } from "../core/places.ts";
-import { type Command, type OptionValues, type Terminal, UsageError } from "./command.ts";
-import { dashboardPage } from "./dashboard-page.ts";
+import {
+	type Command,
+	FLAG,
+	type OptionValues,
+	TEXT,
+	TEXTS,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -18,7 +25,6 @@ type ServerOptions = Parameters<ServerModule["startServer"]>[0];
 const DEFAULT_PORT = 3141;
 const DEFAULT_HOST = "127.0.0.1";
 const LEFTOVERS_MS = 500;
-
 const STOP_MS = 5_000;
 
 /** Default folder for tokens, journal and demo projects; `--data-dir` overrides it. */
@@ -50,22 +56,22 @@ export const serve: Command = {
 		'{"type":"ready","port":3141,…}. SIGTERM and SIGINT end it in order; a second one at once.',
 	],
 	options: {
-		port: { type: "string" },
-		host: { type: "string" },
-		stdio: { type: "boolean" },
-		socket: { type: "string" },
-		"token-file": { type: "string" },
-		auth: { type: "string" },
-		origin: { type: "string", multiple: true },
-		"data-dir": { type: "string" },
-		"tls-cert": { type: "string" },
-		"tls-key": { type: "string" },
-		limit: { type: "string", multiple: true },
-		demo: { type: "string" },
-		"allow-project-trust": { type: "boolean" },
-		"no-dashboard": { type: "boolean" },
-		open: { type: "boolean" },
-		json: { type: "boolean" },
+		port: TEXT,
+		host: TEXT,
+		stdio: FLAG,
+		socket: TEXT,
+		"token-file": TEXT,
+		auth: TEXT,
+		origin: TEXTS,
+		"data-dir": TEXT,
+		"tls-cert": TEXT,
+		"tls-key": TEXT,
+		limit: TEXTS,
+		demo: TEXT,
+		"allow-project-trust": FLAG,
+		"no-dashboard": FLAG,
+		open: FLAG,
+		json: FLAG,
 	},
 	async run(values, _words, terminal) {
 		const fault = serveFault(installedPi());
@@ -253,4 +259,53 @@ function watchSignals(ask: (reason: string) => void): void {
 			ask(`received ${signal}`);
 		});
 	}
+}
+
+/**
+ * Finds the built dashboard. A clone builds it first if it is missing or outdated. `missing` says
+ * why there are no built files and what to do.
+ */
+async function dashboardPage(onBuild: () => void): Promise<{ folder: string; missing?: string }> {
+	const here = fileURLToPath(new URL(".", import.meta.url));
+	const packed = resolve(here, "..", "dashboard");
+	if (isBuilt(packed)) return { folder: packed };
+	const root = resolve(here, "..", "..");
+	const source = join(root, "src", "dashboard");
+	const folder = join(root, "dist", "dashboard");
+	if (isBuilt(folder) && !isNewer([source, join(root, "src", "protocol")], folder))
+		return { folder };
+	try {
+		const { build } = await import("vite");
+		onBuild();
+		// Builds elsewhere, then renames: another server may be building too, or serving the old page.
+		const fresh = `${folder}-${process.pid}`;
+		await build({
+			root: source,
+			configFile: join(source, "vite.config.ts"),
+			logLevel: "silent",
+			build: { outDir: fresh },
+		});
+		await rm(folder, { recursive: true, force: true });
+		await rename(fresh, folder).catch(() => rm(fresh, { recursive: true, force: true }));
+		return { folder };
+	} catch (error) {
+		if (isBuilt(folder)) return { folder };
+		const isAbsent = (error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
+		const why = isAbsent ? "its build tools are not installed" : describeError(error);
+		const help = "run `npm install --include=dev && npm run dashboard` in the folder of pi-strata";
+		return { folder, missing: `there is no dashboard: ${why}; ${help}` };
+	}
+}
+
+function isBuilt(folder: string): boolean {
+	return existsSync(join(folder, "index.html")) && existsSync(join(folder, "assets"));
+}
+
+function isNewer(sources: readonly string[], built: string): boolean {
+	const builtMs = statSync(join(built, "index.html")).mtimeMs;
+	return sources.some((source) =>
+		readdirSync(source, { recursive: true, withFileTypes: true }).some(
+			(entry) => entry.isFile() && statSync(join(entry.parentPath, entry.name)).mtimeMs > builtMs,
+		),
+	);
 }

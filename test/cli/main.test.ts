@@ -1,9 +1,12 @@
+import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
 import { commands, main } from "../../src/cli/main.ts";
 import { configJsonSchema } from "../../src/core/config.ts";
-import { tempDir } from "../support/temp.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
 
 describe("strata", () => {
 	test("without a command it lists every command and succeeds", async () => {
@@ -177,6 +180,25 @@ describe("strata clean", () => {
 		expect(JSON.parse((await runIn({ cwd, agentDir }, "clean", "--json")).out)).toMatchObject({
 			notListed: [{ folder: data }],
 		});
+	});
+
+	test("lists Node's compile cache, and deletes it unless something else is in it", async () => {
+		const cache = tempDir();
+		vi.stubEnv("XDG_CACHE_HOME", cache);
+		atEnd(() => vi.unstubAllEnvs());
+		const bin = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
+		await promisify(execFile)(process.execPath, [bin, "--version"]);
+		const compiled = join(cache, "pi-strata", "compiled");
+		expect((await run("clean")).out).toMatch(/^compiled +\d+ files, [\d.]+ [KM]B {2}.*compiled$/m);
+
+		writeFileSync(join(compiled, "notes.txt"), "mine");
+		expect(await run("clean", "--delete", "compiled", "--yes")).toMatchObject({
+			status: 1,
+			err: expect.stringContaining("not made by pi-strata"),
+		});
+		rmSync(join(compiled, "notes.txt"));
+		await run("clean", "--delete", "compiled", "--yes");
+		expect(existsSync(compiled)).toBe(false);
 	});
 
 	test("one file is one file", async () => {

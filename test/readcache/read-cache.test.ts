@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, unlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { measureStore } from "../../src/cli/stores.ts";
+import { measureStore } from "../../src/cli/clean.ts";
 import { tempDir } from "../support/temp.ts";
 import { cachedSession, numbered, plain } from "./cached-session.ts";
 
