@@ -1,5 +1,7 @@
+import { once } from "node:events";
 import { Worker } from "node:worker_threads";
 import { describeConfig, loadConfig } from "../core/config.ts";
+import { inTime } from "../core/in-time.ts";
 import { packageDependencies, packageVersion } from "../core/package-info.ts";
 import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
@@ -87,18 +89,14 @@ async function checkSqlite(): Promise<Finding> {
 async function checkWorker(): Promise<Finding> {
 	const finding = { name: "worker threads", required: true };
 	const worker = new Worker(workerEntry("./probe-worker", import.meta.url));
-	let timer: NodeJS.Timeout | undefined;
 	try {
-		await new Promise((resolve, reject) => {
-			timer = setTimeout(() => reject(new Error("no answer within 10 s")), 10_000);
-			worker.once("message", resolve);
-			worker.once("error", reject);
-		});
+		// Rejects with an error of the worker.
+		const message = await inTime(once(worker, "message"), 10_000);
+		if (!message) throw new Error("no answer within 10 s");
 		return { ...finding, ok: true, note: "start" };
 	} catch (error) {
 		return { ...finding, ok: false, note: `do not start: ${(error as Error).message}` };
 	} finally {
-		clearTimeout(timer); // a worker that fails at once would otherwise keep the process for 10 s
 		await worker.terminate();
 	}
 }

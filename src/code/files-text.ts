@@ -1,11 +1,4 @@
-import type {
-	DependenciesAnswer,
-	FileAtDepth,
-	ImpactAnswer,
-	ImpactQuery,
-	SymbolMapAnswer,
-	TaskContextAnswer,
-} from "../codeindex/index.ts";
+import type { AnswerOf, FileAtDepth, QueryOf } from "../codeindex/index.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
@@ -21,12 +14,12 @@ import {
 	section,
 	whyNothingIndexed,
 } from "./outline.ts";
-import { symbolText } from "./search-text.ts";
+import { symbolText } from "./symbols-text.ts";
 import type { DepsInput, TaskContextInput } from "./tools.ts";
 
 /** Forms: with kinds and steps, by folder, numbers only. */
 export function depsForms(
-	answer: DependenciesAnswer,
+	answer: AnswerOf<"dependencies">,
 	input: DepsInput,
 	{ show, advice }: Reader,
 ): (() => Outline)[] {
@@ -81,7 +74,7 @@ function described({ path, isTest, kinds, via }: FileAtDepth): string {
 }
 
 function besides(
-	{ external, unresolved, cycles }: DependenciesAnswer,
+	{ external, unresolved, cycles }: AnswerOf<"dependencies">,
 	direction: DepsInput["direction"],
 	show: (path: string) => string,
 ): Part[] {
@@ -110,7 +103,11 @@ function cycleLine(files: readonly string[], show: (path: string) => string): st
 	return more > 0 ? `  ${shown}, … ${grouped(more)} more` : `  ${shown}`;
 }
 
-function whyEmpty(answer: DependenciesAnswer, input: DepsInput, { countTests }: Advice): Part[] {
+function whyEmpty(
+	answer: AnswerOf<"dependencies">,
+	input: DepsInput,
+	{ countTests }: Advice,
+): Part[] {
 	const { direction, includeTests } = input;
 	const lines: string[] = [];
 	if (direction !== "dependencies" && answer.global) {
@@ -140,8 +137,8 @@ function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth
 
 /** Every form starts with the summary: risk, reach, tests to run. */
 export function impactForms(
-	answer: ImpactAnswer,
-	_input: ImpactQuery,
+	answer: AnswerOf<"impact">,
+	_input: QueryOf<"impact">,
 	{ show, advice }: Reader,
 ): (() => Outline)[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
@@ -172,7 +169,7 @@ export function impactForms(
 	];
 }
 
-function testsToRun({ tests }: ImpactAnswer, show: (path: string) => string): Part {
+function testsToRun({ tests }: AnswerOf<"impact">, show: (path: string) => string): Part {
 	if (tests.length === 0) {
 		return remark(
 			"No test reaches the change by imports or by name: cover it first, or check by hand.",
@@ -187,7 +184,7 @@ function testsToRun({ tests }: ImpactAnswer, show: (path: string) => string): Pa
 	};
 }
 
-function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
+function usedExports({ symbols }: AnswerOf<"impact">): AnswerOf<"impact">["symbols"] {
 	return symbols
 		.filter(({ otherFiles }) => otherFiles > 0)
 		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
@@ -195,7 +192,7 @@ function usedExports({ symbols }: ImpactAnswer): ImpactAnswer["symbols"] {
 
 /** Forms: with kinds and symbols, by folder, few symbols. */
 export function taskContextForms(
-	answer: TaskContextAnswer,
+	answer: AnswerOf<"taskContext">,
 	input: TaskContextInput,
 	{ show, advice }: Reader,
 ): (() => Outline)[] {
@@ -216,7 +213,7 @@ export function taskContextForms(
 }
 
 function targetPart(
-	{ path, dependencies, dependentCount, symbols }: TaskContextAnswer["targets"][number],
+	{ path, dependencies, dependentCount, symbols }: AnswerOf<"taskContext">["targets"][number],
 	most: number,
 	show: (path: string) => string,
 ): Part {
@@ -234,19 +231,19 @@ function targetPart(
 	};
 }
 
-function impactedHead({ impacted, impactedCount }: TaskContextAnswer): string {
+function impactedHead({ impacted, impactedCount }: AnswerOf<"taskContext">): string {
 	if (impactedCount === 0) return "No other file is impacted.";
 	const shown = impacted.length < impactedCount ? `${grouped(impacted.length)} of ` : "";
 	return `impacted files (${shown}${grouped(impactedCount)}), most important first:`;
 }
 
-function testsPart({ tests }: TaskContextAnswer, show: (path: string) => string): Part {
+function testsPart({ tests }: AnswerOf<"taskContext">, show: (path: string) => string): Part {
 	if (tests.length === 0) return remark("No test reaches these files.");
 	const paths = tests.map((test) => ({ path: show(test) }));
 	return { head: [`tests (${grouped(tests.length)}):`], items: byFolder(paths) };
 }
 
-export function symbolMapForms({ blocks, omittedFiles }: SymbolMapAnswer): (() => Outline)[] {
+export function symbolMapForms({ blocks, omittedFiles }: AnswerOf<"symbolMap">): (() => Outline)[] {
 	const lines = blocks.flatMap(({ text }) => text.split("\n").map(oneLine));
 	const more = omittedFiles > 0 ? [`(${counted(omittedFiles, "more file")})`] : [];
 	return [() => [remark(...lines, ...more)]];

@@ -5,12 +5,10 @@ import type {
 	CallOptions,
 	CodeIndex,
 	Covered,
-	ImpactQuery,
 	IndexProgress,
 	IndexStatus,
 	QueryOf,
 	QuestionName,
-	SymbolMapQuery,
 } from "../codeindex/index.ts";
 import { AbortedError } from "../core/aborted.ts";
 import type { Config } from "../core/config.ts";
@@ -18,7 +16,7 @@ import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
 import { coverageLine, type Draft, ofManyFiles, type Reader } from "./outline.ts";
-import { searchForms } from "./search-text.ts";
+import { searchForms, usagesForms } from "./symbols-text.ts";
 import {
 	type DepsInput,
 	type SearchInput,
@@ -26,7 +24,6 @@ import {
 	type TaskContextInput,
 	type UsagesInput,
 } from "./tools.ts";
-import { usagesForms } from "./usages-text.ts";
 
 interface Engine extends CodeIndex {
 	/** The last stderr lines of an external engine, sanitized for display. */
@@ -48,9 +45,9 @@ interface Inputs extends Record<QuestionName, object> {
 	search: SearchInput;
 	dependencies: DepsInput;
 	usages: UsagesInput;
-	impact: ImpactQuery;
+	impact: QueryOf<"impact">;
 	taskContext: TaskContextInput;
-	symbolMap: SymbolMapQuery;
+	symbolMap: QueryOf<"symbolMap">;
 }
 
 /** Maps a question to its query and to the forms of its answer, fullest first. */

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
+import type { AnswerOf, QueryOf } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
@@ -26,7 +26,7 @@ export function createCodeSystem(
 	spine: Spine,
 	{ subcommands, openEngine }: CodeSystemOptions = {},
 ): System & {
-	symbolMap(session: SessionView, query: SymbolMapQuery): Promise<SymbolMapAnswer>;
+	symbolMap(session: SessionView, query: QueryOf<"symbolMap">): Promise<AnswerOf<"symbolMap">>;
 } {
 	const { host, at } = spine;
 	const kotaSession = createKotaSession(openEngine);

@@ -1,10 +1,4 @@
-import type {
-	DependenciesQuery,
-	ImpactQuery,
-	SearchQuery,
-	TaskContextQuery,
-	UsagesQuery,
-} from "../codeindex/index.ts";
+import type { QueryOf } from "../codeindex/index.ts";
 import type { ToolCalls } from "./tool-texts.ts";
 
 const CAPS = {
@@ -34,7 +28,7 @@ export function searchInput(call: ToolCalls["kota_search"]): SearchInput {
 	};
 }
 
-export function searchQuery(input: SearchInput): SearchQuery {
+export function searchQuery(input: SearchInput): QueryOf<"search"> {
 	const { glob, exclude, language, symbol_kind, exported_only, include_tests } = input.filters;
 	return {
 		query: input.query,
@@ -53,7 +47,7 @@ export function searchQuery(input: SearchInput): SearchQuery {
 	};
 }
 
-export type DepsInput = Required<Omit<DependenciesQuery, "kinds">>;
+export type DepsInput = Required<Omit<QueryOf<"dependencies">, "kinds">>;
 
 /** Defaults: `direction` both, `depth` 1, no tests. */
 export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInput {
@@ -65,7 +59,7 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 	};
 }
 
-export type UsagesInput = UsagesQuery & { readonly includeTests: boolean };
+export type UsagesInput = QueryOf<"usages"> & { readonly includeTests: boolean };
 
 /** Defaults: all files, no tests. */
 export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): UsagesInput {
@@ -77,7 +71,7 @@ export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): Usa
 }
 
 /** Throws if no file is named. */
-export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): ImpactQuery {
+export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): QueryOf<"impact"> {
 	const modify = paths(call.files_to_modify, find);
 	const create = paths(call.files_to_create, find);
 	const deleted = paths(call.files_to_delete, find);
@@ -90,7 +84,7 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Imp
 	return { modify, create, delete: deleted, ...(symbols.length > 0 && { symbols }) };
 }
 
-export type TaskContextInput = Required<TaskContextQuery>;
+export type TaskContextInput = Required<QueryOf<"taskContext">>;
 
 /** Defaults: tests, no symbols, 20 impacted files. */
 export function taskContextInput(

@@ -2,12 +2,7 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import type { Config } from "./config.ts";
 import { type Hash, isHash } from "./hash.ts";
-import {
-	createObjectStore,
-	type StoredFile,
-	type StoreStats,
-	type SweepResult,
-} from "./object-store.ts";
+import { createObjectStore } from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
 
 export type BlobSettings = Omit<Config["blobs"], "scope">;
@@ -17,32 +12,7 @@ export interface Blob {
 	readonly path: string;
 }
 
-type KeepResult =
-	| { readonly kind: "kept"; readonly blob: Blob }
-	| { readonly kind: "not-kept"; readonly why: string };
-
-type LoadResult =
-	| { readonly kind: "found"; readonly text: string }
-	| { readonly kind: "missing" }
-	| { readonly kind: "failed"; readonly why: string };
-
-/**
- * Full copies of shortened texts, in files `<sha256>.txt` that only the user can read. A copy may
- * be evicted by age or size; an absent one is reported as `missing`. No method throws.
- */
-export interface BlobStore {
-	keep(text: string): Promise<KeepResult>;
-	/** Verifies the hash; counts as a use. */
-	load(id: string): Promise<LoadResult>;
-	/** Evicts texts unused for `maxAgeDays`, then the least recently used above `maxBytes`. */
-	sweep(): Promise<SweepResult>;
-	clear(): Promise<SweepResult>;
-	/** Last used first. */
-	latest(count: number): Promise<(Blob & StoredFile)[]>;
-	/** Checks the name only; `undefined` for a path outside the folder. */
-	idOf(path: string): Hash | undefined;
-	stats(): Promise<StoreStats>;
-}
+export type BlobStore = ReturnType<typeof createBlobStore>;
 
 /** The store's name in its `version.json`. */
 export const BLOB_STORE = "blobs";
@@ -54,7 +24,11 @@ export function blobFolder({ dir }: Pick<BlobSettings, "dir">): string {
 	return configuredFolder(dir, homedir());
 }
 
-export function createBlobStore(settings: BlobSettings, now?: () => number): BlobStore {
+/**
+ * Full copies of shortened texts, in files `<sha256>.txt` that only the user can read. A copy may
+ * be evicted by age or size; an absent one is reported as `missing`. No method throws.
+ */
+export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	const folder = blobFolder(settings);
 	const fileName = (hash: Hash) => `${hash}${EXTENSION}`;
 	const pathOf = (hash: Hash) => join(folder, fileName(hash));
@@ -70,27 +44,42 @@ export function createBlobStore(settings: BlobSettings, now?: () => number): Blo
 		...(now && { now }),
 	});
 
+	/** Checks the name only; `undefined` for a path outside the folder. */
 	function idOf(path: string): Hash | undefined {
 		const id = basename(path, EXTENSION);
 		return isHash(id) && path === pathOf(id) ? id : undefined;
 	}
 
 	return {
-		async keep(text) {
+		async keep(
+			text: string,
+		): Promise<
+			| { readonly kind: "kept"; readonly blob: Blob }
+			| { readonly kind: "not-kept"; readonly why: string }
+		> {
 			if (!settings.enabled) return { kind: "not-kept", why: "blobs.enabled is false" };
 			const put = await objects.put(Buffer.from(text));
 			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
 			return { kind: "kept", blob: { id: put.hash, path: pathOf(put.hash) } };
 		},
-		async load(id) {
+		/** Verifies the hash; counts as a use. */
+		async load(
+			id: string,
+		): Promise<
+			| { readonly kind: "found"; readonly text: string }
+			| { readonly kind: "missing" }
+			| { readonly kind: "failed"; readonly why: string }
+		> {
 			if (!isHash(id)) return { kind: "missing" };
 			const got = await objects.get(id);
 			if (got.kind === "failed") return { kind: "failed", why: got.message };
 			return got.kind === "found" ? { kind: "found", text: got.bytes.toString() } : got;
 		},
+		/** Evicts texts unused for `maxAgeDays`, then the least recently used above `maxBytes`. */
 		sweep: objects.sweep,
 		clear: objects.clear,
-		async latest(count) {
+		/** Last used first. */
+		async latest(count: number) {
 			const newest = (await objects.list()).sort((a, b) => b.usedMs - a.usedMs);
 			return newest.slice(0, count).flatMap((file) => {
 				const id = idOf(file.path);

@@ -18,15 +18,7 @@ import {
 
 export { type Config, configJsonSchema, type SettingKey, type SettingValue } from "./settings.ts";
 
-export interface LoadedConfig {
-	config: Config;
-	/** `default`, a file's label, or several joined by ` + ` for an appended list. */
-	origin(key: SettingKey): string;
-	/** One line for each problem in the files, in file order; safe to print. */
-	warnings: string[];
-	/** All candidate files, the strongest last. */
-	files: ConfigFile[];
-}
+export type LoadedConfig = ReturnType<typeof loadConfig>;
 
 interface ConfigFile {
 	path: string;
@@ -48,7 +40,7 @@ interface ConfigFolders {
  * then the project's. Never throws: a missing file is ignored; an unusable file or value is a
  * warning and keeps the earlier value.
  */
-export function loadConfig(folders: ConfigFolders): LoadedConfig {
+export function loadConfig(folders: ConfigFolders) {
 	const entries: Entries = new Map(
 		settings.map(({ key, setting }) => [key, { value: setting.default, origin: "default" }]),
 	);
@@ -68,9 +60,12 @@ export function loadConfig(folders: ConfigFolders): LoadedConfig {
 		return [group, Object.freeze(Object.fromEntries(members))];
 	});
 	return {
-		config: Object.freeze(Object.fromEntries(groups)),
-		origin: (key) => entries.get(key)?.origin ?? "default",
+		config: Object.freeze(Object.fromEntries(groups)) as Config,
+		/** `default`, a file's label, or several joined by ` + ` for an appended list. */
+		origin: (key: SettingKey) => entries.get(key)?.origin ?? "default",
+		/** One line for each problem in the files, in file order; safe to print. */
 		warnings,
+		/** All candidate files, the strongest last. */
 		files,
 	};
 }

@@ -14,21 +14,7 @@ import {
 	secretVariables,
 } from "./secret-values.ts";
 
-/**
- * Contents of excluded files, which no store may hold. Kept in memory only. A value removed from
- * its file still counts: earlier output may hold it.
- */
-export interface ExcludedValues {
-	/** Scans the project. Await it before using the other members. Never rejects. */
-	refresh(): Promise<void>;
-	/** Files may have been written: the next refresh must scan again. */
-	expire(): void;
-	appearIn(text: string): boolean;
-	/** Changes whenever values are added: earlier decisions are then stale. */
-	readonly revision: number;
-	/** `leftOut` counts files that were too many, too large or unreadable. */
-	readonly files: { readonly read: number; readonly leftOut: number };
-}
+export type ExcludedValues = ReturnType<typeof createExcludedValues>;
 
 /** Bounds the time a turn waits. The scan goes from the root outwards. */
 const maxFolders = 2_000;
@@ -40,6 +26,10 @@ const maxValues = 20_000;
 const freshMs = 1_000;
 const sideBySide = 32;
 
+/**
+ * Contents of excluded files, which no store may hold. Kept in memory only. A value removed from
+ * its file still counts: earlier output may hold it.
+ */
 export function createExcludedValues({
 	root,
 	exclude,
@@ -48,7 +38,7 @@ export function createExcludedValues({
 	readonly root: string;
 	readonly exclude: readonly string[];
 	readonly env?: NodeJS.ProcessEnv;
-}): ExcludedValues {
+}) {
 	const values = secretVariables(env);
 	let find = createValueFinder(values);
 	let folders = new Map<string, Folder>();
@@ -59,6 +49,7 @@ export function createExcludedValues({
 	let lookedAt = Number.NEGATIVE_INFINITY;
 	let isExpired = false;
 
+	/** Scans the project. Await it before using the other members. Never rejects. */
 	async function refresh(): Promise<void> {
 		if (looking && isExpired) await looking;
 		if (!looking && !isExpired && performance.now() - lookedAt < freshMs) return;
@@ -74,13 +65,16 @@ export function createExcludedValues({
 
 	return {
 		refresh,
-		expire() {
+		/** Files may have been written: the next refresh must scan again. */
+		expire(): void {
 			isExpired = true;
 		},
-		appearIn: (text) => find(text),
+		appearIn: (text: string) => find(text),
+		/** Changes whenever values are added: earlier decisions are then stale. */
 		get revision() {
 			return revision;
 		},
+		/** `leftOut` counts files that were too many, too large or unreadable. */
 		get files() {
 			return { read: contents.size, leftOut };
 		},

@@ -1,23 +1,18 @@
+export type Lines = ReturnType<typeof linesOf>;
+
 /**
  * 1-based and split at "\n" as in pi: a final newline adds an empty line. "\r" stays in its line.
  */
-export interface Lines {
-	readonly bytes: Buffer;
-	readonly count: number;
-	/** Excludes the newline after `last`. */
-	slice(first: number, last: number): Buffer;
-	size(first: number, last: number): number;
-}
-
-export function linesOf(bytes: Buffer): Lines {
+export function linesOf(bytes: Buffer) {
 	const starts = lineStarts(bytes);
 	const startOf = (line: number) => starts[line - 1] as number;
 	const endOf = (line: number) => (line < starts.length ? startOf(line + 1) - 1 : bytes.length);
 	return {
 		bytes,
 		count: starts.length,
-		slice: (first, last) => bytes.subarray(startOf(first), endOf(last)),
-		size: (first, last) => endOf(last) - startOf(first),
+		/** Excludes the newline after `last`. */
+		slice: (first: number, last: number) => bytes.subarray(startOf(first), endOf(last)),
+		size: (first: number, last: number) => endOf(last) - startOf(first),
 	};
 }
 

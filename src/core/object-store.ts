@@ -45,49 +45,22 @@ type GetResult =
 	| { readonly kind: "missing" }
 	| StoreFault;
 
-export type SweepResult =
-	| {
-			readonly kind: "swept";
-			readonly removedObjects: number;
-			readonly removedBytes: number;
-			readonly removedTemporary: number;
-			readonly objects: number;
-			readonly bytes: number;
-			/** Why an expired object could not be deleted: the first reason. */
-			readonly trouble?: string;
-	  }
-	| StoreFault;
+export type ObjectStore = ReturnType<typeof createObjectStore>;
+export type SweepResult = Swept | StoreFault;
 
-/** With a `fault`, the counts are lower bounds. */
-export type StoreStats = {
-	readonly objects: number;
-	readonly bytes: number;
-	readonly fault?: StoreFault;
-};
+type Count = "removedObjects" | "removedBytes" | "removedTemporary" | "objects" | "bytes";
+/** `trouble`: the first reason why an expired object could not be deleted. */
+type Swept = { kind: "swept"; trouble?: string } & Record<Count, number>;
+
+/** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
+type StoredFile = { path: string; bytes: number; usedMs: number };
 
 /**
  * Content-addressed bytes on disk (sha256), shared by any number of processes without a lock. A
  * cache: an object can vanish at any time, so every caller needs a fallback. No method throws or
- * rejects.
+ * rejects. The disk is not touched before the first call.
  */
-export type ObjectStore = {
-	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
-	put(bytes: Uint8Array, hash?: Hash): Promise<PutResult>;
-	/** Verifies the hash; counts as a use. */
-	get(hash: Hash): Promise<GetResult>;
-	/** Evicts by {@link chooseExpired}, and deletes leftovers of crashes. */
-	sweep(): Promise<SweepResult>;
-	clear(): Promise<SweepResult>;
-	/** Best effort; empty for an unusable store. */
-	list(): Promise<StoredFile[]>;
-	stats(): Promise<StoreStats>;
-};
-
-/** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
-export type StoredFile = { path: string; bytes: number; usedMs: number };
-
-/** The disk is not touched before the first call. */
-export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
+export function createObjectStore(options: ObjectStoreOptions) {
 	const { folder, name, version, maxBytes, maxAgeMs, now = Date.now } = options;
 	const { fileName = defaultFileName, maxObjectBytes = 32 * 1024 * 1024 } = options;
 	const { isLegacy = () => false } = options;
@@ -165,6 +138,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		return await countUse(path, stats.mtimeMs);
 	}
 
+	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
 	async function put(bytes: Uint8Array, hash = hashBytes(bytes)): Promise<PutResult> {
 		if (bytes.length > maxObjectBytes) return { ...tooBig(maxObjectBytes), hash };
 		const path = pathOf(hash);
@@ -187,6 +161,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		}
 	}
 
+	/** Verifies the hash; counts as a use. */
 	async function get(hash: Hash): Promise<GetResult> {
 		// Hashes come from session files; a malformed one must never become part of a path.
 		if (!isHash(hash)) return { kind: "missing" };
@@ -210,17 +185,17 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		});
 	}
 
+	/** Evicts by {@link chooseExpired}, and deletes leftovers of crashes. */
 	async function sweepTo(limitBytes: number): Promise<SweepResult> {
-		const swept = {
-			kind: "swept" as const,
+		const swept: Swept = {
+			kind: "swept",
 			removedObjects: 0,
 			removedBytes: 0,
 			removedTemporary: 0,
 			objects: 0,
 			bytes: 0,
 		};
-		let trouble: string | undefined;
-		return await ifExisting<SweepResult>(swept, async () => {
+		return await ifExisting(swept, async () => {
 			for await (const file of filesIn(tmpFolder, isTemporaryName)) {
 				if (Math.abs(now() - file.usedMs) <= temporaryAgeMs) continue;
 				if (await remove(file.path)) swept.removedTemporary++;
@@ -235,7 +210,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 				const outcome = await removeUnused(file, tmpFolder);
 				if (outcome === "kept") continue;
 				if (typeof outcome !== "string") {
-					trouble ??= outcome.message;
+					swept.trouble ??= outcome.message;
 					continue;
 				}
 				swept.objects--;
@@ -244,7 +219,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 				swept.removedObjects++;
 				swept.removedBytes += file.bytes;
 			}
-			return { ...swept, ...(trouble !== undefined && { trouble }) };
+			return swept;
 		});
 	}
 
@@ -257,7 +232,8 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		return { found, ...(fault && { fault }) };
 	}
 
-	async function stats(): Promise<StoreStats> {
+	/** With a `fault`, the counts are lower bounds. */
+	async function stats() {
 		const { found, fault } = await look();
 		const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
 		return { objects: found.length, bytes, ...(fault && { fault }) };
@@ -268,6 +244,7 @@ export function createObjectStore(options: ObjectStoreOptions): ObjectStore {
 		get,
 		sweep: () => sweepTo(maxBytes),
 		clear: () => sweepTo(0), // a cap of 0 bytes evicts everything
+		/** Best effort; empty for an unusable store. */
 		list: async () => (await look()).found,
 		stats,
 	};

@@ -3,9 +3,6 @@ export const PI_PACKAGE = "@earendil-works/pi-coding-agent";
 /** The tested versions. */
 export const SUPPORTED_PI = "0.87.1 and 1.5.0";
 
-/** As in `peerDependencies`: versions between and after the tested ones may work. */
-export const ALLOWED_PI = ">=0.87.1 <2";
-
 export function piFault(version: string): string | undefined {
 	return isAllowed(version) ? undefined : unusablePi(version);
 }
@@ -19,6 +16,7 @@ export function isTestedPi(version: string): boolean {
 	return isAllowed(version) && ["0.87", "1.5"].includes(`${major}.${minor}`);
 }
 
+/** As in `peerDependencies`: versions between and after the tested ones may work. */
 function isAllowed(version: string): boolean {
 	const [major, minor, patch] = numbersOf(version);
 	if (major === 0) return minor > 87 || (minor === 87 && patch >= 1);

@@ -30,35 +30,29 @@ export interface GarbledLine {
 	readonly to: number;
 }
 
-export interface SessionFileWatch {
-	readonly file: string;
-	/** Whether the file was ever in step. Before that, pi may not have written it. */
-	readonly isSeen: boolean;
-	readonly last: string | undefined;
-	/** Lines that were garbled when the file was first in step. */
-	readonly garbled: readonly GarbledLine[];
-	/**
-	 * `entries` include the header. Reads the file once, then only unexpected bytes. Throws disk
-	 * errors.
-	 */
-	look(entries: readonly FileEntry[]): FileState;
-}
+export type SessionFileWatch = ReturnType<typeof watchSessionFile>;
 
-export function watchSessionFile(file: string): SessionFileWatch {
+export function watchSessionFile(file: string) {
 	let known: { dev: number; ino: number; size: number; count: number; last?: string } | undefined;
 	let garbled: readonly GarbledLine[] = [];
 	return {
 		file,
+		/** Whether the file was ever in step. Before that, pi may not have written it. */
 		get isSeen() {
 			return known !== undefined;
 		},
 		get last() {
 			return known?.last;
 		},
+		/** Lines that were garbled when the file was first in step. */
 		get garbled() {
 			return garbled;
 		},
-		look(entries) {
+		/**
+		 * `entries` include the header. Reads the file once, then only unexpected bytes. Throws disk
+		 * errors.
+		 */
+		look(entries: readonly FileEntry[]): FileState {
 			const found = statSync(file, { throwIfNoEntry: false });
 			if (!found)
 				return known ? { kind: "lacking", missing: entries.length } : { kind: "unwritten" };

@@ -39,7 +39,7 @@ export function kotaGroup<Settings>(
 	description: string,
 	settings: Settings,
 ): SettingGroup<Settings> {
-	return { description, inKotaFile: true, settings };
+	return { ...group(description, settings), inKotaFile: true };
 }
 
 /** Every read walks a repository's lists, so they must stay short. */

@@ -10,10 +10,9 @@ import {
 	projectPaths,
 	wholeText,
 } from "../../src/code/outline.ts";
-import { searchForms } from "../../src/code/search-text.ts";
+import { searchForms, usagesForms } from "../../src/code/symbols-text.ts";
 import type { ToolCalls } from "../../src/code/tool-texts.ts";
 import { depsInput, searchInput, taskContextInput, usagesInput } from "../../src/code/tools.ts";
-import { usagesForms } from "../../src/code/usages-text.ts";
 import type {
 	DependenciesAnswer,
 	ImpactAnswer,

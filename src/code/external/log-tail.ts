@@ -9,7 +9,7 @@ export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as c
 /** The last lines of a program's output, sanitized for a terminal. */
 export function createLogTail() {
 	const decoder = new StringDecoder("utf8");
-	const kept: { text: string; bytes: number }[] = [];
+	const kept: string[] = [];
 	let bytes = 0;
 	let unfinished = "";
 
@@ -25,9 +25,8 @@ export function createLogTail() {
 		},
 		note: add,
 		lines(): string[] {
-			const whole = kept.map(({ text }) => text);
 			const rest = printable(unfinished);
-			return rest === "" ? whole : [...whole, rest].slice(-LOG_LIMITS.lines);
+			return [...kept, ...(rest === "" ? [] : [rest])].slice(-LOG_LIMITS.lines);
 		},
 	};
 
@@ -40,11 +39,10 @@ export function createLogTail() {
 	function add(line: string): void {
 		const text = printable(line);
 		if (text === "") return;
-		const size = Buffer.byteLength(text);
-		kept.push({ text, bytes: size });
-		bytes += size;
+		kept.push(text);
+		bytes += Buffer.byteLength(text);
 		while (kept.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes) {
-			bytes -= kept.shift()?.bytes ?? 0;
+			bytes -= Buffer.byteLength(kept.shift() ?? "");
 		}
 	}
 }
