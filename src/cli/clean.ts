@@ -87,13 +87,7 @@ interface Store {
 	loss: string;
 }
 
-interface MeasuredStore extends Store {
-	/** `foreign`: the folder lacks this store's version file, so it is left alone. */
-	state: "absent" | "ours" | "foreign";
-	files: number;
-	bytes: number;
-	note: string;
-}
+type MeasuredStore = Awaited<ReturnType<typeof measureStore>>;
 
 /** Node's compile cache. Node makes one folder for each of its versions, and no version file. */
 const COMPILED_STORE = "compiled";
@@ -135,21 +129,17 @@ export function knownStores(config: Config, cwd: string): Store[] {
 }
 
 /** Never throws: unreadable content counts as nothing. */
-export async function measureStore(store: Store): Promise<MeasuredStore> {
+export async function measureStore(store: Store) {
 	const state = await stateOf(store);
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
 	const { files, bytes } = await sizeOf(store.folder);
 	const size = `${counted(files, "file")}, ${formatBytes(bytes)}`;
-	return {
-		...store,
-		state,
-		files,
-		bytes,
-		note: state === "ours" ? size : `${size}, not made by pi-strata`,
-	};
+	const note = state === "ours" ? size : `${size}, not made by pi-strata`;
+	return { ...store, state, files, bytes, note };
 }
 
-async function stateOf(store: Store): Promise<MeasuredStore["state"]> {
+/** `foreign`: the folder lacks this store's version file, so it is left alone. */
+async function stateOf(store: Store): Promise<"absent" | "ours" | "foreign"> {
 	try {
 		await stat(store.folder);
 	} catch {

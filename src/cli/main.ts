@@ -6,15 +6,11 @@ import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { type Command, hintFor, type OptionValues, type Terminal, UsageError } from "./command.ts";
 
-interface ListedCommand {
-	readonly name: string;
-	readonly summary: string;
-	load(): Promise<Command>;
-}
-
 const code = () => import("./code-commands.ts");
 
-export const commands: readonly ListedCommand[] = [
+type ListedCommand = (typeof commands)[number];
+
+export const commands = [
 	listed(
 		"serve",
 		"Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
@@ -62,7 +58,7 @@ function listed<Name extends string>(
 	name: Name,
 	summary: string,
 	module: () => Promise<Record<Name, Command>>,
-): ListedCommand {
+) {
 	return { name, summary, load: async () => (await module())[name] };
 }
 

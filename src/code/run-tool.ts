@@ -30,7 +30,7 @@ export async function runTool<Name extends ToolName>(
 	name: Name,
 	call: ToolCalls[Name],
 	run: ToolRun,
-): Promise<Delivered> {
+) {
 	try {
 		const { draft } = await answers[name](call, run);
 		return await deliver(draft(run.now()), run.delivery);
@@ -86,22 +86,6 @@ export interface Delivery {
 	readonly offerWhole?: (bytes: number) => Promise<boolean>;
 }
 
-interface Delivered {
-	readonly text: string;
-	readonly details: AnswerDetails;
-}
-
-type AnswerDetails =
-	| { readonly truncated: false; readonly originalBytes: number }
-	| {
-			readonly truncated: true;
-			/** Both absent if the blob could not be stored. */
-			readonly blobId?: string;
-			readonly blobPath?: string;
-			readonly originalBytes: number;
-			readonly excerptBytes: number;
-	  };
-
 /** Upper limit even with the user's consent. */
 export const MOST_BYTES = 50_000;
 
@@ -109,31 +93,28 @@ export const MOST_BYTES = 50_000;
  * Over budget, the whole is stored as a blob; then a briefer form is used, then items are dropped.
  * A line is cut last, never within a character.
  */
-export async function deliver(draft: Draft, delivery: Delivery): Promise<Delivered> {
-	const whole = wholeAnswer(draft);
-	const originalBytes = bytesOf(whole);
-	if (originalBytes <= delivery.maxBytes) {
-		return { text: whole, details: { truncated: false, originalBytes } };
-	}
-	const kept = await delivery.blobs.keep(whole);
+export async function deliver(draft: Draft, delivery: Delivery) {
+	const text = wholeAnswer(draft);
+	const originalBytes = bytesOf(text);
+	const whole = { text, details: { truncated: false as const, originalBytes } };
+	if (originalBytes <= delivery.maxBytes) return whole;
+	const kept = await delivery.blobs.keep(text);
 	const wanted = await delivery.offerWhole?.(Math.min(originalBytes, MOST_BYTES));
 	const maxBytes = wanted ? MOST_BYTES : delivery.maxBytes;
-	if (originalBytes <= maxBytes) {
-		return { text: whole, details: { truncated: false, originalBytes } };
-	}
+	if (originalBytes <= maxBytes) return whole;
 	const tail = [
 		pointer(kept, originalBytes, maxBytes),
 		clip(draft.lastLine, Math.floor(maxBytes / 4)),
 	].join("\n");
-	const text = fitText(draft.forms, maxBytes - bytesOf(tail) - 1);
-	const answer = `${text}\n${tail}`;
+	const excerpt = `${fitText(draft.forms, maxBytes - bytesOf(tail) - 1)}\n${tail}`;
 	return {
-		text: answer,
+		text: excerpt,
 		details: {
-			truncated: true,
+			truncated: true as const,
+			// Absent if the blob could not be stored.
 			...(kept.kind === "kept" && { blobId: kept.blob.id, blobPath: kept.blob.path }),
 			originalBytes,
-			excerptBytes: bytesOf(answer),
+			excerptBytes: bytesOf(excerpt),
 		},
 	};
 }

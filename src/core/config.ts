@@ -20,15 +20,6 @@ export { type Config, configJsonSchema, type SettingKey, type SettingValue } fro
 
 export type LoadedConfig = ReturnType<typeof loadConfig>;
 
-interface ConfigFile {
-	path: string;
-	/** Used in origins: `strata.json`, `project strata.json`. Warnings name the path. */
-	label: string;
-	found: boolean;
-	/** It was readable and holds a JSON object. */
-	used: boolean;
-}
-
 /** `.pi` in `cwd` holds the project's files. */
 interface ConfigFolders {
 	agentDir: string;
@@ -45,10 +36,11 @@ export function loadConfig(folders: ConfigFolders) {
 		settings.map(({ key, setting }) => [key, { value: setting.default, origin: "default" }]),
 	);
 	const warnings: string[] = [];
-	const files = sources(folders).map((source): ConfigFile => {
+	const files = sources(folders).map((source) => {
 		const { path, label } = source;
 		const report = createReport(printable(path));
 		const content = readObject(path);
+		// It was readable and holds a JSON object.
 		const used = typeof content === "object";
 		if (used) mergeFile(entries, source, content, report.warn);
 		else if (content) report.warn(() => `${content}; the file is ignored`);
@@ -70,10 +62,7 @@ export function loadConfig(folders: ConfigFolders) {
 	};
 }
 
-export function describeConfig({
-	config,
-	origin,
-}: LoadedConfig): { key: SettingKey; value: SettingValue; origin: string }[] {
+export function describeConfig({ config, origin }: LoadedConfig) {
 	const values = config as Record<string, Record<string, SettingValue>>;
 	return settings.map(({ key, group, name }) => ({
 		key,
@@ -84,23 +73,19 @@ export function describeConfig({
 
 type Entries = Map<SettingKey, { value: SettingValue; origin: string }>;
 
-interface Source {
-	label: string;
-	path: string;
-	/** The file comes with a repository: untrusted data. */
-	isProject: boolean;
-	groups: string[];
-}
+type Source = ReturnType<typeof sources>[number];
 
 const ROWS = Map.groupBy(settings, ({ group }) => group);
 const GROUPS = [...ROWS.keys()];
 const KOTA_GROUPS = GROUPS.filter((name) => settingGroups[name as keyof Config].inKotaFile);
 
-function sources({ agentDir, cwd }: ConfigFolders): Source[] {
+function sources({ agentDir, cwd }: ConfigFolders) {
 	return [false, true].flatMap((isProject) =>
 		["pi-kota.json", "strata.json"].map((name) => ({
+			/** Used in origins. Warnings name the path. */
 			label: isProject ? `project ${name}` : name,
 			path: isProject ? join(cwd, ".pi", name) : join(agentDir, name),
+			/** The file comes with a repository: untrusted data. */
 			isProject,
 			groups: name === "pi-kota.json" ? KOTA_GROUPS : GROUPS,
 		})),

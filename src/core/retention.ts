@@ -1,18 +1,12 @@
 export type Kept = { readonly bytes: number; readonly usedMs: number };
 
-export type RetentionLimits = {
-	readonly maxBytes: number;
-	readonly maxAgeMs: number;
-	readonly nowMs: number;
-};
-
 /** Guards recent uses from eviction, unless the store exceeds twice its cap. */
 export const retentionGuardMs = 10 * 60_000;
 
 /** Everything unused for longer than `maxAgeMs`, then the least recently used above `maxBytes`. */
 export function chooseExpired<Item extends Kept>(
 	items: readonly Item[],
-	{ maxBytes, maxAgeMs, nowMs }: RetentionLimits,
+	{ maxBytes, maxAgeMs, nowMs }: { maxBytes: number; maxAgeMs: number; nowMs: number },
 ): Item[] {
 	const isGuarded = (item: Item) => nowMs - item.usedMs < retentionGuardMs;
 	const isTooOld = (item: Item) => nowMs - item.usedMs > maxAgeMs && !isGuarded(item);

@@ -240,22 +240,16 @@ export type SettingKey = {
 	[G in keyof Groups]: `${G}.${keyof Groups[G]["settings"] & string}`;
 }[keyof Groups];
 
-export interface NamedSetting {
-	key: SettingKey;
-	group: string;
-	name: string;
-	setting: Setting;
-}
+export type NamedSetting = (typeof settings)[number];
 
-export const settings: readonly NamedSetting[] = Object.entries<SettingGroup>(
-	settingGroups,
-).flatMap(([group, { settings }]) =>
-	Object.entries(settings).map(([name, setting]) => ({
-		key: `${group}.${name}` as SettingKey,
-		group,
-		name,
-		setting,
-	})),
+export const settings = Object.entries<SettingGroup>(settingGroups).flatMap(
+	([group, { settings }]) =>
+		Object.entries(settings).map(([name, setting]) => ({
+			key: `${group}.${name}` as SettingKey,
+			group,
+			name,
+			setting,
+		})),
 );
 
 /** The JSON Schema (draft 2020-12) of `strata.json`; `docs/strata.schema.json` is a copy. */
