@@ -1,12 +1,9 @@
-export interface LanguageHints {
-	className?: string | undefined;
-	/** `data-lang`, `data-language` or `lang` of a `pre`. */
-	attribute?: string | undefined;
-}
+import { names } from "./elements.ts";
 
 /** The language as highlighters declare it; empty if they do not. */
-export function codeLanguage({ className = "", attribute = "" }: LanguageHints): string {
-	const named = attribute || (IN_CLASS.exec(className)?.[1] ?? "");
+export function codeLanguage(attribute: (name: string) => string | null | undefined): string {
+	const declared = attribute("data-lang") ?? attribute("data-language");
+	const named = declared || (IN_CLASS.exec(attribute("class") ?? "")?.[1] ?? "");
 	const language = named.toLowerCase();
 	return IS_LANGUAGE.test(language) && !NO_LANGUAGE.has(language) ? language : "";
 }
@@ -15,12 +12,4 @@ export function codeLanguage({ className = "", attribute = "" }: LanguageHints):
 const IN_CLASS =
 	/(?:^|\s)(?:language-|lang-|highlight-source-|highlight-(?:text-)?|sourceCode |src-|brush:\s*)([\w+#.-]+)/i;
 const IS_LANGUAGE = /^[a-z][\w+#.-]{0,20}$/;
-const NO_LANGUAGE = new Set([
-	"none",
-	"default",
-	"plaintext",
-	"text",
-	"plain",
-	"source",
-	"notranslate",
-]);
+const NO_LANGUAGE = names("none default plaintext text plain source notranslate");

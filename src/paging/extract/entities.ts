@@ -19,7 +19,7 @@ function decodeReference(match: string, hex?: string, decimal?: string, name?: s
 }
 
 /** windows-1252 at 0x80–0x9F: pages write `&#150;` for a dash, and the HTML standard agrees. */
-const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+export const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 function characterOf(code: number): string {
 	if (code >= 0x80 && code <= 0x9f) return WINDOWS_1252.charAt(code - 0x80);

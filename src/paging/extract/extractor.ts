@@ -6,6 +6,7 @@ import {
 	type WorkerError,
 	WorkerSupervisor,
 } from "../../core/worker-supervisor.ts";
+import { splitsPair } from "../chunk.ts";
 import { PagingError } from "../errors.ts";
 import { decodeEntities } from "./entities.ts";
 import type { PageMarkdown } from "./html-to-markdown.ts";
@@ -18,23 +19,18 @@ export interface ExtractPage {
 	baseUrl: string;
 }
 
-export interface Extracted {
-	markdown: string;
-	title?: string;
-	via: "defuddle" | "readability" | "linear" | "text";
+/** The linear conversion, sent before the answer. */
+export type Draft = Omit<PageMarkdown, "via">;
+
+/** `too_large`: the draft is the answer, since the readers would miss the deadline. */
+export type ExtractAnswer = PageMarkdown | "too_large";
+
+export interface Extracted extends Draft {
+	via: PageMarkdown["via"] | "text";
 	/** The page was too much for the readers: the text has more clutter and less structure. */
 	degraded: boolean;
 	reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
-
-/** The linear conversion, sent before the answer. */
-export interface Draft {
-	markdown: string;
-	title?: string;
-}
-
-/** `too_large`: the draft is the answer, since the readers would miss the deadline. */
-export type ExtractAnswer = PageMarkdown | "too_large";
 
 export interface ExtractorOptions {
 	/** Time to find the main text, after the draft. Default: 10 s. */
@@ -45,11 +41,7 @@ export interface ExtractorOptions {
 	idleMs?: number;
 }
 
-export interface Extractor {
-	/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
-	extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted>;
-	close(): Promise<void>;
-}
+export type Extractor = ReturnType<typeof createExtractor>;
 
 /** For the draft, before the deadline starts: 10 MB take a second or less on an idle machine. */
 const DRAFT_MS = 15_000;
@@ -58,7 +50,7 @@ const DRAFT_MS = 15_000;
  * The worker sends a linear-time draft first. The draft is the answer if the search for the main
  * text fails; without a draft, tags are stripped here, in slices.
  */
-export function createExtractor(options: ExtractorOptions = {}): Extractor {
+export function createExtractor(options: ExtractorOptions = {}) {
 	const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
 	const closing = new AbortController();
 	const entry = workerEntry("./extract-worker", import.meta.url);
@@ -71,7 +63,8 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 	});
 
 	return {
-		async extract(page, signal) {
+		/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
+		async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
 			const stop = AbortSignal.any(signal ? [signal, closing.signal] : [closing.signal]);
 			try {
 				return await convert(page, stop);
@@ -81,7 +74,7 @@ export function createExtractor(options: ExtractorOptions = {}): Extractor {
 				throw new PagingError("aborted", message, { cause: stop.reason });
 			}
 		},
-		async close() {
+		async close(): Promise<void> {
 			closing.abort(new Error("the extractor was closed"));
 			await supervisor.close();
 		},
@@ -112,7 +105,7 @@ const PIECE = 65_536;
 const MS_PER_SLICE = 8;
 
 /** Runs on the calling thread in slices of a few milliseconds; throws the signal's reason. */
-async function strippedText(html: string, signal?: AbortSignal): Promise<string> {
+async function strippedText(html: string, signal: AbortSignal): Promise<string> {
 	const pieces: string[] = [];
 	let sliceStart = performance.now();
 	for (const piece of textPieces(html)) {
@@ -120,7 +113,7 @@ async function strippedText(html: string, signal?: AbortSignal): Promise<string>
 		if (text !== "") pieces.push(text);
 		if (performance.now() - sliceStart < MS_PER_SLICE) continue;
 		await setImmediate();
-		signal?.throwIfAborted();
+		signal.throwIfAborted();
 		sliceStart = performance.now();
 	}
 	return pieces.join("\n");
@@ -146,6 +139,5 @@ function* textPieces(html: string): Generator<string> {
 function cutBefore(text: string, limit: number, start: number): number {
 	const space = text.slice(start, limit).lastIndexOf(" ");
 	if (space > 0) return start + space;
-	const isLowSurrogate = (text.charCodeAt(limit) & 0xfc00) === 0xdc00;
-	return isLowSurrogate ? limit - 1 : limit;
+	return splitsPair(text, limit) ? limit - 1 : limit;
 }

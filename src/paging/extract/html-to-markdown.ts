@@ -1,16 +1,23 @@
 import { Readability } from "@mozilla/readability";
 import { DefuddleClass } from "defuddle/node";
-import { removeClutter, removeLineNumbers } from "./clutter.ts";
-import { flattenCode, guardCode, releaseCode } from "./code-guard.ts";
+import { ANY_HEADING, LINE_NUMBER_CLASSES, SURROUNDINGS } from "./elements.ts";
+import { pageTitle } from "./inline-text.ts";
 import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
-import type { PartKind } from "./main-part.ts";
-import { narrowToPart, type PageDocument, type PageElement, parsePage } from "./page-document.ts";
-import { pageTitle } from "./page-title.ts";
+import type { PartKind } from "./markdown-blocks.ts";
+import {
+	flattenCode,
+	guardCode,
+	narrowToPart,
+	type PageDocument,
+	type PageElement,
+	parsePage,
+	releaseCode,
+} from "./page-document.ts";
 
 export interface PageMarkdown {
 	markdown: string;
-	title?: string;
-	via: Reading["via"];
+	title?: string | undefined;
+	via: "defuddle" | "readability" | "linear";
 }
 
 /**
@@ -25,12 +32,12 @@ export function htmlToMarkdown(
 	baseUrl: string,
 	page: LinearMarkdown = linearHtmlToMarkdown(html, { baseUrl }),
 ): PageMarkdown {
-	const whole: Reading = { via: "linear", markdown: page.markdown, title: page.title };
+	const whole: PageMarkdown = { via: "linear", markdown: page.markdown, title: page.title };
 	const isArticle = page.isArticle && !isDocumentation(baseUrl);
 	const readings = [() => defuddled(html, baseUrl, page.mainPart), () => readable(html, baseUrl)];
 	if (isArticle) readings.reverse();
 	const { markdown, via, title = page.title } = choose(whole, isArticle, readings);
-	return { markdown, via, ...(title ? { title } : {}) };
+	return { markdown, via, ...(title && { title }) };
 }
 
 /** Documentation often carries the metadata of articles. */
@@ -46,12 +53,16 @@ function isDocumentation(address: string): boolean {
 // enough and none has prose. An article only needs prose. Rethrows if no reader succeeds. Shares
 // measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more (0.2 among much clutter),
 // a bad one less than 0.15.
-function choose(whole: Reading, isArticle: boolean, readings: (() => Reading)[]): Reading {
+function choose(
+	whole: PageMarkdown,
+	isArticle: boolean,
+	readings: (() => PageMarkdown)[],
+): PageMarkdown {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
 	let failure: unknown;
 	for (const read of readings) {
-		let candidate: Reading;
+		let candidate: PageMarkdown;
 		try {
 			candidate = read();
 		} catch (error) {
@@ -92,15 +103,9 @@ function textLength(markdown: string): number {
 	return markdown.replace(/\]\([^()\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
 }
 
-interface Reading {
-	via: "defuddle" | "readability" | "linear";
-	markdown: string;
-	title: string | undefined;
-}
-
 // Defuddle's heuristics (names, words, length) lose lists, notes and short paragraphs. They run
 // only where the page marks no main part.
-function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined): Reading {
+function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
 	if (isMarked) removeClutter(document);
@@ -135,7 +140,7 @@ function keepDates(document: PageDocument): void {
 }
 
 /** Best for articles. Leftover menus and links to other articles are removed. */
-function readable(html: string, baseUrl: string): Reading {
+function readable(html: string, baseUrl: string): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	removeLineNumbers(document);
 	flattenCode(document);
@@ -175,7 +180,7 @@ function quietly<T>(task: () => T): { result: T; errors: string[] } {
 
 /** Defuddle drops links in headings as permalinks, even the function name in a signature. */
 function keepHeadingLinks(document: PageDocument): void {
-	for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+	for (const heading of document.querySelectorAll(ANY_HEADING)) {
 		for (const link of heading.querySelectorAll('a[href^="#"]')) {
 			if (!isPermalink(link)) link.removeAttribute("href");
 		}
@@ -189,3 +194,76 @@ function isPermalink(link: PageElement): boolean {
 
 const PERMALINK_TEXT = /^[^\p{L}\p{N}]*(?:(?:perma|copy )?link|anchor)?[^\p{L}\p{N}]*$/iu;
 const PERMALINK_HINT = /anchor|permalink|headerlink|hash-?link|link to/i;
+
+/**
+ * Removes menus, dialogs, footers, hidden parts, related articles, forms and line numbers. A name
+ * alone does not decide (`share-config` may be the topic): the part must also be mostly links, or a
+ * few words and something to press.
+ */
+function removeClutter(page: PageDocument | PageElement): void {
+	removeAll(page, NEVER_TEXT, (element) => element.closest("blockquote") === null);
+	removeLineNumbers(page);
+	removeAll(page, "aside, header", isMostlyLinks);
+	removeAll(page, "div, section, p, ul, ol, form", isNamedClutter);
+	removeAll(page, "section, div", (element) => {
+		const heading = element.firstElementChild;
+		const leadsAway = heading?.matches(ANY_HEADING) && LEADS_AWAY.test(heading.textContent);
+		return leadsAway === true && isMostlyLinks(element);
+	});
+	removeAll(page, "button", (button) => button.closest(SENTENCE) === null);
+}
+
+function removeLineNumbers(page: PageDocument | PageElement): void {
+	removeAll(page, LINE_NUMBERS, () => true);
+}
+
+function removeAll(
+	page: PageDocument | PageElement,
+	selector: string,
+	isClutter: (element: PageElement) => boolean,
+): void {
+	for (const element of page.querySelectorAll(selector)) {
+		if (isClutter(element)) element.remove();
+	}
+}
+
+function isNamedClutter(element: PageElement): boolean {
+	const name = `${element.getAttribute("class") ?? ""} ${element.getAttribute("id") ?? ""}`;
+	if (!CLUTTER_NAME.test(name) || element.parentElement?.closest(SENTENCE)) return false;
+	if (element.matches('[role="main"]')) return false;
+	return isMostlyLinks(element) || (REQUEST_NAME.test(name) && isRequest(element));
+}
+
+/** Headings do not count; buttons count as links. */
+function isMostlyLinks(element: PageElement): boolean {
+	const inLinks = signsIn(element, "a, button");
+	return inLinks > 0 && inLinks >= (signs(element) - signsIn(element, ANY_HEADING)) / 2;
+}
+
+function signsIn(element: PageElement, selector: string): number {
+	let sum = 0;
+	for (const inner of element.querySelectorAll(selector)) sum += signs(inner);
+	return sum;
+}
+
+function isRequest(element: PageElement): boolean {
+	return signs(element) <= 500 && element.querySelector("button, input, a") !== null;
+}
+
+function signs(element: PageElement): number {
+	return element.textContent.replace(/\s+/g, "").length;
+}
+
+const NEVER_TEXT =
+	'nav, footer, dialog, [hidden]:not([hidden="until-found"]), ' +
+	// Formulae are hidden from screen readers, which get other words.
+	'[aria-hidden="true"]:not([class*="math"]):not([class*="paywall"]):not(svg):not(mjx-math), ' +
+	[...SURROUNDINGS].map((role) => `[role="${role}"]`).join(", ");
+const LINE_NUMBERS = [...LINE_NUMBER_CLASSES].map((name) => `.${name}`).join(", ");
+/** Here names mean something else, and buttons are words of a sentence. */
+const SENTENCE = `p, li, dd, td, th, pre, ${ANY_HEADING}`;
+const CLUTTER_NAME =
+	/(?:^|[\s_-])(?:share|sharing|social|related|recommend\w*|promo\w*|sponsor\w*|advert\w*|ads?|breadcrumbs?|byline|author|tags|toc|pagination|menu|nav\w*|sidebar|cookies?|consent|gdpr|newsletter|subscribe|subscription|signup|skip)(?:$|[\s_-])/i;
+const REQUEST_NAME = /cookie|consent|gdpr|newsletter|subscri|signup/i;
+const LEADS_AWAY =
+	/^\s*(?:related|recommended|popular|more|latest)\s+(?:articles?|posts?|stories|news|reading|from)\b|^\s*(?:you (?:may|might) also|read next|share this)/i;

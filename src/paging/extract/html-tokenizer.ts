@@ -1,3 +1,4 @@
+import { names } from "./elements.ts";
 import { decodeEntities } from "./entities.ts";
 
 /**
@@ -209,16 +210,7 @@ export class HtmlTokenizer {
 	}
 }
 
-const RAW_TEXT = new Set([
-	"script",
-	"style",
-	"title",
-	"textarea",
-	"xmp",
-	"iframe",
-	"noembed",
-	"noframes",
-]);
+const RAW_TEXT = names("script style title textarea xmp iframe noembed noframes");
 
 const LESS = 0x3c;
 const GREATER = 0x3e;

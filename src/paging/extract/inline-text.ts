@@ -1,4 +1,14 @@
-export type Mark = "strong" | "emphasis" | "strike" | "superscript" | "subscript" | "link";
+/** What stands before and after the text; a link's end has its target. */
+const SIGNS = {
+	strong: ["**", "**"],
+	emphasis: ["*", "*"],
+	strike: ["~~", "~~"],
+	superscript: ["^", ""],
+	subscript: ["_", ""],
+	link: ["[", "]"],
+} as const;
+
+export type Mark = keyof typeof SIGNS;
 
 export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["b", "strong"],
@@ -32,7 +42,8 @@ export class InlineText {
 		const visible = words.trim();
 		if (visible === "") return;
 		// A fence at the start of a line would swallow the rest of the document.
-		const isFence = this.#atLineStart && /^(?:```|~~~)/.test(visible);
+		const startsLine = this.#break || this.#pieces.length === 0;
+		const isFence = startsLine && /^(?:```|~~~)/.test(visible);
 		this.literal(isFence ? `\\${escaped(visible)}` : escaped(visible));
 		if (words.endsWith(" ")) this.#space = true;
 	}
@@ -48,7 +59,7 @@ export class InlineText {
 		this.#space = false;
 		for (const mark of this.#waiting) {
 			mark.from = this.#pieces.length;
-			this.#pieces.push(OPENING[mark.kind]);
+			this.#pieces.push(SIGNS[mark.kind][0]);
 			this.#open.push(mark);
 		}
 		this.#waiting.length = 0;
@@ -90,10 +101,6 @@ export class InlineText {
 		}
 	}
 
-	has(kind: Mark): boolean {
-		return this.#find(kind) !== undefined;
-	}
-
 	startCode(): void {
 		this.#code ??= [];
 	}
@@ -102,8 +109,7 @@ export class InlineText {
 		const code = this.#code && collapsed(this.#code.join("")).trim();
 		this.#code = undefined;
 		if (!code) return;
-		const longest = longestRun(code, /`+/g);
-		const fence = "`".repeat(longest + 1);
+		const fence = "`".repeat(longestRun(code, /`+/g) + 1);
 		const pad = code.startsWith("`") || code.endsWith("`") ? " " : "";
 		this.literal(fence + pad + code + pad + fence);
 	}
@@ -123,24 +129,16 @@ export class InlineText {
 		return text;
 	}
 
-	get #atLineStart(): boolean {
-		return this.#break || this.#pieces.length === 0;
-	}
-
 	#find(kind: Mark): OpenMark | undefined {
 		const isKind = (mark: OpenMark) => mark.kind === kind;
 		return this.#open.find(isKind) ?? this.#waiting.find(isKind);
 	}
 
 	#writeClosing({ kind, target, from }: OpenMark): void {
-		if (kind !== "link") {
-			this.#pieces.push(CLOSING[kind]);
-			return;
-		}
-		const label = this.#pieces.slice(from + 1);
 		// A link whose text is its address needs no second copy.
-		if (label.length === 1 && label[0] === target) this.#pieces[from] = "";
-		else this.#pieces.push(`](${target})`);
+		const isItsText = this.#pieces.length === from + 2 && this.#pieces[from + 1] === target;
+		if (kind === "link" && isItsText) this.#pieces[from] = "";
+		else this.#pieces.push(SIGNS[kind][1] + (kind === "link" ? `(${target})` : ""));
 	}
 }
 
@@ -151,23 +149,6 @@ interface OpenMark {
 	/** Index of its opening among the pieces. */
 	from: number;
 }
-
-const OPENING = {
-	strong: "**",
-	emphasis: "*",
-	strike: "~~",
-	superscript: "^",
-	subscript: "_",
-	link: "[",
-} as const;
-
-const CLOSING = {
-	strong: "**",
-	emphasis: "*",
-	strike: "~~",
-	superscript: "",
-	subscript: "",
-} as const;
 
 export function collapsed(text: string): string {
 	// Most text needs no change, and testing is three times as fast as replacing.
@@ -195,3 +176,72 @@ export function longestRun(text: string, runs: RegExp): number {
 	for (const [run] of text.matchAll(runs)) longest = Math.max(longest, run.length);
 	return longest;
 }
+
+/** A title accompanies every chunk, so the page must not decide its length. */
+const MAX_TITLE = 200;
+
+/** One line; `undefined` if empty. */
+export function pageTitle(text: string | null | undefined): string | undefined {
+	// Bounds the work on a huge title.
+	const title = collapsed((text ?? "").slice(0, 10 * MAX_TITLE)).trim();
+	if (title.length <= MAX_TITLE) return title || undefined;
+	const cut = title.slice(0, MAX_TITLE - 1).replace(/[\ud800-\udbff]$/, "");
+	return `${cut.trimEnd()}…`;
+}
+
+export class PageLinks {
+	#baseUrl: string | undefined;
+	/** Characters links may still grow by: a long base address must not multiply a short page. */
+	#budget: number;
+
+	/** Without a base, links stay as they are. */
+	constructor(baseUrl: string | undefined, pageLength: number) {
+		this.#baseUrl = baseUrl;
+		this.#budget = 4 * pageLength + 65_536;
+	}
+
+	rebase(href: string): void {
+		const address = URL.parse(href, this.#baseUrl);
+		if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
+	}
+
+	/** `undefined` for an address without a usable target. */
+	target(address: string): string | undefined {
+		const target = linkTarget(address, this.#budget > 0 ? this.#baseUrl : undefined);
+		if (target !== undefined) this.#budget -= Math.max(0, target.length - address.length);
+		return target;
+	}
+}
+
+/** Longer addresses carry data. */
+const MAX_ADDRESS = 2000;
+
+// `undefined` for scripts, embedded data and places on the page.
+function linkTarget(address: string, baseUrl: string | undefined): string | undefined {
+	const written = address.trim();
+	if (written === "" || written.startsWith("#") || written.length > MAX_ADDRESS) return undefined;
+	const scheme = SCHEME.exec(written)?.[1]?.toLowerCase();
+	if (scheme !== undefined && !LEADS_SOMEWHERE.has(scheme)) return undefined;
+	if (scheme !== undefined || baseUrl === undefined) return bracketed(written);
+	const resolved = URL.parse(written, baseUrl)?.href;
+	if (resolved === undefined || resolved.length > MAX_ADDRESS) return bracketed(written);
+	return isSamePage(resolved, baseUrl) ? undefined : bracketed(resolved);
+}
+
+const LEADS_SOMEWHERE = new Set(["http", "https", "mailto", "tel", "ftp", "file"]);
+// Browsers drop tabs and line ends from addresses: "java\nscript:" is a script too.
+const SCHEME = /^([a-z][a-z0-9+.\-\t\n\r]*):/i;
+
+function isSamePage(resolved: string, baseUrl: string): boolean {
+	const hash = resolved.indexOf("#");
+	return hash !== -1 && resolved.slice(0, hash) === baseUrl.split("#", 1)[0];
+}
+
+function bracketed(address: string): string {
+	return address
+		.replace(/[ ()<>\\|]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
+		.replace(UNFIT, "");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in an address
+const UNFIT = /[\s\u0000-\u001f\u007f]/g;

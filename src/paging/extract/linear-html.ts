@@ -5,22 +5,16 @@ import {
 	CONTAINERS,
 	HEADINGS,
 	INLINE_CODE,
+	OpenElements,
 	PARAGRAPHS,
 	VOID,
-} from "./element-names.ts";
+} from "./elements.ts";
 import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
-import { collapsed, escaped, MARKS, type Mark, withoutControls } from "./inline-text.ts";
-import { isLeftOut, type PlaceInPage } from "./left-out.ts";
-import { MarkedParts, type Part, type PartKind } from "./main-part.ts";
-import { MarkdownBlocks } from "./markdown-blocks.ts";
-import { OpenElements } from "./open-elements.ts";
-import { PageLinks } from "./page-links.ts";
-import { ArticleSigns, type PageShape, ShapeMeter } from "./page-signs.ts";
-import { pageTitle } from "./page-title.ts";
-
-export type { PageShape } from "./page-signs.ts";
+import { collapsed, escaped, MARKS, PageLinks, pageTitle, withoutControls } from "./inline-text.ts";
+import { MarkdownBlocks, type Part, type PartKind } from "./markdown-blocks.ts";
+import { ArticleSigns, isLeftOut, type PageShape, ShapeMeter } from "./page-signs.ts";
 
 export interface LinearMarkdown {
 	markdown: string;
@@ -42,14 +36,17 @@ export interface LinearOptions {
 
 /** One pass: no tree, no recursion, linear time and memory. No HTML remains outside code. */
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
-	const { leftOut, ...first } = new Conversion(html, options).run();
-	if (first.markdown !== "" || !leftOut) return first;
+	const conversion = new Conversion(html, options);
+	const first = conversion.run();
+	if (first.markdown !== "" || !conversion.leftOut) return first;
 	// All of the page's text is in parts that are usually clutter.
-	const { leftOut: _, ...second } = new Conversion(html, { ...options, scope: "everything" }).run();
+	const second = new Conversion(html, { ...options, scope: "everything" }).run();
 	return { ...second, work: first.work + second.work };
 }
 
 class Conversion {
+	/** Some text was left out. */
+	leftOut = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
 	/** Blocks; inside code and left-out parts every element, so their end is found. */
@@ -57,7 +54,6 @@ class Conversion {
 		this.#closed(name, meaning, place),
 	);
 	readonly #wholePage: boolean;
-	readonly #placeInPage: PlaceInPage;
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	#inPageLink = false;
@@ -67,10 +63,9 @@ class Conversion {
 
 	/** Index of the open element being left out. */
 	#skipped: number | undefined;
-	#leftOut = false;
-	#code: { pieces: string[]; language: string } | undefined;
+	#code: Code | undefined;
 	#formula: Formula | undefined;
-	readonly #parts = new MarkedParts();
+	readonly #parts: Part[] = [];
 
 	readonly #blockStarts = new Map<string, () => void>([
 		["ul", () => this.#blocks.openList()],
@@ -82,7 +77,7 @@ class Conversion {
 		["blockquote", () => this.#blocks.openQuote()],
 		["pre", () => this.#startCode()],
 		["table", () => this.#blocks.openTable()],
-		["tr", () => this.#blocks.startRow()],
+		["tr", () => this.#blocks.table?.startRow()],
 		["td", () => this.#startCell(false)],
 		["th", () => this.#startCell(true)],
 	]);
@@ -102,14 +97,10 @@ class Conversion {
 	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
 		this.#tokens = new HtmlTokenizer(html);
 		this.#wholePage = scope === "page";
-		this.#placeInPage = {
-			wholePage: this.#wholePage,
-			inQuote: () => this.#open.isOpen("blockquote"),
-		};
 		this.#links = new PageLinks(baseUrl, html.length);
 	}
 
-	run(): LinearMarkdown & { leftOut: boolean } {
+	run(): LinearMarkdown {
 		const tokens = this.#tokens;
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
 			if (kind === "open") {
@@ -120,18 +111,17 @@ class Conversion {
 				this.#shape.closed(tokens.name);
 				this.#closeTag(tokens.name);
 			} else if (this.#skipped === undefined) this.#text(tokens.text);
-			else this.#leftOut = true;
+			else this.leftOut = true;
 		}
 		this.#endFormula();
 		this.#open.closeDownTo(0);
 		this.#blocks.endBlock();
 		return {
-			...(this.#wholePage ? this.#parts.choose(this.#blocks) : { markdown: this.#blocks.join() }),
+			...(this.#wholePage ? this.#blocks.joinMain(this.#parts) : { markdown: this.#blocks.join() }),
 			...(this.#title ? { title: this.#title } : {}),
 			isArticle: this.#signs.isArticle,
 			shape: this.#shape.shape,
 			work: this.#work + tokens.work,
-			leftOut: this.#leftOut,
 		};
 	}
 
@@ -143,15 +133,16 @@ class Conversion {
 
 	#openTag(name: string): void {
 		const { rawText } = this.#tokens;
+		const mark = MARKS.get(name);
 		this.#endImplied(name);
 		if (this.#skipped !== undefined) {
 			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
 		} else if (rawText !== undefined) this.#rawElement(name, rawText);
-		else if (this.#formula) this.#insideFormula(name);
-		else if (isLeftOut(this.#tokens, this.#placeInPage)) this.#skip(name);
+		else if (this.#formula) this.#insideFormula(name, this.#formula);
+		else if (isLeftOut(this.#tokens, this.#wholePage, this.#open)) this.#skip(name);
 		else if (name === "math") this.#startFormula();
-		else if (this.#code) this.#insideCode(name);
-		else if (MARKS.has(name)) this.#blocks.inline.open(MARKS.get(name) as Mark);
+		else if (this.#code) this.#insideCode(name, this.#code);
+		else if (mark) this.#blocks.inline.open(mark);
 		else if (INLINE_CODE.has(name)) this.#blocks.inline.startCode();
 		else if (BLOCKS.has(name)) this.#openBlock(name);
 		else this.#inlineStarts.get(name)?.();
@@ -196,7 +187,7 @@ class Conversion {
 
 	#startCell(header: boolean): void {
 		const [columns, rows] = [this.#number("colspan") ?? 1, this.#number("rowspan") ?? 1];
-		this.#blocks.startCell({ header, columns, rows });
+		this.#blocks.table?.startCell({ header, columns, rows });
 	}
 
 	#meaningOf(name: string): Meaning {
@@ -204,7 +195,8 @@ class Conversion {
 		const isMain = name === "main" || this.#tokens.attribute("role") === "main";
 		const meaning: Meaning = { silent: false, language: this.#language() };
 		if (!isMain && name !== "article") return meaning;
-		const part = this.#parts.start(isMain ? "main" : "article", this.#blocks.length);
+		const part: Part = { kind: isMain ? "main" : "article", from: this.#blocks.length };
+		this.#parts.push(part);
 		return { ...meaning, part };
 	}
 
@@ -217,7 +209,7 @@ class Conversion {
 		if (name === "pre") this.#endCode();
 		else if (CONTAINERS.has(name)) blocks.closeContainer();
 		else if (name === "table") blocks.closeTable();
-		else if (name === "td" || name === "th") blocks.endCell();
+		else if (name === "td" || name === "th") blocks.table?.endCell();
 		if (part) part.to = blocks.length;
 	}
 
@@ -288,16 +280,16 @@ class Conversion {
 		if (tokens.selfClosing) this.#endFormula();
 	}
 
-	#insideFormula(name: string): void {
+	#insideFormula(name: string, formula: Formula): void {
 		if (name === "annotation" || name === "annotation-xml") {
-			this.#formula?.startAnnotation(/\btex\b/i.test(this.#tokens.attribute("encoding") ?? ""));
+			formula.startAnnotation(/\btex\b/i.test(this.#tokens.attribute("encoding") ?? ""));
 		} else if (BLOCKS.has(name)) {
 			// A formula holds no such element: it was never closed.
 			this.#endFormula();
 			this.#openTag(name);
 		} else if (!VOID.has(name)) {
-			this.#formula?.open(name);
-			if (this.#tokens.selfClosing) this.#formula?.close(name);
+			formula.open(name);
+			if (this.#tokens.selfClosing) formula.close(name);
 		}
 	}
 
@@ -308,7 +300,7 @@ class Conversion {
 	}
 
 	#writeFormula(latex: string, display: boolean): void {
-		const asBlock = display && !this.#blocks.inTable && !this.#code;
+		const asBlock = display && !this.#blocks.table && !this.#code;
 		const markdown = formulaMarkdown(withoutControls(latex), asBlock);
 		if (markdown === "") return;
 		if (this.#code) this.#code.pieces.push(markdown);
@@ -322,8 +314,7 @@ class Conversion {
 		this.#code = { pieces: [], language: named?.language ?? "" };
 	}
 
-	#insideCode(name: string): void {
-		const code = this.#code as { pieces: string[]; language: string };
+	#insideCode(name: string, code: Code): void {
 		if (name === "code" && code.language === "") code.language = this.#language();
 		if (name === "br") code.pieces.push("\n");
 		if (VOID.has(name)) return;
@@ -342,11 +333,7 @@ class Conversion {
 	}
 
 	#language(): string {
-		const tokens = this.#tokens;
-		return codeLanguage({
-			className: tokens.attribute("class"),
-			attribute: tokens.attribute("data-lang") ?? tokens.attribute("data-language"),
-		});
+		return codeLanguage((name) => this.#tokens.attribute(name));
 	}
 
 	#number(name: string): number | undefined {
@@ -360,6 +347,11 @@ class Conversion {
 		this.#skipped = this.#open.length;
 		this.#open.push(name, SILENT);
 	}
+}
+
+interface Code {
+	pieces: string[];
+	language: string;
 }
 
 interface Meaning {

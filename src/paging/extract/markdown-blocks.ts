@@ -1,11 +1,24 @@
 import { InlineText, longestRun } from "./inline-text.ts";
-import { TableText } from "./table-text.ts";
 
+export type PartKind = "main" | "article";
+
+/** A marked part of a page: a range of finished blocks; without an end, up to the last. */
+export interface Part {
+	kind: PartKind;
+	from: number;
+	to?: number;
+}
+
+/** A marked part with a smaller share is not the whole text: pages of teasers mark one. */
+const FAIR_SHARE = 0.2;
 /** Deeper lists and quotes are not indented further: the cost is quadratic in the depth. */
 const MAX_DEPTH = 5;
 
+/** Call `endBlock` before a heading, a list, an item, a quote, a table or a part of it. */
 export class MarkdownBlocks {
 	readonly inline = new InlineText();
+	/** The innermost open table. */
+	table: TableText | undefined;
 
 	/** Each with the white space before it. */
 	readonly #out: string[] = [];
@@ -15,7 +28,6 @@ export class MarkdownBlocks {
 	/** The mark of a list item that has no text yet. */
 	#marker: { text: string; outer: string; inner: string } | undefined;
 	#followsItem = false;
-	#table: TableText | undefined;
 
 	get length(): number {
 		return this.#out.length;
@@ -28,6 +40,18 @@ export class MarkdownBlocks {
 			.replace(/^\n+|\n+$/g, "");
 	}
 
+	/** The only marked part of its kind, if it has a fair share of the text; else all blocks. */
+	joinMain(parts: readonly Part[]): { markdown: string; mainPart?: PartKind } {
+		const whole = this.join();
+		for (const mainPart of ["main", "article"] as const) {
+			const [only, ...others] = parts.filter(({ kind }) => kind === mainPart);
+			if (!only || others.length > 0) continue;
+			const markdown = this.join(only.from, only.to);
+			if (markdown.length >= FAIR_SHARE * whole.length) return { markdown, mainPart };
+		}
+		return { markdown: whole };
+	}
+
 	endBlock(): void {
 		const text = this.inline.take();
 		if (text === "") return;
@@ -37,25 +61,21 @@ export class MarkdownBlocks {
 
 	/** Applies to the next paragraph; 0 undoes it. */
 	heading(level: number): void {
-		this.endBlock();
 		if (level > 0) this.#dissolveTable();
 		this.#heading = level > 0 ? `${"#".repeat(level)} ` : "";
 	}
 
 	openQuote(): void {
-		this.endBlock();
 		this.#open({ number: undefined, isList: false }, "> ");
 	}
 
 	openList(start?: number): void {
-		this.endBlock();
 		if (this.#listDepth === 0) this.#followsItem = false;
 		this.#listDepth++;
 		this.#open({ number: start, isList: true }, start === undefined ? "  " : "   ");
 	}
 
 	closeContainer(): void {
-		this.endBlock();
 		this.#marker = undefined;
 		const container = this.#containers.pop();
 		if (container?.isList && --this.#listDepth === 0) this.#followsItem = false;
@@ -63,7 +83,6 @@ export class MarkdownBlocks {
 
 	/** Default: the next number of the innermost list. */
 	item(number?: number): void {
-		this.endBlock();
 		const list = this.#containers.at(-1);
 		if (number !== undefined && list?.number !== undefined) list.number = number;
 		const text = list?.number === undefined ? "- " : `${list.number++}. `;
@@ -72,7 +91,6 @@ export class MarkdownBlocks {
 	}
 
 	definition(): void {
-		this.endBlock();
 		const inner = this.#containers.at(-1)?.inner ?? "";
 		this.#marker = { text: ": ", outer: inner, inner };
 		this.#followsItem = true;
@@ -94,42 +112,21 @@ export class MarkdownBlocks {
 
 	/** A nested table turns the outer one into layout. */
 	openTable(): void {
-		this.endBlock();
 		this.#dissolveTable();
-		this.#table = new TableText();
-	}
-
-	startRow(): void {
-		this.endBlock();
-		this.#table?.startRow();
-	}
-
-	startCell(span: { header: boolean; columns: number; rows: number }): void {
-		this.endBlock();
-		this.#table?.startCell(span);
-	}
-
-	endCell(): void {
-		this.endBlock();
-		this.#table?.endCell();
+		this.table = new TableText();
 	}
 
 	closeTable(): void {
-		this.endBlock();
-		const form = this.#table?.finish();
-		this.#table = undefined;
-		if (form?.kind === "rows") this.#write(form.lines.join("\n"));
-		else for (const block of form?.blocks ?? []) this.#write(block);
-	}
-
-	get inTable(): boolean {
-		return this.#table !== undefined;
+		this.#endTable(this.table?.finish());
 	}
 
 	/** A row cannot hold what follows, so the table so far becomes blocks. */
 	#dissolveTable(): void {
-		const blocks = this.#table?.blocks() ?? [];
-		this.#table = undefined;
+		this.#endTable(this.table?.blocks());
+	}
+
+	#endTable(blocks: string[] = []): void {
+		this.table = undefined;
 		for (const block of blocks) this.#write(block);
 	}
 
@@ -145,7 +142,7 @@ export class MarkdownBlocks {
 		const isNext = marker !== undefined && this.#followsItem;
 		this.#followsItem = this.#listDepth > 0;
 		// Text outside the cells is the caption and precedes the table.
-		if (this.#table?.add((marker?.text ?? "") + text, isNext)) return;
+		if (this.table?.add((marker?.text ?? "") + text, isNext)) return;
 		const inner = this.#containers.at(-1)?.inner ?? "";
 		const first = marker ? marker.outer + marker.text + inner.slice(marker.inner.length) : inner;
 		this.#out.push(this.#out.length === 0 ? "" : isNext ? "\n" : "\n\n");
@@ -159,4 +156,108 @@ interface Container {
 	/** Prefix of its items' marks, and of the text inside. */
 	outer: string;
 	inner: string;
+}
+
+/** Spans add empty cells, never more than there are real ones: attributes are untrusted. */
+class TableText {
+	readonly #rows: Cell[][] = [];
+	#row: Cell[] | undefined;
+	#cell: Cell | undefined;
+	/** Per column, how many more rows a cell above spans. */
+	#reach: number[] = [];
+	#realCells = 0;
+	#emptyCells = 0;
+
+	startRow(): void {
+		this.#row = [];
+		this.#rows.push(this.#row);
+		this.#cell = undefined;
+		this.#fillReached(this.#row);
+	}
+
+	startCell(span: { header: boolean; columns: number; rows: number }): void {
+		if (!this.#row) this.startRow();
+		const row = this.#row as Cell[];
+		this.#cell = { text: "", header: span.header };
+		this.#realCells++;
+		const column = row.length;
+		row.push(this.#cell);
+		for (let i = 1; i < Math.min(span.columns, MAX_SPAN); i++) this.#addEmpty(row);
+		if (span.rows > 1) {
+			const until = row.length;
+			for (let i = column; i < until; i++) this.#reach[i] = Math.min(span.rows, MAX_SPAN) - 1;
+		}
+		this.#fillReached(row);
+	}
+
+	endCell(): void {
+		this.#cell = undefined;
+	}
+
+	/** `tight` blocks follow on the next line. False if no cell is open. */
+	add(block: string, tight: boolean): boolean {
+		const cell = this.#cell;
+		if (!cell) return false;
+		cell.text += cell.text === "" ? block : (tight ? "\n" : "\n\n") + block;
+		return true;
+	}
+
+	blocks(): string[] {
+		return this.#rows.flatMap((row) => row.map(({ text }) => text).filter((text) => text !== ""));
+	}
+
+	/** One block of rows; the cells, if it is a layout table or has nothing to tabulate. */
+	finish(): string[] {
+		const used: boolean[] = [];
+		for (const row of this.#rows) {
+			for (const [i, { text }] of row.entries()) if (text !== "") used[i] = true;
+		}
+		const columns = [...used.keys()].filter((i) => used[i]);
+		const rows = this.#rows.filter((row) => row.some(({ text }) => text !== ""));
+		if (columns.length < 2 || rows.length < 2 || isLayout(rows.flat())) return this.blocks();
+		const [first = [], ...rest] = rows;
+		// Markdown drops cells beyond the header, so it is as wide as the widest row. Short rows stay
+		// short: padding a thousand of them to the width of one costs too much.
+		const lines = [
+			lineOf(columns.map((i) => textOf(first[i]))),
+			lineOf(columns.map(() => "---")),
+			...rest.map((row) => lineOf(row.filter((_, i) => used[i]).map(textOf))),
+		];
+		return [lines.join("\n")];
+	}
+
+	#addEmpty(row: Cell[]): boolean {
+		if (this.#emptyCells >= this.#realCells) return false;
+		this.#emptyCells++;
+		row.push({ text: "", header: false });
+		return true;
+	}
+
+	/** Skips places that cells of earlier rows span. */
+	#fillReached(row: Cell[]): void {
+		for (let i = row.length; (this.#reach[i] ?? 0) > 0; i++) {
+			this.#reach[i] = (this.#reach[i] as number) - 1;
+			if (!this.#addEmpty(row)) return;
+		}
+	}
+}
+
+interface Cell {
+	text: string;
+	header: boolean;
+}
+
+const MAX_SPAN = 50;
+
+function isLayout(cells: Cell[]): boolean {
+	const limit = cells.some(({ header }) => header) ? 2000 : 600;
+	return cells.some(({ text }) => text.length > limit);
+}
+
+function lineOf(cells: string[]): string {
+	return `| ${cells.join(" | ")} |`;
+}
+
+function textOf(cell: Cell | undefined): string {
+	return cell ? cell.text.replace(/\n+/g, " ").replaceAll("|", "\\|") : "";
 }

@@ -1,7 +1,8 @@
 import { parseHTML } from "linkedom";
 import { codeLanguage } from "./code-language.ts";
+import { CODE_LINES } from "./elements.ts";
 import { Formula } from "./formula.ts";
-import type { PartKind } from "./main-part.ts";
+import type { PartKind } from "./markdown-blocks.ts";
 
 /** The part of a DOM document used here. */
 export interface PageDocument {
@@ -81,21 +82,14 @@ function nameLanguages(document: PageDocument): void {
 		const code = pre.querySelector("code");
 		const around = pre.parentElement;
 		for (const element of [code, pre, around, around?.parentElement]) {
-			const language = element ? languageOf(element) : "";
-			if (!element || language === "") continue;
+			const language = element && codeLanguage((name) => element.getAttribute(name));
+			if (!element || !language) continue;
 			// Readability looks at the code only; Defuddle starts with the element around it.
 			(code ?? pre).setAttribute("class", `language-${language}`);
 			element.setAttribute("data-lang", language);
 			break;
 		}
 	}
-}
-
-function languageOf(element: PageElement): string {
-	return codeLanguage({
-		className: element.getAttribute("class") ?? "",
-		attribute: element.getAttribute("data-lang") ?? element.getAttribute("data-language") ?? "",
-	});
 }
 
 /** Readers drop scripts, where MathJax keeps formulae. */
@@ -140,7 +134,7 @@ function read(node: PageNode, formula: Formula): void {
 }
 
 const ELEMENT_NODE = 1;
-export const TEXT_NODE = 3;
+const TEXT_NODE = 3;
 
 /** Scripts or a chosen tab would show these parts. */
 function showHiddenParts(document: PageDocument): void {
@@ -166,3 +160,74 @@ function placeStreamedParts(document: PageDocument): void {
 }
 
 const HIDING_CLASS = /(?<!\S)(?:\S+:)?(?:hidden|invisible)(?!\S)/g;
+
+/** Protects white space in code from Defuddle; {@link releaseCode} undoes it. */
+export function guardCode(document: PageDocument): void {
+	for (const pre of document.querySelectorAll("pre")) {
+		for (const line of pre.querySelectorAll(LINES)) {
+			if (line.textContent.trim() === "") line.textContent = BLANK + line.textContent;
+		}
+		const pieces = piecesOf(pre);
+		const first = pieces.find(({ textContent }) => textContent.trim() !== "");
+		let afterLineBreak = false;
+		for (const piece of pieces) {
+			const isBreak = piece.nodeName === "BR";
+			const text = isBreak ? "\n" : piece.textContent;
+			if (isBreak && afterLineBreak) piece.before(BLANK);
+			if (!isBreak) {
+				const start = piece === first && /^\s*[ \t]/.test(text) ? START : "";
+				const joint = afterLineBreak && text.startsWith("\n") ? BLANK : "";
+				piece.textContent = start + joint + guarded(text);
+			}
+			if (text !== "") afterLineBreak = text.endsWith("\n");
+		}
+	}
+}
+
+/** Undoes {@link guardCode}. */
+export function releaseCode(html: string): string {
+	return html.replace(/<pre[\s>][\s\S]*?<\/pre>/g, (code) =>
+		code.replaceAll(BLANK, "").replaceAll(START, "").replaceAll(TAB, "\t"),
+	);
+}
+
+/** Readability takes highlighted lines for paragraphs and removes their indentation. */
+export function flattenCode(document: PageDocument): void {
+	for (const pre of document.querySelectorAll("pre")) {
+		const text = codeText(pre);
+		const code = pre.querySelector("code");
+		if (code) pre.replaceChildren(code);
+		(code ?? pre).textContent = text;
+	}
+}
+
+function codeText(pre: PageElement): string {
+	const pieces: string[] = [];
+	const add = (node: PageNode): void => {
+		const name = node.nodeName.toLowerCase();
+		const endsLine = CODE_LINES.has(name) && pieces.length > 0 && !pieces.at(-1)?.endsWith("\n");
+		if (name === "br" || endsLine) pieces.push("\n");
+		if (node.nodeType === TEXT_NODE && node.textContent !== "") pieces.push(node.textContent);
+		for (const child of node.childNodes) add(child);
+	};
+	for (const child of pre.childNodes) add(child);
+	return pieces.join("");
+}
+
+function piecesOf(element: PageElement): PageNode[] {
+	return [...element.childNodes].flatMap((node) => {
+		const isPiece = node.nodeType === TEXT_NODE || node.nodeName === "BR";
+		return isPiece ? [node] : piecesOf(node as PageElement);
+	});
+}
+
+function guarded(text: string): string {
+	return text.replace(/\n(?=\n)/g, `\n${BLANK}`).replaceAll("\t", TAB);
+}
+
+const LINES = '.line, [data-line], div[class*="line"], span[class*="line"]';
+/** Marks blank lines. Like `TAB` it is white space to Defuddle and rare in code. */
+const BLANK = "\u2028";
+const TAB = "\u2029";
+/** Marks an indented first line. */
+const START = "\ue000";

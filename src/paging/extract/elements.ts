@@ -1,3 +1,33 @@
+export const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
+
+export const VOID = names("area base br col embed hr img input link meta param source track wbr");
+/** Most pages omit their end tags. */
+export const RARELY_CLOSED = names(
+	"p li dt dd tr td th thead tbody tfoot option optgroup html head body",
+);
+export const INLINE_CODE = names("code tt kbd samp");
+export const HEADINGS = names("h1 h2 h3 h4 h5 h6");
+export const ANY_HEADING = [...HEADINGS].join(", ");
+export const CONTAINERS = names("ul ol menu dir blockquote");
+/** Blocks whose end does not matter. */
+export const PARAGRAPHS = names(
+	"p h1 h2 h3 h4 h5 h6 hr html head body caption summary figcaption legend",
+);
+/** Elements that end a paragraph. */
+export const BLOCKS = names(
+	"address article aside blockquote body caption center dd details dir div dl dt fieldset figcaption figure " +
+		"footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html legend li main menu nav ol p pre search section " +
+		"summary table tbody td tfoot th thead tr ul",
+);
+/** Some highlighters wrap each line of code in one of these. */
+export const CODE_LINES = names("div p li tr");
+/** Of highlighters that number the lines of code. */
+export const LINE_NUMBER_CLASSES = names(
+	"gutter rouge-gutter lineno linenos linenodiv blob-num hljs-ln-numbers",
+);
+/** Roles of parts around the main text. */
+export const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");
+
 /**
  * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and one
  * list per field spares the garbage collector: a million unclosed elements stay cheap.
@@ -90,20 +120,16 @@ export class OpenElements<T> {
 
 type Kind = "table" | "rows" | "row" | "cell" | "list" | "item";
 
-const KINDS: ReadonlyMap<string, Kind> = new Map<string, Kind>([
-	["table", "table"],
-	["thead", "rows"],
-	["tbody", "rows"],
-	["tfoot", "rows"],
-	["tr", "row"],
-	["td", "cell"],
-	["th", "cell"],
-	["ul", "list"],
-	["ol", "list"],
-	["dl", "list"],
-	["menu", "list"],
-	["dir", "list"],
-	["li", "item"],
-	["dt", "item"],
-	["dd", "item"],
-]);
+const NAMES: Record<Kind, string> = {
+	table: "table",
+	rows: "thead tbody tfoot",
+	row: "tr",
+	cell: "td th",
+	list: "ul ol dl menu dir",
+	item: "li dt dd",
+};
+const KINDS = new Map(
+	Object.entries(NAMES).flatMap(([kind, list]) =>
+		list.split(" ").map((name) => [name, kind as Kind] as const),
+	),
+);
