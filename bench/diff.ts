@@ -1,6 +1,6 @@
 /** How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal. */
-import { type Change, diffInterned } from "../src/readcache/diff/line-diff.ts";
-import { internLines } from "../src/readcache/diff/lines.ts";
+import { diffInterned } from "../src/readcache/diff/line-diff.ts";
+import { type Change, internLines } from "../src/readcache/diff/lines.ts";
 import { runInSlices, type Steps } from "../src/readcache/diff/slices.ts";
 import { unifiedDiff } from "../src/readcache/diff/unified.ts";
 import { createRandom, edited, fileOf, sourceLines } from "./readcache/sample-text.ts";

@@ -1,4 +1,4 @@
-import { applyUnified } from "./diff/apply-unified.ts";
+import { applyUnified } from "./diff/unified.ts";
 import type { View } from "./history.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 

@@ -46,15 +46,9 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 		if (same.kind === "missing") return fallback("object-missing", same.version);
 		// A full answer also shows where the file ends, so a longer base is not the same file.
 		if (same.kind === "same" && !(isFull && endsDiffer(request))) {
-			return isFull
-				? marker({ kind: "unchanged", base: same.base })
-				: marker({
-						kind: "unchanged_range",
-						range,
-						elsewhere: same.elsewhere,
-						cut: false,
-						base: same.base,
-					});
+			const { base, elsewhere } = same;
+			if (isFull) return marker({ kind: "unchanged", base });
+			return marker({ kind: "unchanged_range", range, elsewhere, cut: false, base });
 		}
 	}
 
@@ -70,8 +64,7 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 		}
 	}
 	if (diffed) return diffed;
-	const known = covers(segments, range);
-	return known
+	return covers(segments, range)
 		? fallback("range-changed", within(segments, range)[0]?.version as Hash)
 		: { kind: "plain", mode: "full", why: "partly-seen" };
 

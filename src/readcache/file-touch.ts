@@ -2,21 +2,16 @@ import { realpathSync } from "node:fs";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import type { ToolResultItem } from "../session/index.ts";
-import {
-	addressedPath,
-	isEditingTool,
-	parseShorthand,
-	pathCandidates,
-} from "../session/read-path.ts";
+import { addressedPath, isEditingTool, parseShorthand } from "../session/read-path.ts";
 import {
 	isDerived,
 	type LineRange,
 	parseMetadata,
+	parseOwnEdit,
 	parseUntracked,
 	shownRange,
 } from "./metadata.ts";
-import { parseOwnEdit } from "./own-edit.ts";
-import { isExcluded } from "./text-file.ts";
+import { candidatesOf, isExcluded } from "./text-file.ts";
 
 /** How a tool result relates to one file. */
 export interface FileTouch {
@@ -122,14 +117,6 @@ function filesBehind(text: string, cwd: string): string[] {
 		const addressed = addressedPath(path, cwd);
 		return [...candidatesOf(path, cwd), ...(addressed ? [addressed] : [])].flatMap(realPath);
 	});
-}
-
-function candidatesOf(path: string, cwd: string): string[] {
-	try {
-		return pathCandidates(path, cwd);
-	} catch {
-		return []; // a URL that names no file
-	}
 }
 
 function realPath(path: string): string[] {

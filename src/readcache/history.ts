@@ -16,7 +16,6 @@ import {
 	canonicalPath,
 	isEditingTool,
 	parseShorthand,
-	pathCandidates,
 } from "../session/read-path.ts";
 import type { FileEvent } from "./knowledge.ts";
 import {
@@ -25,18 +24,13 @@ import {
 	type Metadata,
 	parseInvalidation,
 	parseMetadata,
+	parseOwnEdit,
 	parseUntracked,
 	shownRange,
 } from "./metadata.ts";
-import { parseOwnEdit } from "./own-edit.ts";
+import { candidatesOf } from "./text-file.ts";
 
-/** File events of the active context, in order. */
-export interface History {
-	eventsOf(source: SessionSource, pathKey: string): FileEvent[];
-	paths(source: SessionSource): string[];
-	visibleViews(source: SessionSource, pathKey: string): View[];
-	hasViews(source: SessionSource, pathKey: string): boolean;
-}
+export type History = ReturnType<typeof createHistory>;
 
 /** Text of a file that the model sees. */
 export interface View {
@@ -51,12 +45,12 @@ type Recorded =
 	| { kind: "view"; meta: Metadata; item: ToolResultItem }
 	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
-/** Follows the ledger's log incrementally. */
+/** File events of the active context, in order. Follows the ledger's log incrementally. */
 export function createHistory(
 	ledger: Ledger,
 	cwd: string,
 	{ shownBy = () => [], shownBeside = () => [] }: ShownElsewhere = {},
-): History {
+) {
 	let epoch = -1;
 	let done = 0;
 	let byPath = new Map<string, Recorded[]>();
@@ -66,13 +60,14 @@ export function createHistory(
 	};
 
 	return {
-		eventsOf: (source, pathKey) => [
+		eventsOf: (source: SessionSource, pathKey: string): FileEvent[] => [
 			...recorded(source, pathKey).map(toEvent),
 			...besideEvents(pathKey),
 		],
-		paths: (source) => [...advance(source).keys()],
-		hasViews: (source, pathKey) => recorded(source, pathKey).some(({ kind }) => kind === "view"),
-		visibleViews: (source, pathKey) =>
+		paths: (source: SessionSource) => [...advance(source).keys()],
+		hasViews: (source: SessionSource, pathKey: string) =>
+			recorded(source, pathKey).some(({ kind }) => kind === "view"),
+		visibleViews: (source: SessionSource, pathKey: string): View[] =>
 			recorded(source, pathKey).flatMap((event) => {
 				if (event.kind !== "view" || !ledger.visibility(event.item).visible) return [];
 				return [{ meta: event.meta, text: "text" in event ? event.text : event.item.text }];
@@ -137,15 +132,11 @@ export function createHistory(
 
 	function recordRead(item: ToolResultItem): void {
 		const meta = parseMetadata(item.details);
-		if (meta && !item.isError) {
-			if (!isDerived(meta.mode) || meta.mode === "diff")
-				add(meta.pathKey, { kind: "view", meta, item });
-			// A marker shows nothing, but another extension may have replaced it with text.
-			else if (!isMarker(item.returned)) add(meta.pathKey, { kind: "untracked" });
-			return;
-		}
 		if (meta) {
-			add(meta.pathKey, { kind: "untracked" });
+			const isView = !isDerived(meta.mode) || meta.mode === "diff";
+			if (isView && !item.isError) add(meta.pathKey, { kind: "view", meta, item });
+			// A marker shows nothing, but another extension may have replaced it with text.
+			else if (item.isError || !isMarker(item.returned)) add(meta.pathKey, { kind: "untracked" });
 			return;
 		}
 		const noted = parseUntracked(item.details);
@@ -178,13 +169,9 @@ export function createHistory(
 	}
 
 	function filesNamed(path: string): string[] {
-		try {
-			const candidates = pathCandidates(path, cwd);
-			// Both: a link may have been the file itself then.
-			return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
-		} catch {
-			return []; // a URL that names no file: pi's answer was an error, and no file's text
-		}
+		const candidates = candidatesOf(path, cwd);
+		// Both: a link may have been the file itself then.
+		return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
 	}
 
 	function add(pathKey: string, event: Recorded): void {

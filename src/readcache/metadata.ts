@@ -3,7 +3,9 @@ import { type Hash, isHash } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import type { CustomItem } from "../session/index.ts";
 
-export type Mode = "full" | "unchanged" | "unchanged_range" | "diff" | "full_fallback";
+export const MODES = ["full", "unchanged", "unchanged_range", "diff", "full_fallback"] as const;
+
+export type Mode = (typeof MODES)[number];
 
 /** Stored in `details.readcache`: what the model was shown. */
 export interface Metadata {
@@ -28,16 +30,37 @@ export interface Metadata {
 	plainBytes?: number;
 }
 
-/** Stored in `details.readcache` by an untracked read through a link. */
-export interface Untracked {
-	v: 1;
-	mode: "untracked";
-	pathKey: string;
+/** The file of an untracked read through a link. */
+export function parseUntracked(details: unknown): string | undefined {
+	return pathKeyOf(noteIn(details, "untracked"));
 }
 
-export function parseUntracked(details: unknown): string | undefined {
+/**
+ * In `details.readcache` of the model's own `edit` or `write`. If the file differs later, it
+ * changed again, and a marker or diff against an older view would mislead.
+ */
+export interface OwnEdit {
+	v: 1;
+	mode: "own_edit";
+	pathKey: string;
+	/** Before the edit, if the file was cacheable. */
+	baseHash?: Hash;
+	servedHash: Hash;
+}
+
+export function parseOwnEdit(details: unknown): OwnEdit | undefined {
+	const note = noteIn(details, "own_edit");
+	const baseHash = property(note, "baseHash");
+	if (baseHash !== undefined && !isHash(baseHash)) return undefined;
+	return isHash(property(note, "servedHash")) && pathKeyOf(note) ? (note as OwnEdit) : undefined;
+}
+
+function noteIn(details: unknown, mode: string): unknown {
 	const note = property(details, "readcache");
-	if (property(note, "v") !== 1 || property(note, "mode") !== "untracked") return undefined;
+	return property(note, "v") === 1 && property(note, "mode") === mode ? note : undefined;
+}
+
+function pathKeyOf(note: unknown): string | undefined {
 	const pathKey = property(note, "pathKey");
 	return typeof pathKey === "string" ? pathKey : undefined;
 }
@@ -93,17 +116,9 @@ export function isDerived(mode: Mode): boolean {
 	return mode === "unchanged" || mode === "unchanged_range" || mode === "diff";
 }
 
-const MODES: Record<string, Mode> = {
-	full: "full",
-	unchanged: "unchanged",
-	unchanged_range: "unchanged_range",
-	diff: "diff",
-	full_fallback: "full_fallback",
-	baseline_fallback: "full_fallback", // the name that pi-readcache writes
-};
-
 function parseMode(value: unknown): Mode | undefined {
-	return typeof value === "string" && Object.hasOwn(MODES, value) ? MODES[value] : undefined;
+	if (value === "baseline_fallback") return "full_fallback"; // the name that pi-readcache writes
+	return MODES.find((mode) => mode === value);
 }
 
 function isCount(value: unknown): value is number {
@@ -153,9 +168,9 @@ export function parseInvalidation(
 	item: CustomItem,
 ): { pathKey: string; scope: LineRange | "full" } | undefined {
 	if (item.customType !== INVALIDATION_ENTRY) return undefined;
-	if (typeof item.data !== "object" || item.data === null) return undefined;
-	const { v, kind, pathKey, scopeKey } = item.data as Partial<Record<keyof Invalidation, unknown>>;
-	const scope = parseScopeKey(scopeKey);
-	if (v !== 1 || kind !== "invalidate" || typeof pathKey !== "string" || !scope) return undefined;
-	return { pathKey, scope };
+	const { data } = item;
+	const pathKey = pathKeyOf(data);
+	const scope = parseScopeKey(property(data, "scopeKey"));
+	const isOne = property(data, "v") === 1 && property(data, "kind") === "invalidate";
+	return isOne && pathKey !== undefined && scope ? { pathKey, scope } : undefined;
 }

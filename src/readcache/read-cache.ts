@@ -5,12 +5,12 @@ import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import type { ObjectStore } from "../core/object-store.ts";
-import type { Ledger, ReadCall, SessionSource } from "../session/index.ts";
-import { checkShorthand, parseShorthand, pathCandidates } from "../session/read-path.ts";
+import type { Ledger, PlainRead, ReadAnswer, ReadCall, SessionSource } from "../session/index.ts";
+import { checkShorthand } from "../session/read-path.ts";
 import { isInView } from "./audit.ts";
 import { type Decision, decide, type Request } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";
-import { createHistory, type History, type ShownElsewhere } from "./history.ts";
+import { createHistory, type ShownElsewhere } from "./history.ts";
 import { knowledgeOf } from "./knowledge.ts";
 import {
 	changedElsewhereMarker,
@@ -18,26 +18,18 @@ import {
 	type Metadata,
 	type Mode,
 	scopeKeyOf,
-	type Untracked,
 	unchangedMarker,
 	unchangedRangeMarker,
 } from "./metadata.ts";
 import {
 	continuationLine,
-	firstExisting,
+	type FoundFile,
+	locate,
 	readTextFile,
 	type TextFile,
 	type WindowLimits,
 	windowOf,
 } from "./text-file.ts";
-
-export interface ReadResult {
-	content: { type: string; text?: string }[];
-	details?: unknown;
-}
-
-/** With `bytes` the file is not read again. */
-export type PlainRead<R extends ReadResult> = (call: ReadCall, bytes?: Buffer) => Promise<R>;
 
 export interface ReadCacheOptions {
 	settings: Config["readcache"];
@@ -49,46 +41,31 @@ export interface ReadCacheOptions {
 	shownElsewhere?: ShownElsewhere;
 }
 
-/** Counts since the session started. */
-export interface Tally {
-	/** By reason. */
-	plain: Map<string, number>;
-	/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
-	shadow: { served: Map<Mode, number>; savedBytes: number; unsound: number };
-}
+export type ReadCache = ReturnType<typeof createReadCache>;
 
 /** Answers reads from what the model provably sees. One per session. */
-export interface ReadCache {
-	read<R extends ReadResult>(
-		call: ReadCall,
-		source: SessionSource,
-		plain: PlainRead<R>,
-	): Promise<R | ReadResult>;
-	history: History;
-	tally: Tally;
-	/** Drains pending writes to the store. */
-	settle(): Promise<void>;
-}
-
-export function createReadCache(options: ReadCacheOptions): ReadCache {
+export function createReadCache(options: ReadCacheOptions) {
 	const { settings, cwd, ledger, store, limits, shownElsewhere } = options;
 	const history = createHistory(ledger, cwd, shownElsewhere);
-	const tally: Tally = {
-		plain: new Map(),
-		shadow: { served: new Map(), savedBytes: 0, unsound: 0 },
+	/** Since the session started. */
+	const tally = {
+		/** By reason. */
+		plain: new Map<string, number>(),
+		/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
+		shadow: { served: new Map<Mode, number>(), savedBytes: 0, unsound: 0 },
 	};
 	const versions = createVersions(store, settings.storeMaxBytes);
 
 	return { read, history, tally, settle: versions.settle };
 
-	async function read<R extends ReadResult>(
+	async function read(
 		call: ReadCall,
 		source: SessionSource,
-		plain: PlainRead<R>,
-	): Promise<R | ReadResult> {
+		plain: PlainRead,
+	): Promise<ReadAnswer> {
 		// Nested: a script would take a marker for the file's content.
 		if (settings.mode === "off" || isNestedCall(call.toolCallId)) return plain(call);
-		const target = await locate(call, cwd);
+		const target = await resolved(call, cwd);
 		const asked = await examine(target, source).catch((error) => ({ why: reasonOf(error) }));
 		if ("why" in asked) {
 			count(tally.plain, asked.why);
@@ -99,7 +76,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 			const isOfUse = asked.why === "excluded" || history.hasViews(source, found.pathKey);
 			return isOfUse ? untracked(result, found) : result;
 		}
-		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<R> => {
+		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<ReadAnswer> => {
 			count(tally.plain, why);
 			const result = await plain(target.call, asked.lines.bytes);
 			const shown = shownLines(asked, result);
@@ -108,8 +85,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 				return result;
 			}
 			versions.keep(asked.file);
-			const meta = metadata(asked, mode, { ...(base && { baseHash: base }), ...shown });
-			return { ...result, details: { ...(result.details as object | undefined), readcache: meta } };
+			return noted(result, metadata(asked, mode, { ...(base && { baseHash: base }), ...shown }));
 		};
 		const decision = await decide(asked, dependenciesFor(asked, target.call)).catch(
 			(error): PlainDecision => ({ kind: "plain", mode: "full", why: reasonOf(error) }),
@@ -123,7 +99,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 	}
 
 	async function examine(
-		{ call, found }: Target,
+		{ call, found }: Awaited<ReturnType<typeof resolved>>,
 		source: SessionSource,
 	): Promise<Asked | { why: string }> {
 		if (!isLineNumber(call.offset) || !isLineNumber(call.limit)) return { why: "odd-range" };
@@ -172,8 +148,7 @@ export function createReadCache(options: ReadCacheOptions): ReadCache {
 
 	function noteShadow(asked: Asked, decision: Served, source: SessionSource): void {
 		const range = decision.kind === "unchanged_range" ? decision.range : asked.range;
-		const { served } = tally.shadow;
-		served.set(decision.kind, (served.get(decision.kind) ?? 0) + 1);
+		count<Mode>(tally.shadow.served, decision.kind);
 		const { text } = answerText(asked, decision, limits);
 		tally.shadow.savedBytes += asked.window.bytes - Buffer.byteLength(text);
 		const views = history.visibleViews(source, asked.file.pathKey);
@@ -188,34 +163,28 @@ type Asked = Request & { file: TextFile };
 type Served = Exclude<Decision, { kind: "plain" }>;
 type PlainDecision = Extract<Decision, { kind: "plain" }>;
 
-interface Target {
-	call: ReadCall;
-	found: { path: string; pathKey: string } | undefined;
-}
-
-/** A path that exists as written wins over one with a range suffix. */
-async function locate(call: ReadCall, cwd: string): Promise<Target> {
-	const found = await firstExisting(pathCandidates(call.path, cwd));
-	const shorthand =
-		found || call.offset !== undefined || call.limit !== undefined
-			? undefined
-			: parseShorthand(call.path);
-	if (!shorthand) return { call, found };
-	const inside = await firstExisting(pathCandidates(shorthand.path, cwd));
-	if (!inside) return { call, found };
+/** The call without shorthand. */
+async function resolved(call: ReadCall, cwd: string) {
+	const hasRange = call.offset !== undefined || call.limit !== undefined;
+	const { shorthand, found } = await locate(call.path, cwd, hasRange);
+	if (!shorthand || !found) return { call, found };
 	checkShorthand(shorthand, call.path);
 	const { path, start, end } = shorthand;
-	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found: inside };
+	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found };
 }
 
 /** An untracked answer ends knowledge of the file. Behind a link it names the file: links move. */
-function untracked<R extends ReadResult>(result: R, found: NonNullable<Target["found"]>): R {
-	if (found.path === found.pathKey) return result;
-	const readcache: Untracked = { v: 1, mode: "untracked", pathKey: found.pathKey };
+function untracked(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
+	if (path === pathKey) return result;
+	const readcache = { v: 1, mode: "untracked", pathKey };
+	return noted(result, readcache);
+}
+
+function noted(result: ReadAnswer, readcache: object): ReadAnswer {
 	return { ...result, details: { ...(result.details as object | undefined), readcache } };
 }
 
-function answer(asked: Asked, decision: Served, limits: WindowLimits): ReadResult {
+function answer(asked: Asked, decision: Served, limits: WindowLimits): ReadAnswer {
 	const { text, textHash } = answerText(asked, decision, limits);
 	const meta = metadata(asked, decision.kind, {
 		baseHash: decision.base,
@@ -270,7 +239,7 @@ function metadata(
 /** Compared with the file itself; `undefined` when the text is not what we expect of pi. */
 function shownLines(
 	{ lines, range, window }: Asked,
-	{ content }: ReadResult,
+	{ content }: ReadAnswer,
 ): Pick<Metadata, "shown" | "textHash"> | undefined {
 	const [block, ...more] = content;
 	if (block?.type !== "text" || block.text === undefined || more.length > 0) return undefined;
@@ -288,31 +257,27 @@ function shownLines(
 /** Earlier versions, stored or pending. */
 function createVersions(store: ObjectStore, maxBytes: number) {
 	let storedSinceSweep = 0;
-	const pending = new Map<Hash, Buffer>();
-	const writing = new Set<Promise<unknown>>();
+	const pending = new Map<Hash, { bytes: Buffer; write: Promise<unknown> }>();
 	return {
 		/** Background write. A failure only costs a later diff. */
-		keep({ lines, hash }: TextFile): void {
+		keep({ lines: { bytes }, hash }: TextFile): void {
 			if (pending.has(hash)) return;
-			pending.set(hash, lines.bytes);
 			// The answer goes out first.
 			const write = setImmediate()
-				.then(() => store.put(lines.bytes, hash))
-				.then((put) => (put.kind === "stored" ? sweepAfter(lines.bytes.length) : undefined))
-				.finally(() => {
-					pending.delete(hash);
-					writing.delete(write);
-				});
-			writing.add(write);
+				.then(() => store.put(bytes, hash))
+				.then((put) => (put.kind === "stored" ? sweepAfter(bytes.length) : undefined))
+				.finally(() => pending.delete(hash));
+			pending.set(hash, { bytes, write });
 		},
 		async load(hash: Hash): Promise<Lines | undefined> {
 			const unwritten = pending.get(hash);
-			if (unwritten) return linesOf(unwritten);
+			if (unwritten) return linesOf(unwritten.bytes);
 			const stored = await store.get(hash);
 			return stored.kind === "found" ? linesOf(stored.bytes) : undefined;
 		},
+		/** Drains pending writes to the store. */
 		async settle(): Promise<void> {
-			await Promise.allSettled(writing);
+			await Promise.allSettled(Array.from(pending.values(), ({ write }) => write));
 		},
 	};
 
@@ -329,7 +294,7 @@ function isLineNumber(value: number | undefined): boolean {
 	return value === undefined || (Number.isSafeInteger(value) && value >= 1);
 }
 
-function count(counts: Map<string, number>, key: string): void {
+function count<Key extends string>(counts: Map<Key, number>, key: Key): void {
 	counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 

@@ -2,7 +2,7 @@ import { estimateTokens } from "../core/tokens.ts";
 import type { ContextLog, SessionSource } from "../session/index.ts";
 import { grouped } from "../text/figures.ts";
 import { knowledgeOf, type Segment, within } from "./knowledge.ts";
-import { isDerived, type Mode, parseMetadata } from "./metadata.ts";
+import { isDerived, MODES, type Mode, parseMetadata } from "./metadata.ts";
 import type { ReadCache } from "./read-cache.ts";
 
 export interface Status {
@@ -25,13 +25,7 @@ export function statusOf(
 	log: ContextLog,
 	surroundings: { mode: string; store: Status["store"] },
 ): Status {
-	const served: Status["served"] = {
-		full: 0,
-		unchanged: 0,
-		unchanged_range: 0,
-		diff: 0,
-		full_fallback: 0,
-	};
+	const served = Object.fromEntries(MODES.map((mode) => [mode, 0])) as Status["served"];
 	let savedBytes = 0;
 	for (const item of log.items) {
 		if (item.kind !== "toolResult" || item.toolName !== "read") continue;

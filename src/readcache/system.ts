@@ -4,19 +4,21 @@ import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
 import { guardObjects } from "../core/excluded-values.ts";
 import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
+import { property } from "../core/property.ts";
 import type { SessionView, Spine, System } from "../session/index.ts";
-import { isEditingTool } from "../session/read-path.ts";
+import { checkShorthand, isEditingTool } from "../session/read-path.ts";
 import { returnedHash } from "./history.ts";
-import { noteOwnEdit } from "./own-edit.ts";
+import type { Invalidation, OwnEdit } from "./metadata.ts";
 import { createReadCache, type ReadCache } from "./read-cache.ts";
-import {
-	invalidationFor,
-	parseRefreshCall,
-	parseRefreshCommand,
-	type RefreshRequest,
-} from "./refresh.ts";
 import { formatStatus, statusOf } from "./status.ts";
 import { createReadCacheStore } from "./store.ts";
+import {
+	candidatesOf,
+	type Eligibility,
+	firstExisting,
+	locate,
+	readTextFile,
+} from "./text-file.ts";
 
 export function createReadCacheSystem({ host, at }: Spine): System {
 	/** Hashes by call id, for edits in flight. */
@@ -67,7 +69,7 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 		name: "read cache",
 		returnedHash,
 		read: (call, session, plain) =>
-			openFor(session).cache.read(call, session.sessionManager, plain) as ReturnType<typeof plain>,
+			openFor(session).cache.read(call, session.sessionManager, plain),
 		async onRequest(messages) {
 			beforeEdits.clear(); // of calls that were never made
 			return messages;
@@ -114,15 +116,9 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 		if (open?.cwd !== cwd) {
 			const settings = config.readcache;
 			const store = guardObjects(createReadCacheStore(settings, cwd), values);
-			const cache = createReadCache({
-				settings,
-				cwd,
-				ledger,
-				store,
-				limits: host.readLimits,
-				shownElsewhere: shown,
-			});
-			open = { cache, store, settings, cwd };
+			const limits = host.readLimits;
+			const options = { settings, cwd, ledger, store, limits, shownElsewhere: shown };
+			open = { cache: createReadCache(options), store, settings, cwd };
 		}
 		return open;
 	}
@@ -136,4 +132,92 @@ export function createReadCacheSystem({ host, at }: Spine): System {
 			entry.scopeKey === "full" ? "" : ` lines ${entry.scopeKey.slice(2).replace(":", "-")}`;
 		return `The next read of ${request.path}${lines} returns the full text.`;
 	}
+}
+
+/** `undefined` for files that are not cacheable. */
+export async function noteOwnEdit(
+	input: unknown,
+	cwd: string,
+	eligibility: Eligibility,
+): Promise<OwnEdit | undefined> {
+	const path = property(input, "path");
+	const found = await firstExisting(typeof path === "string" ? candidatesOf(path, cwd) : []);
+	const file = found && (await readTextFile(found, eligibility));
+	if (!file || "why" in file) return undefined;
+	return { v: 1, mode: "own_edit", pathKey: file.pathKey, servedHash: file.hash };
+}
+
+export interface RefreshRequest {
+	path: string;
+	range?: { start: number; end?: number | undefined };
+}
+
+const USAGE = "usage: /readcache-refresh <path> [start-end]";
+
+/** Parses `a.ts`, `a.ts 10-20`, `a.ts 10`, `a.ts:10-20`, `"a b.ts" 10-20`. */
+export function parseRefreshCommand(args: string): RefreshRequest {
+	const match = /^\s*(?:"([^"]+)"|'([^']+)'|(\S.*?))(?:\s+(\d+)(?:-(\d+))?)?\s*$/.exec(args);
+	const path = match?.[1] ?? match?.[2] ?? match?.[3];
+	if (!match || !path) throw new Error(USAGE);
+	const [start, end = start] = [match[4], match[5]];
+	if (start === undefined) return { path };
+	const range = { path, start: Number(start), end: Number(end) };
+	checkShorthand(range, args.trim());
+	return { path, range: { start: range.start, end: range.end } };
+}
+
+export function parseRefreshCall(call: {
+	path: string;
+	offset?: number;
+	limit?: number;
+}): RefreshRequest {
+	const { path, offset, limit } = call;
+	for (const [name, value] of Object.entries({ offset, limit })) {
+		if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
+			throw new Error(`${name} must be a whole number ≥ 1, got ${value}`);
+		}
+	}
+	if (offset === undefined && limit === undefined) return { path };
+	const start = offset ?? 1;
+	return { path, range: { start, end: limit === undefined ? undefined : start + limit - 1 } };
+}
+
+/**
+ * Makes the next read of these lines pi's own, even if the file lacks them now: they may return.
+ * Throws for a file that is never cached.
+ */
+export async function invalidationFor(
+	request: RefreshRequest,
+	cwd: string,
+	eligibility: Eligibility,
+	now: number,
+): Promise<Invalidation> {
+	const { shorthand, found } = await locate(request.path, cwd, request.range !== undefined);
+	if (shorthand) checkShorthand(shorthand, request.path);
+	const { path, range } = shorthand ? { path: shorthand.path, range: shorthand } : request;
+	if (!found) throw new Error(`No such file: ${path}`);
+	const file = await readTextFile(found, eligibility);
+	// Other reasons pass: a binary or large file may become the text again that the model saw.
+	if ("why" in file && (file.why === "excluded" || file.why === "not-a-file"))
+		throw new Error(`${path} is not cached (${file.why}): every read of it is fresh already`);
+	const totalLines = "why" in file ? undefined : file.lines.count;
+	return {
+		v: 1,
+		kind: "invalidate",
+		pathKey: found.pathKey,
+		scopeKey: range ? scopeKey(range, totalLines, path) : "full",
+		at: now,
+	};
+}
+
+function scopeKey(
+	{ start, end }: NonNullable<RefreshRequest["range"]>,
+	totalLines: number | undefined,
+	path: string,
+): string {
+	if (totalLines === undefined) return end === undefined ? "full" : `r:${start}:${end}`;
+	if (start > totalLines)
+		throw new Error(`${path} has only ${totalLines} lines, line ${start} is beyond its end`);
+	const isToEnd = end === undefined || end >= totalLines;
+	return start === 1 && isToEnd ? "full" : `r:${start}:${end ?? totalLines}`;
 }

@@ -4,19 +4,15 @@ import { matchesAny } from "../core/glob.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
 import { readRegularFile } from "../core/regular-file.ts";
+import { parseShorthand, pathCandidates } from "../session/read-path.ts";
 import type { LineRange } from "./metadata.ts";
 
 /** A cacheable file: ordinary text, read once. */
 export interface TextFile {
-	/** Real path, all links resolved. */
 	pathKey: string;
 	lines: Lines;
 	hash: Hash;
 }
-
-export type NotEligible = {
-	why: "excluded" | "not-a-file" | "too-big" | "not-text" | "unreadable";
-};
 
 export interface Eligibility {
 	maxFileBytes: number;
@@ -24,9 +20,22 @@ export interface Eligibility {
 	exclude: readonly string[];
 }
 
-export async function firstExisting(
-	candidates: string[],
-): Promise<{ path: string; pathKey: string } | undefined> {
+/** Empty for a URL that names no file. */
+export function candidatesOf(path: string, cwd: string): string[] {
+	try {
+		return pathCandidates(path, cwd);
+	} catch {
+		return [];
+	}
+}
+
+export interface FoundFile {
+	path: string;
+	/** Real path, all links resolved. */
+	pathKey: string;
+}
+
+export async function firstExisting(candidates: string[]): Promise<FoundFile | undefined> {
 	for (const path of candidates) {
 		try {
 			return { path, pathKey: await realpath(path) };
@@ -37,12 +46,19 @@ export async function firstExisting(
 	return undefined;
 }
 
+/** A path that exists as written wins over one with a range suffix. */
+export async function locate(path: string, cwd: string, hasRange: boolean) {
+	const asWritten = await firstExisting(pathCandidates(path, cwd));
+	const shorthand = asWritten || hasRange ? undefined : parseShorthand(path);
+	if (!shorthand) return { found: asWritten, shorthand };
+	return { found: await firstExisting(pathCandidates(shorthand.path, cwd)), shorthand };
+}
+
 /** Never throws: pi reports the error. */
 export async function readTextFile(
-	found: { path: string; pathKey: string },
+	{ path, pathKey }: FoundFile,
 	{ maxFileBytes, exclude }: Eligibility,
-): Promise<TextFile | NotEligible> {
-	const { path, pathKey } = found;
+): Promise<TextFile | { why: "excluded" | "not-a-file" | "too-big" | "not-text" | "unreadable" }> {
 	if (isExcluded(exclude, pathKey) || isExcluded(exclude, path)) return { why: "excluded" };
 	const file = await readRegularFile(pathKey, maxFileBytes).catch(() => undefined);
 	if (file?.kind === "refused") return { why: file.reason };
@@ -95,21 +111,17 @@ export function windowOf(lines: Lines, range: LineRange, limits: WindowLimits): 
 	}
 	if (lines.size(start, start) > limits.maxBytes) return { kind: "nothing" };
 	const lastByCount = Math.min(countedEnd, start + limits.maxLines - 1);
-	if (lines.size(start, lastByCount) <= limits.maxBytes) {
-		return {
-			kind: "lines",
-			end: lastByCount,
-			bytes: lines.size(start, lastByCount),
-			cutBy: "lines",
-		};
-	}
+	const cutAfter = (last: number, cutBy: "lines" | "bytes"): Window => {
+		return { kind: "lines", end: last, bytes: lines.size(start, last), cutBy };
+	};
+	if (lines.size(start, lastByCount) <= limits.maxBytes) return cutAfter(lastByCount, "lines");
 	let fits = start;
 	for (let over = lastByCount; over - fits > 1; ) {
 		const middle = (fits + over) >> 1;
 		if (lines.size(start, middle) <= limits.maxBytes) fits = middle;
 		else over = middle;
 	}
-	return { kind: "lines", end: fits, bytes: lines.size(start, fits), cutBy: "bytes" };
+	return cutAfter(fits, "bytes");
 }
 
 export function continuationLine(

@@ -4,14 +4,10 @@ import type { JsonValue, ToolCall, ToolResultMessage } from "@earendil-works/pi-
 import type { Config } from "../../src/core/config.ts";
 import { returnedHash } from "../../src/readcache/history.ts";
 import { type Metadata, parseMetadata } from "../../src/readcache/metadata.ts";
-import { noteOwnEdit } from "../../src/readcache/own-edit.ts";
-import {
-	createReadCache,
-	type PlainRead,
-	type ReadResult,
-} from "../../src/readcache/read-cache.ts";
+import { createReadCache } from "../../src/readcache/read-cache.ts";
 import { createReadCacheStore } from "../../src/readcache/store.ts";
-import { createLedger } from "../../src/session/index.ts";
+import { noteOwnEdit } from "../../src/readcache/system.ts";
+import { createLedger, type PlainRead, type ReadAnswer } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -71,7 +67,7 @@ export function cachedSession(
 		const call = { toolCallId: id, path, ...range };
 		const result = await cache.read(call, session, plain(cwd)).catch((error: Error) => error);
 		const text = result instanceof Error ? result.message : textOf(result);
-		const details = (result as ReadResult).details as NonNullable<ToolResultMessage["details"]>;
+		const details = (result as ReadAnswer).details as NonNullable<ToolResultMessage["details"]>;
 		const isError = result instanceof Error;
 		const entryId = appendResult(session, id, text, { isError, ...(details && { details }) });
 		return { text, meta: parseMetadata(details), entryId };
@@ -114,7 +110,7 @@ export function cachedSession(
 const CONTEXT = undefined as never;
 
 /** Pi's own `read` in a folder, as the extension calls it. */
-export function plain(cwd: string): PlainRead<ReadResult> {
+export function plain(cwd: string): PlainRead {
 	return ({ toolCallId, path, offset, limit, signal }, bytes) => {
 		const operations = { readFile: async () => bytes as Buffer, access: async () => {} };
 		const definition = sdk.createReadToolDefinition(cwd, bytes ? { operations } : {});
@@ -127,8 +123,8 @@ export function plain(cwd: string): PlainRead<ReadResult> {
 	};
 }
 
-export function textOf({ content }: ReadResult): string {
-	return content.map((block) => block.text).join("\n");
+export function textOf({ content }: ReadAnswer): string {
+	return content.map((block) => (block.type === "text" ? block.text : undefined)).join("\n");
 }
 
 /** `line 1` to `line <count>`, each ended by a newline. */

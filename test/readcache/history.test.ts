@@ -6,7 +6,7 @@ import { INVALIDATION_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { createHistory, returnedHash } from "../../src/readcache/history.ts";
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
-import { invalidationFor } from "../../src/readcache/refresh.ts";
+import { invalidationFor } from "../../src/readcache/system.ts";
 import type { ToolResultItem } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { tempDir } from "../support/temp.ts";

@@ -7,7 +7,7 @@ import {
 	parseRefreshCall,
 	parseRefreshCommand,
 	type RefreshRequest,
-} from "../../src/readcache/refresh.ts";
+} from "../../src/readcache/system.ts";
 import { cachedSession, numbered, SETTINGS } from "./cached-session.ts";
 
 describe("the words after the command", () => {

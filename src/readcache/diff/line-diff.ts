@@ -3,34 +3,12 @@
  * anchors), with Myers' algorithm for gaps without an anchor. A work budget bounds the time:
  * uncovered gaps count as replaced, which is longer than needed but never wrong.
  */
-import type { InternedLines } from "./lines.ts";
-import { type Budget, type Keep, matchFewEdits, matchLines } from "./myers.ts";
+import { type Change, createKept, type InternedLines } from "./lines.ts";
+import { type Budget, type Keep, matchLines, type Point } from "./myers.ts";
 import type { Steps } from "./slices.ts";
-
-/** 0-based. At least one count is positive, and an unchanged line separates two changes. */
-export interface Change {
-	baseStart: number;
-	baseCount: number;
-	currentStart: number;
-	currentCount: number;
-}
 
 /** In units of `Steps`: about 100 ms, above any ordinary edit. */
 const DEFAULT_DIFF_BUDGET = 20_000_000;
-
-/** Removed plus added. */
-const FEW_EDITS = 64;
-
-/** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
-export function* fewEdits(
-	base: readonly string[],
-	current: readonly string[],
-): Steps<Change[] | undefined> {
-	const kept = createKept(base.length, current.length);
-	const budget = { left: 3 * (base.length + current.length) + 34_000 };
-	const isFound = yield* matchFewEdits(base, current, { maxEdits: FEW_EDITS, budget }, kept.keep);
-	return isFound ? kept.changes(0) : undefined;
-}
 
 export function* diffInterned(
 	lines: InternedLines,
@@ -65,7 +43,8 @@ export function* diffInterned(
 	return kept.changes(lines.commonStart);
 }
 
-interface Gap {
+/** Ends are exclusive. */
+export interface Gap {
 	baseStart: number;
 	baseEnd: number;
 	currentStart: number;
@@ -89,13 +68,10 @@ function createCounts(distinct: number) {
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
 }
 
-/** A line unique on both sides. */
-interface Anchor {
-	readonly x: number;
-	readonly y: number;
-}
-
-/** Drops lines that occur on one side only. Anchors are in the order of `y`. */
+/**
+ * Drops lines that occur on one side only. Anchors are lines unique on both sides, in the order of
+ * `y`.
+ */
 function commonLines(
 	{ base, current }: InternedLines,
 	{ baseStart, baseEnd, currentStart, currentEnd }: Gap,
@@ -103,7 +79,7 @@ function commonLines(
 ) {
 	const baseAt: number[] = [];
 	const currentAt: number[] = [];
-	const anchors: Anchor[] = [];
+	const anchors: Point[] = [];
 	for (let x = baseStart; x < baseEnd; x++) {
 		const id = base[x] as number;
 		inBase[id] = (inBase[id] as number) + 1;
@@ -126,11 +102,11 @@ function commonLines(
 }
 
 /** A longest increasing subsequence of `x`, with one candidate per length. */
-function* longestRun(anchors: Anchor[]): Steps<Anchor[]> {
+function* longestRun(anchors: Point[]): Steps<Point[]> {
 	// ends[n]: the anchor whose run of n + 1 ends with the smallest x; before[i]: previous.
 	const ends: number[] = [];
 	const before: number[] = [];
-	const endOf = (run: number) => (anchors[ends[run] as number] as Anchor).x;
+	const endOf = (run: number) => (anchors[ends[run] as number] as Point).x;
 	for (const [i, { x }] of anchors.entries()) {
 		let low = 0;
 		let high = ends.length;
@@ -145,12 +121,12 @@ function* longestRun(anchors: Anchor[]): Steps<Anchor[]> {
 		ends[low] = i;
 		if (i % 2048 === 2047) yield 2048 * 20;
 	}
-	const run: Anchor[] = [];
-	for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i] as number) run.push(anchors[i] as Anchor);
+	const run: Point[] = [];
+	for (let i = ends.at(-1) ?? -1; i >= 0; i = before[i] as number) run.push(anchors[i] as Point);
 	return run.reverse();
 }
 
-function addGapsBetween(anchors: Anchor[], gap: Gap, gaps: Gap[], keep: Keep): void {
+function addGapsBetween(anchors: Point[], gap: Gap, gaps: Gap[], keep: Keep): void {
 	let { baseStart, currentStart } = gap;
 	for (const { x, y } of anchors) {
 		const between = { baseStart, baseEnd: x, currentStart, currentEnd: y };
@@ -160,32 +136,4 @@ function addGapsBetween(anchors: Anchor[], gap: Gap, gaps: Gap[], keep: Keep): v
 		currentStart = y + 1;
 	}
 	gaps.push({ ...gap, baseStart, currentStart });
-}
-
-function createKept(baseLength: number, currentLength: number) {
-	const base = new Uint8Array(baseLength);
-	const current = new Uint8Array(currentLength);
-	return {
-		keep(x: number, y: number): void {
-			base[x] = 1;
-			current[y] = 1;
-		},
-		changes(offset: number): Change[] {
-			const changes: Change[] = [];
-			for (let x = 0, y = 0; x < base.length || y < current.length; x++, y++) {
-				const [baseStart, currentStart] = [x, y];
-				while (base[x] === 0) x++;
-				while (current[y] === 0) y++;
-				const [baseCount, currentCount] = [x - baseStart, y - currentStart];
-				if (baseCount + currentCount === 0) continue;
-				changes.push({
-					baseStart: baseStart + offset,
-					baseCount,
-					currentStart: currentStart + offset,
-					currentCount,
-				});
-			}
-			return changes;
-		},
-	};
 }

@@ -99,10 +99,47 @@ export function* leastChangedLength(
 	yield base.length * 4;
 	for (const id of current) surplus[id] = (surplus[id] as number) - 1;
 	yield current.length * 4;
-	const lengthOf = (id: number) => Math.abs(surplus[id] as number) * (texts[id] as string).length;
 	let length = 0;
-	for (let id = 0; id < texts.length; id++)
-		length += lengthOf(id) + Math.abs(surplus[id] as number) * overhead;
+	for (let id = 0; id < texts.length; id++) {
+		length += Math.abs(surplus[id] as number) * ((texts[id] as string).length + overhead);
+	}
 	yield texts.length * 4;
 	return length;
+}
+
+/** 0-based. At least one count is positive, and an unchanged line separates two changes. */
+export interface Change {
+	baseStart: number;
+	baseCount: number;
+	currentStart: number;
+	currentCount: number;
+}
+
+/** The lines found in both texts; the rest changed. */
+export function createKept(baseLength: number, currentLength: number) {
+	const base = new Uint8Array(baseLength);
+	const current = new Uint8Array(currentLength);
+	return {
+		keep(x: number, y: number): void {
+			base[x] = 1;
+			current[y] = 1;
+		},
+		changes(offset: number): Change[] {
+			const changes: Change[] = [];
+			for (let x = 0, y = 0; x < base.length || y < current.length; x++, y++) {
+				const [baseStart, currentStart] = [x, y];
+				while (base[x] === 0) x++;
+				while (current[y] === 0) y++;
+				const [baseCount, currentCount] = [x - baseStart, y - currentStart];
+				if (baseCount + currentCount === 0) continue;
+				changes.push({
+					baseStart: baseStart + offset,
+					baseCount,
+					currentStart: currentStart + offset,
+					currentCount,
+				});
+			}
+			return changes;
+		},
+	};
 }

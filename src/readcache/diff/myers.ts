@@ -1,4 +1,5 @@
 /** Myers' greedy diff ("An O(ND) Difference Algorithm and Its Variations", 1986), bounded. */
+import { type Change, createKept } from "./lines.ts";
 import type { Steps } from "./slices.ts";
 
 /** Remaining work in units of `Steps`, shared by all parts of one diff. */
@@ -28,65 +29,67 @@ export function* matchLines(
 	}
 }
 
-/** Like `matchLines`, but keeps nothing and returns false above `maxEdits`. */
-export function* matchFewEdits(
+/** Removed plus added. */
+const FEW_EDITS = 64;
+
+/** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
+export function* fewEdits(
 	base: readonly string[],
 	current: readonly string[],
-	{ maxEdits, budget }: { maxEdits: number; budget: Budget },
-	keep: Keep,
-): Steps<boolean> {
-	const path = yield* search(base, current, { from: { x: 0, y: 0 }, maxEdits, budget });
-	if (path.isComplete) keepPath(path, keep);
-	return path.isComplete;
+): Steps<Change[] | undefined> {
+	const budget = { left: 3 * (base.length + current.length) + 34_000 };
+	const limits = { from: { x: 0, y: 0 }, maxEdits: FEW_EDITS, budget };
+	const path = yield* search(base, current, limits);
+	if (!path.isComplete) return undefined;
+	const kept = createKept(base.length, current.length);
+	keepPath(path, kept.keep);
+	return kept.changes(0);
 }
 
-interface Point {
+export interface Point {
 	readonly x: number;
 	readonly y: number;
 }
 
-/**
- * On diagonal k, where the base is k lines ahead, `reach[k + origin]` is the furthest line of the
- * base so far; `before[n]` is `reach` before the n-th edit.
- */
-interface Search {
-	readonly base: readonly string[];
-	readonly current: readonly string[];
-	readonly from: Point;
-	readonly before: Int32Array[];
-	readonly reach: Int32Array;
-	readonly origin: number;
-	diagonal: number;
-	isComplete: boolean;
-}
-
 const UNREACHED = -1;
+
+type Search = ReturnType<typeof startSearch>;
+
+function startSearch(
+	base: readonly string[],
+	current: readonly string[],
+	from: Point,
+	maxEdits: number,
+) {
+	const origin = Math.min(maxEdits, base.length + current.length) + 1;
+	return {
+		base,
+		current,
+		from,
+		origin,
+		columns: base.length - from.x,
+		rows: current.length - from.y,
+		/** On diagonal k, where the base is k lines ahead: its furthest line so far, at `k + origin`. */
+		reach: new Int32Array(2 * origin + 1).fill(UNREACHED),
+		/** `reach` before the n-th edit. */
+		before: [] as Int32Array[],
+		diagonal: 0,
+		isComplete: false,
+	};
+}
 
 /** The fewest edits, or the furthest path within the limits. */
 function* search(
 	base: readonly string[],
 	current: readonly string[],
-	limits: { from: Point; maxEdits: number; budget: Budget },
+	{ from, maxEdits, budget }: { from: Point; maxEdits: number; budget: Budget },
 ): Steps<Search> {
-	const { from, budget } = limits;
-	const origin = Math.min(limits.maxEdits, base.length + current.length) + 1;
-	const reach = new Int32Array(2 * origin + 1).fill(UNREACHED);
-	const state: Search = {
-		base,
-		current,
-		from,
-		before: [],
-		reach,
-		origin,
-		diagonal: 0,
-		isComplete: false,
-	};
+	const state = startSearch(base, current, from, maxEdits);
 	let unreported = 0;
-	while (state.before.length < origin && budget.left > 0) {
+	while (!state.isComplete && state.before.length < state.origin && budget.left > 0) {
 		const units = advance(state);
 		budget.left -= units;
 		unreported += units;
-		if (state.isComplete) break;
 		if (unreported < 50_000) continue;
 		yield unreported;
 		unreported = 0;
@@ -98,12 +101,9 @@ function* search(
 
 /** Returns the units of work. */
 function advance(state: Search): number {
-	const { base, current, from, reach, origin } = state;
+	const { base, current, from, columns, rows, reach, origin } = state;
 	const edits = state.before.length;
-	const before = reach.slice();
-	state.before.push(before);
-	const columns = base.length - from.x;
-	const rows = current.length - from.y;
+	state.before.push(reach.slice());
 	let units = 0;
 	for (let k = -edits; k <= edits; k += 2) {
 		const start =
@@ -144,10 +144,9 @@ function furthestDiagonal({ reach, origin, before }: Search): number {
 	return best;
 }
 
-function keepPath({ base, current, from, before, reach, origin, diagonal }: Search, keep: Keep) {
-	const columns = base.length - from.x;
-	const rows = current.length - from.y;
-	let k = diagonal;
+function keepPath(state: Search, keep: Keep) {
+	const { from, columns, rows, before, reach, origin } = state;
+	let k = state.diagonal;
 	let x = reach[origin + k] as number;
 	const end = { x: from.x + x, y: from.y + x - k };
 	for (let edits = before.length - 1; edits >= 0; edits--) {

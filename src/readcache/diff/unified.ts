@@ -1,9 +1,15 @@
 /** Every diff is verified against the current text. None above the caller's limit is built. */
 import { escaped } from "../../text/one-line.ts";
-import { applySteps } from "./apply-unified.ts";
-import { type Change, diffInterned, fewEdits } from "./line-diff.ts";
-import { internLines, leastChangedLength, splitLines } from "./lines.ts";
-import { runInSlices, type Steps } from "./slices.ts";
+import { diffInterned, type Gap } from "./line-diff.ts";
+import {
+	type Change,
+	internLines,
+	leastChangedLength,
+	NO_FINAL_NEWLINE,
+	splitLines,
+} from "./lines.ts";
+import { fewEdits } from "./myers.ts";
+import { runAtOnce, runInSlices, type Steps } from "./slices.ts";
 
 export interface UnifiedDiffInput {
 	/** Control characters are escaped, so that the header stays two rows. */
@@ -19,25 +25,18 @@ export interface UnifiedDiffInput {
 	signal?: AbortSignal | undefined;
 }
 
-export interface UnifiedDiff {
-	kind: "diff";
-	text: string;
+export type UnifiedDiff =
 	/** A replaced line counts once: the larger of removed and added per run. */
-	changedLines: number;
-}
-
-/** Each reason leads to the plain text, and is counted. */
-export interface DiffNotUseful {
-	kind: "not_useful";
-	reason: "identical" | "too_large" | "verification_failed";
-}
+	| { kind: "diff"; text: string; changedLines: number }
+	/** Each reason leads to the plain text, and is counted. */
+	| { kind: "not_useful"; reason: "identical" | "too_large" | "verification_failed" };
 
 /** Yields to the event loop every few ms and throws "Operation aborted" on abort. */
-export function unifiedDiff(input: UnifiedDiffInput): Promise<UnifiedDiff | DiffNotUseful> {
+export function unifiedDiff(input: UnifiedDiffInput): Promise<UnifiedDiff> {
 	return runInSlices(unifiedSteps(input), input.signal);
 }
 
-function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff | DiffNotUseful> {
+function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff> {
 	if (input.base === input.current) return notUseful("identical");
 	const base = yield* splitLines(input.base);
 	const current = yield* splitLines(input.current);
@@ -56,7 +55,7 @@ export function* describeChanges(
 	changes: Change[],
 	lines: { base: string[]; current: string[] },
 	input: UnifiedDiffInput,
-): Steps<UnifiedDiff | DiffNotUseful> {
+): Steps<UnifiedDiff> {
 	const hunks = groupChanges(changes, input.contextLines ?? 3, lines.base.length);
 	const text = yield* formatHunks(hunks, lines, input);
 	if (text === undefined) return notUseful("too_large");
@@ -64,16 +63,11 @@ export function* describeChanges(
 	return { kind: "diff", text, changedLines: changedLines(changes) };
 }
 
-function notUseful(reason: DiffNotUseful["reason"]): DiffNotUseful {
+function notUseful(reason: (UnifiedDiff & { kind: "not_useful" })["reason"]): UnifiedDiff {
 	return { kind: "not_useful", reason };
 }
 
-/** `end` is exclusive, counted from 0. */
-interface Hunk {
-	baseStart: number;
-	baseEnd: number;
-	currentStart: number;
-	currentEnd: number;
+interface Hunk extends Gap {
 	changes: Change[];
 }
 
@@ -103,7 +97,7 @@ function* formatHunks(
 	lines: { base: string[]; current: string[] },
 	input: { path: string; maxBytes: number },
 ): Steps<string | undefined> {
-	const path = oneRow(input.path);
+	const path = escaped(input.path, /[\p{Cc}\p{Zl}\p{Zp}]/gu);
 	const rows = [`--- a/${path}`, `+++ b/${path}`];
 	let bytes = 2 + Buffer.byteLength(rows.join(""));
 	let units = 0;
@@ -142,10 +136,6 @@ function side(start: number, end: number): string {
 	return `${end > start ? start + 1 : start},${end - start}`;
 }
 
-function oneRow(path: string): string {
-	return escaped(path, /[\p{Cc}\p{Zl}\p{Zp}]/gu);
-}
-
 function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 	try {
 		return (yield* applySteps(input.base, text)) === input.current;
@@ -160,4 +150,118 @@ function changedLines(changes: Change[]): number {
 		(sum, { baseCount, currentCount }) => sum + Math.max(baseCount, currentCount),
 		0,
 	);
+}
+
+/**
+ * Applies a unified diff exactly: no fuzz, no offsets, every count and line checked. Accepts the
+ * output of `unifiedDiff` only. Throws where the diff is malformed or does not fit.
+ */
+export function applyUnified(base: string, diffText: string): string {
+	return runAtOnce(applySteps(base, diffText));
+}
+
+function* applySteps(base: string, diffText: string): Steps<string> {
+	const rows = createRows(diffText);
+	if (!rows.next().startsWith("--- ")) throw rows.error('should begin with "--- "');
+	if (!rows.next().startsWith("+++ ")) throw rows.error('should begin with "+++ "');
+
+	const output: string[] = [];
+	let ended = false; // a line without newline was written, so nothing may follow
+	const write = (text: string) => {
+		if (ended && text !== "") throw rows.error("lets text follow a line without newline");
+		output.push(text);
+	};
+	let at = 0; // next character of the base
+	let baseLine = 0;
+	let currentLine = 0;
+	let units = 0;
+	do {
+		const hunk = parseHunkHeader(rows);
+		const from = at;
+		for (; baseLine < hunk.baseStart; baseLine++, currentLine++) {
+			const end = base.indexOf("\n", at);
+			if (end === -1) throw rows.error(`starts after the last line, ${baseLine}, of the base`);
+			at = end + 1;
+			if (baseLine % 4096 === 4095) yield 4096 * 12;
+		}
+		if (baseLine !== hunk.baseStart) throw rows.error("overlaps the hunk before");
+		if (currentLine !== hunk.currentStart) throw rows.error("places the new lines wrongly");
+		write(base.slice(from, at));
+
+		let toRemove = hunk.baseCount;
+		let toAdd = hunk.currentCount;
+		while (toRemove > 0 || toAdd > 0) {
+			const row = rows.next();
+			const sign = row[0];
+			if (sign !== " " && sign !== "-" && sign !== "+") {
+				throw rows.error('should begin with " ", "-" or "+"');
+			}
+			const terminated = !rows.skipNote();
+			if (!terminated && row.length === 2) throw rows.error("is an empty line without newline");
+			const line = terminated ? row.slice(1) : row.slice(1, -1);
+			if (sign !== "+") {
+				const fits = base.startsWith(line, at) && (terminated || at + line.length === base.length);
+				if (!fits) throw rows.error(`differs from line ${baseLine + 1} of the base`);
+				at += line.length;
+				baseLine++;
+				toRemove--;
+			}
+			if (sign !== "-") {
+				write(line);
+				ended = !terminated;
+				currentLine++;
+				toAdd--;
+			}
+			if (toRemove < 0 || toAdd < 0) throw rows.error("is more than its hunk announced");
+			units += 100 + (line.length >> 1);
+			if (units < 50_000) continue;
+			yield units;
+			units = 0;
+		}
+	} while (!rows.done());
+	write(base.slice(at));
+	yield base.length >> 3;
+	return output.join("");
+}
+
+function createRows(diffText: string) {
+	let at = 0;
+	let row = 0;
+	const error = (problem: string) => new Error(`Row ${row} of the diff ${problem}`);
+	return {
+		error,
+		done: () => at === diffText.length,
+		next(): string {
+			row++;
+			const end = diffText.indexOf("\n", at);
+			if (end === -1) throw error("is missing or cut off");
+			const text = diffText.slice(at, end + 1);
+			at = end + 1;
+			return text;
+		},
+		skipNote(): boolean {
+			if (diffText[at] !== "\\") return false;
+			if (!diffText.startsWith(`${NO_FINAL_NEWLINE}\n`, at)) return false;
+			row++;
+			at += NO_FINAL_NEWLINE.length + 1;
+			return true;
+		},
+	};
+}
+
+function parseHunkHeader(rows: ReturnType<typeof createRows>) {
+	const match = /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n$/.exec(rows.next());
+	if (!match) throw rows.error('should be a hunk header like "@@ -1,3 +1,4 @@"');
+	const [, baseStart = 0, baseCount = 0, currentStart = 0, currentCount = 0] = match.map(Number);
+	if (baseCount + currentCount === 0) throw rows.error("announces an empty hunk");
+	if ((baseCount > 0 && baseStart === 0) || (currentCount > 0 && currentStart === 0)) {
+		throw rows.error("counts lines from 0");
+	}
+	// Lines before the hunk. An empty side names the line before it, not its first one.
+	return {
+		baseStart: baseCount === 0 ? baseStart : baseStart - 1,
+		baseCount,
+		currentStart: currentCount === 0 ? currentStart : currentStart - 1,
+		currentCount,
+	};
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { applyUnified } from "../../../src/readcache/diff/apply-unified.ts";
+import { applyUnified } from "../../../src/readcache/diff/unified.ts";
 
 const header = "--- a/f\n+++ b/f\n";
 const base = "one\ntwo\nthree\nfour\n";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { type Change, diffInterned } from "../../../src/readcache/diff/line-diff.ts";
-import { internLines, leastChangedLength } from "../../../src/readcache/diff/lines.ts";
+import { diffInterned } from "../../../src/readcache/diff/line-diff.ts";
+import { type Change, internLines, leastChangedLength } from "../../../src/readcache/diff/lines.ts";
 import { runAtOnce, runInSlices, type Steps } from "../../../src/readcache/diff/slices.ts";
 import { arbitraryLines } from "./arbitrary-text.ts";
 

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { applyUnified } from "../../../src/readcache/diff/apply-unified.ts";
 import { splitLines } from "../../../src/readcache/diff/lines.ts";
 import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
 import {
+	applyUnified,
 	describeChanges,
-	type UnifiedDiff,
 	type UnifiedDiffInput,
 	unifiedDiff,
 } from "../../../src/readcache/diff/unified.ts";
@@ -13,7 +12,7 @@ import { arbitraryPair } from "./arbitrary-text.ts";
 
 type Options = Partial<Omit<UnifiedDiffInput, "base" | "current">>;
 
-async function diff(base: string, current: string, options: Options = {}): Promise<UnifiedDiff> {
+async function diff(base: string, current: string, options: Options = {}) {
 	const unlimited = { path: "f", maxBytes: Number.POSITIVE_INFINITY };
 	const result = await unifiedDiff({ ...unlimited, ...options, base, current });
 	if (result.kind !== "diff") throw new Error(`no diff: ${result.reason}`);
