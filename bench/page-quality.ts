@@ -12,7 +12,7 @@ import { Readability } from "@mozilla/readability";
 import { htmlToMarkdown } from "../src/paging/extract/html-to-markdown.ts";
 import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
 import { parsePage } from "../src/paging/extract/page-document.ts";
-import { decodeText } from "../src/paging/fetch/charset.ts";
+import { decodeText } from "../src/paging/fetch/content.ts";
 import { scoreText, type TextScore } from "./paging/text-score.ts";
 import { type Line, missing, options, report, rounded, tempFolder, timed } from "./support.ts";
 

@@ -17,12 +17,12 @@ export const read: Command = {
 	async run(options, [uri], terminal) {
 		if (uri === undefined)
 			throw new UsageError("name what to read: a web address, a file: address or a path");
-		const { createReader, PagingError, readerOptions } = await import("../paging/index.ts");
+		const { createReader, PagingError } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
 		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
-		const reader = createReader(readerOptions(config, terminal.cwd));
+		const reader = createReader({ ...config.paging, root: terminal.cwd });
 		try {
 			let cursor = options.cursor as string | undefined;
 			for (;;) {

@@ -177,8 +177,7 @@ interface Content extends Look {
 	readonly isCut: boolean;
 }
 
-interface Folder {
-	readonly stamp: string | undefined;
+interface Folder extends Look {
 	readonly inner: readonly string[];
 	readonly excluded: readonly string[];
 }

@@ -1,24 +1,21 @@
-/** Cuts one text into chunks. Create one per text: it remembers the code blocks. */
-export interface Chunker {
-	/**
-	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
-	 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
-	 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
-	 * clusters of up to 64 units stay whole. `maxChars` is at least {@link minChunkChars}.
-	 */
-	end(start: number, maxChars: number): number;
-}
+export type Chunker = ReturnType<typeof createChunker>;
 
 /** UTF-16 units; longer than any emoji family or stacked syllable in use. */
-export const longestCluster = 64;
-
+const longestCluster = 64;
 /** A smaller chunk may have no room for a single cluster. */
 export const minChunkChars = longestCluster;
 
-export function createChunker(text: string): Chunker {
+/** Cuts one text into chunks. Create one per text: it remembers the code blocks. */
+export function createChunker(text: string) {
 	let fences: Fences | undefined;
 	return {
-		end(start, maxChars) {
+		/**
+		 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
+		 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
+		 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
+		 * clusters of up to 64 units stay whole. `maxChars` is at least {@link minChunkChars}.
+		 */
+		end(start: number, maxChars: number): number {
 			if (!Number.isInteger(start) || start < 0 || start > text.length) {
 				throw new RangeError(`start is ${start}, the text has ${text.length} characters`);
 			}
@@ -28,7 +25,8 @@ export function createChunker(text: string): Chunker {
 			const limit = start + maxChars;
 			if (limit >= text.length) return text.length;
 			fences ??= findFences(text);
-			return bestBoundary(text, start, limit, fences) ?? clusterBoundary(text, start, limit);
+			const best = bestBoundary(text, start, limit, fences);
+			return best ?? boundaryBefore(text, start, limit) ?? placeWithin(text, limit);
 		},
 	};
 }
@@ -86,16 +84,13 @@ function isBlank(text: string, start: number, newline: number): boolean {
 	return at >= start && text.charAt(at) === "\n";
 }
 
-interface Fences {
-	/** True between the end of the opening line and the end of the closing one. */
-	encloses(at: number): boolean;
-}
+type Fences = ReturnType<typeof findFences>;
 
 /**
  * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens nothing, or a
  * stray one would turn the rest into code. Linear: about 10 ms for 10 MB with 30,000 fence lines.
  */
-export function findFences(text: string): Fences {
+export function findFences(text: string) {
 	const opens: number[] = [];
 	const closes: number[] = [];
 	let open: FenceLine | undefined;
@@ -109,7 +104,8 @@ export function findFences(text: string): Fences {
 		}
 	}
 	return {
-		encloses(at) {
+		/** True between the end of the opening line and the end of the closing one. */
+		encloses(at: number): boolean {
 			const block = countBelow(opens, at) - 1;
 			return block >= 0 && at < (closes[block] as number);
 		},
@@ -119,14 +115,7 @@ export function findFences(text: string): Fences {
 /** Code after this many fence lines is cut like text, so a hostile 10 MB scan stays below 30 ms. */
 const maxExaminedLines = 50_000;
 
-type FenceLine = {
-	start: number;
-	end: number;
-	mark: string;
-	length: number;
-	mayOpen: boolean;
-	mayClose: boolean;
-};
+type FenceLine = NonNullable<ReturnType<typeof fenceLine>>;
 
 function* fenceLines(text: string): Generator<FenceLine> {
 	let backticks = text.indexOf("```");
@@ -148,7 +137,7 @@ const prefix = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
 /** Keeps the pattern from running over a huge line. */
 const maxPrefix = 64;
 
-function fenceLine(text: string, at: number, end: number): FenceLine | undefined {
+function fenceLine(text: string, at: number, end: number) {
 	const start = text.lastIndexOf("\n", at) + 1;
 	if (at - start > maxPrefix || !prefix.test(text.slice(start, at))) return undefined;
 	const mark = text.charAt(at);
@@ -177,16 +166,7 @@ function countBelow(numbers: readonly number[], bound: number): number {
 	return low;
 }
 
-/**
- * The last place in `(floor, at]` that cuts no cluster of up to {@link longestCluster} units.
- * `floor` is 0 or an earlier result, at least that many units before `at`. Examines some 64 units,
- * and a row of flags to its beginning.
- */
-export function clusterBoundary(text: string, floor: number, at: number): number {
-	return boundaryBefore(text, floor, at) ?? placeWithin(text, at);
-}
-
-/** `floor` as in {@link clusterBoundary}, at any distance. */
+/** `floor` is 0 or an earlier boundary. */
 export function isClusterBoundary(text: string, floor: number, at: number): boolean {
 	return boundaryBefore(text, floor, at) === at;
 }
@@ -197,7 +177,10 @@ export function splitsPair(text: string, at: number): boolean {
 
 const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
 
-/** `undefined` if the cluster across `at` is overlong. */
+/**
+ * The last place in `(floor, at]` that cuts no cluster; `undefined` if the one across `at` is
+ * overlong. Examines some 64 units, and a row of flags to its beginning.
+ */
 function boundaryBefore(text: string, floor: number, at: number): number | undefined {
 	const anchor = anchorAt(text, floor, Math.max(floor, at - longestCluster));
 	// A boundary depends on the text before it and one code point (two units) after it.

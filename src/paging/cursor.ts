@@ -118,6 +118,13 @@ function malformed(reason: string): PagingError {
 	return new PagingError("cursor_malformed", `Malformed cursor: ${reason}. ${advice}`);
 }
 
+export function noSuchPlace(where: "text" | "document"): PagingError {
+	return new PagingError(
+		"cursor_malformed",
+		`the cursor points to no place in this ${where}: read without a cursor`,
+	);
+}
+
 function shown(token: string): string {
 	return JSON.stringify(token.length > 64 ? `${token.slice(0, 64)}…` : token);
 }

@@ -6,11 +6,9 @@ export { PagingError, type PagingErrorCode } from "./errors.ts";
 export {
 	createReader,
 	instructions,
-	maxChars,
 	type PageAnswer,
 	type PageRequest,
 	type Reader,
 	type ReaderOptions,
-	readerOptions,
 	readText,
 } from "./reader.ts";

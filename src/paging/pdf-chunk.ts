@@ -1,4 +1,5 @@
 import { createChunker, isClusterBoundary, minChunkChars } from "./chunk.ts";
+import { noSuchPlace } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
@@ -12,15 +13,6 @@ export interface PdfChunkRequest {
 	budgetMs?: number;
 }
 
-export interface PdfChunk {
-	content: string;
-	/** Absent at the end. */
-	next?: { page: number; char: number };
-	pageStart: number;
-	pageEnd: number;
-	warning?: string;
-}
-
 /**
  * Whole pages as long as they fit, or a part of one that does not. A page with text ends in a blank
  * line. Pages without text after it are read too, so that no cursor leads to nothing.
@@ -29,11 +21,11 @@ export async function readPdfChunk(
 	pages: Pick<PdfPages, "totalPages" | "get">,
 	request: PdfChunkRequest,
 	signal?: AbortSignal,
-): Promise<PdfChunk> {
+) {
 	const { totalPages } = pages;
 	const last = Math.min(request.lastPage ?? totalPages, totalPages);
 	checkPages(request, last, totalPages);
-	const notices = new Map<string, number[]>();
+	const flawed: PdfPage[] = [];
 	let { page, char } = request;
 	// A document of some megabytes can claim a million pages without text.
 	const end = performance.now() + (request.budgetMs ?? 30_000);
@@ -47,7 +39,7 @@ export async function readPdfChunk(
 		}
 		const found = await pages.get(page, request.size, signal);
 		const text = streamOf(found);
-		if (char > 0 && char >= text.length) throw noSuchPlace();
+		if (char > 0 && char >= text.length) throw noSuchPlace("document");
 		if (content !== "" && content.length + text.length - char > request.size) break;
 		note(found);
 		const stop = text.length - char <= request.size ? text.length : cut(text, char, request.size);
@@ -62,21 +54,19 @@ export async function readPdfChunk(
 	return finish(page <= last ? { page, char: 0 } : undefined);
 
 	/** Counts skipped pages too: otherwise a scan would go unreported. */
-	function note({ number, warning }: PdfPage): void {
-		pageEnd = number;
-		if (!warning) return;
-		const at = notices.get(warning);
-		if (at) at.push(number);
-		else notices.set(warning, [number]);
+	function note(found: PdfPage): void {
+		pageEnd = found.number;
+		if (found.warning) flawed.push(found);
 	}
 
-	function finish(next: PdfChunk["next"]): PdfChunk {
-		const warning = [...notices].map(([kind, at]) => describe(kind, at)).join(" ");
+	/** Without `next` at the end. */
+	function finish(next?: { page: number; char: number }) {
+		const kinds = Map.groupBy(flawed, (page) => page.warning);
+		const warning = Array.from(kinds, ([kind, pages]) => describe(kind, pages)).join(" ");
 		return {
 			content,
-			pageStart: request.page,
-			pageEnd,
-			...(next && { next }),
+			page_info: { page_start: request.page, page_end: pageEnd, total_pages: totalPages },
+			...(next && { next: { kind: "pdf" as const, ...next } }),
 			...(warning && { warning }),
 		};
 	}
@@ -116,13 +106,6 @@ function checkPages({ page, lastPage }: PdfChunkRequest, last: number, totalPage
 	);
 }
 
-function noSuchPlace(): PagingError {
-	return new PagingError(
-		"cursor_malformed",
-		"the cursor points to no place in this document: read without a cursor",
-	);
-}
-
 function noTextInTime(first: number, next: number): PagingError {
 	return new PagingError(
 		"timeout",
@@ -130,16 +113,16 @@ function noTextInTime(first: number, next: number): PagingError {
 	);
 }
 
-function describe(kind: string, pages: number[]): string {
+function describe(kind: PdfPage["warning"], pages: PdfPage[]): string {
 	if (kind === "unreadable") return `${subject(pages)} damage: nothing could be read there.`;
 	return kind === "no_text"
 		? `${subject(pages)} no text layer (a scan?): its content can only be seen as an image.`
 		: `${subject(pages)} a broken character encoding: the text may be garbled.`;
 }
 
-function subject(pages: number[]): string {
-	const first = pages[0] as number;
-	const last = pages.at(-1) as number;
+function subject(pages: PdfPage[]): string {
+	const first = pages[0]?.number ?? 0;
+	const last = pages.at(-1)?.number ?? 0;
 	if (first === last) return `Page ${first} has`;
 	const isRow = last - first + 1 === pages.length;
 	return isRow
@@ -147,19 +130,14 @@ function subject(pages: number[]): string {
 		: `${pages.length} of the pages ${first} to ${last} have`;
 }
 
-export interface PdfPages {
-	readonly totalPages: number;
-	readonly keptChars: number;
-	/** Also prefetches the following pages, up to `maxChars` in all. */
-	get(page: number, maxChars: number, signal?: AbortSignal): Promise<PdfPage>;
-}
+export type PdfPages = ReturnType<typeof createPdfPages>;
 
 /** A message to the worker costs more than a page. */
 const BATCH = 16;
 /** Per document. */
 const MAX_KEPT_CHARS = 400_000;
 
-export function createPdfPages(document: Pick<PdfDocument, "totalPages" | "pages">): PdfPages {
+export function createPdfPages(document: Pick<PdfDocument, "totalPages" | "pages">) {
 	const kept = new Map<number, PdfPage>();
 	let chars = 0;
 	return {
@@ -167,7 +145,8 @@ export function createPdfPages(document: Pick<PdfDocument, "totalPages" | "pages
 		get keptChars() {
 			return chars;
 		},
-		async get(page, maxChars, signal) {
+		/** Also prefetches the following pages, up to `maxChars` in all. */
+		async get(page: number, maxChars: number, signal?: AbortSignal): Promise<PdfPage> {
 			const found = kept.get(page) ?? (await fetchFrom(page, maxChars, signal));
 			if (!found) throw new Error(`page ${page} did not come`);
 			return found;

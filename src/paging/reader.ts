@@ -1,4 +1,3 @@
-import type { Config } from "../core/config.ts";
 import { minChunkChars, splitsPair } from "./chunk.ts";
 import {
 	type Cursor,
@@ -6,12 +5,18 @@ import {
 	decodeCursor,
 	digest,
 	encodeCursor,
+	noSuchPlace,
 	type Position,
 } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
-import { createLibrary, type LibraryOptions } from "./library.ts";
+import {
+	createLibrary,
+	type LibraryOptions,
+	type Resource,
+	type TextResource,
+	textResource,
+} from "./library.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
-import { type PdfResource, type Resource, type TextResource, textResource } from "./resource.ts";
 import { maxUriLength } from "./uri.ts";
 
 export interface PageRequest {
@@ -56,7 +61,7 @@ export interface Reader {
 export type ReaderOptions = LibraryOptions;
 
 const defaultChars = 8_000;
-export const maxChars = 20_000;
+const maxChars = 20_000;
 /** Part of every cursor: raise it when extraction changes, so that old positions are not reused. */
 const EXTRACTOR_VERSION = 2;
 
@@ -65,12 +70,12 @@ export function createReader(options: ReaderOptions): Reader {
 	return {
 		async read(request, signal) {
 			checkUri(request.uri);
-			const size = chunkSize(request.max_chars);
-			const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
+			const asked = parsed(request);
 			const target = await library.find(request.uri);
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, target.key]));
-			return library.use(target, { signal, continues: cursor !== undefined }, (resource) =>
-				answerFrom(resource, { request, size, cursor, address }, signal),
+			// Continuing to read prolongs the resource's life.
+			return library.use({ ...target, signal, sinceLoad: !asked.cursor }, (resource) =>
+				answerFrom(resource, asked, address, signal),
 			);
 		},
 		close: library.close,
@@ -79,31 +84,30 @@ export function createReader(options: ReaderOptions): Reader {
 
 /** Reads a given text verbatim in chunks; `uri` is only its name. Throws {@link PagingError}. */
 export async function readText(text: string, request: PageRequest): Promise<PageAnswer> {
-	const size = chunkSize(request.max_chars);
-	const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
+	const asked = parsed(request);
 	const address = digest(JSON.stringify([EXTRACTOR_VERSION, request.uri]));
 	const resource = await textResource("text", text, { validators: undefined });
-	return await answerFrom(resource, { request, size, cursor, address });
+	return await answerFrom(resource, asked, address);
 }
 
-interface ChunkRequest {
-	request: PageRequest;
-	size: number;
-	cursor: Cursor | undefined;
-	address: Digest;
+function parsed(request: PageRequest) {
+	const size = chunkSize(request.max_chars);
+	const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
+	return { request, size, cursor };
 }
 
 async function answerFrom(
 	resource: Resource,
-	{ request, size, cursor, address }: ChunkRequest,
+	{ request, size, cursor }: ReturnType<typeof parsed>,
+	address: Digest,
 	signal?: AbortSignal,
 ): Promise<PageAnswer> {
-	const from = startOf(resource, cursor, address, request.pages?.first);
-	const chunk =
+	const { position, reset } = startOf(resource, cursor, address, request.pages?.first);
+	const { last: lastPage } = request.pages ?? {};
+	const { next, ...body } =
 		resource.kind === "pdf"
-			? await pdfChunk(resource, from.position, size, request.pages?.last, signal)
-			: textChunk(resource, from.position, size);
-	const { next, ...body } = chunk;
+			? await readPdfChunk(resource.pages, { page: 1, ...position, size, lastPage }, signal)
+			: textChunk(resource, position.char, size);
 	return {
 		uri: request.uri,
 		...body,
@@ -112,7 +116,7 @@ async function answerFrom(
 			next_cursor: encodeCursor({ resource: address, content: resource.content, position: next }),
 		}),
 		...about(resource),
-		...(from.reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
+		...(reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
 	};
 }
 
@@ -158,45 +162,13 @@ function startOf(
 	return { position: start, reset: true };
 }
 
-interface Chunk {
-	content: string;
-	next?: Position;
-	page_info?: NonNullable<PageAnswer["page_info"]>;
-	warning?: string;
-	total_chars?: number;
-}
-
-function textChunk({ text, chunker }: TextResource, position: Position, size: number): Chunk {
-	const start = position.char;
-	if (start > 0 && (start >= text.length || splitsPair(text, start))) {
-		throw new PagingError(
-			"cursor_malformed",
-			"the cursor points to no place in this text: read without a cursor",
-		);
-	}
+function textChunk({ text, chunker }: TextResource, start: number, size: number) {
+	if (start > 0 && (start >= text.length || splitsPair(text, start))) throw noSuchPlace("text");
 	const end = text.length === 0 ? 0 : chunker.end(start, size);
 	return {
 		content: text.slice(start, end),
 		total_chars: text.length,
 		...(end < text.length && { next: { kind: "text" as const, char: end } }),
-	};
-}
-
-async function pdfChunk(
-	{ pages }: PdfResource,
-	position: Position,
-	size: number,
-	lastPage: number | undefined,
-	signal: AbortSignal | undefined,
-): Promise<Chunk> {
-	if (position.kind !== "pdf") throw new TypeError("a PDF is read from a page");
-	const chunk = await readPdfChunk(pages, { ...position, size, lastPage }, signal);
-	const { content, next, pageStart, pageEnd, warning } = chunk;
-	return {
-		content,
-		page_info: { page_start: pageStart, page_end: pageEnd, total_pages: pages.totalPages },
-		...(warning !== undefined && { warning }),
-		...(next && { next: { kind: "pdf" as const, ...next } }),
 	};
 }
 
@@ -214,21 +186,6 @@ function about(resource: Resource) {
 
 function firstChars(text: string, count: number): string {
 	return text.slice(0, splitsPair(text, count) ? count - 1 : count);
-}
-
-export function readerOptions({ paging }: Config, root: string): ReaderOptions {
-	return {
-		root,
-		allowRanges: paging.allowRanges,
-		useProxy: paging.useProxy,
-		ttlMs: paging.ttlMinutes * 60_000,
-		maxEntries: paging.maxEntries,
-		maxCacheBytes: paging.maxCacheBytes,
-		maxBytes: paging.maxWebBytes,
-		maxPdfBytes: paging.maxPdfBytes,
-		timeoutMs: paging.timeoutSeconds * 1000,
-		extractMs: paging.extractSeconds * 1000,
-	};
 }
 
 export const instructions: readonly string[] = [

@@ -35,28 +35,11 @@ export interface ResourceRequest<T> {
 	readonly version?: string | undefined;
 }
 
-/** An in-memory LRU cache of loaded resources. */
-export interface ResourceCache<T> {
-	/**
-	 * The value is valid only until `work` ends. Concurrent uses of a key share one load. A failed
-	 * load rejects all its callers and drops the expired value.
-	 */
-	use<R>(request: ResourceRequest<T>, work: (value: T) => R | Promise<R>): Promise<R>;
-	/** Loads in flight still serve their callers, uncached. */
-	clear(): void;
-	stats(): ResourceCacheStats;
-}
-
-export interface ResourceCacheStats {
-	readonly entries: number;
-	readonly bytes: number;
-	readonly loading: number;
-	readonly hits: number;
-	readonly loads: number;
-}
-
-/** Sets no timers: expired values stay, to be revalidated, until the limits evict them. */
-export function createResourceCache<T>(options: ResourceCacheOptions<T>): ResourceCache<T> {
+/**
+ * An in-memory LRU cache of loaded resources. Sets no timers: expired values stay, to be
+ * revalidated, until the limits evict them.
+ */
+export function createResourceCache<T>(options: ResourceCacheOptions<T>) {
 	const { ttlMs, maxEntries, maxBytes, now = Date.now } = options;
 	/** Least recently used first. */
 	const entries = new Map<string, Entry<T>>();
@@ -64,9 +47,11 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 	/** The one value above `maxBytes`, not counted. */
 	let oversized: Entry<T> | undefined;
 	let bytes = 0;
-	let hits = 0;
-	let loads = 0;
 
+	/**
+	 * The value is valid only until `work` ends. Concurrent uses of a key share one load. A failed
+	 * load rejects all its callers and drops the expired value.
+	 */
 	async function use<R>(
 		request: ResourceRequest<T>,
 		work: (value: T) => R | Promise<R>,
@@ -85,7 +70,6 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		const entry = entries.get(key);
 		if (!entry || revalidate) return undefined;
 		if (now() >= (sinceLoad ? entry.loadedAt + ttlMs : entry.expiresAt)) return undefined;
-		hits++;
 		entry.users++;
 		keep(entry);
 		return entry;
@@ -108,7 +92,6 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 
 	/** Holds the previous and the loaded value until the waiting callers have taken over. */
 	async function fly(key: string, flight: Flight<T>, load: Loader<T>): Promise<void> {
-		loads++;
 		const { signal } = flight.waiters;
 		const previous = entries.get(key);
 		if (previous) previous.users++;
@@ -121,7 +104,7 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 			flight.waiters.resolve(entry);
 			if (entry !== previous) release(entry);
 		} catch (error) {
-			if (land(key, flight) && previous?.kept) drop(previous);
+			if (land(key, flight) && previous && isKept(previous)) drop(previous);
 			flight.waiters.reject(error);
 		} finally {
 			if (previous) release(previous);
@@ -133,12 +116,15 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 		return flights.get(key) === flight && flights.delete(key);
 	}
 
+	function isKept(entry: Entry<T>): boolean {
+		return entries.get(entry.key) === entry;
+	}
+
 	function keep(entry: Entry<T>): void {
 		const other = entries.get(entry.key);
 		if (other && other !== entry) drop(other);
 		entries.delete(entry.key);
 		entries.set(entry.key, entry);
-		entry.kept = true;
 		entry.expiresAt = now() + ttlMs;
 		weigh(entry);
 	}
@@ -163,7 +149,6 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 
 	function drop(entry: Entry<T>): void {
 		entries.delete(entry.key);
-		entry.kept = false;
 		if (oversized === entry) oversized = undefined;
 		bytes -= entry.bytes;
 		entry.bytes = 0;
@@ -172,17 +157,18 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>): Resour
 
 	function release(entry: Entry<T>): void {
 		entry.users--;
-		if (entry.kept) weigh(entry);
+		if (isKept(entry)) weigh(entry);
 		else if (entry.users === 0) options.dispose?.(entry.value);
 	}
 
 	return {
 		use,
-		clear() {
+		/** Loads in flight still serve their callers, uncached. */
+		clear(): void {
 			flights.clear();
 			for (const entry of entries.values()) drop(entry);
 		},
-		stats: () => ({ entries: entries.size, bytes, loading: flights.size, hits, loads }),
+		stats: () => ({ entries: entries.size, bytes, loading: flights.size }),
 	};
 }
 
@@ -193,7 +179,6 @@ type Entry<T> = {
 	bytes: number;
 	/** Calls and loads that need the value. It is disposed of at 0 once evicted. */
 	users: number;
-	kept: boolean;
 	expiresAt: number;
 	/** Or last revalidated. */
 	loadedAt: number;
@@ -206,7 +191,7 @@ type Flight<T> = {
 
 /** Its only user is the load that made it. */
 function newEntry<T>(key: string, value: T): Entry<T> {
-	return { key, value, bytes: 0, users: 1, kept: false, expiresAt: 0, loadedAt: 0 };
+	return { key, value, bytes: 0, users: 1, expiresAt: 0, loadedAt: 0 };
 }
 
 function aborted(signal: AbortSignal): PagingError {

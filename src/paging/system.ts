@@ -1,5 +1,5 @@
-import { constants } from "node:fs";
-import { access, open } from "node:fs/promises";
+import { constants, existsSync } from "node:fs";
+import { open } from "node:fs/promises";
 import { parse, resolve } from "node:path";
 import { AbortedError } from "../core/aborted.ts";
 import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.ts";
@@ -7,7 +7,7 @@ import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
 import { addressedPath, parseShorthand, pathCandidates } from "../session/read-path.ts";
-import type { PageAnswer, PageRequest, Reader } from "./index.ts";
+import type { PageAnswer, PageRequest, Reader } from "./reader.ts";
 
 const GUIDELINE =
 	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
@@ -42,7 +42,7 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			const blob = blobNamed(request.uri, cwd, blobs);
 			if (blob !== undefined) {
 				const text = await loadBlob(blob, blobs);
-				const { readText } = await import("./index.ts");
+				const { readText } = await import("./reader.ts");
 				return toolAnswer(await readText(text, request), request);
 			}
 			if (!isPageToken(call.path)) openedByPath.add(request.uri);
@@ -71,13 +71,13 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 		{ config, cwd }: SessionView,
 		ofSession: typeof readers,
 	): Promise<Reader> {
-		const { createReader, readerOptions } = await import("./index.ts");
+		const { createReader } = await import("./reader.ts");
 		// The session ended meanwhile: a reader created now would never be closed.
 		if (ofSession !== readers) throw new AbortedError();
 		const root = isAddress(uri) || !openedByPath.has(uri) ? cwd : parse(uri).root;
 		// Pruned texts are read from their folder, by path or by token.
-		const options = { ...readerOptions(config, root), readOnlyRoots: [blobFolder(config.blobs)] };
-		const reader = readers.get(root) ?? createReader(options);
+		const readOnlyRoots = [blobFolder(config.blobs)];
+		const reader = readers.get(root) ?? createReader({ ...config.paging, root, readOnlyRoots });
 		readers.set(root, reader);
 		return reader;
 	}
@@ -122,10 +122,10 @@ async function requestFor(
 			);
 		refuseRange(call);
 		const { cursor, maxChars, lastPage } = token;
-		const uri = isAddress(token.uri) ? token.uri : await findFile(token.uri, cwd);
+		const uri = isAddress(token.uri) ? token.uri : findFile(token.uri, cwd);
 		return { uri, cursor, max_chars: maxChars, pages: { last: lastPage } };
 	}
-	if (/^https?:/i.test(path) || /^file:/i.test(path)) {
+	if (/^(?:https?|file):/i.test(path)) {
 		refuseRange(call);
 		return { uri: path };
 	}
@@ -148,15 +148,8 @@ function refuseRange(call: ReadCall): void {
 }
 
 /** The file pi would take; a missing one as written. */
-async function findFile(path: string, cwd: string): Promise<string> {
-	for (const candidate of pathCandidates(path, cwd)) {
-		const isThere = await access(candidate).then(
-			() => true,
-			() => false,
-		);
-		if (isThere) return candidate;
-	}
-	return resolve(cwd, path);
+function findFile(path: string, cwd: string): string {
+	return pathCandidates(path, cwd).find((file) => existsSync(file)) ?? resolve(cwd, path);
 }
 
 /** Without O_NONBLOCK (absent on Windows), opening a pipe blocks until it has a writer. */
@@ -183,24 +176,15 @@ function hasNoText(answer: PageAnswer, request: PageRequest): boolean {
 	return isFirst && !answer.truncated && answer.content.trimEnd() === "";
 }
 
-function toolAnswer({ content, ...rest }: PageAnswer, request: PageRequest): ReadAnswer {
-	const notes = [...notesOn(rest), continuation(rest, request)].filter(
-		(note) => note !== undefined,
-	);
-	const text = [content, ...notes.map((note) => `[${note}]`)];
-	return { content: [{ type: "text", text: text.join("\n\n") }], details: rest };
-}
-
-function notesOn({ cursor_reset, degraded, warning }: Omit<PageAnswer, "content">): string[] {
-	return [
-		...(cursor_reset
-			? ["The content has changed since the last read: this is its beginning."]
-			: []),
-		...(degraded
-			? ["This page was too large for the full conversion: its layout may be rough."]
-			: []),
-		...(warning ? [warning] : []),
-	];
+function toolAnswer({ content, ...details }: PageAnswer, request: PageRequest): ReadAnswer {
+	const { cursor_reset, degraded, warning } = details;
+	const notes = [
+		cursor_reset && "The content has changed since the last read: this is its beginning.",
+		degraded && "This page was too large for the full conversion: its layout may be rough.",
+		warning,
+		continuation(details, request),
+	].flatMap((note) => (note ? `[${note}]` : []));
+	return { content: [{ type: "text", text: [content, ...notes].join("\n\n") }], details };
 }
 
 function continuation(

@@ -3,7 +3,7 @@ import { type Blob, type BlobStore, createBlobStore } from "../core/blob-store.t
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { type BlockPlace, canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
 import { costOf } from "../economy/rules.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";

@@ -52,10 +52,10 @@ export async function openPlace() {
 			const reader = createReader({
 				root: place.root,
 				allowRanges: ["127.0.0.0/8"],
-				ttlMs: TTL_MS,
+				ttlMinutes: TTL_MS / 60_000,
 				now: () => place.clock.now,
-				timeoutMs: PATIENCE_MS,
-				extractMs: PATIENCE_MS,
+				timeoutSeconds: PATIENCE_MS / 1000,
+				extractSeconds: PATIENCE_MS / 1000,
 				...options,
 			});
 			readers.push(reader);

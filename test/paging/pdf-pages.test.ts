@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
+import { type PdfResource, sizeOf } from "../../src/paging/library.ts";
 import { createPdfPages } from "../../src/paging/pdf-chunk.ts";
-import { type PdfResource, sizeOf } from "../../src/paging/resource.ts";
 
 /** A document of so many pages, each of `chars` characters, and the calls that reach it. */
 function documentOf(totalPages: number, chars: number) {

@@ -196,7 +196,7 @@ describe("the web", () => {
 		const place = await open();
 		const body = `<!doctype html><title>Long</title><article>${"<p>Some words, and a <b>few</b> more.</p>".repeat(40_000)}<p>words at the end`;
 		place.web.serve("/long", { headers: { "content-type": "text/html" }, body });
-		const reader = place.reader({ extractMs: 1 });
+		const reader = place.reader({ extractSeconds: 0.001 });
 		const answers = await readAll(reader, { uri: place.web.url("/long").href });
 		expect(answers[0]).toMatchObject({ degraded: true, kind: "html" });
 		expect(joined(answers)).toContain("words at the end");
@@ -256,8 +256,9 @@ describe("the web", () => {
 		["/to?url=http://10.0.0.1/", "address_refused"],
 	])("%s ends with %s, and the next read is fine", async (path, code) => {
 		const place = await open();
-		const timeoutMs = code === "timeout" ? 1500 : PATIENCE_MS;
-		const reader = place.reader({ timeoutMs, maxBytes: 1_000_000, maxPdfBytes: 1_000_000 });
+		const timeoutSeconds = code === "timeout" ? 1.5 : PATIENCE_MS / 1000;
+		const limits = { maxWebBytes: 1_000_000, maxPdfBytes: 1_000_000 };
+		const reader = place.reader({ timeoutSeconds, ...limits });
 		await expect(reader.read({ uri: place.web.url(path).href })).rejects.toMatchObject({ code });
 		place.web.serve("/fine", { headers: plain, body: "fine" });
 		expect((await reader.read({ uri: place.web.url("/fine").href })).content).toBe("fine");
@@ -451,7 +452,7 @@ describe("files", () => {
 		const place = await open();
 		writeFileSync(join(place.root, "big.txt"), "x".repeat(2000));
 		for (const maxPdfBytes of [1000, 5000]) {
-			const reader = place.reader({ maxBytes: 1000, maxPdfBytes });
+			const reader = place.reader({ maxWebBytes: 1000, maxPdfBytes });
 			await expect(reader.read({ uri: "big.txt" })).rejects.toMatchObject({
 				code: "too_large",
 				message: expect.stringContaining("1000 bytes"),

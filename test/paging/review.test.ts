@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { decodeText } from "../../src/paging/fetch/charset.ts";
+import { decodeText } from "../../src/paging/fetch/content.ts";
 import { readPdfChunk } from "../../src/paging/pdf-chunk.ts";
 import { createResourceCache } from "../../src/paging/resource-cache.ts";
 import { createPagingSystem } from "../../src/paging/system.ts";

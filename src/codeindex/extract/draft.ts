@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type {
 	Declared,
 	EdgeKind,
@@ -9,7 +10,6 @@ import type {
 	SymbolKind,
 	TypeName,
 } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import type { Key, Node } from "./ast.ts";
 import { ANY, Scope, TYPE, VALUE } from "./scope.ts";
 

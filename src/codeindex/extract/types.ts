@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { TypeName, UsageKind } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 import { dotted, type Key, keyOf, memberKey, moduleName, type Node, type Of } from "./ast.ts";
 import { signature } from "./blocks.ts";
 import { declareStatements, type Space } from "./declare.ts";

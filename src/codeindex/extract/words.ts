@@ -1,5 +1,5 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Declared, FileFacts, Member } from "../facts.ts";
-import { getOrAdd } from "../get-or-add.ts";
 
 export interface FileWords {
 	readonly path: string;

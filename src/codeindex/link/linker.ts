@@ -1,5 +1,5 @@
-import type { Declared, Member, Position, Reference, Step, TypeName } from "../facts.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { Declared, Member, Position, Reference, Step, TypeName } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf, IndexReader } from "../reader.ts";
 import {
 	createExportChains,

@@ -1,6 +1,6 @@
-import { isRecord } from "../../core/property.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
+import { isRecord } from "../../core/property.ts";
 import type { ConfigObject } from "./config-files.ts";
 import type { FileLookup, Wanted } from "./file-lookup.ts";
 import type { Package } from "./packages.ts";

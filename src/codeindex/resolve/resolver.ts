@@ -1,6 +1,6 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
 import type { EdgeKind } from "../facts.ts";
-import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
 import { createConfigFiles, type ReadConfig } from "./config-files.ts";
 import { createFileLookup, type FileLookup, type Wanted } from "./file-lookup.ts";

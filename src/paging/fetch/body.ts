@@ -1,7 +1,7 @@
 import { pipeline, Readable, type Transform } from "node:stream";
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from "node:zlib";
 import { PagingError, tooLarge } from "../errors.ts";
-import { hasPdfHeader, isPdfType, parseMediaType } from "./media-type.ts";
+import { hasPdfHeader, isPdfType, parseMediaType } from "./content.ts";
 
 /** In bytes. */
 export interface BodyLimits {
@@ -13,11 +13,11 @@ export interface BodyLimits {
 	maxWireBytes: number;
 }
 
-export interface IncomingBody {
+interface IncomingBody {
 	name: string;
 	stream: AsyncIterable<Buffer>;
 	contentType: string | undefined;
-	contentEncoding: string | undefined;
+	contentEncoding: string;
 	contentLength: string | undefined;
 }
 
@@ -57,7 +57,7 @@ type Coding = "gzip" | "br" | "deflate";
 const MAX_CODINGS = 3;
 
 function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
-	const named = (contentEncoding ?? "").toLowerCase().split(",");
+	const named = contentEncoding.toLowerCase().split(",");
 	const codings = named
 		.map((coding) => coding.trim())
 		.filter((coding) => !/^(identity)?$/.test(coding));

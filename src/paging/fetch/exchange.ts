@@ -1,9 +1,9 @@
 import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
+import { describeError, errnoOf } from "../../core/errno.ts";
 import { PagingError } from "../errors.ts";
+import { isWebUrl, shownUrl, withoutCredentials } from "./address.ts";
 import { ACCEPT_ENCODING, type BodyLimits, readBody } from "./body.ts";
-import { failureOf } from "./failure.ts";
-import { isWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
 
 /** A server's validators, sent only to the URL they came from. */
 export interface Validators {
@@ -32,13 +32,11 @@ export interface Question {
 	signal: AbortSignal;
 }
 
-export type Requester = Pick<Dispatcher, "request">;
-
 /** Sends one request. Throws a {@link PagingError} if the answer is not the resource. */
-export async function ask(requester: Requester, url: URL, question: Question): Promise<Answer> {
+export async function ask(dispatcher: Dispatcher, url: URL, question: Question): Promise<Answer> {
 	try {
 		const headers = headersFor(url, question);
-		const response = await requester.request({
+		const response = await dispatcher.request({
 			origin: url.origin,
 			path: `${url.pathname}${url.search}`,
 			method: "GET",
@@ -149,3 +147,39 @@ async function receive(
 function single(value: string | string[] | undefined): string | undefined {
 	return Array.isArray(value) ? value[0] : value;
 }
+
+/** Converts anything thrown while reading a URL to the error to show. */
+export function failureOf(error: unknown, url: URL): PagingError {
+	if (error instanceof PagingError) return error;
+	const code = errnoOf(error) ?? "";
+	const name = shownUrl(url);
+	if (code === "UND_ERR_HEADERS_OVERFLOW") {
+		const message = `${name} cannot be read: its headers are too large.`;
+		return new PagingError("too_large", message, { cause: error });
+	}
+	if (code === "UND_ERR_CONNECT_TIMEOUT" || code === "ETIMEDOUT") {
+		const message = `${url.host} did not accept a connection in time. Try again later.`;
+		return new PagingError("timeout", message, { cause: error });
+	}
+	const [, reason = describeError(error)] = REASONS.find(([codes]) => codes.test(code)) ?? [];
+	const message = `${name} cannot be read: ${reason}${code === "" ? "" : ` (${code})`}.`;
+	return new PagingError("network", message, { cause: error });
+}
+
+/** The first that matches counts. */
+const REASONS: readonly [codes: RegExp, reason: string][] = [
+	[/^ENOTFOUND$/, "there is no host of this name; check its spelling"],
+	[/^EAI_AGAIN$/, "the host name cannot be resolved at the moment"],
+	[/^ECONNREFUSED$/, "the host refused the connection"],
+	[/^(?:ENETUNREACH|EHOSTUNREACH)$/, "there is no way to the host"],
+	[/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "the connection broke off before the end; try again"],
+	[
+		/^UND_ERR_RES_CONTENT_LENGTH_MISMATCH$/,
+		"the body does not have the length it announced; try again",
+	],
+	// Node's message quotes the certificate, which is untrusted text to the model.
+	[/^ERR_TLS_CERT_ALTNAME_INVALID$/, "its certificate belongs to another host"],
+	[/CERT|SIGNATURE/, "its certificate cannot be trusted"],
+	[/^HPE_/, "the answer is not valid HTTP"],
+	[/^Z_|^ERR_.*(?:BROTLI|FORMAT|_ERROR_)/, "its packed body is damaged or cut off; try again"],
+];

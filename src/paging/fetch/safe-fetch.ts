@@ -1,15 +1,23 @@
+import type { LookupAddress } from "node:dns";
 import { lookup } from "node:dns/promises";
+import { isIP, type LookupFunction, type Socket } from "node:net";
 import { setImmediate } from "node:timers/promises";
-import type { Agent, buildConnector, Dispatcher } from "undici";
+import type { buildConnector, Dispatcher } from "undici";
 import { PagingError } from "../errors.ts";
-import { type AllowedRanges, isPublicAddress } from "./address.ts";
+import {
+	type AllowedRanges,
+	addressRefused,
+	type IsAllowed,
+	isPublicAddress,
+	requireAllowedHost,
+	requireWebUrl,
+	shownUrl,
+	withoutCredentials,
+} from "./address.ts";
 import type { BodyLimits } from "./body.ts";
-import { checkedConnect, checkedLookup, type IsAllowed, type Resolve } from "./checked-connect.ts";
-import { ask, type Fetched, type NotModified, type Validators } from "./exchange.ts";
-import { failureOf } from "./failure.ts";
-import { requireAllowedHost, requireWebUrl, shownUrl, withoutCredentials } from "./web-url.ts";
+import { ask, type Fetched, failureOf, type NotModified, type Validators } from "./exchange.ts";
 
-export interface SafeFetchOptions {
+export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	allowRanges: AllowedRanges;
 	userAgent: string;
 	/**
@@ -24,15 +32,13 @@ export interface SafeFetchOptions {
 	timeoutMs: number;
 	/** Per connection. Default: 10 s. */
 	connectTimeoutMs?: number;
-	/** Unpacked, except for PDFs. */
-	maxBytes: number;
-	/** Unpacked. */
-	maxPdfBytes: number;
-	/** As sent. Default: the larger of the two limits above. */
+	/** As sent. Default: the larger of the two other limits. */
 	maxWireBytes?: number;
 	/** Default: the system's resolver. */
 	resolve?: Resolve;
 }
+
+export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface FetchOptions {
 	signal?: AbortSignal | undefined;
@@ -40,20 +46,12 @@ export interface FetchOptions {
 	validators?: Validators | undefined;
 }
 
-/** Trusts neither addresses nor answers. */
-export interface SafeFetch {
-	/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
-	fetch(url: URL, options?: FetchOptions): Promise<Fetched | NotModified>;
-	/** Requests in flight fail as `aborted`. */
-	close(): Promise<void>;
-}
-
-/** The network library loads at the first use. */
-export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
+/** Trusts neither addresses nor answers. The network library loads at the first use. */
+export function createSafeFetch(options: SafeFetchOptions) {
 	const { allowRanges, userAgent, useProxy = false, maxRedirects = 5 } = options;
 	const { timeoutMs, maxBytes, maxPdfBytes } = options;
 	const { maxWireBytes = Math.max(maxBytes, maxPdfBytes) } = options;
-	const limits: BodyLimits = { maxBytes, maxPdfBytes, maxWireBytes };
+	const limits = { maxBytes, maxPdfBytes, maxWireBytes };
 	const isAllowed: IsAllowed = (address) => isPublicAddress(address, allowRanges);
 	const closing = new AbortController();
 	let opened: Promise<Dispatcher> | undefined;
@@ -82,18 +80,34 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 	}
 
 	return {
-		async fetch(url, { signal, validators } = {}) {
-			const deadline = startDeadline(shownUrl(url), timeoutMs, [signal, closing.signal]);
+		/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
+		async fetch(
+			url: URL,
+			{ signal, validators }: FetchOptions = {},
+		): Promise<Fetched | NotModified> {
+			const name = shownUrl(url);
+			const late = new AbortController();
+			const timer = setTimeout(() => late.abort(), timeoutMs);
+			const stop = AbortSignal.any([late.signal, closing.signal, ...(signal ? [signal] : [])]);
+			const stopped = Promise.withResolvers<never>();
+			stop.addEventListener("abort", stopped.reject);
 			try {
-				return await deadline.race(load(url, validators, deadline.signal));
+				stop.throwIfAborted();
+				// A name that is being resolved hears no signal.
+				return await Promise.race([load(url, validators, stop), stopped.promise]);
 			} catch (error) {
-				throw failureOf(error, url);
+				if (!stop.aborted) throw failureOf(error, url);
+				if (!late.signal.aborted) throw new PagingError("aborted", `Reading ${name} was stopped.`);
+				const message = `${name} did not arrive within ${timeoutMs / 1000} s. Try again later.`;
+				throw new PagingError("timeout", message);
 			} finally {
-				deadline.stop();
+				clearTimeout(timer);
+				stop.removeEventListener("abort", stopped.reject);
 			}
 		},
 
-		async close() {
+		/** Requests in flight fail as `aborted`. */
+		async close(): Promise<void> {
 			closing.abort();
 			await (await opened)?.destroy();
 		},
@@ -101,84 +115,96 @@ export function createSafeFetch(options: SafeFetchOptions): SafeFetch {
 }
 
 async function openDispatcher(
-	{ useProxy = false, connectTimeoutMs = 10_000, resolve = resolveAll }: SafeFetchOptions,
+	{ useProxy = false, connectTimeoutMs = 10_000, ...options }: SafeFetchOptions,
 	isAllowed: IsAllowed,
 ): Promise<Dispatcher> {
-	const { buildConnector, createAgent } = await loadUndici(useProxy);
+	const { buildConnector, Agent, request } = await loadUndici(useProxy);
+	const resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
 	const connect = buildConnector({
 		// One request a page gains nothing from HTTP/2; HTTP/1 alone means one parser to trust.
 		allowH2: false,
 		timeout: connectTimeoutMs,
 		lookup: checkedLookup(resolve, isAllowed),
 	});
-	const agentOptions = {
+	const agent = new Agent({
 		allowH2: false,
+		// The proxy agent uses it only for direct connections.
 		connect: checkedConnect(connect, isAllowed),
 		connectTimeout: connectTimeoutMs,
 		// The total time is limited; a trickling body would pass an idle timeout.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		maxHeaderSize: MAX_HEADER_BYTES,
-	};
-	// The proxy agent uses `connect` only for direct connections.
-	return createAgent(agentOptions);
+	});
+	return Object.assign(agent, { request });
 }
 
 /** Four times Node's limit: some sites send long policies. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
-function resolveAll(hostname: string) {
-	return lookup(hostname, { all: true });
-}
+type Connect = buildConnector.connector;
 
-interface Deadline {
-	signal: AbortSignal;
-	/** Rejects with the reason at the deadline, even if the work hangs. */
-	race<T>(work: Promise<T>): Promise<T>;
-	/** Clears timer and listeners; call it when the work is done. */
-	stop(): void;
-}
-
-function startDeadline(
-	name: string,
-	timeoutMs: number,
-	signals: readonly (AbortSignal | undefined)[],
-): Deadline {
-	const end = new AbortController();
-	const timer = setTimeout(() => {
-		const message = `${name} did not arrive within ${timeoutMs / 1000} s. Try again later.`;
-		end.abort(new PagingError("timeout", message));
-	}, timeoutMs);
-	const onAbort = () => end.abort(new PagingError("aborted", `Reading ${name} was stopped.`));
-	for (const signal of signals) {
-		if (signal?.aborted) onAbort();
-		signal?.addEventListener("abort", onAbort, { once: true });
-	}
-	return {
-		signal: end.signal,
-		race(work) {
-			return new Promise((resolve, reject) => {
-				const lose = () => reject(end.signal.reason);
-				if (end.signal.aborted) lose();
-				end.signal.addEventListener("abort", lose, { once: true });
-				work.then(resolve, reject);
-			});
-		},
-		stop() {
-			clearTimeout(timer);
-			for (const signal of signals) signal?.removeEventListener("abort", onAbort);
-		},
+/**
+ * Checks literal addresses before connecting and socket addresses before sending. `connect` must
+ * use {@link checkedLookup}: it sees the address of the connection, so a name cannot change its
+ * answer between check and use.
+ */
+export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect {
+	return (options, callback) => {
+		const { hostname } = options;
+		if (isIP(hostname) !== 0 && !isAllowed(hostname)) {
+			callback(addressRefused(hostname, hostname), null);
+			return;
+		}
+		connect(options, (...result) => {
+			const [error, socket] = result;
+			if (error !== null) return callback(error, null);
+			const refusal = refusalOf(socket, hostname, isAllowed);
+			if (refusal === undefined) return callback(null, socket);
+			socket.destroy();
+			callback(refusal, null);
+		});
 	};
 }
 
-interface Undici {
-	buildConnector: typeof buildConnector;
-	createAgent(options: Agent.Options): Dispatcher;
+/** Fails unless every address of the name is allowed. */
+function checkedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
+	return (hostname, { all }, callback) => {
+		resolveAllowed(hostname, resolve, isAllowed).then(
+			([first, ...others]) => {
+				if (all) callback(null, [first, ...others]);
+				else callback(null, first.address, first.family);
+			},
+			(error: Error) => callback(error, ""),
+		);
+	};
+}
+
+function refusalOf(socket: Socket, host: string, isAllowed: IsAllowed): PagingError | undefined {
+	const { remoteAddress } = socket;
+	if (remoteAddress === undefined) {
+		return new PagingError("network", `${host} closed the connection at once.`);
+	}
+	return isAllowed(remoteAddress) ? undefined : addressRefused(host, remoteAddress);
+}
+
+async function resolveAllowed(
+	hostname: string,
+	resolve: Resolve,
+	isAllowed: IsAllowed,
+): Promise<[LookupAddress, ...LookupAddress[]]> {
+	const [first, ...others] = await resolve(hostname);
+	if (first === undefined) {
+		throw new PagingError("network", `${hostname} has no address; check its spelling.`);
+	}
+	const refused = [first, ...others].find(({ address }) => !isAllowed(address));
+	if (refused) throw addressRefused(hostname, refused.address);
+	return [first, ...others];
 }
 
 // Loads only the parts a request needs, with a pause after each: undici's entry point loads
 // everything (WebSocket, caches, a second fetch) and blocks the main thread for over 100 ms.
-async function loadUndici(useProxy: boolean): Promise<Undici> {
+async function loadUndici(useProxy: boolean) {
 	await import("undici/lib/core/util.js");
 	await setImmediate();
 	const { default: buildConnector } = await import("undici/lib/core/connect.js");
@@ -189,8 +215,5 @@ async function loadUndici(useProxy: boolean): Promise<Undici> {
 	const { default: Agent } = useProxy
 		? await import("undici/lib/dispatcher/env-http-proxy-agent.js")
 		: await import("undici/lib/dispatcher/agent.js");
-	return {
-		buildConnector,
-		createAgent: (options) => Object.assign(new Agent(options), { request }),
-	};
+	return { buildConnector, Agent, request };
 }

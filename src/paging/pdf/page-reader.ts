@@ -9,11 +9,6 @@ export interface PageSpan {
 
 export type ReadSpan = (span: PageSpan, signal?: AbortSignal) => Promise<PdfPage[]>;
 
-export interface PageReader {
-	read: ReadSpan;
-	stop(): void;
-}
-
 export interface PageReaderOptions {
 	totalPages: number;
 	width: number;
@@ -34,7 +29,7 @@ const QUICK_MS = 100;
 const QUICK_CALLS = 2;
 
 /** Reads on demand until a caller goes through the document; then all workers read ahead. */
-export function createPageReader(options: PageReaderOptions): PageReader {
+export function createPageReader(options: PageReaderOptions) {
 	const { totalPages, now = () => performance.now() } = options;
 	// A chunk often ends within its last page or before it, and the next one begins there.
 	let served: PdfPage | undefined;
@@ -86,7 +81,7 @@ export function createPageReader(options: PageReaderOptions): PageReader {
 
 	return {
 		stop,
-		read: async (span, signal) => {
+		async read(span: PageSpan, signal?: AbortSignal): Promise<PdfPage[]> {
 			const offset = served ? span.first - served.number : -1;
 			const isQuick = (offset === 0 || offset === 1) && now() - servedAt <= QUICK_MS;
 			quickCalls = isQuick ? quickCalls + 1 : 0;

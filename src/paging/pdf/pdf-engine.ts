@@ -18,7 +18,6 @@ import type {
 } from "./pdf-worker.ts";
 import type { OpenFailure } from "./pdfium.ts";
 
-export type { PageWarning } from "./page-text.ts";
 export type { PdfPage } from "./pdf-worker.ts";
 
 export interface PdfEngineOptions {
@@ -32,54 +31,22 @@ export interface PdfEngineOptions {
 	workers?: number;
 }
 
+export type PdfEngine = ReturnType<typeof createPdfEngine>;
+
+export type PdfDocument = ReturnType<typeof createDocument>;
+
 /** Reads PDFs in workers, which start with the first document. */
-export interface PdfEngine {
-	/**
-	 * Keeps the bytes, which must not change.
-	 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
-	 */
-	open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument>;
-	stats(): PdfEngineStats;
-	/** Calls in flight fail as aborted. Idempotent. */
-	close(): Promise<void>;
-}
-
-/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
-export interface PdfDocument {
-	readonly totalPages: number;
-	readonly title?: string;
-	/**
-	 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
-	 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
-	 * returned pages are read.
-	 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
-	 */
-	pages(
-		first: number,
-		count: number,
-		limit: { maxChars: number },
-		signal?: AbortSignal,
-	): Promise<PdfPage[]>;
-	/** Idempotent. */
-	close(): void;
-}
-
-export interface PdfEngineStats {
-	workers: number;
-	started: number;
-	pagesLoaded: number;
-	/** In the live workers, counted once per worker. */
-	openDocuments: number;
-	memoryBytes: number;
-}
-
-export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
+export function createPdfEngine(options: PdfEngineOptions = {}) {
 	const width = options.workers ?? Math.min(3, availableParallelism());
 	const limits = { deadlineMs: 10_000, maxMemoryMb: 512, idleMs: 60_000, ...options };
 	const workers = createPdfWorkers({ ...limits, workers: width });
 	let documents = 0;
 	return {
-		open: async (bytes, signal) => {
+		/**
+		 * Keeps the bytes, which must not change.
+		 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
+		 */
+		async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
 			checkHeader(bytes);
 			const source = { id: ++documents, bytes };
 			try {
@@ -91,16 +58,18 @@ export function createPdfEngine(options: PdfEngineOptions = {}): PdfEngine {
 			}
 		},
 		stats: workers.stats,
+		/** Calls in flight fail as aborted. Idempotent. */
 		close: workers.close,
 	};
 }
 
+/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
 function createDocument(
 	workers: PdfWorkers,
 	width: number,
 	source: Source,
 	{ totalPages, title }: ReadReply,
-): PdfDocument {
+) {
 	let isClosed = false;
 
 	/** A worker that has used up its time returns a part, so this may take several calls. */
@@ -121,14 +90,26 @@ function createDocument(
 	return {
 		totalPages,
 		...(title && { title }),
-		pages: async (first, count, { maxChars }, signal) => {
+		/**
+		 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
+		 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
+		 * returned pages are read.
+		 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
+		 */
+		async pages(
+			first: number,
+			count: number,
+			{ maxChars }: { maxChars: number },
+			signal?: AbortSignal,
+		): Promise<PdfPage[]> {
 			if (isClosed) throw closedError();
-			if (signal?.aborted) throw abortedError();
+			if (signal?.aborted) throw new PagingError("aborted", ABORTED);
 			checkRange(first, count, totalPages);
 			const last = Math.min(first + count - 1, totalPages);
 			return reader.read({ first, last, maxChars }, signal);
 		},
-		close: () => {
+		/** Idempotent. */
+		close(): void {
 			if (isClosed) return;
 			isClosed = true;
 			reader.stop();
@@ -161,9 +142,7 @@ function closedError(): PagingError {
 	return new PagingError("aborted", "this PDF was closed: open it again to read on");
 }
 
-function abortedError(): PagingError {
-	return new PagingError("aborted", "reading the PDF was aborted");
-}
+const ABORTED = "reading the PDF was aborted";
 
 /** The main thread keeps the bytes and sends them to the worker that needs them. */
 interface Source {
@@ -177,12 +156,8 @@ const MAX_PARTS = 4;
 
 type PdfWorkers = ReturnType<typeof createPdfWorkers>;
 
-function createPdfWorkers({
-	workers,
-	deadlineMs,
-	maxMemoryMb,
-	idleMs,
-}: Required<PdfEngineOptions>) {
+function createPdfWorkers(limits: Required<PdfEngineOptions>) {
+	const { workers, deadlineMs, maxMemoryMb, idleMs } = limits;
 	const entry = workerEntry("./pdf-worker", import.meta.url);
 	const supervisor = new WorkerSupervisor<ReadJob, ReadReply | OpenFailure, BytesNote>({
 		start: () =>
@@ -234,13 +209,13 @@ function createPdfWorkers({
 				.catch((error: WorkerError) => {
 					throw readError(error, deadlineMs, maxMemoryMb);
 				});
-			if (typeof reply === "string") throw reply === "password" ? encryptedError() : damagedError();
+			if (typeof reply === "string") throw openError(reply);
 			states.set(reply.worker.id, reply.worker);
 			dropEnded();
 			return reply;
 		},
 		forget: ({ id }: Source) => supervisor.tell(id),
-		stats: (): PdfEngineStats => {
+		stats() {
 			dropEnded();
 			const living = [...states.values()];
 			const sum = (of: (state: WorkerState) => number) =>
@@ -249,6 +224,7 @@ function createPdfWorkers({
 				workers: living.length,
 				started: supervisor.started,
 				pagesLoaded: sum((state) => state.pagesLoaded),
+				/** In the live workers, counted once per worker. */
 				openDocuments: sum((state) => state.documents.length),
 				memoryBytes: sum((state) => state.memoryBytes),
 			};
@@ -259,7 +235,7 @@ function createPdfWorkers({
 
 function readError(error: WorkerError, deadlineMs: number, maxMemoryMb: number): Error {
 	const { fault, code } = error;
-	if (fault === "aborted") return new PagingError("aborted", "reading the PDF was aborted");
+	if (fault === "aborted") return new PagingError("aborted", ABORTED);
 	if (fault === "closed") return new PagingError("aborted", "the PDF reader was closed");
 	if (fault === "start") return new Error("the PDF reader does not start", { cause: error });
 	if (fault === "deadline") {
@@ -274,16 +250,14 @@ function readError(error: WorkerError, deadlineMs: number, maxMemoryMb: number):
 	return new PagingError("not_a_pdf", what, { cause: error });
 }
 
-function encryptedError(): PagingError {
-	return new PagingError(
-		"encrypted_pdf",
-		"this PDF is protected with a password: save a copy without one and read that",
-	);
-}
-
-function damagedError(): PagingError {
-	return new PagingError(
-		"not_a_pdf",
-		"the bytes are not a PDF, or are damaged beyond reading: check that the file is complete",
-	);
+function openError(failure: OpenFailure): PagingError {
+	return failure === "password"
+		? new PagingError(
+				"encrypted_pdf",
+				"this PDF is protected with a password: save a copy without one and read that",
+			)
+		: new PagingError(
+				"not_a_pdf",
+				"the bytes are not a PDF, or are damaged beyond reading: check that the file is complete",
+			);
 }

@@ -2,34 +2,14 @@ import { readFile } from "node:fs/promises";
 import { PDFiumModule } from "@hyzyla/pdfium";
 import type { RawPage } from "./page-text.ts";
 
-/** pdfium in WebAssembly. Every call blocks its thread: use it in a worker. */
-export interface Pdfium {
-	reserve(size: number): PdfiumFile;
-	/** In use or kept for reuse; it never shrinks. */
-	memoryBytes(): number;
-	/** After that, no result of this instance is reliable. */
-	isOutOfMemory(): boolean;
-}
+export type PdfiumFile = ReturnType<typeof reserveFile>;
 
-export interface PdfiumFile {
-	write(part: Uint8Array, offset: number): void;
-	open(): PdfiumDocument | OpenFailure;
-	/** Close the document first. */
-	free(): void;
-}
-
-export interface PdfiumDocument {
-	readonly totalPages: number;
-	/** Untrusted text. */
-	readonly title: string;
-	/** From 1; `undefined` for a page that cannot be loaded. */
-	page(number: number): RawPage | undefined;
-	close(): void;
-}
+export type PdfiumDocument = ReturnType<typeof openedDocument>;
 
 export type OpenFailure = "format" | "password";
 
-export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number }): Promise<Pdfium> {
+/** pdfium in WebAssembly. Every call blocks its thread: use it in a worker. */
+export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number }) {
 	const file = new URL(import.meta.resolve("@hyzyla/pdfium/pdfium.wasm"));
 	const compiled = await wasm.compile(await readFile(file));
 	let outOfMemory = false;
@@ -51,8 +31,10 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 	const api = wasmExports as unknown as PdfiumExports;
 	api.FPDF_InitLibrary();
 	return {
-		reserve: (size) => reserveFile(api, size),
+		reserve: (size: number) => reserveFile(api, size),
+		/** In use or kept for reuse; it never shrinks. */
 		memoryBytes: () => api.memory.buffer.byteLength,
+		/** After that, no result of this instance is reliable. */
 		isOutOfMemory: () => outOfMemory,
 	};
 }
@@ -60,25 +42,29 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 /** `FPDF_GetLastError`: password needed, unknown encryption. */
 const ENCRYPTED = [4, 5];
 
-function reserveFile(api: PdfiumExports, size: number): PdfiumFile {
+function reserveFile(api: PdfiumExports, size: number) {
 	const address = allocate(api, size);
 	return {
-		write: (part, offset) => new Uint8Array(api.memory.buffer).set(part, address + offset),
-		open: () => {
+		write: (part: Uint8Array, offset: number) =>
+			new Uint8Array(api.memory.buffer).set(part, address + offset),
+		open(): PdfiumDocument | OpenFailure {
 			const handle = api.FPDF_LoadMemDocument(address, size, 0);
 			if (handle !== 0) return openedDocument(api, handle, size);
 			return ENCRYPTED.includes(api.FPDF_GetLastError()) ? "password" : "format";
 		},
+		/** Close the document first. */
 		free: () => api.free(address),
 	};
 }
 
-function openedDocument(api: PdfiumExports, handle: number, size: number): PdfiumDocument {
+function openedDocument(api: PdfiumExports, handle: number, size: number) {
 	return {
 		// The document's claim is unchecked; a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
+		/** Untrusted text. */
 		title: metaText(api, handle, "Title"),
-		page: (number) => {
+		/** From 1; `undefined` for a page that cannot be loaded. */
+		page(number: number): RawPage | undefined {
 			const page = api.FPDF_LoadPage(handle, number - 1);
 			if (page === 0) return undefined;
 			const raw = rawPage(api, page);

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { decodeInSlices, decodeText } from "../../../src/paging/fetch/charset.ts";
+import { decodeInSlices, decodeText } from "../../../src/paging/fetch/content.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 
 const latin = (text: string) => Buffer.from(text, "latin1");

@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { kindOf } from "../../../src/paging/fetch/content-kind.ts";
+import { kindOf } from "../../../src/paging/fetch/content.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PagingError } from "../../../src/paging/errors.ts";
-import { failureOf } from "../../../src/paging/fetch/failure.ts";
+import { failureOf } from "../../../src/paging/fetch/exchange.ts";
 
 const url = new URL("https://user:pw@host.test:8443/page?key=1#part");
 const withCode = (code: string, message = "words of a stranger") =>

@@ -2,8 +2,11 @@ import type { Socket } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PagingError } from "../../../src/paging/errors.ts";
 import { isPublicAddress, parseAllowRanges } from "../../../src/paging/fetch/address.ts";
-import { checkedConnect } from "../../../src/paging/fetch/checked-connect.ts";
-import { createSafeFetch, type SafeFetchOptions } from "../../../src/paging/fetch/safe-fetch.ts";
+import {
+	checkedConnect,
+	createSafeFetch,
+	type SafeFetchOptions,
+} from "../../../src/paging/fetch/safe-fetch.ts";
 import { type HostileWeb, startHostileWeb } from "../../support/hostile-web.ts";
 import { atEnd } from "../../support/temp.ts";
 import { LIMITS } from "./limits.ts";
