@@ -14,9 +14,7 @@ const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 export function createPruningSystem(
 	spine: Spine,
 	touches: Touches,
-): System & {
-	commands: ReadonlyMap<string, Subcommand>;
-} {
+): System & { commands: ReadonlyMap<string, Subcommand> } {
 	/** Lazy import: most sessions are too short to be pruned. */
 	const perFolder = createPerFolder<LivePruning>({
 		open: async (session) => (await import("./live.ts")).openPruning(session, touches),

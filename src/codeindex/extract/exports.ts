@@ -140,10 +140,8 @@ function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void
 }
 
 function defaultName(draft: Draft, node: Node): Key {
-	const start =
-		node.type === "ExportDefaultDeclaration"
-			? draft.source.indexOf("default", node.start)
-			: node.start;
+	const isDefault = node.type === "ExportDefaultDeclaration";
+	const start = isDefault ? draft.source.indexOf("default", node.start) : node.start;
 	return { name: "default", start };
 }
 

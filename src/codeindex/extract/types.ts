@@ -25,8 +25,8 @@ export const typeVisits: Visits = {
 		entity(walk, node.typeName, TYPE, "type");
 		walk.visit(node.typeArguments);
 	},
-	TSClassImplements: (walk, node: Of<"TSClassImplements">) => heritage(walk, node, "implements"),
-	TSInterfaceHeritage: (walk, node: Of<"TSInterfaceHeritage">) => heritage(walk, node, "extends"),
+	TSClassImplements: heritage("implements"),
+	TSInterfaceHeritage: heritage("extends"),
 	TSTypeQuery(walk, node: Of<"TSTypeQuery">) {
 		if (node.exprName.type === "TSImportType") walk.visit(node.exprName);
 		else entity(walk, node.exprName, VALUE, "type");
@@ -141,13 +141,11 @@ function generic(...fields: string[]) {
 		walk.within(walk.scope.withTypeParameters(node.typeParameters), () => visit(walk, node));
 }
 
-function heritage(
-	walk: Walk,
-	node: Of<"TSClassImplements"> | Of<"TSInterfaceHeritage">,
-	usage: UsageKind,
-): void {
-	entity(walk, node.expression, TYPE, usage);
-	walk.visit(node.typeArguments);
+function heritage(usage: UsageKind) {
+	return (walk: Walk, node: Of<"TSClassImplements"> | Of<"TSInterfaceHeritage">) => {
+		entity(walk, node.expression, TYPE, usage);
+		walk.visit(node.typeArguments);
+	};
 }
 
 function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {

@@ -21,8 +21,8 @@ const MAX_WORDS = 20_000;
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
 	if (counter.remembered > MAX_REMEMBERED) counter = new WordCounter();
 	return {
-		path: counter.words(path, once),
-		symbols: counter.words(namesOf(facts).join(" "), once),
+		path: counter.words(path),
+		symbols: counter.words(namesOf(facts).join(" ")),
 		text: counter.words(source, repeats),
 	};
 }
@@ -53,10 +53,6 @@ function partsOf(identifier: string): readonly string[] {
 		.filter((part) => part !== "");
 }
 
-function once(): number {
-	return 1;
-}
-
 function repeats(count: number): number {
 	if (count < 3) return 1;
 	return count < 8 ? 2 : count < 24 ? 3 : 4;
@@ -80,7 +76,7 @@ class WordCounter {
 	readonly #words = new Map<string, Word>();
 	remembered = 0;
 
-	words(text: string, times: (count: number) => number): string {
+	words(text: string, times: (count: number) => number = () => 1): string {
 		const found: Word[] = [];
 		for (const identifier of this.#count(text)) {
 			for (const word of identifier.words) {

@@ -47,7 +47,12 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Pl
 					places.add(at.file, at.as.at, "import");
 					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
 				}
-				for (const one of references[index] ?? []) addReference(places, at.file, one, path);
+				for (const one of references[index] ?? []) {
+					if (!leadsAlong(one, path)) continue;
+					const { usage, steps = [] } = one;
+					const written = path.length === 0 ? one.at : steps[path.length - 1]?.at;
+					if (written) places.add(at.file, written, steps.length === path.length ? usage : "read");
+				}
 			}
 		},
 		exported(file, all) {
@@ -60,18 +65,6 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Pl
 			}
 		},
 	});
-}
-
-function addReference(
-	places: Places,
-	file: FileId,
-	reference: Reference,
-	path: readonly string[],
-): void {
-	if (!leadsAlong(reference, path)) return;
-	const { usage, steps = [] } = reference;
-	const at = path.length === 0 ? reference.at : steps[path.length - 1]?.at;
-	if (at) places.add(file, at, steps.length === path.length ? usage : "read");
 }
 
 function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): boolean {

@@ -8,18 +8,6 @@ export type Tsconfig = ReturnType<typeof tsconfigOf>;
 
 type FindPackage = (name: string) => string | undefined;
 
-function readTsconfig(
-	path: string,
-	files: ConfigFiles,
-	findPackage: FindPackage,
-): Tsconfig | undefined {
-	if (files.object(path) === undefined) return undefined;
-	const settings: Settings = {};
-	const open = new Set<string>();
-	collect(path, settings, { leaf: folderOf(path), files, findPackage, left: maxExtended, open });
-	return tsconfigOf(path, settings, referencesOf(path, files));
-}
-
 /** The options that affect resolution, with all of `extends` applied. */
 function tsconfigOf(path: string, settings: Settings, references: readonly string[]) {
 	const folder = folderOf(path);
@@ -274,7 +262,13 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 	}
 
 	function at(path: string): Tsconfig | undefined {
-		return getOrAdd(byPath, path, () => readTsconfig(path, files, findPackage));
+		return getOrAdd(byPath, path, () => {
+			if (files.object(path) === undefined) return undefined;
+			const settings: Settings = {};
+			const leaf = folderOf(path);
+			collect(path, settings, { leaf, files, findPackage, left: maxExtended, open: new Set() });
+			return tsconfigOf(path, settings, referencesOf(path, files));
+		});
 	}
 
 	function nearest(folder: string): Tsconfig {
@@ -292,15 +286,12 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 	}
 
 	function including(config: Tsconfig, path: string): Tsconfig | undefined {
-		const queue = [...config.references];
-		const seen = new Set(queue);
-		for (const reference of queue) {
+		const seen = new Set(config.references);
+		for (const reference of seen) {
 			const referenced = at(reference);
 			if (referenced?.includes(path)) return referenced;
 			for (const next of referenced?.references ?? []) {
-				if (seen.size >= maxReferences || seen.has(next)) continue;
-				seen.add(next);
-				queue.push(next);
+				if (seen.size < maxReferences) seen.add(next);
 			}
 		}
 		return undefined;
