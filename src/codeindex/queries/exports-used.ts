@@ -27,7 +27,7 @@ export function exportsUsed(
 	});
 }
 
-export function exportsNamed(
+function exportsNamed(
 	reader: IndexReader,
 	file: IndexedFile,
 	wanted: string,
@@ -50,7 +50,7 @@ export function exportsNamed(
 }
 
 /** The facts call a whole CommonJS module `=`. */
-export function writtenName(name: string): string {
+function writtenName(name: string): string {
 	return name === "=" ? "module.exports" : name;
 }
 

@@ -48,16 +48,18 @@ function affectedBySymbols(
 	isChanged: ReadonlySet<FileId>,
 	{ used, whole }: { used: readonly UsedExport[]; whole: readonly IndexedFile[] },
 ): readonly Reached[] {
-	const direct: Reached[] = [];
-	const using = new Set<IndexedFile>();
-	for (const [id, uses] of used.flatMap(({ users }) => [...users])) {
-		const file = reader.files.get(id);
-		if (!file || isChanged.has(id)) continue;
-		const edge = dependenciesOf(reader, id).find((one) => isChanged.has(one.file));
-		direct.push({ file, depth: 1, kinds: edge?.kinds ?? ["value"] });
-		if (uses) using.add(file);
+	const users = new Map<FileId, boolean>();
+	for (const [id, uses] of used.flatMap((one) => [...one.users])) {
+		users.set(id, uses || users.get(id) === true);
 	}
-	const further = reach(reader, [...using], { direction: "dependents" });
+	const direct = [...users.keys()].flatMap((id): Reached[] => {
+		const file = reader.files.get(id);
+		if (!file || isChanged.has(id)) return [];
+		const edge = dependenciesOf(reader, id).find((one) => isChanged.has(one.file));
+		return [{ file, depth: 1, kinds: edge?.kinds ?? ["value"] }];
+	});
+	const using = direct.map(({ file }) => file).filter(({ id }) => users.get(id));
+	const further = reach(reader, using, { direction: "dependents" });
 	return nearest([
 		...direct,
 		...further.map((one) => ({ ...one, depth: one.depth + 1 })),
