@@ -1,7 +1,14 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
 import type { PageAnswer } from "../paging/index.ts";
-import { type Command, FLAG, TEXT, type Terminal, UsageError } from "./command.ts";
+import {
+	type Command,
+	FLAG,
+	type OptionValues,
+	TEXT,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 
 export const read: Command = {
 	name: "read",
@@ -31,7 +38,7 @@ export const read: Command = {
 				terminal.progress?.("");
 				// The new beginning after a part of the old text would be neither, and might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
-				show(answer, options.json === true, options.all === true, terminal);
+				show(answer, options, terminal);
 				cursor = answer.next_cursor;
 				if (!options.all || cursor === undefined) return 0;
 			}
@@ -56,12 +63,8 @@ function changed(uri: string): Error {
 	);
 }
 
-function show(
-	answer: PageAnswer,
-	json: boolean,
-	all: boolean,
-	{ print, write, printError }: Terminal,
-): void {
+function show(answer: PageAnswer, { json, all }: OptionValues, terminal: Terminal): void {
+	const { print, write, printError } = terminal;
 	if (json) {
 		print(all ? JSON.stringify(answer) : JSON.stringify(answer, null, 2));
 		return;

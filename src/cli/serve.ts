@@ -132,10 +132,16 @@ function serverOptions(
 	if (demo !== "auto" && demo !== "always" && demo !== "never") {
 		throw new UsageError(`--demo is auto, always or never, got "${demo}"`);
 	}
-	const assignments = [
+	const assigned = [
 		...(env.STRATA_SERVER_LIMITS ?? "").split(",").filter((text) => text.trim() !== ""),
 		...((values.limit as string[] | undefined) ?? []),
 	].map((text) => text.trim());
+	let limits: ServerOptions["limits"];
+	try {
+		limits = limitsFrom(assigned);
+	} catch (error) {
+		throw new UsageError(describeError(error), { cause: error });
+	}
 	return {
 		dataDir,
 		agentDir,
@@ -147,7 +153,7 @@ function serverOptions(
 		...(socketPath !== undefined && { socketPath }),
 		auth: auth === "none" ? "none" : { tokenFile: path("token-file") ?? join(dataDir, "tokens") },
 		origins: (values.origin as string[] | undefined) ?? [],
-		limits: asUsage(() => limitsFrom(assignments)),
+		limits,
 		warn: (line) => terminal.printError(`strata serve: ${line}`),
 		...(values.stdio === true && { stdio: claimStdio() }),
 	};
@@ -183,14 +189,6 @@ function text(file: string): string {
 		return readFileSync(file, "utf8");
 	} catch (error) {
 		throw new Error(`cannot read ${file}: ${describeError(error)}`, { cause: error });
-	}
-}
-
-function asUsage<Result>(parse: () => Result): Result {
-	try {
-		return parse();
-	} catch (error) {
-		throw new UsageError(describeError(error), { cause: error });
 	}
 }
 

@@ -26,7 +26,7 @@ export function depsForms(
 	const { direction, depth } = input;
 	const sides = (["dependents", "dependencies"] as const)
 		.filter((name) => direction === "both" || direction === name)
-		.map((name): Side<keyof typeof SINGULAR> => ({ name, files: shownFiles(answer[name], show) }));
+		.map((name) => ({ name, files: shownFiles(answer[name], show) }));
 	const totals = sides.map(({ name, files }) => counted(files.length, SINGULAR[name], name));
 	const outline = (parts: (side: Side) => Part[]) => () => [
 		remark(`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`),
@@ -43,8 +43,8 @@ export function depsForms(
 
 const SINGULAR = { dependents: "dependent", dependencies: "dependency" } as const;
 
-interface Side<Name extends string = string> {
-	readonly name: Name;
+interface Side {
+	readonly name: string;
 	readonly files: readonly FileAtDepth[];
 }
 

@@ -14,12 +14,10 @@ export function buildText(report: BuildReport, advice: Advice = toolAdvice): str
 	const { coverage, added, changed, removed, seconds } = report;
 	const nothing = whyNothingIndexed(coverage, advice);
 	if (nothing) return nothing;
-	const changes = [
-		...(added > 0 ? [`${grouped(added)} added`] : []),
-		...(changed > 0 ? [`${grouped(changed)} changed`] : []),
-		...(removed > 0 ? [`${grouped(removed)} removed`] : []),
-	];
-	const what = changes.length > 0 ? changes.join(", ") : "nothing had changed";
+	const changes = Object.entries({ added, changed, removed })
+		.filter(([, count]) => count > 0)
+		.map(([change, count]) => `${grouped(count)} ${change}`);
+	const what = changes.join(", ") || "nothing had changed";
 	const left = leftOutTexts(coverage)
 		.map((text) => ` ${text}.`)
 		.join("");

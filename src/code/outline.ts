@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
-import type { Coverage, IndexProgress } from "../codeindex/index.ts";
+import type { Coverage } from "../codeindex/index.ts";
 import { expandHome } from "../core/places.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
@@ -166,17 +166,6 @@ export function coverageLine(
 	return `[${facts.join("; ")}]`;
 }
 
-const MANY_FILES = 100;
-
-/** Every question scans the tree; only progress over many files is worth showing. */
-export function ofManyFiles(
-	onProgress: (progress: IndexProgress) => void,
-): (progress: IndexProgress) => void {
-	return (progress) => {
-		if (progress.phase !== "scanning" && (progress.total ?? 0) >= MANY_FILES) onProgress(progress);
-	};
-}
-
 export function whyNothingIndexed(
 	{ files, complete }: Coverage,
 	{ index }: Advice,
@@ -198,11 +187,8 @@ function unparsedFiles({ count: files, paths }: Coverage["unparsed"]): string {
 	return `${counted(files, "file")} not fully parsed${which}`;
 }
 
-export function leftOutText({
-	count: all,
-	kinds,
-	first,
-}: NonNullable<Coverage["leftOut"]>): string {
+export function leftOutText(leftOut: NonNullable<Coverage["leftOut"]>): string {
+	const { count: all, kinds, first } = leftOut;
 	const parts = kinds.length > 1 ? kinds.map(({ what, count }) => `${grouped(count)} ${what}`) : [];
 	const sorts = parts.length > 0 ? `: ${parts.join(", ")}` : "";
 	const named = first.slice(0, 1).map(({ path, reason }) => {

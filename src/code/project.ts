@@ -15,7 +15,7 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
-import { coverageLine, type Draft, ofManyFiles, type Reader } from "./outline.ts";
+import { coverageLine, type Draft, type Reader } from "./outline.ts";
 import { searchForms, usagesForms } from "./symbols-text.ts";
 import {
 	type DepsInput,
@@ -124,7 +124,7 @@ export function createKotaProject({ root, confirmIndex, open, onChange }: Projec
 		stderr: () => stderr(),
 		close,
 	};
-	return project;
+	return project as Readonly<typeof project>;
 
 	/** Builds the index first if there is none and the user consents. */
 	async function ask<Name extends QuestionName>(
@@ -134,11 +134,12 @@ export function createKotaProject({ root, confirmIndex, open, onChange }: Projec
 	): Promise<AnswerOf<Name>> {
 		const put = async () => {
 			let isReported = false;
-			const onProgress = ofManyFiles((progress) => {
+			const onProgress = (progress: IndexProgress) => {
+				if (progress.phase === "scanning" || (progress.total ?? 0) < MANY_FILES) return;
 				isReported = true;
 				asker.onProgress?.(progress);
 				onChange?.(progress);
-			});
+			};
 			try {
 				const options = { ...(asker.signal && { signal: asker.signal }), onProgress };
 				const answer = await withEngine((index: Asked) => index[name](query, options));
@@ -294,6 +295,9 @@ export function createKotaProject({ root, confirmIndex, open, onChange }: Projec
 		onChange?.();
 	}
 }
+
+/** Every question scans the tree; only progress over many files is worth showing. */
+const MANY_FILES = 100;
 
 type Consent = "yes" | "no" | "unsaid";
 

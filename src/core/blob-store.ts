@@ -12,6 +12,15 @@ export interface Blob {
 	readonly path: string;
 }
 
+type KeepResult =
+	| { readonly kind: "kept"; readonly blob: Blob }
+	| { readonly kind: "not-kept"; readonly why: string };
+
+type LoadResult =
+	| { readonly kind: "found"; readonly text: string }
+	| { readonly kind: "missing" }
+	| { readonly kind: "failed"; readonly why: string };
+
 export type BlobStore = ReturnType<typeof createBlobStore>;
 
 /** The store's name in its `version.json`. */
@@ -51,25 +60,14 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	}
 
 	return {
-		async keep(
-			text: string,
-		): Promise<
-			| { readonly kind: "kept"; readonly blob: Blob }
-			| { readonly kind: "not-kept"; readonly why: string }
-		> {
+		async keep(text: string): Promise<KeepResult> {
 			if (!settings.enabled) return { kind: "not-kept", why: "blobs.enabled is false" };
 			const put = await objects.put(Buffer.from(text));
 			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
 			return { kind: "kept", blob: { id: put.hash, path: pathOf(put.hash) } };
 		},
 		/** Verifies the hash; counts as a use. */
-		async load(
-			id: string,
-		): Promise<
-			| { readonly kind: "found"; readonly text: string }
-			| { readonly kind: "missing" }
-			| { readonly kind: "failed"; readonly why: string }
-		> {
+		async load(id: string): Promise<LoadResult> {
 			if (!isHash(id)) return { kind: "missing" };
 			const got = await objects.get(id);
 			if (got.kind === "failed") return { kind: "failed", why: got.message };

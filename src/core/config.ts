@@ -38,13 +38,13 @@ export function loadConfig(folders: ConfigFolders) {
 	const warnings: string[] = [];
 	const files = sources(folders).map((source) => {
 		const { path, label } = source;
-		const report = createReport(printable(path));
+		const problems: Problem[] = [];
 		const content = readObject(path);
 		// It was readable and holds a JSON object.
 		const used = typeof content === "object";
-		if (used) mergeFile(entries, source, content, report.warn);
-		else if (content) report.warn(() => `${content}; the file is ignored`);
-		warnings.push(...report.lines());
+		if (used) mergeFile(entries, source, content, (problem) => problems.push(problem));
+		else if (content) problems.push(() => `${content}; the file is ignored`);
+		warnings.push(...warningsOf(printable(path), problems));
 		return { path, label, found: content !== undefined, used };
 	});
 	const groups = Array.from(ROWS, ([group, rows]) => {
@@ -94,19 +94,13 @@ function sources({ agentDir, cwd }: ConfigFolders) {
 
 const MAX_WARNINGS = 20;
 
-type Warn = (text: () => string) => void;
+type Problem = () => string;
 
 /** Formats only the warnings shown: a file can hold 100 000 mistakes. */
-function createReport(file: string): { warn: Warn; lines(): string[] } {
-	const shown: string[] = [];
-	let more = 0;
-	return {
-		warn(text) {
-			if (shown.length < MAX_WARNINGS) shown.push(`${file}: ${text()}`);
-			else more++;
-		},
-		lines: () => (more > 0 ? [...shown, `${file}: … and ${more} more`] : shown),
-	};
+function warningsOf(file: string, problems: readonly Problem[]): string[] {
+	const shown = problems.slice(0, MAX_WARNINGS).map((problem) => `${file}: ${problem()}`);
+	const more = problems.length - shown.length;
+	return more > 0 ? [...shown, `${file}: … and ${more} more`] : shown;
 }
 
 const MAX_FILE_BYTES = 1024 * 1024;
@@ -138,7 +132,7 @@ function mergeFile(
 	entries: Entries,
 	{ isProject, label, groups }: Source,
 	object: Record<string, unknown>,
-	warn: Warn,
+	warn: (problem: Problem) => void,
 ): void {
 	for (const [group, members] of Object.entries(object)) {
 		if (group === "$schema") continue;

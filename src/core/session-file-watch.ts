@@ -33,7 +33,9 @@ export interface GarbledLine {
 export type SessionFileWatch = ReturnType<typeof watchSessionFile>;
 
 export function watchSessionFile(file: string) {
-	let known: { dev: number; ino: number; size: number; count: number; last?: string } | undefined;
+	let known:
+		| { dev: number; ino: number; size: number; count: number; last: string | undefined }
+		| undefined;
 	let garbled: readonly GarbledLine[] = [];
 	return {
 		file,
@@ -77,9 +79,8 @@ export function watchSessionFile(file: string) {
 			if (state.kind === "lacking" && garbled.length > 0) {
 				return { ...state, kind: "foreign", entries: 0, garbled: garbled.length };
 			}
-			const last = entries.at(-1)?.id;
 			if (state.kind === "in-step") {
-				known = { dev, ino, size, count: entries.length, ...(last !== undefined && { last }) };
+				known = { dev, ino, size, count: entries.length, last: entries.at(-1)?.id };
 			}
 			return state;
 		},
@@ -144,7 +145,7 @@ function holdsAll(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 }
 
 interface Line extends GarbledLine {
-	readonly id?: string;
+	readonly id: string | undefined;
 	readonly isEnded: boolean;
 }
 
@@ -157,8 +158,7 @@ function linesIn(bytes: Buffer): Line[] {
 		const text = bytes.toString("utf8", from, to);
 		number++;
 		if (text.trim()) {
-			const id = idIn(text);
-			lines.push({ number, from, to, isEnded: newline !== -1, ...(id !== undefined && { id }) });
+			lines.push({ number, from, to, isEnded: newline !== -1, id: idIn(text) });
 		}
 		from = to + 1;
 	}

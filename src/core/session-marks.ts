@@ -37,15 +37,9 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 	for (const name of names.slice(0, MAX_MARKS)) {
 		const path = join(folder, name);
 		const mark = await readMark(path).catch(() => undefined);
-		if (mark?.host === hostname()) {
-			if (await isRunning(mark)) {
-				marked.set(await realpath(mark.sessionFile).catch(() => mark.sessionFile), mark.pid);
-			} else {
-				await rm(path, { force: true }).catch(() => undefined);
-			}
-		} else {
-			await evictOld(path);
-		}
+		if (mark?.host !== hostname()) await evictOld(path);
+		else if (!(await isRunning(mark))) await rm(path, { force: true }).catch(() => undefined);
+		else marked.set(await realpath(mark.sessionFile).catch(() => mark.sessionFile), mark.pid);
 	}
 	return marked;
 }

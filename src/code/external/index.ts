@@ -10,10 +10,10 @@ import {
 } from "../../codeindex/index.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { realOrGiven } from "../../core/places.ts";
+import { projectFiles } from "./answer-part.ts";
 import { faults } from "./faults.ts";
 import { KotaConnection } from "./kota-connection.ts";
 import { createLogTail } from "./log-tail.ts";
-import { projectFiles } from "./project-files.ts";
 import { QUESTIONS, type Query, type Question, type QuestionName } from "./questions.ts";
 
 export interface ExternalKotaOptions {

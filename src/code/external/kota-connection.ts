@@ -196,7 +196,6 @@ async function waitFor<Result>(
 	promise.catch(() => {
 		// Avoids an unhandled rejection after the wait.
 	});
-	if (signal?.aborted) throw faults.aborted();
 	const end = Promise.withResolvers<never>();
 	const onAbort = () => end.reject(faults.aborted());
 	signal?.addEventListener("abort", onAbort, { once: true });

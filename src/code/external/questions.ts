@@ -8,9 +8,9 @@ import {
 } from "../../codeindex/index.ts";
 import { compareText } from "../../core/compare-text.ts";
 import { isTestPath } from "../../core/project-path.ts";
+import type { ProjectFiles } from "./answer-part.ts";
 import { EDGE_WORDS, type Part, positionOf, symbolKind, usageKind } from "./answer-part.ts";
 import { printable } from "./log-tail.ts";
-import type { ProjectFiles } from "./project-files.ts";
 import { readSearch, searchArguments } from "./search-question.ts";
 
 export type QuestionName = "search" | "dependencies" | "usages" | "impact" | "taskContext";
@@ -65,7 +65,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				dependents: dependents.reached.filter(wanted),
 				dependencies: dependencies.reached.filter(wanted),
 				cycles: distinct([...dependents.cycles, ...dependencies.cycles]),
-				unresolved: answer.field("unresolved_imports").itemsOrNone().map(readUnresolved),
+				unresolved: answer.list("unresolved_imports").map(readUnresolved),
 				external: [],
 			};
 		},
@@ -127,7 +127,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const scope = answer.field("test_scope");
 			const named = new Set([...modify, ...create, ...deleted].map(files.within));
 			const missing = [...modify, ...deleted].filter((path) => files.find(path) === undefined);
-			const testPaths = (name: string) => scope.field(name).pathsOrNone(files);
+			const testPaths = (name: string) => files.findAll(scope.list(name).map((item) => item.path()));
 			const reaching = testPaths("test_files");
 			const recommended = testPaths("recommended_test_files");
 			const risk = answer.field("risk_level").text().toLowerCase();
@@ -145,8 +145,8 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				],
 				warnings: [
 					...missing.map((path) => `${path} does not exist`),
-					...readWarnings(answer.field("architectural_warnings")),
-					...readWarnings(answer.field("conflicts")),
+					...readWarnings(answer.list("architectural_warnings")),
+					...readWarnings(answer.list("conflicts")),
 				],
 			};
 		},
@@ -176,19 +176,17 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				.flatMap((item) => {
 					const path = files.find(item.path());
 					const dependentCount = item.field("dependentCount").count();
-					const symbols = item
-						.field("symbols")
-						.itemsOrNone()
-						.map((one) => one.symbol().brief());
+					const symbols = item.list("symbols").map((one) => one.symbol().brief());
 					return path === undefined ? [] : [{ path, dependencies: [], dependentCount, symbols }];
 				});
 			const found = new Set(targets.map(({ path }) => path));
 			const impacted = answer.field("impactedFiles").paths(files);
+			const tests = answer.list("testFiles");
 			return {
 				targets,
 				impacted: impacted.slice(0, maxImpactedFiles).map((path) => atDepth(path, 1)),
 				impactedCount: impacted.length,
-				tests: includeTests ? answer.field("testFiles").pathsOrNone(files) : [],
+				tests: includeTests ? files.findAll(tests.map((item) => item.path())) : [],
 				unknown: asked.map(files.within).filter((path) => !found.has(path)),
 			};
 		},
@@ -215,10 +213,7 @@ function readSide(side: Part, files: ProjectFiles): { reached: FileAtDepth[]; cy
 	for (const [key, list] of side.field("indirect").entries()) {
 		take(list, Number(key.match(/^depth_(\d+)$/)?.[1] ?? 2));
 	}
-	const cycles = side
-		.field("cycles")
-		.itemsOrNone()
-		.map((cycle) => cycle.paths(files));
+	const cycles = side.list("cycles").map((cycle) => cycle.paths(files));
 	return {
 		reached: [...reached.values()].toSorted((a, b) => a.depth - b.depth),
 		cycles: cycles.filter((cycle) => cycle.length > 1),
@@ -274,9 +269,8 @@ function readAffected(answer: Part, files: ProjectFiles): FileAtDepth[] {
 	return [...affected.values()];
 }
 
-function readWarnings(list: Part): string[] {
+function readWarnings(list: Part[]): string[] {
 	return list
-		.itemsOrNone()
 		.slice(0, MAX_WARNINGS)
 		.map((item) => (item.isText ? item : item.field("message", "description", "title")).text());
 }

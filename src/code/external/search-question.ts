@@ -6,8 +6,8 @@ import type {
 	SymbolBrief,
 } from "../../codeindex/index.ts";
 import { isTestPath } from "../../core/project-path.ts";
+import type { ProjectFiles } from "./answer-part.ts";
 import { type Part, symbolWords } from "./answer-part.ts";
-import type { ProjectFiles } from "./project-files.ts";
 
 export function searchArguments(query: SearchQuery): Record<string, unknown> {
 	const { glob, exclude, language, symbolKinds, exportedOnly, contextLines } = query;
@@ -33,8 +33,8 @@ export function readSearch(
 	files: ProjectFiles,
 ): Omit<SearchAnswer, "coverage"> {
 	const results = answer.field("results");
-	const symbols = results.field("symbols").itemsOrNone();
-	const code = results.field("code").itemsOrNone();
+	const symbols = results.list("symbols");
+	const code = results.list("code");
 	const found = new Map<string, Draft>();
 
 	for (const item of symbols) {
@@ -88,8 +88,8 @@ interface Draft {
 
 function readMatch(match: Part, lines: Draft["lines"]): void {
 	const line = Math.max(1, match.field("line").count());
-	const before = match.field("context_before").itemsOrNone();
-	const after = match.field("context_after").itemsOrNone();
+	const before = match.list("context_before");
+	const after = match.list("context_after");
 	for (const [offset, { value }] of [...before, match.field("content"), ...after].entries()) {
 		const number = line - before.length + offset;
 		const matches = number === line || lines.get(number)?.matches === true;

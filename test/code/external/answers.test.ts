@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Part } from "../../../src/code/external/answer-part.ts";
-import { projectFiles } from "../../../src/code/external/project-files.ts";
+import { Part, projectFiles } from "../../../src/code/external/answer-part.ts";
 import {
 	QUESTIONS,
 	type Query,

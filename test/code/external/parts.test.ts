@@ -1,11 +1,10 @@
 import { delimiter, join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { toolAnswer } from "../../../src/code/external/answer-part.ts";
+import { projectFiles, toolAnswer } from "../../../src/code/external/answer-part.ts";
 import { childEnvironment, databaseOf } from "../../../src/code/external/index.ts";
 import { splitLines } from "../../../src/code/external/kota-process.ts";
 import { createLogTail, LOG_LIMITS } from "../../../src/code/external/log-tail.ts";
-import { projectFiles } from "../../../src/code/external/project-files.ts";
 
 describe("the log", () => {
 	test("keeps the last lines, at most so many, and so many bytes", () => {
