@@ -166,7 +166,7 @@ function question<Name extends Topic>(
 
 interface Opened {
 	readonly kota: KotaDoor;
-	readonly project: Kota.KotaProject;
+	readonly project: ReturnType<KotaDoor["createKotaProject"]>;
 	readonly asker: Kota.Asker;
 }
 

@@ -4,6 +4,7 @@ import { guardBlobs } from "../core/excluded-values.ts";
 import { projectRoot } from "../core/places.ts";
 import { createPerFolder, type SessionView } from "../session/index.ts";
 import type * as Code from "./index.ts";
+import type { KotaProject } from "./project.ts";
 
 export type KotaSession = ReturnType<typeof createKotaSession>;
 
@@ -18,7 +19,7 @@ export function createKotaSession(openEngine?: typeof Code.openEngine) {
 		const root = projectRoot(cwd);
 		// Loaded with the first question.
 		const kota = await import("./index.ts");
-		const project: Code.KotaProject = kota.createKotaProject({
+		const project: KotaProject = kota.createKotaProject({
 			root,
 			confirmIndex: config.kota.confirmIndex,
 			async open() {
@@ -67,7 +68,7 @@ export function kotaAsker(
 /** `kota: running repo: web indexed: yes`, or indexing progress. */
 export function showKotaStatus(
 	session: SessionView,
-	project?: Pick<Code.KotaProject, "root" | "state" | "indexed">,
+	project?: Pick<KotaProject, "root" | "state" | "indexed">,
 	progress?: string,
 ): void {
 	const { root, state, indexed } = project ?? {

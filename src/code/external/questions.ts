@@ -127,7 +127,8 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const scope = answer.field("test_scope");
 			const named = new Set([...modify, ...create, ...deleted].map(files.within));
 			const missing = [...modify, ...deleted].filter((path) => files.find(path) === undefined);
-			const testPaths = (name: string) => files.findAll(scope.list(name).map((item) => item.path()));
+			const testPaths = (name: string) =>
+				files.findAll(scope.list(name).map((item) => item.path()));
 			const reaching = testPaths("test_files");
 			const recommended = testPaths("recommended_test_files");
 			const risk = answer.field("risk_level").text().toLowerCase();
