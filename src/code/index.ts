@@ -5,7 +5,6 @@ export {
 	type Asker,
 	answerTo,
 	createKotaProject,
-	type KotaProject,
 	openEngine,
 } from "./project.ts";
 export { runTool, toolError } from "./run-tool.ts";
