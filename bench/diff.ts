@@ -73,7 +73,7 @@ for (const { name, base, current } of cases) {
 report(lines);
 
 function* changesOf(base: string[], current: string[]): Steps<Change[]> {
-	return yield* diffInterned(yield* internLines(base, current));
+	return yield* diffInterned(yield* internLines({ base, current }));
 }
 
 /** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */

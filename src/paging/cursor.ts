@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { hashBytes } from "../core/hash.ts";
 import { splitsPair } from "./chunk.ts";
-import { PagingError } from "./errors.ts";
+import { PagingError, shortened } from "./errors.ts";
 
 declare const digestBrand: unique symbol;
 
@@ -63,16 +63,17 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 export function decodeCursor(token: string): Cursor {
 	// Untyped callers may send anything.
 	if (typeof token !== "string") throw malformed(`a cursor is a text, this one is ${typeof token}`);
+	const shown = JSON.stringify(shortened(token, 64));
 	// At this length base64url has no spare bits: one token per byte sequence.
 	if (!/^[\w-]{48}$/.test(token)) {
-		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown(token)}`);
+		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown}`);
 	}
 	const bytes = Buffer.from(token, "base64url");
 	if (!checksum(bytes).equals(bytes.subarray(checksumAt))) {
-		throw malformed(`${shown(token)} is not the cursor that was given out`);
+		throw malformed(`${shown} is not the cursor that was given out`);
 	}
 	if (bytes.readUInt8(versionAt) !== version) {
-		throw malformed(`${shown(token)} was made by another version`);
+		throw malformed(`${shown} was made by another version`);
 	}
 	const page = bytes.readUIntBE(pageAt, charAt - pageAt);
 	const char = bytes.readUInt32BE(charAt);
@@ -123,8 +124,4 @@ export function noSuchPlace(where: "text" | "document"): PagingError {
 		"cursor_malformed",
 		`the cursor points to no place in this ${where}: read without a cursor`,
 	);
-}
-
-function shown(token: string): string {
-	return JSON.stringify(token.length > 64 ? `${token.slice(0, 64)}…` : token);
 }

@@ -44,6 +44,11 @@ export function tooLarge(name: string, limit: number): PagingError {
 	);
 }
 
+/** Bounds what an error quotes. */
+export function shortened(text: string, maxChars = 200): string {
+	return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
+}
+
 /** Decimal: limits default to whole millions of bytes. */
 const MEGABYTE = 1_000_000;
 

@@ -3,12 +3,12 @@
  * a cursor continues where the last chunk ended or reports that the content changed.
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
+export type { ReaderOptions } from "./library.ts";
 export {
 	createReader,
 	instructions,
 	type PageAnswer,
 	type PageRequest,
 	type Reader,
-	type ReaderOptions,
 	readText,
 } from "./reader.ts";

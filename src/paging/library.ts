@@ -17,7 +17,7 @@ import { createResourceCache, type Loader, type ResourceRequest } from "./resour
 import { normaliseUri } from "./uri.ts";
 
 /** Settings have their defaults. */
-export interface LibraryOptions extends Partial<Config["paging"]> {
+export interface ReaderOptions extends Partial<Config["paging"]> {
 	/** Relative paths start here, and files must lie in it. */
 	root: string;
 	readOnlyRoots?: readonly string[];
@@ -65,7 +65,7 @@ export function sizeOf(resource: Resource): number {
 	return resource.text.length * 2;
 }
 
-export function createLibrary({ root, readOnlyRoots = [], now, ...options }: LibraryOptions) {
+export function createLibrary({ root, readOnlyRoots = [], now, ...options }: ReaderOptions) {
 	const { maxWebBytes: maxBytes, maxPdfBytes, ...settings } = { ...DEFAULTS, ...options };
 	const deadlineMs = settings.extractSeconds * 1000;
 	const web = createSafeFetch({

@@ -11,7 +11,7 @@ import {
 import { PagingError } from "./errors.ts";
 import {
 	createLibrary,
-	type LibraryOptions,
+	type ReaderOptions,
 	type Resource,
 	type TextResource,
 	textResource,
@@ -57,8 +57,6 @@ export interface Reader {
 	read(request: PageRequest, signal?: AbortSignal): Promise<PageAnswer>;
 	close(): Promise<void>;
 }
-
-export type ReaderOptions = LibraryOptions;
 
 const defaultChars = 8_000;
 const maxChars = 20_000;
@@ -172,20 +170,16 @@ function textChunk({ text, chunker }: TextResource, start: number, size: number)
 	};
 }
 
-/** All of it is untrusted text: overlong values are dropped or cut. */
+/** All of it is untrusted text: overlong values are dropped or cut, titles where they are read. */
 function about(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {
 		kind,
 		...(contentType !== undefined && { content_type: contentType.slice(0, 200) }),
-		...(title && { title: firstChars(title, 300) }),
+		...(title && { title }),
 		...(finalUri !== undefined && finalUri.length <= maxUriLength && { final_uri: finalUri }),
 		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
 	};
-}
-
-function firstChars(text: string, count: number): string {
-	return text.slice(0, splitsPair(text, count) ? count - 1 : count);
 }
 
 export const instructions: readonly string[] = [

@@ -97,7 +97,9 @@ export function createResourceCache<T>(options: ResourceCacheOptions<T>) {
 		if (previous) previous.users++;
 		try {
 			const value = await load({ previous: previous?.value, signal });
-			const entry = previous && previous.value === value ? previous : newEntry(key, value);
+			// The only user of a new entry is this load.
+			const fresh = { key, value, bytes: 0, users: 1, expiresAt: 0, loadedAt: 0 };
+			const entry: Entry<T> = previous && previous.value === value ? previous : fresh;
 			entry.loadedAt = now();
 			if (land(key, flight)) keep(entry);
 			entry.users += flight.waiters.size;
@@ -188,11 +190,6 @@ type Flight<T> = {
 	readonly waiters: Waiters<Entry<T>>;
 	readonly version: string | undefined;
 };
-
-/** Its only user is the load that made it. */
-function newEntry<T>(key: string, value: T): Entry<T> {
-	return { key, value, bytes: 0, users: 1, expiresAt: 0, loadedAt: 0 };
-}
 
 function aborted(signal: AbortSignal): PagingError {
 	return new PagingError("aborted", ABORTED, { cause: signal.reason });

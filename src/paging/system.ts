@@ -187,10 +187,7 @@ function toolAnswer({ content, ...details }: PageAnswer, request: PageRequest): 
 	return { content: [{ type: "text", text: [content, ...notes].join("\n\n") }], details };
 }
 
-function continuation(
-	answer: Omit<PageAnswer, "content">,
-	request: PageRequest,
-): string | undefined {
+function continuation(answer: Omit<PageAnswer, "content">, request: PageRequest) {
 	const { page_info: pages, next_cursor: cursor, total_chars: total } = answer;
 	const where = pages
 		? `Pages ${pages.page_start}-${pages.page_end} of ${pages.total_pages}.`

@@ -1,6 +1,6 @@
 import { posix, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PagingError } from "./errors.ts";
+import { PagingError, shortened } from "./errors.ts";
 
 export type Address =
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
@@ -23,8 +23,9 @@ export function normaliseUri(
 	if (!input.isWellFormed()) throw invalid(input, "it has half a character in it");
 
 	const places: Places = { root, isWindows: platform === "win32" };
-	const scheme = schemeOf(input, places);
-	if (scheme === undefined) return { kind: "file", path: pathOf(input, places) };
+	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
+	const isDrive = places.isWindows && scheme?.length === 1;
+	if (scheme === undefined || isDrive) return { kind: "file", path: pathOf(input, places) };
 	// Only at the ends, like a browser: white space inside can disguise an address.
 	const uri = input.trim();
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
@@ -32,17 +33,11 @@ export function normaliseUri(
 	if (scheme === "file") return { kind: "file", path: filePathOf(uri, places) };
 	throw new PagingError(
 		"unsupported_scheme",
-		`Cannot read "${shorten(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`,
+		`Cannot read "${shortened(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`,
 	);
 }
 
 type Places = { readonly root: string | undefined; readonly isWindows: boolean };
-
-/** Lower case; `undefined` for a path, such as `C:\notes.txt` on Windows. */
-function schemeOf(input: string, { isWindows }: Places): string | undefined {
-	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
-	return isWindows && scheme?.length === 1 ? undefined : scheme;
-}
 
 function webAddress(uri: string): Address {
 	// URL also accepts "https:host", "https:///host" and "https:\\host": a mistake or a disguise.
@@ -111,7 +106,7 @@ function parse(uri: string, base?: URL): URL {
 }
 
 function invalid(input: string, reason: string, cause?: unknown): PagingError {
-	const message = `Cannot read ${JSON.stringify(shorten(withoutSecrets(input)))}: ${reason}.`;
+	const message = `Cannot read ${JSON.stringify(shortened(withoutSecrets(input)))}: ${reason}.`;
 	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
 }
 
@@ -128,8 +123,4 @@ function withoutSecrets(input: string): string {
 	// A password with a "?" in it, or a query with an "@".
 	if (query >= 0 && query < userEnd) return `${scheme}…`;
 	return `${scheme}…${shown.slice(userEnd)}`;
-}
-
-function shorten(value: string): string {
-	return value.length > 200 ? `${value.slice(0, 200)}…` : value;
 }

@@ -38,7 +38,7 @@ function place(seen: Map<number, string>, first: number, lines: string[]): void 
 function applied(base: string | undefined, diffText: string): string | undefined {
 	if (base === undefined) return undefined;
 	try {
-		return applyUnified(base, diffBody(diffText));
+		return applyUnified(base, diffText.slice(diffText.indexOf("\n") + 1)); // without our header
 	} catch {
 		return undefined;
 	}
@@ -52,8 +52,4 @@ function joined(seen: Map<number, string>): string | undefined {
 		lines.push(text);
 	}
 	return lines.join("\n");
-}
-
-function diffBody(text: string): string {
-	return text.slice(text.indexOf("\n") + 1);
 }

@@ -40,12 +40,12 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 	}
 
 	const load = memoized(dependencies.load);
-	const compare = comparer(request, load);
 	if (covers(segments, range)) {
-		const same = await compare(range);
+		const same = await compare(request, range, load);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
 		// A full answer also shows where the file ends, so a longer base is not the same file.
-		if (same.kind === "same" && !(isFull && endsDiffer(request))) {
+		const endsDiffer = segments.some(({ totalLines }) => totalLines !== lines.count);
+		if (same.kind === "same" && !(isFull && endsDiffer)) {
 			const { base, elsewhere } = same;
 			if (isFull) return marker({ kind: "unchanged", base });
 			return marker({ kind: "unchanged_range", range, elsewhere, cut: false, base });
@@ -57,7 +57,7 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 
 	const visible = { start: range.start, end: window.end };
 	if (window.cutBy && covers(segments, visible)) {
-		const same = await compare(visible);
+		const same = await compare(request, visible, load);
 		if (same.kind === "same") {
 			const { base, elsewhere } = same;
 			return marker({ kind: "unchanged_range", range: visible, elsewhere, cut: true, base });
@@ -98,19 +98,20 @@ function memoized(load: Dependencies["load"]): Dependencies["load"] {
 	};
 }
 
-function comparer({ lines, hash, knowledge }: Request, load: Dependencies["load"]) {
-	return async (range: LineRange): Promise<Comparison> => {
-		const parts = within(knowledge.segments, range);
-		const others = parts.filter((part) => part.version !== hash);
-		let elsewhere = false;
-		for (const part of others) {
-			const base = await load(part.version);
-			if (!base) return { kind: "missing", version: part.version };
-			if (!sameLines(base, lines, part)) return { kind: "different" };
-			elsewhere ||= !sameOutside(base, lines, range);
-		}
-		return { kind: "same", base: others[0]?.version ?? hash, elsewhere };
-	};
+async function compare(
+	{ lines, hash, knowledge }: Request,
+	range: LineRange,
+	load: Dependencies["load"],
+): Promise<Comparison> {
+	const others = within(knowledge.segments, range).filter((part) => part.version !== hash);
+	let elsewhere = false;
+	for (const part of others) {
+		const base = await load(part.version);
+		if (!base) return { kind: "missing", version: part.version };
+		if (!sameLines(base, lines, part)) return { kind: "different" };
+		elsewhere ||= !sameOutside(base, lines, range);
+	}
+	return { kind: "same", base: others[0]?.version ?? hash, elsewhere };
 }
 
 function sameLines(base: Lines, current: Lines, { start, end }: LineRange): boolean {
@@ -125,10 +126,6 @@ function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): bo
 		lines.bytes.subarray(0, lines.size(1, start) - lines.size(start, start));
 	const after = (lines: Lines) => lines.bytes.subarray(lines.size(1, end));
 	return before(base).equals(before(current)) && after(base).equals(after(current));
-}
-
-function endsDiffer({ lines, knowledge }: Request): boolean {
-	return knowledge.segments.some((segment) => segment.totalLines !== lines.count);
 }
 
 async function tryDiff(

@@ -54,10 +54,8 @@ export function createHistory(
 	let epoch = -1;
 	let done = 0;
 	let byPath = new Map<string, Recorded[]>();
-	let beside: { files: readonly ShownFile[]; versions: Map<string, Hash | undefined> } = {
-		files: [],
-		versions: new Map(),
-	};
+	let filesBeside: readonly ShownFile[] = [];
+	let versionsBeside = new Map<string, Hash | undefined>();
 
 	return {
 		eventsOf: (source: SessionSource, pathKey: string): FileEvent[] => [
@@ -110,14 +108,14 @@ export function createHistory(
 	/** Newer than all recorded events: the model sees it while it calls `read`. */
 	function besideEvents(pathKey: string): FileEvent[] {
 		const files = shownBeside();
-		if (files !== beside.files) {
-			const versions = new Map<string, Hash | undefined>();
+		if (files !== filesBeside) {
+			filesBeside = files;
+			versionsBeside = new Map();
 			for (const { pathKey, text } of located(files))
-				versions.set(pathKey, text === undefined ? undefined : hashBytes(text));
-			beside = { files, versions };
+				versionsBeside.set(pathKey, text === undefined ? undefined : hashBytes(text));
 		}
-		const { versions } = beside;
-		return versions.has(pathKey) ? [{ kind: "beside", version: versions.get(pathKey) }] : [];
+		if (!versionsBeside.has(pathKey)) return [];
+		return [{ kind: "beside", version: versionsBeside.get(pathKey) }];
 	}
 
 	/** By real path. Links move: a path through one cannot be traced to its file. */

@@ -164,11 +164,8 @@ export interface Invalidation {
 	at: number;
 }
 
-export function parseInvalidation(
-	item: CustomItem,
-): { pathKey: string; scope: LineRange | "full" } | undefined {
-	if (item.customType !== INVALIDATION_ENTRY) return undefined;
-	const { data } = item;
+export function parseInvalidation({ customType, data }: CustomItem) {
+	if (customType !== INVALIDATION_ENTRY) return undefined;
 	const pathKey = pathKeyOf(data);
 	const scope = parseScopeKey(property(data, "scopeKey"));
 	const isOne = property(data, "v") === 1 && property(data, "kind") === "invalidate";

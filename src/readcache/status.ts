@@ -5,27 +5,16 @@ import { knowledgeOf, type Segment, within } from "./knowledge.ts";
 import { isDerived, MODES, type Mode, parseMetadata } from "./metadata.ts";
 import type { ReadCache } from "./read-cache.ts";
 
-export interface Status {
-	mode: string;
-	files: { path: string; lines: string }[];
-	/** In the active context, by mode. */
-	served: Record<Mode, number>;
-	/** By markers and diffs in the active context, against pi's own answers. */
-	savedTokens: number;
-	store: { objects: number; bytes: number };
-	/** Reasons for pi's own answer, since the session started. */
-	plain: [reason: string, count: number][];
-	shadow?: { served: [Mode, number][]; savedTokens: number; unsound: number };
-}
+export type Status = ReturnType<typeof statusOf>;
 
 /** Derived from the active context; only the reasons are counted live. */
 export function statusOf(
 	cache: ReadCache,
 	source: SessionSource,
 	log: ContextLog,
-	surroundings: { mode: string; store: Status["store"] },
-): Status {
-	const served = Object.fromEntries(MODES.map((mode) => [mode, 0])) as Status["served"];
+	surroundings: { mode: string; store: { objects: number; bytes: number } },
+) {
+	const served = Object.fromEntries(MODES.map((mode) => [mode, 0])) as Record<Mode, number>;
 	let savedBytes = 0;
 	for (const item of log.items) {
 		if (item.kind !== "toolResult" || item.toolName !== "read") continue;
@@ -46,8 +35,11 @@ export function statusOf(
 	return {
 		...surroundings,
 		files,
+		/** In the active context, by mode. */
 		served,
+		/** By markers and diffs in the active context, against pi's own answers. */
 		savedTokens: estimateTokens(Math.max(0, savedBytes)),
+		/** Reasons for pi's own answer, since the session started. */
 		plain: [...cache.tally.plain].sort((a, b) => b[1] - a[1]),
 		...(surroundings.mode === "shadow" && {
 			shadow: {

@@ -5,7 +5,7 @@ import { guardObjects } from "../core/excluded-values.ts";
 import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import { property } from "../core/property.ts";
-import type { SessionView, Spine, System } from "../session/index.ts";
+import type { ReadCall, SessionView, Spine, System } from "../session/index.ts";
 import { checkShorthand, isEditingTool } from "../session/read-path.ts";
 import { returnedHash } from "./history.ts";
 import type { Invalidation, OwnEdit } from "./metadata.ts";
@@ -166,11 +166,7 @@ export function parseRefreshCommand(args: string): RefreshRequest {
 	return { path, range: { start: range.start, end: range.end } };
 }
 
-export function parseRefreshCall(call: {
-	path: string;
-	offset?: number;
-	limit?: number;
-}): RefreshRequest {
+export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshRequest {
 	const { path, offset, limit } = call;
 	for (const [name, value] of Object.entries({ offset, limit })) {
 		if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {

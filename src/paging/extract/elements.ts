@@ -28,18 +28,28 @@ export const LINE_NUMBER_CLASSES = names(
 /** Roles of parts around the main text. */
 export const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");
 
+/** The language as highlighters declare it; empty if they do not. */
+export function codeLanguage(attribute: (name: string) => string | null | undefined): string {
+	const declared = attribute("data-lang") ?? attribute("data-language");
+	const named = declared || (IN_CLASS.exec(attribute("class") ?? "")?.[1] ?? "");
+	const language = named.toLowerCase();
+	return IS_LANGUAGE.test(language) && !NO_LANGUAGE.has(language) ? language : "";
+}
+
+// language- (HTML 5), lang- (prettify), highlight-source- (GitHub), highlight- (Sphinx), brush:
+const IN_CLASS =
+	/(?:^|\s)(?:language-|lang-|highlight-source-|highlight-(?:text-)?|sourceCode |src-|brush:\s*)([\w+#.-]+)/i;
+const IS_LANGUAGE = /^[a-z][\w+#.-]{0,20}$/;
+const NO_LANGUAGE = names("none default plaintext text plain source notranslate");
+
 /**
- * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and one
- * list per field spares the garbage collector: a million unclosed elements stay cheap.
+ * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and
+ * most elements share the scope around them: a million unclosed ones stay cheap.
  */
 export class OpenElements<T> {
 	readonly #names: string[] = [];
 	readonly #values: T[] = [];
-	/** Index of the nearest table, row, cell and item per element, itself included; -1 for none. */
-	readonly #tables: number[] = [];
-	readonly #rows: number[] = [];
-	readonly #cells: number[] = [];
-	readonly #items: number[] = [];
+	readonly #scopes: Scope[] = [];
 	readonly #places = new Map<string, number[]>();
 	readonly #onClose: (name: string, value: T, place: number) => void;
 
@@ -67,15 +77,9 @@ export class OpenElements<T> {
 
 	push(name: string, value: T): void {
 		const place = this.#names.length;
-		const kind = KINDS.get(name);
-		const isTable = kind === "table";
-		const endsItems = isTable || kind === "cell" || kind === "list";
 		this.#names.push(name);
 		this.#values.push(value);
-		this.#tables.push(isTable ? place : (this.#tables.at(-1) ?? -1));
-		this.#rows.push(kind === "row" ? place : isTable ? -1 : (this.#rows.at(-1) ?? -1));
-		this.#cells.push(kind === "cell" ? place : isTable ? -1 : (this.#cells.at(-1) ?? -1));
-		this.#items.push(kind === "item" ? place : endsItems ? -1 : (this.#items.at(-1) ?? -1));
+		this.#scopes.push(scopeWithin(this.#scope, KINDS.get(name), place));
 		const places = this.#places.get(name);
 		if (places) places.push(place);
 		else this.#places.set(name, [place]);
@@ -90,32 +94,52 @@ export class OpenElements<T> {
 	/** An item ends the item before it, a cell the cell, a row the row. */
 	endImplied(name: string): void {
 		const kind = KINDS.get(name);
-		let place: number | undefined;
-		if (kind === "item") place = this.#items.at(-1);
-		else if (kind === "cell") place = this.#cells.at(-1);
-		else if (kind === "row" || kind === "rows") place = this.#rows.at(-1);
-		if (place !== undefined && place !== -1) this.closeDownTo(place);
+		let place = -1;
+		if (kind === "item") place = this.#scope.item;
+		else if (kind === "cell") place = this.#scope.cell;
+		else if (kind === "row" || kind === "rows") place = this.#scope.row;
+		if (place !== -1) this.closeDownTo(place);
 	}
 
 	closeDownTo(count: number): void {
 		while (this.#names.length > count) {
 			const name = this.#names.pop() as string;
 			const value = this.#values.pop() as T;
-			for (const places of [this.#tables, this.#rows, this.#cells, this.#items]) places.pop();
+			this.#scopes.pop();
 			this.#places.get(name)?.pop();
 			this.#onClose(name, value, this.#names.length);
 		}
+	}
+
+	get #scope(): Scope {
+		return this.#scopes.at(-1) ?? OUTSIDE;
 	}
 
 	/** Keeps a stray `</div>` in a cell from ending the table. */
 	#reach(name: string): number {
 		const kind = KINDS.get(name);
 		if (kind === "table") return -1;
-		const table = this.#tables.at(-1) ?? -1;
-		return kind === "cell" || kind === "row" || kind === "rows"
-			? table
-			: Math.max(this.#cells.at(-1) ?? -1, table);
+		const { table, cell } = this.#scope;
+		return kind === "cell" || kind === "row" || kind === "rows" ? table : Math.max(cell, table);
 	}
+}
+
+/** Index of the nearest table, row, cell and item, the element itself included; -1 for none. */
+interface Scope {
+	readonly table: number;
+	readonly row: number;
+	readonly cell: number;
+	readonly item: number;
+}
+
+const OUTSIDE: Scope = { table: -1, row: -1, cell: -1, item: -1 };
+
+function scopeWithin(outer: Scope, kind: Kind | undefined, place: number): Scope {
+	if (kind === "table") return { ...OUTSIDE, table: place };
+	if (kind === "row") return { ...outer, row: place };
+	if (kind === "cell") return { ...outer, cell: place, item: -1 };
+	if (kind === "item") return { ...outer, item: place };
+	return kind === "list" ? { ...outer, item: -1 } : outer;
 }
 
 type Kind = "table" | "rows" | "row" | "cell" | "list" | "item";

@@ -53,11 +53,7 @@ function isDocumentation(address: string): boolean {
 // enough and none has prose. An article only needs prose. Rethrows if no reader succeeds. Shares
 // measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more (0.2 among much clutter),
 // a bad one less than 0.15.
-function choose(
-	whole: PageMarkdown,
-	isArticle: boolean,
-	readings: (() => PageMarkdown)[],
-): PageMarkdown {
+function choose(whole: PageMarkdown, isArticle: boolean, readings: (() => PageMarkdown)[]) {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
 	let failure: unknown;
@@ -200,7 +196,7 @@ const PERMALINK_HINT = /anchor|permalink|headerlink|hash-?link|link to/i;
  * alone does not decide (`share-config` may be the topic): the part must also be mostly links, or a
  * few words and something to press.
  */
-function removeClutter(page: PageDocument | PageElement): void {
+function removeClutter(page: Root): void {
 	removeAll(page, NEVER_TEXT, (element) => element.closest("blockquote") === null);
 	removeLineNumbers(page);
 	removeAll(page, "aside, header", isMostlyLinks);
@@ -213,15 +209,13 @@ function removeClutter(page: PageDocument | PageElement): void {
 	removeAll(page, "button", (button) => button.closest(SENTENCE) === null);
 }
 
-function removeLineNumbers(page: PageDocument | PageElement): void {
+function removeLineNumbers(page: Root): void {
 	removeAll(page, LINE_NUMBERS, () => true);
 }
 
-function removeAll(
-	page: PageDocument | PageElement,
-	selector: string,
-	isClutter: (element: PageElement) => boolean,
-): void {
+type Root = Pick<PageElement, "querySelectorAll">;
+
+function removeAll(page: Root, selector: string, isClutter: (element: PageElement) => boolean) {
 	for (const element of page.querySelectorAll(selector)) {
 		if (isClutter(element)) element.remove();
 	}

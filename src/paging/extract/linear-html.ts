@@ -1,8 +1,8 @@
-import { codeLanguage } from "./code-language.ts";
 import {
 	BLOCKS,
 	CODE_LINES,
 	CONTAINERS,
+	codeLanguage,
 	HEADINGS,
 	INLINE_CODE,
 	OpenElements,
@@ -14,7 +14,7 @@ import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapsed, escaped, MARKS, PageLinks, pageTitle, withoutControls } from "./inline-text.ts";
 import { MarkdownBlocks, type Part, type PartKind } from "./markdown-blocks.ts";
-import { ArticleSigns, isLeftOut, type PageShape, ShapeMeter } from "./page-signs.ts";
+import { isLeftOut, type PageShape, PageSigns } from "./page-signs.ts";
 
 export interface LinearMarkdown {
 	markdown: string;
@@ -58,8 +58,7 @@ class Conversion {
 	#title: string | undefined;
 	#inPageLink = false;
 	#work = 0;
-	readonly #shape = new ShapeMeter();
-	readonly #signs = new ArticleSigns();
+	readonly #signs = new PageSigns();
 
 	/** Index of the open element being left out. */
 	#skipped: number | undefined;
@@ -104,11 +103,10 @@ class Conversion {
 		const tokens = this.#tokens;
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
 			if (kind === "open") {
-				this.#shape.opened(tokens.name, tokens.rawText === undefined);
 				this.#signs.opened(tokens);
 				this.#openTag(tokens.name);
 			} else if (kind === "close") {
-				this.#shape.closed(tokens.name);
+				this.#signs.closed(tokens.name);
 				this.#closeTag(tokens.name);
 			} else if (this.#skipped === undefined) this.#text(tokens.text);
 			else this.leftOut = true;
@@ -120,7 +118,7 @@ class Conversion {
 			...(this.#wholePage ? this.#blocks.joinMain(this.#parts) : { markdown: this.#blocks.join() }),
 			...(this.#title ? { title: this.#title } : {}),
 			isArticle: this.#signs.isArticle,
-			shape: this.#shape.shape,
+			shape: this.#signs.shape,
 			work: this.#work + tokens.work,
 		};
 	}

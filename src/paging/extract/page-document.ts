@@ -1,6 +1,5 @@
 import { parseHTML } from "linkedom";
-import { codeLanguage } from "./code-language.ts";
-import { CODE_LINES } from "./elements.ts";
+import { CODE_LINES, codeLanguage } from "./elements.ts";
 import { Formula } from "./formula.ts";
 import type { PartKind } from "./markdown-blocks.ts";
 

@@ -1,14 +1,17 @@
 import { LINE_NUMBER_CLASSES, names, RARELY_CLOSED, SURROUNDINGS, VOID } from "./elements.ts";
 import type { HtmlTokenizer } from "./html-tokenizer.ts";
 
-/** Decides from its tags whether a page is an article of a newspaper, magazine or blog. */
-export class ArticleSigns {
+/** What the tags tell of a page. */
+export class PageSigns {
+	readonly shape: PageShape = { elements: 0, depth: 0 };
+	#depth = 0;
 	#openGraphType: string | undefined;
 	#isDated = false;
 	readonly #schemaTypes = new Set<string>();
 	#codeBlocks = 0;
 	#terms = 0;
 
+	/** Of a newspaper, magazine or blog. */
 	get isArticle(): boolean {
 		if (this.#codeBlocks > 1) return false;
 		if (this.#isOneOf(CERTAIN)) return true;
@@ -21,6 +24,9 @@ export class ArticleSigns {
 	}
 
 	opened(tokens: HtmlTokenizer): void {
+		this.shape.elements++;
+		// Raw text ends with its element.
+		if (tokens.rawText === undefined) this.#step(tokens.name, 1);
 		switch (tokens.name) {
 			case "pre":
 				this.#codeBlocks++;
@@ -35,6 +41,16 @@ export class ArticleSigns {
 				if (tokens.attribute("type") === "application/ld+json")
 					this.#hearData(tokens.rawText ?? "");
 		}
+	}
+
+	closed(name: string): void {
+		this.#step(name, -1);
+	}
+
+	#step(name: string, by: 1 | -1): void {
+		if (VOID.has(name) || RARELY_CLOSED.has(name)) return;
+		this.#depth = Math.max(0, this.#depth + by);
+		this.shape.depth = Math.max(this.shape.depth, this.#depth);
 	}
 
 	#hearMeta(tokens: HtmlTokenizer): void {
@@ -74,27 +90,6 @@ const MAX_DEPTH = 1500;
 /** For readers that build a tree. */
 export function isTooLarge({ elements, depth }: PageShape): boolean {
 	return elements > MAX_ELEMENTS || depth > MAX_DEPTH;
-}
-
-export class ShapeMeter {
-	readonly shape: PageShape = { elements: 0, depth: 0 };
-	#depth = 0;
-
-	/** `holdsTags`: false for raw text, which ends with its element. */
-	opened(name: string, holdsTags: boolean): void {
-		this.shape.elements++;
-		if (holdsTags) this.#step(name, 1);
-	}
-
-	closed(name: string): void {
-		this.#step(name, -1);
-	}
-
-	#step(name: string, by: 1 | -1): void {
-		if (VOID.has(name) || RARELY_CLOSED.has(name)) return;
-		this.#depth = Math.max(0, this.#depth + by);
-		this.shape.depth = Math.max(this.shape.depth, this.#depth);
-	}
 }
 
 /** Whether the element that opens is clutter, or no text at all. */

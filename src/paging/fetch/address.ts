@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { PagingError } from "../errors.ts";
+import { PagingError, shortened } from "../errors.ts";
 
 export type AllowedRanges = readonly Range[];
 
@@ -76,8 +76,7 @@ function parseRange(value: string): Range {
 
 /** For messages: origin and path, since query and user part may hold secrets. */
 export function shownUrl(url: URL): string {
-	const shown = `${url.protocol}//${url.host}${url.pathname}`;
-	return shown.length > MAX_SHOWN ? `${shown.slice(0, MAX_SHOWN)}…` : shown;
+	return shortened(`${url.protocol}//${url.host}${url.pathname}`, 300);
 }
 
 export function withoutCredentials(url: URL): URL {
@@ -112,8 +111,6 @@ export function requireAllowedHost({ hostname }: URL, isAllowed: IsAllowed): voi
 	const address = /^(.+\.)?localhost$/.test(host) ? "127.0.0.1" : host;
 	if (isIP(address) !== 0 && !isAllowed(address)) throw addressRefused(host, address);
 }
-
-const MAX_SHOWN = 300;
 
 /** The Fetch standard's "bad ports": a request could be made to talk to other services. */
 const BAD_PORTS = new Set(

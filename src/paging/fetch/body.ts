@@ -82,11 +82,7 @@ function limitFor(start: Buffer, body: IncomingBody, limits: BodyLimits): number
 	return isPdf ? limits.maxPdfBytes : limits.maxBytes;
 }
 
-async function* limited(
-	stream: AsyncIterable<Buffer>,
-	name: string,
-	limit: number,
-): AsyncGenerator<Buffer> {
+async function* limited(stream: AsyncIterable<Buffer>, name: string, limit: number) {
 	let size = 0;
 	for await (const chunk of stream) {
 		size += chunk.length;

@@ -9,11 +9,7 @@ import { WINDOWS_1252 } from "../extract/entities.ts";
  * the type. An unspecific type leaves it to the bytes: only a whole document is HTML, a fragment is
  * more often Markdown. Content declared a PDF is `pdf` even if it is none: its reader reports that.
  */
-export function kindOf(
-	bytes: Buffer,
-	contentType: string | undefined,
-	name = "",
-): "html" | "text" | "pdf" | "binary" {
+export function kindOf(bytes: Buffer, contentType: string | undefined, name = "") {
 	const { type } = parseMediaType(contentType);
 	if (isPdfType(type) || isSurelyPdf(bytes)) return "pdf";
 	const hasHeader = hasPdfHeader(bytes);
@@ -48,26 +44,16 @@ const SAMPLE_BYTES = 8192;
 // A byte order mark decides. Otherwise the sample must be readable in the declared `charset` or in
 // UTF-8. Else browsers' rule for undeclared charsets applies: no binary byte at the beginning.
 function isText(bytes: Buffer, sample: string, charset: string | undefined): boolean {
-	if (hasByteOrderMark(bytes)) return true;
-	if (charset === undefined && sample.includes("\ufffd")) return !hasBinaryByte(bytes);
-	return isReadable(sample);
+	if (/^(?:efbbbf|feff|fffe)/.test(bytes.toString("hex", 0, 3))) return true;
+	if (charset !== undefined || !sample.includes("\ufffd")) return isReadable(sample);
+	return !BINARY_BYTE.test(bytes.toString("latin1", 0, SNIFFED_BYTES));
 }
 
-function hasByteOrderMark(bytes: Buffer): boolean {
-	return /^(?:efbbbf|feff|fffe)/.test(bytes.toString("hex", 0, 3));
-}
-
-/** "Binary data byte" in the WHATWG MIME Sniffing standard; none is above 0x7F. */
-function hasBinaryByte(bytes: Buffer): boolean {
-	return bytes
-		.subarray(0, SNIFFED_BYTES)
-		.some((byte) => byte < 0x20 && !TEXT_CONTROLS.includes(byte));
-}
-
+/** In the WHATWG MIME Sniffing standard. Tab, line and form feed, return and escape are text. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+const BINARY_BYTE = /[\0-\x08\v\x0e-\x1a\x1c-\x1f]/;
 /** The length of the standard's resource header. */
 const SNIFFED_BYTES = 1445;
-/** Tab, line feed, form feed, carriage return, escape. */
-const TEXT_CONTROLS = [0x09, 0x0a, 0x0c, 0x0d, 0x1b];
 
 /** More invalid or control characters make content binary. */
 const MAX_UNREADABLE_SHARE = 0.3;

@@ -169,12 +169,19 @@ export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect 
 
 /** Fails unless every address of the name is allowed. */
 function checkedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
-	return (hostname, { all }, callback) => {
-		resolveAllowed(hostname, resolve, isAllowed).then(
-			([first, ...others]) => {
-				if (all) callback(null, [first, ...others]);
-				else callback(null, first.address, first.family);
-			},
+	const resolveAllowed = async (hostname: string) => {
+		const [first, ...others] = await resolve(hostname);
+		if (first === undefined) {
+			throw new PagingError("network", `${hostname} has no address; check its spelling.`);
+		}
+		const refused = [first, ...others].find(({ address }) => !isAllowed(address));
+		if (refused) throw addressRefused(hostname, refused.address);
+		return { first, all: [first, ...others] };
+	};
+	return (hostname, options, callback) => {
+		resolveAllowed(hostname).then(
+			({ first, all }) =>
+				options.all ? callback(null, all) : callback(null, first.address, first.family),
 			(error: Error) => callback(error, ""),
 		);
 	};
@@ -186,20 +193,6 @@ function refusalOf(socket: Socket, host: string, isAllowed: IsAllowed): PagingEr
 		return new PagingError("network", `${host} closed the connection at once.`);
 	}
 	return isAllowed(remoteAddress) ? undefined : addressRefused(host, remoteAddress);
-}
-
-async function resolveAllowed(
-	hostname: string,
-	resolve: Resolve,
-	isAllowed: IsAllowed,
-): Promise<[LookupAddress, ...LookupAddress[]]> {
-	const [first, ...others] = await resolve(hostname);
-	if (first === undefined) {
-		throw new PagingError("network", `${hostname} has no address; check its spelling.`);
-	}
-	const refused = [first, ...others].find(({ address }) => !isAllowed(address));
-	if (refused) throw addressRefused(hostname, refused.address);
-	return [first, ...others];
 }
 
 // Loads only the parts a request needs, with a pause after each: undici's entry point loads

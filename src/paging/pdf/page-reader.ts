@@ -1,11 +1,4 @@
-import type { PdfPage } from "./pdf-worker.ts";
-
-/** Ends early when the text reaches `maxChars`, after at least one page. */
-export interface PageSpan {
-	first: number;
-	last: number;
-	maxChars: number;
-}
+import type { PageSpan, PdfPage } from "./pdf-worker.ts";
 
 export type ReadSpan = (span: PageSpan, signal?: AbortSignal) => Promise<PdfPage[]>;
 

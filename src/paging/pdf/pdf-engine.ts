@@ -10,7 +10,7 @@ import { PagingError } from "../errors.ts";
 import { createPageReader, type ReadSpan } from "./page-reader.ts";
 import type {
 	BytesNote,
-	PageRange,
+	PageSpan,
 	PdfPage,
 	ReadJob,
 	ReadReply,
@@ -37,9 +37,67 @@ export type PdfDocument = ReturnType<typeof createDocument>;
 
 /** Reads PDFs in workers, which start with the first document. */
 export function createPdfEngine(options: PdfEngineOptions = {}) {
-	const width = options.workers ?? Math.min(3, availableParallelism());
-	const limits = { deadlineMs: 10_000, maxMemoryMb: 512, idleMs: 60_000, ...options };
-	const workers = createPdfWorkers({ ...limits, workers: width });
+	const { deadlineMs = 10_000, maxMemoryMb = 512, idleMs = 60_000 } = options;
+	const { workers: width = Math.min(3, availableParallelism()) } = options;
+	const entry = workerEntry("./pdf-worker", import.meta.url);
+	const supervisor = new WorkerSupervisor<ReadJob, ReadReply | OpenFailure, BytesNote>({
+		start: () =>
+			thread(entry, {
+				workerData: { maxMemoryBytes: maxMemoryMb * 1024 * 1024 },
+				resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
+				// Documents are untrusted: their reader gets no environment.
+				env: {},
+			}),
+		...{ size: width, deadlineMs, idleMs, onAbort: "signal", endOnFailure: true },
+	});
+	const states = new Map<number, WorkerState>();
+	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
+	// than reading a page, and copying to shared memory takes twice as long.
+	const buffers: ArrayBuffer[] = [];
+
+	function dropEnded(): void {
+		const alive = supervisor.workers;
+		for (const id of states.keys()) if (!alive.includes(id)) states.delete(id);
+	}
+
+	function read({ id, bytes }: Source, span: PageSpan, signal: AbortSignal | undefined) {
+		let sent = 0;
+		const onNote = (returned: BytesNote, job: RunningJob) => {
+			if (returned) buffers.push(returned);
+			for (let parts = returned ? 1 : MAX_PARTS; parts > 0 && sent < bytes.length; parts--) {
+				const buffer = buffers.pop() ?? new ArrayBuffer(PART_BYTES);
+				const part = bytes.subarray(sent, sent + PART_BYTES);
+				new Uint8Array(buffer).set(part);
+				sent += part.length;
+				job.send({ buffer, length: part.length }, [buffer]);
+			}
+		};
+		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
+		const job = { ...span, document: id, total: bytes.length, budgetMs: deadlineMs / 4 };
+		const prefer = (worker: number) => states.get(worker)?.documents.includes(id) ?? false;
+		return supervisor.run(job, { signal, prefer, onNote });
+	}
+
+	async function run(source: Source, span: PageSpan, signal?: AbortSignal): Promise<ReadReply> {
+		const reply = await read(source, span, signal)
+			.catch((error: WorkerError) => {
+				// The worker's earlier work may be at fault: retry in a fresh one.
+				const isBroken = ["failed", "crash", "memory"].includes(error.fault);
+				if (isBroken && error.served > 0) return read(source, span, signal);
+				throw error;
+			})
+			.catch((error: WorkerError) => {
+				throw readError(error, deadlineMs, maxMemoryMb);
+			});
+		if (typeof reply === "string") {
+			const [code, message] = OPEN_ERRORS[reply];
+			throw new PagingError(code, message);
+		}
+		states.set(reply.worker.id, reply.worker);
+		dropEnded();
+		return reply;
+	}
+
 	let documents = 0;
 	return {
 		/**
@@ -49,26 +107,50 @@ export function createPdfEngine(options: PdfEngineOptions = {}) {
 		async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
 			checkHeader(bytes);
 			const source = { id: ++documents, bytes };
+			const forget = () => supervisor.tell(source.id);
 			try {
-				const opened = await workers.run(source, { first: 1, count: 0, maxChars: 0 }, signal);
-				return createDocument(workers, width, source, opened);
+				const opened = await run(source, { first: 1, last: 0, maxChars: 0 }, signal);
+				return createDocument(opened, width, (...range) => run(source, ...range), forget);
 			} catch (error) {
-				workers.forget(source);
+				forget();
 				throw error;
 			}
 		},
-		stats: workers.stats,
+		stats() {
+			dropEnded();
+			const living = [...states.values()];
+			const sum = (of: (state: WorkerState) => number) =>
+				living.reduce((total, state) => total + of(state), 0);
+			return {
+				workers: living.length,
+				started: supervisor.started,
+				pagesLoaded: sum((state) => state.pagesLoaded),
+				/** In the live workers, counted once per worker. */
+				openDocuments: sum((state) => state.documents.length),
+				memoryBytes: sum((state) => state.memoryBytes),
+			};
+		},
 		/** Calls in flight fail as aborted. Idempotent. */
-		close: workers.close,
+		close: () => supervisor.close(),
 	};
 }
 
+/** The main thread keeps the bytes and sends them to the worker that needs them. */
+interface Source {
+	readonly id: number;
+	readonly bytes: Uint8Array;
+}
+
+/** One part is written here while the worker copies another. */
+const PART_BYTES = 1024 * 1024;
+const MAX_PARTS = 4;
+
 /** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
 function createDocument(
-	workers: PdfWorkers,
-	width: number,
-	source: Source,
 	{ totalPages, title }: ReadReply,
+	width: number,
+	run: (span: PageSpan, signal?: AbortSignal) => Promise<ReadReply>,
+	forget: () => void,
 ) {
 	let isClosed = false;
 
@@ -78,8 +160,7 @@ function createDocument(
 		let left = maxChars;
 		for (let next = first; next <= last && left > 0; next = first + pages.length) {
 			if (isClosed) throw closedError();
-			const range = { first: next, count: last - next + 1, maxChars: left };
-			const reply = await workers.run(source, range, signal);
+			const reply = await run({ first: next, last, maxChars: left }, signal);
 			for (const page of reply.pages) left -= page.text.length;
 			pages.push(...reply.pages);
 		}
@@ -113,7 +194,7 @@ function createDocument(
 			if (isClosed) return;
 			isClosed = true;
 			reader.stop();
-			workers.forget(source);
+			forget();
 		},
 	};
 }
@@ -144,94 +225,16 @@ function closedError(): PagingError {
 
 const ABORTED = "reading the PDF was aborted";
 
-/** The main thread keeps the bytes and sends them to the worker that needs them. */
-interface Source {
-	readonly id: number;
-	readonly bytes: Uint8Array;
-}
-
-/** One part is written here while the worker copies another. */
-const PART_BYTES = 1024 * 1024;
-const MAX_PARTS = 4;
-
-type PdfWorkers = ReturnType<typeof createPdfWorkers>;
-
-function createPdfWorkers(limits: Required<PdfEngineOptions>) {
-	const { workers, deadlineMs, maxMemoryMb, idleMs } = limits;
-	const entry = workerEntry("./pdf-worker", import.meta.url);
-	const supervisor = new WorkerSupervisor<ReadJob, ReadReply | OpenFailure, BytesNote>({
-		start: () =>
-			thread(entry, {
-				workerData: { maxMemoryBytes: maxMemoryMb * 1024 * 1024 },
-				resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-				// Documents are untrusted: their reader gets no environment.
-				env: {},
-			}),
-		...{ size: workers, deadlineMs, idleMs, onAbort: "signal", endOnFailure: true },
-	});
-	const states = new Map<number, WorkerState>();
-	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
-	// than reading a page, and copying to shared memory takes twice as long.
-	const buffers: ArrayBuffer[] = [];
-
-	function dropEnded(): void {
-		const alive = supervisor.workers;
-		for (const id of states.keys()) if (!alive.includes(id)) states.delete(id);
-	}
-
-	function read({ id, bytes }: Source, range: PageRange, signal: AbortSignal | undefined) {
-		let sent = 0;
-		const onNote = (returned: BytesNote, job: RunningJob) => {
-			if (returned) buffers.push(returned);
-			for (let parts = returned ? 1 : MAX_PARTS; parts > 0 && sent < bytes.length; parts--) {
-				const buffer = buffers.pop() ?? new ArrayBuffer(PART_BYTES);
-				const part = bytes.subarray(sent, sent + PART_BYTES);
-				new Uint8Array(buffer).set(part);
-				sent += part.length;
-				job.send({ buffer, length: part.length }, [buffer]);
-			}
-		};
-		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
-		const job = { ...range, document: id, total: bytes.length, budgetMs: deadlineMs / 4 };
-		const prefer = (worker: number) => states.get(worker)?.documents.includes(id) ?? false;
-		return supervisor.run(job, { signal, prefer, onNote });
-	}
-
-	return {
-		async run(source: Source, range: PageRange, signal?: AbortSignal): Promise<ReadReply> {
-			const reply = await read(source, range, signal)
-				.catch((error: WorkerError) => {
-					// The worker's earlier work may be at fault: retry in a fresh one.
-					const isBroken = ["failed", "crash", "memory"].includes(error.fault);
-					if (isBroken && error.served > 0) return read(source, range, signal);
-					throw error;
-				})
-				.catch((error: WorkerError) => {
-					throw readError(error, deadlineMs, maxMemoryMb);
-				});
-			if (typeof reply === "string") throw openError(reply);
-			states.set(reply.worker.id, reply.worker);
-			dropEnded();
-			return reply;
-		},
-		forget: ({ id }: Source) => supervisor.tell(id),
-		stats() {
-			dropEnded();
-			const living = [...states.values()];
-			const sum = (of: (state: WorkerState) => number) =>
-				living.reduce((total, state) => total + of(state), 0);
-			return {
-				workers: living.length,
-				started: supervisor.started,
-				pagesLoaded: sum((state) => state.pagesLoaded),
-				/** In the live workers, counted once per worker. */
-				openDocuments: sum((state) => state.documents.length),
-				memoryBytes: sum((state) => state.memoryBytes),
-			};
-		},
-		close: () => supervisor.close(),
-	};
-}
+const OPEN_ERRORS = {
+	password: [
+		"encrypted_pdf",
+		"this PDF is protected with a password: save a copy without one and read that",
+	],
+	format: [
+		"not_a_pdf",
+		"the bytes are not a PDF, or are damaged beyond reading: check that the file is complete",
+	],
+} as const;
 
 function readError(error: WorkerError, deadlineMs: number, maxMemoryMb: number): Error {
 	const { fault, code } = error;
@@ -248,16 +251,4 @@ function readError(error: WorkerError, deadlineMs: number, maxMemoryMb: number):
 	}
 	const what = "the PDF reader gave up on these pages, which are probably damaged: try other pages";
 	return new PagingError("not_a_pdf", what, { cause: error });
-}
-
-function openError(failure: OpenFailure): PagingError {
-	return failure === "password"
-		? new PagingError(
-				"encrypted_pdf",
-				"this PDF is protected with a password: save a copy without one and read that",
-			)
-		: new PagingError(
-				"not_a_pdf",
-				"the bytes are not a PDF, or are damaged beyond reading: check that the file is complete",
-			);
 }

@@ -4,16 +4,15 @@ import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
 import { type PageWarning, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 
-export interface PageRange {
-	/** From 1. */
+/** From 1. Ends early when the text reaches `maxChars`, after at least one page. */
+export interface PageSpan {
 	first: number;
 	/** 0 only opens the document. */
-	count: number;
-	/** Stop after the page that reaches this length. */
+	last: number;
 	maxChars: number;
 }
 
-export interface ReadJob extends PageRange {
+export interface ReadJob extends PageSpan {
 	/** Unique per document. */
 	document: number;
 	total: number;
@@ -140,18 +139,18 @@ function makeRoom(bytes: number): void {
 
 async function readPages(
 	document: PdfiumDocument,
-	range: ReadJob,
+	span: ReadJob,
 	signal: AbortSignal,
 ): Promise<PdfPage[]> {
-	const end = performance.now() + range.budgetMs;
-	const last = Math.min(range.first + range.count - 1, document.totalPages);
+	const end = performance.now() + span.budgetMs;
+	const last = Math.min(span.last, document.totalPages);
 	const pages: PdfPage[] = [];
 	let chars = 0;
-	for (let number = range.first; number <= last; number++) {
+	for (let number = span.first; number <= last; number++) {
 		const page = readPage(document, number);
 		pages.push(page);
 		chars += page.text.length;
-		if (chars >= range.maxChars || performance.now() >= end) break;
+		if (chars >= span.maxChars || performance.now() >= end) break;
 		// Lets an abort arrive between two pages.
 		if (number < last) await setImmediate();
 		if (signal.aborted) break;

@@ -36,8 +36,9 @@ export function* diffInterned(
 		}
 		const textsAt = (places: number[], ids: Int32Array) =>
 			places.map((at) => texts[ids[at] as number] as string);
+		const common = { base: textsAt(baseAt, base), current: textsAt(currentAt, current) };
 		const keep: Keep = (x, y) => kept.keep(baseAt[x] as number, currentAt[y] as number);
-		yield* matchLines(textsAt(baseAt, base), textsAt(currentAt, current), remaining, keep);
+		yield* matchLines(common, remaining, keep);
 	}
 	yield base.length + current.length;
 	return kept.changes(lines.commonStart);

@@ -30,6 +30,12 @@ export function* splitLines(text: string): Steps<string[]> {
 	return lines;
 }
 
+/** The lines of both texts. */
+export interface Sides {
+	readonly base: readonly string[];
+	readonly current: readonly string[];
+}
+
 /**
  * Two texts without their common prefix and suffix. Equal lines have equal numbers. `base[i]` is
  * line `i + commonStart`, likewise `current[i]`.
@@ -41,10 +47,7 @@ export interface InternedLines {
 	texts: string[];
 }
 
-export function* internLines(
-	base: readonly string[],
-	current: readonly string[],
-): Steps<InternedLines> {
+export function* internLines({ base, current }: Sides): Steps<InternedLines> {
 	const shorter = Math.min(base.length, current.length);
 	let start = 0;
 	for (; start < shorter && base[start] === current[start]; start++) {
@@ -56,43 +59,36 @@ export function* internLines(
 	}
 	const ids = new Map<string, number>();
 	return {
-		base: yield* internRange(base, start, base.length - end, ids),
-		current: yield* internRange(current, start, current.length - end, ids),
+		base: yield* interned(base.slice(start, base.length - end), ids),
+		current: yield* interned(current.slice(start, current.length - end), ids),
 		commonStart: start,
 		texts: [...ids.keys()],
 	};
 }
 
-function* internRange(
-	lines: readonly string[],
-	start: number,
-	end: number,
-	ids: Map<string, number>,
-): Steps<Int32Array> {
-	const interned = new Int32Array(end - start);
+function* interned(lines: readonly string[], ids: Map<string, number>): Steps<Int32Array> {
+	const numbers = new Int32Array(lines.length);
 	let units = 0;
-	for (let i = start; i < end; i++) {
+	for (let i = 0; i < lines.length; i++) {
 		const line = lines[i] as string;
 		let id = ids.get(line);
 		if (id === undefined) {
 			id = ids.size;
 			ids.set(line, id);
 		}
-		interned[i - start] = id;
+		numbers[i] = id;
 		units += UNITS_TO_INTERN + (line.length >> 1);
 		if (units < 50_000) continue;
 		yield units;
 		units = 0;
 	}
 	yield units;
-	return interned;
+	return numbers;
 }
 
 /** A lower bound for any diff: surplus lines on one side must be removed or added. */
-export function* leastChangedLength(
-	{ base, current, texts }: InternedLines,
-	overhead: number,
-): Steps<number> {
+export function* leastChangedLength(lines: InternedLines, overhead: number): Steps<number> {
+	const { base, current, texts } = lines;
 	// Occurrences in the base minus those in the current text.
 	const surplus = new Int32Array(texts.length);
 	for (const id of base) surplus[id] = (surplus[id] as number) + 1;

@@ -1,5 +1,5 @@
 /** Myers' greedy diff ("An O(ND) Difference Algorithm and Its Variations", 1986), bounded. */
-import { type Change, createKept } from "./lines.ts";
+import { type Change, createKept, type Sides } from "./lines.ts";
 import type { Steps } from "./slices.ts";
 
 /** Remaining work in units of `Steps`, shared by all parts of one diff. */
@@ -16,15 +16,10 @@ const MAX_EDITS = 256;
  * Calls `keep` in no particular order, for a longest common subsequence if edits are few. Lines
  * beyond the budget count as different.
  */
-export function* matchLines(
-	base: readonly string[],
-	current: readonly string[],
-	budget: Budget,
-	keep: Keep,
-): Steps<void> {
+export function* matchLines(lines: Sides, budget: Budget, keep: Keep): Steps<void> {
 	let from = { x: 0, y: 0 };
-	while (budget.left > 0 && from.x < base.length && from.y < current.length) {
-		const path = yield* search(base, current, { from, maxEdits: MAX_EDITS, budget });
+	while (budget.left > 0 && from.x < lines.base.length && from.y < lines.current.length) {
+		const path = yield* search(lines, { from, maxEdits: MAX_EDITS, budget });
 		from = keepPath(path, keep);
 	}
 }
@@ -33,13 +28,10 @@ export function* matchLines(
 const FEW_EDITS = 64;
 
 /** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
-export function* fewEdits(
-	base: readonly string[],
-	current: readonly string[],
-): Steps<Change[] | undefined> {
+export function* fewEdits(lines: Sides): Steps<Change[] | undefined> {
+	const { base, current } = lines;
 	const budget = { left: 3 * (base.length + current.length) + 34_000 };
-	const limits = { from: { x: 0, y: 0 }, maxEdits: FEW_EDITS, budget };
-	const path = yield* search(base, current, limits);
+	const path = yield* search(lines, { from: { x: 0, y: 0 }, maxEdits: FEW_EDITS, budget });
 	if (!path.isComplete) return undefined;
 	const kept = createKept(base.length, current.length);
 	keepPath(path, kept.keep);
@@ -55,12 +47,7 @@ const UNREACHED = -1;
 
 type Search = ReturnType<typeof startSearch>;
 
-function startSearch(
-	base: readonly string[],
-	current: readonly string[],
-	from: Point,
-	maxEdits: number,
-) {
+function startSearch({ base, current }: Sides, from: Point, maxEdits: number) {
 	const origin = Math.min(maxEdits, base.length + current.length) + 1;
 	return {
 		base,
@@ -80,11 +67,10 @@ function startSearch(
 
 /** The fewest edits, or the furthest path within the limits. */
 function* search(
-	base: readonly string[],
-	current: readonly string[],
+	lines: Sides,
 	{ from, maxEdits, budget }: { from: Point; maxEdits: number; budget: Budget },
 ): Steps<Search> {
-	const state = startSearch(base, current, from, maxEdits);
+	const state = startSearch(lines, from, maxEdits);
 	let unreported = 0;
 	while (!state.isComplete && state.before.length < state.origin && budget.left > 0) {
 		const units = advance(state);

@@ -6,6 +6,7 @@ import {
 	internLines,
 	leastChangedLength,
 	NO_FINAL_NEWLINE,
+	type Sides,
 	splitLines,
 } from "./lines.ts";
 import { fewEdits } from "./myers.ts";
@@ -39,28 +40,29 @@ export function unifiedDiff(input: UnifiedDiffInput): Promise<UnifiedDiff> {
 function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff> {
 	if (input.base === input.current) return notUseful("identical");
 	const base = yield* splitLines(input.base);
-	const current = yield* splitLines(input.current);
-	const few = yield* fewEdits(base, current);
-	if (few) return yield* describeChanges(few, { base, current }, input);
-	const interned = yield* internLines(base, current);
+	const lines = { base, current: yield* splitLines(input.current) };
+	const few = yield* fewEdits(lines);
+	if (few) return yield* describeChanges(few, lines, input);
+	const interned = yield* internLines(lines);
 	// Each changed line takes a row: a sign, at least a byte per character, a newline.
 	const least = yield* leastChangedLength(interned, 2);
 	if (least > input.maxBytes) return notUseful("too_large");
 	const changes = yield* diffInterned(interned, input.budget);
-	return yield* describeChanges(changes, { base, current }, input);
+	return yield* describeChanges(changes, lines, input);
 }
 
 /** Wrong changes give "verification_failed", never a wrong diff. */
 export function* describeChanges(
 	changes: Change[],
-	lines: { base: string[]; current: string[] },
+	lines: Sides,
 	input: UnifiedDiffInput,
 ): Steps<UnifiedDiff> {
 	const hunks = groupChanges(changes, input.contextLines ?? 3, lines.base.length);
 	const text = yield* formatHunks(hunks, lines, input);
 	if (text === undefined) return notUseful("too_large");
 	if (!(yield* isExact(input, text))) return notUseful("verification_failed");
-	return { kind: "diff", text, changedLines: changedLines(changes) };
+	const sizes = changes.map(({ baseCount, currentCount }) => Math.max(baseCount, currentCount));
+	return { kind: "diff", text, changedLines: sizes.reduce((sum, size) => sum + size, 0) };
 }
 
 function notUseful(reason: (UnifiedDiff & { kind: "not_useful" })["reason"]): UnifiedDiff {
@@ -94,7 +96,7 @@ function groupChanges(changes: Change[], context: number, baseLines: number): Hu
 
 function* formatHunks(
 	hunks: Hunk[],
-	lines: { base: string[]; current: string[] },
+	lines: Sides,
 	input: { path: string; maxBytes: number },
 ): Steps<string | undefined> {
 	const path = escaped(input.path, /[\p{Cc}\p{Zl}\p{Zp}]/gu);
@@ -102,7 +104,7 @@ function* formatHunks(
 	let bytes = 2 + Buffer.byteLength(rows.join(""));
 	let units = 0;
 	for (const hunk of hunks) {
-		for (const row of hunkRows(hunk, lines.base, lines.current)) {
+		for (const row of hunkRows(hunk, lines)) {
 			rows.push(row);
 			bytes += Buffer.byteLength(row) + 1;
 			if (bytes > input.maxBytes) return undefined;
@@ -116,7 +118,7 @@ function* formatHunks(
 	return `${rows.join("\n")}\n`;
 }
 
-function* hunkRows(hunk: Hunk, base: string[], current: string[]): Generator<string> {
+function* hunkRows(hunk: Hunk, { base, current }: Sides): Generator<string> {
 	const removed = side(hunk.baseStart, hunk.baseEnd);
 	const added = side(hunk.currentStart, hunk.currentEnd);
 	yield `@@ -${removed} +${added} @@`;
@@ -143,13 +145,6 @@ function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 		// This would be our bug; the caller counts it and serves the plain text.
 		return false;
 	}
-}
-
-function changedLines(changes: Change[]): number {
-	return changes.reduce(
-		(sum, { baseCount, currentCount }) => sum + Math.max(baseCount, currentCount),
-		0,
-	);
 }
 
 /**

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createPageReader, type PageSpan } from "../../../src/paging/pdf/page-reader.ts";
-import type { PdfPage } from "../../../src/paging/pdf/pdf-worker.ts";
+import { createPageReader } from "../../../src/paging/pdf/page-reader.ts";
+import type { PageSpan, PdfPage } from "../../../src/paging/pdf/pdf-worker.ts";
 
 const TOTAL = 200;
 

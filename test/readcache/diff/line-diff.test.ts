@@ -12,7 +12,7 @@ interface Options {
 
 function diffLines(base: string[], current: string[], { signal, budget }: Options = {}) {
 	function* steps(): Steps<Change[]> {
-		return yield* diffInterned(yield* internLines(base, current), budget);
+		return yield* diffInterned(yield* internLines({ base, current }), budget);
 	}
 	return runInSlices(steps(), signal);
 }
@@ -176,7 +176,7 @@ describe("the least that must change", () => {
 					const added = current.slice(currentStart, currentStart + change.currentCount);
 					for (const line of [...removed, ...added]) length += line.length + 2;
 				}
-				const interned = runAtOnce(internLines(base, current));
+				const interned = runAtOnce(internLines({ base, current }));
 				const least = runAtOnce(leastChangedLength(interned, 2));
 				expect(least).toBeLessThanOrEqual(length);
 			}),
@@ -185,7 +185,7 @@ describe("the least that must change", () => {
 
 	test("is everything when no line is left", () => {
 		const [base, current] = [["a", "b"], ["cc"]];
-		const interned = runAtOnce(internLines(base, current));
+		const interned = runAtOnce(internLines({ base, current }));
 		expect(runAtOnce(leastChangedLength(interned, 2))).toBe(3 + 3 + 4);
 	});
 });

@@ -6,7 +6,8 @@ import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
 function match(base: number[], current: number[], budget = Number.POSITIVE_INFINITY) {
 	const pairs: [number, number][] = [];
 	const keep = (x: number, y: number) => pairs.push([x, y]);
-	runAtOnce(matchLines(base.map(String), current.map(String), { left: budget }, keep));
+	const lines = { base: base.map(String), current: current.map(String) };
+	runAtOnce(matchLines(lines, { left: budget }, keep));
 	return pairs.sort((one, other) => one[0] - other[0]);
 }
 
