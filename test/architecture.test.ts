@@ -35,7 +35,7 @@ const DOORLESS = new Set(["core", "text", "cli", "dashboard"]);
 /** What a folder offers apart from its index, where taking all of that would be too much. */
 const SECOND_DOORS = new Set([
 	"src/protocol/client.ts",
-	// The rules of caching alone: a session needs them at its start, and nothing else of the economy.
+	// Rules of caching and prices alone: a session needs them at its start, and nothing else of the economy.
 	"src/economy/rules.ts",
 	// Replays are loaded by `strata replay` and by the server's worker only.
 	"src/economy/replay/index.ts",

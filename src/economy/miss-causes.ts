@@ -1,3 +1,5 @@
+import type { ReplayMissCause } from "./replay/misses.ts";
+
 /** By pruning or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
@@ -17,7 +19,7 @@ export const MISS_CAUSES = {
 	dropped: "the provider dropped thinking that was bound to another beginning",
 	provider: "nothing changed on our side that shows, so the provider may have lost it",
 	unknown: "not known: the request was not watched",
-} as const;
+} as const satisfies Record<ReplayMissCause, string> & Record<string, string>;
 
 /** In a live session; a replay knows edits instead of prunings. */
 export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;
