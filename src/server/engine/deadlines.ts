@@ -1,13 +1,17 @@
+export interface Deadline {
+	cancel(): void;
+}
+
 /** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Deadlines of one duration expire in insertion order: one timer is enough for all of them. */
+/** Deadlines of one duration expire in insertion order: a linked list and one timer give O(1). */
 export class Deadlines<Item> {
 	readonly #afterMs: number;
 	readonly #clock: () => number;
 	readonly #expired: (item: Item) => void;
-	/** When each item expires, earliest first. */
-	readonly #atMs = new Map<Item, number>();
+	#first: Node<Item> | undefined;
+	#last: Node<Item> | undefined;
 	#timer: NodeJS.Timeout | undefined;
 
 	constructor(afterMs: number, clock: () => number, expired: (item: Item) => void) {
@@ -16,24 +20,31 @@ export class Deadlines<Item> {
 		this.#expired = expired;
 	}
 
-	/** An item has at most one deadline here. */
-	add(item: Item): this {
-		this.#atMs.set(item, this.#clock() + this.#afterMs);
+	add(item: Item): Deadline {
+		const node = new Node(item, this.#clock() + this.#afterMs, this);
+		node.earlier = this.#last;
+		if (this.#last === undefined) this.#first = node;
+		else this.#last.later = node;
+		this.#last = node;
 		this.#timer ??= this.#wakeIn(this.#afterMs);
-		return this;
+		return node;
 	}
 
-	/** Does not clear the timer: it wakes, finds nothing due and re-arms for the next. */
-	cancel(item: Item): void {
-		this.#atMs.delete(item);
+	unlink({ earlier, later }: Node<Item>): void {
+		if (earlier === undefined) this.#first = later;
+		else earlier.later = later;
+		if (later === undefined) this.#last = earlier;
+		else later.earlier = earlier;
 	}
 
 	close(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
-		this.#atMs.clear();
+		this.#first = undefined;
+		this.#last = undefined;
 	}
 
+	/** Cancelling does not clear the timer: it wakes, finds nothing due and re-arms for the next. */
 	#wakeIn(ms: number): NodeJS.Timeout {
 		return setTimeout(() => this.#wake(), Math.max(1, Math.ceil(ms))).unref();
 	}
@@ -41,14 +52,30 @@ export class Deadlines<Item> {
 	#wake(): void {
 		const now = this.#clock();
 		// `#timer` stays set during the loop, so an added deadline cannot arm a later timer.
-		for (const [item, atMs] of this.#atMs) {
-			if (atMs > now) {
-				this.#timer = this.#wakeIn(atMs - now);
-				return;
-			}
-			this.#atMs.delete(item);
+		while (this.#first !== undefined && this.#first.atMs <= now) {
+			const { item } = this.#first;
+			this.#first.cancel();
 			this.#expired(item);
 		}
-		this.#timer = undefined;
+		this.#timer = this.#first && this.#wakeIn(this.#first.atMs - now);
+	}
+}
+
+class Node<Item> implements Deadline {
+	readonly item: Item;
+	readonly atMs: number;
+	earlier: Node<Item> | undefined;
+	later: Node<Item> | undefined;
+	#list: Deadlines<Item> | undefined;
+
+	constructor(item: Item, atMs: number, list: Deadlines<Item>) {
+		this.item = item;
+		this.atMs = atMs;
+		this.#list = list;
+	}
+
+	cancel(): void {
+		this.#list?.unlink(this);
+		this.#list = undefined;
 	}
 }

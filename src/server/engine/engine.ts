@@ -215,14 +215,13 @@ export function createEngine(options: EngineOptions) {
 	// earlier, and lanes wait only for earlier commands.
 	function dependenciesOf({ command, sender }: Request): Dependencies {
 		if (command.dependsOn === undefined) return {};
-		const { tenant } = sender;
+		const { principal } = sender.tenant;
 		const dependencies = new Set<Run>();
 		for (const id of new Set(command.dependsOn)) {
 			if (id === command.id) return { failure: failures.dependsOnItself(id) };
-			const known = identities.byId(tenant, id);
+			const known = identities.byId(principal, id);
 			if (known === undefined) {
-				const forgottenBeforeMs = journal.forgottenBefore(tenant.principal);
-				return { failure: failures.dependencyUnknown(id, forgottenBeforeMs) };
+				return { failure: failures.dependencyUnknown(id, journal.forgottenBefore(principal)) };
 			}
 			if (known.kind === "run") dependencies.add(known);
 			else if (!known.outcome.response.success) return { failure: failures.dependencyFailed(id) };
@@ -239,8 +238,6 @@ export function createEngine(options: EngineOptions) {
 			pendingBytes: 0,
 			sessions: new Map(),
 			lanes: new Map(),
-			ids: new Map(),
-			keys: new Map(),
 		};
 		tenants.set(principal, tenant);
 		return tenant;

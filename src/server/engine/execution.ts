@@ -231,7 +231,7 @@ export class Execution {
 		const { request } = run;
 		const applied = applyDone(request, done);
 		if (done.removed !== undefined) {
-			this.#options.identities.forgetKeys(request.sender.tenant, done.removed);
+			this.#options.identities.forgetKeys(request.sender.tenant.principal, done.removed);
 		}
 		if (!run.note("running", { isWorking: false })) {
 			// The outcome was decided before, but the change did happen.
@@ -244,7 +244,7 @@ export class Execution {
 			return;
 		}
 		// The handler waited, perhaps with many others: serializing takes a turn, too.
-		run.in("running")?.deadline?.cancel(run);
+		run.in("running")?.deadline?.cancel();
 		this.#takeTurn(run, () => this.#finish(run, done, applied));
 	}
 

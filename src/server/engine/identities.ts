@@ -15,7 +15,7 @@ import {
 	shortened,
 	withoutData,
 } from "./outcome.ts";
-import type { Names, NewNames, Remembered, Request, Run, Tenant } from "./run.ts";
+import type { NewNames, Request, Run } from "./run.ts";
 
 /** Bounds of the finished commands in memory. The journal has them all. */
 export interface MemoryBounds {
@@ -29,6 +29,36 @@ export type Earlier =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | Past; names: NewNames };
 
+class Names extends Map<string, Run | Remembered> {
+	readonly #emptied: (() => void) | undefined;
+
+	constructor(emptied?: () => void) {
+		super();
+		this.#emptied = emptied;
+	}
+
+	override delete(name: string): boolean {
+		const isDeleted = super.delete(name);
+		if (this.size === 0) this.#emptied?.();
+		return isDeleted;
+	}
+}
+
+/** Ids, and keys by session; `undefined` holds the keys of server commands. */
+interface Known {
+	readonly ids: Names;
+	readonly keys: Map<string | undefined, Names>;
+}
+
+interface Remembered {
+	readonly kind: "remembered";
+	readonly past: Past;
+	readonly names: Names;
+	readonly name: string;
+	older: Remembered | undefined;
+	newer: Remembered | undefined;
+}
+
 const ALL: NewNames = { id: true, key: true };
 
 /** Commands by id and key, in memory or in the journal. A name in flight is never evicted. */
@@ -36,6 +66,7 @@ export class Identities {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
 	readonly #now: () => number;
+	readonly #known = new Map<string, Known>();
 	#oldest: Remembered | undefined;
 	#newest: Remembered | undefined;
 	#count = 0;
@@ -57,9 +88,9 @@ export class Identities {
 		}
 	}
 
-	byId(tenant: Tenant, id: string): Run | Past | undefined {
+	byId(principal: string, id: string): Run | Past | undefined {
 		try {
-			return this.#byId(tenant, id);
+			return this.#byId(principal, id);
 		} catch {
 			return undefined;
 		}
@@ -67,9 +98,8 @@ export class Identities {
 
 	claim(request: Request, run: Run, names = ALL): void {
 		const { id, key } = namesOf(request, names);
-		const { ids, keys } = request.sender.tenant;
-		if (id !== undefined) ids.set(id, run);
-		if (key !== undefined) keys.set(key, run);
+		if (id !== undefined) this.#ids(request).set(id, run);
+		if (key !== undefined) this.#keys(request).set(key, run);
 	}
 
 	remember(request: Request, past: Past, names: NewNames): void {
@@ -77,9 +107,8 @@ export class Identities {
 		if (id === undefined && key === undefined) return;
 		const shorten = past.digest === undefined ? withoutData : shortened;
 		const kept = { ...past, outcome: shorten(past.outcome) };
-		const { ids, keys } = request.sender.tenant;
-		if (id !== undefined) this.#keep(ids, id, kept);
-		if (key !== undefined) this.#keep(keys, key, kept);
+		if (id !== undefined) this.#keep(this.#ids(request), id, kept);
+		if (key !== undefined) this.#keep(this.#keys(request), key, kept);
 		const { names: maxNames, characters } = this.#bounds;
 		while (this.#oldest && (this.#count > maxNames || this.#characters > characters)) {
 			this.#evict(this.#oldest);
@@ -89,24 +118,24 @@ export class Identities {
 	/** Frees names of a command in flight. */
 	forget(request: Request, names: NewNames): void {
 		const { id, key } = namesOf(request, names);
-		const { ids, keys } = request.sender.tenant;
-		if (id !== undefined) ids.delete(id);
-		if (key !== undefined) keys.delete(key);
+		if (id !== undefined) this.#ids(request).delete(id);
+		if (key !== undefined) this.#keys(request).delete(key);
 	}
 
 	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
-	forgetKeys({ keys }: Tenant, sessionId: string): void {
-		for (const [key, known] of keys) {
-			if (!key.startsWith(scopeName(sessionId))) continue;
+	forgetKeys(principal: string, sessionId: string): void {
+		const keys = this.#knownOf(principal).keys.get(sessionId);
+		for (const [key, known] of keys ?? []) {
 			if (known.kind === "remembered") this.#evict(known);
-			else if (known.dropKey()) keys.delete(key);
+			else if (known.dropKey()) keys?.delete(key);
 		}
 	}
 
 	#find(request: Request): Earlier | undefined {
+		const { principal } = request.sender.tenant;
 		const { id, idempotencyKey: key } = request.command;
-		const byId = id === undefined ? undefined : this.#byId(request.sender.tenant, id);
-		const byKey = key === undefined ? undefined : this.#byKey(request, key);
+		const byId = id === undefined ? undefined : this.#byId(principal, id);
+		const byKey = key === undefined ? undefined : this.#byKey(principal, keyScope(request), key);
 		const command = byId ?? byKey;
 		if (command === undefined) return undefined;
 		if (byId !== undefined && !isSame(byId, request)) {
@@ -118,16 +147,14 @@ export class Identities {
 		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
 	}
 
-	#byId({ principal, ids }: Tenant, id: string): Run | Past | undefined {
-		const known = ids.get(id);
+	#byId(principal: string, id: string): Run | Past | undefined {
+		const known = this.#knownOf(principal).ids.get(id);
 		if (known?.kind === "run") return known;
 		return known?.past ?? pastOf(this.#journal.byId(principal, id));
 	}
 
-	#byKey(request: Request, key: string): Run | Past | undefined {
-		const { principal, keys } = request.sender.tenant;
-		const sessionId = keyScope(request);
-		const known = keys.get(scopeName(sessionId) + key);
+	#byKey(principal: string, sessionId: string | undefined, key: string): Run | Past | undefined {
+		const known = this.#knownOf(principal).keys.get(sessionId)?.get(key);
 		if (known?.kind === "run") return known;
 		if (known !== undefined) {
 			if (this.#now() - known.past.finishedAtMs < KEY_LIFE_MS) return known.past;
@@ -135,6 +162,24 @@ export class Identities {
 			return undefined;
 		}
 		return pastOf(this.#journal.byKey({ principal, sessionId }, key));
+	}
+
+	#knownOf(principal: string): Known {
+		const known = this.#known.get(principal) ?? { ids: new Names(), keys: new Map() };
+		this.#known.set(principal, known);
+		return known;
+	}
+
+	#ids({ sender }: Request): Names {
+		return this.#knownOf(sender.tenant.principal).ids;
+	}
+
+	#keys(request: Request): Names {
+		const { keys } = this.#knownOf(request.sender.tenant.principal);
+		const scope = keyScope(request);
+		const names = keys.get(scope) ?? new Names(() => keys.delete(scope));
+		keys.set(scope, names);
+		return names;
 	}
 
 	#keep(names: Names, name: string, past: Past): void {
@@ -171,17 +216,10 @@ function keyScope({ row, sessionId }: Request): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 
-/** The length keeps `ab` + `c` and `a` + `bc` apart. */
-function scopeName(sessionId: string | undefined): string {
-	return sessionId === undefined ? ":" : `${sessionId.length}:${sessionId}`;
-}
-
-function namesOf(request: Request, names: NewNames) {
-	const { id, idempotencyKey: key } = request.command;
-	const hasKey = names.key && key !== undefined;
+function namesOf({ command }: Request, names: NewNames) {
 	return {
-		id: names.id ? id : undefined,
-		key: hasKey ? scopeName(keyScope(request)) + key : undefined,
+		id: names.id ? command.id : undefined,
+		key: names.key ? command.idempotencyKey : undefined,
 	};
 }
 

@@ -1,6 +1,6 @@
 import type { Command, CommandRow, Data } from "../../protocol/index.ts";
 import type { RateBucket } from "../limits.ts";
-import type { Deadlines } from "./deadlines.ts";
+import type { Deadline } from "./deadlines.ts";
 import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
 import type { Past } from "./outcome.ts";
@@ -15,21 +15,6 @@ export interface Tenant {
 	pendingBytes: number;
 	readonly sessions: Map<string, SessionState>;
 	readonly lanes: Map<string, Lane<Run>>;
-	/** Known commands by id, and by idempotency key with its scope. */
-	readonly ids: Names;
-	readonly keys: Names;
-}
-
-export type Names = Map<string, Run | Remembered>;
-
-/** A finished command in memory, under one of its names. */
-export interface Remembered {
-	readonly kind: "remembered";
-	readonly past: Past;
-	readonly names: Names;
-	readonly name: string;
-	older: Remembered | undefined;
-	newer: Remembered | undefined;
 }
 
 export interface Sender {
@@ -84,8 +69,6 @@ export type SessionNews = Extract<
 	Data<"ServerEvent">,
 	{ type: "session_created" | "session_deleted" }
 >;
-
-type Deadline = Pick<Deadlines<Run>, "cancel">;
 
 interface Queued {
 	readonly name: "queued";
@@ -179,10 +162,10 @@ export class Run {
 			throw new Error(`a command that is ${phase.name} cannot become ${next.name}`);
 		}
 		if (phase.name === "queued") {
-			phase.turnDeadline?.cancel(this);
-			phase.dependencyDeadline?.cancel(this);
+			phase.turnDeadline?.cancel();
+			phase.dependencyDeadline?.cancel();
 			for (const dependency of phase.dependencies ?? []) dependency.dependents?.delete(this);
-		} else if (phase.name === "running") phase.deadline?.cancel(this);
+		} else if (phase.name === "running") phase.deadline?.cancel();
 		this.#phase = next;
 	}
 
@@ -199,7 +182,7 @@ export class Run {
 		queued?.dependencies?.delete(dependency);
 		if (queued?.dependencies?.size !== 0) return false;
 		queued.dependencies = undefined;
-		queued.dependencyDeadline?.cancel(this);
+		queued.dependencyDeadline?.cancel();
 		return true;
 	}
 

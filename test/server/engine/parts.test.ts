@@ -61,17 +61,16 @@ describe("deadlines", () => {
 				const expired: number[] = [];
 				const clock = () => performance.now();
 				const deadlines = new Deadlines<number>(100, clock, (item) => expired.push(item));
-				const added: { atMs: number }[] = [];
+				const added: { deadline: ReturnType<typeof deadlines.add>; atMs: number }[] = [];
 				const removed = new Set<number>();
 				for (const step of [...steps, { kind: "wait", ms: 50 } as const]) {
 					if (step.kind === "add") {
-						deadlines.add(added.length);
-						added.push({ atMs: clock() + 100 });
+						added.push({ deadline: deadlines.add(added.length), atMs: clock() + 100 });
 					} else if (step.kind === "wait") await vi.advanceTimersByTimeAsync(step.ms);
 					else if (added.length > 0) {
 						const index = step.which % added.length;
 						if (!expired.includes(index)) removed.add(index);
-						deadlines.cancel(index);
+						added[index]?.deadline.cancel();
 					}
 				}
 				const due = added.flatMap(({ atMs }, index) =>
