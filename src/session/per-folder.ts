@@ -9,8 +9,9 @@ interface Options<Opened> {
 /** A resource opened once per working folder, on first use. */
 export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 	let current: Folder<Opened> | undefined;
-
-	return {
+	const perFolder = {
+		/** For callers that must not wait. */
+		ready: undefined as Opened | undefined,
 		/** Joins an opening in flight, retries a failed one, and closes another folder's. */
 		async get(session: SessionView): Promise<Opened> {
 			const before = current;
@@ -20,40 +21,41 @@ export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 				opening: open(session, () => current === folder),
 			};
 			// Set before awaiting: a concurrent call must find it.
-			current = folder;
+			use(folder);
 			folder.opening.then(
 				(opened) => {
-					folder.ready = opened;
+					if (current === folder) perFolder.ready = opened;
 				},
 				() => {
-					if (current === folder) current = undefined;
+					if (current === folder) use(undefined);
 				},
 			);
 			await leave(before);
 			return await folder.opening;
 		},
-		/** For callers that must not wait. */
-		get ready(): Opened | undefined {
-			return current?.ready;
-		},
 		/** Also while it is opening. */
 		async clear(): Promise<void> {
 			const before = current;
-			current = undefined;
+			use(undefined);
 			await leave(before);
 		},
 	};
+	return perFolder;
+
+	function use(folder: Folder<Opened> | undefined): void {
+		current = folder;
+		perFolder.ready = undefined;
+	}
 
 	async function leave(folder: Folder<Opened> | undefined): Promise<void> {
 		if (!folder || !close) return;
 		// A failed opening needs no closing; its callers got the error.
-		await folder.opening.catch(() => undefined);
-		if (folder.ready !== undefined) await close(folder.ready);
+		const opened = await folder.opening.catch(() => undefined);
+		if (opened !== undefined) await close(opened);
 	}
 }
 
 interface Folder<Opened> {
 	readonly cwd: string;
 	readonly opening: Promise<Opened>;
-	ready?: Opened;
 }
