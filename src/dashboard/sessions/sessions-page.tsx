@@ -12,9 +12,9 @@ import { isDemo } from "../session/demo-banner.tsx";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
-	const list = useMemo(() => followSessions(client()), []);
+	const list = useMemo(() => sessionList(client()), []);
 	const [shown, setShown] = useState<"new" | "stored" | { delete: Data<"SessionInfo"> }>();
-	useEffect(() => list.close, [list]);
+	useEffect(list.follow, [list]);
 	const { refresh } = list;
 	const sessions = list.sessions.value;
 	const startsIn = list.startsIn.value;
@@ -208,14 +208,14 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 	);
 }
 
-type SessionList = ReturnType<typeof followSessions>;
+type SessionList = ReturnType<typeof sessionList>;
 
 const EVERY_MS = 4_000;
 /** Sessions whose costs are fetched, again after new messages. */
 const MOST_COSTS = 40;
 
 /** The open sessions, kept up to date. */
-function followSessions(client: Client) {
+function sessionList(client: Client) {
 	/** The newest first; undefined until they are known. */
 	const sessions = signal<readonly Data<"SessionInfo">[] | undefined>(undefined);
 	const costs = signal<ReadonlyMap<string, number>>(new Map());
@@ -230,23 +230,25 @@ function followSessions(client: Client) {
 	let isAsking = false;
 	let isClosed = false;
 
-	const stops = [
-		client.onEvent(({ type }) => {
-			if (type === "session_created" || type === "session_deleted") refresh();
-		}),
-		client.onState(({ name }) => {
-			if (name === "open") refresh();
-		}),
-	];
-	const timer = setInterval(refresh, EVERY_MS);
-	refresh();
+	return { sessions, costs, beginnings, startsIn, error, refresh, follow };
 
-	return { sessions, costs, beginnings, startsIn, error, refresh, close };
-
-	function close(): void {
-		isClosed = true;
-		clearInterval(timer);
-		for (const stop of stops) stop();
+	/** Returns how to stop. */
+	function follow(): () => void {
+		const stops = [
+			client.onEvent(({ type }) => {
+				if (type === "session_created" || type === "session_deleted") refresh();
+			}),
+			client.onState(({ name }) => {
+				if (name === "open") refresh();
+			}),
+		];
+		const timer = setInterval(refresh, EVERY_MS);
+		refresh();
+		return () => {
+			isClosed = true;
+			clearInterval(timer);
+			for (const stop of stops) stop();
+		};
 	}
 
 	function refresh(): void {
