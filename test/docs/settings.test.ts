@@ -98,7 +98,7 @@ describe("docs/server.md", () => {
 
 	test("names metrics that there are", () => {
 		const named = page.codeWords.filter((word) => word.startsWith("strata_"));
-		const parts = { engine: {}, journal: {}, connections: {}, process: {} };
+		const parts = { engine: {}, journal: {}, connections: {}, process: { memory: {} } };
 		const text = prometheusText(parts as Parameters<typeof prometheusText>[0]);
 		for (const name of named) expect(text).toContain(`# TYPE ${name} `);
 		expect(named.length).toBeGreaterThan(5);
