@@ -68,10 +68,10 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 export function readPartSync(path: string, start: number, length: number): Buffer {
 	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
 	try {
-		const bytes = Buffer.alloc(length);
+		const bytes = Buffer.alloc(Math.min(length, Math.max(0, fstatSync(file).size - start)));
 		let filled = 0;
-		for (let count = -1; count !== 0 && filled < length; filled += count)
-			count = readSync(file, bytes, filled, length - filled, start + filled);
+		for (let count = -1; count !== 0 && filled < bytes.length; filled += count)
+			count = readSync(file, bytes, filled, bytes.length - filled, start + filled);
 		return bytes.subarray(0, filled);
 	} finally {
 		closeSync(file);

@@ -20,19 +20,6 @@ export function knownModel(name: ReplayModel["name"]): ReplayModel {
 }
 
 /** Lines of `provider id api contextWindow input/output/cacheRead/cacheWrite [tokens:rates …]`. */
-export function formatModels(models: readonly ModelInfo[]): string {
-	return models
-		.filter((model) => SNAPSHOT_PROVIDERS.includes(model.provider))
-		.map(({ provider, id, api = "-", contextWindow = 0, cost }) => {
-			const tiers = (cost?.tiers ?? []).map(
-				(tier) => `${tier.inputTokensAbove}:${formatRates(tier)}`,
-			);
-			return [provider, id, api, contextWindow, formatRates(cost), ...tiers].join(" ");
-		})
-		.sort()
-		.join("\n");
-}
-
 export function parseModels(text: string): ModelInfo[] {
 	return text
 		.split("\n")
@@ -48,14 +35,7 @@ export function parseModels(text: string): ModelInfo[] {
 }
 
 /** Companies that sell their own models, by pi's names. */
-const VENDORS = ["anthropic", "openai", "google", "deepseek"];
-/** Gateways are left out: they resell these under their own names, and pi knows their prices. */
-const SNAPSHOT_PROVIDERS = [...VENDORS, "amazon-bedrock", "github-copilot", "openai-codex"];
-
-function formatRates(rates: PriceRates | undefined): string {
-	const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = rates ?? {};
-	return [input, output, cacheRead, cacheWrite].join("/");
-}
+export const VENDORS = ["anthropic", "openai", "google", "deepseek"];
 
 function parseRates(text = ""): PriceRates {
 	const [input = 0, output = 0, cacheRead = 0, cacheWrite = 0] = text.split("/").map(Number);

@@ -1,6 +1,6 @@
 /**
  * Written by test/economy/model-prices.test.ts from pi's model table; see there how to renew it.
- * The lines are explained at `formatModels`.
+ * The lines are explained at `parseModels`.
  */
 export const MODEL_SNAPSHOT = `
 amazon-bedrock amazon.nova-2-lite-v1:0 bedrock-converse-stream 1000000 0.33/2.75/0.0825/0.33

@@ -1,16 +1,9 @@
 import { isUtf8 } from "node:buffer";
-import {
-	closeSync,
-	constants,
-	type Dirent,
-	fstatSync,
-	openSync,
-	readdirSync,
-	readSync,
-} from "node:fs";
+import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { below, pathKind } from "../../core/project-path.ts";
+import { readPartSync } from "../../core/regular-file.ts";
 import { counted } from "../../text/figures.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";
@@ -136,7 +129,7 @@ function rulesIn(
 	given: Pick<PlacedRules, "path" | "depth" | "above">,
 ): [PlacedRules] | [] {
 	try {
-		const text = beginningOf(file);
+		const text = readPartSync(file, 0, 4 * maxIgnoreBytes).toString();
 		const isCut = text.length > maxIgnoreBytes;
 		// A partial line would be a different pattern.
 		const end = isCut ? text.lastIndexOf("\n", maxIgnoreBytes) : text.length;
@@ -144,18 +137,6 @@ function rulesIn(
 	} catch {
 		// Like git, ignores an unreadable `.gitignore`.
 		return [];
-	}
-}
-
-/** Settings can name a pipe, which would block. */
-function beginningOf(path: string): string {
-	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
-	try {
-		const { size } = fstatSync(file);
-		const bytes = Buffer.alloc(Math.min(size, 4 * maxIgnoreBytes));
-		return bytes.toString("utf8", 0, readSync(file, bytes, 0, bytes.length, 0));
-	} finally {
-		closeSync(file);
 	}
 }
 

@@ -1,6 +1,6 @@
 import type { PromptTokens, Thinking } from "../../core/bill.ts";
 import { counted, grouped } from "../../text/figures.ts";
-import { MISS_CAUSES, type MissCause } from "../miss-causes.ts";
+import { MISS_CAUSES, type MissCause } from "../../text/miss-causes.ts";
 import { PARTS } from "../request.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";

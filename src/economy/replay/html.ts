@@ -1,7 +1,7 @@
 import type { PromptTokens } from "../../core/bill.ts";
 import { counted } from "../../text/figures.ts";
+import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
-import { MISS_CAUSES } from "../miss-causes.ts";
 import { promptOf } from "./billed.ts";
 import {
 	clock,

@@ -1,6 +1,6 @@
 import { counted } from "../../text/figures.ts";
+import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
-import { MISS_CAUSES } from "../miss-causes.ts";
 import {
 	clock,
 	money,

@@ -1,19 +1,10 @@
-import {
-	appendFileSync,
-	closeSync,
-	mkdirSync,
-	openSync,
-	readSync,
-	renameSync,
-	rmSync,
-	statSync,
-	writeFileSync,
-} from "node:fs";
+import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { type AgentSession, SessionManager } from "@earendil-works/pi-coding-agent";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { errnoOf } from "../../core/errno.ts";
 import { property } from "../../core/property.ts";
+import { readPartSync } from "../../core/regular-file.ts";
 import {
 	type FileEntry,
 	linesOfEntries,
@@ -209,14 +200,7 @@ const HEADER = '{"type":"session",';
 
 function hasHeader(path: string): boolean {
 	try {
-		const file = openSync(path, "r");
-		try {
-			const start = Buffer.alloc(HEADER.length);
-			readSync(file, start);
-			return start.toString() === HEADER;
-		} finally {
-			closeSync(file);
-		}
+		return readPartSync(path, 0, HEADER.length).toString() === HEADER;
 	} catch (error) {
 		if (errnoOf(error) === "ENOENT") return false;
 		throw error;

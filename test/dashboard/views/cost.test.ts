@@ -12,8 +12,8 @@ import {
 	savedTokens,
 	savingsRows,
 } from "../../../src/dashboard/views/cost/cost-view.tsx";
-import { MISS_CAUSES } from "../../../src/economy/miss-causes.ts";
 import type { Data } from "../../../src/protocol/index.ts";
+import { MISS_CAUSES } from "../../../src/text/miss-causes.ts";
 
 const price = (tokens: number, dollars?: number) =>
 	dollars === undefined ? { tokens } : { tokens, dollars };

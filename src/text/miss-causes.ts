@@ -1,9 +1,7 @@
-import type { ReplayMissCause } from "./replay/misses.ts";
-
 /** By pruning or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
-/** For people: live sessions and replay share the wording. */
+/** For people: pi, replay and the dashboard share the wording. */
 export const MISS_CAUSES = {
 	compaction: "the conversation was compacted",
 	pruning: REPLACED,
@@ -19,7 +17,7 @@ export const MISS_CAUSES = {
 	dropped: "the provider dropped thinking that was bound to another beginning",
 	provider: "nothing changed on our side that shows, so the provider may have lost it",
 	unknown: "not known: the request was not watched",
-} as const satisfies Record<ReplayMissCause, string> & Record<string, string>;
+} as const;
 
 /** In a live session; a replay knows edits instead of prunings. */
 export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;
