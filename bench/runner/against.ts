@@ -67,7 +67,7 @@ export async function compareWith(revision: string, options: AgainstOptions): Pr
 			const hasOwn = () => git(root, "ls-tree", "--name-only", commit, `bench/${name}.ts`) !== "";
 			if (sides.failed === "old" && !signal.aborted && hasOwn()) {
 				print(`${name}: needs code that ${commit} does not have: its own script runs there`);
-				takeScripts(oldRoot, () => git(oldRoot, "checkout", commit, "--", ...COMMON));
+				takeScripts(oldRoot, () => git(oldRoot, "reset", "--hard", "--quiet"));
 				sides = await runSides(name, { old: oldRoot, new: root }, options);
 				takeScripts(oldRoot, () => copyScripts(root, oldRoot));
 			}
