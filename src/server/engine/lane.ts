@@ -15,6 +15,8 @@ export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
 	readonly #emptied: () => void;
 	readonly #places: Place<Item>[] = [];
+	/** Leading places that are finished: thousands may wait for the disk. */
+	#finished = 0;
 	/** Has the turn. Without one, all that had it are finished. */
 	#holder: Place<Item> | undefined;
 	#isGivingTurns = false;
@@ -78,6 +80,7 @@ export class Lane<Item> {
 	leave(place: Place<Item>): Item | undefined {
 		const at = this.#places.indexOf(place);
 		this.#places.splice(at, 1);
+		if (at < this.#finished) this.#finished -= 1;
 		if (at > 0) return undefined;
 		this.#endIfEmpty();
 		return this.#places[0]?.item;
@@ -88,7 +91,8 @@ export class Lane<Item> {
 		if (this.#isGivingTurns) return;
 		this.#isGivingTurns = true;
 		while (this.#holder === undefined) {
-			const place = this.#places.find(({ isFinished }) => !isFinished);
+			while (this.#places[this.#finished]?.isFinished) this.#finished += 1;
+			const place = this.#places[this.#finished];
 			if (place === undefined) break;
 			this.#holder = place;
 			this.#finishedNumber = place.number - 1;
