@@ -2,7 +2,7 @@ import { constants, open, readdir, realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, parse, resolve } from "node:path";
 import { CONFIG_DIR_NAME } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
-import { isWithin, realOrGiven } from "../../core/places.ts";
+import { isWithin } from "../../core/places.ts";
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
@@ -56,7 +56,7 @@ export async function checkSessionFile(
 ): Promise<StoredSession> {
 	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another system
 	const real = await realpath(path).catch(() => undefined);
-	const folders = sessionRoots(places).map(realOrGiven);
+	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
 	if (!real && isInside(resolve(path))) throw noSuchFile(path, field);
 	if (!real || !isInside(real)) {
@@ -78,7 +78,7 @@ export async function listStoredSessions(
 	most: number,
 	chosen: (files: readonly StoredSession[]) => readonly StoredSession[],
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
-	const files = await sessionFilesIn(realOrGiven(folder), 2);
+	const files = await sessionFilesIn(await realOrGiven(folder), 2);
 	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
 	const sessions: StoredSession[] = [];
 	let left = MAX_LISTING_BYTES;
@@ -116,6 +116,11 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 		roots.push(join(at, CONFIG_DIR_NAME, "sessions"));
 		if (at === root) return roots;
 	}
+}
+
+/** As the files are resolved: Node's own algorithm keeps short names (Windows) and case (macOS). */
+async function realOrGiven(path: string): Promise<string> {
+	return realpath(path).catch(() => path);
 }
 
 async function sessionFilesIn(folder: string, depth: number) {
