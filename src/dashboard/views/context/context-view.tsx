@@ -2,6 +2,7 @@ import "./context.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
+import { createAsking } from "../../asking.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { client } from "../../connection/connection.ts";
 import { Button, Dialog, Fold, Scroller, TextButton } from "../../parts/controls.tsx";
@@ -222,16 +223,23 @@ function usePieceText(sessionId: string, pieceId: string) {
 	const [wanted, setWanted] = useState<{ offset: number }>({ offset: 0 });
 	const [isAsking, setIsAsking] = useState(true);
 	useEffect(() => {
-		const stop = new AbortController();
 		setIsAsking(true);
 		setProblem(undefined);
 		const fields = { sessionId, pieceId, offset: wanted.offset };
-		client()
-			.request("get_context_piece", fields, { signal: stop.signal })
-			.then(({ data }) => setRead((before) => addStretch(before, data)))
-			.catch((error: unknown) => setProblem(textOf(error)))
-			.finally(() => setIsAsking(false));
-		return () => stop.abort();
+		// Reports nothing once it is stopped: another piece is wanted then.
+		const asking = createAsking({
+			ask: (signal) => client().request("get_context_piece", fields, { signal }),
+			onAnswer({ data }) {
+				setRead((before) => addStretch(before, data));
+				setIsAsking(false);
+			},
+			onError(error) {
+				setProblem(textOf(error));
+				setIsAsking(false);
+			},
+		});
+		asking.again();
+		return asking.stop;
 	}, [sessionId, pieceId, wanted]);
 	return { read, problem, isAsking, ask: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
 }
