@@ -96,6 +96,7 @@ export class Intake {
 			added: plan.unknown.map(({ path }) => path),
 			removed: plan.removed,
 			configs: project.changed,
+			links: project.state.links,
 		});
 		for (const path of plan.removed) writer.remove(path);
 		for (const file of plan.confirmed) writer.confirm(file, scan.scannedMs);

@@ -1,6 +1,7 @@
 import { isBuiltin } from "node:module";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import { folderOf, joinPath, nameOf } from "../../core/project-path.ts";
+import { folderOf, joinPath, nameOf, restBelow } from "../../core/project-path.ts";
+import type { Symlink } from "../scan/scanned-tree.ts";
 
 export type SpecifierKind =
 	| { readonly kind: "relative"; readonly folderOnly: boolean }
@@ -72,7 +73,10 @@ export type ModuleResolution =
 export interface ProjectChange {
 	readonly added: readonly string[];
 	readonly removed: readonly string[];
+	/** Includes changed links. */
 	readonly configs: readonly string[];
+	/** All links: an added file is found by their names too. */
+	readonly links: readonly Symlink[];
 }
 
 export interface ResolvedRequest {
@@ -109,14 +113,19 @@ export function affectedBy(change: ProjectChange, request: ResolvedRequest): boo
 
 const derived = new WeakMap<ProjectChange, ReturnType<typeof derive>>();
 
-function derive({ added, removed }: ProjectChange) {
+function derive({ added, removed, links }: ProjectChange) {
+	const leading = links.filter(({ target }) =>
+		added.some((path) => restBelow(target, path) !== undefined),
+	);
+	const paths = [...added, ...leading.map(({ path }) => path)];
 	return {
 		removed: new Set(removed),
 		/**
-		 * Names that a relative specifier must end in to find an added file: its own, or that of a
-		 * parent folder. Cut at the first dot: extensions, suffixes and `.d` are interchangeable.
+		 * Names that a relative specifier must end in to find an added file: its own, that of a parent
+		 * folder, or one on the way through a link. Cut at the first dot: extensions, suffixes and `.d`
+		 * are interchangeable.
 		 */
-		names: new Set(added.flatMap((path) => path.split("/")).map(stemOf)),
+		names: new Set(paths.flatMap((path) => path.split("/")).map(stemOf)),
 	};
 }
 

@@ -26,8 +26,12 @@ const configs: Record<string, string> = {
 	"packages/q/package.json": json({ name: "q", exports: { "./*": "./build/esm/*.mjs" } }),
 	"src/x/package.json": json({ main: "../y.js", types: "deep/er/y.js" }),
 	"src/y/package.json": json({ main: "main" }),
+	"tools/package.json": json({ main: "linked/main" }),
 };
-const links = [{ path: "src/linked", target: "packages/p/src" }];
+const links = [
+	{ path: "src/linked", target: "packages/p/src" },
+	{ path: "tools/linked", target: "packages/p/src" },
+];
 
 const folder = fc.constantFrom(
 	...["", "src/", "src/x/", "src/y/", "src/x/deep/er/", "lib/", "lib/x/", "dist/"],
@@ -85,7 +89,7 @@ describe("affectedBy", () => {
 					const removed = [...new Set(toRemove.flatMap((at) => before[at % before.length] ?? []))];
 					const added = toAdd.filter((each) => !before.includes(each));
 					const after = [...before.filter((each) => !removed.includes(each)), ...added];
-					const change = { added, removed, configs: [] };
+					const change = { added, removed, configs: [], links };
 					const old = resolverOver(before);
 					const fresh = resolverOver(after);
 					for (const [from, asked] of requests) {
@@ -102,7 +106,7 @@ describe("affectedBy", () => {
 	});
 
 	test("leaves alone what a new file with another name cannot touch", () => {
-		const change = { added: ["src/new.ts"], removed: ["src/gone.ts"], configs: [] };
+		const change = { added: ["src/new.ts"], removed: ["src/gone.ts"], configs: [], links };
 		const led = (specifier: string, to: string) => {
 			const resolution = { kind: "file", path: to } as const;
 			return affectedBy(change, { from: "src/a.ts", specifier, resolution });
@@ -113,10 +117,26 @@ describe("affectedBy", () => {
 		expect(led("../lib/new.js", "lib/new.js")).toBe(true);
 		expect(led("./gone", "src/gone.ts")).toBe(true);
 		expect(led("@/b", "src/b.ts")).toBe(true);
-		const removal = { added: [], removed: ["src/gone.ts"], configs: [] };
+		const removal = { added: [], removed: ["src/gone.ts"], configs: [], links };
 		const external = { kind: "external", name: "react" } as const;
 		const asked = { from: "src/a.ts", specifier: "react", resolution: external };
 		expect(affectedBy(removal, asked)).toBe(false);
+	});
+
+	test.each([
+		["src/x.ts", "./linked/", "packages/p/src/index.ts"],
+		["src/x.ts", "./linked", "packages/p/src/index.ts"],
+		// By `rootDirs`.
+		["lib/x.ts", "./linked/", "packages/p/src/index.ts"],
+		// By the `main` of a folder's package.json.
+		["lib/x.ts", "../tools", "packages/p/src/main.ts"],
+	])("in %s, %s may lead through a link to the new file %s", (from, specifier, path) => {
+		const resolution = resolverOver([from]).resolve(from, specifier, ["value"]);
+		expect(resolution.kind).toBe("unresolved");
+		const after = resolverOver([from, path]).resolve(from, specifier, ["value"]);
+		expect(after).toEqual({ kind: "file", path });
+		const change = { added: [path], removed: [], configs: [], links };
+		expect(affectedBy(change, { from, specifier, resolution })).toBe(true);
 	});
 
 	test("an asset below a folder whose last file is removed may be a package's afterwards", () => {
@@ -125,14 +145,14 @@ describe("affectedBy", () => {
 		expect(resolution).toEqual({ kind: "external", name: "asset:lib/x.css" });
 		const after = resolverOver(["x.ts"]).resolve(from, specifier, ["value"]);
 		expect(after).toEqual({ kind: "external", name: "lib" });
-		const change = { added: [], removed: ["lib/x/x.ts"], configs: [] };
+		const change = { added: [], removed: ["lib/x/x.ts"], configs: [], links };
 		expect(affectedBy(change, { from, specifier, resolution })).toBe(true);
 	});
 
 	test("takes a change of configuration to touch everything", () => {
 		const resolution = { kind: "file", path: "src/b.ts" } as const;
 		const request = { from: "src/a.ts", specifier: "./b", resolution };
-		const change = { added: [], removed: [], configs: ["tsconfig.json"] };
+		const change = { added: [], removed: [], configs: ["tsconfig.json"], links };
 		expect(affectedBy(change, request)).toBe(true);
 	});
 });
