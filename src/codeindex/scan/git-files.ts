@@ -118,7 +118,7 @@ async function runGit(
 	{ folder, signal }: { folder: string; signal: AbortSignal },
 ): Promise<GitRun> {
 	try {
-		const { stdout, stderr } = await execute("git", [...safely, "-C", folder, ...args], {
+		const run = execute("git", [...safely, "-C", folder, ...args], {
 			// Security: Windows searches the working folder for programs first.
 			cwd: dirname(process.execPath),
 			env: gitEnvironment(),
@@ -129,6 +129,9 @@ async function runGit(
 			signal,
 			killSignal: "SIGKILL",
 		});
+		// A wrapper around git may read it.
+		run.child.stdin?.end();
+		const { stdout, stderr } = await run;
 		return { kind: "done", output: stdout, errors: stderr.toString() };
 	} catch (error) {
 		const code = errnoOf(error);

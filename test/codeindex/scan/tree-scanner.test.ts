@@ -43,20 +43,34 @@ function makeClock() {
 	};
 }
 
+/** Git runs the script first, until the test ends. */
+function wrapGit(script: string): void {
+	const bin = tempDir();
+	const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
+	const text = `#!/bin/sh\n${script}\nexec "${real}" "$@"\n`;
+	writeFileSync(join(bin, "git"), text, { mode: 0o755 });
+	vi.stubEnv("PATH", `${bin}:${process.env.PATH}`);
+	atEnd(() => vi.unstubAllEnvs());
+}
+
+test("a wrapper around git that reads its standard input finds that empty", async () => {
+	const root = tempDir();
+	git(root, "init", "-q");
+	write(root, "x.ts");
+	wrapGit("cat > /dev/null");
+	const { files, trouble, listedBy } = await new TreeScanner(root).scan();
+	expect([files.map(({ path }) => path), trouble, listedBy]).toEqual([["x.ts"], [], "git"]);
+});
+
 test("git is asked once for what it does not track, if that takes too long", async () => {
 	const root = tempDir();
 	git(root, "init", "-q");
 	for (const path of ["tracked.ts", "other.ts", "ignored.ts"]) write(root, path);
 	write(root, ".gitignore", "ignored.ts\n");
 	git(root, "add", "tracked.ts");
+	const log = join(tempDir(), "asked");
 	// A git that never comes to an end with such files.
-	const bin = tempDir();
-	const log = join(bin, "asked");
-	const real = execFileSync("sh", ["-c", "command -v git"], { encoding: "utf8" }).trim();
-	const script = `#!/bin/sh\ncase "$*" in *--others*) echo asked >> "${log}"; exec sleep 600;; esac\nexec "${real}" "$@"\n`;
-	writeFileSync(join(bin, "git"), script, { mode: 0o755 });
-	vi.stubEnv("PATH", `${bin}:${process.env.PATH}`);
-	atEnd(() => vi.unstubAllEnvs());
+	wrapGit(`case "$*" in *--others*) echo asked >> "${log}"; exec sleep 600;; esac`);
 	const scanner = new TreeScanner(root);
 	for (let round = 0; round < 4; round++) {
 		const { files, trouble, listedBy } = await scanner.scan({ othersMs: 500 });
