@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { type Dirent, existsSync } from "node:fs";
 import { opendir, readdir, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { CODE_INDEX_STORE, codeIndexFolder } from "../codeindex/index.ts";
@@ -89,9 +89,11 @@ interface Store {
 
 type MeasuredStore = Awaited<ReturnType<typeof measureStore>>;
 
-/** Node's compile cache. Node makes one folder for each of its versions, and no version file. */
+/** Node's compile cache. It has no version file, but a folder of hashes for each Node version. */
 const COMPILED_STORE = "compiled";
-const COMPILED_NAME = /^v\d+\.\d+\.\d+-/;
+const COMPILED_FOLDER = /^v\d+\.\d+\.\d+-\S+-[0-9a-f]{1,8}(?:-\d+)?$/;
+/** With a suffix while Node writes it. */
+const COMPILED_FILE = /^[0-9a-f]{1,8}(?:\.\w{6})?$/;
 
 /** Every store this version writes, also in its default folder if another one is configured. */
 export function knownStores(config: Config, cwd: string): Store[] {
@@ -147,8 +149,12 @@ async function stateOf(store: Store): Promise<"absent" | "ours" | "foreign"> {
 	}
 	try {
 		if (store.name === COMPILED_STORE) {
-			const names = await readdir(store.folder);
-			return names.every((name) => COMPILED_NAME.test(name)) ? "ours" : "foreign";
+			const entries = await readdir(store.folder, { recursive: true, withFileTypes: true });
+			const isOurs = (entry: Dirent) =>
+				entry.parentPath === store.folder
+					? entry.isDirectory() && COMPILED_FOLDER.test(entry.name)
+					: entry.isFile() && COMPILED_FILE.test(entry.name);
+			return entries.every(isOurs) ? "ours" : "foreign";
 		}
 		// A repository can bring this file: a link to a device or a pipe must not block.
 		const file = await readRegularFile(join(store.folder, "version.json"), 4096);

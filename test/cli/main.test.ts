@@ -1,5 +1,13 @@
 import { execFile } from "node:child_process";
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -191,12 +199,22 @@ describe("strata clean", () => {
 		const compiled = join(cache, "pi-strata", "compiled");
 		expect((await run("clean")).out).toMatch(/^compiled +\d+ files, [\d.]+ [KM]B {2}.*compiled$/m);
 
-		writeFileSync(join(compiled, "notes.txt"), "mine");
-		expect(await run("clean", "--delete", "compiled", "--yes")).toMatchObject({
-			status: 1,
-			err: expect.stringContaining("not made by pi-strata"),
-		});
-		rmSync(join(compiled, "notes.txt"));
+		const [version = ""] = readdirSync(compiled);
+		const home = tempDir();
+		for (const other of ["notes.txt", "v1.2.3-notes", join(version, "notes.txt")]) {
+			for (const put of [
+				(path: string) => writeFileSync(path, "mine"),
+				(path: string) => mkdirSync(path),
+				(path: string) => symlinkSync(home, path),
+			]) {
+				put(join(compiled, other));
+				expect(await run("clean", "--delete", "compiled", "--yes")).toMatchObject({
+					status: 1,
+					err: expect.stringContaining("not made by pi-strata"),
+				});
+				rmSync(join(compiled, other), { recursive: true });
+			}
+		}
 		await run("clean", "--delete", "compiled", "--yes");
 		expect(existsSync(compiled)).toBe(false);
 	});
