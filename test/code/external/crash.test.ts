@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
+import { createKotaProject } from "../../../src/code/index.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
@@ -19,6 +20,22 @@ describe("crashes", () => {
 		});
 		await expect(kota.status()).rejects.toThrow("4 times in a row");
 		expect(starts()).toHaveLength(4);
+	});
+
+	test("a program that was given up is tried again when the project closes it", async () => {
+		const { open, root, starts } = openKota({ crashingStarts: 5 });
+		const project = createKotaProject({ root, confirmIndex: false, open: async () => open() });
+		for (let round = 0; round < 2; round++) {
+			await expect(project.status()).rejects.toThrow("4 times in a row");
+		}
+		expect(starts()).toHaveLength(4);
+
+		// As `/kota restart` does.
+		await project.close();
+		expect(project.state).toBe("stopped");
+		expect(await project.status()).toMatchObject({ state: "ready" });
+		expect(project.state).toBe("running");
+		expect(starts()).toHaveLength(6);
 	});
 
 	test("a question that it crashed over is asked once more", async () => {

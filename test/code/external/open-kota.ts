@@ -15,6 +15,8 @@ import { atEnd, tempDir } from "../../support/temp.ts";
 /** An external index on our own server, in a project of a few files. Closed when the test ends. */
 export interface TestKota {
 	readonly kota: ReturnType<typeof openExternalKota>;
+	/** Another connection of the same kind. */
+	open(): TestKota["kota"];
 	readonly root: string;
 	/** What the server has noted. */
 	journal(): JournalEntry[];
@@ -39,17 +41,21 @@ export function openKota(
 		writeAt(join(root, path), "export {};\n");
 	}
 	const tools = { get_index_statistics: STATISTICS, ...behaviour.tools };
-	const kota = openExternalKota({
-		...mcpKota({ ...behaviour, journal, tools }),
-		timeoutMs: PATIENCE_MS,
-		connectTimeoutMs: PATIENCE_MS,
-		env: { KOTADB_PATH: join(folder, "database", "kota.db") },
-		...options,
-		root,
-	});
-	atEnd(() => kota.close());
+	const open = () => {
+		const kota = openExternalKota({
+			...mcpKota({ ...behaviour, journal, tools }),
+			timeoutMs: PATIENCE_MS,
+			connectTimeoutMs: PATIENCE_MS,
+			env: { KOTADB_PATH: join(folder, "database", "kota.db") },
+			...options,
+			root,
+		});
+		atEnd(() => kota.close());
+		return kota;
+	};
 	return {
-		kota,
+		kota: open(),
+		open,
 		root,
 		journal: () => readJournal(journal),
 		starts: () => readJournal(journal).flatMap((one) => (one.event === "start" ? [one.pid] : [])),
