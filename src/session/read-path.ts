@@ -1,6 +1,6 @@
 import { readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
-import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
@@ -50,13 +50,31 @@ export function addressedPath(written: string, cwd: string): string | undefined 
 
 /** Resolves all links. For a missing file, resolves the part of its path that exists. */
 export function canonicalPath(path: string): string {
+	// A loop: a path can have more parts than the stack has room for.
+	const missing: string[] = [];
+	let at = path;
+	let place = realPath(at);
+	while (place === undefined && dirname(at) !== at) {
+		missing.push(basename(at));
+		at = dirname(at);
+		place = realPath(at);
+	}
+	place ??= at;
+	while (missing.length > 0) {
+		const target = targetOf(join(place, missing.at(-1) as string));
+		// Behind a part that is missing and no link, nothing is a link.
+		if (target === undefined) return join(place, missing.reverse().join(sep));
+		place = target;
+		missing.pop();
+	}
+	return place;
+}
+
+function realPath(path: string): string | undefined {
 	try {
 		return realpathSync.native(path);
 	} catch {
-		const parent = dirname(path);
-		if (parent === path) return path;
-		const place = join(canonicalPath(parent), basename(path));
-		return targetOf(place) ?? place;
+		return undefined;
 	}
 }
 

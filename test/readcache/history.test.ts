@@ -50,6 +50,14 @@ describe("reads", () => {
 		expect(kindsOf(scene, path)).toEqual(["full", "diff"]);
 	});
 
+	test("of a path with more parts than any file has leave the others known", async () => {
+		const scene = cachedSession();
+		const path = scene.write("a.txt", numbered(9));
+		await scene.read("a.txt");
+		call(scene, "read", { path: "a/".repeat(10_000) }, { isError: true });
+		expect(kindsOf(scene, path)).toEqual(["full"]);
+	});
+
 	test("of a whole file make older views of it needless", async () => {
 		const scene = cachedSession();
 		const path = scene.write("a.txt", numbered(9));

@@ -170,6 +170,16 @@ describe("the canonical path", () => {
 			expect(canonicalPath(join(cwd, name))).toBe(join(cwd, name));
 		}
 	});
+
+	test("has no limit of parts, and follows links that lead nowhere", () => {
+		const cwd = tempDir();
+		const deep = "a/".repeat(10_000);
+		symlinkSync(join(cwd, "gone"), join(cwd, "dangling"));
+		symlinkSync(join(cwd, "dangling"), join(cwd, "twice"));
+		expect(canonicalPath(join(cwd, deep, "b"))).toBe(join(cwd, deep, "b"));
+		expect(canonicalPath(join(cwd, "twice", "x", "y"))).toBe(join(cwd, "gone", "x", "y"));
+		expect(canonicalPath(join(cwd, "twice"))).toBe(join(cwd, "gone"));
+	});
 });
 
 describe("a range behind a path", () => {
