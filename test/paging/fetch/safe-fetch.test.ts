@@ -9,6 +9,7 @@ import {
 } from "../../../src/paging/fetch/safe-fetch.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 import { ARTICLE, type HostileWeb, startHostileWeb } from "../../support/hostile-web.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { atEnd } from "../../support/temp.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -479,10 +480,18 @@ describe("a stop", () => {
 		expect(web.connections).toBe(before);
 	});
 
-	test("leaves no listener on the signal", async () => {
+	test("leaves no listener on the signal, nor on the one it is joined with", async () => {
+		const any = vi.spyOn(AbortSignal, "any");
 		const { signal } = new AbortController();
-		await open().fetch(web.url("/ok"), { signal });
-		expect(getEventListeners(signal, "abort")).toEqual([]);
+		const safe = open();
+		await safe.fetch(web.url("/ok"), { signal });
+		await failure(safe.fetch(web.url("/status/404"), { signal }));
+		const joined = any.mock.results.map(({ value }) => value as AbortSignal);
+		any.mockRestore();
+		expect(joined).toHaveLength(2);
+		const listeners = () => [signal, ...joined].flatMap((one) => getEventListeners(one, "abort"));
+		// The network library removes its own when it has closed the rest of a body.
+		await vi.waitFor(() => expect(listeners()).toEqual([]), PATIENCE);
 	});
 
 	test("by closing ends what is under way and what comes after", async () => {
