@@ -1,4 +1,4 @@
-import type { Data } from "../../protocol/index.ts";
+import type { Response } from "../../protocol/index.ts";
 import type {
 	AdmittedCommand,
 	FinishedCommand,
@@ -17,10 +17,7 @@ export type JournalRecord =
 			command: AdmittedCommand & Pick<FinishedCommand, "finishedAtMs" | "digest">;
 			changing: boolean;
 			outcome: string;
-			success: boolean;
-			error: string | undefined;
-			code: Data<"ErrorCode"> | undefined;
-			sessionVersion: number | undefined;
+			response: Omit<Response, "data">;
 			version: number | undefined;
 			session: SessionColumns | undefined;
 			/** The next session of this id continues after `last`. */
@@ -30,9 +27,7 @@ export type JournalRecord =
 	| ({ kind: "owner" } & OwnerChange)
 	| { kind: "event"; event: StreamEvent };
 
-export interface OwnerChange extends Ownership {
-	owns: boolean;
-}
+export type OwnerChange = Ownership & { owns: boolean };
 
 export type SessionColumns = Omit<SessionRecord, "settings"> & { settings: string };
 

@@ -17,42 +17,34 @@ export function refusalOfCode(code: number | undefined): Refusal | undefined {
 }
 
 /** Lasting: a damaged journal can look empty, and its ids must not run again. */
-export const DAMAGED: Refusal = {
-	why: "the journal's file is damaged; restore it, or move it and journal.mark away, then start the server again",
-	lasting: true,
-};
+export const DAMAGED = lasting(
+	"the journal's file is damaged; restore it, or move it and journal.mark away, then start the server again",
+);
 
 /** SQLite would continue with the rest: confirmed ids would run again. */
-export const LOST: Refusal = {
-	why: "the journal lacks commands that were confirmed: its log or its file is damaged, cut, gone or an older one; restore it, or delete journal.mark to go on without them, then start the server again",
-	lasting: true,
-};
+export const LOST = lasting(
+	"the journal lacks commands that were confirmed: its log or its file is damaged, cut, gone or an older one; restore it, or delete journal.mark to go on without them, then start the server again",
+);
 
-export const MARK_DAMAGED: Refusal = {
-	why: "journal.mark is damaged, so it is not known whether the journal is whole; restore it, or delete it to go on with the journal as it is, then start the server again",
-	lasting: true,
-};
+export const MARK_DAMAGED = lasting(
+	"journal.mark is damaged, so it is not known whether the journal is whole; restore it, or delete it to go on with the journal as it is, then start the server again",
+);
 
 export const NO_DATABASE = passing("the journal's database cannot be used on this host");
 
-export const NEWER: Refusal = {
-	why: "the journal was written by a newer pi-strata; update pi-strata",
-	lasting: true,
-};
+export const NEWER = lasting("the journal was written by a newer pi-strata; update pi-strata");
 
 /** This process does not know the content. */
-export const FOUND_LATE: Refusal = {
-	why: "the journal could not be read when the server started, but can be now; start the server again",
-	lasting: true,
-};
+export const FOUND_LATE = lasting(
+	"the journal could not be read when the server started, but can be now; start the server again",
+);
 
 /** SQLite keeps writing to an unlinked file, which is lost at the end. */
-export const TAKEN_AWAY: Refusal = {
-	why: "the journal's file was removed or replaced while the server ran; bring it back, then start the server again",
-	lasting: true,
-};
+export const TAKEN_AWAY = lasting(
+	"the journal's file was removed or replaced while the server ran; bring it back, then start the server again",
+);
 
-export const DISK_FULL: Refusal = passing("the disk of the journal is full");
+export const DISK_FULL = passing("the disk of the journal is full");
 
 const HELD = passing("another process holds the journal");
 
@@ -73,4 +65,8 @@ const REASONS: ReadonlyMap<number, Refusal> = new Map([
 
 function passing(why: string): Refusal {
 	return { why, lasting: false };
+}
+
+function lasting(why: string): Refusal {
+	return { why, lasting: true };
 }

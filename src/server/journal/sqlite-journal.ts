@@ -225,7 +225,7 @@ export class SqliteJournal implements Journal {
 		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
 		const { principal, id } = command;
 		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
-		const { success, error, code, sessionVersion } = response;
+		const { data: _data, ...withoutData } = response;
 		this.#seen.add(principal, id);
 		const stored: StoredCommand = { ...command, response };
 		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
@@ -240,10 +240,7 @@ export class SqliteJournal implements Journal {
 			command,
 			changing,
 			outcome: json,
-			success,
-			error,
-			code,
-			sessionVersion,
+			response: withoutData,
 			version,
 			session: columns,
 			removed: stream && { sessionId: stream.sessionId, last },

@@ -5,6 +5,7 @@ import {
 	type HistoryQuery,
 	historyEntry,
 	type KeyScope,
+	nameOf,
 	type StoredCommand,
 	type StreamEvent,
 	type StreamName,
@@ -92,14 +93,14 @@ export class Unwritten {
 	}
 
 	append(event: StreamEvent): void {
-		const name = streamName(event);
+		const name = nameOf(event);
 		const events = this.#events.get(name);
 		if (events) events.set(event.seq, event);
 		else this.#events.set(name, new Map([[event.seq, event]]));
 	}
 
 	forgetEvent(event: StreamEvent): void {
-		const name = streamName(event);
+		const name = nameOf(event);
 		const events = this.#events.get(name);
 		// After the end of the stream another event may have this number.
 		if (events?.get(event.seq) === event) events.delete(event.seq);
@@ -107,12 +108,12 @@ export class Unwritten {
 	}
 
 	events(stream: StreamName): StreamEvent[] {
-		return [...(this.#events.get(streamName(stream))?.values() ?? [])];
+		return [...(this.#events.get(nameOf(stream))?.values() ?? [])];
 	}
 
 	/** Drops events and keys of finished commands; the next number is above `last`. */
 	endStream(stream: StreamName, last: number): void {
-		const name = streamName(stream);
+		const name = nameOf(stream);
 		this.#events.delete(name);
 		for (const [key, { principal, keySessionId }] of this.#byKey) {
 			const isOfSession = principal === stream.principal && keySessionId === stream.sessionId;
@@ -122,14 +123,14 @@ export class Unwritten {
 	}
 
 	streamEnded(stream: StreamName): void {
-		const name = streamName(stream);
+		const name = nameOf(stream);
 		const ending = this.#ending.get(name);
 		if (ending && ending.count > 1) ending.count--;
 		else this.#ending.delete(name);
 	}
 
 	ending(stream: StreamName): number | undefined {
-		return this.#ending.get(streamName(stream))?.last;
+		return this.#ending.get(nameOf(stream))?.last;
 	}
 }
 
@@ -140,10 +141,6 @@ function keyOf({ principal, keySessionId, idempotencyKey }: AdmittedCommand): st
 
 function keyName(principal: string, sessionId: string | undefined, key: string): string {
 	return JSON.stringify([principal, sessionId ?? null, key]);
-}
-
-function streamName({ principal, sessionId }: StreamName): string {
-	return JSON.stringify([principal, sessionId]);
 }
 
 /** One step blocks the thread for a few milliseconds. */

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
-import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
+import { type AdmittedCommand, nameOf, type StreamEvent, type StreamName } from "./journal.ts";
 import { COMMITS } from "./mark.ts";
 import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
 import { toColumn } from "./schema.ts";
@@ -115,15 +115,15 @@ export class Writer {
 	}
 
 	#applyOutcome(record: JournalRecord & { kind: "outcome" }, lasts: StreamLasts): void {
-		const { command, changing, session, version, removed } = record;
+		const { command, changing, response, session, version, removed } = record;
 		const { principal, finishedAtMs } = command;
 		const columns: OutcomeColumns = [
 			record.outcome,
 			finishedAtMs,
-			record.success ? 1 : 0,
-			record.error ?? null,
-			record.code ?? null,
-			record.sessionVersion ?? null,
+			response.success ? 1 : 0,
+			response.error ?? null,
+			response.code ?? null,
+			response.sessionVersion ?? null,
 			command.digest ?? null,
 		];
 		// Changes have a row since admission, reads have none: the likely statement first.
@@ -205,11 +205,6 @@ const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
 
 type StreamLasts = Map<string, { stream: number; last: number; underWay: boolean }>;
-
-/** The length keeps `ab` + `c` and `a` + `bc` apart. */
-function nameOf({ principal, sessionId }: StreamName): string {
-	return `${principal.length}:${principal}${sessionId}`;
-}
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and unbindable values. */
 function isAboutTheRecord(error: unknown): boolean {
