@@ -9,11 +9,6 @@ import {
 import type { Breakpoint, Request } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
-export interface Billed extends PromptTokens {
-	/** Index of the last block that was read, whole or in part; -1 for none. */
-	readonly hitAfter: number;
-}
-
 /**
  * A provider's prompt cache for one account, fed with requests in order of time. Exact at the level
  * of blocks: a change within a block invalidates it from its start.
@@ -29,7 +24,7 @@ export function createCacheSimulator(rules: CacheRules) {
 	 * An `atMs` in the past counts as now. Throws a RangeError for a request that the provider would
 	 * refuse, and leaves the cache unchanged.
 	 */
-	function send(request: Request): Billed {
+	function send(request: Request): PromptTokens {
 		checkRequest(request, rules);
 		const usedReader = request.cold ? createPromptReader(rules) : readPrompt;
 		const atMs = Math.max(nowMs, request.atMs);
@@ -41,7 +36,7 @@ export function createCacheSimulator(rules: CacheRules) {
 	}
 
 	/** Entries end at marked blocks, and are found from marked blocks. */
-	function billMarked(prompt: Prompt, request: Request): Billed {
+	function billMarked(prompt: Prompt, request: Request): PromptTokens {
 		const endOf = (marker: Breakpoint | undefined) =>
 			tokensOfFirst((marker?.after ?? -1) + 1, prompt);
 		const markers = markersOf(request, rules).filter(
@@ -60,7 +55,7 @@ export function createCacheSimulator(rules: CacheRules) {
 		const read = tokensOfFirst(hitAfter + 1, prompt);
 		const hour = markers.findLast(({ ttl }) => ttl === "1h");
 		const cached = Math.max(read, endOf(markers.at(-1)));
-		return billed(prompt, { hitAfter, read, cached, cachedForHour: Math.max(read, endOf(hour)) });
+		return billed(prompt, { read, cached, cachedForHour: Math.max(read, endOf(hour)) });
 	}
 
 	/** Searches from the last marker first: it finds the longest hit. */
@@ -75,7 +70,7 @@ export function createCacheSimulator(rules: CacheRules) {
 	}
 
 	/** Every prefix is an entry, in whole steps of tokens. */
-	function billSharedPrefix(prompt: Prompt, request: Request): Billed {
+	function billSharedPrefix(prompt: Prompt, request: Request): PromptTokens {
 		const { prefixes } = prompt;
 		const ttl = retentionOf(request);
 		const shared = prefixes.findLastIndex((prefix) => livingEntry(prefix, nowMs));
@@ -87,27 +82,26 @@ export function createCacheSimulator(rules: CacheRules) {
 			if (!prefix.entry || prefix.entry.expiresMs < entry.expiresMs) prefix.entry = entry;
 		}
 		const cachedForHour = ttl === "1h" ? cached : read;
-		return billed(prompt, { hitAfter: read > 0 ? shared : -1, read, cached, cachedForHour });
+		return billed(prompt, { read, cached, cachedForHour });
 	}
 
 	function keep(prefix: Prefix, ttl: Ttl): void {
 		prefix.entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };
 	}
 
-	function billed(prompt: Prompt, { hitAfter, read, cached, cachedForHour }: CachedSpan): Billed {
+	function billed(prompt: Prompt, { read, cached, cachedForHour }: CachedSpan): PromptTokens {
 		const tokens = tokensOfFirst(prompt.prefixes.length, prompt);
 		// Providers count writes as input if they have no price of their own.
 		if (rules.maxBreakpoints === 0 && rules.writeRatio === 1) {
-			return { input: tokens - read, read, write: 0, writeOneHour: 0, hitAfter };
+			return { input: tokens - read, read, write: 0, writeOneHour: 0 };
 		}
 		const write = cached - read;
-		return { input: tokens - cached, read, write, writeOneHour: cachedForHour - read, hitAfter };
+		return { input: tokens - cached, read, write, writeOneHour: cachedForHour - read };
 	}
 }
 
 /** In tokens from the start of the prompt. */
 interface CachedSpan {
-	readonly hitAfter: number;
 	readonly read: number;
 	/** After the request; `cachedForHour` includes what was read. */
 	readonly cached: number;

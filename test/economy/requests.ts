@@ -1,6 +1,7 @@
+import type { PromptTokens } from "../../src/core/bill.ts";
 import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
 import type { CacheRules } from "../../src/economy/rules.ts";
-import { type Billed, createCacheSimulator } from "../../src/economy/simulate.ts";
+import { createCacheSimulator } from "../../src/economy/simulate.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -30,7 +31,7 @@ export function filler(count: number): string {
 }
 
 /** Bills a sequence from an empty cache. */
-export function simulate(requests: Iterable<Request>, rules: CacheRules): Billed[] {
+export function simulate(requests: Iterable<Request>, rules: CacheRules): PromptTokens[] {
 	const cache = createCacheSimulator(rules);
 	return Array.from(requests, (request) => cache.send(request));
 }

@@ -129,7 +129,6 @@ describe.each(families)("the rules of %s", (_, rules) => {
 						Math.min(bill.read, bill.write, bill.input, bill.writeOneHour),
 					).toBeGreaterThanOrEqual(0);
 					expect(bill.writeOneHour).toBeLessThanOrEqual(bill.write);
-					expect(bill.hitAfter >= 0).toBe(bill.read > 0);
 				}
 			}),
 		);

@@ -3,6 +3,7 @@ import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
 import { promptOf } from "./billed.ts";
+import type { FolderReport, ReplayReport } from "./report.ts";
 import {
 	clock,
 	money,
@@ -12,8 +13,7 @@ import {
 	skippedNotes,
 	summaryOf,
 	times,
-} from "./notes.ts";
-import type { FolderReport, ReplayReport } from "./report.ts";
+} from "./text.ts";
 
 /** The rest is in `--json`. */
 const MOST_ROWS = 200;

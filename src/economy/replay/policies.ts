@@ -1,4 +1,5 @@
 import type { PromptTokens } from "../../core/bill.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { requestOf } from "../place-breakpoints.ts";
 import { type Block, type Request, sharedStart } from "../request.ts";
 import { costOf } from "../rules.ts";
@@ -66,11 +67,8 @@ function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<Pro
 	for (const request of policy.requests(session)) {
 		const model = session.bills[index++]?.model;
 		if (!model) return;
-		const name = fullName(model.name);
-		const cache = caches.get(name) ?? createCacheSimulator(model.rules);
-		caches.set(name, cache);
-		const { input, read, write, writeOneHour } = cache.send(request);
-		yield { input, read, write, writeOneHour };
+		const newCache = () => createCacheSimulator(model.rules);
+		yield getOrAdd(caches, fullName(model.name), newCache).send(request);
 	}
 }
 

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../request.ts";
 import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
@@ -45,14 +46,11 @@ export function createReadReplacer(isVisible: (result: SessionBlock) => boolean 
 		const read = block.result?.read;
 		if (!read) return block;
 		present.add(block.id);
-		const known = served.get(block.id) ?? serve(block, read);
-		served.set(block.id, known);
+		const known = getOrAdd(served, block.id, () => serve(block, read));
 		latest.set(key(read.path, read.window), known);
 		if (read.isWhole) latest.set(key(read.path, "whole"), known);
-		if (!known.replaced) return block;
-		const short = shortened.get(block) ?? { ...block, ...known.replaced };
-		shortened.set(block, short);
-		return short;
+		const short = known.replaced;
+		return short ? getOrAdd(shortened, block, () => ({ ...block, ...short })) : block;
 	}
 
 	function serve(block: SessionBlock, read: FileRead): Served {

@@ -1,4 +1,5 @@
 import type { PromptTokens } from "../../core/bill.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../request.ts";
 import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
@@ -210,8 +211,7 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 			const saved = block.tokens - (shortened[from + index]?.tokens ?? 0);
 			const path = block.result?.read?.path;
 			if (saved <= 0 || path === undefined) continue;
-			const file = files.get(path) ?? { path, times: 0, tokens: 0, cost: 0 };
-			files.set(path, file);
+			const file = getOrAdd(files, path, () => ({ path, times: 0, tokens: 0, cost: 0 }));
 			const isNew = !seen.has(block.id);
 			seen.add(block.id);
 			file.times += isNew ? 1 : 0;
