@@ -32,7 +32,8 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<R
 }
 
 // Windows has neither flag. Without O_NONBLOCK, opening a pipe blocks until it has a writer.
-const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+const followingFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const flags = followingFlags | (constants.O_NOFOLLOW ?? 0);
 
 const NOT_A_FILE = { kind: "refused", reason: "not-a-file" } as const;
 
@@ -66,14 +67,33 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 
 /** Up to `length` bytes from `start` on. Follows links, never blocks on a pipe. */
 export function readPartSync(path: string, start: number, length: number): Buffer {
-	const file = openSync(path, constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+	return withFileSync(path, followingFlags, (file, { size }) =>
+		readRangeSync(file, start, Math.min(length, Math.max(0, size - start))),
+	);
+}
+
+/** `undefined` unless a regular file; without bytes over `maxBytes`. Never blocks on a pipe. */
+export function readWholeSync(path: string, maxBytes: number, followLinks: boolean) {
+	return withFileSync(path, followLinks ? followingFlags : flags, (file, stats) => {
+		if (!stats.isFile()) return undefined;
+		const { size } = stats;
+		return { size, bytes: size > maxBytes ? undefined : readRangeSync(file, 0, size) };
+	});
+}
+
+function withFileSync<T>(path: string, mode: number, use: (file: number, stats: fs.Stats) => T): T {
+	const file = openSync(path, mode);
 	try {
-		const bytes = Buffer.alloc(Math.min(length, Math.max(0, fstatSync(file).size - start)));
-		let filled = 0;
-		for (let count = -1; count !== 0 && filled < bytes.length; filled += count)
-			count = readSync(file, bytes, filled, bytes.length - filled, start + filled);
-		return bytes.subarray(0, filled);
+		return use(file, fstatSync(file));
 	} finally {
 		closeSync(file);
 	}
+}
+
+function readRangeSync(file: number, start: number, length: number): Buffer {
+	const bytes = Buffer.allocUnsafe(length);
+	let filled = 0;
+	for (let count = -1; count !== 0 && filled < length; filled += count)
+		count = readSync(file, bytes, filled, length - filled, start + filled);
+	return bytes.subarray(0, filled);
 }

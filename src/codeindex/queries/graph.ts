@@ -18,10 +18,7 @@ interface FileGraph {
 
 type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-function perShape<T>(memo: WeakMap<object, T>, reader: IndexReader, make: () => T): T {
-	return getOrAdd(memo, reader.shape, make);
-}
-
+/** Each by the shape of the graph. */
 const graphs = new WeakMap<object, FileGraph>();
 const reversed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
@@ -29,12 +26,12 @@ const orders = new WeakMap<object, readonly FileId[]>();
 const cyclesByKinds = new WeakMap<object, Map<string, Cycles>>();
 
 function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
-	if (!kinds) return perShape(graphs, reader, () => pack(reader, () => true));
+	if (!kinds) return getOrAdd(graphs, reader.shape, () => pack(reader, () => true));
 	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
 function graphBackwards(reader: IndexReader): FileGraph {
-	return perShape(reversed, reader, () => turnRound(graphOf(reader)));
+	return getOrAdd(reversed, reader.shape, () => turnRound(graphOf(reader)));
 }
 
 function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boolean): FileGraph {
@@ -85,12 +82,12 @@ function turnRound({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 
 /** PageRank over imports, scaled to a maximum of 1. Independent of indexing order. */
 export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
-	return perShape(ranks, reader, () => computeRanks(graphOf(reader)));
+	return getOrAdd(ranks, reader.shape, () => computeRanks(graphOf(reader)));
 }
 
 /** Without tests; highest rank first, then by path. */
 export function filesByRank(reader: IndexReader): readonly FileId[] {
-	return perShape(orders, reader, () => {
+	return getOrAdd(orders, reader.shape, () => {
 		const rankOf = ranksOf(reader);
 		const ranked = graphOf(reader)
 			.files.filter(({ isTest }) => !isTest)
@@ -218,7 +215,7 @@ export function cyclesAmong(
 	kinds?: readonly EdgeKind[],
 ): readonly (readonly string[])[] {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
-	const ofShape = perShape(cyclesByKinds, reader, () => new Map<string, Cycles>());
+	const ofShape = getOrAdd(cyclesByKinds, reader.shape, () => new Map<string, Cycles>());
 	const cycles = getOrAdd(ofShape, key, () => {
 		return findCycles(graphOf(reader, kinds && new Set(kinds)));
 	});

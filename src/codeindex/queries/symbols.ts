@@ -68,14 +68,10 @@ export function splitName(symbol: string): {
 export function symbolsCalled(
 	reader: IndexReader,
 	symbol: string,
-	{ limit, file }: Pick<NamedOptions, "limit" | "file">,
+	{ limit, file }: Omit<NamedOptions, "owner">,
 ): ReturnType<typeof symbolsNamed> {
 	const { name, owners } = splitName(symbol);
-	const { symbols, omitted } = symbolsNamed(reader, name, {
-		limit,
-		...(file !== undefined && { file }),
-		...(owners.length > 0 && { owner: owners.at(-1) ?? "" }),
-	});
+	const { symbols, omitted } = symbolsNamed(reader, name, { limit, file, owner: owners.at(-1) });
 	const isMeant = (one: FoundSymbol) => {
 		const offset = one.owners.length - owners.length;
 		return offset >= 0 && owners.every((owner, index) => one.owners[offset + index] === owner);
@@ -85,8 +81,8 @@ export function symbolsCalled(
 
 interface NamedOptions {
 	readonly limit: number;
-	readonly file?: FileId;
-	readonly owner?: string;
+	readonly file?: FileId | undefined;
+	readonly owner?: string | undefined;
 }
 
 export function describe(reader: IndexReader, entity: Entity): FoundSymbol | undefined {

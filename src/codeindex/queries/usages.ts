@@ -53,10 +53,8 @@ function definitionsOf(
 ): { readonly found: readonly FoundSymbol[]; readonly omitted: number } {
 	const { reader } = linker;
 	const { name, owners } = splitName(symbol);
-	const { symbols, omitted } = symbolsCalled(reader, symbol, {
-		limit: MAX_DEFINITIONS,
-		...(file && { file: file.id }),
-	});
+	const limits = { limit: MAX_DEFINITIONS, file: file?.id };
+	const { symbols, omitted } = symbolsCalled(reader, symbol, limits);
 	const found = withoutDescriptions(linker, symbols).sort(byImportance(reader));
 	if (omitted > MAX_OMITTED && found.every(({ entity }) => entity.kind === "member")) {
 		throw new CodeIndexError(

@@ -1,9 +1,9 @@
-import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { pathKind } from "../../core/project-path.ts";
 import { isRecord } from "../../core/property.ts";
+import { readWholeSync } from "../../core/regular-file.ts";
 
 export interface ConfigProblem {
 	readonly path: string;
@@ -21,23 +21,15 @@ export type ReadConfig = (path: string) => string | undefined;
 /** Limit: one megabyte. Regular files only, since a pipe would block. */
 export function createConfigReader(root: string): ReadConfig {
 	return (path) => {
-		let file: number;
 		try {
 			// Follows links: `node_modules` is full of them.
-			file = openSync(join(root, path), constants.O_RDONLY | (constants.O_NONBLOCK ?? 0));
+			const found = readWholeSync(join(root, path), maxConfigBytes, true);
+			if (!found) return undefined;
+			if (found.bytes) return found.bytes.toString();
+			throw new Error(`it has ${found.size} bytes; more than ${maxConfigBytes} are not read`);
 		} catch (error) {
 			if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
 			throw error;
-		}
-		try {
-			const stats = fstatSync(file);
-			if (!stats.isFile()) return undefined;
-			if (stats.size > maxConfigBytes) {
-				throw new Error(`it has ${stats.size} bytes; more than ${maxConfigBytes} are not read`);
-			}
-			return readFileSync(file, "utf8");
-		} finally {
-			closeSync(file);
 		}
 	};
 }
