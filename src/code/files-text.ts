@@ -1,11 +1,11 @@
 import type { AnswerOf, FileAtDepth, QueryOf } from "../codeindex/index.ts";
+import { chunks } from "../core/chunks.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import {
 	type Advice,
 	byFolder,
-	chunks,
 	folderTotals,
 	type Outline,
 	type Part,

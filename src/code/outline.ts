@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
 import type { Coverage } from "../codeindex/index.ts";
+import { chunks } from "../core/chunks.ts";
 import { expandHome } from "../core/places.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
@@ -130,12 +131,6 @@ export function folderTotals(items: readonly { readonly path: string }[], unit?:
 			const files = new Set(some.map(({ path }) => path)).size;
 			return `  ${oneLine(folder)}  ${total}${counted(files, "file")}`;
 		});
-}
-
-export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
-	const lists: Item[][] = [];
-	for (let at = 0; at < items.length; at += size) lists.push(items.slice(at, at + size));
-	return lists;
 }
 
 function splitPath(path: string): [folder: string, name: string] {

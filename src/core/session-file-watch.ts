@@ -63,7 +63,7 @@ export function watchSessionFile(file: string) {
 			let state: FileState;
 			if (known && isSame && size >= known.size && entries.length >= known.count) {
 				const added = entries.slice(known.count);
-				const isExpected = size === known.size + bytesOf(added);
+				const isExpected = size === known.size + Buffer.byteLength(linesOfEntries(added));
 				state = isExpected
 					? IN_STEP
 					: judge(readPartSync(file, known.size, size - known.size), added);
@@ -93,10 +93,6 @@ export function linesOfEntries(entries: readonly FileEntry[]): string {
 	return entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
 }
 
-function bytesOf(entries: readonly FileEntry[]): number {
-	return entries.length === 0 ? 0 : Buffer.byteLength(linesOfEntries(entries));
-}
-
 function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	const lines = linesIn(bytes);
 	let present = 0;
@@ -117,15 +113,10 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	const own = new Set(entries.map(({ id }) => id));
 	const seen = new Set(lines.map(({ id }) => id));
 	const unknown = lines.filter(({ id }) => id === undefined || !own.has(id));
-	const unreadable = unknown.filter(({ id }) => id === undefined).length;
+	const garbled = unknown.filter(({ id }) => id === undefined).length;
 	const absent = entries.filter(({ id }) => !seen.has(id)).length;
 	if (unknown.length === 0) return { kind: "lacking", missing: absent };
-	return {
-		kind: "foreign",
-		entries: unknown.length - unreadable,
-		garbled: unreadable,
-		missing: absent,
-	};
+	return { kind: "foreign", entries: unknown.length - garbled, garbled, missing: absent };
 }
 
 /** Fast path without parsing: as many lines as entries, and the right last line. */

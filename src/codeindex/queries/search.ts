@@ -216,16 +216,13 @@ function queryWords(query: string): readonly QueryWord[] {
 		const last = words.at(-1);
 		if (last === undefined) return [];
 		const parts = words.length > 1 ? words.slice(0, -1) : words;
-		return [{ text, whole: isWhole(last, parts) ? last : words.join(" "), parts }];
+		const isWhole = parts.every((part) => last.includes(part));
+		return [{ text, whole: isWhole ? last : words.join(" "), parts }];
 	});
 }
 
 /** The first words of a long query carry its topic. */
 const MAX_WORDS = 16;
-
-function isWhole(word: string, parts: readonly string[]): boolean {
-	return parts.every((part) => word.includes(part));
-}
 
 /** `parse`, `#own`, `Reader.parse`. Undefined if the query is not a single name. */
 function identifierIn(query: string): string | undefined {

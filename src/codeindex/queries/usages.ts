@@ -145,11 +145,7 @@ function toUsages(
 		const { path, isTest } = current;
 		current.usages.push({ path, line: at[0], column: at[1], kind, isTest });
 	}
-	const all: Usage[] = [];
-	for (const path of [...files.keys()].sort()) {
-		for (const usage of files.get(path) ?? []) all.push(usage);
-	}
-	return all;
+	return [...files.keys()].sort().flatMap((path) => files.get(path) ?? []);
 }
 
 function possibleIn(

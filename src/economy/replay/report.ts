@@ -1,4 +1,5 @@
 import type { PromptTokens } from "../../core/bill.ts";
+import { chunks } from "../../core/chunks.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../request.ts";
 import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
@@ -121,14 +122,9 @@ function modelsOf({ bills }: ReplaySession): ReportModel[] {
 
 /** Keeps the largest prompt of each run of requests. */
 function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
-	const size = Math.ceil(requests.length / MAX_POINTS);
-	if (size <= 1) return [...requests];
-	const points: PromptTokens[] = [];
-	for (let from = 0; from < requests.length; from += size) {
-		const run = requests.slice(from, from + size);
-		points.push(run.reduce((most, next) => (promptOf(next) > promptOf(most) ? next : most)));
-	}
-	return points;
+	const larger = (a: PromptTokens, b: PromptTokens) => (promptOf(b) > promptOf(a) ? b : a);
+	const runs = chunks(requests, Math.ceil(requests.length / MAX_POINTS));
+	return runs.map((run) => run.reduce(larger));
 }
 
 export interface FolderReport {

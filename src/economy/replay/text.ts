@@ -1,3 +1,4 @@
+import { chunks } from "../../core/chunks.ts";
 import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
@@ -94,12 +95,8 @@ function chartLines({ chart }: ReplayReport): string[] {
 }
 
 function columns(values: readonly number[]): number[] {
-	const size = Math.max(1, Math.ceil(values.length / CHART_WIDTH));
-	const found: number[] = [];
-	for (let from = 0; from < values.length; from += size) {
-		found.push(Math.max(0, ...values.slice(from, from + size)));
-	}
-	return found;
+	const runs = chunks(values, Math.ceil(values.length / CHART_WIDTH));
+	return runs.map((run) => Math.max(0, ...run));
 }
 
 function missLines({ misses }: ReplayReport): string[] {
