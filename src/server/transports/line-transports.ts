@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { chmod, lstat, mkdir, unlink } from "node:fs/promises";
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { dirname } from "node:path";
@@ -62,29 +63,25 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 	await removeStale(path);
 	const open = new Set<Socket>();
 	// A client may end its input and still wait for answers.
-	const server = createServer({ allowHalfOpen: true }, (socket) => {
+	const server = createServer({ allowHalfOpen: true }, async (socket) => {
 		open.add(socket);
 		socket.on("close", () => open.delete(socket));
 		socket.on("error", () => socket.destroy());
-		void options.connections.then(
-			(connections) => {
-				if (socket.destroyed) return;
-				if (connections.refusal("local") !== undefined) {
-					socket.destroy();
-					return;
-				}
-				openLineConnection({
-					input: socket,
-					output: socket,
-					connections,
-					maxFrameBytes,
-					outlivesInput: false,
-					onEnd() {},
-					hangUp: () => void socket.destroySoon(),
-				});
-			},
-			() => socket.destroy(),
-		);
+		const connections = await options.connections.catch(() => undefined);
+		if (socket.destroyed) return;
+		if (!connections || connections.refusal("local") !== undefined) {
+			socket.destroy();
+			return;
+		}
+		openLineConnection({
+			input: socket,
+			output: socket,
+			connections,
+			maxFrameBytes,
+			outlivesInput: false,
+			onEnd() {},
+			hangUp: () => void socket.destroySoon(),
+		});
 	});
 	server.maxConnections = options.maxConnections;
 	await listen(server, path);
@@ -106,19 +103,17 @@ async function removeStale(path: string): Promise<void> {
 	await unlink(path);
 }
 
-function isAlive(path: string): Promise<boolean> {
-	return new Promise((resolve, reject) => {
-		const probe = connect(path);
-		probe.once("connect", () => {
-			probe.destroy();
-			resolve(true);
-		});
-		probe.once("error", (error) => {
-			const isDead = errnoOf(error) === "ECONNREFUSED" || errnoOf(error) === "ENOENT";
-			if (isDead) resolve(false);
-			else reject(new Error(`cannot use ${path}: ${error.message}`, { cause: error }));
-		});
-	});
+async function isAlive(path: string): Promise<boolean> {
+	const probe = connect(path);
+	try {
+		await once(probe, "connect");
+		return true;
+	} catch (error) {
+		if (errnoOf(error) === "ECONNREFUSED" || errnoOf(error) === "ENOENT") return false;
+		throw new Error(`cannot use ${path}: ${describeError(error)}`, { cause: error });
+	} finally {
+		probe.destroy();
+	}
 }
 
 function listen(server: Server, path: string): Promise<void> {

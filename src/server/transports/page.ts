@@ -70,14 +70,9 @@ function pathOf(url: string | undefined): string | undefined {
 	}
 }
 
-interface PageFile {
-	path: string;
-	type: string;
-	bytes: number;
-	mtimeMs: number;
-}
+type PageFile = NonNullable<Awaited<ReturnType<typeof fileIn>>>;
 
-async function fileIn(folder: string, path: string): Promise<PageFile | undefined> {
+async function fileIn(folder: string, path: string) {
 	const name = path.endsWith("/") ? `${path}index.html` : path;
 	const type = TYPES.get(extname(name));
 	if (type === undefined) return undefined;
@@ -107,13 +102,10 @@ async function sendFile(file: PageFile, request: IncomingMessage, response: Serv
 		Vary: "Accept-Encoding",
 		...(isPacked && { "Content-Encoding": "gzip" }),
 	};
-	if (request.headers["if-none-match"] === etag) {
-		send(response, 304, headers);
-		response.end();
-		return;
-	}
-	send(response, 200, { ...headers, "Content-Length": bytes });
-	if (request.method === "HEAD") response.end();
+	const isKnown = request.headers["if-none-match"] === etag;
+	if (isKnown) send(response, 304, headers);
+	else send(response, 200, { ...headers, "Content-Length": bytes });
+	if (isKnown || request.method === "HEAD") response.end();
 	else await pipeline(createReadStream(isPacked ? `${file.path}.gz` : file.path), response);
 }
 

@@ -45,31 +45,25 @@ export function createWebSocketTransport(options: WebSocketOptions) {
 	const beat = setInterval(ping, pingMs);
 	beat.unref();
 
-	function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void {
+	async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
 		// The socket has no other error listener until it is a WebSocket.
 		socket.on("error", () => socket.destroy());
 		const admitted = access.admits(request.headers);
-		if (!admitted.ok) {
-			refuse(socket, "403 Forbidden", admitted.why);
-			return;
-		}
+		if (!admitted.ok) return refuse(socket, "403 Forbidden", admitted.why);
 		const principal = access.principalOf(request.headers);
 		if (principal === undefined) {
 			const why = "a valid token is needed";
-			turnAway(request, socket, head, { code: CLOSE.refused, status: UNAUTHORIZED, why });
-			return;
+			return turnAway(request, socket, head, { code: CLOSE.refused, status: UNAUTHORIZED, why });
 		}
-		void options.connections.then(
-			(connections) => {
-				if (socket.destroyed) return;
-				const why = connections.refusal(principal);
-				if (why === undefined) {
-					server.handleUpgrade(request, socket, head, (ws) =>
-						accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
-					);
-				} else turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
-			},
-			() => refuse(socket, UNAVAILABLE, "the server could not start"),
+		const connections = await options.connections.catch(() => undefined);
+		if (!connections) return refuse(socket, UNAVAILABLE, "the server could not start");
+		if (socket.destroyed) return;
+		const why = connections.refusal(principal);
+		if (why !== undefined) {
+			return turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
+		}
+		server.handleUpgrade(request, socket, head, (ws) =>
+			accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
 		);
 	}
 
