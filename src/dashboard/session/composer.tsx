@@ -30,12 +30,10 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 		// After a reconnect the session may run.
 		const mayRun = isRunning || connectionState.value.name !== "open";
 		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
-		if (refusal !== undefined) {
-			toast(refusal, "warning");
-			return;
-		}
-		draft.text.value = "";
-		onSend();
+		if (refusal === undefined) {
+			draft.text.value = "";
+			onSend();
+		} else toast(refusal, "warning");
 	}
 
 	return (

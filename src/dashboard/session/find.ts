@@ -97,15 +97,12 @@ export function createFind(rows: ReadonlySignal<readonly Row[]>, { soon, now }: 
 	}
 
 	function step(by: 1 | -1): void {
-		// Enter before the pause is over goes to the first match.
-		if (typingTimer !== undefined) {
-			begin();
-			return;
-		}
 		const { keys } = found.value;
 		const at = keys.indexOf(current.value?.key ?? "");
 		const next = keys.at((at + by) % keys.length);
-		if (next !== undefined) jumpTo(next);
+		// Enter before the pause is over goes to the first match.
+		if (typingTimer !== undefined) begin();
+		else if (next !== undefined) jumpTo(next);
 	}
 
 	return { isOpen, openings, typed, words, found, current, open, close, type, startFrom, step };
@@ -141,13 +138,6 @@ export function createFinder() {
 	let sought = "";
 	let answers = new WeakMap<object, boolean>();
 
-	function textOf(row: Row): string {
-		const source = rowSource(row);
-		const text = texts.get(source) ?? rowText(row).toLowerCase();
-		texts.set(source, text);
-		return text;
-	}
-
 	/** The keys of matching rows, in order. Stops when `isTimeUp`; the next call continues, because results are cached. */
 	function look(rows: readonly Row[], words: string, isTimeUp: () => boolean): Found {
 		if (words !== sought) {
@@ -164,7 +154,8 @@ export function createFinder() {
 					if (isTimeUp()) return { keys, isDone: false };
 					sinceClock = 0;
 				}
-				const text = textOf(row);
+				const text = texts.get(source) ?? rowText(row).toLowerCase();
+				texts.set(source, text);
 				isFound = text.includes(words);
 				answers.set(source, isFound);
 				sinceClock += text.length > LONG ? ROWS_A_LOOK : 1;

@@ -113,17 +113,16 @@ export function writtenOn(blocks: readonly Block[], step: Data<"AssistantMessage
 	if (!("contentIndex" in step)) return blocks;
 	const block = blocks[step.contentIndex];
 	const put = (next: Block) => withBlock(blocks, step.contentIndex, next);
+	const before = (kind: "text" | "thinking") => (block?.kind === kind ? block.text : "");
 	switch (step.type) {
 		case "text_start":
 			return put({ kind: "text", text: "" });
 		case "text_delta":
-			return put({ kind: "text", text: (block?.kind === "text" ? block.text : "") + step.delta });
+			return put({ kind: "text", text: before("text") + step.delta });
 		case "thinking_start":
 			return put({ kind: "thinking", text: "" });
-		case "thinking_delta": {
-			const before = block?.kind === "thinking" ? block.text : "";
-			return put({ kind: "thinking", text: before + step.delta });
-		}
+		case "thinking_delta":
+			return put({ kind: "thinking", text: before("thinking") + step.delta });
 		case "toolcall_start":
 			return put({ kind: "call", call: { ...NEW_CALL, id: step.id, name: step.toolName } });
 		case "toolcall_delta": {

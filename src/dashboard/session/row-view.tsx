@@ -2,8 +2,7 @@ import type { ComponentProps } from "preact";
 import { Fold, Scroller } from "../parts/controls.tsx";
 import { dollars, short } from "../parts/figures.ts";
 import { MarkdownText } from "../parts/markdown.tsx";
-import type { Picture } from "../parts/picture.tsx";
-import { PictureView } from "../parts/picture.tsx";
+import { type Picture, PictureView } from "../parts/picture.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
 import {
 	type AssistantItem,

@@ -86,6 +86,9 @@ interface TreeEntryProps {
 }
 
 function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
+	const button = (words: string, act: (id: string) => void) => (
+		<Button class="small quiet" disabled={isBusy} onClick={() => act(row.key)} words={words} />
+	);
 	return (
 		<div class={`tree-row line ${row.isOnBranch ? "is-on-branch" : ""}`}>
 			<span style={{ flex: "none", width: `${Math.min(row.depth, 12) * 14}px` }} />
@@ -98,24 +101,8 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 				)}
 				<PlainText text={row.preview} most={140} />
 			</span>
-			{row.isLeaf ? (
-				<span class="small soft">you are here</span>
-			) : (
-				<Button
-					class="small quiet"
-					disabled={isBusy}
-					onClick={() => onGo(row.key)}
-					words="Go here"
-				/>
-			)}
-			{row.canFork && (
-				<Button
-					class="small quiet"
-					disabled={isBusy}
-					onClick={() => onFork(row.key)}
-					words="Fork"
-				/>
-			)}
+			{row.isLeaf ? <span class="small soft">you are here</span> : button("Go here", onGo)}
+			{row.canFork && button("Fork", onFork)}
 		</div>
 	);
 }
