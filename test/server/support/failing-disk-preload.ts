@@ -30,12 +30,17 @@ Object.assign(fs, {
 		writeFileSync(...args);
 	},
 	openSync(...args: Parameters<typeof openSync>) {
-		const fault = args[1] === "r" ? undefined : faultFor(args[0]);
+		const fault = isForReading(args[1]) ? undefined : faultFor(args[0]);
 		if (fault) fail(fault, "open");
 		return openSync(...args);
 	},
 });
 syncBuiltinESMExports();
+
+function isForReading(flags: fs.OpenMode): boolean {
+	const { O_WRONLY, O_RDWR } = fs.constants;
+	return flags === "r" || (typeof flags === "number" && (flags & (O_WRONLY | O_RDWR)) === 0);
+}
 
 function faultFor(path: unknown): Fault | undefined {
 	if (!/[\\/]sessions[\\/]/.test(String(path)) || !existsSync(control)) return undefined;
