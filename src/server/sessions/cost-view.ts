@@ -119,12 +119,10 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	for (const entry of branch) {
 		const removed = removedBy(entry, byId);
 		if (removed) {
+			const isEdit = entry.type === "context_edit";
+			standing.set(isEdit ? entry.targetId : entry.id, removed.tokens);
 			// A pruned result was sent before; a marker replaces text that would be new.
-			if (entry.type === "context_edit") standing.set(entry.targetId, removed.tokens);
-			else {
-				standing.set(entry.id, removed.tokens);
-				fresh += removed.tokens;
-			}
+			if (!isEdit) fresh += removed.tokens;
 		}
 		if (entry.type === "compaction") {
 			const from = order.get(entry.firstKeptEntryId ?? "") ?? Number.POSITIVE_INFINITY;
@@ -218,13 +216,7 @@ function promptOf({ input, read, write }: PromptTokens): number {
 }
 
 /** Tokens that one of our systems kept out of the context. */
-interface Removed {
-	readonly system: "readCache" | "pruning";
-	readonly label: string;
-	readonly tokens: number;
-}
-
-export function removedBy(entry: SessionEntry, byId: Entries): Removed | undefined {
+export function removedBy(entry: SessionEntry, byId: Entries) {
 	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
 	const { details, content } = entry.message;
@@ -234,7 +226,7 @@ export function removedBy(entry: SessionEntry, byId: Entries): Removed | undefin
 	const shown = textOf(content);
 	if (!label || plainBytes === 0 || shown === undefined) return undefined;
 	const bytes = Math.max(0, plainBytes - Buffer.byteLength(shown));
-	return { system: "readCache", label, tokens: estimateTokens(bytes) };
+	return { system: "readCache" as const, label, tokens: estimateTokens(bytes) };
 }
 
 /** Modes of the read cache. */
@@ -247,14 +239,14 @@ const DERIVED: ReadonlyMap<string, string> = new Map([
 function removedByStub(
 	edit: SessionEntry & { type: "context_edit" },
 	target: SessionEntry | undefined,
-): Removed | undefined {
+) {
 	const stub = textOf(edit.replacement?.content);
 	if (!stub || !isStub(stub)) return undefined;
 	if (target?.type !== "message" || target.message.role !== "toolResult") return undefined;
 	const before = textOf(target.message.content);
 	if (before === undefined) return undefined;
 	return {
-		system: "pruning",
+		system: "pruning" as const,
 		label: `result of ${target.message.toolName}`,
 		tokens: estimateTokens(Math.max(0, before.length - stub.length)),
 	};

@@ -11,22 +11,6 @@ export type Dialogs = ReturnType<typeof createDialogs>;
 
 type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
-/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
-type ReachableUi = Pick<
-	ExtensionUIContext,
-	| "select"
-	| "confirm"
-	| "input"
-	| "editor"
-	| "notify"
-	| "setStatus"
-	| "setWidget"
-	| "setTitle"
-	| "setWorkingMessage"
-	| "setEditorText"
-	| "pasteToEditor"
->;
-
 interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
 	/** Timeout in ms of a dialog that sets none. Default: one minute. */
@@ -67,22 +51,23 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions) {
 	const waiting = new Map<string, Waiting>();
 	const shown = new Map<string, Data<"ExtensionUiRequest">>();
 
-	const ui: ReachableUi = {
-		select: (title, options, opts) =>
+	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
+	const ui = {
+		select: (title, options, opts?) =>
 			ask({ method: "select", title, options }, opts, undefined, (response) =>
 				"value" in response && options.includes(response.value)
 					? { value: response.value }
 					: { problem: "one of the options as `value`" },
 			),
-		confirm: (title, message, opts) =>
+		confirm: (title, message, opts?) =>
 			ask({ method: "confirm", title, message }, opts, false, (response) =>
 				"confirmed" in response
 					? { value: response.confirmed }
 					: { problem: "`confirmed` as true or false" },
 			),
-		input: (title, placeholder, opts) =>
+		input: (title, placeholder?, opts?) =>
 			ask({ method: "input", title, placeholder }, opts, undefined, textOf),
-		editor: (title, prefill) =>
+		editor: (title, prefill?) =>
 			ask({ method: "editor", title, prefill }, undefined, undefined, textOf),
 		notify: (message, notifyType = "info") => send({ method: "notify", message, notifyType }),
 		setStatus(statusKey, statusText) {
@@ -99,10 +84,10 @@ export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions) {
 			});
 		},
 		setTitle: (title) => show(["title"], false, { method: "setTitle", title }),
-		setWorkingMessage: (message) => send({ method: "setWorkingMessage", message }),
+		setWorkingMessage: (message?) => send({ method: "setWorkingMessage", message }),
 		setEditorText: (text) => send({ method: "set_editor_text", text }),
 		pasteToEditor: (text) => send({ method: "set_editor_text", text }),
-	};
+	} satisfies Partial<ExtensionUIContext>;
 
 	return {
 		ui,

@@ -62,11 +62,10 @@ export function createKeptAnswers(maxBytes = DEFAULT_BYTES) {
 			if (known) drop(known);
 			const data = make();
 			const written = new WrittenData(JSON.stringify(data));
-			const { facts, list } = basis;
+			const list = [...basis.list];
 			// Up to two bytes per UTF-16 unit, about one for its UTF-8.
 			const bytes = written.json.length * 3 + list.length * 8;
-			const entry = { of, name, basis: { facts, list: [...list] }, data, written, bytes };
-			keep(entry);
+			keep({ of, name, basis: { ...basis, list }, data, written, bytes });
 			return { data, written };
 		},
 		forget(of: object) {

@@ -245,7 +245,6 @@ export class LiveSession {
 	}
 
 	async #bind(session: AgentSession): Promise<void> {
-		const { emit, onChange } = this.#options;
 		this.#unsubscribe();
 		this.wasAborted = false;
 		this.#unsubscribe = session.subscribe((event) => {
@@ -255,7 +254,7 @@ export class LiveSession {
 			if (APPENDING.has(event.type)) this.guard.watch();
 			if (event.type === "agent_settled") this.#keepFile(session);
 			this.#translator.take(event);
-			if (CHANGING.has(event.type)) onChange();
+			if (CHANGING.has(event.type)) this.#options.onChange();
 		});
 		const { runtime } = this;
 		await session.bindExtensions({
@@ -273,12 +272,7 @@ export class LiveSession {
 			},
 			shutdownHandler: () => {}, // one session does not end the server
 			onError: ({ extensionPath, event, error }) =>
-				emit({
-					type: "extension_error",
-					extensionPath: safeText(extensionPath),
-					event,
-					error: safeText(error),
-				}),
+				this.#reportError(safeText(extensionPath), event, error),
 		});
 		this.applyTools();
 	}
@@ -288,13 +282,13 @@ export class LiveSession {
 		try {
 			ensureSessionFile(session);
 		} catch (error) {
-			this.#options.emit({
-				type: "extension_error",
-				extensionPath: OWN_NAME,
-				event: "agent_settled",
-				error: safeText(error),
-			});
+			this.#reportError(OWN_NAME, "agent_settled", error);
 		}
+	}
+
+	#reportError(extensionPath: string, event: string, error: unknown): void {
+		const about = { extensionPath, event, error: safeText(error) };
+		this.#options.emit({ type: "extension_error", ...about });
 	}
 
 	#announce(reason: Replacement): void {

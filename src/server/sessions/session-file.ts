@@ -112,17 +112,15 @@ export function createFileGuard(options: FileGuardOptions) {
 			: "The file of this session holds something that was not written whole";
 		const isNew = reported !== file;
 		reported = file;
-		if (pi.isStreaming) {
-			const later = "At the end of the run the session goes on in a copy, with all that is its own";
-			if (isNew) notify(`${what}. ${later}.`, "warning");
-			return;
+		const { isStreaming } = pi;
+		if (!isStreaming) {
+			moveToCopy(pi);
+			moved();
 		}
-		moveToCopy(pi);
-		moved();
-		if (isNew) {
-			notify(`${what}. The session goes on in a copy, with all that is its own.`, "warning");
-		}
-		mend(pi);
+		const who = isStreaming ? "At the end of the run the session" : "The session";
+		const now = `${what}. ${who} goes on in a copy, with all that is its own.`;
+		if (isNew) notify(now, "warning");
+		if (!isStreaming) mend(pi);
 	}
 }
 
