@@ -41,8 +41,6 @@ export interface ExtractorOptions {
 	idleMs?: number;
 }
 
-export type Extractor = ReturnType<typeof createExtractor>;
-
 /** For the draft, before the deadline starts: 10 MB take a second or less on an idle machine. */
 const DRAFT_MS = 15_000;
 

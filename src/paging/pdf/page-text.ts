@@ -1,4 +1,4 @@
-export type PageWarning =
+type PageWarning =
 	/** pictures or drawings only: usually a scan */
 	| "no_text"
 	/** fonts map glyphs to wrong characters or none */
@@ -14,6 +14,7 @@ export interface RawPage {
 }
 
 export interface PageText {
+	/** Lines end in "\n"; empty for a page without text. */
 	text: string;
 	warning?: PageWarning;
 }

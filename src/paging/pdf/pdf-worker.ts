@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
 import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
-import { type PageWarning, pageText, titleText } from "./page-text.ts";
+import { type PageText, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 
 /** From 1. Ends early when the text reaches `maxChars`, after at least one page. */
@@ -27,11 +27,8 @@ export interface ReadReply {
 	worker: WorkerState;
 }
 
-export interface PdfPage {
+export interface PdfPage extends PageText {
 	number: number;
-	/** Lines end in "\n"; empty for a page without text. */
-	text: string;
-	warning?: PageWarning;
 }
 
 export interface WorkerState {

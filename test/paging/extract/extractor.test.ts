@@ -1,11 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import {
-	createExtractor,
-	type Extractor,
-	type ExtractorOptions,
-} from "../../../src/paging/extract/extractor.ts";
+import { createExtractor, type ExtractorOptions } from "../../../src/paging/extract/extractor.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { hostilePages } from "./hostile-pages.ts";
 
@@ -17,8 +13,8 @@ const article = {
 /** The readers need far longer than a minute for it. */
 const endless = { html: `${"<div>".repeat(1499)}needle${"</div>".repeat(1499)}`, baseUrl };
 
-const open: Extractor[] = [];
-function extractor(options: ExtractorOptions = {}): Extractor {
+const open: ReturnType<typeof createExtractor>[] = [];
+function extractor(options: ExtractorOptions = {}) {
 	const made = createExtractor({ deadlineMs: PATIENCE_MS, ...options });
 	open.push(made);
 	return made;
