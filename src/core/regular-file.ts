@@ -68,7 +68,8 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 /** Up to `length` bytes from `start` on. Follows links, never blocks on a pipe. */
 export function readPartSync(path: string, start: number, length: number): Buffer {
 	return withFileSync(path, followingFlags, (file, { size }) =>
-		readRangeSync(file, start, Math.min(length, Math.max(0, size - start))),
+		// Some file systems report a size of 0.
+		readRangeSync(file, start, Math.min(length, Math.max(65_536, size - start))),
 	);
 }
 

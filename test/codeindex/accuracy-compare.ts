@@ -1,12 +1,12 @@
 import type { Declared, Member } from "../../src/codeindex/facts.ts";
+import { linkerOf } from "../../src/codeindex/link/linker.ts";
+import type { MemberEntity } from "../../src/codeindex/link/modules.ts";
 import {
-	linkerOf,
-	type MemberEntity,
 	type MemberUsages,
 	type Place,
 	usagesOfMembers,
 	usagesOfSymbol,
-} from "../../src/codeindex/link/index.ts";
+} from "../../src/codeindex/link/usages.ts";
 import type { FileId, IndexReader } from "../../src/codeindex/reader.ts";
 import { askTypeScript, type Oracle } from "./language-service.ts";
 import { indexProject, type ProjectFiles } from "./memory-project.ts";

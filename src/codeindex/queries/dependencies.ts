@@ -5,7 +5,7 @@ import type {
 	TaskContextQuery,
 	Uncovered,
 } from "../answers.ts";
-import { dependenciesOf, dependentsOf } from "../link/index.ts";
+import { dependenciesOf, dependentsOf } from "../link/modules.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
 import { byPath, cyclesAmong, ranksOf, reach, toFileAtDepth } from "./graph.ts";
 import { isGlobalFile, knownFile } from "./known-file.ts";

@@ -1,7 +1,9 @@
 import { compareText } from "../../core/compare-text.ts";
 import { counted } from "../../text/figures.ts";
 import type { SymbolKind } from "../facts.ts";
-import { type Entity, linkerOf, pairsOf, usagesOfExport, usagesOfSymbol } from "../link/index.ts";
+import { linkerOf } from "../link/linker.ts";
+import { type Entity, pairsOf } from "../link/modules.ts";
+import { usagesOfExport, usagesOfSymbol } from "../link/usages.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { describe } from "./symbols.ts";
 

@@ -3,15 +3,9 @@ import { nearest } from "../../text/nearest.ts";
 import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
-import {
-	keyOf,
-	type Linker,
-	linkerOf,
-	type MemberUsages,
-	type Place,
-	usagesOfMembers,
-	usagesOfSymbol,
-} from "../link/index.ts";
+import { type Linker, linkerOf } from "../link/linker.ts";
+import { keyOf } from "../link/modules.ts";
+import { type MemberUsages, type Place, usagesOfMembers, usagesOfSymbol } from "../link/usages.ts";
 import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";

@@ -1,10 +1,7 @@
 import { describe, expect, test } from "vitest";
-import {
-	type Entity,
-	importersOfSymbol,
-	linkerOf,
-	usagesOfSymbol,
-} from "../../../src/codeindex/link/index.ts";
+import { linkerOf } from "../../../src/codeindex/link/linker.ts";
+import type { Entity } from "../../../src/codeindex/link/modules.ts";
+import { importersOfSymbol, usagesOfSymbol } from "../../../src/codeindex/link/usages.ts";
 import { indexProject, type ProjectFiles } from "../memory-project.ts";
 
 function link(files: ProjectFiles) {
