@@ -117,11 +117,6 @@ export interface StreamName {
 	sessionId: string;
 }
 
-/** The length keeps `ab` + `c` and `a` + `bc` apart. */
-export function nameOf({ principal, sessionId }: StreamName): string {
-	return `${principal.length}:${principal}${sessionId}`;
-}
-
 export interface StreamEvent extends StreamName {
 	/** 1, 2, 3 …; a hole only where an event was not kept. */
 	seq: number;

@@ -5,7 +5,6 @@ import {
 	type HistoryQuery,
 	historyEntry,
 	type KeyScope,
-	nameOf,
 	type StoredCommand,
 	type StreamEvent,
 	type StreamName,
@@ -209,4 +208,9 @@ function hash(start: number, text: string): number {
 		value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
 	}
 	return value >>> 0;
+}
+
+/** The length keeps `ab` + `c` and `a` + `bc` apart. */
+export function nameOf({ principal, sessionId }: StreamName): string {
+	return `${principal.length}:${principal}${sessionId}`;
 }

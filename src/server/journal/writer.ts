@@ -1,10 +1,11 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { describeError } from "../../core/errno.ts";
 import { sqliteErrorCode } from "../../core/sqlite.ts";
-import { type AdmittedCommand, nameOf, type StreamEvent, type StreamName } from "./journal.ts";
+import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
 import { COMMITS } from "./mark.ts";
 import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
 import { toColumn } from "./schema.ts";
+import { nameOf } from "./unwritten.ts";
 
 /** A record that no disk would take. Nothing of its batch was written. */
 export class BadRecord extends Error {
