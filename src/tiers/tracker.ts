@@ -27,7 +27,7 @@ interface TrackerUpdate {
 	readonly modified?: Iterable<string>;
 }
 
-interface Seeds {
+export interface Seeds {
 	readonly refs: Iterable<Referenced>;
 	readonly exclude?: Iterable<string>;
 }

@@ -1,6 +1,6 @@
 /** A host that only exists as far as the session and its systems look: pi without pi. */
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
-import { vi } from "vitest";
+import { type Mock, vi } from "vitest";
 import type { Host, HostContext } from "../../src/session/host.ts";
 import { createSession, type SessionView, type System } from "../../src/session/index.ts";
 import { tempDir } from "./temp.ts";
@@ -32,7 +32,7 @@ export function fakeSession(context: FakeContext = {}) {
 		ownRead: vi.fn(),
 		otherReadOwner: () => undefined,
 		report: vi.fn(),
-	} as unknown as Host & Record<"ownRead" | "appendEntry" | "report", ReturnType<typeof vi.fn>>;
+	} as unknown as Host & Record<"ownRead" | "appendEntry" | "report", Mock>;
 	const ctx = {
 		cwd: tempDir(),
 		model: { provider: "anthropic", id: "claude-opus-4-5", api: "anthropic-messages" },

@@ -86,7 +86,10 @@ const MAX_BODY_BYTES = 8 * 1024 * 1024;
  * A provider on loopback whose one model is a script: the part of Anthropic's API that pi uses, with
  * a simulated prompt cache.
  */
-export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
+export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
+	config: Parameters<ModelRuntime["registerProvider"]>[1];
+	close(): Promise<void>;
+}> {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
 	const cache = createCacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
@@ -125,7 +128,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	await once(server, "listening");
 	const { port } = server.address() as AddressInfo;
 	server.unref();
-	const config: Parameters<ModelRuntime["registerProvider"]>[1] = {
+	const config = {
 		baseUrl: `http://127.0.0.1:${port}`,
 		api: "anthropic-messages",
 		apiKey: key,
@@ -134,7 +137,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 				id: DEMO_MODEL.id,
 				name: "Demo: a script, not an AI",
 				reasoning: false,
-				input: ["text"],
+				input: ["text" as const],
 				contextWindow: CONTEXT_WINDOW,
 				maxTokens: 4096,
 				cost: PRICES,
