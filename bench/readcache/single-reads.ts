@@ -1,6 +1,12 @@
 import { setTimeout } from "node:timers/promises";
 import { compare, type Line } from "../support.ts";
-import { expectMode, openReadSession, type ReadAnswer, type ReadSession } from "./read-session.ts";
+import {
+	expectMode,
+	openReadSession,
+	type PendingRead,
+	type ReadAnswer,
+	type ReadSession,
+} from "./read-session.ts";
 import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
 /** Sizes with the targets for each kind of answer, as factors over pi's own read. */
@@ -37,9 +43,9 @@ async function firstReads(lineCount: number, rounds: number, storing: "timed" | 
 	let answer: ReadAnswer;
 	const result = await compare({
 		rounds,
-		prepare(round) {
+		async prepare(round) {
 			session.write(path(round), fileOf(sourceLines(lineCount, random)));
-			call.prepare(path(round));
+			await call.prepare(path(round));
 		},
 		baseline: (round) => session.plainRead({ path: path(round) }),
 		async candidate() {
@@ -101,7 +107,7 @@ async function changedReads(lineCount: number, rounds: number, edits: number) {
 			await session.readAndRecord({ path: pathOf(round) });
 			session.write(pathOf(round), fileOf(replaced(lines, edits)));
 			await setTimeout(1);
-			call.prepare(pathOf(round));
+			await call.prepare(pathOf(round));
 		},
 		baseline: (round) => session.plainRead({ path: pathOf(round) }),
 		async candidate() {
@@ -124,14 +130,14 @@ function pathOf(round: number): string {
 
 /** One call at a time: made outside the timed part, run inside. */
 function callOf(session: ReadSession) {
-	let pending: ReturnType<ReadSession["ask"]> | undefined;
+	let pending: PendingRead | undefined;
 	const current = () => {
 		if (!pending) throw new Error("No call was prepared");
 		return pending;
 	};
 	return {
-		prepare(path: string) {
-			pending = session.ask({ path });
+		async prepare(path: string) {
+			pending = await session.ask({ path });
 		},
 		pending: current,
 		run: () => session.read(current()),
