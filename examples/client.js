@@ -1,5 +1,5 @@
-// The client library for the examples beside this file: its source in a clone, compiled in the package. A program of yours
-// imports it as "pi-strata/dist/protocol/client.js".
+// Loads the client library for the other examples: its source in a clone, compiled JavaScript in the package. Your own
+// program imports "pi-strata/dist/protocol/client.js".
 
 import { existsSync } from "node:fs";
 

@@ -1,4 +1,4 @@
-// Opens a session, sends one prompt, and prints the answer while it is being written.
+// Opens a session, sends one prompt, and prints the answer as it streams.
 //
 //   npx node examples/prompt-and-stream.js 'http://127.0.0.1:3141/#token=…' 'What is in this folder?'
 
@@ -13,14 +13,15 @@ if (address === undefined) {
 
 const client = createClient({ url: address });
 client.onState((state) => {
-	if (state.name === "waiting") console.error(`[${state.why}; next try in ${state.retryMs} ms]`);
+	if (state.name === "waiting")
+		console.error(`[${state.why}; next attempt in ${state.retryMs} ms]`);
 });
 
 try {
-	// Without `cwd`: in the folder of the server, or on the sample project of the demo.
+	// Without `cwd`, it starts in the server's working directory, or in the sample project of the demo.
 	const opened = await client.request("create_session");
 	const { sessionId } = opened.data;
-	// From the first event on, so that nothing can be missed between here and the prompt.
+	// From the first event on, so that none is missed before the prompt is sent.
 	const stream = client.stream(sessionId, { after: 0 });
 	await client.request("prompt", { sessionId, message });
 	for await (const frame of stream) {

@@ -1,4 +1,4 @@
-// Loses its connection again and again while a session works, and still sees every event once and in order.
+// Loses its connection repeatedly during a run, and still sees every event once and in order.
 //
 //   npx node examples/resume-after-disconnect.js 'http://127.0.0.1:3141/#token=…'
 
@@ -24,12 +24,12 @@ try {
 	const opened = await client.request("create_session");
 	const { sessionId } = opened.data;
 	const stream = client.stream(sessionId, { after: 0 });
-	// Sent again under the same id after every loss, and carried out once.
+	// Resent under the same id after every loss; it runs once.
 	await client.request("prompt", { sessionId, message: "Count from one to twenty in words." });
 	let last = 0;
 	for await (const frame of stream) {
 		if (frame.type !== "event" || frame.seq === undefined) continue;
-		// A server may send several deltas as one to a client that lags: `fromSeq` is the first of them.
+		// The server may merge deltas for a slow client: `fromSeq` is the first of them.
 		if ((frame.fromSeq ?? frame.seq) !== last + 1) console.log(`hole after ${last}`);
 		last = frame.seq;
 		if (frame.event.type === "agent_settled") break;
@@ -44,7 +44,7 @@ try {
 }
 
 /**
- * Hangs up after every seventh message.
+ * Closes each connection after its seventh message.
  *
  * @param {import("./client.js").Transport} transport
  * @returns {import("./client.js").Transport}
@@ -53,14 +53,14 @@ function unsteady({ open }) {
 	return {
 		async open(listener) {
 			let messages = 0;
-			const wire = await open({
+			const connection = await open({
 				...listener,
 				message(text) {
 					listener.message(text);
-					if (++messages === 7) wire.close();
+					if (++messages === 7) connection.close();
 				},
 			});
-			return wire;
+			return connection;
 		},
 	};
 }

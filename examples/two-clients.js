@@ -1,4 +1,4 @@
-// Two clients on one session: both see what happens, and of two changes made in ignorance of each other one is refused.
+// Two clients share a session: both see its events, and of two concurrent changes one is refused.
 //
 //   npx node examples/two-clients.js 'http://127.0.0.1:3141/#token=…'
 
@@ -19,7 +19,7 @@ try {
 	const ifSessionVersion = opened.sessionVersion ?? 0;
 	const seen = bob.stream(sessionId, { after: 0 });
 
-	// Both have seen the same version. The server takes one change and tells the other client so.
+	// Both have read the same version. The server accepts one change and rejects the other with `version_mismatch`.
 	const outcomes = await Promise.allSettled([
 		ann.request("set_session_name", { sessionId, name: "Ann's" }, { ifSessionVersion }),
 		bob.request("set_session_name", { sessionId, name: "Bob's" }, { ifSessionVersion }),
@@ -32,11 +32,11 @@ try {
 		}
 	}
 
-	// What one does, the other sees.
+	// Each client sees the other's changes.
 	const { data: state } = await bob.request("get_state", { sessionId });
 	console.log(`Bob sees the name ${JSON.stringify(state.sessionName)}`);
 	for await (const frame of seen) {
-		// A dialog that waits for an answer is shown again to every newcomer, without a number.
+		// A pending dialog is repeated to every new subscriber, without a number.
 		if (frame.type !== "event" || frame.seq === undefined) continue;
 		console.log(`Bob sees event ${frame.seq}: ${frame.event.type}`);
 		if (frame.event.type === "session_info_changed") break;

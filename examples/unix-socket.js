@@ -1,4 +1,4 @@
-// Lists the sessions of a server on a Unix socket. The same transport does for a server that is a child process, with its
+// Lists the sessions of a server on a Unix socket. The same transport works for a server in a child process, with its
 // stdout and stdin in place of the socket.
 //
 //   npx node examples/unix-socket.js ./strata.sock
@@ -28,7 +28,7 @@ try {
 }
 
 /**
- * One JSON object a line. Lines end with a line feed and nothing else: U+2028 may stand inside a frame.
+ * One JSON object per line. Only a line feed ends a line: U+2028 may occur inside a frame.
  *
  * @param {string} socketPath
  * @returns {import("./client.js").Transport}
@@ -44,7 +44,7 @@ function socketTransport(socketPath) {
 					rest = lines.pop() ?? "";
 					for (const line of lines) listener.message(line);
 				});
-				socket.on("error", reject); // of no effect once it is open; `close` follows
+				socket.on("error", reject); // no effect once open; `close` follows
 				socket.on("close", () => listener.closed({}));
 				socket.on("connect", () =>
 					resolve({

@@ -1,11 +1,11 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { RequestArguments, RequestType } from "../protocol/client.ts";
+import type { CommandArguments, SendableCommandType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
 import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
 import { textOf } from "./parts/figures.ts";
 
-interface State<Type extends RequestType> {
+interface State<Type extends SendableCommandType> {
 	/** The latest answer, kept until the next arrives. */
 	data: ResponseData[Type] | undefined;
 	error: string | undefined;
@@ -16,7 +16,7 @@ interface State<Type extends RequestType> {
 const NOTHING = { data: undefined, error: undefined, isAsking: true };
 
 /** Asks again when the fields, `version` or the connection change, one question at a time. With `fields` undefined nothing is asked. */
-export function useAnswer<Type extends RequestType>(
+export function useAnswer<Type extends SendableCommandType>(
 	type: Type,
 	fields: CommandFields<Type> | undefined,
 	version: unknown = 0,
@@ -30,7 +30,7 @@ export function useAnswer<Type extends RequestType>(
 		// The answer to another question is dropped.
 		setState((old) => (old.of === key ? old : { ...NOTHING, of: key }));
 		const made = createAsking({
-			ask: (signal) => client().request(type, ...([fields, { signal }] as RequestArguments<Type>)),
+			ask: (signal) => client().request(type, ...([fields, { signal }] as CommandArguments<Type>)),
 			onAnswer: ({ data }, isLast) =>
 				setState({ data, error: undefined, isAsking: !isLast, of: key }),
 			onError: (error, isLast) =>

@@ -1,25 +1,29 @@
 import { closedError } from "./client/client-error.ts";
+import { listen, notify } from "./client/listeners.ts";
+import {
+	type CommandOptions,
+	PendingCommands,
+	type SuccessResponse,
+} from "./client/pending-commands.ts";
 import {
 	type ClientState,
-	type ConnectionOptions,
-	keepConnected,
-} from "./client/keep-connected.ts";
-import { type Answer, createRequests, type RequestOptions } from "./client/requests.ts";
-import { type StreamOptions, streamOf } from "./client/stream.ts";
+	ReconnectingConnection,
+	type ReconnectOptions,
+} from "./client/reconnecting-connection.ts";
+import { openStream, type StreamOptions } from "./client/stream.ts";
 import {
-	createSubscriptions,
 	type StreamFrame,
 	type SubscribeOptions,
 	type Subscription,
-	tell,
+	Subscriptions,
 } from "./client/subscriptions.ts";
-import { TOO_LARGE, type Transport, webSocketTransport } from "./client/wire.ts";
+import { TOO_LARGE, type Transport, webSocketTransport } from "./client/transport.ts";
 import type { CommandFields, CommandType } from "./command-table.ts";
-import type { ServerEvent, ServerMessage } from "./server-events.ts";
+import type { ServerEvent } from "./server-events.ts";
 
 export { ClientError, type ClientErrorCode } from "./client/client-error.ts";
-export type { ClientState, ServerReady } from "./client/keep-connected.ts";
-export type { Answer, RequestOptions } from "./client/requests.ts";
+export type { CommandOptions, SuccessResponse } from "./client/pending-commands.ts";
+export type { ClientState, ServerReady } from "./client/reconnecting-connection.ts";
 export type { StreamOptions } from "./client/stream.ts";
 export type {
 	RestartFrame,
@@ -29,31 +33,31 @@ export type {
 } from "./client/subscriptions.ts";
 export {
 	CannotConnect,
-	type Closed,
+	type CloseInfo,
+	type Connection,
+	type ConnectionListener,
 	type Transport,
 	tokenFault,
-	type Wire,
-	type WireListener,
 	webSocketTransport,
-} from "./client/wire.ts";
+} from "./client/transport.ts";
 
 /** All commands except those that `subscribe` and `stream` send. */
-export type RequestType = Exclude<CommandType, "subscribe" | "unsubscribe">;
+export type SendableCommandType = Exclude<CommandType, "subscribe" | "unsubscribe">;
 
 /** Optional for a command without fields of its own. */
-export type RequestArguments<Type extends CommandType> =
+export type CommandArguments<Type extends CommandType> =
 	Record<never, never> extends CommandFields<Type>
-		? [fields?: CommandFields<Type>, options?: RequestOptions]
-		: [fields: CommandFields<Type>, options?: RequestOptions];
+		? [fields?: CommandFields<Type>, options?: CommandOptions]
+		: [fields: CommandFields<Type>, options?: CommandOptions];
 
 /** Reconnects, resends unanswered commands under their ids (each runs once), resumes streams. */
 export interface Client {
 	readonly state: ClientState;
 	/** Throws a {@link ClientError}. Waits for a connection until `timeoutMs` or `signal` ends it. */
-	request<Type extends RequestType>(
+	request<Type extends SendableCommandType>(
 		type: Type,
-		...rest: RequestArguments<Type>
-	): Promise<Answer<Type>>;
+		...rest: CommandArguments<Type>
+	): Promise<SuccessResponse<Type>>;
 	/** A session's events, each once and in order, across connections. */
 	subscribe(
 		sessionId: string,
@@ -65,13 +69,13 @@ export interface Client {
 	onEvent(listener: (event: ServerEvent) => void): () => void;
 	onState(listener: (state: ClientState) => void): () => void;
 	newId(): string;
-	/** Final. Requests in flight fail with `closed`; the server may still carry them out. */
+	/** Final. Commands in flight fail with `closed`; the server may still carry them out. */
 	close(): void;
 }
 
 /** `url` is `ws://…` or the address of the server's page, with or without `#token=…`. */
 export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) &
-	Partial<Pick<ConnectionOptions, "firstRetryMs" | "lastRetryMs" | "silenceMs" | "random">> & {
+	Partial<Pick<ReconnectOptions, "firstRetryMs" | "lastRetryMs" | "silenceMs" | "random">> & {
 		/** Which commands' lifecycle events to receive. Default: none. */
 		lifecycle?: "all" | "own" | "none";
 		/** Largest frame the server takes. Default: 10 MiB. */
@@ -80,80 +84,71 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 
 /** Stays connected until closed. Throws for an address or token that can never work. */
 export function createClient(options: ClientOptions): Client {
+	const { lifecycle = "none", maxFrameBytes = 10 * 2 ** 20 } = options;
 	const stateListeners = new Set<(state: ClientState) => void>();
 	const eventListeners = new Set<(event: ServerEvent) => void>();
-	const name = crypto.randomUUID();
-	let count = 0;
-	const newId = () => `${name}:${++count}`;
-	const isOpen = () => connection.state.name === "open";
+	const clientId = crypto.randomUUID();
+	let commandCount = 0;
+	const newId = () => `${clientId}:${++commandCount}`;
 
-	const connection = keepConnected({
+	const connection = new ReconnectingConnection({
+		...reconnectOptions(options),
+		onMessage(message) {
+			if (message.type === "response") {
+				commands.receive(message);
+				return;
+			}
+			subscriptions.receive(message);
+			notify(eventListeners, message);
+		},
+		onLost({ code }) {
+			commands.connectionLost(code === TOO_LARGE);
+			subscriptions.connectionLost();
+		},
+		onState(state) {
+			if (state.name === "open") {
+				// Fails only with the connection; the next one sends it again.
+				commands.sendOnce("subscribe", { lifecycle }).catch(() => undefined);
+				// Streams first: they must see live events of resent commands.
+				subscriptions.resume();
+				commands.resendAll();
+			}
+			if (state.name === "closed") {
+				const error = closedError(state.why);
+				subscriptions.endAll(error);
+				commands.rejectAll(error);
+			}
+			notify(stateListeners, state);
+		},
+	});
+	const commands = new PendingCommands({ connection, newId, maxFrameBytes });
+	const subscriptions = new Subscriptions(commands, connection);
+
+	return {
+		get state() {
+			return connection.state;
+		},
+		request(type, ...[fields, commandOptions]) {
+			const { state } = connection;
+			if (state.name === "closed") return Promise.reject(closedError(state.why));
+			return commands.send(type, (fields ?? {}) as CommandFields<typeof type>, commandOptions);
+		},
+		subscribe: (...rest) => subscriptions.subscribe(...rest),
+		stream: (sessionId, streamOptions) => openStream(subscriptions, sessionId, streamOptions),
+		onEvent: (listener) => listen(eventListeners, listener),
+		onState: (listener) => listen(stateListeners, listener),
+		newId,
+		close: () => connection.close("the client was closed"),
+	};
+}
+
+function reconnectOptions(options: ClientOptions) {
+	return {
 		transport:
 			"transport" in options ? options.transport : webSocketTransport(options.url, options.token),
 		firstRetryMs: options.firstRetryMs ?? 250,
 		lastRetryMs: options.lastRetryMs ?? 15_000,
 		silenceMs: options.silenceMs ?? 30_000,
 		random: options.random ?? Math.random,
-		onMessage,
-		onLost({ code }) {
-			requests.lost(code === TOO_LARGE);
-			subscriptions.lost();
-		},
-		onState,
-	});
-	const requests = createRequests({
-		send: (text) => connection.send(text),
-		newId,
-		isOpen,
-		maxFrameBytes: options.maxFrameBytes ?? 10 * 2 ** 20,
-	});
-	const subscriptions = createSubscriptions(requests, () => connection.state);
-
-	return {
-		get state() {
-			return connection.state;
-		},
-		request(type, ...[fields, requestOptions]) {
-			const { state } = connection;
-			if (state.name === "closed") return Promise.reject(closedError(state.why));
-			return requests.request(type, (fields ?? {}) as CommandFields<typeof type>, requestOptions);
-		},
-		subscribe: subscriptions.subscribe,
-		stream: (sessionId, streamOptions) => streamOf(subscriptions, sessionId, streamOptions),
-		onEvent: (listener) => listen(eventListeners, listener),
-		onState: (listener) => listen(stateListeners, listener),
-		newId,
-		close: () => connection.close("the client was closed"),
 	};
-
-	function onState(state: ClientState): void {
-		if (state.name === "open") {
-			const lifecycle = options.lifecycle ?? "none";
-			// Fails only with the connection; the next one asks again.
-			requests.requestOnce("subscribe", { lifecycle }).catch(() => undefined);
-			// Streams first, to see live what resent commands cause.
-			subscriptions.resume();
-			requests.sendAll();
-		}
-		if (state.name === "closed") {
-			const error = closedError(state.why);
-			subscriptions.endAll(error);
-			requests.failAll(error);
-		}
-		for (const listener of [...stateListeners]) tell(listener, state);
-	}
-
-	function onMessage(message: ServerMessage): void {
-		if (message.type === "response") {
-			requests.receive(message);
-			return;
-		}
-		subscriptions.receive(message);
-		for (const listener of [...eventListeners]) tell(listener, message);
-	}
-}
-
-function listen<Listener>(listeners: Set<Listener>, listener: Listener): () => void {
-	listeners.add(listener);
-	return () => listeners.delete(listener);
 }

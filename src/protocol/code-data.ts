@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { edgeKinds, symbolKinds } from "../text/kinds.ts";
-import { figures, listOf, oneOf } from "./field-schemas.ts";
+import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
 const SymbolKind = oneOf(...symbolKinds);
 
@@ -9,7 +9,7 @@ export const CodeCoverage = Type.Object({
 	files: Type.Number(),
 	/** Not, or not fully, parsed; the first few by path. */
 	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
-	...figures("unresolvedImports", "checkedMs", "refreshedFiles"),
+	...numberFields("unresolvedImports", "checkedMs", "refreshedFiles"),
 	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
 	/** Broken, or leading out of the project. */
@@ -37,8 +37,7 @@ export const CodeSymbol = Type.Object({
 	name: Type.String(),
 	owner: Type.Optional(Type.String()),
 	kind: SymbolKind,
-	line: Type.Number(),
-	endLine: Type.Number(),
+	...numberFields("line", "endLine"),
 	exported: Type.Boolean(),
 	signature: Type.String(),
 	doc: Type.Optional(Type.String()),
@@ -83,16 +82,14 @@ export const CodeUsagesAnswer = Type.Object({
 	symbol: Type.String(),
 	definitions: listOf({
 		path: Type.String(),
-		line: Type.Number(),
-		column: Type.Number(),
+		...numberFields("line", "column"),
 		kind: SymbolKind,
 		owner: Type.Optional(Type.String()),
 		exported: Type.Boolean(),
 		signature: Type.String(),
 		usages: listOf({
 			path: Type.String(),
-			line: Type.Number(),
-			column: Type.Number(),
+			...numberFields("line", "column"),
 			kind: Type.String(),
 			isTest: Type.Boolean(),
 		}),

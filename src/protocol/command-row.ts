@@ -12,7 +12,7 @@ export interface CommandRow<
 	readonly effect: "read" | "change";
 	/** `lane`: waits for earlier commands. `control`: waits for short ones only, blocks nothing. */
 	readonly path: "lane" | "control";
-	/** Decides what its connection receives: never waits for other reads. */
+	/** Changes which events its connection receives: never waits for other reads. */
 	readonly attaches?: true;
 	/** `short`: half a minute. `long`: minutes. `none`: unlimited. See `timeoutOf`. */
 	readonly timeout: "short" | "long" | "none";
@@ -27,8 +27,8 @@ export interface CommandRow<
 type Traits = Pick<CommandRow, "effect" | "path" | "attaches" | "timeout">;
 type NoFields = Record<never, never>;
 
-/** As `data`: the response says only that it succeeded. */
-export const Nothing = Type.Object({});
+/** `data` of a response that reports only success. */
+export const NoData = Type.Object({});
 
 export function sessionCommand<Data extends TSchema, Fields extends TProperties = NoFields>(
 	traits: Traits,

@@ -15,7 +15,7 @@ export type SessionCommandType = {
 	[Type in CommandType]: Table[Type]["target"] extends "session" ? Type : never;
 }[CommandType];
 
-/** Own fields, `sessionId` included. */
+/** Fields of a command type, `sessionId` included, without the envelope. */
 export type CommandFields<Name extends CommandType> = Type.Static<Table[Name]["fields"]> &
 	(Name extends SessionCommandType ? { sessionId: string } : unknown);
 
@@ -33,19 +33,19 @@ export const commandTypes = Object.keys(commandTable) as CommandType[];
 
 const rows: ReadonlyMap<string, CommandRow> = new Map(Object.entries(commandTable));
 
-/** Safe for names like `constructor`. */
+/** The row of a command type. Safe for untrusted names like `constructor`. */
 export function rowOf(type: string): CommandRow | undefined {
 	return rows.get(type);
 }
 
-/** Ignores a stray `sessionId` on a type without one. */
+/** The session a command names. Ignores `sessionId` on a type without that field. */
 export function sessionOf(command: Command): string | undefined {
 	const row = commandTable[command.type] as CommandRow;
 	if (row.target === "server" && !("sessionId" in row.fields.properties)) return undefined;
 	return (command as { sessionId?: string }).sessionId;
 }
 
-/** The lane of the session, also one being created, else the server's. Per principal. */
+/** The lane of the named session, even one being created; else the server's. Per principal. */
 export function laneOf(command: Command): "server" | `session:${string}` {
 	const sessionId = sessionOf(command);
 	return sessionId === undefined ? "server" : `session:${sessionId}`;

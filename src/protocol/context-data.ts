@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { contextKinds } from "../text/kinds.ts";
-import { figures, listOf, oneOf } from "./field-schemas.ts";
+import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
 export const ContextKind = oneOf(...contextKinds);
 
@@ -114,12 +114,12 @@ export const Cost = Type.Object({
 		...Prices,
 		/** Append-only prompts above pi's compaction limit, which is not counted; absent if none. */
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
-		...figures("misses", "missedTokens"),
+		...numberFields("misses", "missedTokens"),
 		missCost: Price,
 	}),
 });
 
-const Uses = {
+const UseCounts = {
 	times: Type.Number(),
 	/** Not sent, or not again. */
 	tokens: Type.Number(),
@@ -129,10 +129,10 @@ const Uses = {
 
 export const SystemSavings = Type.Object({
 	enabled: Type.Boolean(),
-	...Uses,
+	...UseCounts,
 	dollars: Type.Optional(Type.Number()),
 	/** By reason or file, largest first, a few. */
-	details: listOf({ label: Type.String(), ...Uses }),
+	details: listOf({ label: Type.String(), ...UseCounts }),
 });
 
 export const Savings = Type.Object({
@@ -163,7 +163,7 @@ export const Tiers = Type.Object({
 	picture: Type.String(),
 });
 
-const PromptTokens = Type.Object(figures("input", "read", "write", "writeOneHour"));
+const PromptTokens = Type.Object(numberFields("input", "read", "write", "writeOneHour"));
 
 /** Cost under each policy, in plain input tokens. */
 export const ReplayReport = Type.Object({
@@ -172,7 +172,7 @@ export const ReplayReport = Type.Object({
 	requests: Type.Number(),
 	models: listOf({
 		name: Type.String(),
-		...figures("requests", "readRatio", "writeRatio"),
+		...numberFields("requests", "readRatio", "writeRatio"),
 		because: Type.String(),
 	}),
 	policies: listOf({
@@ -182,18 +182,18 @@ export const ReplayReport = Type.Object({
 		/** Relative to append-only. */
 		ratio: Type.Number(),
 		dollars: Type.Optional(Type.Number()),
-		...figures("read", "write", "input", "maxContext"),
+		...numberFields("read", "write", "input", "maxContext"),
 	}),
 	misses: listOf({
-		...figures("request", "atMs", "tokens", "cost"),
+		...numberFields("request", "atMs", "tokens", "cost"),
 		cause: Type.String(),
 		changed: Type.Optional(Type.String()),
 	}),
-	duplicateReads: listOf({ path: Type.String(), ...figures("times", "tokens", "cost") }),
+	duplicateReads: listOf({ path: Type.String(), ...numberFields("times", "tokens", "cost") }),
 	/** How well the replay reproduces the bill. */
-	check: Type.Object(figures("simulated", "billed", "deviation")),
+	check: Type.Object(numberFields("simulated", "billed", "deviation")),
 	/** Savings made while the session ran: short reads, context edits. */
-	savedAlready: Type.Object(figures("shortReads", "edits")),
+	savedAlready: Type.Object(numberFields("shortReads", "edits")),
 	/** Unusable lines of the file. */
 	skipped: Type.Number(),
 	chart: listOf({ name: Type.String(), points: Type.Array(PromptTokens) }),

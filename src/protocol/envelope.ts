@@ -9,13 +9,13 @@ import {
 } from "./field-schemas.ts";
 
 export const EnvelopeFields = Type.Object({
-	/** Names the intent: resent with the same content, it gets the same outcome. */
+	/** Idempotency: resent with the same content, it gets the same outcome. */
 	id: Type.Optional(CommandId),
 	/** Commands that must have succeeded first. */
 	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
 	/** Fails unless the session is at this version. */
 	ifSessionVersion: Type.Optional(Count),
-	/** `id` for clients that keep none: scoped by session, expires ten minutes after completion. */
+	/** For clients that store no ids: scoped by session, expires ten minutes after completion. */
 	idempotencyKey: Type.Optional(IdempotencyKey),
 });
 
@@ -52,7 +52,7 @@ export const ErrorCode = oneOf(
 	"journal_unavailable",
 	/** Carried out, but the outcome is not on disk: a crash may lose it. */
 	"not_durable",
-	/** A read's answer is neither kept nor the same any more: ask again under a new id. */
+	/** A read's answer was not stored and has changed since: send it again under a new id. */
 	"answer_gone",
 	/** A named model, entry or file is missing. */
 	"not_found",
@@ -63,7 +63,7 @@ export const ErrorCode = oneOf(
 );
 export type ErrorCode = Type.Static<typeof ErrorCode>;
 
-const Ending = {
+const OutcomeFields = {
 	/** For people; present on failure. */
 	error: Type.Optional(Type.String()),
 	/** For programs; present on failure. */
@@ -82,7 +82,7 @@ export const Response = Type.Object({
 	/** Absent if the command had none. */
 	id: Type.Optional(Type.String()),
 	data: Type.Optional(Type.Unknown()),
-	...Ending,
+	...OutcomeFields,
 });
 export interface Response<Data = unknown> extends Omit<Type.Static<typeof Response>, "data"> {
 	data?: Data;
@@ -96,5 +96,5 @@ export const LifecycleData = Type.Object({
 	ifSessionVersion: Type.Optional(Count),
 	idempotencyKey: Type.Optional(Type.String()),
 	success: Type.Optional(Type.Boolean()),
-	...Ending,
+	...OutcomeFields,
 });

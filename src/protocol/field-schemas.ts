@@ -68,7 +68,7 @@ export const Message = text(MAX_MESSAGE);
 
 export const Instructions = text(MAX_MESSAGE, { min: 0 });
 
-export const Count = whole(0, Number.MAX_SAFE_INTEGER);
+export const Count = wholeNumber(0, Number.MAX_SAFE_INTEGER);
 
 /** Milliseconds since 1970. */
 export const Time = Count;
@@ -101,7 +101,7 @@ export function text(max: number, more: { min?: number; pattern?: string; note?:
 	});
 }
 
-export function whole(minimum: number, maximum: number) {
+export function wholeNumber(minimum: number, maximum: number) {
 	const upTo = maximum === Number.MAX_SAFE_INTEGER ? " up" : ` to ${maximum}`;
 	return Type.Integer({
 		minimum,
@@ -115,7 +115,7 @@ export function oneOf<Words extends string[]>(...words: Words): TEnum<Words> {
 }
 
 /** Fields that hold a number each. */
-export function figures<Field extends string>(...names: Field[]): Record<Field, TNumber> {
+export function numberFields<Field extends string>(...names: Field[]): Record<Field, TNumber> {
 	const fields = names.map((name) => [name, Type.Number()]);
 	return Object.fromEntries(fields) as Record<Field, TNumber>;
 }

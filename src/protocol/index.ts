@@ -1,7 +1,7 @@
 /** The door for servers and pages. The client's own, `client.ts`, loads no schemas. */
 import type Type from "typebox";
 
-export { PROTOCOL_VERSION } from "./client/wire.ts";
+export { PROTOCOL_VERSION } from "./client/transport.ts";
 export type { CommandRow } from "./command-row.ts";
 export {
 	type Command,

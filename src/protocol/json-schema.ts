@@ -1,5 +1,5 @@
 import type { TSchema } from "typebox";
-import { PROTOCOL_VERSION } from "./client/wire.ts";
+import { PROTOCOL_VERSION } from "./client/transport.ts";
 import * as code from "./code-data.ts";
 import { type CommandType, commandTable, commandTypes } from "./command-table.ts";
 import * as context from "./context-data.ts";
@@ -13,8 +13,8 @@ import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
 
 type Json = { [key: string]: unknown };
 
-/** Referenced by name where they occur in others. */
-const named: Record<string, TSchema> = {
+/** Schemas that others reference by name. */
+const shared: Record<string, TSchema> = {
 	ErrorCode,
 	CommandId: fields.CommandId,
 	KnownCommandId: fields.KnownCommandId,
@@ -52,18 +52,18 @@ const named: Record<string, TSchema> = {
 
 /** `command.<type>`: a frame to the server; `data.<type>`: its response data. Root: any frame. */
 export function protocolJsonSchema(): Json {
-	const names = new Map(Object.entries(named).map(([name, schema]) => [textOf(schema), name]));
+	const names = new Map(Object.entries(shared).map(([name, schema]) => [jsonOf(schema), name]));
 	const defs: Json = {
 		Command: { anyOf: commandTypes.map((type) => refTo(`command.${type}`)) },
-		Response: withRefs(plain(Response), names),
-		ServerEvent: withRefs(plain(ServerEvent), names),
+		Response: withRefs(toJson(Response), names),
+		ServerEvent: withRefs(toJson(ServerEvent), names),
 	};
-	for (const [name, schema] of Object.entries(named)) {
-		defs[name] = withRefs(plain(schema), names, name);
+	for (const [name, schema] of Object.entries(shared)) {
+		defs[name] = withRefs(toJson(schema), names, name);
 	}
 	for (const type of commandTypes) {
 		defs[`command.${type}`] = withRefs(commandSchema(type), names);
-		defs[`data.${type}`] = withRefs(plain(commandTable[type].data), names);
+		defs[`data.${type}`] = withRefs(toJson(commandTable[type].data), names);
 	}
 	return {
 		$schema: "https://json-schema.org/draft/2020-12/schema",
@@ -73,11 +73,11 @@ export function protocolJsonSchema(): Json {
 	};
 }
 
-/** `x-` fields hold its row of the table. */
+/** The `x-` fields hold the traits of its row in the command table. */
 function commandSchema(type: CommandType): Json {
 	const { target, effect, path, timeout, versioned, fields: own } = commandTable[type];
 	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), own];
-	const objects = parts.map((part) => plain(part) as { properties: Json; required?: string[] });
+	const objects = parts.map((part) => toJson(part) as { properties: Json; required?: string[] });
 	const { ifSessionVersion, ...properties } = Object.assign(
 		{},
 		...objects.map((object) => object.properties),
@@ -112,10 +112,10 @@ function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?:
 	);
 }
 
-function plain(schema: TSchema): Json {
-	return JSON.parse(textOf(schema)) as Json;
+function toJson(schema: TSchema): Json {
+	return JSON.parse(jsonOf(schema)) as Json;
 }
 
-function textOf(schema: TSchema): string {
+function jsonOf(schema: TSchema): string {
 	return JSON.stringify(schema);
 }

@@ -17,26 +17,26 @@ const MAX_ECHO = 256;
 /** Never throws. Unknown fields pass: a client may be newer than the server. */
 export function parseCommand(value: unknown): Parsed {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
-		return refuse({}, "invalid_command", `A command must be a JSON object, not ${shown(value)}.`);
+		return refuse({}, "invalid_command", `A command must be a JSON object, not ${show(value)}.`);
 	}
 	const frame = value as Record<string, unknown>;
 	if (!isBounded(frame, 1, { left: MAX_PARTS })) {
 		const most = `deeper than ${MAX_DEPTH} or hold more than ${MAX_PARTS} objects and arrays`;
 		return refuse(frame, "invalid_command", `A command may not nest ${most}.`);
 	}
-	const type = ownOf(frame, "type");
+	const type = ownField(frame, "type");
 	if (typeof type !== "string") {
-		const what = type === undefined ? "is missing" : `must be a string, not ${shown(type)}`;
+		const what = type === undefined ? "is missing" : `must be a string, not ${show(type)}`;
 		return refuse(frame, "invalid_command", `A command's \`type\` ${what}.`);
 	}
 	const row = rowOf(type);
 	if (!row) return refuse(frame, "unknown_command", unknownText(type));
-	const complaint = complaintAbout(frame, type, row);
-	if (complaint !== undefined) return refuse(frame, "invalid_command", `${type}: ${complaint}`);
+	const problem = findProblem(frame, type, row);
+	if (problem !== undefined) return refuse(frame, "invalid_command", `${type}: ${problem}`);
 	return { ok: true, command: frame as unknown as Command };
 }
 
-function complaintAbout(
+function findProblem(
 	frame: Record<string, unknown>,
 	type: string,
 	row: CommandRow,
@@ -45,15 +45,15 @@ function complaintAbout(
 		findFault(EnvelopeFields, frame) ??
 		(row.target === "session" ? findFault(SessionFields, frame) : undefined) ??
 		findFault(row.fields, frame);
-	if (fault) return textOf(fault);
-	if (!row.versioned && ownOf(frame, "ifSessionVersion") !== undefined) {
+	if (fault) return faultText(fault);
+	if (!row.versioned && ownField(frame, "ifSessionVersion") !== undefined) {
 		return "`ifSessionVersion` is only for commands that act on an open session. Leave it out.";
 	}
-	return complaintAboutPair(frame, type);
+	return fieldConflict(frame, type);
 }
 
-function complaintAboutPair(frame: Record<string, unknown>, type: string): string | undefined {
-	const has = (name: string) => ownOf(frame, name) !== undefined;
+function fieldConflict(frame: Record<string, unknown>, type: string): string | undefined {
+	const has = (name: string) => ownField(frame, name) !== undefined;
 	if (type === "subscribe") {
 		if (has("after") && !has("sessionId")) return "`after` needs a `sessionId` to go with it.";
 		if (!has("sessionId") && !has("lifecycle")) return "Give `sessionId`, `lifecycle` or both.";
@@ -70,25 +70,25 @@ function complaintAboutPair(frame: Record<string, unknown>, type: string): strin
 	return undefined;
 }
 
-function textOf({ path, allowed, found }: Fault): string {
+function faultText({ path, allowed, found }: Fault): string {
 	if (!found) return `\`${path}\` is missing; it must be ${allowed}.`;
-	return `\`${path}\` must be ${allowed}, not ${shown(found.value)}.`;
+	return `\`${path}\` must be ${allowed}, not ${show(found.value)}.`;
 }
 
 function unknownText(type: string): string {
 	// At least half of the word must stay.
 	const maxEdits = Math.min(3, Math.floor(type.length / 2));
 	const meant = nearest(type, commandTypes, { maxEdits, swaps: true });
-	return `There is no command ${shown(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
+	return `There is no command ${show(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 
 function refuse(frame: Record<string, unknown>, code: ErrorCode, error: string): Parsed {
-	const id = echoOf(ownOf(frame, "id"));
+	const id = echoable(ownField(frame, "id"));
 	return {
 		ok: false,
 		response: {
 			type: "response",
-			command: echoOf(ownOf(frame, "type")) ?? "unknown",
+			command: echoable(ownField(frame, "type")) ?? "unknown",
 			success: false,
 			...(id !== undefined && { id }),
 			error,
@@ -97,16 +97,16 @@ function refuse(frame: Record<string, unknown>, code: ErrorCode, error: string):
 	};
 }
 
-function echoOf(value: unknown): string | undefined {
+function echoable(value: unknown): string | undefined {
 	return typeof value === "string" && value.length <= MAX_ECHO ? value : undefined;
 }
 
-function ownOf(frame: Record<string, unknown>, name: string): unknown {
+function ownField(frame: Record<string, unknown>, name: string): unknown {
 	return Object.hasOwn(frame, name) ? frame[name] : undefined;
 }
 
-/** Enough to recognise the value, however large. */
-function shown(value: unknown): string {
+/** Bounded: enough to recognise a value of any size. */
+function show(value: unknown): string {
 	if (Array.isArray(value)) return `an array of ${value.length}`;
 	if (typeof value === "object" && value !== null) return "an object";
 	if (typeof value !== "string") return String(value);
@@ -114,7 +114,7 @@ function shown(value: unknown): string {
 	return `${JSON.stringify(value.slice(0, 50))}… (${value.length} characters)`;
 }
 
-/** Counts `room` down and stops when it is used up. */
+/** Counts `room.left` down and stops below zero. */
 function isBounded(value: object, depth: number, room: { left: number }): boolean {
 	if (depth > MAX_DEPTH || --room.left < 0) return false;
 	for (const inner of Array.isArray(value) ? value : Object.values(value)) {

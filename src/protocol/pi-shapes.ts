@@ -1,10 +1,10 @@
 import Type from "typebox";
-import { figures, QueueMode, ThinkingLevel } from "./field-schemas.ts";
+import { numberFields, QueueMode, ThinkingLevel } from "./field-schemas.ts";
 
 // Pi's shapes: common fields are declared, the rest passes through.
 
 export const Usage = Type.Object({
-	...figures("input", "output", "cacheRead", "cacheWrite", "totalTokens"),
+	...numberFields("input", "output", "cacheRead", "cacheWrite", "totalTokens"),
 	cost: Type.Object({ total: Type.Number() }),
 });
 
@@ -35,9 +35,8 @@ export const Model = Type.Object({
 	name: Type.String(),
 	provider: Type.String(),
 	reasoning: Type.Boolean(),
-	contextWindow: Type.Number(),
-	maxTokens: Type.Number(),
-	cost: Type.Object(figures("input", "output", "cacheRead", "cacheWrite")),
+	...numberFields("contextWindow", "maxTokens"),
+	cost: Type.Object(numberFields("input", "output", "cacheRead", "cacheWrite")),
 });
 
 export const CompactionResult = Type.Object({

@@ -1,19 +1,19 @@
 import Type from "typebox";
-import { Nothing, serverCommand } from "./command-row.ts";
+import { NoData, serverCommand } from "./command-row.ts";
 import { ReplayReport } from "./context-data.ts";
 import { ErrorCode } from "./envelope.ts";
 import {
 	AbsolutePath,
 	Count,
-	figures,
 	KnownCommandId,
 	MAX_SESSION_CONTENT,
+	numberFields,
 	oneOf,
 	SessionId,
 	SessionPath,
 	Time,
 	text,
-	whole,
+	wholeNumber,
 } from "./field-schemas.ts";
 import { SessionInfo } from "./pi-shapes.ts";
 import { OpenedSession, StoredSession } from "./session-data.ts";
@@ -24,7 +24,7 @@ const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
 const ATTACH = { effect: "read", path: "control", timeout: "short", attaches: true } as const;
 
 /** Must work when the server's lane is stuck. */
-const ABOUT = { effect: "read", path: "control", timeout: "short" } as const;
+const CONTROL_READ = { effect: "read", path: "control", timeout: "short" } as const;
 
 const Subscribed = {
 	/** Last event at subscription; live events have higher numbers. */
@@ -89,25 +89,25 @@ export const StartupRecovery = Type.Object({
 
 /** Since the start. */
 export const ServerMetrics = Type.Object({
-	...figures("uptimeMs", "clients", "sessions"),
+	...numberFields("uptimeMs", "clients", "sessions"),
 	commands: Type.Object({
-		...figures("pending", "lanes", "accepted", "finished", "failed", "replayed"),
-		...figures("timedOut", "rateLimited", "rejected"),
+		...numberFields("pending", "lanes", "accepted", "finished", "failed", "replayed"),
+		...numberFields("timedOut", "rateLimited", "rejected"),
 	}),
 	/** Acceptance to response, latest commands; absent before the first. */
-	latencyMs: Type.Optional(Type.Object(figures("p50", "p90", "p99"))),
+	latencyMs: Type.Optional(Type.Object(numberFields("p50", "p90", "p99"))),
 	journal: Type.Object({
-		...figures("bytes", "commands", "events", "sessions"),
-		...figures("commits", "commitMsTotal", "pending"),
+		...numberFields("bytes", "commands", "events", "sessions"),
+		...numberFields("commits", "commitMsTotal", "pending"),
 	}),
-	memory: Type.Object(figures("rssBytes", "heapUsedBytes", "externalBytes")),
+	memory: Type.Object(numberFields("rssBytes", "heapUsedBytes", "externalBytes")),
 });
 
 const Health = Type.Object({
 	status: Type.Enum(["ok", "degraded"]),
 	/** For people; empty when all is well. */
 	problems: Type.Array(Type.String()),
-	...figures("uptimeMs", "sessions"),
+	...numberFields("uptimeMs", "sessions"),
 });
 
 const Attached = Type.Object({
@@ -141,9 +141,9 @@ export const serverCommands = {
 		after: Type.Optional(Count),
 		lifecycle: Type.Optional(oneOf("all", "own", "none")),
 	}),
-	unsubscribe: serverCommand(ATTACH, Nothing, { sessionId: SessionId }),
-	get_metrics: serverCommand(ABOUT, ServerMetrics),
-	health_check: serverCommand(ABOUT, Health),
+	unsubscribe: serverCommand(ATTACH, NoData, { sessionId: SessionId }),
+	get_metrics: serverCommand(CONTROL_READ, ServerMetrics),
+	health_check: serverCommand(CONTROL_READ, Health),
 	/** Files that `load_session` takes. */
 	list_stored_sessions: serverCommand(READ, StoredSessions),
 	/** Also subscribes the caller. An open file keeps its session and version. */
@@ -157,10 +157,10 @@ export const serverCommands = {
 		commandId: Type.Optional(KnownCommandId),
 		fromTimestamp: Type.Optional(Time),
 		toTimestamp: Type.Optional(Time),
-		limit: Type.Optional(whole(1, 500)),
+		limit: Type.Optional(wholeNumber(1, 500)),
 	}),
 	/** A stored session, or one sent along. Takes seconds: must not hold the server's lane. */
-	replay_session: serverCommand({ ...ABOUT, timeout: "long" }, ReplayReport, {
+	replay_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReplayReport, {
 		sessionPath: Type.Optional(SessionPath),
 		content: Type.Optional(text(MAX_SESSION_CONTENT, { note: " of a session file" })),
 	}),

@@ -3,7 +3,7 @@ import { LifecycleData, Response } from "./envelope.ts";
 import { SessionInfo } from "./pi-shapes.ts";
 import { SessionEvent } from "./session-events.ts";
 
-const AboutSession = Type.Object({
+const SessionReference = Type.Object({
 	sessionId: Type.String(),
 	sessionInfo: Type.Optional(SessionInfo),
 });
@@ -43,8 +43,8 @@ export const ServerEvent = Type.Union([
 		type: Type.Literal("server_shutdown"),
 		data: Type.Object({ reason: Type.String(), timeoutMs: Type.Optional(Type.Number()) }),
 	}),
-	Type.Object({ type: Type.Literal("session_created"), data: AboutSession }),
-	Type.Object({ type: Type.Literal("session_deleted"), data: AboutSession }),
+	Type.Object({ type: Type.Literal("session_created"), data: SessionReference }),
+	Type.Object({ type: Type.Literal("session_deleted"), data: SessionReference }),
 	Type.Object({ type: Type.Literal("command_accepted"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_started"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_finished"), data: LifecycleData }),

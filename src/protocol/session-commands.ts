@@ -1,6 +1,6 @@
 import Type from "typebox";
 import * as code from "./code-data.ts";
-import { Nothing, sessionCommand } from "./command-row.ts";
+import { NoData, sessionCommand } from "./command-row.ts";
 import * as context from "./context-data.ts";
 import {
 	Count,
@@ -19,7 +19,7 @@ import {
 	SessionPath,
 	ThinkingLevel,
 	text,
-	whole,
+	wholeNumber,
 } from "./field-schemas.ts";
 import * as pi from "./pi-shapes.ts";
 import * as session from "./session-data.ts";
@@ -33,10 +33,10 @@ const LONG = { effect: "change", path: "lane", timeout: "long" } as const;
 /** Reaches into a run. */
 const INTERVENE = { effect: "change", path: "control", timeout: "short" } as const;
 
-const Said = { message: Message, images: Type.Optional(Images) };
-const Switch = { enabled: Type.Boolean() };
+const MessageFields = { message: Message, images: Type.Optional(Images) };
+const EnabledField = { enabled: Type.Boolean() };
 const IncludeTests = Type.Optional(Type.Boolean());
-const Described = { name: Type.String(), description: Type.String() };
+const DescribedFields = { name: Type.String(), description: Type.String() };
 const Cancelled = { cancelled: Type.Boolean() };
 const Cancellation = Type.Object(Cancelled);
 
@@ -77,15 +77,15 @@ const Navigated = Type.Object({
 export const sessionCommands = {
 	/** Answered once pi accepts it, or after the run if `settled`. An unknown `/name` fails. */
 	prompt: sessionCommand(LONG, RunEnd, {
-		...Said,
+		...MessageFields,
 		streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
 		waitFor: Type.Optional(oneOf("accepted", "settled")),
 		/** Text for the model, even with a leading slash. */
 		verbatim: Type.Optional(Type.Boolean()),
 	}),
-	steer: sessionCommand(INTERVENE, Nothing, Said),
-	follow_up: sessionCommand(INTERVENE, Nothing, Said),
-	extension_ui_response: sessionCommand(READ, Nothing, {
+	steer: sessionCommand(INTERVENE, NoData, MessageFields),
+	follow_up: sessionCommand(INTERVENE, NoData, MessageFields),
+	extension_ui_response: sessionCommand(READ, NoData, {
 		requestId: Reference,
 		response: Type.Union(
 			[
@@ -99,10 +99,10 @@ export const sessionCommands = {
 		),
 	}),
 
-	abort: sessionCommand(INTERVENE, Nothing),
-	abort_bash: sessionCommand(INTERVENE, Nothing),
-	abort_compaction: sessionCommand(INTERVENE, Nothing),
-	abort_retry: sessionCommand(INTERVENE, Nothing),
+	abort: sessionCommand(INTERVENE, NoData),
+	abort_bash: sessionCommand(INTERVENE, NoData),
+	abort_compaction: sessionCommand(INTERVENE, NoData),
+	abort_retry: sessionCommand(INTERVENE, NoData),
 
 	get_state: sessionCommand(READ, pi.SessionState),
 	get_messages: sessionCommand(READ, Type.Object({ messages: Type.Array(pi.AgentMessage) })),
@@ -126,10 +126,10 @@ export const sessionCommands = {
 		Type.Object({ levels: Type.Array(ThinkingLevel) }),
 	),
 	get_commands: sessionCommand(READ, Type.Object({ commands: Type.Array(session.SlashCommand) })),
-	get_skills: sessionCommand(READ, Type.Object({ skills: listOf(Described) })),
+	get_skills: sessionCommand(READ, Type.Object({ skills: listOf(DescribedFields) })),
 	get_tools: sessionCommand(
 		READ,
-		Type.Object({ tools: listOf({ ...Described, active: Type.Boolean() }) }),
+		Type.Object({ tools: listOf({ ...DescribedFields, active: Type.Boolean() }) }),
 	),
 	/** Of the session's project. */
 	list_session_files: sessionCommand(
@@ -142,16 +142,16 @@ export const sessionCommands = {
 	cycle_model: sessionCommand(CHANGE, CycledModel, {
 		direction: Type.Optional(oneOf("forward", "backward")),
 	}),
-	set_thinking_level: sessionCommand(CHANGE, Nothing, { level: ThinkingLevel }),
+	set_thinking_level: sessionCommand(CHANGE, NoData, { level: ThinkingLevel }),
 	cycle_thinking_level: sessionCommand(
 		CHANGE,
 		Type.Union([Type.Object({ level: ThinkingLevel }), Type.Null()]),
 	),
-	set_steering_mode: sessionCommand(CHANGE, Nothing, { mode: QueueMode }),
-	set_follow_up_mode: sessionCommand(CHANGE, Nothing, { mode: QueueMode }),
-	set_auto_compaction: sessionCommand(CHANGE, Nothing, Switch),
-	set_auto_retry: sessionCommand(CHANGE, Nothing, Switch),
-	set_session_name: sessionCommand(CHANGE, Nothing, { name: SessionName }),
+	set_steering_mode: sessionCommand(CHANGE, NoData, { mode: QueueMode }),
+	set_follow_up_mode: sessionCommand(CHANGE, NoData, { mode: QueueMode }),
+	set_auto_compaction: sessionCommand(CHANGE, NoData, EnabledField),
+	set_auto_retry: sessionCommand(CHANGE, NoData, EnabledField),
+	set_session_name: sessionCommand(CHANGE, NoData, { name: SessionName }),
 	set_tools: sessionCommand(CHANGE, Type.Object({ tools: Type.Array(Type.String()) }), {
 		tools: Type.Array(Reference, { maxItems: 256 }),
 	}),
@@ -187,7 +187,7 @@ export const sessionCommands = {
 		),
 	}),
 	/** Rereads settings, extensions, skills and prompts from disk. */
-	reload: sessionCommand(LONG, Nothing),
+	reload: sessionCommand(LONG, NoData),
 	/** `outputPath` names a file in the session's own folder. */
 	export_html: sessionCommand(LONG, Type.Object({ path: Type.String() }), {
 		outputPath: Type.Optional(ExportName),
@@ -206,14 +206,14 @@ export const sessionCommands = {
 	code_status: sessionCommand(CODE, code.CodeStatus),
 	code_search: sessionCommand(CODE, code.CodeSearchAnswer, {
 		query: text(1000),
-		limit: Type.Optional(whole(1, 200)),
-		contextLines: Type.Optional(whole(0, 20)),
+		limit: Type.Optional(wholeNumber(1, 200)),
+		contextLines: Type.Optional(wholeNumber(0, 20)),
 		glob: Type.Optional(text(1000)),
 		includeTests: IncludeTests,
 	}),
 	code_deps: sessionCommand(CODE, code.CodeDepsAnswer, {
 		path: Path,
-		depth: Type.Optional(whole(1, 10)),
+		depth: Type.Optional(wholeNumber(1, 10)),
 		direction: Type.Optional(oneOf("dependents", "dependencies", "both")),
 		includeTests: IncludeTests,
 	}),

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { figures } from "./field-schemas.ts";
+import { numberFields } from "./field-schemas.ts";
 import { ContextUsage, type SessionEntry, SessionInfo } from "./pi-shapes.ts";
 
 export const Forked = {
@@ -58,8 +58,8 @@ export const SlashCommand = Type.Object({
 export const SessionStats = Type.Object({
 	sessionFile: Type.Optional(Type.String()),
 	sessionId: Type.String(),
-	...figures("userMessages", "assistantMessages", "toolCalls", "toolResults", "totalMessages"),
-	tokens: Type.Object(figures("input", "output", "cacheRead", "cacheWrite", "total")),
+	...numberFields("userMessages", "assistantMessages", "toolCalls", "toolResults", "totalMessages"),
+	tokens: Type.Object(numberFields("input", "output", "cacheRead", "cacheWrite", "total")),
 	cost: Type.Number(),
 	contextUsage: Type.Optional(ContextUsage),
 });

@@ -1,10 +1,10 @@
 import Type, { type TProperties } from "typebox";
-import { figures, oneOf, ThinkingLevel } from "./field-schemas.ts";
+import { numberFields, oneOf, ThinkingLevel } from "./field-schemas.ts";
 import { AgentMessage, CompactionResult, SessionEntry, Usage } from "./pi-shapes.ts";
 
 const Index = { contentIndex: Type.Number() };
 
-/** Only what is new: `message_start` precedes the steps, `message_end` has the whole message. */
+/** Deltas only: `message_start` precedes them, `message_end` has the whole message. */
 export const AssistantMessageEvent = Type.Union([
 	event("start", {}),
 	event("text_start", Index),
@@ -21,10 +21,7 @@ export const AssistantMessageEvent = Type.Union([
 ]);
 
 const CompactionReason = oneOf("manual", "threshold", "overflow");
-const Retry = {
-	...figures("attempt", "maxAttempts", "delayMs"),
-	errorMessage: Type.String(),
-};
+const Retry = { ...numberFields("attempt", "maxAttempts", "delayMs"), errorMessage: Type.String() };
 const Aborted = { aborted: Type.Optional(Type.Literal(true)) };
 const Call = { toolCallId: Type.String(), toolName: Type.String() };
 const Dialog = {
@@ -67,7 +64,7 @@ export const SessionEvent = Type.Union([
 	}),
 	event("agent_settled", {
 		...Aborted,
-		/** The server died: everything begun in the session is over without its own end event. */
+		/** The server crashed: everything in progress ended without an end event of its own. */
 		interrupted: Type.Optional(Type.Literal(true)),
 	}),
 	event("turn_start", {}),

@@ -1,4 +1,4 @@
-import type { Closed, Transport, WireListener } from "../../src/protocol/client.ts";
+import type { CloseInfo, ConnectionListener, Transport } from "../../src/protocol/client.ts";
 import type { Data } from "../../src/protocol/index.ts";
 
 /** A frame that a client sent. */
@@ -26,7 +26,7 @@ export interface FakeConnection {
 		type: string,
 		response?: Partial<Extract<Data<"ServerMessage">, { type: "response" }>>,
 	): void;
-	end(how?: Closed): void;
+	end(how?: CloseInfo): void;
 	/** The client has closed it. */
 	isClosed: boolean;
 }
@@ -66,7 +66,7 @@ export function createFakeServer(protocolVersion: string | undefined = "1.0.0"):
 	return server;
 }
 
-function createConnection(listener: WireListener): FakeConnection {
+function createConnection(listener: ConnectionListener): FakeConnection {
 	const connection: FakeConnection = {
 		sent: [],
 		isClosed: false,

@@ -21,7 +21,7 @@ export class ClientError extends Error {
 	}
 }
 
-export function errorOf(response: Response): ClientError {
+export function responseError(response: Response): ClientError {
 	return new ClientError(
 		response.code ?? "failed",
 		response.error ?? `${response.command} failed`,

@@ -7,25 +7,25 @@ import {
 
 export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
 	signal?: AbortSignal;
-	/** Frames buffered for a slow loop; beyond it the older half becomes a gap. Default: 10,000. */
+	/** Frames buffered for a slow loop; above it the older half becomes a gap. Default: 10,000. */
 	maxWaiting?: number;
 }
 
-/** Begins at the call; ends with the loop, the session or `signal`. */
-export function streamOf(
+/** Subscribes at once; ends with the loop, the session or `signal`. */
+export function openStream(
 	subscriptions: Pick<Subscriptions, "subscribe">,
 	sessionId: string,
 	{ after, signal, maxWaiting = 10_000 }: StreamOptions = {},
 ): AsyncIterableIterator<StreamFrame> {
-	let waiting: StreamFrame[] = [];
+	let buffered: StreamFrame[] = [];
 	let isOver = false;
 	let failure: Error | undefined;
 	let wake: (() => void) | undefined;
 	const subscription = subscriptions.subscribe(
 		sessionId,
 		(frame) => {
-			waiting.push(frame);
-			if (waiting.length > maxWaiting) waiting = thinned(waiting);
+			buffered.push(frame);
+			if (buffered.length > maxWaiting) buffered = mergeOlderHalf(buffered);
 			wake?.();
 		},
 		{ ...(after !== undefined && { after }), onEnd: stop },
@@ -39,12 +39,12 @@ export function streamOf(
 			return this;
 		},
 		async next() {
-			while (waiting.length === 0 && !isOver) {
+			while (buffered.length === 0 && !isOver) {
 				await new Promise<void>((resolve) => {
 					wake = resolve;
 				});
 			}
-			const value = waiting.shift();
+			const value = buffered.shift();
 			if (value) return { value, done: false };
 			if (failure) {
 				const error = failure;
@@ -54,7 +54,7 @@ export function streamOf(
 			return { value: undefined, done: true };
 		},
 		async return() {
-			waiting = [];
+			buffered = [];
 			stop();
 			return { value: undefined, done: true };
 		},
@@ -70,8 +70,8 @@ export function streamOf(
 	}
 }
 
-/** Merges the older half into one gap; frames without a number stay. */
-function thinned(frames: StreamFrame[]): StreamFrame[] {
+/** Drops the older half, reported as one gap; frames without a number stay. */
+function mergeOlderHalf(frames: StreamFrame[]): StreamFrame[] {
 	const half = Math.ceil(frames.length / 2);
 	const older = frames.slice(0, half);
 	const spans = older.flatMap((frame) => spanOf(frame) ?? []);

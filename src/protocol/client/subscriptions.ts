@@ -1,9 +1,10 @@
 import type { GapFrame, ServerEvent, SessionEventFrame } from "../server-events.ts";
 import { type ClientError, closedError } from "./client-error.ts";
-import type { ClientState } from "./keep-connected.ts";
-import type { Requests } from "./requests.ts";
+import { notify } from "./listeners.ts";
+import type { PendingCommands } from "./pending-commands.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
-/** Numbers restart: the server lost its journal, or `after` was never one of its numbers. */
+/** Numbering restarts: the server lost its journal, or never issued the number in `after`. */
 export interface RestartFrame {
 	type: "restart";
 	sessionId: string;
@@ -22,11 +23,9 @@ export interface Subscription {
 export interface SubscribeOptions {
 	/** Begin after this number; 0 for all. Default: live events only. */
 	after?: number;
-	/** The session is gone or, with an error, the subscription failed. Not called by `close`. */
+	/** The session was deleted or, with an error, the subscription failed. Not called by `close`. */
 	onEnd?(error?: ClientError): void;
 }
-
-export type Subscriptions = ReturnType<typeof createSubscriptions>;
 
 interface Subscriber {
 	/** Undefined until the server reports the position. */
@@ -37,145 +36,153 @@ interface Subscriber {
 	end(error?: ClientError): void;
 }
 
-interface Place {
+/** A subscriber with its position when a `subscribe` was sent. */
+interface Position {
 	readonly subscriber: Subscriber;
 	readonly seq: number;
 }
 
 /** One server subscription, shared by all subscribers of a session. */
 class Feed extends Set<Subscriber> {
-	/** Pending requests to send from an earlier position. */
-	asking = 0;
+	/** `subscribe` commands in flight. */
+	subscribing = 0;
 }
 
+/** Wait before `subscribe` is retried on a busy server. */
 const BUSY_RETRY_MS = 500;
 
-export function createSubscriptions(
-	requests: Pick<Requests, "requestOnce">,
-	state: () => ClientState,
-) {
-	const isOpen = () => state().name === "open";
-	const feeds = new Map<string, Feed>();
+export class Subscriptions {
+	readonly #commands: PendingCommands;
+	readonly #connection: ReconnectingConnection;
+	readonly #feeds = new Map<string, Feed>();
 
-	return {
-		subscribe(
-			sessionId: string,
-			listener: (frame: StreamFrame) => void,
-			{ after, onEnd }: SubscribeOptions = {},
-		): Subscription {
-			const subscriber: Subscriber = {
-				seq: after,
-				early: [],
-				deliver: (frame) => tell(listener, frame),
-				end: (error) => onEnd && tell(onEnd, error),
-			};
-			const now = state();
-			if (now.name === "closed") {
-				queueMicrotask(() => subscriber.end(closedError(now.why)));
-				return { sessionId, seq: after, close: () => undefined };
-			}
-			const feed = feeds.get(sessionId) ?? new Feed();
-			feeds.set(sessionId, feed);
-			feed.add(subscriber);
-			if (isOpen()) void attach(sessionId, feed);
-			return {
-				sessionId,
-				get seq() {
-					return subscriber.seq;
-				},
-				close() {
-					if (!feed.delete(subscriber) || feed.size > 0) return;
-					feeds.delete(sessionId);
-					// A failure means the connection is gone, and the subscription with it.
-					if (isOpen()) requests.requestOnce("unsubscribe", { sessionId }).catch(() => undefined);
-				},
-			};
-		},
-		receive(event: ServerEvent): void {
-			if (event.type === "session_deleted") end(event.data.sessionId);
-			if (event.type !== "event" && event.type !== "gap") return;
-			const feed = feeds.get(event.sessionId);
-			for (const subscriber of feed ?? []) {
-				// Sent before the server read the position; it comes again after the missing events.
-				const isEarly = feed?.asking && event.type === "event" && isBeyond(subscriber, event);
-				if (!isEarly) take(subscriber, event);
-			}
-		},
-		resume(): void {
-			for (const [sessionId, feed] of feeds) void attach(sessionId, feed);
-		},
-		lost(): void {
-			for (const feed of feeds.values()) for (const subscriber of feed) subscriber.early = [];
-		},
-		endAll(error: ClientError): void {
-			for (const sessionId of [...feeds.keys()]) end(sessionId, error);
-		},
-	};
+	constructor(commands: PendingCommands, connection: ReconnectingConnection) {
+		this.#commands = commands;
+		this.#connection = connection;
+	}
 
-	/** Subscribes from the earliest position; others skip what they have. */
-	async function attach(sessionId: string, feed: Feed): Promise<void> {
-		// Snapshot: events before the answer may be newer.
+	subscribe(
+		sessionId: string,
+		listener: (frame: StreamFrame) => void,
+		{ after, onEnd }: SubscribeOptions = {},
+	): Subscription {
+		const subscriber: Subscriber = {
+			seq: after,
+			early: [],
+			deliver: (frame) => notify([listener], frame),
+			end: (error) => onEnd && notify([onEnd], error),
+		};
+		const { state } = this.#connection;
+		if (state.name === "closed") {
+			queueMicrotask(() => subscriber.end(closedError(state.why)));
+			return { sessionId, seq: after, close: () => undefined };
+		}
+		const feed = this.#feeds.get(sessionId) ?? new Feed();
+		this.#feeds.set(sessionId, feed);
+		feed.add(subscriber);
+		if (this.#connection.isOpen) void this.#attach(sessionId, feed);
+		return {
+			sessionId,
+			get seq() {
+				return subscriber.seq;
+			},
+			close: () => this.#remove(sessionId, feed, subscriber),
+		};
+	}
+
+	receive(event: ServerEvent): void {
+		if (event.type === "session_deleted") this.#end(event.data.sessionId);
+		if (event.type !== "event" && event.type !== "gap") return;
+		const feed = this.#feeds.get(event.sessionId);
+		for (const subscriber of feed ?? []) {
+			// Sent before the server read the position; it comes again after the missing events.
+			const isEarly = feed?.subscribing && event.type === "event" && isBeyond(subscriber, event);
+			if (!isEarly) deliverInOrder(subscriber, event);
+		}
+	}
+
+	resume(): void {
+		for (const [sessionId, feed] of this.#feeds) void this.#attach(sessionId, feed);
+	}
+
+	connectionLost(): void {
+		for (const feed of this.#feeds.values()) for (const subscriber of feed) subscriber.early = [];
+	}
+
+	endAll(error: ClientError): void {
+		for (const sessionId of [...this.#feeds.keys()]) this.#end(sessionId, error);
+	}
+
+	#remove(sessionId: string, feed: Feed, subscriber: Subscriber): void {
+		if (!feed.delete(subscriber) || feed.size > 0) return;
+		this.#feeds.delete(sessionId);
+		// A failure means the connection is gone, and the subscription with it.
+		if (this.#connection.isOpen)
+			this.#commands.sendOnce("unsubscribe", { sessionId }).catch(() => undefined);
+	}
+
+	/** Subscribes from the earliest position; subscribers skip frames they have. */
+	async #attach(sessionId: string, feed: Feed): Promise<void> {
+		// Snapshot: events that arrive before the response move positions.
 		const known = [...feed].flatMap((subscriber) =>
 			subscriber.seq === undefined ? [] : [{ subscriber, seq: subscriber.seq }],
 		);
 		const least = Math.min(...known.map(({ seq }) => seq));
 		const after: { after?: number } = known.length > 0 ? { after: least } : {};
 		const newcomers = [...feed].filter(({ seq }) => seq === undefined);
-		feed.asking++;
+		feed.subscribing++;
 		try {
-			const { data } = await requests
-				.requestOnce("subscribe", { sessionId, ...after })
-				.finally(() => feed.asking--);
+			const { data } = await this.#commands
+				.sendOnce("subscribe", { sessionId, ...after })
+				.finally(() => feed.subscribing--);
 			const seq = data.seq ?? 0;
-			for (const subscriber of newcomers) begin(subscriber, seq);
-			restart(
-				sessionId,
-				feed,
-				known.filter((place) => place.seq > seq),
-			);
+			for (const subscriber of newcomers) startAt(subscriber, seq);
+			const ahead = known.filter((position) => position.seq > seq);
+			this.#restart(sessionId, feed, ahead);
 		} catch (error) {
 			const isAhead = (after.after ?? 0) > 0 && (error as ClientError).code === "not_found";
-			if (isAhead) restart(sessionId, feed, known);
-			else failed(sessionId, feed, error as ClientError);
+			if (isAhead) this.#restart(sessionId, feed, known);
+			else this.#attachFailed(sessionId, feed, error as ClientError);
 		}
-	}
-
-	function begin(subscriber: Subscriber, seq: number): void {
-		subscriber.seq ??= seq;
-		const early = subscriber.early;
-		subscriber.early = [];
-		for (const frame of early) take(subscriber, frame);
 	}
 
 	/** Subscribers ahead of the server restart; the others skip the repetition. */
-	function restart(sessionId: string, feed: Feed, ahead: readonly Place[]): void {
+	#restart(sessionId: string, feed: Feed, ahead: readonly Position[]): void {
 		for (const { subscriber, seq } of ahead) {
-			if (subscriber.seq !== seq) continue; // an earlier answer did it
+			if (subscriber.seq !== seq) continue; // restarted by an earlier response
 			subscriber.seq = 0;
 			subscriber.deliver({ type: "restart", sessionId });
 		}
-		if (ahead.length > 0) void attach(sessionId, feed);
+		if (ahead.length > 0) void this.#attach(sessionId, feed);
 	}
 
-	function failed(sessionId: string, feed: Feed, error: ClientError): void {
-		if (error.code === "closed" || error.code === "shutting_down") return; // `resume` comes later
+	#attachFailed(sessionId: string, feed: Feed, error: ClientError): void {
+		if (error.code === "closed" || error.code === "shutting_down") return; // `resume` retries
 		if (error.code !== "busy" && error.code !== "rate_limited") {
-			end(sessionId, error);
+			this.#end(sessionId, error);
 			return;
 		}
 		setTimeout(() => {
-			if (isOpen() && feeds.get(sessionId) === feed) void attach(sessionId, feed);
+			if (this.#connection.isOpen && this.#feeds.get(sessionId) === feed)
+				void this.#attach(sessionId, feed);
 		}, BUSY_RETRY_MS);
 	}
 
-	function end(sessionId: string, error?: ClientError): void {
-		const feed = feeds.get(sessionId);
-		feeds.delete(sessionId);
+	#end(sessionId: string, error?: ClientError): void {
+		const feed = this.#feeds.get(sessionId);
+		this.#feeds.delete(sessionId);
 		for (const subscriber of feed ?? []) {
 			feed?.delete(subscriber);
 			subscriber.end(error);
 		}
 	}
+}
+
+function startAt(subscriber: Subscriber, seq: number): void {
+	subscriber.seq ??= seq;
+	const early = subscriber.early;
+	subscriber.early = [];
+	for (const frame of early) deliverInOrder(subscriber, frame);
 }
 
 /** Whether events are missing before this frame. */
@@ -184,11 +191,11 @@ function isBeyond({ seq }: Subscriber, frame: StreamFrame): boolean {
 	return seq !== undefined && span !== undefined && span.from > seq + 1;
 }
 
-/** Skips known frames and reports unannounced holes as gaps. */
-function take(subscriber: Subscriber, frame: StreamFrame): void {
+/** Skips known frames and reports holes as gaps. */
+function deliverInOrder(subscriber: Subscriber, frame: StreamFrame): void {
 	const span = spanOf(frame);
 	if (!span) {
-		subscriber.deliver(frame); // a dialog that is shown again
+		subscriber.deliver(frame); // a repeated dialog
 		return;
 	}
 	const { seq } = subscriber;
@@ -213,15 +220,4 @@ export function spanOf(frame: StreamFrame): { from: number; to: number } | undef
 	if (frame.type === "gap") return { from: frame.fromSeq, to: frame.toSeq };
 	if (frame.type === "restart" || frame.seq === undefined) return undefined;
 	return { from: frame.fromSeq ?? frame.seq, to: frame.seq };
-}
-
-/** Rethrows later, as an uncaught error: other listeners and the delivery must go on. */
-export function tell<Value>(listener: (value: Value) => void, value: Value): void {
-	try {
-		listener(value);
-	} catch (error) {
-		queueMicrotask(() => {
-			throw error;
-		});
-	}
 }

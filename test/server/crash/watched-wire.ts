@@ -1,4 +1,4 @@
-import type { Transport, Wire } from "../../../src/protocol/client.ts";
+import type { Connection, Transport } from "../../../src/protocol/client.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 
 /** What went over the connections of one client, judged frame by frame, before the client has mended anything. */
@@ -21,7 +21,7 @@ export function watchWire(inner: Transport): WatchedWire {
 	const events = new Map<string, Map<number, string>>();
 	const faults: string[] = [];
 	let connections = 0;
-	let current: Wire | undefined;
+	let current: Connection | undefined;
 
 	return {
 		transport: {

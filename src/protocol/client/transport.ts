@@ -1,23 +1,23 @@
-/** WebSocket, pipe, Unix socket, or two arrays in a test. */
+/** Opens connections: by WebSocket, pipe, Unix socket, or in memory for a test. */
 export interface Transport {
 	/** A {@link CannotConnect} rejection stops retries. Once resolved, `closed` is called once. */
-	open(listener: WireListener): Promise<Wire>;
+	open(listener: ConnectionListener): Promise<Connection>;
 }
 
-export interface WireListener {
+export interface ConnectionListener {
 	/** One frame: the JSON of one object. */
 	message(text: string): void;
-	closed(how: Closed): void;
+	closed(info: CloseInfo): void;
 }
 
-export interface Wire {
+export interface Connection {
 	/** No effect once closed. */
 	send(text: string): void;
 	close(): void;
 }
 
 /** `code` is the WebSocket's, if any. */
-export interface Closed {
+export interface CloseInfo {
 	code?: number;
 	reason?: string;
 }
@@ -25,22 +25,22 @@ export interface Closed {
 /** No attempt can succeed: the client does not retry. */
 export class CannotConnect extends Error {}
 
-/** The server refuses this client, and would again. */
+/** The server refuses this client for good. */
 export const REFUSED = 1008;
 export const TOO_LARGE = 1009;
 
-/** Announced in `server_ready`. Here, as the client loads no schemas. */
+/** Announced in `server_ready`. Declared here because the client loads no schemas. */
 export const PROTOCOL_VERSION = "1.0.0";
 const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
 /**
- * `#token=…` of the address counts unless a token is given. It travels as a subprotocol: browsers
- * set no headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
+ * A given token overrides `#token=…` of the address. It is sent as a subprotocol: browsers set no
+ * headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
  */
 export function webSocketTransport(address: string, givenToken?: string): Transport {
-	const { url, inAddress } = partsOf(address);
-	const token = givenToken ?? inAddress;
+	const { url, addressToken } = parseAddress(address);
+	const token = givenToken ?? addressToken;
 	const fault = token === undefined ? undefined : tokenFault(token);
 	if (fault !== undefined) throw new CannotConnect(fault);
 	return {
@@ -72,7 +72,7 @@ export function webSocketTransport(address: string, givenToken?: string): Transp
 /** Servers refuse longer headers, and a WebSocket cannot see why. */
 const MAX_TOKEN_CHARS = 8192;
 
-/** Why a token cannot be a subprotocol name. Never contains the token. */
+/** The reason why a token cannot be a subprotocol name. Never contains the token. */
 export function tokenFault(token: string): string | undefined {
 	if (token === "") return "the token is empty";
 	if (token.length > MAX_TOKEN_CHARS) {
@@ -90,8 +90,8 @@ export function tokenFault(token: string): string | undefined {
 	return `the token cannot be sent: its character ${at + 1}, ${shown}, is not allowed in a token`;
 }
 
-/** A plus stays a plus: this is no form. */
-function decoded(text: string): string {
+/** Does not decode `+` as a space: the fragment is not a form. */
+function decodeToken(text: string): string {
 	try {
 		return decodeURIComponent(text);
 	} catch {
@@ -99,15 +99,15 @@ function decoded(text: string): string {
 	}
 }
 
-function partsOf(address: string): { url: string; inAddress: string | undefined } {
+function parseAddress(address: string): { url: string; addressToken: string | undefined } {
 	const url = URL.canParse(address) ? new URL(address) : undefined;
 	if (!url || !/^(ws|http)s?:$/.test(url.protocol)) {
 		const shown = JSON.stringify(address.replace(/#.*/s, ""));
 		throw new Error(`${shown} is not the address of a server, such as ws://127.0.0.1:3141/.`);
 	}
 	const [, encoded] = /[#&]token=([^&/]*)/.exec(url.hash) ?? [];
-	const inAddress = encoded === undefined ? undefined : decoded(encoded);
+	const addressToken = encoded === undefined ? undefined : decodeToken(encoded);
 	url.hash = "";
 	url.protocol = url.protocol.replace("http", "ws");
-	return { url: url.href, inAddress };
+	return { url: url.href, addressToken };
 }

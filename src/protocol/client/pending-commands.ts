@@ -1,0 +1,177 @@
+import type { CommandFields, CommandType, ResponseData } from "../command-table.ts";
+import type { Response } from "../envelope.ts";
+import { ClientError, responseError } from "./client-error.ts";
+import type { ReconnectingConnection } from "./reconnecting-connection.ts";
+
+export interface SuccessResponse<Type extends CommandType> extends Response<ResponseData[Type]> {
+	id: string;
+	success: true;
+	data: ResponseData[Type];
+}
+
+export interface CommandOptions {
+	/** Also for `dependsOn` of others. Default: a fresh id. */
+	id?: string;
+	dependsOn?: string[];
+	ifSessionVersion?: number;
+	/** May have been sent before under this id, such as before a page reload. */
+	isRepeated?: boolean;
+	/** Give up after this time; the server may still carry it out. */
+	timeoutMs?: number;
+	signal?: AbortSignal;
+}
+
+export interface PendingCommandsOptions {
+	connection: Pick<ReconnectingConnection, "isOpen" | "send">;
+	newId(): string;
+	maxFrameBytes: number;
+}
+
+interface PendingCommand {
+	readonly text: string;
+	/** Connections it was sent on, including one before this client. */
+	sent: number;
+	readonly once: boolean;
+	resolve(response: Response): void;
+	reject(reason: unknown): void;
+}
+
+/** Wait before a command is resent to a busy server. */
+const BUSY_RETRY_MS = 500;
+
+/** Commands without a response. They are resent after each reconnect until answered. */
+export class PendingCommands {
+	readonly #options: PendingCommandsOptions;
+	readonly #pending = new Map<string, PendingCommand>();
+
+	constructor(options: PendingCommandsOptions) {
+		this.#options = options;
+	}
+
+	async send<Type extends CommandType>(
+		type: Type,
+		fields: CommandFields<Type>,
+		options: CommandOptions = {},
+	): Promise<SuccessResponse<Type>> {
+		const { id: given, isRepeated: _, ...retryOptions } = options;
+		const { dependsOn, ifSessionVersion } = options;
+		const id = given ?? this.#options.newId();
+		const envelope = {
+			id,
+			idempotencyKey: id,
+			...(dependsOn && { dependsOn }),
+			...(ifSessionVersion !== undefined && { ifSessionVersion }),
+		};
+		try {
+			const response = await this.#start({ ...fields, type, ...envelope }, false, options);
+			return response as SuccessResponse<Type>;
+		} catch (error) {
+			if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
+			// Answered on an earlier connection. Only reads lose their answer: a retry is safe.
+			return this.send(type, fields, retryOptions);
+		}
+	}
+
+	/** About this connection: not resent, since a repetition has no effect. Fails with `closed`. */
+	async sendOnce<Type extends CommandType>(type: Type, fields: CommandFields<Type>) {
+		const command = { ...fields, type, id: this.#options.newId() };
+		return (await this.#start(command, true)) as SuccessResponse<Type>;
+	}
+
+	receive(response: Response): void {
+		const { id, code } = response;
+		if (id === undefined) return;
+		const command = this.#pending.get(id);
+		if (!command) return;
+		if (!command.once && code === "shutting_down") return; // resent to the next server
+		const isRefused = code === "busy" || code === "rate_limited";
+		if (!command.once && isRefused && command.sent > 1) {
+			// It may have run on an earlier connection: this refusal proves nothing.
+			setTimeout(() => {
+				const { isOpen } = this.#options.connection;
+				if (isOpen && this.#pending.get(id) === command) this.#transmit(command);
+			}, BUSY_RETRY_MS);
+			return;
+		}
+		command.resolve(response);
+	}
+
+	/** Resends unanswered commands on a new connection. */
+	resendAll(): void {
+		for (const command of this.#pending.values()) if (!command.once) this.#transmit(command);
+	}
+
+	connectionLost(wasTooLarge: boolean): void {
+		for (const command of [...this.#pending.values()]) {
+			if (command.once) command.reject(new ClientError("closed", "The connection was lost."));
+		}
+		if (wasTooLarge) this.#rejectLargest();
+	}
+
+	rejectAll(error: ClientError): void {
+		for (const command of [...this.#pending.values()]) command.reject(error);
+	}
+
+	#start(
+		command: { type: string; id: string },
+		once: boolean,
+		{ timeoutMs, signal, isRepeated }: CommandOptions = {},
+	): Promise<Response> {
+		const { id, type } = command;
+		const { maxFrameBytes } = this.#options;
+		const text = JSON.stringify(command);
+		return new Promise((resolve, reject) => {
+			signal?.throwIfAborted();
+			if (isLonger(text, maxFrameBytes)) {
+				const limit = `the server takes ${maxFrameBytes} bytes`;
+				throw new ClientError("too_large", `This ${type} is too large: ${limit}.`);
+			}
+			if (this.#pending.has(id)) {
+				throw new ClientError("id_conflict", `The id ${JSON.stringify(id)} is in flight.`);
+			}
+			const remove = () => {
+				clearTimeout(timer);
+				signal?.removeEventListener("abort", onAbort);
+				this.#pending.delete(id);
+			};
+			const pending: PendingCommand = {
+				text,
+				sent: isRepeated ? 1 : 0,
+				once,
+				resolve(response) {
+					remove();
+					if (response.success) resolve(response);
+					else reject(responseError(response));
+				},
+				reject(reason) {
+					remove();
+					reject(reason);
+				},
+			};
+			const onAbort = () => pending.reject(signal?.reason);
+			const noAnswer = `No answer to ${type} within ${timeoutMs} ms.`;
+			const onTimeout = () => pending.reject(new ClientError("no_answer", noAnswer));
+			const timer = timeoutMs === undefined ? undefined : setTimeout(onTimeout, timeoutMs);
+			signal?.addEventListener("abort", onAbort, { once: true });
+			this.#pending.set(id, pending);
+			if (this.#options.connection.isOpen) this.#transmit(pending);
+		});
+	}
+
+	#transmit(command: PendingCommand): void {
+		command.sent++;
+		this.#options.connection.send(command.text);
+	}
+
+	/** The server closed because of this frame: a resend would fail too. */
+	#rejectLargest(): void {
+		const sent = [...this.#pending.values()].filter((command) => command.sent > 0);
+		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];
+		largest?.reject(new ClientError("too_large", "The server does not take a frame of this size."));
+	}
+}
+
+function isLonger(text: string, bytes: number): boolean {
+	// A UTF-16 unit takes at most three bytes, so most texts need not be encoded.
+	return text.length * 3 > bytes && new TextEncoder().encode(text).length > bytes;
+}
