@@ -2,7 +2,7 @@
  * How long a web page takes to become markdown, how much of its main text is kept and how much of what surrounds it, on
  * generated pages; next to the linear converter, which keeps everything.
  */
-import { createExtractor } from "../src/paging/extract/extractor.ts";
+import { Extractor } from "../src/paging/extract/extractor.ts";
 import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
 import { type SamplePage, samplePages } from "./paging/html-pages.ts";
 import { type Line, median, report, rounded, sized, timed } from "./support.ts";
@@ -13,12 +13,12 @@ const LINEAR_BYTES = sized(10_000_000, 100_000);
 const baseUrl = "https://example.com/docs/page.html";
 
 const pages = samplePages(PER_KIND);
-const { extract, close } = createExtractor({ deadlineMs: 60_000 });
-await extract({ html: pages[0]?.html ?? "", baseUrl }); // starts the worker
+const extractor = new Extractor({ deadlineMs: 60_000 });
+await extractor.extract({ html: pages[0]?.html ?? "", baseUrl }); // starts the worker
 
 const figures: Figures[] = [];
 for (const page of pages) figures.push(await measure(page));
-await close();
+await extractor.close();
 
 const kinds = Object.entries(Object.groupBy(figures, ({ kind }) => kind));
 report([
@@ -32,12 +32,12 @@ type Figures = Awaited<ReturnType<typeof measure>>;
 async function measure({ kind, html, main, around }: SamplePage) {
 	const times: number[] = [];
 	const linearTimes: number[] = [];
-	let found = await extract({ html, baseUrl });
+	let found = await extractor.extract({ html, baseUrl });
 	let whole = linearHtmlToMarkdown(html, { baseUrl });
 	for (let round = 0; round < ROUNDS; round++) {
 		times.push(
 			await timed(async () => {
-				found = await extract({ html, baseUrl });
+				found = await extractor.extract({ html, baseUrl });
 			}),
 		);
 		linearTimes.push(

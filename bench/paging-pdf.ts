@@ -7,7 +7,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { createPdfEngine, type PdfEngine } from "../src/paging/pdf/pdf-engine.ts";
+import { PdfEngine } from "../src/paging/pdf/pdf-engine.ts";
 import { makePdf } from "../test/support/make-pdf.ts";
 import { type NumberedPdf, readAll, readFirst } from "./paging/pdf-reads.ts";
 import { createRandom } from "./readcache/sample-text.ts";
@@ -36,7 +36,7 @@ const words = { short: makeDocument(SHORT, "words"), long: makeDocument(LONG, "w
 const lines = { short: makeDocument(SHORT, "lines"), long: makeDocument(LONG, "lines") };
 
 const figures: Line[] = [await coldStart()];
-const engine = createPdfEngine();
+const engine = new PdfEngine();
 figures.push(await firstText(engine, lines, 1), await firstText(engine, words, CHUNK));
 for (const chars of [EVERYTHING, LARGE_CHUNK])
 	figures.push(await allText(engine, words.long, chars));
@@ -85,7 +85,7 @@ function makeDocument(count: number, placed: Placed): Document {
 async function coldStart(): Promise<Line> {
 	const times: number[] = [];
 	for (let round = 0; round < sized(8, 2); round++) {
-		const fresh = createPdfEngine();
+		const fresh = new PdfEngine();
 		times.push(await timed(() => readFirst(fresh, words.short)));
 		await fresh.close();
 	}

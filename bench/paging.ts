@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createReader } from "../src/paging/index.ts";
+import { createPagedReader } from "../src/paging/index.ts";
 import { startHostileWeb } from "../test/support/hostile-web.ts";
 import { makePdf } from "../test/support/make-pdf.ts";
 import {
@@ -21,7 +21,7 @@ const PARAGRAPH = `${"Text that goes on for a while, as in a long document. ".re
 
 const root = tempFolder();
 const web = await startHostileWeb();
-const reader = createReader({ root, allowRanges: ["127.0.0.0/8", "::1/128"] });
+const reader = createPagedReader({ root, allowRanges: ["127.0.0.0/8", "::1/128"] });
 try {
 	writeFileSync(join(root, "text.txt"), PARAGRAPH.repeat(sized(1500, 200)));
 	writeFileSync(

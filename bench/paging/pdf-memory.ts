@@ -1,12 +1,12 @@
 /** Prints the memory of a process that reads a PDF and has made no documents: `node pdf-memory.ts <file> <pages>`. */
 import { readFileSync } from "node:fs";
-import { createPdfEngine } from "../../src/paging/pdf/pdf-engine.ts";
+import { PdfEngine } from "../../src/paging/pdf/pdf-engine.ts";
 import { readAll, readFirst } from "./pdf-reads.ts";
 
 const [file = "", pages = ""] = process.argv.slice(2);
 const document = { bytes: readFileSync(file), pages: Number(pages) };
 const before = rss();
-const engine = createPdfEngine();
+const engine = new PdfEngine();
 await readFirst(engine, document);
 const first = rss();
 await readAll(engine, document);

@@ -1,6 +1,6 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
-import type { PageAnswer } from "../paging/index.ts";
+import type { Chunk } from "../paging/index.ts";
 import {
 	type Command,
 	FLAG,
@@ -24,12 +24,12 @@ export const read: Command = {
 	async run(options, [uri], terminal) {
 		if (uri === undefined)
 			throw new UsageError("name what to read: a web address, a file: address or a path");
-		const { createReader, PagingError } = await import("../paging/index.ts");
+		const { createPagedReader, PagingError } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
 		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
-		const reader = createReader({ ...config.paging, root: terminal.cwd });
+		const reader = createPagedReader({ ...config.paging, root: terminal.cwd });
 		try {
 			let cursor = options.cursor as string | undefined;
 			for (;;) {
@@ -63,7 +63,7 @@ function changed(uri: string): Error {
 	);
 }
 
-function show(answer: PageAnswer, { json, all }: OptionValues, terminal: Terminal): void {
+function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): void {
 	const { print, write, printError } = terminal;
 	if (json) {
 		print(all ? JSON.stringify(answer) : JSON.stringify(answer, null, 2));

@@ -1,38 +1,41 @@
-export type Chunker = ReturnType<typeof createChunker>;
-
 /** UTF-16 units; longer than any emoji family or stacked syllable in use. */
-const longestCluster = 64;
+const MAX_CLUSTER = 64;
 /** A smaller chunk may have no room for a single cluster. */
-export const minChunkChars = longestCluster;
+export const MIN_CHUNK_CHARS = MAX_CLUSTER;
 
-/** Cuts one text into chunks. Create one per text: it remembers the code blocks. */
-export function createChunker(text: string) {
-	let fences: Fences | undefined;
-	return {
-		/**
-		 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
-		 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
-		 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
-		 * clusters of up to 64 units stay whole. `maxChars` is at least {@link minChunkChars}.
-		 */
-		end(start: number, maxChars: number): number {
-			if (!Number.isInteger(start) || start < 0 || start > text.length) {
-				throw new RangeError(`start is ${start}, the text has ${text.length} characters`);
-			}
-			if (!Number.isInteger(maxChars) || maxChars < minChunkChars) {
-				throw new RangeError(`maxChars is ${maxChars}, at least ${minChunkChars} are needed`);
-			}
-			const limit = start + maxChars;
-			if (limit >= text.length) return text.length;
-			fences ??= findFences(text);
-			const best = bestBoundary(text, start, limit, fences);
-			return best ?? boundaryBefore(text, start, limit) ?? placeWithin(text, limit);
-		},
-	};
+/** Cuts one text into chunks. Create one per text: it memoizes the code blocks. */
+export class Chunker {
+	readonly #text: string;
+	#fences: Fences | undefined;
+
+	constructor(text: string) {
+		this.#text = text;
+	}
+
+	/**
+	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
+	 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
+	 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
+	 * clusters of up to 64 units stay whole. `maxChars` is at least {@link MIN_CHUNK_CHARS}.
+	 */
+	end(start: number, maxChars: number): number {
+		const text = this.#text;
+		if (!Number.isInteger(start) || start < 0 || start > text.length) {
+			throw new RangeError(`start is ${start}, the text has ${text.length} characters`);
+		}
+		if (!Number.isInteger(maxChars) || maxChars < MIN_CHUNK_CHARS) {
+			throw new RangeError(`maxChars is ${maxChars}, at least ${MIN_CHUNK_CHARS} are needed`);
+		}
+		const limit = start + maxChars;
+		if (limit >= text.length) return text.length;
+		this.#fences ??= findFences(text);
+		const best = bestBoundary(text, start, limit, this.#fences);
+		return best ?? boundaryBefore(text, start, limit) ?? cutInsideCluster(text, limit);
+	}
 }
 
 /** From worst to best. */
-const rank = { none: 0, space: 1, sentence: 2, codeLine: 3, line: 4, row: 5, blankLine: 6 };
+const RANK = { none: 0, space: 1, sentence: 2, codeLine: 3, line: 4, row: 5, blankLine: 6 };
 
 function bestBoundary(
 	text: string,
@@ -42,12 +45,12 @@ function bestBoundary(
 ): number | undefined {
 	const floor = limit - Math.floor((limit - start) / 4);
 	let best: number | undefined;
-	let bestRank = rank.none;
-	for (let at = limit; at > floor && bestRank < rank.blankLine; at--) {
+	let bestRank = RANK.none;
+	for (let at = limit; at > floor && bestRank < RANK.blankLine; at--) {
 		const found = rankOf(text, start, at, fences);
 		if (found <= bestRank) continue;
 		// A line feed ends its cluster, but a space can carry an accent.
-		if (found < rank.codeLine && !isClusterBoundary(text, start, at)) continue;
+		if (found < RANK.codeLine && !isClusterBoundary(text, start, at)) continue;
 		best = at;
 		bestRank = found;
 	}
@@ -57,26 +60,26 @@ function bestBoundary(
 function rankOf(text: string, start: number, at: number, fences: Fences): number {
 	const before = text.charAt(at - 1);
 	if (before === "\n") {
-		if (fences.encloses(at)) return rank.codeLine;
-		if (isBlank(text, start, at - 1)) return rank.blankLine;
-		rowStart.lastIndex = at;
-		return rowStart.test(text) ? rank.row : rank.line;
+		if (fences.encloses(at)) return RANK.codeLine;
+		if (isBlank(text, start, at - 1)) return RANK.blankLine;
+		ROW_START.lastIndex = at;
+		return ROW_START.test(text) ? RANK.row : RANK.line;
 	}
-	const isSpace = spaces.includes(before);
-	if (!isSpace && !sentenceMarks.includes(before)) return rank.none;
-	if (sentenceEnd.test(text.slice(Math.max(start, at - 12), at))) return rank.sentence;
-	return isSpace ? rank.space : rank.none;
+	const isSpace = SPACES.includes(before);
+	if (!isSpace && !SENTENCE_MARKS.includes(before)) return RANK.none;
+	if (SENTENCE_END.test(text.slice(Math.max(start, at - 12), at))) return RANK.sentence;
+	return isSpace ? RANK.space : RANK.none;
 }
 
 /** Excludes no-break spaces. */
-const spaces = " \t\u3000";
+const SPACES = " \t\u3000";
 /** Marks that end a sentence without a following space, and closing marks after them. */
-const sentenceMarks = "。！？｡．\"'”’»）」』】)]";
-const sentenceEnd =
+const SENTENCE_MARKS = "。！？｡．\"'”’»）」』】)]";
+const SENTENCE_END =
 	/(?:[.!?…]["'”’»)\]]{0,3}[ \t]{1,8}|[。！？｡．]["'”’»）」』】)\]]{0,3}\u3000?)$/;
 
 /** A list item, table row or heading. A table's delimiter row stays with its head. */
-const rowStart = /[ \t>]{0,64}(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|\|(?![ \t]{0,64}:?-{2}))/y;
+const ROW_START = /[ \t>]{0,64}(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|\|(?![ \t]{0,64}:?-{2}))/y;
 
 function isBlank(text: string, start: number, newline: number): boolean {
 	let at = newline - 1;
@@ -113,14 +116,14 @@ export function findFences(text: string) {
 }
 
 /** Code after this many fence lines is cut like text, so a hostile 10 MB scan stays below 30 ms. */
-const maxExaminedLines = 50_000;
+const MAX_FENCE_LINES = 50_000;
 
 type FenceLine = NonNullable<ReturnType<typeof fenceLine>>;
 
 function* fenceLines(text: string): Generator<FenceLine> {
 	let backticks = text.indexOf("```");
 	let tildes = text.indexOf("~~~");
-	for (let examined = 0; examined < maxExaminedLines; examined++) {
+	for (let examined = 0; examined < MAX_FENCE_LINES; examined++) {
 		const at = backticks < 0 || (tildes >= 0 && tildes < backticks) ? tildes : backticks;
 		if (at < 0) return;
 		const newline = text.indexOf("\n", at);
@@ -133,13 +136,13 @@ function* fenceLines(text: string): Generator<FenceLine> {
 	}
 }
 
-const prefix = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
+const PREFIX = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
 /** Keeps the pattern from running over a huge line. */
-const maxPrefix = 64;
+const MAX_PREFIX = 64;
 
 function fenceLine(text: string, at: number, end: number) {
 	const start = text.lastIndexOf("\n", at) + 1;
-	if (at - start > maxPrefix || !prefix.test(text.slice(start, at))) return undefined;
+	if (at - start > MAX_PREFIX || !PREFIX.test(text.slice(start, at))) return undefined;
 	const mark = text.charAt(at);
 	let behind = at + 3;
 	while (text.charAt(behind) === mark) behind++;
@@ -182,7 +185,7 @@ const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
  * overlong. Examines some 64 units, and a row of flags to its beginning.
  */
 function boundaryBefore(text: string, floor: number, at: number): number | undefined {
-	const anchor = anchorAt(text, floor, Math.max(floor, at - longestCluster));
+	const anchor = anchorAt(text, floor, Math.max(floor, at - MAX_CLUSTER));
 	// A boundary depends on the text before it and one code point (two units) after it.
 	const tail = text.slice(anchor, at + 2);
 	const found = segmenter.segment(tail).containing(at - anchor)?.index ?? 0;
@@ -190,13 +193,13 @@ function boundaryBefore(text: string, floor: number, at: number): number | undef
 }
 
 /** Avoids surrogate pairs and flags: half a flag would break the following ones. */
-function placeWithin(text: string, at: number): number {
+function cutInsideCluster(text: string, at: number): number {
 	const place = splitsPair(text, at) ? at - 1 : at;
 	const splitsFlag = isFlagLetter(text, place) && isFlagLetter(text, place - 2);
 	return splitsFlag ? place - 2 : place;
 }
 
-/** Flags are pairs of these letters; they pair up from the beginning of the row. */
+/** Flags are pairs of these letters, counted from the beginning of the row. */
 function isFlagLetter(text: string, at: number): boolean {
 	const low = text.charCodeAt(at + 1);
 	return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff;

@@ -24,7 +24,7 @@ export interface Cursor {
 
 export function digest(value: string | Uint8Array): Digest {
 	const hash = Buffer.from(hashBytes(value), "hex");
-	return hash.toString("base64url", 0, digestBytes) as Digest;
+	return hash.toString("base64url", 0, DIGEST_BYTES) as Digest;
 }
 
 /** {@link digest} for large texts: yields to the event loop between slices. */
@@ -36,26 +36,26 @@ export async function digestInSlices(text: string): Promise<Digest> {
 		if (splitsPair(text, end)) end++;
 		hash.update(text.slice(at, end));
 	}
-	return hash.digest().toString("base64url", 0, digestBytes) as Digest;
+	return hash.digest().toString("base64url", 0, DIGEST_BYTES) as Digest;
 }
 
 const SLICE_CHARS = 1024 * 1024;
 
 /** Encodes a cursor as 48 URL-safe characters, deterministically. */
 export function encodeCursor({ resource, content, position }: Cursor): string {
-	const bytes = Buffer.alloc(tokenBytes);
-	bytes.writeUInt8(version, versionAt);
-	writeDigest(bytes, resource, resourceAt);
-	writeDigest(bytes, content, contentAt);
-	const page = position.kind === "pdf" ? position.page : textPage;
-	const isPlace = Number.isInteger(position.char) && Number.isInteger(page);
-	if (!isPlace || (position.kind === "pdf" && page === textPage)) {
+	const bytes = Buffer.alloc(TOKEN_BYTES);
+	bytes.writeUInt8(VERSION, VERSION_AT);
+	writeDigest(bytes, resource, RESOURCE_AT);
+	writeDigest(bytes, content, CONTENT_AT);
+	const page = position.kind === "pdf" ? position.page : TEXT_PAGE;
+	const isPosition = Number.isInteger(position.char) && Number.isInteger(page);
+	if (!isPosition || (position.kind === "pdf" && page === TEXT_PAGE)) {
 		throw new RangeError(`Not a place to read from: ${JSON.stringify(position)}`);
 	}
 	// Both throw on a negative or too large value.
-	bytes.writeUIntBE(page, pageAt, charAt - pageAt);
-	bytes.writeUInt32BE(position.char, charAt);
-	checksum(bytes).copy(bytes, checksumAt);
+	bytes.writeUIntBE(page, PAGE_AT, CHAR_AT - PAGE_AT);
+	bytes.writeUInt32BE(position.char, CHAR_AT);
+	checksum(bytes).copy(bytes, CHECKSUM_AT);
 	return bytes.toString("base64url");
 }
 
@@ -69,49 +69,49 @@ export function decodeCursor(token: string): Cursor {
 		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown}`);
 	}
 	const bytes = Buffer.from(token, "base64url");
-	if (!checksum(bytes).equals(bytes.subarray(checksumAt))) {
+	if (!checksum(bytes).equals(bytes.subarray(CHECKSUM_AT))) {
 		throw malformed(`${shown} is not the cursor that was given out`);
 	}
-	if (bytes.readUInt8(versionAt) !== version) {
+	if (bytes.readUInt8(VERSION_AT) !== VERSION) {
 		throw malformed(`${shown} was made by another version`);
 	}
-	const page = bytes.readUIntBE(pageAt, charAt - pageAt);
-	const char = bytes.readUInt32BE(charAt);
+	const page = bytes.readUIntBE(PAGE_AT, CHAR_AT - PAGE_AT);
+	const char = bytes.readUInt32BE(CHAR_AT);
 	return {
-		resource: readDigest(bytes, resourceAt),
-		content: readDigest(bytes, contentAt),
-		position: page === textPage ? { kind: "text", char } : { kind: "pdf", page, char },
+		resource: readDigest(bytes, RESOURCE_AT),
+		content: readDigest(bytes, CONTENT_AT),
+		position: page === TEXT_PAGE ? { kind: "text", char } : { kind: "pdf", page, char },
 	};
 }
 
 /** Raise it when the meaning of a position or digest changes. */
-const version = 1;
-const digestBytes = 12;
+const VERSION = 1;
+const DIGEST_BYTES = 12;
 
 // Layout: version, resource, content, page (0 for a text), character, checksum.
-const versionAt = 0;
-const resourceAt = 1;
-const contentAt = resourceAt + digestBytes;
-const pageAt = contentAt + digestBytes;
-const charAt = pageAt + 3;
-const checksumAt = charAt + 4;
-const tokenBytes = checksumAt + 4;
-const textPage = 0;
+const VERSION_AT = 0;
+const RESOURCE_AT = 1;
+const CONTENT_AT = RESOURCE_AT + DIGEST_BYTES;
+const PAGE_AT = CONTENT_AT + DIGEST_BYTES;
+const CHAR_AT = PAGE_AT + 3;
+const CHECKSUM_AT = CHAR_AT + 4;
+const TOKEN_BYTES = CHECKSUM_AT + 4;
+const TEXT_PAGE = 0;
 
 function writeDigest(bytes: Buffer, value: Digest, at: number): void {
-	const written = bytes.write(value, at, digestBytes, "base64url");
-	if (written !== digestBytes || readDigest(bytes, at) !== value) {
+	const written = bytes.write(value, at, DIGEST_BYTES, "base64url");
+	if (written !== DIGEST_BYTES || readDigest(bytes, at) !== value) {
 		throw new TypeError(`"${value}" is not a digest`);
 	}
 }
 
 function readDigest(bytes: Buffer, at: number): Digest {
-	return bytes.toString("base64url", at, at + digestBytes) as Digest;
+	return bytes.toString("base64url", at, at + DIGEST_BYTES) as Digest;
 }
 
 /** Detects a model's typing error, not forgery. */
 function checksum(bytes: Buffer): Buffer {
-	return Buffer.from(hashBytes(bytes.subarray(0, checksumAt)).slice(0, 8), "hex");
+	return Buffer.from(hashBytes(bytes.subarray(0, CHECKSUM_AT)).slice(0, 8), "hex");
 }
 
 function malformed(reason: string): PagingError {
@@ -119,9 +119,7 @@ function malformed(reason: string): PagingError {
 	return new PagingError("cursor_malformed", `Malformed cursor: ${reason}. ${advice}`);
 }
 
-export function noSuchPlace(where: "text" | "document"): PagingError {
-	return new PagingError(
-		"cursor_malformed",
-		`the cursor points to no place in this ${where}: read without a cursor`,
-	);
+export function invalidPosition(where: "text" | "document"): PagingError {
+	const message = `the cursor points to no place in this ${where}: read without a cursor`;
+	return new PagingError("cursor_malformed", message);
 }

@@ -36,12 +36,9 @@ export class PagingError extends Error {
 	}
 }
 
-/** `limit` is in bytes. */
-export function tooLarge(name: string, limit: number): PagingError {
-	return new PagingError(
-		"too_large",
-		`${name} is larger than the limit of ${inUnits(limit)}. The user can raise the limit: paging in their own strata.json.`,
-	);
+export function tooLarge(name: string, limitBytes: number): PagingError {
+	const message = `${name} is larger than the limit of ${formatBytes(limitBytes)}. The user can raise the limit: paging in their own strata.json.`;
+	return new PagingError("too_large", message);
 }
 
 /** Bounds what an error quotes. */
@@ -52,6 +49,6 @@ export function shortened(text: string, maxChars = 200): string {
 /** Decimal: limits default to whole millions of bytes. */
 const MEGABYTE = 1_000_000;
 
-function inUnits(bytes: number): string {
+function formatBytes(bytes: number): string {
 	return bytes < MEGABYTE ? `${bytes} bytes` : `${Math.round((bytes / MEGABYTE) * 10) / 10} MB`;
 }

@@ -3,12 +3,12 @@
  * a cursor continues where the last chunk ended or reports that the content changed.
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
-export type { ReaderOptions } from "./library.ts";
 export {
-	createReader,
+	type Chunk,
+	type ChunkQuery,
+	createPagedReader,
 	instructions,
-	type PageAnswer,
-	type PageRequest,
-	type Reader,
+	type PagedReader,
 	readText,
-} from "./reader.ts";
+} from "./paged-reader.ts";
+export type { PagedReaderOptions } from "./resource-loader.ts";

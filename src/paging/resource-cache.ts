@@ -18,18 +18,18 @@ export interface ResourceCacheOptions<T> {
 /** `previous` is the expired value, which may be returned if it still holds. */
 export type Loader<T> = (context: {
 	readonly previous: T | undefined;
-	/** Aborts when no caller waits any more. */
+	/** Aborts when the last waiting caller has left. */
 	readonly signal: AbortSignal;
 }) => Promise<T>;
 
-export interface ResourceRequest<T> {
+export interface CacheLookup<T> {
 	readonly key: string;
 	readonly load: Loader<T>;
 	/** Ends this caller's wait; the load continues for others. */
 	readonly signal?: AbortSignal | undefined;
 	/** Treats a fresh value as expired. Default: false. */
 	readonly revalidate?: boolean;
-	/** Expires from the load, not the last use: else a popular resource is never reloaded. */
+	/** The TTL starts at the load, not at the last use: else a popular resource never reloads. */
 	readonly sinceLoad?: boolean;
 	/** A load in flight for another version is not joined. */
 	readonly version?: string | undefined;
@@ -39,145 +39,154 @@ export interface ResourceRequest<T> {
  * An in-memory LRU cache of loaded resources. Sets no timers: expired values stay, to be
  * revalidated, until the limits evict them.
  */
-export function createResourceCache<T>(options: ResourceCacheOptions<T>) {
-	const { ttlMs, maxEntries, maxBytes, now = Date.now } = options;
+export class ResourceCache<T> {
+	readonly #options: ResourceCacheOptions<T>;
+	readonly #now: () => number;
 	/** Least recently used first. */
-	const entries = new Map<string, Entry<T>>();
-	const flights = new Map<string, Flight<T>>();
+	readonly #entries = new Map<string, Entry<T>>();
+	readonly #inFlight = new Map<string, LoadInFlight<T>>();
 	/** The one value above `maxBytes`, not counted. */
-	let oversized: Entry<T> | undefined;
-	let bytes = 0;
+	#oversized: Entry<T> | undefined;
+	#bytes = 0;
+
+	constructor(options: ResourceCacheOptions<T>) {
+		this.#options = options;
+		this.#now = options.now ?? Date.now;
+	}
 
 	/**
 	 * The value is valid only until `work` ends. Concurrent uses of a key share one load. A failed
-	 * load rejects all its callers and drops the expired value.
+	 * load rejects all its callers and evicts the expired value.
 	 */
-	async function use<R>(
-		request: ResourceRequest<T>,
-		work: (value: T) => R | Promise<R>,
-	): Promise<R> {
-		if (request.signal?.aborted) throw aborted(request.signal);
-		const entry = takeFresh(request) ?? (await waitFor(request));
+	async use<R>(lookup: CacheLookup<T>, work: (value: T) => R | Promise<R>): Promise<R> {
+		if (lookup.signal?.aborted) throw aborted(lookup.signal);
+		const entry = this.#acquireFresh(lookup) ?? (await this.#acquireLoaded(lookup));
 		try {
 			return await work(entry.value);
 		} finally {
-			release(entry);
+			this.#release(entry);
 		}
 	}
 
-	function takeFresh(request: ResourceRequest<T>): Entry<T> | undefined {
-		const { key, revalidate = false, sinceLoad = false } = request;
-		const entry = entries.get(key);
+	/** Loads in flight still serve their callers, uncached. */
+	clear(): void {
+		this.#inFlight.clear();
+		for (const entry of this.#entries.values()) this.#evict(entry);
+	}
+
+	stats() {
+		return { entries: this.#entries.size, bytes: this.#bytes, loading: this.#inFlight.size };
+	}
+
+	#acquireFresh({ key, revalidate, sinceLoad }: CacheLookup<T>): Entry<T> | undefined {
+		const entry = this.#entries.get(key);
 		if (!entry || revalidate) return undefined;
-		if (now() >= (sinceLoad ? entry.loadedAt + ttlMs : entry.expiresAt)) return undefined;
+		const expiresAt = sinceLoad ? entry.loadedAt + this.#options.ttlMs : entry.expiresAt;
+		if (this.#now() >= expiresAt) return undefined;
 		entry.users++;
-		keep(entry);
+		this.#store(entry);
 		return entry;
 	}
 
 	/** Joins or starts the load. The returned entry already counts this caller as a user. */
-	function waitFor({ key, load, signal, version }: ResourceRequest<T>): Promise<Entry<T>> {
-		const current = flights.get(key);
-		const running = current?.version === version ? current : undefined;
-		const flight = running ?? { waiters: new Waiters<Entry<T>>(aborted), version };
+	#acquireLoaded({ key, load, signal, version }: CacheLookup<T>): Promise<Entry<T>> {
+		const current = this.#inFlight.get(key);
+		const joined = current?.version === version ? current : undefined;
+		const flight = joined ?? { waiters: new Waiters<Entry<T>>(aborted), version };
 		const entry = flight.waiters.join(signal);
-		if (!running) {
-			flights.set(key, flight);
+		if (!joined) {
+			this.#inFlight.set(key, flight);
 			// A later caller must not join an aborted load.
-			flight.waiters.signal.addEventListener("abort", () => land(key, flight));
-			void fly(key, flight, load);
+			flight.waiters.signal.addEventListener("abort", () => this.#finish(key, flight));
+			void this.#load(key, flight, load);
 		}
 		return entry;
 	}
 
 	/** Holds the previous and the loaded value until the waiting callers have taken over. */
-	async function fly(key: string, flight: Flight<T>, load: Loader<T>): Promise<void> {
+	async #load(key: string, flight: LoadInFlight<T>, load: Loader<T>): Promise<void> {
 		const { signal } = flight.waiters;
-		const previous = entries.get(key);
+		const previous = this.#entries.get(key);
 		if (previous) previous.users++;
 		try {
 			const value = await load({ previous: previous?.value, signal });
 			// The only user of a new entry is this load.
 			const fresh = { key, value, bytes: 0, users: 1, expiresAt: 0, loadedAt: 0 };
 			const entry: Entry<T> = previous && previous.value === value ? previous : fresh;
-			entry.loadedAt = now();
-			if (land(key, flight)) keep(entry);
+			entry.loadedAt = this.#now();
+			if (this.#finish(key, flight)) this.#store(entry);
 			entry.users += flight.waiters.size;
 			flight.waiters.resolve(entry);
-			if (entry !== previous) release(entry);
+			if (entry !== previous) this.#release(entry);
 		} catch (error) {
-			if (land(key, flight) && previous && isKept(previous)) drop(previous);
+			if (this.#finish(key, flight) && this.#isStored(previous)) this.#evict(previous);
 			flight.waiters.reject(error);
 		} finally {
-			if (previous) release(previous);
+			if (previous) this.#release(previous);
 		}
 	}
 
 	/** False if the load was abandoned meanwhile (no callers left, or cache cleared). */
-	function land(key: string, flight: Flight<T>): boolean {
-		return flights.get(key) === flight && flights.delete(key);
+	#finish(key: string, flight: LoadInFlight<T>): boolean {
+		return this.#inFlight.get(key) === flight && this.#inFlight.delete(key);
 	}
 
-	function isKept(entry: Entry<T>): boolean {
-		return entries.get(entry.key) === entry;
+	#isStored(entry: Entry<T> | undefined): entry is Entry<T> {
+		return entry !== undefined && this.#entries.get(entry.key) === entry;
 	}
 
-	function keep(entry: Entry<T>): void {
-		const other = entries.get(entry.key);
-		if (other && other !== entry) drop(other);
-		entries.delete(entry.key);
-		entries.set(entry.key, entry);
-		entry.expiresAt = now() + ttlMs;
-		weigh(entry);
+	#store(entry: Entry<T>): void {
+		const other = this.#entries.get(entry.key);
+		if (other && other !== entry) this.#evict(other);
+		this.#entries.delete(entry.key);
+		this.#entries.set(entry.key, entry);
+		entry.expiresAt = this.#now() + this.#options.ttlMs;
+		this.#enforceLimits(entry);
 	}
 
-	function weigh(entry: Entry<T>): void {
-		const size = options.sizeOf(entry.value);
+	/** Measures the entry again, then evicts until the limits hold. */
+	#enforceLimits(entry: Entry<T>): void {
+		const { maxEntries, maxBytes } = this.#options;
+		const size = this.#options.sizeOf(entry.value);
 		const fits = size <= maxBytes;
 		// Too large alone: no reason to evict all the others.
 		const counted = fits ? size : 0;
-		bytes += counted - entry.bytes;
+		this.#bytes += counted - entry.bytes;
 		entry.bytes = counted;
-		if (fits && oversized === entry) oversized = undefined;
-		if (!fits && oversized !== entry) {
-			if (oversized) drop(oversized);
-			oversized = entry;
+		if (fits && this.#oversized === entry) this.#oversized = undefined;
+		if (!fits && this.#oversized !== entry) {
+			if (this.#oversized) this.#evict(this.#oversized);
+			this.#oversized = entry;
 		}
-		for (const oldest of entries.values()) {
-			if (entries.size <= maxEntries && bytes <= maxBytes) break;
-			drop(oldest);
+		for (const oldest of this.#entries.values()) {
+			if (this.#entries.size <= maxEntries && this.#bytes <= maxBytes) break;
+			this.#evict(oldest);
 		}
 	}
 
-	function drop(entry: Entry<T>): void {
-		entries.delete(entry.key);
-		if (oversized === entry) oversized = undefined;
-		bytes -= entry.bytes;
+	#evict(entry: Entry<T>): void {
+		this.#entries.delete(entry.key);
+		if (this.#oversized === entry) this.#oversized = undefined;
+		this.#bytes -= entry.bytes;
 		entry.bytes = 0;
-		if (entry.users === 0) options.dispose?.(entry.value);
+		this.#disposeUnused(entry);
 	}
 
-	function release(entry: Entry<T>): void {
+	#release(entry: Entry<T>): void {
 		entry.users--;
-		if (isKept(entry)) weigh(entry);
-		else if (entry.users === 0) options.dispose?.(entry.value);
+		if (this.#isStored(entry)) this.#enforceLimits(entry);
+		else this.#disposeUnused(entry);
 	}
 
-	return {
-		use,
-		/** Loads in flight still serve their callers, uncached. */
-		clear(): void {
-			flights.clear();
-			for (const entry of entries.values()) drop(entry);
-		},
-		stats: () => ({ entries: entries.size, bytes, loading: flights.size }),
-	};
+	#disposeUnused(entry: Entry<T>): void {
+		if (entry.users === 0) this.#options.dispose?.(entry.value);
+	}
 }
 
 type Entry<T> = {
 	readonly key: string;
 	readonly value: T;
-	/** 0 unless the entry is kept and fits. */
+	/** 0 unless the entry is stored and fits. */
 	bytes: number;
 	/** Calls and loads that need the value. It is disposed of at 0 once evicted. */
 	users: number;
@@ -186,7 +195,7 @@ type Entry<T> = {
 	loadedAt: number;
 };
 
-type Flight<T> = {
+type LoadInFlight<T> = {
 	readonly waiters: Waiters<Entry<T>>;
 	readonly version: string | undefined;
 };

@@ -7,25 +7,21 @@ import { property } from "../core/property.ts";
 import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
 import { addressedPath, parseShorthand, pathCandidates } from "../session/read-path.ts";
-import type { PageAnswer, PageRequest, Reader } from "./reader.ts";
+import type { Chunk, ChunkQuery, PagedReader } from "./paged-reader.ts";
 
 const GUIDELINE =
 	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
 
 /** Serves web and `file:` addresses, PDFs and continuation tokens of the `read` tool. */
 export function createPagingSystem(): System & Required<Pick<System, "read" | "stop">> {
-	/** By root; of one session. */
-	let readers = new Map<string, Reader>();
-	/** Files outside the project that the model named by path. */
-	const openedByPath = new Set<string>();
-
+	let sessionReaders = new SessionReaders();
 	return {
 		name: "paging",
 		readGuideline: GUIDELINE,
 		async read(call, session, plain) {
 			const { config, cwd } = session;
 			const blobs = createBlobStore(config.blobs);
-			const ofSession = readers;
+			const readers = sessionReaders;
 			const named = blobNamed(call.path, cwd, blobs);
 			if (named === undefined) {
 				// The read cache removes a line range after such a path, unless the copy is damaged.
@@ -37,49 +33,57 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
 			if (!config.paging.enabled) return undefined;
-			const request = await requestFor(call, cwd, named !== undefined);
-			if (!request) return undefined;
-			const blob = blobNamed(request.uri, cwd, blobs);
+			const query = await queryFor(call, cwd, named !== undefined);
+			if (!query) return undefined;
+			const blob = blobNamed(query.uri, cwd, blobs);
 			if (blob !== undefined) {
 				const text = await loadBlob(blob, blobs);
-				const { readText } = await import("./reader.ts");
-				return toolAnswer(await readText(text, request), request);
+				const { readText } = await import("./paged-reader.ts");
+				return toolAnswer(await readText(text, query), query);
 			}
-			if (!isPageToken(call.path)) openedByPath.add(request.uri);
-			const reader = await readerFor(request, session, ofSession);
-			const answer = await reader.read(request, call.signal).catch(asToolError);
-			const content = hasNoText(answer, request) ? "[no text]" : answer.content;
-			return toolAnswer({ ...answer, content }, request);
+			if (!isPageToken(call.path)) readers.openedByPath.add(query.uri);
+			const reader = await readers.get(query, session);
+			const chunk = await reader.read(query, call.signal).catch(asToolError);
+			const content = hasNoText(chunk, query) ? "[no text]" : chunk.content;
+			return toolAnswer({ ...chunk, content }, query);
 		},
 		status: ({ config }) =>
 			config.paging.enabled
 				? { on: true, why: "web pages, PDFs and file: addresses are read in chunks" }
 				: { on: false, why: "paging.enabled is false" },
 		async stop() {
-			const closing = readers;
-			readers = new Map();
-			openedByPath.clear();
-			await Promise.all(Array.from(closing.values(), (reader) => reader.close()));
+			const ended = sessionReaders;
+			sessionReaders = new SessionReaders();
+			await ended.close();
 		},
 	};
+}
+
+class SessionReaders {
+	/** Files outside the project that the model named by path. */
+	readonly openedByPath = new Set<string>();
+	readonly #byRoot = new Map<string, PagedReader>();
+	#isClosed = false;
 
 	// Addresses are confined to the project; a plain path is not, as in pi's own read. But a reviewer
 	// of the model's calls must have seen that path: a token may come from a hostile web page.
 	// Readers load lazily: most sessions never read a page.
-	async function readerFor(
-		{ uri }: PageRequest,
-		{ config, cwd }: SessionView,
-		ofSession: typeof readers,
-	): Promise<Reader> {
-		const { createReader } = await import("./reader.ts");
+	async get({ uri }: ChunkQuery, { config, cwd }: SessionView): Promise<PagedReader> {
+		const { createPagedReader } = await import("./paged-reader.ts");
 		// The session ended meanwhile: a reader created now would never be closed.
-		if (ofSession !== readers) throw new AbortedError();
-		const root = isAddress(uri) || !openedByPath.has(uri) ? cwd : parse(uri).root;
+		if (this.#isClosed) throw new AbortedError();
+		const root = isAddress(uri) || !this.openedByPath.has(uri) ? cwd : parse(uri).root;
 		// Pruned texts are read from their folder, by path or by token.
 		const readOnlyRoots = [blobFolder(config.blobs)];
-		const reader = readers.get(root) ?? createReader({ ...config.paging, root, readOnlyRoots });
-		readers.set(root, reader);
+		const reader =
+			this.#byRoot.get(root) ?? createPagedReader({ ...config.paging, root, readOnlyRoots });
+		this.#byRoot.set(root, reader);
 		return reader;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		await Promise.all(Array.from(this.#byRoot.values(), (reader) => reader.close()));
 	}
 }
 
@@ -102,24 +106,23 @@ async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	const found = await blobs.load(id);
 	if (found.kind === "found") return found.text;
 	const why = found.kind === "failed" ? found.why : "it was deleted, or not used for long";
-	throw new Error(
-		`The full text of that result is gone (${why}). To have it again, repeat the call that the stub names.`,
-	);
+	const message = `The full text of that result is gone (${why}). To have it again, repeat the call that the stub names.`;
+	throw new Error(message);
 }
 
 /** `undefined` when the call is not paging's. */
-async function requestFor(
+async function queryFor(
 	call: ReadCall,
 	cwd: string,
 	isBlob: boolean,
-): Promise<PageRequest | undefined> {
+): Promise<ChunkQuery | undefined> {
 	const { path, offset, limit } = call;
 	if (isPageToken(path)) {
 		const token = decodePageToken(path);
-		if (!token)
-			throw new Error(
-				`"${path.slice(0, 200)}" is not a token that read gave out: copy it as it was, or read the resource anew`,
-			);
+		if (!token) {
+			const message = `"${path.slice(0, 200)}" is not a token that read gave out: copy it as it was, or read the resource again`;
+			throw new Error(message);
+		}
 		refuseRange(call);
 		const { cursor, maxChars, lastPage } = token;
 		const uri = isAddress(token.uri) ? token.uri : findFile(token.uri, cwd);
@@ -142,9 +145,9 @@ function hasRange({ offset, limit }: ReadCall): boolean {
 
 function refuseRange(call: ReadCall): void {
 	if (!hasRange(call)) return;
-	throw new Error(
-		"offset and limit do not apply here: continue with the page:… token of the answer before",
-	);
+	const message =
+		"offset and limit do not apply here: continue with the page:… token of the answer before";
+	throw new Error(message);
 }
 
 /** The file pi would take; a missing one as written. */
@@ -153,11 +156,11 @@ function findFile(path: string, cwd: string): string {
 }
 
 /** Without O_NONBLOCK (absent on Windows), opening a pipe blocks until it has a writer. */
-const readFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	for (const candidate of pathCandidates(path, cwd)) {
-		const file = await open(candidate, readFlags).catch(() => undefined);
+		const file = await open(candidate, READ_FLAGS).catch(() => undefined);
 		if (!file) continue;
 		try {
 			if (!(await file.stat()).isFile()) return undefined;
@@ -171,24 +174,24 @@ async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 }
 
 /** True only if the whole resource is blank, not a part of it. */
-function hasNoText(answer: PageAnswer, request: PageRequest): boolean {
-	const isFirst = request.cursor === undefined || answer.cursor_reset === true;
-	return isFirst && !answer.truncated && answer.content.trimEnd() === "";
+function hasNoText(chunk: Chunk, query: ChunkQuery): boolean {
+	const isFirst = query.cursor === undefined || chunk.cursor_reset === true;
+	return isFirst && !chunk.truncated && chunk.content.trimEnd() === "";
 }
 
-function toolAnswer({ content, ...details }: PageAnswer, request: PageRequest): ReadAnswer {
+function toolAnswer({ content, ...details }: Chunk, query: ChunkQuery): ReadAnswer {
 	const { cursor_reset, degraded, warning } = details;
 	const notes = [
 		cursor_reset && "The content has changed since the last read: this is its beginning.",
 		degraded && "This page was too large for the full conversion: its layout may be rough.",
 		warning,
-		continuation(details, request),
+		continuation(details, query),
 	].flatMap((note) => (note ? `[${note}]` : []));
 	return { content: [{ type: "text", text: [content, ...notes].join("\n\n") }], details };
 }
 
-function continuation(answer: Omit<PageAnswer, "content">, request: PageRequest) {
-	const { page_info: pages, next_cursor: cursor, total_chars: total } = answer;
+function continuation(chunk: Omit<Chunk, "content">, query: ChunkQuery) {
+	const { page_info: pages, next_cursor: cursor, total_chars: total } = chunk;
 	const where = pages
 		? `Pages ${pages.page_start}-${pages.page_end} of ${pages.total_pages}.`
 		: total !== undefined && cursor
@@ -196,10 +199,10 @@ function continuation(answer: Omit<PageAnswer, "content">, request: PageRequest)
 			: undefined;
 	if (!cursor) return where;
 	const token = encodePageToken({
-		uri: request.uri,
+		uri: query.uri,
 		cursor,
-		...(request.max_chars !== undefined && { maxChars: request.max_chars }),
-		...(request.pages?.last !== undefined && { lastPage: request.pages.last }),
+		...(query.max_chars !== undefined && { maxChars: query.max_chars }),
+		...(query.pages?.last !== undefined && { lastPage: query.pages.last }),
 	});
 	return `${where ?? ""} To continue, read: ${token}`.trim();
 }

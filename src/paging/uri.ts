@@ -2,98 +2,94 @@ import { posix, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { PagingError, shortened } from "./errors.ts";
 
-export type Address =
+export type ResourceAddress =
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
 	/** Absolute, without `.` and `..`. Access is checked later, since links have to be followed. */
 	| { readonly kind: "file"; readonly path: string };
 
-/** UTF-16 units. */
-export const maxUriLength = 8192;
+export const MAX_URI_CHARS = 8192;
 
 /** Drops fragments. Relative ones need a `root`. Throws `invalid_uri` or `unsupported_scheme`. */
 export function normaliseUri(
 	input: string,
 	root?: string,
 	platform: NodeJS.Platform = process.platform,
-): Address {
-	if (input.length > maxUriLength) {
-		throw invalid(input, `it is longer than ${maxUriLength} characters`);
+): ResourceAddress {
+	if (input.length > MAX_URI_CHARS) {
+		throw invalid(input, `it is longer than ${MAX_URI_CHARS} characters`);
 	}
 	if (input.trim() === "") throw invalid(input, "it is empty");
 	if (!input.isWellFormed()) throw invalid(input, "it has half a character in it");
 
-	const places: Places = { root, isWindows: platform === "win32" };
+	const context: PathContext = { root, isWindows: platform === "win32" };
 	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
-	const isDrive = places.isWindows && scheme?.length === 1;
-	if (scheme === undefined || isDrive) return { kind: "file", path: pathOf(input, places) };
+	const isDrive = context.isWindows && scheme?.length === 1;
+	if (scheme === undefined || isDrive) return { kind: "file", path: pathOf(input, context) };
 	// Only at the ends, like a browser: white space inside can disguise an address.
 	const uri = input.trim();
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
 	if (scheme === "http" || scheme === "https") return webAddress(uri);
-	if (scheme === "file") return { kind: "file", path: filePathOf(uri, places) };
-	throw new PagingError(
-		"unsupported_scheme",
-		`Cannot read "${shortened(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`,
-	);
+	if (scheme === "file") return { kind: "file", path: filePathOf(uri, context) };
+	const message = `Cannot read "${shortened(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`;
+	throw new PagingError("unsupported_scheme", message);
 }
 
-type Places = { readonly root: string | undefined; readonly isWindows: boolean };
+type PathContext = { readonly root: string | undefined; readonly isWindows: boolean };
 
-function webAddress(uri: string): Address {
+function webAddress(uri: string): ResourceAddress {
 	// URL also accepts "https:host", "https:///host" and "https:\\host": a mistake or a disguise.
 	const authority = /^https?:\/\/([^/?#\\]+)/i.exec(uri)?.[1];
 	if (authority === undefined) throw invalid(uri, "a web address begins with https:// and a host");
 	if (authority.includes("@")) {
-		throw new PagingError(
-			"invalid_uri",
-			"The address names a user or a password before the host. Leave out everything up to the @.",
-		);
+		const message =
+			"The address names a user or a password before the host. Leave out everything up to the @.";
+		throw new PagingError("invalid_uri", message);
 	}
 	const url = parse(uri);
 	url.hash = "";
 	return { kind: "web", url, key: url.href };
 }
 
-function filePathOf(uri: string, places: Places): string {
+function filePathOf(uri: string, context: PathContext): string {
 	const encoded = /%(?:2f|5c|00)/i.exec(uri)?.[0];
 	if (encoded !== undefined) throw invalid(uri, `${encoded} cannot be part of a file name`);
 	const isRelative = !/^file:[/\\]/i.test(uri);
-	const url = isRelative ? parse(uri, folderUrl(uri, places)) : parse(uri);
+	const url = isRelative ? parse(uri, folderUrl(uri, context)) : parse(uri);
 	if (url.host !== "") {
 		throw invalid(uri, "files of another host cannot be read; write file:///path for a local one");
 	}
 	if (url.pathname.startsWith("//")) throw invalid(uri, "write file:///path, with three slashes");
 	if (url.search !== "") throw invalid(uri, 'a file has no query; write "?" in its name as %3F');
 	try {
-		return pathOf(fileURLToPath(url, { windows: places.isWindows }), places);
+		return pathOf(fileURLToPath(url, { windows: context.isWindows }), context);
 	} catch (error) {
 		if (error instanceof PagingError) throw error;
 		throw invalid(uri, "it does not name a file here", error);
 	}
 }
 
-function pathOf(path: string, places: Places): string {
-	const { resolve, isAbsolute } = places.isWindows ? win32 : posix;
+function pathOf(path: string, context: PathContext): string {
+	const { resolve, isAbsolute } = context.isWindows ? win32 : posix;
 	if (/\p{Cc}/u.test(path)) throw invalid(path, "it has control characters in it");
-	if (places.isWindows) {
+	if (context.isWindows) {
 		// Opening \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
 		if (/^[\\/]{2}/.test(path)) throw invalid(path, "network and device paths cannot be read");
 		// "C:notes.txt" is relative to a folder only the process knows.
 		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash behind the drive");
 	}
-	if (isAbsolute(path) && places.root === undefined) return resolve(path);
+	if (isAbsolute(path) && context.root === undefined) return resolve(path);
 	// Absolute paths too: `\notes.txt` means the drive of the root.
-	return resolve(rootOf(path, places), path);
+	return resolve(rootOf(path, context), path);
 }
 
-function rootOf(input: string, { root }: Places): string {
+function rootOf(input: string, { root }: PathContext): string {
 	if (root !== undefined) return root;
 	throw invalid(input, "it is relative, and there is no folder to start from");
 }
 
-function folderUrl(uri: string, places: Places): URL {
-	const root = rootOf(uri, places);
-	return pathToFileURL(root.endsWith("/") ? root : `${root}/`, { windows: places.isWindows });
+function folderUrl(uri: string, context: PathContext): URL {
+	const root = rootOf(uri, context);
+	return pathToFileURL(root.endsWith("/") ? root : `${root}/`, { windows: context.isWindows });
 }
 
 function parse(uri: string, base?: URL): URL {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import type { PageAnswer } from "../../src/paging/index.ts";
+import type { Chunk } from "../../src/paging/index.ts";
 import { startHostileWeb } from "../support/hostile-web.ts";
 import { makePdf } from "../support/make-pdf.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -42,7 +42,7 @@ describe("strata read", () => {
 
 	test("--json prints the object, with --all one a line", async () => {
 		const strata = setUp();
-		const one = JSON.parse((await strata("read", "a.txt", "--json")).out) as PageAnswer;
+		const one = JSON.parse((await strata("read", "a.txt", "--json")).out) as Chunk;
 		expect(one).toMatchObject({ uri: "a.txt", truncated: true, kind: "text" });
 		expect(one.total_chars).toBe(TEXT.length);
 		const { out, err } = await strata("read", "a.txt", "--json", "--all");
@@ -50,7 +50,7 @@ describe("strata read", () => {
 		const answers = out
 			.trimEnd()
 			.split("\n")
-			.map((line) => JSON.parse(line) as PageAnswer);
+			.map((line) => JSON.parse(line) as Chunk);
 		expect(answers[0]).toEqual(one);
 		expect(answers.map(({ content }) => content).join("")).toBe(TEXT);
 	});
@@ -114,7 +114,7 @@ describe("strata read", () => {
 		const { status, out, err } = await strata("read", "a.txt", "--all", ...more);
 		expect({ status, changes }).toEqual({ status: 1, changes: 1 });
 		expect(err).toMatch(/a\.txt has changed .*read it again from the beginning/);
-		const content = more.length > 0 ? (JSON.parse(out) as PageAnswer).content : out;
+		const content = more.length > 0 ? (JSON.parse(out) as Chunk).content : out;
 		expect(content).not.toBe("");
 		expect(TEXT.startsWith(content)).toBe(true);
 	});

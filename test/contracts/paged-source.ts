@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import {
-	createReader,
-	type PageAnswer,
-	type PageRequest,
-	type Reader,
-	type ReaderOptions,
+	type Chunk,
+	type ChunkQuery,
+	createPagedReader,
+	type PagedReader,
+	type PagedReaderOptions,
 } from "../../src/paging/index.ts";
 import { type HostileWeb, startHostileWeb } from "../support/hostile-web.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
@@ -24,7 +24,7 @@ export type Version = "one" | "two" | "empty";
 /** One way of getting at a resource, for {@link testPagedSource}. */
 export interface PagedSource {
 	name: string;
-	kind: PageAnswer["kind"];
+	kind: Chunk["kind"];
 	/** Makes or changes a resource, and returns its address. */
 	put(place: Place, name: string, version: Version): string;
 	/** What the chunks joined must be, where that is known to the letter. */
@@ -45,11 +45,11 @@ const ANSWER_KEYS = new Set([
 export async function openPlace() {
 	const web = await startHostileWeb();
 	const place: Place = { root: tempDir(), web, clock: { now: 1_000_000 } };
-	const readers: Reader[] = [];
+	const readers: PagedReader[] = [];
 	return {
 		...place,
-		reader(options: Partial<ReaderOptions> = {}): Reader {
-			const reader = createReader({
+		reader(options: Partial<PagedReaderOptions> = {}): PagedReader {
+			const reader = createPagedReader({
 				root: place.root,
 				allowRanges: ["127.0.0.0/8"],
 				ttlMinutes: TTL_MS / 60_000,
@@ -70,11 +70,11 @@ export async function openPlace() {
 
 /** Reads to the end, checking the laws that hold for every chunk. */
 export async function readAll(
-	reader: Reader,
-	request: PageRequest,
+	reader: PagedReader,
+	request: ChunkQuery,
 	limit = 8000,
-): Promise<PageAnswer[]> {
-	const answers: PageAnswer[] = [];
+): Promise<Chunk[]> {
+	const answers: Chunk[] = [];
 	let { cursor } = request;
 	do {
 		const answer = await reader.read({ ...request, cursor });
@@ -87,11 +87,11 @@ export async function readAll(
 	return answers;
 }
 
-export function joined(answers: readonly PageAnswer[]): string {
+export function joined(answers: readonly Chunk[]): string {
 	return answers.map(({ content }) => content).join("");
 }
 
-function expectShape(answer: PageAnswer): void {
+function expectShape(answer: Chunk): void {
 	expect(Object.keys(answer).filter((key) => !ANSWER_KEYS.has(key))).toEqual([]);
 	expect(Object.values(answer)).not.toContain(undefined);
 	expect(answer.truncated).toBe(answer.next_cursor !== undefined);
@@ -104,7 +104,7 @@ function expectShape(answer: PageAnswer): void {
 export function testPagedSource(source: PagedSource): void {
 	describe(`the contract over ${source.name}`, () => {
 		let place: Awaited<ReturnType<typeof openPlace>>;
-		let reader: Reader;
+		let reader: PagedReader;
 		let uri: string;
 		let names = 0;
 

@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import type { PageAnswer } from "../../src/paging/index.ts";
+import type { Chunk } from "../../src/paging/index.ts";
 import { type HostileWeb, startHostileWeb } from "../support/hostile-web.ts";
 import { makePdf } from "../support/make-pdf.ts";
 import { sdk } from "../support/pi-sdk.ts";
@@ -77,7 +77,7 @@ async function readOn(
 }
 
 const urlOf = (web: HostileWeb, path = "/text") => web.url(path).href;
-const answerOf = ({ details }: Reading) => details as Omit<PageAnswer, "content">;
+const answerOf = ({ details }: Reading) => details as Omit<Chunk, "content">;
 
 describe("paging: a web address", () => {
 	test("is read in chunks, and its tokens lead to the end of exactly the whole", async () => {

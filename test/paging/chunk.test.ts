@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createChunker, minChunkChars } from "../../src/paging/chunk.ts";
+import { Chunker, MIN_CHUNK_CHARS } from "../../src/paging/chunk.ts";
 import { arbitraryDocument } from "./arbitrary-document.ts";
 
 function chunksOf(text: string, sizeOf: (chunk: number) => number): string[] {
-	const chunker = createChunker(text);
+	const chunker = new Chunker(text);
 	const chunks: string[] = [];
 	for (let start = 0; start < text.length; ) {
 		const end = chunker.end(start, sizeOf(chunks.length));
@@ -17,7 +17,7 @@ function chunksOf(text: string, sizeOf: (chunk: number) => number): string[] {
 
 /** The first chunk of a text, for tests of where it is cut. */
 function firstChunk(text: string, maxChars: number): string {
-	return text.slice(0, createChunker(text).end(0, maxChars));
+	return text.slice(0, new Chunker(text).end(0, maxChars));
 }
 
 const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
@@ -41,8 +41,8 @@ function endOf(cluster: Intl.SegmentData | undefined): number {
 }
 
 const size = fc.oneof(
-	fc.integer({ min: minChunkChars, max: 80 }),
-	fc.integer({ min: minChunkChars, max: 2000 }),
+	fc.integer({ min: MIN_CHUNK_CHARS, max: 80 }),
+	fc.integer({ min: MIN_CHUNK_CHARS, max: 2000 }),
 );
 
 describe("the laws of chunks", () => {
@@ -116,7 +116,7 @@ describe("the laws of chunks", () => {
 	});
 
 	test("a limit or a start that cannot be is refused", () => {
-		const chunker = createChunker("text");
+		const chunker = new Chunker("text");
 		for (const maxChars of [63, 64.5, 0, -1, Number.NaN]) {
 			expect(() => chunker.end(0, maxChars)).toThrow(RangeError);
 		}

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { type PdfResource, sizeOf } from "../../src/paging/library.ts";
-import { createPdfPages } from "../../src/paging/pdf-chunk.ts";
+import { PdfPageCache } from "../../src/paging/pdf-chunk.ts";
+import { memoryOf, type PdfResource } from "../../src/paging/resource-loader.ts";
 
 /** A document of so many pages, each of `chars` characters, and the calls that reach it. */
 function documentOf(totalPages: number, chars: number) {
@@ -15,7 +15,7 @@ function documentOf(totalPages: number, chars: number) {
 			}));
 		},
 	};
-	return { calls, pages: createPdfPages(document as never) };
+	return { calls, pages: new PdfPageCache(document as never) };
 }
 
 describe("the pages of a PDF", () => {
@@ -28,15 +28,15 @@ describe("the pages of a PDF", () => {
 			[1, 16],
 			[39, 2],
 		]);
-		expect(pages.keptChars).toBe(180);
+		expect(pages.cachedChars).toBe(180);
 	});
 
 	test("are kept up to a bound, and count into the size of the resource", async () => {
 		const { pages } = documentOf(200, 10_000);
 		for (let page = 1; page <= 200; page += 16) await pages.get(page, 1_000_000);
-		expect(pages.keptChars).toBeLessThanOrEqual(400_000);
-		expect(pages.keptChars).toBeGreaterThan(350_000);
+		expect(pages.cachedChars).toBeLessThanOrEqual(400_000);
+		expect(pages.cachedChars).toBeGreaterThan(350_000);
 		const resource = { kind: "pdf", bytes: 7, pages } as unknown as PdfResource;
-		expect(sizeOf(resource)).toBe(7 + 2 * pages.keptChars);
+		expect(memoryOf(resource)).toBe(7 + 2 * pages.cachedChars);
 	});
 });

@@ -1,14 +1,14 @@
 import { setImmediate } from "node:timers/promises";
 import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
-import { createResourceCache, type Loader } from "../../src/paging/resource-cache.ts";
+import { type Loader, ResourceCache } from "../../src/paging/resource-cache.ts";
 
 type Page = { text: string };
 
 function setUp(limits: { ttlMs?: number; maxEntries?: number; maxBytes?: number } = {}) {
 	const clock = { ms: 0 };
 	const disposed: string[] = [];
-	const cache = createResourceCache<Page>({
+	const cache = new ResourceCache<Page>({
 		ttlMs: 1000,
 		maxEntries: 3,
 		maxBytes: 100,
@@ -352,7 +352,7 @@ function createWorld() {
 	const works: PromiseWithResolvers<void>[] = [];
 	const uses: Use[] = [];
 	const faults: string[] = [];
-	const cache = createResourceCache<Resource>({
+	const cache = new ResourceCache<Resource>({
 		ttlMs: 1000,
 		maxEntries: 3,
 		maxBytes: 100,

@@ -3,13 +3,13 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { decodeText } from "../../src/paging/fetch/content.ts";
 import { readPdfChunk } from "../../src/paging/pdf-chunk.ts";
-import { createResourceCache } from "../../src/paging/resource-cache.ts";
+import { ResourceCache } from "../../src/paging/resource-cache.ts";
 import { createPagingSystem } from "../../src/paging/system.ts";
 import { fakeSession } from "../support/fake-host.ts";
 import { tempDir } from "../support/temp.ts";
 
 function textCache(clock = { ms: 0 }) {
-	return createResourceCache<string>({
+	return new ResourceCache<string>({
 		ttlMs: 1000,
 		maxEntries: 3,
 		maxBytes: 100,

@@ -21,12 +21,12 @@ export const BLOCKS = names(
 );
 /** Some highlighters wrap each line of code in one of these. */
 export const CODE_LINES = names("div p li tr");
-/** Of highlighters that number the lines of code. */
+/** Classes of the line numbers that highlighters add. */
 export const LINE_NUMBER_CLASSES = names(
 	"gutter rouge-gutter lineno linenos linenodiv blob-num hljs-ln-numbers",
 );
 /** Roles of parts around the main text. */
-export const SURROUNDINGS = names("navigation contentinfo banner search dialog alertdialog");
+export const CLUTTER_ROLES = names("navigation contentinfo banner search dialog alertdialog");
 
 /** The language as highlighters declare it; empty if they do not. */
 export function codeLanguage(attribute: (name: string) => string | null | undefined): string {

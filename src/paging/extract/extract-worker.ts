@@ -1,10 +1,10 @@
 import { serveJobs } from "../../core/worker-entry.ts";
-import type { Draft, ExtractAnswer, ExtractPage } from "./extractor.ts";
+import type { ExtractAnswer, ExtractPage, Fallback } from "./extractor.ts";
 import { htmlToMarkdown } from "./html-to-markdown.ts";
 import { linearHtmlToMarkdown } from "./linear-html.ts";
-import { isTooLarge } from "./page-signs.ts";
+import { isTooLarge } from "./page-signals.ts";
 
-serveJobs<ExtractPage, ExtractAnswer, Draft>(({ html, baseUrl }, { notify }) => {
+serveJobs<ExtractPage, ExtractAnswer, Fallback>(({ html, baseUrl }, { notify }) => {
 	const page = linearHtmlToMarkdown(html, { baseUrl });
 	const { markdown, title } = page;
 	notify({ markdown, ...(title && { title }) });

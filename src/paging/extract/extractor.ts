@@ -11,7 +11,7 @@ import { PagingError } from "../errors.ts";
 import { decodeEntities } from "./entities.ts";
 import type { PageMarkdown } from "./html-to-markdown.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
-import { collapsed, escaped } from "./inline-text.ts";
+import { collapse, escapeTags } from "./inline-text.ts";
 
 export interface ExtractPage {
 	html: string;
@@ -20,20 +20,20 @@ export interface ExtractPage {
 }
 
 /** The linear conversion, sent before the answer. */
-export type Draft = Omit<PageMarkdown, "via">;
+export type Fallback = Omit<PageMarkdown, "via">;
 
-/** `too_large`: the draft is the answer, since the readers would miss the deadline. */
+/** `too_large`: the fallback is the answer, since the readers would miss the deadline. */
 export type ExtractAnswer = PageMarkdown | "too_large";
 
-export interface Extracted extends Draft {
+export interface Extracted extends Fallback {
 	via: PageMarkdown["via"] | "text";
-	/** The page was too much for the readers: the text has more clutter and less structure. */
+	/** The readers failed on the page: the text has more clutter and less structure. */
 	degraded: boolean;
 	reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
-	/** Time to find the main text, after the draft. Default: 10 s. */
+	/** Time to find the main text, after the fallback. Default: 10 s. */
 	deadlineMs?: number;
 	/** The worker's old generation, in MiB. Default: 512. */
 	maxOldGenerationMb?: number;
@@ -41,54 +41,60 @@ export interface ExtractorOptions {
 	idleMs?: number;
 }
 
-/** For the draft, before the deadline starts: 10 MB take a second or less on an idle machine. */
-const DRAFT_MS = 15_000;
+/** For the fallback, before the deadline starts: 10 MB take a second or less on an idle machine. */
+const FALLBACK_MS = 15_000;
 
 /**
- * The worker sends a linear-time draft first. The draft is the answer if the search for the main
- * text fails; without a draft, tags are stripped here, in slices.
+ * Converts pages in a worker, which sends a linear-time fallback first. The fallback is the answer
+ * if the search for the main text fails; without one, tags are stripped here, in slices.
  */
-export function createExtractor(options: ExtractorOptions = {}) {
-	const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
-	const closing = new AbortController();
-	const entry = workerEntry("./extract-worker", import.meta.url);
-	const resourceLimits = { maxOldGenerationSizeMb: maxOldGenerationMb };
-	const supervisor = new WorkerSupervisor<ExtractPage, ExtractAnswer, Draft>({
-		start: () => thread(entry, { resourceLimits }),
-		deadlineMs: DRAFT_MS,
-		idleMs,
-		endOnFailure: true,
-	});
+export class Extractor {
+	readonly #deadlineMs: number;
+	readonly #closing = new AbortController();
+	readonly #supervisor: WorkerSupervisor<ExtractPage, ExtractAnswer, Fallback>;
 
-	return {
-		/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
-		async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
-			const stop = AbortSignal.any(signal ? [signal, closing.signal] : [closing.signal]);
-			try {
-				return await convert(page, stop);
-			} catch (error) {
-				if (!stop.aborted) throw error;
-				const message = "Reading the page was stopped before its text was found.";
-				throw new PagingError("aborted", message, { cause: stop.reason });
-			}
-		},
-		async close(): Promise<void> {
-			closing.abort(new Error("the extractor was closed"));
-			await supervisor.close();
-		},
-	};
+	constructor(options: ExtractorOptions = {}) {
+		const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
+		const entry = workerEntry("./extract-worker", import.meta.url);
+		const resourceLimits = { maxOldGenerationSizeMb: maxOldGenerationMb };
+		this.#deadlineMs = deadlineMs;
+		this.#supervisor = new WorkerSupervisor({
+			start: () => thread(entry, { resourceLimits }),
+			deadlineMs: FALLBACK_MS,
+			idleMs,
+			endOnFailure: true,
+		});
+	}
 
-	async function convert(page: ExtractPage, signal: AbortSignal): Promise<Extracted> {
-		let draft: Draft | undefined;
-		const onNote = (note: Draft, job: RunningJob) => {
-			draft = note;
-			job.extend(deadlineMs);
+	/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
+	async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
+		const closing = this.#closing.signal;
+		const stop = AbortSignal.any(signal ? [signal, closing] : [closing]);
+		try {
+			return await this.#convert(page, stop);
+		} catch (error) {
+			if (!stop.aborted) throw error;
+			const message = "Reading the page was stopped before its text was found.";
+			throw new PagingError("aborted", message, { cause: stop.reason });
+		}
+	}
+
+	async close(): Promise<void> {
+		this.#closing.abort(new Error("the extractor was closed"));
+		await this.#supervisor.close();
+	}
+
+	async #convert(page: ExtractPage, signal: AbortSignal): Promise<Extracted> {
+		let fallback: Fallback | undefined;
+		const onNote = (note: Fallback, job: RunningJob) => {
+			fallback = note;
+			job.extend(this.#deadlineMs);
 		};
-		const found = await supervisor.run(page, { signal, onNote }).catch(reasonOf);
+		const found = await this.#supervisor.run(page, { signal, onNote }).catch(reasonOf);
 		if (typeof found === "object") return { ...found, degraded: false };
 		signal.throwIfAborted();
-		if (draft) return { ...draft, via: "linear", degraded: true, reason: found };
-		const markdown = await strippedText(page.html, signal);
+		if (fallback) return { ...fallback, via: "linear", degraded: true, reason: found };
+		const markdown = await stripTags(page.html, signal);
 		return { markdown, via: "text", degraded: true, reason: found };
 	}
 }
@@ -103,11 +109,11 @@ const PIECE = 65_536;
 const MS_PER_SLICE = 8;
 
 /** Runs on the calling thread in slices of a few milliseconds; throws the signal's reason. */
-async function strippedText(html: string, signal: AbortSignal): Promise<string> {
+async function stripTags(html: string, signal: AbortSignal): Promise<string> {
 	const pieces: string[] = [];
 	let sliceStart = performance.now();
 	for (const piece of textPieces(html)) {
-		const text = escaped(collapsed(decodeEntities(piece)).trim());
+		const text = escapeTags(collapse(decodeEntities(piece)).trim());
 		if (text !== "") pieces.push(text);
 		if (performance.now() - sliceStart < MS_PER_SLICE) continue;
 		await setImmediate();

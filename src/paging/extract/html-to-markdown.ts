@@ -1,6 +1,6 @@
 import { Readability } from "@mozilla/readability";
 import { DefuddleClass } from "defuddle/node";
-import { ANY_HEADING, LINE_NUMBER_CLASSES, SURROUNDINGS } from "./elements.ts";
+import { ANY_HEADING, CLUTTER_ROLES, LINE_NUMBER_CLASSES } from "./elements.ts";
 import { pageTitle } from "./inline-text.ts";
 import { type LinearMarkdown, linearHtmlToMarkdown } from "./linear-html.ts";
 import type { PartKind } from "./markdown-blocks.ts";
@@ -25,7 +25,7 @@ export interface PageMarkdown {
  * Readability keeps the least clutter of articles; Defuddle is better at all else. A reading with
  * too little of the page is checked against the other; if both fail, the whole page is taken.
  * @param baseUrl the address after redirects; links become absolute
- * @param page the linear conversion, if it is known already
+ * @param page the linear conversion, if it was done already
  */
 export function htmlToMarkdown(
 	html: string,
@@ -34,7 +34,7 @@ export function htmlToMarkdown(
 ): PageMarkdown {
 	const whole: PageMarkdown = { via: "linear", markdown: page.markdown, title: page.title };
 	const isArticle = page.isArticle && !isDocumentation(baseUrl);
-	const readings = [() => defuddled(html, baseUrl, page.mainPart), () => readable(html, baseUrl)];
+	const readings = [() => defuddle(html, baseUrl, page.mainPart), () => readability(html, baseUrl)];
 	if (isArticle) readings.reverse();
 	const { markdown, via, title = page.title } = choose(whole, isArticle, readings);
 	return { markdown, via, ...(title && { title }) };
@@ -101,7 +101,7 @@ function textLength(markdown: string): number {
 
 // Defuddle's heuristics (names, words, length) lose lists, notes and short paragraphs. They run
 // only where the page marks no main part.
-function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined): PageMarkdown {
+function defuddle(html: string, baseUrl: string, mainPart: PartKind | undefined): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
 	if (isMarked) removeClutter(document);
@@ -109,7 +109,7 @@ function defuddled(html: string, baseUrl: string, mainPart: PartKind | undefined
 	keepHeadingLinks(document);
 	guardCode(document);
 	const options = { url: baseUrl, useAsync: false, ...(isMarked ? NO_GUESSES : FEW_GUESSES) };
-	const { result, errors } = quietly(() => new DefuddleClass(document, options).parse());
+	const { result, errors } = silently(() => new DefuddleClass(document, options).parse());
 	// Defuddle catches its own exceptions, logs them and returns the body unchanged.
 	const hasFailed = errors.some((words) => words.includes("Error processing document"));
 	return {
@@ -136,7 +136,7 @@ function keepDates(document: PageDocument): void {
 }
 
 /** Best for articles. Leftover menus and links to other articles are removed. */
-function readable(html: string, baseUrl: string): PageMarkdown {
+function readability(html: string, baseUrl: string): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	removeLineNumbers(document);
 	flattenCode(document);
@@ -147,7 +147,7 @@ function readable(html: string, baseUrl: string): PageMarkdown {
 			return content.innerHTML;
 		},
 	};
-	const { result } = quietly(() => new Readability(document, options).parse());
+	const { result } = silently(() => new Readability(document, options).parse());
 	return {
 		via: "readability",
 		markdown: cleanHtmlToMarkdown(result?.content ?? "", baseUrl),
@@ -159,7 +159,7 @@ function cleanHtmlToMarkdown(html: string, baseUrl: string): string {
 	return linearHtmlToMarkdown(html, { baseUrl, scope: "everything" }).markdown;
 }
 
-function quietly<T>(task: () => T): { result: T; errors: string[] } {
+function silently<T>(task: () => T): { result: T; errors: string[] } {
 	const errors: string[] = [];
 	const { log, warn, error } = console;
 	console.log = () => {};
@@ -197,14 +197,14 @@ const PERMALINK_HINT = /anchor|permalink|headerlink|hash-?link|link to/i;
  * few words and something to press.
  */
 function removeClutter(page: Root): void {
-	removeAll(page, NEVER_TEXT, (element) => element.closest("blockquote") === null);
+	removeAll(page, CLUTTER, (element) => element.closest("blockquote") === null);
 	removeLineNumbers(page);
 	removeAll(page, "aside, header", isMostlyLinks);
 	removeAll(page, "div, section, p, ul, ol, form", isNamedClutter);
 	removeAll(page, "section, div", (element) => {
 		const heading = element.firstElementChild;
-		const leadsAway = heading?.matches(ANY_HEADING) && LEADS_AWAY.test(heading.textContent);
-		return leadsAway === true && isMostlyLinks(element);
+		const isRelated = heading?.matches(ANY_HEADING) && RELATED_HEADING.test(heading.textContent);
+		return isRelated === true && isMostlyLinks(element);
 	});
 	removeAll(page, "button", (button) => button.closest(SENTENCE) === null);
 }
@@ -225,39 +225,39 @@ function isNamedClutter(element: PageElement): boolean {
 	const name = `${element.getAttribute("class") ?? ""} ${element.getAttribute("id") ?? ""}`;
 	if (!CLUTTER_NAME.test(name) || element.parentElement?.closest(SENTENCE)) return false;
 	if (element.matches('[role="main"]')) return false;
-	return isMostlyLinks(element) || (REQUEST_NAME.test(name) && isRequest(element));
+	return isMostlyLinks(element) || (PROMPT_NAME.test(name) && isPrompt(element));
 }
 
 /** Headings do not count; buttons count as links. */
 function isMostlyLinks(element: PageElement): boolean {
-	const inLinks = signsIn(element, "a, button");
-	return inLinks > 0 && inLinks >= (signs(element) - signsIn(element, ANY_HEADING)) / 2;
+	const inLinks = lengthIn(element, "a, button");
+	return inLinks > 0 && inLinks >= (lengthOf(element) - lengthIn(element, ANY_HEADING)) / 2;
 }
 
-function signsIn(element: PageElement, selector: string): number {
+function lengthIn(element: PageElement, selector: string): number {
 	let sum = 0;
-	for (const inner of element.querySelectorAll(selector)) sum += signs(inner);
+	for (const inner of element.querySelectorAll(selector)) sum += lengthOf(inner);
 	return sum;
 }
 
-function isRequest(element: PageElement): boolean {
-	return signs(element) <= 500 && element.querySelector("button, input, a") !== null;
+function isPrompt(element: PageElement): boolean {
+	return lengthOf(element) <= 500 && element.querySelector("button, input, a") !== null;
 }
 
-function signs(element: PageElement): number {
+function lengthOf(element: PageElement): number {
 	return element.textContent.replace(/\s+/g, "").length;
 }
 
-const NEVER_TEXT =
+const CLUTTER =
 	'nav, footer, dialog, [hidden]:not([hidden="until-found"]), ' +
 	// Formulae are hidden from screen readers, which get other words.
 	'[aria-hidden="true"]:not([class*="math"]):not([class*="paywall"]):not(svg):not(mjx-math), ' +
-	[...SURROUNDINGS].map((role) => `[role="${role}"]`).join(", ");
+	[...CLUTTER_ROLES].map((role) => `[role="${role}"]`).join(", ");
 const LINE_NUMBERS = [...LINE_NUMBER_CLASSES].map((name) => `.${name}`).join(", ");
 /** Here names mean something else, and buttons are words of a sentence. */
 const SENTENCE = `p, li, dd, td, th, pre, ${ANY_HEADING}`;
 const CLUTTER_NAME =
 	/(?:^|[\s_-])(?:share|sharing|social|related|recommend\w*|promo\w*|sponsor\w*|advert\w*|ads?|breadcrumbs?|byline|author|tags|toc|pagination|menu|nav\w*|sidebar|cookies?|consent|gdpr|newsletter|subscribe|subscription|signup|skip)(?:$|[\s_-])/i;
-const REQUEST_NAME = /cookie|consent|gdpr|newsletter|subscri|signup/i;
-const LEADS_AWAY =
+const PROMPT_NAME = /cookie|consent|gdpr|newsletter|subscri|signup/i;
+const RELATED_HEADING =
 	/^\s*(?:related|recommended|popular|more|latest)\s+(?:articles?|posts?|stories|news|reading|from)\b|^\s*(?:you (?:may|might) also|read next|share this)/i;

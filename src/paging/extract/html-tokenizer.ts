@@ -221,26 +221,10 @@ const EQUALS = 0x3d;
 const DOUBLE_QUOTE = 0x22;
 const SINGLE_QUOTE = 0x27;
 
-function isLetter(code: number): boolean {
-	return (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
-}
-
-function isSpace(code: number): boolean {
-	return code === 0x20 || (code >= 0x09 && code <= 0x0d);
-}
-
-function startsMarkup(code: number): boolean {
-	return isLetter(code) || code === SLASH || code === BANG || code === QUESTION;
-}
-
-function endsName(code: number): boolean {
-	return isSpace(code) || code === SLASH || code === GREATER;
-}
-
-function endsAttributeName(code: number): boolean {
-	return endsName(code) || code === EQUALS;
-}
-
-function endsBareValue(code: number): boolean {
-	return isSpace(code) || code === GREATER;
-}
+const isLetter = (code: number) => (code >= 0x61 && code <= 0x7a) || (code >= 0x41 && code <= 0x5a);
+const isSpace = (code: number) => code === 0x20 || (code >= 0x09 && code <= 0x0d);
+const startsMarkup = (code: number) =>
+	isLetter(code) || code === SLASH || code === BANG || code === QUESTION;
+const endsName = (code: number) => isSpace(code) || code === SLASH || code === GREATER;
+const endsAttributeName = (code: number) => endsName(code) || code === EQUALS;
+const endsBareValue = (code: number) => isSpace(code) || code === GREATER;

@@ -1,5 +1,5 @@
-/** What stands before and after the text; a link's end has its target. */
-const SIGNS = {
+/** Written before and after the text; the target of a link follows. */
+const DELIMITERS = {
 	strong: ["**", "**"],
 	emphasis: ["*", "*"],
 	strike: ["~~", "~~"],
@@ -8,7 +8,7 @@ const SIGNS = {
 	link: ["[", "]"],
 } as const;
 
-export type Mark = keyof typeof SIGNS;
+export type Mark = keyof typeof DELIMITERS;
 
 export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["b", "strong"],
@@ -27,7 +27,7 @@ export class InlineText {
 	readonly #pieces: string[] = [];
 	readonly #open: OpenMark[] = [];
 	/** Marks opened since the last text: written with the next text, dropped without any. */
-	#waiting: OpenMark[] = [];
+	#pending: OpenMark[] = [];
 	#space = false;
 	#break = false;
 	#code: string[] | undefined;
@@ -37,14 +37,14 @@ export class InlineText {
 			this.#code.push(text);
 			return;
 		}
-		const words = collapsed(text);
+		const words = collapse(text);
 		if (words.startsWith(" ")) this.#space = true;
 		const visible = words.trim();
 		if (visible === "") return;
 		// A fence at the start of a line would swallow the rest of the document.
 		const startsLine = this.#break || this.#pieces.length === 0;
 		const isFence = startsLine && /^(?:```|~~~)/.test(visible);
-		this.literal(isFence ? `\\${escaped(visible)}` : escaped(visible));
+		this.literal(isFence ? `\\${escapeTags(visible)}` : escapeTags(visible));
 		if (words.endsWith(" ")) this.#space = true;
 	}
 
@@ -57,12 +57,12 @@ export class InlineText {
 		else if (this.#space && this.#pieces.length > 0) this.#pieces.push(" ");
 		this.#break = false;
 		this.#space = false;
-		for (const mark of this.#waiting) {
+		for (const mark of this.#pending) {
 			mark.from = this.#pieces.length;
-			this.#pieces.push(SIGNS[mark.kind][0]);
+			this.#pieces.push(DELIMITERS[mark.kind][0]);
 			this.#open.push(mark);
 		}
-		this.#waiting.length = 0;
+		this.#pending.length = 0;
 		this.#pieces.push(markdown);
 	}
 
@@ -81,23 +81,23 @@ export class InlineText {
 	open(kind: Mark, target = ""): void {
 		const same = this.#find(kind);
 		if (same) same.depth++;
-		else this.#waiting.push({ kind, target, depth: 1, from: 0 });
+		else this.#pending.push({ kind, target, depth: 1, from: 0 });
 	}
 
 	/** Marks opened inside it stay open. */
 	close(kind: Mark): void {
 		const mark = this.#find(kind);
 		if (!mark || --mark.depth > 0) return;
-		const waitsAt = this.#waiting.indexOf(mark);
-		if (waitsAt !== -1) {
-			this.#waiting.splice(waitsAt, 1);
+		const pendingAt = this.#pending.indexOf(mark);
+		if (pendingAt !== -1) {
+			this.#pending.splice(pendingAt, 1);
 			return;
 		}
 		while (this.#open.length > 0) {
 			const innermost = this.#open.pop() as OpenMark;
 			this.#writeClosing(innermost);
 			if (innermost === mark) return;
-			this.#waiting.unshift(innermost);
+			this.#pending.unshift(innermost);
 		}
 	}
 
@@ -106,7 +106,7 @@ export class InlineText {
 	}
 
 	endCode(): void {
-		const code = this.#code && collapsed(this.#code.join("")).trim();
+		const code = this.#code && collapse(this.#code.join("")).trim();
 		this.#code = undefined;
 		if (!code) return;
 		const fence = "`".repeat(longestRun(code, /`+/g) + 1);
@@ -118,8 +118,8 @@ export class InlineText {
 	take(): string {
 		if (this.#code) this.endCode();
 		while (this.#open.length > 0) this.#writeClosing(this.#open.pop() as OpenMark);
-		if (this.#waiting.length > 0) {
-			this.#waiting = this.#waiting.filter(({ kind }) => kind === "link");
+		if (this.#pending.length > 0) {
+			this.#pending = this.#pending.filter(({ kind }) => kind === "link");
 		}
 		this.#space = false;
 		this.#break = false;
@@ -131,14 +131,14 @@ export class InlineText {
 
 	#find(kind: Mark): OpenMark | undefined {
 		const isKind = (mark: OpenMark) => mark.kind === kind;
-		return this.#open.find(isKind) ?? this.#waiting.find(isKind);
+		return this.#open.find(isKind) ?? this.#pending.find(isKind);
 	}
 
 	#writeClosing({ kind, target, from }: OpenMark): void {
 		// A link whose text is its address needs no second copy.
 		const isItsText = this.#pieces.length === from + 2 && this.#pieces[from + 1] === target;
 		if (kind === "link" && isItsText) this.#pieces[from] = "";
-		else this.#pieces.push(SIGNS[kind][1] + (kind === "link" ? `(${target})` : ""));
+		else this.#pieces.push(DELIMITERS[kind][1] + (kind === "link" ? `(${target})` : ""));
 	}
 }
 
@@ -150,24 +150,25 @@ interface OpenMark {
 	from: number;
 }
 
-export function collapsed(text: string): string {
+/** Collapses white space. */
+export function collapse(text: string): string {
 	// Most text needs no change, and testing is three times as fast as replacing.
-	if (!/\s\s|[^\S ]/.test(text) && !HAS_UNSEEN.test(text)) return text;
-	return withoutControls(text).replace(/\s+/g, " ");
+	if (!/\s\s|[^\S ]/.test(text) && !HAS_INVISIBLE.test(text)) return text;
+	return stripControls(text).replace(/\s+/g, " ");
 }
 
 /** Also drops soft hyphens and zero-width spaces; no-break spaces become spaces. */
-export function withoutControls(text: string): string {
-	return text.replace(UNSEEN, "").replaceAll("\u00a0", " ");
+export function stripControls(text: string): string {
+	return text.replace(INVISIBLE, "").replaceAll("\u00a0", " ");
 }
 
-const UNSEEN_CHARACTERS =
+const INVISIBLE_CHARACTERS =
 	"[\\u0000-\\u0008\\u000b\\u000e-\\u001f\\u007f\\u00ad\\u200b\\u2060\\ufeff]+";
-const HAS_UNSEEN = new RegExp(UNSEEN_CHARACTERS);
-const UNSEEN = new RegExp(UNSEEN_CHARACTERS, "g");
+const HAS_INVISIBLE = new RegExp(INVISIBLE_CHARACTERS);
+const INVISIBLE = new RegExp(INVISIBLE_CHARACTERS, "g");
 
 /** Text must not form a tag, alone or with the text after it. */
-export function escaped(text: string): string {
+export function escapeTags(text: string): string {
 	return text.includes("<") ? text.replace(/<(?=[A-Za-z/!?]|$)/g, "&lt;") : text;
 }
 
@@ -183,7 +184,7 @@ const MAX_TITLE = 200;
 /** One line; `undefined` if empty. */
 export function pageTitle(text: string | null | undefined): string | undefined {
 	// Bounds the work on a huge title.
-	const title = collapsed((text ?? "").slice(0, 10 * MAX_TITLE)).trim();
+	const title = collapse((text ?? "").slice(0, 10 * MAX_TITLE)).trim();
 	if (title.length <= MAX_TITLE) return title || undefined;
 	const cut = title.slice(0, MAX_TITLE - 1).replace(/[\ud800-\udbff]$/, "");
 	return `${cut.trimEnd()}…`;
@@ -221,14 +222,14 @@ function linkTarget(address: string, baseUrl: string | undefined): string | unde
 	const written = address.trim();
 	if (written === "" || written.startsWith("#") || written.length > MAX_ADDRESS) return undefined;
 	const scheme = SCHEME.exec(written)?.[1]?.toLowerCase();
-	if (scheme !== undefined && !LEADS_SOMEWHERE.has(scheme)) return undefined;
-	if (scheme !== undefined || baseUrl === undefined) return bracketed(written);
+	if (scheme !== undefined && !LINK_SCHEMES.has(scheme)) return undefined;
+	if (scheme !== undefined || baseUrl === undefined) return escapeTarget(written);
 	const resolved = URL.parse(written, baseUrl)?.href;
-	if (resolved === undefined || resolved.length > MAX_ADDRESS) return bracketed(written);
-	return isSamePage(resolved, baseUrl) ? undefined : bracketed(resolved);
+	if (resolved === undefined || resolved.length > MAX_ADDRESS) return escapeTarget(written);
+	return isSamePage(resolved, baseUrl) ? undefined : escapeTarget(resolved);
 }
 
-const LEADS_SOMEWHERE = new Set(["http", "https", "mailto", "tel", "ftp", "file"]);
+const LINK_SCHEMES = new Set(["http", "https", "mailto", "tel", "ftp", "file"]);
 // Browsers drop tabs and line ends from addresses: "java\nscript:" is a script too.
 const SCHEME = /^([a-z][a-z0-9+.\-\t\n\r]*):/i;
 
@@ -237,11 +238,11 @@ function isSamePage(resolved: string, baseUrl: string): boolean {
 	return hash !== -1 && resolved.slice(0, hash) === baseUrl.split("#", 1)[0];
 }
 
-function bracketed(address: string): string {
+function escapeTarget(address: string): string {
 	return address
 		.replace(/[ ()<>\\|]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
-		.replace(UNFIT, "");
+		.replace(NOT_IN_URL, "");
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they have no place in an address
-const UNFIT = /[\s\u0000-\u001f\u007f]/g;
+const NOT_IN_URL = /[\s\u0000-\u001f\u007f]/g;

@@ -12,9 +12,9 @@ import {
 import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
-import { collapsed, escaped, MARKS, PageLinks, pageTitle, withoutControls } from "./inline-text.ts";
+import { collapse, escapeTags, MARKS, PageLinks, pageTitle, stripControls } from "./inline-text.ts";
 import { MarkdownBlocks, type Part, type PartKind } from "./markdown-blocks.ts";
-import { isLeftOut, type PageShape, PageSigns } from "./page-signs.ts";
+import { isExcluded, type PageShape, PageSignals } from "./page-signals.ts";
 
 export interface LinearMarkdown {
 	markdown: string;
@@ -30,7 +30,7 @@ export interface LinearMarkdown {
 export interface LinearOptions {
 	/** Links become absolute against it; without it they stay as they are. */
 	baseUrl?: string;
-	/** `"page"` (the default) leaves out clutter and all but a marked main part. */
+	/** `"page"` (the default) skips clutter and all but a marked main part. */
 	scope?: "page" | "everything";
 }
 
@@ -38,29 +38,28 @@ export interface LinearOptions {
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
 	const conversion = new Conversion(html, options);
 	const first = conversion.run();
-	if (first.markdown !== "" || !conversion.leftOut) return first;
+	if (first.markdown !== "" || !conversion.hasSkippedText) return first;
 	// All of the page's text is in parts that are usually clutter.
 	const second = new Conversion(html, { ...options, scope: "everything" }).run();
 	return { ...second, work: first.work + second.work };
 }
 
 class Conversion {
-	/** Some text was left out. */
-	leftOut = false;
+	hasSkippedText = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
-	/** Blocks; inside code and left-out parts every element, so their end is found. */
-	readonly #open = new OpenElements<Meaning>((name, meaning, place) =>
-		this.#closed(name, meaning, place),
+	/** Blocks; inside code and skipped parts every element, so their end is found. */
+	readonly #open = new OpenElements<ElementInfo>((name, info, place) =>
+		this.#closed(name, info, place),
 	);
 	readonly #wholePage: boolean;
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	#inPageLink = false;
 	#work = 0;
-	readonly #signs = new PageSigns();
+	readonly #signals = new PageSignals();
 
-	/** Index of the open element being left out. */
+	/** Index of the open element being skipped. */
 	#skipped: number | undefined;
 	#code: Code | undefined;
 	#formula: Formula | undefined;
@@ -103,13 +102,13 @@ class Conversion {
 		const tokens = this.#tokens;
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
 			if (kind === "open") {
-				this.#signs.opened(tokens);
+				this.#signals.onOpen(tokens);
 				this.#openTag(tokens.name);
 			} else if (kind === "close") {
-				this.#signs.closed(tokens.name);
+				this.#signals.onClose(tokens.name);
 				this.#closeTag(tokens.name);
 			} else if (this.#skipped === undefined) this.#text(tokens.text);
-			else this.leftOut = true;
+			else this.hasSkippedText = true;
 		}
 		this.#endFormula();
 		this.#open.closeDownTo(0);
@@ -117,8 +116,8 @@ class Conversion {
 		return {
 			...(this.#wholePage ? this.#blocks.joinMain(this.#parts) : { markdown: this.#blocks.join() }),
 			...(this.#title ? { title: this.#title } : {}),
-			isArticle: this.#signs.isArticle,
-			shape: this.#signs.shape,
+			isArticle: this.#signals.isArticle,
+			shape: this.#signals.shape,
 			work: this.#work + tokens.work,
 		};
 	}
@@ -137,7 +136,7 @@ class Conversion {
 			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
 		} else if (rawText !== undefined) this.#rawElement(name, rawText);
 		else if (this.#formula) this.#insideFormula(name, this.#formula);
-		else if (isLeftOut(this.#tokens, this.#wholePage, this.#open)) this.#skip(name);
+		else if (isExcluded(this.#tokens, this.#wholePage, this.#open)) this.#skip(name);
 		else if (name === "math") this.#startFormula();
 		else if (this.#code) this.#insideCode(name, this.#code);
 		else if (mark) this.#blocks.inline.open(mark);
@@ -166,7 +165,7 @@ class Conversion {
 
 	#endImplied(name: string): void {
 		this.#open.endImplied(name);
-		// Paragraphs are among the open elements only inside a left-out part.
+		// Paragraphs are among the open elements only inside a skipped part.
 		const endsParagraph = this.#skipped !== undefined && BLOCKS.has(name);
 		if (endsParagraph && this.#open.innermost === "p") {
 			this.#open.closeDownTo(this.#open.length - 1);
@@ -179,7 +178,7 @@ class Conversion {
 		if (HEADINGS.has(name)) blocks.heading(Number(name[1]));
 		if (name === "hr") blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
-		this.#open.push(name, this.#meaningOf(name));
+		this.#open.push(name, this.#infoOf(name));
 		this.#blockStarts.get(name)?.();
 	}
 
@@ -188,17 +187,17 @@ class Conversion {
 		this.#blocks.table?.startCell({ header, columns, rows });
 	}
 
-	#meaningOf(name: string): Meaning {
+	#infoOf(name: string): ElementInfo {
 		if (!this.#tokens.hasAttributes && name !== "main" && name !== "article") return PLAIN;
 		const isMain = name === "main" || this.#tokens.attribute("role") === "main";
-		const meaning: Meaning = { silent: false, language: this.#language() };
-		if (!isMain && name !== "article") return meaning;
+		const info: ElementInfo = { silent: false, language: this.#language() };
+		if (!isMain && name !== "article") return info;
 		const part: Part = { kind: isMain ? "main" : "article", from: this.#blocks.length };
 		this.#parts.push(part);
-		return { ...meaning, part };
+		return { ...info, part };
 	}
 
-	#closed(name: string, { silent, part }: Meaning, place: number): void {
+	#closed(name: string, { silent, part }: ElementInfo, place: number): void {
 		this.#work++;
 		const blocks = this.#blocks;
 		if (this.#skipped === place) this.#skipped = undefined;
@@ -239,7 +238,7 @@ class Conversion {
 			this.#writeFormula(latex, false);
 			return;
 		}
-		const label = escaped(collapsed(alt).trim()).replace(/[[\]]/g, "\\$&");
+		const label = escapeTags(collapse(alt).trim()).replace(/[[\]]/g, "\\$&");
 		const target = IMAGE_SOURCES.map((name) =>
 			this.#links.target(tokens.attribute(name) ?? ""),
 		).find((found) => found !== undefined);
@@ -249,9 +248,9 @@ class Conversion {
 
 	#embedded(name: string): void {
 		const target = this.#links.target(this.#tokens.attribute("src") ?? "");
-		const title = collapsed(this.#tokens.attribute("title") ?? "").trim();
+		const title = collapse(this.#tokens.attribute("title") ?? "").trim();
 		if (target === undefined) return;
-		this.#blocks.block(`[${escaped(title || name)}](${target})`);
+		this.#blocks.block(`[${escapeTags(title || name)}](${target})`);
 	}
 
 	#checkbox(): void {
@@ -264,7 +263,7 @@ class Conversion {
 	#rawElement(name: string, content: string): void {
 		const type = this.#tokens.attribute("type") ?? "";
 		if (name === "title") this.#title ??= pageTitle(decodeEntities(content));
-		else if (name === "xmp") this.#blocks.code(withoutControls(content), "");
+		else if (name === "xmp") this.#blocks.code(stripControls(content), "");
 		else if (name === "iframe") this.#embedded(name);
 		else if (name === "script" && /^math\/tex/i.test(type)) {
 			this.#writeFormula(content, /mode\s*=\s*display/i.test(type));
@@ -299,7 +298,7 @@ class Conversion {
 
 	#writeFormula(latex: string, display: boolean): void {
 		const asBlock = display && !this.#blocks.table && !this.#code;
-		const markdown = formulaMarkdown(withoutControls(latex), asBlock);
+		const markdown = formulaMarkdown(stripControls(latex), asBlock);
 		if (markdown === "") return;
 		if (this.#code) this.#code.pieces.push(markdown);
 		else if (asBlock) this.#blocks.block(markdown);
@@ -326,7 +325,7 @@ class Conversion {
 		const code = this.#code;
 		this.#code = undefined;
 		if (!code) return;
-		const text = withoutControls(code.pieces.join("")).replace(/\r\n?/g, "\n");
+		const text = stripControls(code.pieces.join("")).replace(/\r\n?/g, "\n");
 		this.#blocks.code(text, code.language);
 	}
 
@@ -352,17 +351,17 @@ interface Code {
 	language: string;
 }
 
-interface Meaning {
-	/** Inside code or a left-out part: its end means nothing. */
+interface ElementInfo {
+	/** Inside code or a skipped part: its end has no effect. */
 	silent: boolean;
 	language: string;
 	part?: Part;
 }
 
-const PLAIN: Meaning = { silent: false, language: "" };
-const SILENT: Meaning = { silent: true, language: "" };
+const PLAIN: ElementInfo = { silent: false, language: "" };
+const SILENT: ElementInfo = { silent: true, language: "" };
 
-/** The sign of a permalink or of a footnote's back link. */
+/** The symbol of a permalink or of a footnote's back link. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
 
 /** The first valid one counts: lazy images have a placeholder in `src`. */

@@ -183,7 +183,6 @@ export function guardCode(document: PageDocument): void {
 	}
 }
 
-/** Undoes {@link guardCode}. */
 export function releaseCode(html: string): string {
 	return html.replace(/<pre[\s>][\s\S]*?<\/pre>/g, (code) =>
 		code.replaceAll(BLANK, "").replaceAll(START, "").replaceAll(TAB, "\t"),

@@ -29,10 +29,8 @@ export function rangeOf(address: string): string {
 
 export function addressRefused(host: string, address: string): PagingError {
 	const subject = host === address ? address : `${host} has the address ${address}, which`;
-	return new PagingError(
-		"address_refused",
-		`${subject} is private, local or otherwise not on the public internet, so it is not read. The user can allow it: paging.allowRanges in their own strata.json, for example ["${rangeOf(address)}"].`,
-	);
+	const message = `${subject} is private, local or otherwise not on the public internet, so it is not read. The user can allow it: paging.allowRanges in their own strata.json, for example ["${rangeOf(address)}"].`;
+	return new PagingError("address_refused", message);
 }
 
 /** The part of IPv6 for global use; ipaddr.js calls the rest unicast too. */
@@ -61,15 +59,13 @@ function parseRange(value: string): Range {
 	const maxBits = family === 4 ? 32 : 128;
 	const isRange = family !== 0 && /^\d{1,3}$/.test(bits) && rest.length === 0;
 	if (!isRange || Number(bits) > maxBits || address.includes("%")) {
-		throw new Error(
-			`${JSON.stringify(value)} in paging.allowRanges is not an address range; write it like "10.0.0.0/8" or "fd00::/8", and a single address like "10.0.0.5/32".`,
-		);
+		const message = `${JSON.stringify(value)} in paging.allowRanges is not an address range; write it like "10.0.0.0/8" or "fd00::/8", and a single address like "10.0.0.5/32".`;
+		throw new Error(message);
 	}
 	const network = parse(address);
 	if (family === 6 && network.kind() === "ipv4") {
-		throw new Error(
-			`${JSON.stringify(value)} in paging.allowRanges never matches, since such addresses are compared as IPv4; write ${network} and the length of its prefix.`,
-		);
+		const message = `${JSON.stringify(value)} in paging.allowRanges never matches, since such addresses are compared as IPv4; write ${network} and the length of its prefix.`;
+		throw new Error(message);
 	}
 	return [network, Number(bits)];
 }
@@ -92,16 +88,12 @@ export function isWebUrl({ protocol }: URL): boolean {
 
 export function requireWebUrl(url: URL): void {
 	if (!isWebUrl(url)) {
-		throw new PagingError(
-			"unsupported_scheme",
-			`${url.protocol} addresses are not fetched; only http: and https: are.`,
-		);
+		const message = `${url.protocol} addresses are not fetched; only http: and https: are.`;
+		throw new PagingError("unsupported_scheme", message);
 	}
 	if (BAD_PORTS.has(url.port)) {
-		throw new PagingError(
-			"address_refused",
-			`${url.host} is not read: port ${url.port} belongs to another service than the web.`,
-		);
+		const message = `${url.host} is not read: port ${url.port} belongs to another service than the web.`;
+		throw new PagingError("address_refused", message);
 	}
 }
 

@@ -33,10 +33,10 @@ export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<
 	const announced = codings.length === 0 ? Number(body.contentLength ?? 0) : 0;
 	const least = Math.min(limits.maxBytes, limits.maxPdfBytes);
 	const most = Math.max(limits.maxBytes, limits.maxPdfBytes);
-	let stream = limited(body.stream, body.name, limits.maxWireBytes);
+	let stream = limitBytes(body.stream, body.name, limits.maxWireBytes);
 	for (const coding of codings.reverse()) {
 		// Intermediate stages count too: empty blocks let a small body unpack to endless nothing.
-		stream = limited(unpacked(stream, coding), body.name, most);
+		stream = limitBytes(decompress(stream, coding), body.name, most);
 	}
 	const received = new GrowingBytes(Math.min(announced, most));
 	let limit: number | undefined;
@@ -53,7 +53,6 @@ export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<
 
 type Coding = "gzip" | "br" | "deflate";
 
-/** Each costs a decompressor. */
 const MAX_CODINGS = 3;
 
 function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
@@ -69,10 +68,8 @@ function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
 		if (coding === "gzip" || coding === "br" || coding === "deflate") return coding;
 		// The header is untrusted text: it reaches the model only if it looks like a coding.
 		const shown = /^[\w.-]{1,20}$/.test(coding) ? ` "${coding}"` : "";
-		throw new PagingError(
-			"network",
-			`${name} is packed in a way${shown} that cannot be read; readable are ${ACCEPT_ENCODING}.`,
-		);
+		const message = `${name} is packed in a way${shown} that cannot be read; readable are ${ACCEPT_ENCODING}.`;
+		throw new PagingError("network", message);
 	});
 }
 
@@ -82,7 +79,7 @@ function limitFor(start: Buffer, body: IncomingBody, limits: BodyLimits): number
 	return isPdf ? limits.maxPdfBytes : limits.maxBytes;
 }
 
-async function* limited(stream: AsyncIterable<Buffer>, name: string, limit: number) {
+async function* limitBytes(stream: AsyncIterable<Buffer>, name: string, limit: number) {
 	let size = 0;
 	for await (const chunk of stream) {
 		size += chunk.length;
@@ -91,17 +88,17 @@ async function* limited(stream: AsyncIterable<Buffer>, name: string, limit: numb
 	}
 }
 
-async function* unpacked(stream: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
+async function* decompress(stream: AsyncIterable<Buffer>, coding: Coding): AsyncGenerator<Buffer> {
 	const chunks = stream[Symbol.asyncIterator]();
 	const first = await chunks.next();
 	// A decompressor would reject an empty body.
 	if (first.done) return;
-	const packed = Readable.from(resumed(first.value, chunks));
+	const packed = Readable.from(prepend(first.value, chunks));
 	// The iteration throws the errors of both streams.
 	yield* pipeline(packed, decompressor(coding, first.value), () => {});
 }
 
-async function* resumed(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
+async function* prepend(first: Buffer, rest: AsyncIterator<Buffer>): AsyncGenerator<Buffer> {
 	yield first;
 	yield* { [Symbol.asyncIterator]: () => rest };
 }
@@ -138,7 +135,7 @@ class GrowingBytes {
 		return this.#bytes.subarray(0, this.size);
 	}
 
-	/** Its own memory, no more than needed. */
+	/** The bytes in a buffer of exactly their size. */
 	take(): Buffer {
 		if (this.size === this.#bytes.length) return this.#bytes;
 		const exact = Buffer.allocUnsafeSlow(this.size);

@@ -9,7 +9,7 @@ import { WINDOWS_1252 } from "../extract/entities.ts";
  * the type. An unspecific type leaves it to the bytes: only a whole document is HTML, a fragment is
  * more often Markdown. Content declared a PDF is `pdf` even if it is none: its reader reports that.
  */
-export function kindOf(bytes: Buffer, contentType: string | undefined, name = "") {
+export function detectKind(bytes: Buffer, contentType: string | undefined, name = "") {
 	const { type } = parseMediaType(contentType);
 	if (isPdfType(type) || isSurelyPdf(bytes)) return "pdf";
 	const hasHeader = hasPdfHeader(bytes);

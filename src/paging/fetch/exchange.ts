@@ -23,25 +23,29 @@ export interface NotModified {
 	finalUrl: URL;
 }
 
-export type Answer = Fetched | NotModified | { kind: "redirected"; to: URL };
+export type ExchangeResult = Fetched | NotModified | { kind: "redirected"; to: URL };
 
-export interface Question {
+export interface ExchangeOptions {
 	userAgent: string;
 	validators: Validators | undefined;
 	limits: BodyLimits;
 	signal: AbortSignal;
 }
 
-/** Sends one request. Throws a {@link PagingError} if the answer is not the resource. */
-export async function ask(dispatcher: Dispatcher, url: URL, question: Question): Promise<Answer> {
+/** Sends one HTTP request. Throws a {@link PagingError} if the response is not the resource. */
+export async function exchange(
+	dispatcher: Dispatcher,
+	url: URL,
+	options: ExchangeOptions,
+): Promise<ExchangeResult> {
 	try {
-		const headers = headersFor(url, question);
+		const headers = headersFor(url, options);
 		const response = await dispatcher.request({
 			origin: url.origin,
 			path: `${url.pathname}${url.search}`,
 			method: "GET",
 			headers,
-			signal: question.signal,
+			signal: options.signal,
 		});
 		// Destroyed below wherever reading stops; that error is expected.
 		response.body.on("error", () => {});
@@ -53,16 +57,16 @@ export async function ask(dispatcher: Dispatcher, url: URL, question: Question):
 				return { kind: "not_modified", finalUrl: url };
 			}
 			requireResource(response.statusCode, url);
-			return await receive(response, url, question.limits);
+			return await receive(response, url, options.limits);
 		} finally {
 			response.body.destroy();
 		}
 	} catch (error) {
-		throw failureOf(error, url);
+		throw fetchError(error, url);
 	}
 }
 
-function headersFor(url: URL, { userAgent, validators }: Question): Record<string, string> {
+function headersFor(url: URL, { userAgent, validators }: ExchangeOptions): Record<string, string> {
 	const headers: Record<string, string> = {
 		accept: "text/html, application/xhtml+xml, application/pdf, text/*;q=0.9, */*;q=0.8",
 		"accept-encoding": ACCEPT_ENCODING,
@@ -83,7 +87,7 @@ function isSameResource(a: URL, b: URL): boolean {
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 
 function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | undefined {
-	const location = single(response.headers.location);
+	const location = firstValue(response.headers.location);
 	if (!REDIRECTS.has(response.statusCode) || location === undefined) return undefined;
 	// Headers arrive as Latin-1, but non-ASCII addresses are sent as UTF-8.
 	const text = Buffer.from(location, "latin1").toString("utf8");
@@ -93,10 +97,8 @@ function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | und
 	}
 	const to = withoutCredentials(new URL(text, from));
 	if (!isWebUrl(to)) {
-		throw new PagingError(
-			"unsupported_scheme",
-			`${name} redirects to a ${to.protocol} address; only http: and https: are followed.`,
-		);
+		const message = `${name} redirects to a ${to.protocol} address; only http: and https: are followed.`;
+		throw new PagingError("unsupported_scheme", message);
 	}
 	return to;
 }
@@ -105,10 +107,8 @@ function requireResource(status: number, url: URL): void {
 	// 203 is a 200 changed by a proxy; anything else is not the whole resource.
 	if (status === 200 || status === 203) return;
 	const text = STATUS_CODES[status];
-	throw new PagingError(
-		"http_status",
-		`${shownUrl(url)} answered with status ${status}${text ? ` (${text})` : ""}${adviceFor(status)}.`,
-	);
+	const message = `${shownUrl(url)} answered with status ${status}${text ? ` (${text})` : ""}${adviceFor(status)}.`;
+	throw new PagingError("http_status", message);
 }
 
 function adviceFor(status: number): string {
@@ -123,15 +123,15 @@ async function receive(
 	url: URL,
 	limits: BodyLimits,
 ): Promise<Fetched> {
-	const contentType = single(headers["content-type"]);
-	const etag = single(headers.etag);
-	const lastModified = single(headers["last-modified"]);
+	const contentType = firstValue(headers["content-type"]);
+	const etag = firstValue(headers.etag);
+	const lastModified = firstValue(headers["last-modified"]);
 	const incoming = {
 		name: shownUrl(url),
 		stream: body,
 		contentType,
 		contentEncoding: [headers["content-encoding"] ?? []].flat().join(),
-		contentLength: single(headers["content-length"]),
+		contentLength: firstValue(headers["content-length"]),
 	};
 	return {
 		kind: "fetched",
@@ -143,13 +143,12 @@ async function receive(
 	};
 }
 
-/** The first of repeated headers counts. */
-function single(value: string | string[] | undefined): string | undefined {
+function firstValue(value: string | string[] | undefined): string | undefined {
 	return Array.isArray(value) ? value[0] : value;
 }
 
-/** Converts anything thrown while reading a URL to the error to show. */
-export function failureOf(error: unknown, url: URL): PagingError {
+/** Converts an error of undici, Node or zlib to one for the caller. */
+export function fetchError(error: unknown, url: URL): PagingError {
 	if (error instanceof PagingError) return error;
 	const code = errnoOf(error) ?? "";
 	const name = shownUrl(url);
@@ -166,7 +165,7 @@ export function failureOf(error: unknown, url: URL): PagingError {
 	return new PagingError("network", message, { cause: error });
 }
 
-/** The first that matches counts. */
+/** The first match wins. */
 const REASONS: readonly [codes: RegExp, reason: string][] = [
 	[/^ENOTFOUND$/, "there is no host of this name; check its spelling"],
 	[/^EAI_AGAIN$/, "the host name cannot be resolved at the moment"],

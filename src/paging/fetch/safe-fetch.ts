@@ -15,7 +15,13 @@ import {
 	withoutCredentials,
 } from "./address.ts";
 import type { BodyLimits } from "./body.ts";
-import { ask, type Fetched, failureOf, type NotModified, type Validators } from "./exchange.ts";
+import {
+	exchange,
+	type Fetched,
+	fetchError,
+	type NotModified,
+	type Validators,
+} from "./exchange.ts";
 
 export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	allowRanges: AllowedRanges;
@@ -46,72 +52,74 @@ export interface FetchOptions {
 	validators?: Validators | undefined;
 }
 
-/** Trusts neither addresses nor answers. The network library loads at the first use. */
-export function createSafeFetch(options: SafeFetchOptions) {
-	const { allowRanges, userAgent, useProxy = false, maxRedirects = 5 } = options;
-	const { timeoutMs, maxBytes, maxPdfBytes } = options;
-	const { maxWireBytes = Math.max(maxBytes, maxPdfBytes) } = options;
-	const limits = { maxBytes, maxPdfBytes, maxWireBytes };
-	const isAllowed: IsAllowed = (address) => isPublicAddress(address, allowRanges);
-	const closing = new AbortController();
-	let opened: Promise<Dispatcher> | undefined;
+export type SafeFetchResult = Fetched | NotModified;
 
-	async function load(
+/** Trusts neither addresses nor responses. The network library loads at the first use. */
+export class SafeFetch {
+	readonly #options: SafeFetchOptions;
+	readonly #isAllowed: IsAllowed;
+	readonly #closing = new AbortController();
+	#dispatcher: Promise<Dispatcher> | undefined;
+
+	constructor(options: SafeFetchOptions) {
+		this.#options = options;
+		this.#isAllowed = (address) => isPublicAddress(address, options.allowRanges);
+	}
+
+	/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
+	async fetch(url: URL, { signal, validators }: FetchOptions = {}): Promise<SafeFetchResult> {
+		const { timeoutMs } = this.#options;
+		const name = shownUrl(url);
+		const timeout = new AbortController();
+		const timer = setTimeout(() => timeout.abort(), timeoutMs);
+		const ours = [timeout.signal, this.#closing.signal];
+		const stop = AbortSignal.any(signal ? [...ours, signal] : ours);
+		const stopped = Promise.withResolvers<never>();
+		stop.addEventListener("abort", stopped.reject);
+		try {
+			stop.throwIfAborted();
+			// Name resolution cannot be aborted, so it is raced.
+			return await Promise.race([this.#load(url, validators, stop), stopped.promise]);
+		} catch (error) {
+			if (!stop.aborted) throw fetchError(error, url);
+			if (!timeout.signal.aborted) throw new PagingError("aborted", `Reading ${name} was stopped.`);
+			const message = `${name} did not arrive within ${timeoutMs / 1000} s. Try again later.`;
+			throw new PagingError("timeout", message);
+		} finally {
+			clearTimeout(timer);
+			stop.removeEventListener("abort", stopped.reject);
+		}
+	}
+
+	/** Requests in flight fail as `aborted`. */
+	async close(): Promise<void> {
+		this.#closing.abort();
+		await (await this.#dispatcher)?.destroy();
+	}
+
+	async #load(
 		start: URL,
 		validators: Validators | undefined,
 		signal: AbortSignal,
-	): Promise<Fetched | NotModified> {
-		opened ??= openDispatcher(options, isAllowed);
-		const dispatcher = await opened;
+	): Promise<SafeFetchResult> {
+		const { userAgent, useProxy = false, maxRedirects = 5, maxBytes, maxPdfBytes } = this.#options;
+		const { maxWireBytes = Math.max(maxBytes, maxPdfBytes) } = this.#options;
+		const limits = { maxBytes, maxPdfBytes, maxWireBytes };
+		this.#dispatcher ??= openDispatcher(this.#options, this.#isAllowed);
+		const dispatcher = await this.#dispatcher;
 		let url = withoutCredentials(start);
 		for (let redirects = 0; redirects <= maxRedirects; redirects++) {
 			signal.throwIfAborted();
 			requireWebUrl(url);
 			// Without a proxy, the connector checks the host in any spelling.
-			if (useProxy) requireAllowedHost(url, isAllowed);
-			const answer = await ask(dispatcher, url, { userAgent, validators, limits, signal });
-			if (answer.kind !== "redirected") return answer;
-			url = answer.to;
+			if (useProxy) requireAllowedHost(url, this.#isAllowed);
+			const result = await exchange(dispatcher, url, { userAgent, validators, limits, signal });
+			if (result.kind !== "redirected") return result;
+			url = result.to;
 		}
-		throw new PagingError(
-			"too_many_redirects",
-			`${shownUrl(start)} redirects more than ${maxRedirects} times; it may want cookies or a sign-in, which are not supported.`,
-		);
+		const message = `${shownUrl(start)} redirects more than ${maxRedirects} times; it may want cookies or a sign-in, which are not supported.`;
+		throw new PagingError("too_many_redirects", message);
 	}
-
-	return {
-		/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
-		async fetch(
-			url: URL,
-			{ signal, validators }: FetchOptions = {},
-		): Promise<Fetched | NotModified> {
-			const name = shownUrl(url);
-			const late = new AbortController();
-			const timer = setTimeout(() => late.abort(), timeoutMs);
-			const stop = AbortSignal.any([late.signal, closing.signal, ...(signal ? [signal] : [])]);
-			const stopped = Promise.withResolvers<never>();
-			stop.addEventListener("abort", stopped.reject);
-			try {
-				stop.throwIfAborted();
-				// A name that is being resolved hears no signal.
-				return await Promise.race([load(url, validators, stop), stopped.promise]);
-			} catch (error) {
-				if (!stop.aborted) throw failureOf(error, url);
-				if (!late.signal.aborted) throw new PagingError("aborted", `Reading ${name} was stopped.`);
-				const message = `${name} did not arrive within ${timeoutMs / 1000} s. Try again later.`;
-				throw new PagingError("timeout", message);
-			} finally {
-				clearTimeout(timer);
-				stop.removeEventListener("abort", stopped.reject);
-			}
-		},
-
-		/** Requests in flight fail as `aborted`. */
-		async close(): Promise<void> {
-			closing.abort();
-			await (await opened)?.destroy();
-		},
-	};
 }
 
 async function openDispatcher(

@@ -7,16 +7,16 @@ import {
 	WorkerSupervisor,
 } from "../../core/worker-supervisor.ts";
 import { PagingError } from "../errors.ts";
-import { createPageReader, type ReadSpan } from "./page-reader.ts";
 import type {
-	BytesNote,
 	PageSpan,
 	PdfPage,
 	ReadJob,
 	ReadReply,
+	ReturnedBuffer,
 	WorkerState,
 } from "./pdf-worker.ts";
 import type { OpenFailure } from "./pdfium.ts";
+import { ReadAhead, type ReadSpan } from "./read-ahead.ts";
 
 export type { PdfPage } from "./pdf-worker.ts";
 
@@ -31,41 +31,104 @@ export interface PdfEngineOptions {
 	workers?: number;
 }
 
-export type PdfEngine = ReturnType<typeof createPdfEngine>;
-
-export type PdfDocument = ReturnType<typeof createDocument>;
-
 /** Reads PDFs in workers, which start with the first document. */
-export function createPdfEngine(options: PdfEngineOptions = {}) {
-	const { deadlineMs = 10_000, maxMemoryMb = 512, idleMs = 60_000 } = options;
-	const { workers: width = Math.min(3, availableParallelism()) } = options;
-	const entry = workerEntry("./pdf-worker", import.meta.url);
-	const supervisor = new WorkerSupervisor<ReadJob, ReadReply | OpenFailure, BytesNote>({
-		start: () =>
-			thread(entry, {
-				workerData: { maxMemoryBytes: maxMemoryMb * 1024 * 1024 },
-				resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
-				// Documents are untrusted: their reader gets no environment.
-				env: {},
-			}),
-		...{ size: width, deadlineMs, idleMs, onAbort: "signal", endOnFailure: true },
-	});
-	const states = new Map<number, WorkerState>();
+export class PdfEngine {
+	readonly #options: Required<PdfEngineOptions>;
+	readonly #supervisor: WorkerSupervisor<ReadJob, ReadReply | OpenFailure, ReturnedBuffer>;
+	readonly #workerStates = new Map<number, WorkerState>();
 	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
 	// than reading a page, and copying to shared memory takes twice as long.
-	const buffers: ArrayBuffer[] = [];
+	readonly #buffers: ArrayBuffer[] = [];
+	#lastId = 0;
 
-	function dropEnded(): void {
-		const alive = supervisor.workers;
-		for (const id of states.keys()) if (!alive.includes(id)) states.delete(id);
+	constructor(options: PdfEngineOptions = {}) {
+		const defaults = { deadlineMs: 10_000, maxMemoryMb: 512, idleMs: 60_000 };
+		this.#options = { ...defaults, workers: Math.min(3, availableParallelism()), ...options };
+		const { deadlineMs, maxMemoryMb, idleMs, workers } = this.#options;
+		const entry = workerEntry("./pdf-worker", import.meta.url);
+		this.#supervisor = new WorkerSupervisor({
+			start: () =>
+				thread(entry, {
+					workerData: { maxMemoryBytes: maxMemoryMb * 1024 * 1024 },
+					resourceLimits: { maxOldGenerationSizeMb: maxMemoryMb },
+					// Documents are untrusted: their worker gets no environment.
+					env: {},
+				}),
+			...{ size: workers, deadlineMs, idleMs, onAbort: "signal", endOnFailure: true },
+		});
 	}
 
-	function read({ id, bytes }: Source, span: PageSpan, signal: AbortSignal | undefined) {
+	/**
+	 * Keeps the bytes, which must not change.
+	 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
+	 */
+	async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
+		checkHeader(bytes);
+		const source = { id: ++this.#lastId, bytes };
+		const evict = () => this.#supervisor.tell(source.id);
+		try {
+			const opened = await this.#read(source, { first: 1, last: 0, maxChars: 0 }, signal);
+			const read: DocumentEngine["read"] = (...span) => this.#read(source, ...span);
+			return new PdfDocument(opened, { workers: this.#options.workers, read, evict });
+		} catch (error) {
+			evict();
+			throw error;
+		}
+	}
+
+	stats() {
+		this.#dropEndedWorkers();
+		const live = [...this.#workerStates.values()];
+		const sum = (count: (state: WorkerState) => number) =>
+			live.reduce((total, state) => total + count(state), 0);
+		return {
+			workers: live.length,
+			started: this.#supervisor.started,
+			pagesLoaded: sum((state) => state.pagesLoaded),
+			/** In the live workers, counted once per worker. */
+			openDocuments: sum((state) => state.documents.length),
+			memoryBytes: sum((state) => state.memoryBytes),
+		};
+	}
+
+	/** Calls in flight fail as aborted. Idempotent. */
+	close(): Promise<void> {
+		return this.#supervisor.close();
+	}
+
+	#dropEndedWorkers(): void {
+		const alive = this.#supervisor.workers;
+		for (const id of this.#workerStates.keys()) {
+			if (!alive.includes(id)) this.#workerStates.delete(id);
+		}
+	}
+
+	async #read(source: Source, span: PageSpan, signal?: AbortSignal): Promise<ReadReply> {
+		const reply = await this.#runJob(source, span, signal)
+			.catch((error: WorkerError) => {
+				// The worker's earlier work may be at fault: retry in a fresh one.
+				const isBroken = ["failed", "crash", "memory"].includes(error.fault);
+				if (isBroken && error.served > 0) return this.#runJob(source, span, signal);
+				throw error;
+			})
+			.catch((error: WorkerError) => {
+				throw readError(error, this.#options);
+			});
+		if (typeof reply === "string") {
+			const [code, message] = OPEN_ERRORS[reply];
+			throw new PagingError(code, message);
+		}
+		this.#workerStates.set(reply.worker.id, reply.worker);
+		this.#dropEndedWorkers();
+		return reply;
+	}
+
+	#runJob({ id, bytes }: Source, span: PageSpan, signal: AbortSignal | undefined) {
 		let sent = 0;
-		const onNote = (returned: BytesNote, job: RunningJob) => {
-			if (returned) buffers.push(returned);
+		const onNote = (returned: ReturnedBuffer, job: RunningJob) => {
+			if (returned) this.#buffers.push(returned);
 			for (let parts = returned ? 1 : MAX_PARTS; parts > 0 && sent < bytes.length; parts--) {
-				const buffer = buffers.pop() ?? new ArrayBuffer(PART_BYTES);
+				const buffer = this.#buffers.pop() ?? new ArrayBuffer(PART_BYTES);
 				const part = bytes.subarray(sent, sent + PART_BYTES);
 				new Uint8Array(buffer).set(part);
 				sent += part.length;
@@ -73,66 +136,11 @@ export function createPdfEngine(options: PdfEngineOptions = {}) {
 			}
 		};
 		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
-		const job = { ...span, document: id, total: bytes.length, budgetMs: deadlineMs / 4 };
-		const prefer = (worker: number) => states.get(worker)?.documents.includes(id) ?? false;
-		return supervisor.run(job, { signal, prefer, onNote });
+		const budgetMs = this.#options.deadlineMs / 4;
+		const job = { ...span, document: id, total: bytes.length, budgetMs };
+		const prefer = (worker: number) => !!this.#workerStates.get(worker)?.documents.includes(id);
+		return this.#supervisor.run(job, { signal, prefer, onNote });
 	}
-
-	async function run(source: Source, span: PageSpan, signal?: AbortSignal): Promise<ReadReply> {
-		const reply = await read(source, span, signal)
-			.catch((error: WorkerError) => {
-				// The worker's earlier work may be at fault: retry in a fresh one.
-				const isBroken = ["failed", "crash", "memory"].includes(error.fault);
-				if (isBroken && error.served > 0) return read(source, span, signal);
-				throw error;
-			})
-			.catch((error: WorkerError) => {
-				throw readError(error, deadlineMs, maxMemoryMb);
-			});
-		if (typeof reply === "string") {
-			const [code, message] = OPEN_ERRORS[reply];
-			throw new PagingError(code, message);
-		}
-		states.set(reply.worker.id, reply.worker);
-		dropEnded();
-		return reply;
-	}
-
-	let documents = 0;
-	return {
-		/**
-		 * Keeps the bytes, which must not change.
-		 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
-		 */
-		async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
-			checkHeader(bytes);
-			const source = { id: ++documents, bytes };
-			const forget = () => supervisor.tell(source.id);
-			try {
-				const opened = await run(source, { first: 1, last: 0, maxChars: 0 }, signal);
-				return createDocument(opened, width, (...range) => run(source, ...range), forget);
-			} catch (error) {
-				forget();
-				throw error;
-			}
-		},
-		stats() {
-			dropEnded();
-			const living = [...states.values()];
-			const sum = (of: (state: WorkerState) => number) =>
-				living.reduce((total, state) => total + of(state), 0);
-			return {
-				workers: living.length,
-				started: supervisor.started,
-				pagesLoaded: sum((state) => state.pagesLoaded),
-				/** In the live workers, counted once per worker. */
-				openDocuments: sum((state) => state.documents.length),
-				memoryBytes: sum((state) => state.memoryBytes),
-			};
-		},
-		/** Calls in flight fail as aborted. Idempotent. */
-		close: () => supervisor.close(),
-	};
 }
 
 /** The main thread keeps the bytes and sends them to the worker that needs them. */
@@ -145,58 +153,66 @@ interface Source {
 const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 4;
 
-/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
-function createDocument(
-	{ totalPages, title }: ReadReply,
-	width: number,
-	run: (span: PageSpan, signal?: AbortSignal) => Promise<ReadReply>,
-	forget: () => void,
-) {
-	let isClosed = false;
+interface DocumentEngine {
+	workers: number;
+	/** May return a part of the span: a worker stops when its time is used up. */
+	read(span: PageSpan, signal?: AbortSignal): Promise<ReadReply>;
+	evict(): void;
+}
 
-	/** A worker that has used up its time returns a part, so this may take several calls. */
-	const readSpan: ReadSpan = async ({ first, last, maxChars }, signal) => {
+/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
+export class PdfDocument {
+	readonly totalPages: number;
+	readonly title?: string;
+	readonly #engine: DocumentEngine;
+	readonly #readAhead: ReadAhead;
+	#isClosed = false;
+
+	constructor({ totalPages, title }: ReadReply, engine: DocumentEngine) {
+		this.totalPages = totalPages;
+		if (title) this.title = title;
+		this.#engine = engine;
+		const read: ReadSpan = (span, signal) => this.#readSpan(span, signal);
+		this.#readAhead = new ReadAhead({ totalPages, workers: engine.workers, read });
+	}
+
+	/**
+	 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
+	 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
+	 * returned pages are read.
+	 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
+	 */
+	async pages(
+		first: number,
+		count: number,
+		{ maxChars }: { maxChars: number },
+		signal?: AbortSignal,
+	): Promise<PdfPage[]> {
+		if (this.#isClosed) throw closedError();
+		if (signal?.aborted) throw new PagingError("aborted", ABORTED);
+		checkRange(first, count, this.totalPages);
+		const last = Math.min(first + count - 1, this.totalPages);
+		return this.#readAhead.read({ first, last, maxChars }, signal);
+	}
+
+	close(): void {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		this.#readAhead.stop();
+		this.#engine.evict();
+	}
+
+	async #readSpan({ first, last, maxChars }: PageSpan, signal?: AbortSignal): Promise<PdfPage[]> {
 		const pages: PdfPage[] = [];
 		let left = maxChars;
 		for (let next = first; next <= last && left > 0; next = first + pages.length) {
-			if (isClosed) throw closedError();
-			const reply = await run({ first: next, last, maxChars: left }, signal);
+			if (this.#isClosed) throw closedError();
+			const reply = await this.#engine.read({ first: next, last, maxChars: left }, signal);
 			for (const page of reply.pages) left -= page.text.length;
 			pages.push(...reply.pages);
 		}
 		return pages;
-	};
-	const reader = createPageReader({ totalPages, width, read: readSpan });
-
-	return {
-		totalPages,
-		...(title && { title }),
-		/**
-		 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
-		 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
-		 * returned pages are read.
-		 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
-		 */
-		async pages(
-			first: number,
-			count: number,
-			{ maxChars }: { maxChars: number },
-			signal?: AbortSignal,
-		): Promise<PdfPage[]> {
-			if (isClosed) throw closedError();
-			if (signal?.aborted) throw new PagingError("aborted", ABORTED);
-			checkRange(first, count, totalPages);
-			const last = Math.min(first + count - 1, totalPages);
-			return reader.read({ first, last, maxChars }, signal);
-		},
-		/** Idempotent. */
-		close(): void {
-			if (isClosed) return;
-			isClosed = true;
-			reader.stop();
-			forget();
-		},
-	};
+	}
 }
 
 /** Junk before the header is common and harmless. */
@@ -213,10 +229,8 @@ function checkHeader(bytes: Buffer): void {
 function checkRange(first: number, count: number, totalPages: number): void {
 	const isInside = Number.isSafeInteger(first) && first >= 1 && first <= totalPages;
 	if (isInside && Number.isSafeInteger(count) && count >= 1) return;
-	throw new PagingError(
-		"invalid_pages",
-		`there are no ${count} pages from page ${first}: the document has ${totalPages}`,
-	);
+	const message = `there are no ${count} pages from page ${first}: the document has ${totalPages}`;
+	throw new PagingError("invalid_pages", message);
 }
 
 function closedError(): PagingError {
@@ -236,17 +250,17 @@ const OPEN_ERRORS = {
 	],
 } as const;
 
-function readError(error: WorkerError, deadlineMs: number, maxMemoryMb: number): Error {
+function readError(error: WorkerError, options: Required<PdfEngineOptions>): Error {
 	const { fault, code } = error;
 	if (fault === "aborted") return new PagingError("aborted", ABORTED);
 	if (fault === "closed") return new PagingError("aborted", "the PDF reader was closed");
 	if (fault === "start") return new Error("the PDF reader does not start", { cause: error });
 	if (fault === "deadline") {
-		const what = `reading these pages of the PDF took longer than ${deadlineMs / 1000} s`;
+		const what = `reading these pages of the PDF took longer than ${options.deadlineMs / 1000} s`;
 		return new PagingError("timeout", `${what}: try other pages`);
 	}
 	if (fault === "memory" || code === "memory") {
-		const what = `reading these pages of the PDF takes more than ${maxMemoryMb} MB of memory`;
+		const what = `reading these pages of the PDF takes more than ${options.maxMemoryMb} MB of memory`;
 		return new PagingError("too_large", `${what}: try other pages`);
 	}
 	const what = "the PDF reader gave up on these pages, which are probably damaged: try other pages";

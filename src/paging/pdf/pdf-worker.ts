@@ -13,7 +13,6 @@ export interface PageSpan {
 }
 
 export interface ReadJob extends PageSpan {
-	/** Unique per document. */
 	document: number;
 	total: number;
 	/** Stop after the page that exceeds this time. */
@@ -44,10 +43,10 @@ export interface BytesPart {
 	length: number;
 }
 
-/** Returns a copied buffer; `undefined` requests the first bytes. */
-export type BytesNote = ArrayBuffer | undefined;
+/** A buffer the worker has copied; `undefined` requests the first bytes. */
+export type ReturnedBuffer = ArrayBuffer | undefined;
 
-interface Held {
+interface OpenDocument {
 	readonly bytes: number;
 	readonly file: PdfiumFile;
 	document?: PdfiumDocument;
@@ -59,28 +58,28 @@ const MAX_DOCUMENTS = 8;
 const { maxMemoryBytes } = workerData as { maxMemoryBytes: number };
 const pdfium = await loadPdfium({ maxMemoryBytes });
 /** Least recently used first. */
-const held = new Map<number, Held>();
+const openDocuments = new Map<number, OpenDocument>();
 let pagesLoaded = 0;
 let inUse: number | undefined;
-let isLast = false;
+let closeAfterJob = false;
 
-serveJobs<ReadJob, ReadReply | OpenFailure, BytesNote, BytesPart>(
+serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 	async (job, context) => {
 		inUse = job.document;
-		isLast = false;
-		let isWhole = false;
+		closeAfterJob = false;
+		let isOpen = false;
 		try {
-			const entry = held.get(job.document) ?? (await load(job, context));
+			const entry = openDocuments.get(job.document) ?? (await load(job, context));
 			const document = entry.document ?? entry.file.open();
 			checkMemory();
 			if (typeof document === "string") return document;
-			isWhole = true;
+			isOpen = true;
 			entry.document = document;
-			held.delete(job.document);
-			held.set(job.document, entry);
+			openDocuments.delete(job.document);
+			openDocuments.set(job.document, entry);
 			const pages = await readPages(document, job, context.signal);
 			checkMemory();
-			const documents = [...held.keys()];
+			const documents = [...openDocuments.keys()];
 			const memoryBytes = pdfium.memoryBytes();
 			const worker = { id: threadId, pagesLoaded, documents, memoryBytes };
 			return { totalPages: document.totalPages, title: titleText(document.title), pages, worker };
@@ -90,13 +89,13 @@ serveJobs<ReadJob, ReadReply | OpenFailure, BytesNote, BytesPart>(
 			throw Object.assign(new Error(String(error)), { code });
 		} finally {
 			inUse = undefined;
-			if (isLast || !isWhole) forget(job.document);
+			if (closeAfterJob || !isOpen) closeDocument(job.document);
 		}
 	},
 	{
 		onTell: (document: number) => {
-			if (document === inUse) isLast = true;
-			else forget(document);
+			if (document === inUse) closeAfterJob = true;
+			else closeDocument(document);
 		},
 	},
 );
@@ -108,11 +107,11 @@ function checkMemory(): void {
 
 async function load(
 	{ document, total }: ReadJob,
-	{ notify, receive }: JobContext<BytesNote, BytesPart>,
-): Promise<Held> {
-	makeRoom(total);
+	{ notify, receive }: JobContext<ReturnedBuffer, BytesPart>,
+): Promise<OpenDocument> {
+	evictFor(total);
 	const entry = { bytes: total, file: pdfium.reserve(total) };
-	held.set(document, entry);
+	openDocuments.set(document, entry);
 	notify(undefined);
 	for (let done = 0; done < total; ) {
 		const { buffer, length } = await receive();
@@ -123,13 +122,13 @@ async function load(
 	return entry;
 }
 
-/** Evicts the least recently used. Documents take half of the memory, pdfium's work the rest. */
-function makeRoom(bytes: number): void {
+/** Evicts least recently used documents: they may take half of the memory, pdfium's work the rest. */
+function evictFor(bytes: number): void {
 	let total = bytes;
-	for (const other of held.values()) total += other.bytes;
-	for (const [id, other] of held) {
-		if (held.size < MAX_DOCUMENTS && total <= maxMemoryBytes / 2) return;
-		forget(id);
+	for (const other of openDocuments.values()) total += other.bytes;
+	for (const [id, other] of openDocuments) {
+		if (openDocuments.size < MAX_DOCUMENTS && total <= maxMemoryBytes / 2) return;
+		closeDocument(id);
 		total -= other.bytes;
 	}
 }
@@ -161,9 +160,9 @@ function readPage(document: PdfiumDocument, number: number): PdfPage {
 	return raw ? { number, ...pageText(raw) } : { number, text: "", warning: "unreadable" };
 }
 
-function forget(id: number): void {
-	const entry = held.get(id);
-	held.delete(id);
+function closeDocument(id: number): void {
+	const entry = openDocuments.get(id);
+	openDocuments.delete(id);
 	entry?.document?.close();
 	entry?.file.free();
 }

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { afterEach, describe, expect, test } from "vitest";
-import { createExtractor, type ExtractorOptions } from "../../../src/paging/extract/extractor.ts";
+import { Extractor, type ExtractorOptions } from "../../../src/paging/extract/extractor.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 import { hostilePages } from "./hostile-pages.ts";
 
@@ -13,11 +13,12 @@ const article = {
 /** The readers need far longer than a minute for it. */
 const endless = { html: `${"<div>".repeat(1499)}needle${"</div>".repeat(1499)}`, baseUrl };
 
-const open: ReturnType<typeof createExtractor>[] = [];
+const open: Extractor[] = [];
 function extractor(options: ExtractorOptions = {}) {
-	const made = createExtractor({ deadlineMs: PATIENCE_MS, ...options });
+	const made = new Extractor({ deadlineMs: PATIENCE_MS, ...options });
 	open.push(made);
-	return made;
+	const extract: Extractor["extract"] = (page, signal) => made.extract(page, signal);
+	return { extract, close: () => made.close() };
 }
 
 afterEach(async () => {
@@ -145,8 +146,8 @@ describe("stopping", () => {
 
 	test("a program ends by itself with its last page, the worker still warm", async () => {
 		const program = `
-			import { createExtractor } from ${JSON.stringify(new URL("../../../src/paging/extract/extractor.ts", import.meta.url).href)};
-			const found = await createExtractor().extract({ html: "<p>the text</p>", baseUrl: "https://example.com/" });
+			import { Extractor } from ${JSON.stringify(new URL("../../../src/paging/extract/extractor.ts", import.meta.url).href)};
+			const found = await new Extractor().extract({ html: "<p>the text</p>", baseUrl: "https://example.com/" });
 			console.log(found.markdown);`;
 		const child = spawn(process.execPath, ["--input-type=module", "--eval", program]);
 		let output = "";

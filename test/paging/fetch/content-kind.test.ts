@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { kindOf } from "../../../src/paging/fetch/content.ts";
+import { detectKind } from "../../../src/paging/fetch/content.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
@@ -17,13 +17,15 @@ describe("a PDF", () => {
 		"is known by its header, whatever the type says (%s)",
 		(type) => {
 			const pdf = Buffer.from("%PDF-1.7\n%\xe2\xe3\xcf\xd3\n", "latin1");
-			expect(kindOf(pdf, type)).toBe("pdf");
-			expect(kindOf(Buffer.concat([junk, pdf]), type)).toBe("pdf");
+			expect(detectKind(pdf, type)).toBe("pdf");
+			expect(detectKind(Buffer.concat([junk, pdf]), type)).toBe("pdf");
 		},
 	);
 
 	test("is not looked for after the first kilobyte", () => {
-		expect(kindOf(Buffer.concat([junk, junk, Buffer.from("%PDF-1.7")]), "text/plain")).toBe("text");
+		expect(detectKind(Buffer.concat([junk, junk, Buffer.from("%PDF-1.7")]), "text/plain")).toBe(
+			"text",
+		);
 	});
 
 	test.each([
@@ -34,37 +36,37 @@ describe("a PDF", () => {
 		[undefined, "# The header\n\n%PDF-1.7\n", "text"],
 		["image/png", "not %PDF-1.7", "binary"],
 	])("is not what only mentions its header (%s: %j)", (type, text, kind) => {
-		expect(kindOf(Buffer.from(text), type)).toBe(kind);
+		expect(detectKind(Buffer.from(text), type)).toBe(kind);
 	});
 
 	test("is one behind a byte order mark, white space or binary junk", () => {
 		for (const start of ["\xef\xbb\xbf", "\r\n \t", "\xef\xbb\xbf\n", "PJL\0\0\n"]) {
 			const bytes = Buffer.from(`${start}%PDF-1.4\n1 0 obj\n`, "latin1");
-			expect(kindOf(bytes, "text/plain"), JSON.stringify(start)).toBe("pdf");
+			expect(detectKind(bytes, "text/plain"), JSON.stringify(start)).toBe("pdf");
 		}
 	});
 
 	test("is a file by its name and a header behind junk, but not by its name alone", () => {
 		const bytes = Buffer.from("some junk\n%PDF-1.4\n1 0 obj\n");
-		expect(kindOf(bytes, undefined, "A.PDF")).toBe("pdf");
-		expect(kindOf(bytes, undefined, "a.md")).toBe("text");
-		expect(kindOf(bytes, "text/plain", "a.pdf")).toBe("text");
-		expect(kindOf(PROSE, undefined, "a.pdf")).toBe("text");
+		expect(detectKind(bytes, undefined, "A.PDF")).toBe("pdf");
+		expect(detectKind(bytes, undefined, "a.md")).toBe("text");
+		expect(detectKind(bytes, "text/plain", "a.pdf")).toBe("text");
+		expect(detectKind(PROSE, undefined, "a.pdf")).toBe("text");
 	});
 
 	test.each(["application/pdf", "application/x-pdf; q=1", "APPLICATION/PDF"])(
 		"is what %s is called even if it is none, for the reader to say so",
 		(type) => {
-			expect(kindOf(DOCUMENT, type)).toBe("pdf");
+			expect(detectKind(DOCUMENT, type)).toBe("pdf");
 		},
 	);
 });
 
 describe("HTML", () => {
 	test.each(["text/html", "Text/HTML; charset=utf-8", "application/xhtml+xml"])("is %s", (type) => {
-		expect(kindOf(DOCUMENT, type)).toBe("html");
-		expect(kindOf(PROSE, type)).toBe("html");
-		expect(kindOf(Buffer.alloc(0), type)).toBe("html");
+		expect(detectKind(DOCUMENT, type)).toBe("html");
+		expect(detectKind(PROSE, type)).toBe("html");
+		expect(detectKind(Buffer.alloc(0), type)).toBe("html");
 	});
 
 	test.each(OF_NO_TYPE)("is found in the bytes when the type is %j", (type) => {
@@ -77,7 +79,7 @@ describe("HTML", () => {
 			"<head>",
 			"<body >",
 		]) {
-			expect(kindOf(Buffer.from(`${start}text`), type), start).toBe("html");
+			expect(detectKind(Buffer.from(`${start}text`), type), start).toBe("html");
 		}
 	});
 
@@ -89,12 +91,12 @@ describe("HTML", () => {
 			"<htmlx>",
 			"<a>",
 		])
-			expect(kindOf(Buffer.from(start), undefined), start).toBe("text");
+			expect(detectKind(Buffer.from(start), undefined), start).toBe("text");
 	});
 
 	test("is found behind many comments", () => {
-		expect(kindOf(Buffer.from(`${"<!---->".repeat(1100)}<p>`), undefined)).toBe("text");
-		expect(kindOf(Buffer.from("<!--".repeat(2000)), undefined)).toBe("text");
+		expect(detectKind(Buffer.from(`${"<!---->".repeat(1100)}<p>`), undefined)).toBe("text");
+		expect(detectKind(Buffer.from("<!--".repeat(2000)), undefined)).toBe("text");
 	});
 });
 
@@ -116,48 +118,48 @@ describe("text", () => {
 		"application/javascript",
 		"application/x-ndjson",
 	])("is %s, also when it looks like HTML", (type) => {
-		expect(kindOf(DOCUMENT, type)).toBe("text");
-		expect(kindOf(PROSE, type)).toBe("text");
+		expect(detectKind(DOCUMENT, type)).toBe("text");
+		expect(detectKind(PROSE, type)).toBe("text");
 	});
 
 	test.each([...OF_NO_TYPE, "video/mp2t", "application/toml"])(
 		"is found in the bytes when the type is %j",
 		(type) => {
-			expect(kindOf(PROSE, type)).toBe("text");
-			expect(kindOf(Buffer.alloc(0), type)).toBe("text");
+			expect(detectKind(PROSE, type)).toBe("text");
+			expect(detectKind(Buffer.alloc(0), type)).toBe("text");
 		},
 	);
 
 	test("may have an undeclared Western charset and coloured output", () => {
 		const german = Buffer.from("Über die Größe von Käfern läßt sich später noch reden.", "latin1");
-		expect(kindOf(german, "text/plain")).toBe("text");
-		expect(kindOf(Buffer.from("\u001b[31mred\u001b[0m\t\f\r\n"), undefined)).toBe("text");
+		expect(detectKind(german, "text/plain")).toBe("text");
+		expect(detectKind(Buffer.from("\u001b[31mred\u001b[0m\t\f\r\n"), undefined)).toBe("text");
 	});
 
 	test.each(CHARSET_SAMPLES)("may be in $charset if the header says so", ({ charset, bytes }) => {
-		expect(kindOf(bytes, `text/plain; charset=${charset}`)).toBe("text");
+		expect(detectKind(bytes, `text/plain; charset=${charset}`)).toBe("text");
 	});
 
 	test("in UTF-16 with a byte order mark is text or HTML like any other", () => {
 		const wide = (text: string) => Buffer.from(`\ufeff${text}`, "utf16le");
-		expect(kindOf(wide("words"), undefined)).toBe("text");
-		expect(kindOf(wide("<!doctype html>"), undefined)).toBe("html");
-		expect(kindOf(wide("<!doctype html>"), "text/plain")).toBe("text");
+		expect(detectKind(wide("words"), undefined)).toBe("text");
+		expect(detectKind(wide("<!doctype html>"), undefined)).toBe("html");
+		expect(detectKind(wide("<!doctype html>"), "text/plain")).toBe("text");
 	});
 
 	test("of Cyrillic HTML is text by its meta element", () => {
 		const words = Buffer.alloc(3000, Buffer.from("cff0e8e2e5f220", "hex"));
 		const meta = Buffer.from("<meta charset=windows-1251>");
-		expect(kindOf(Buffer.concat([meta, words]), "text/html")).toBe("html");
-		expect(kindOf(words, "text/html")).toBe("html");
+		expect(detectKind(Buffer.concat([meta, words]), "text/html")).toBe("html");
+		expect(detectKind(words, "text/html")).toBe("html");
 	});
 
 	const unmarked = CHARSET_SAMPLES.filter(({ charset }) => !charset.startsWith("utf-16"));
 
 	test.each(unmarked)("may be in $charset without a word about it", ({ bytes }) => {
 		for (const type of ["text/plain", "text/markdown", "application/json", ...OF_NO_TYPE])
-			expect(kindOf(bytes, type), type).toBe("text");
-		expect(kindOf(Buffer.alloc(300, 0x9d), undefined)).toBe("text");
+			expect(detectKind(bytes, type), type).toBe("text");
+		expect(detectKind(Buffer.alloc(300, 0x9d), undefined)).toBe("text");
 	});
 
 	test("in no declared charset is text up to a byte that browsers take for binary data", () => {
@@ -165,25 +167,25 @@ describe("text", () => {
 		for (let byte = 0; byte < 0x100; byte++) {
 			const isBinary = byte < 0x20 && !"\t\n\f\r\x1b".includes(String.fromCharCode(byte));
 			words[1444] = byte;
-			expect(kindOf(words, "text/plain"), `0x${byte.toString(16)}`).toBe(
+			expect(detectKind(words, "text/plain"), `0x${byte.toString(16)}`).toBe(
 				isBinary ? "binary" : "text",
 			);
 		}
 		words[1444] = 0x20;
 		words[1445] = 0;
-		expect(kindOf(words, "text/plain")).toBe("text");
+		expect(detectKind(words, "text/plain")).toBe("text");
 	});
 
 	test.each(["efbbbf", "feff", "fffe"])("is what begins with the byte order mark %s", (mark) => {
 		const bytes = Buffer.concat([Buffer.from(mark, "hex"), Buffer.from([0xe9, 0, 0, 1])]);
-		expect(kindOf(bytes, "text/plain")).toBe("text");
-		expect(kindOf(bytes, undefined)).toBe("text");
+		expect(detectKind(bytes, "text/plain")).toBe("text");
+		expect(detectKind(bytes, undefined)).toBe("text");
 	});
 
 	test("stays text when a character is cut by the end of the sample", () => {
 		for (let shift = 0; shift < 4; shift++) {
 			const text = "x".repeat(shift) + "😀".repeat(5000);
-			expect(kindOf(Buffer.from(text), undefined)).toBe("text");
+			expect(detectKind(Buffer.from(text), undefined)).toBe("text");
 		}
 	});
 });
@@ -199,15 +201,15 @@ describe("binary content", () => {
 		"application/gzip",
 		"application/x-tar",
 	])("is %s, whatever the bytes", (type) => {
-		expect(kindOf(PROSE, type)).toBe("binary");
+		expect(detectKind(PROSE, type)).toBe("binary");
 	});
 
 	test.each([...OF_NO_TYPE, "text/html", "text/plain", "text/plain; charset=utf-8", "video/mp2t"])(
 		"is found in the bytes when the type is %j",
 		(type) => {
-			expect(kindOf(PNG, type)).toBe("binary");
-			expect(kindOf(gzipSync("text ".repeat(100)), type)).toBe("binary");
-			expect(kindOf(Buffer.from("a\0b"), type)).toBe("binary");
+			expect(detectKind(PNG, type)).toBe("binary");
+			expect(detectKind(gzipSync("text ".repeat(100)), type)).toBe("binary");
+			expect(detectKind(Buffer.from("a\0b"), type)).toBe("binary");
 		},
 	);
 });
@@ -221,7 +223,7 @@ describe("data that is no text", () => {
 			.map(([bytes, pack]) => pack(bytes));
 		fc.assert(
 			fc.property(packed, types, (bytes, type) => {
-				expect(kindOf(bytes, type)).toBe("binary");
+				expect(detectKind(bytes, type)).toBe("binary");
 			}),
 		);
 	});
@@ -230,7 +232,7 @@ describe("data that is no text", () => {
 		for (let seed = 0; seed < 500; seed++) {
 			const bytes = Buffer.concat([0, 1].map((i) => hash("sha512", `${seed}:${i}`, "buffer")));
 			for (const type of [undefined, "text/plain", "text/html"])
-				expect(kindOf(bytes, type), `${seed}`).toBe("binary");
+				expect(detectKind(bytes, type), `${seed}`).toBe("binary");
 		}
 	});
 
@@ -251,7 +253,7 @@ describe("data that is no text", () => {
 		["WOFF2", "774f46320001000000"],
 	])("is refused when it is %s", (_, hex) => {
 		for (const type of [...OF_NO_TYPE, "text/plain", "text/html"])
-			expect(kindOf(Buffer.from(hex, "hex"), type), type).toBe("binary");
+			expect(detectKind(Buffer.from(hex, "hex"), type), type).toBe("binary");
 	});
 });
 
@@ -264,7 +266,7 @@ function zipped(content: Uint8Array): Buffer {
 test("no bytes and no type make it throw", () => {
 	fc.assert(
 		fc.property(fc.uint8Array(), fc.option(fc.string(), { nil: undefined }), (bytes, type) => {
-			expect(["html", "text", "pdf", "binary"]).toContain(kindOf(Buffer.from(bytes), type));
+			expect(["html", "text", "pdf", "binary"]).toContain(detectKind(Buffer.from(bytes), type));
 		}),
 	);
 });

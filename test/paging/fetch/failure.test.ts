@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { PagingError } from "../../../src/paging/errors.ts";
-import { failureOf } from "../../../src/paging/fetch/exchange.ts";
+import { fetchError } from "../../../src/paging/fetch/exchange.ts";
 
 const url = new URL("https://user:pw@host.test:8443/page?key=1#part");
 const withCode = (code: string, message = "words of a stranger") =>
@@ -9,7 +9,7 @@ const withCode = (code: string, message = "words of a stranger") =>
 describe("what went wrong", () => {
 	test("stays as it is when it is meant to be shown", () => {
 		const error = new PagingError("too_large", "shown");
-		expect(failureOf(error, url)).toBe(error);
+		expect(fetchError(error, url)).toBe(error);
 	});
 
 	test.each([
@@ -21,7 +21,7 @@ describe("what went wrong", () => {
 		["HPE_INVALID_CONSTANT", "the answer is not valid HTTP"],
 		["Z_DATA_ERROR", "its packed body is damaged"],
 	])("in %s is said in our own words", (code, words) => {
-		const error = failureOf(withCode(code), url);
+		const error = fetchError(withCode(code), url);
 		expect(error.code).toBe("network");
 		expect(error.message).toContain(`https://host.test:8443/page cannot be read: ${words}`);
 		expect(error.message).toContain(`(${code})`);
@@ -29,7 +29,7 @@ describe("what went wrong", () => {
 	});
 
 	test.each(["UND_ERR_CONNECT_TIMEOUT", "ETIMEDOUT"])("in %s was slow", (code) => {
-		expect(failureOf(withCode(code), url)).toMatchObject({
+		expect(fetchError(withCode(code), url)).toMatchObject({
 			code: "timeout",
 			message: "host.test:8443 did not accept a connection in time. Try again later.",
 		});
@@ -37,9 +37,9 @@ describe("what went wrong", () => {
 
 	test("is passed on when nothing is known about it, with its cause", () => {
 		const cause = new Error("odd");
-		const error = failureOf(cause, url);
+		const error = fetchError(cause, url);
 		expect(error.message).toBe("https://host.test:8443/page cannot be read: odd.");
 		expect(error.cause).toBe(cause);
-		expect(failureOf("thrown", url).message).toContain("thrown");
+		expect(fetchError("thrown", url).message).toContain("thrown");
 	});
 });

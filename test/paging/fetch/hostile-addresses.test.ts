@@ -4,7 +4,7 @@ import { PagingError } from "../../../src/paging/errors.ts";
 import { isPublicAddress, parseAllowRanges } from "../../../src/paging/fetch/address.ts";
 import {
 	checkedConnect,
-	createSafeFetch,
+	SafeFetch,
 	type SafeFetchOptions,
 } from "../../../src/paging/fetch/safe-fetch.ts";
 import { type HostileWeb, startHostileWeb } from "../../support/hostile-web.ts";
@@ -24,7 +24,7 @@ async function refusalOf(
 	url: string,
 	options: Partial<SafeFetchOptions> = {},
 ): Promise<PagingError> {
-	const safe = createSafeFetch({
+	const safe = new SafeFetch({
 		allowRanges: [],
 		userAgent: "test/1",
 		...LIMITS,
@@ -204,7 +204,7 @@ describe("a server that may be reached", () => {
 				times++;
 				return [{ address: times === 1 ? "127.0.0.2" : "127.0.0.1", family: 4 }];
 			};
-			const safe = createSafeFetch({ allowRanges, resolve, userAgent: "test/1", ...LIMITS });
+			const safe = new SafeFetch({ allowRanges, resolve, userAgent: "test/1", ...LIMITS });
 			atEnd(() => safe.close());
 			const page = await safe.fetch(new URL(`http://rebinding.test:${reachable.port}/ok`));
 			expect(page.kind).toBe("fetched");

@@ -3,8 +3,8 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { PagingError, type PagingErrorCode } from "../../../src/paging/errors.ts";
 import { parseAllowRanges } from "../../../src/paging/fetch/address.ts";
 import {
-	createSafeFetch,
 	type FetchOptions,
+	SafeFetch,
 	type SafeFetchOptions,
 } from "../../../src/paging/fetch/safe-fetch.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
@@ -33,7 +33,7 @@ const LOOPBACK = parseAllowRanges(["127.0.0.0/8", "::1/128"]);
 /** A fetch that may reach the test's servers; closed at the end of the test. */
 function open(options: Partial<SafeFetchOptions> = {}) {
 	const given = { allowRanges: LOOPBACK, userAgent: "test/1", ...LIMITS, ...options };
-	const safe = createSafeFetch(given);
+	const safe = new SafeFetch(given);
 	atEnd(() => safe.close());
 	return safe;
 }

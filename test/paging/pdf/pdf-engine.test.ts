@@ -6,16 +6,15 @@ import type { Worker } from "node:worker_threads";
 import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import {
-	createPdfEngine,
 	type PdfDocument,
-	type PdfEngine,
+	PdfEngine,
 	type PdfEngineOptions,
 } from "../../../src/paging/pdf/pdf-engine.ts";
 import { makePdf, type PageContent, withBrokenXref } from "../../support/make-pdf.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
 
 // Generous: what is tested for its deadline sets its own.
-const shared = createPdfEngine({ deadlineMs: PATIENCE_MS });
+const shared = new PdfEngine({ deadlineMs: PATIENCE_MS });
 afterAll(() => shared.close());
 
 const own: PdfEngine[] = [];
@@ -24,7 +23,7 @@ afterEach(async () => {
 });
 
 function engineOf(options: PdfEngineOptions = {}): PdfEngine {
-	const engine = createPdfEngine({ deadlineMs: PATIENCE_MS, ...options });
+	const engine = new PdfEngine({ deadlineMs: PATIENCE_MS, ...options });
 	own.push(engine);
 	return engine;
 }
@@ -495,9 +494,9 @@ describe("the process", () => {
 	test("stays until a call is answered, and then ends without the engine being closed", async () => {
 		const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 		const script = `
-			const { createPdfEngine } = await import(${JSON.stringify(here("../../../src/paging/pdf/pdf-engine.ts"))});
+			const { PdfEngine } = await import(${JSON.stringify(here("../../../src/paging/pdf/pdf-engine.ts"))});
 			const { makePdf } = await import(${JSON.stringify(here("../../support/make-pdf.ts"))});
-			const document = await createPdfEngine().open(makePdf({ pages: [{ lines: ["done"] }] }));
+			const document = await new PdfEngine().open(makePdf({ pages: [{ lines: ["done"] }] }));
 			const [page] = await document.pages(1, 1, { maxChars: 100 });
 			console.log(page.text);
 		`;

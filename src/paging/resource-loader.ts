@@ -3,21 +3,22 @@ import { basename, dirname, resolve, sep } from "node:path";
 import type { Config } from "../core/config.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { settingGroups } from "../core/settings.ts";
-import { type Chunker, createChunker } from "./chunk.ts";
+import { Chunker } from "./chunk.ts";
 import { type Digest, digest, digestInSlices } from "./cursor.ts";
 import { PagingError, tooLarge } from "./errors.ts";
-import { createExtractor } from "./extract/extractor.ts";
+import { Extractor } from "./extract/extractor.ts";
 import { parseAllowRanges, shownUrl } from "./fetch/address.ts";
-import { decodeInSlices, kindOf, parseMediaType } from "./fetch/content.ts";
+import type { BodyLimits } from "./fetch/body.ts";
+import { decodeInSlices, detectKind, parseMediaType } from "./fetch/content.ts";
 import type { Validators } from "./fetch/exchange.ts";
-import { createSafeFetch } from "./fetch/safe-fetch.ts";
-import { createPdfEngine, type PdfDocument } from "./pdf/pdf-engine.ts";
-import { createPdfPages, type PdfPages } from "./pdf-chunk.ts";
-import { createResourceCache, type Loader, type ResourceRequest } from "./resource-cache.ts";
+import { SafeFetch } from "./fetch/safe-fetch.ts";
+import { type PdfDocument, PdfEngine } from "./pdf/pdf-engine.ts";
+import { PdfPageCache } from "./pdf-chunk.ts";
+import { type CacheLookup, type Loader, ResourceCache } from "./resource-cache.ts";
 import { normaliseUri } from "./uri.ts";
 
-/** Settings have their defaults. */
-export interface ReaderOptions extends Partial<Config["paging"]> {
+/** Settings default as in `strata.json`. */
+export interface PagedReaderOptions extends Partial<Config["paging"]> {
 	/** Relative paths start here, and files must lie in it. */
 	root: string;
 	readOnlyRoots?: readonly string[];
@@ -26,28 +27,28 @@ export interface ReaderOptions extends Partial<Config["paging"]> {
 
 export type Resource = TextResource | PdfResource;
 
-interface Shared {
+interface ResourceFields {
 	/** Binds cursors to the text, or to a PDF's bytes. */
 	content: Digest;
 	contentType?: string | undefined;
 	title?: string | undefined;
 	/** The address after redirects, if it differs. */
 	finalUri?: string | undefined;
-	/** The source's own means to detect a change cheaply. */
+	/** Detect a change without loading the content; their meaning is up to the source. */
 	validators: unknown;
 }
 
-export interface TextResource extends Shared {
+export interface TextResource extends ResourceFields {
 	kind: "html" | "text";
 	text: string;
 	chunker: Chunker;
 	degraded?: boolean;
 }
 
-export interface PdfResource extends Shared {
+export interface PdfResource extends ResourceFields {
 	kind: "pdf";
 	document: PdfDocument;
-	pages: PdfPages;
+	pages: PdfPageCache;
 	bytes: number;
 }
 
@@ -56,113 +57,124 @@ export async function textResource(
 	text: string,
 	more: Omit<TextResource, "kind" | "text" | "chunker" | "content">,
 ): Promise<TextResource> {
-	return { kind, text, chunker: createChunker(text), content: await digestInSlices(text), ...more };
+	return { kind, text, chunker: new Chunker(text), content: await digestInSlices(text), ...more };
 }
 
 /** Approximate memory, in bytes. */
-export function sizeOf(resource: Resource): number {
-	if (resource.kind === "pdf") return resource.bytes + resource.pages.keptChars * 2;
+export function memoryOf(resource: Resource): number {
+	if (resource.kind === "pdf") return resource.bytes + resource.pages.cachedChars * 2;
 	return resource.text.length * 2;
 }
 
-export function createLibrary({ root, readOnlyRoots = [], now, ...options }: ReaderOptions) {
-	const { maxWebBytes: maxBytes, maxPdfBytes, ...settings } = { ...DEFAULTS, ...options };
-	const deadlineMs = settings.extractSeconds * 1000;
-	const web = createSafeFetch({
-		allowRanges: parseAllowRanges(settings.allowRanges),
-		useProxy: settings.useProxy,
-		timeoutMs: settings.timeoutSeconds * 1000,
-		maxBytes,
-		maxPdfBytes,
-		userAgent: "pi-strata",
-	});
-	const extractor = createExtractor({ deadlineMs });
-	const pdf = createPdfEngine({ deadlineMs });
-	const cache = createResourceCache<Resource>({
-		ttlMs: settings.ttlMinutes * 60_000,
-		maxEntries: settings.maxEntries,
-		maxBytes: settings.maxCacheBytes,
-		sizeOf,
-		dispose: (resource) => {
-			if (resource.kind === "pdf") void resource.document.close();
-		},
-		...(now && { now }),
-	});
+/** Finds, loads and converts resources, and caches them. */
+export class ResourceLoader {
+	readonly #roots: readonly [string, ...string[]];
+	readonly #limits: Pick<BodyLimits, "maxBytes" | "maxPdfBytes">;
+	readonly #web: SafeFetch;
+	readonly #extractor: Extractor;
+	readonly #pdf: PdfEngine;
+	readonly #cache: ResourceCache<Resource>;
 
-	return {
-		async find(uri: string): Promise<ResourceRequest<Resource>> {
-			const address = normaliseUri(uri, root);
-			if (address.kind === "web") return { key: address.key, load: webLoader(address.url) };
-			const { path, validators } = await locateFile(address.path, [root, ...readOnlyRoots]);
-			const load: Loader<Resource> = async ({ previous, signal }) => {
-				if (previous?.validators === validators) return previous;
-				const bytes = await readLocated(path, maxPdfBytes);
-				return convert(bytes, { name: basename(path), validators }, signal);
-			};
-			// Checking a file is cheap.
-			return { key: `file:${path}`, load, revalidate: true, version: validators };
-		},
-		use: cache.use,
-		async close() {
-			cache.clear();
-			await Promise.all([web.close(), extractor.close(), pdf.close()]);
-		},
-	};
+	constructor({ root, readOnlyRoots = [], now, ...options }: PagedReaderOptions) {
+		const { maxWebBytes: maxBytes, maxPdfBytes, ...settings } = { ...DEFAULTS, ...options };
+		const deadlineMs = settings.extractSeconds * 1000;
+		this.#roots = [root, ...readOnlyRoots];
+		this.#limits = { maxBytes, maxPdfBytes };
+		this.#web = new SafeFetch({
+			allowRanges: parseAllowRanges(settings.allowRanges),
+			useProxy: settings.useProxy,
+			timeoutMs: settings.timeoutSeconds * 1000,
+			...this.#limits,
+			userAgent: "pi-strata",
+		});
+		this.#extractor = new Extractor({ deadlineMs });
+		this.#pdf = new PdfEngine({ deadlineMs });
+		this.#cache = new ResourceCache({
+			ttlMs: settings.ttlMinutes * 60_000,
+			maxEntries: settings.maxEntries,
+			maxBytes: settings.maxCacheBytes,
+			sizeOf: memoryOf,
+			dispose: (resource) => {
+				if (resource.kind === "pdf") resource.document.close();
+			},
+			...(now && { now }),
+		});
+	}
 
-	function webLoader(url: URL): Loader<Resource> {
+	/** Checks the address; loads nothing yet. */
+	async lookup(uri: string): Promise<CacheLookup<Resource>> {
+		const address = normaliseUri(uri, this.#roots[0]);
+		if (address.kind === "web") return { key: address.key, load: this.#webLoader(address.url) };
+		const { path, validators } = await locateFile(address.path, this.#roots);
+		const load: Loader<Resource> = async ({ previous, signal }) => {
+			if (previous?.validators === validators) return previous;
+			const bytes = await readLocated(path, this.#limits.maxPdfBytes);
+			return this.#convert(bytes, { name: basename(path), validators }, signal);
+		};
+		// Checking a file is cheap.
+		return { key: `file:${path}`, load, revalidate: true, version: validators };
+	}
+
+	use<R>(lookup: CacheLookup<Resource>, work: (resource: Resource) => Promise<R>): Promise<R> {
+		return this.#cache.use(lookup, work);
+	}
+
+	async close(): Promise<void> {
+		this.#cache.clear();
+		await Promise.all([this.#web.close(), this.#extractor.close(), this.#pdf.close()]);
+	}
+
+	#webLoader(url: URL): Loader<Resource> {
 		return async ({ previous, signal }) => {
-			const known = previous?.validators as Validators | undefined;
-			const answer = await web.fetch(url, { signal, validators: known });
-			// Only validators of an earlier answer lead here.
-			if (answer.kind === "not_modified") return previous as Resource;
-			const { bytes, contentType, finalUrl, etag, lastModified } = answer;
-			const source = {
-				name: shownUrl(finalUrl),
-				baseUrl: finalUrl.href,
-				contentType,
-				finalUri: finalUrl.href === url.href ? undefined : finalUrl.href,
-				validators: { finalUrl, etag, lastModified } satisfies Validators,
-			};
-			return convert(bytes, source, signal);
+			const validators = previous?.validators as Validators | undefined;
+			const fetched = await this.#web.fetch(url, { signal, validators });
+			// Only validators of an earlier response lead here.
+			if (fetched.kind === "not_modified") return previous as Resource;
+			const { kind: _, bytes, contentType, ...fresh } = fetched;
+			const { href: baseUrl } = fresh.finalUrl;
+			const finalUri = baseUrl === url.href ? undefined : baseUrl;
+			const name = shownUrl(fresh.finalUrl);
+			const source = { name, baseUrl, contentType, finalUri, validators: fresh };
+			return this.#convert(bytes, source, signal);
 		};
 	}
 
-	async function convert(
+	async #convert(
 		bytes: Buffer,
 		{ name, baseUrl, ...shared }: Source,
 		signal: AbortSignal,
 	): Promise<Resource> {
 		const { contentType } = shared;
-		const kind = kindOf(bytes, contentType, name);
+		const kind = detectKind(bytes, contentType, name);
 		if (kind === "pdf") {
-			const document = await pdf.open(bytes, signal);
+			const document = await this.#pdf.open(bytes, signal);
 			return {
 				kind,
 				document,
-				pages: createPdfPages(document),
+				pages: new PdfPageCache(document),
 				bytes: bytes.length,
 				content: digest(bytes),
 				title: document.title,
 				...shared,
 			};
 		}
+		const { maxBytes } = this.#limits;
 		if (bytes.length > maxBytes) throw tooLarge(name, maxBytes);
 		if (kind === "binary") {
-			throw new PagingError(
-				"not_text",
-				`read supports only text and PDF; ${name} is ${shownType(contentType)}`,
-			);
+			const message = `read supports only text and PDF; ${name} is ${shownType(contentType)}`;
+			throw new PagingError("not_text", message);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
 		if (kind === "text" || baseUrl === undefined) return textResource("text", text, shared);
-		const { markdown, title, degraded } = await extractor.extract({ html: text, baseUrl }, signal);
+		const page = await this.#extractor.extract({ html: text, baseUrl }, signal);
+		const { markdown, title, degraded } = page;
 		return textResource("html", markdown, { ...shared, title, degraded });
 	}
 }
 
 interface Source extends Pick<Resource, "validators" | "contentType" | "finalUri"> {
 	name: string;
-	/** Of a web page, after redirects. A local page is source code to its reader. */
+	/** The address of a web page after redirects. A local page is read as source code. */
 	baseUrl?: string;
 }
 
@@ -183,7 +195,7 @@ const DEFAULTS = Object.fromEntries(
 async function locateFile(path: string, folders: readonly string[]) {
 	const real = await realpath(path).catch(async (error) => {
 		// Only within the allowed folders may the error reveal what exists.
-		await checkInside(await nearestReal(path), path, folders);
+		await checkInside(await existingPath(path), path, folders);
 		throw notFound(path, error);
 	});
 	await checkInside(real, path, folders);
@@ -215,13 +227,13 @@ async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 const MAX_LINKS = 40;
 
 /** The real path of the existing part of a missing path, following dangling links. */
-async function nearestReal(path: string, links = 0): Promise<string> {
+async function existingPath(path: string, links = 0): Promise<string> {
 	const real = await realpath(path).catch(() => undefined);
 	if (real !== undefined) return real;
 	const target = links < MAX_LINKS ? await readlink(path).catch(() => undefined) : undefined;
 	const folder = dirname(path);
-	if (target === undefined) return folder === path ? path : nearestReal(folder, links);
-	return nearestReal(resolve(await nearestReal(folder, links), target), links + 1);
+	if (target === undefined) return folder === path ? path : existingPath(folder, links);
+	return existingPath(resolve(await existingPath(folder, links), target), links + 1);
 }
 
 async function checkInside(real: string, shown: string, folders: readonly string[]): Promise<void> {

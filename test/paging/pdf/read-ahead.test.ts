@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createPageReader } from "../../../src/paging/pdf/page-reader.ts";
 import type { PageSpan, PdfPage } from "../../../src/paging/pdf/pdf-worker.ts";
+import { ReadAhead } from "../../../src/paging/pdf/read-ahead.ts";
 
 const TOTAL = 200;
 
@@ -15,9 +15,9 @@ function createFake({
 } = {}) {
 	const asked: PageSpan[] = [];
 	let time = 0;
-	const reader = createPageReader({
+	const reader = new ReadAhead({
 		totalPages: TOTAL,
-		width: 2,
+		workers: 2,
 		now: () => time,
 		read: async (span, signal) => {
 			asked.push(span);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { instructions, type PageRequest, readText } from "../../src/paging/index.ts";
+import { type ChunkQuery, instructions, readText } from "../../src/paging/index.ts";
 import {
 	joined,
 	openPlace,
@@ -772,7 +772,7 @@ describe("a request that is none", () => {
 
 describe("paging: a text at hand", () => {
 	const reading = (text: string) => ({
-		read: (request: PageRequest) => readText(text, request),
+		read: (request: ChunkQuery) => readText(text, request),
 		close: async () => {},
 	});
 

@@ -1,28 +1,28 @@
-import { minChunkChars, splitsPair } from "./chunk.ts";
+import { MIN_CHUNK_CHARS, splitsPair } from "./chunk.ts";
 import {
 	type Cursor,
 	type Digest,
 	decodeCursor,
 	digest,
 	encodeCursor,
-	noSuchPlace,
+	invalidPosition,
 	type Position,
 } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
+import { readPdfChunk } from "./pdf-chunk.ts";
 import {
-	createLibrary,
-	type ReaderOptions,
+	type PagedReaderOptions,
 	type Resource,
+	ResourceLoader,
 	type TextResource,
 	textResource,
-} from "./library.ts";
-import { readPdfChunk } from "./pdf-chunk.ts";
-import { maxUriLength } from "./uri.ts";
+} from "./resource-loader.ts";
+import { MAX_URI_CHARS } from "./uri.ts";
 
-export interface PageRequest {
+export interface ChunkQuery {
 	/** An `http(s):` or `file:` address, or a path below the root. */
 	uri: string;
-	/** `next_cursor` of an earlier answer. Default: the beginning. */
+	/** `next_cursor` of an earlier chunk. Default: the beginning. */
 	cursor?: string | undefined;
 	/** Largest `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
 	max_chars?: number | undefined;
@@ -30,8 +30,8 @@ export interface PageRequest {
 	pages?: { first?: number | undefined; last?: number | undefined } | undefined;
 }
 
-/** Chunks joined in order are the whole extracted text. */
-export interface PageAnswer {
+/** One answer of paging. Chunks joined in order are the whole extracted text. */
+export interface Chunk {
 	uri: string;
 	content: string;
 	truncated: boolean;
@@ -46,74 +46,74 @@ export interface PageAnswer {
 	/** The cursor was unusable, so this is the first chunk. */
 	cursor_reset?: boolean;
 	cursor_reason?: "content_changed";
-	/** The page was too much for the good conversion. */
+	/** The page was too large or too slow for the full conversion. */
 	degraded?: boolean;
 	warning?: string;
 }
 
 /** One per root. It holds a cache and worker threads: close it. */
-export interface Reader {
+export interface PagedReader {
 	/** Throws only {@link PagingError}. */
-	read(request: PageRequest, signal?: AbortSignal): Promise<PageAnswer>;
+	read(query: ChunkQuery, signal?: AbortSignal): Promise<Chunk>;
 	close(): Promise<void>;
 }
 
-const defaultChars = 8_000;
-const maxChars = 20_000;
+const DEFAULT_CHARS = 8_000;
+const MAX_CHARS = 20_000;
 /** Part of every cursor: raise it when extraction changes, so that old positions are not reused. */
 const EXTRACTOR_VERSION = 2;
 
-export function createReader(options: ReaderOptions): Reader {
-	const library = createLibrary(options);
+export function createPagedReader(options: PagedReaderOptions): PagedReader {
+	const loader = new ResourceLoader(options);
 	return {
-		async read(request, signal) {
-			checkUri(request.uri);
-			const asked = parsed(request);
-			const target = await library.find(request.uri);
-			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, target.key]));
+		async read(query, signal) {
+			checkUri(query.uri);
+			const parsed = parseQuery(query);
+			const lookup = await loader.lookup(query.uri);
+			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, lookup.key]));
 			// Continuing to read prolongs the resource's life.
-			return library.use({ ...target, signal, sinceLoad: !asked.cursor }, (resource) =>
-				answerFrom(resource, asked, address, signal),
+			return loader.use({ ...lookup, signal, sinceLoad: !parsed.cursor }, (resource) =>
+				readChunk(resource, parsed, address, signal),
 			);
 		},
-		close: library.close,
+		close: () => loader.close(),
 	};
 }
 
 /** Reads a given text verbatim in chunks; `uri` is only its name. Throws {@link PagingError}. */
-export async function readText(text: string, request: PageRequest): Promise<PageAnswer> {
-	const asked = parsed(request);
-	const address = digest(JSON.stringify([EXTRACTOR_VERSION, request.uri]));
+export async function readText(text: string, query: ChunkQuery): Promise<Chunk> {
+	const parsed = parseQuery(query);
+	const address = digest(JSON.stringify([EXTRACTOR_VERSION, query.uri]));
 	const resource = await textResource("text", text, { validators: undefined });
-	return await answerFrom(resource, asked, address);
+	return await readChunk(resource, parsed, address);
 }
 
-function parsed(request: PageRequest) {
-	const size = chunkSize(request.max_chars);
-	const cursor = request.cursor === undefined ? undefined : decodeCursor(request.cursor);
-	return { request, size, cursor };
+function parseQuery(query: ChunkQuery) {
+	const size = chunkSize(query.max_chars);
+	const cursor = query.cursor === undefined ? undefined : decodeCursor(query.cursor);
+	return { query, size, cursor };
 }
 
-async function answerFrom(
+async function readChunk(
 	resource: Resource,
-	{ request, size, cursor }: ReturnType<typeof parsed>,
+	{ query, size, cursor }: ReturnType<typeof parseQuery>,
 	address: Digest,
 	signal?: AbortSignal,
-): Promise<PageAnswer> {
-	const { position, reset } = startOf(resource, cursor, address, request.pages?.first);
-	const { last: lastPage } = request.pages ?? {};
+): Promise<Chunk> {
+	const { position, reset } = startPosition(resource, cursor, address, query.pages?.first);
+	const { last: lastPage } = query.pages ?? {};
 	const { next, ...body } =
 		resource.kind === "pdf"
 			? await readPdfChunk(resource.pages, { page: 1, ...position, size, lastPage }, signal)
 			: textChunk(resource, position.char, size);
 	return {
-		uri: request.uri,
+		uri: query.uri,
 		...body,
 		truncated: next !== undefined,
 		...(next && {
 			next_cursor: encodeCursor({ resource: address, content: resource.content, position: next }),
 		}),
-		...about(resource),
+		...metadataOf(resource),
 		...(reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
 	};
 }
@@ -121,25 +121,21 @@ async function answerFrom(
 /** Untyped callers may send anything. */
 function checkUri(uri: unknown): void {
 	if (typeof uri === "string") return;
-	throw new PagingError(
-		"invalid_uri",
-		`uri must be a text, a web address, a file: address or a path, got ${uri === null ? "null" : typeof uri}`,
-	);
+	const message = `uri must be a text, a web address, a file: address or a path, got ${uri === null ? "null" : typeof uri}`;
+	throw new PagingError("invalid_uri", message);
 }
 
-function chunkSize(asked: number | undefined): number {
-	if (asked === undefined) return defaultChars;
-	if (!Number.isInteger(asked) || asked < minChunkChars) {
-		throw new PagingError(
-			"invalid_max_chars",
-			`max_chars must be a whole number of at least ${minChunkChars}, got ${asked}`,
-		);
+function chunkSize(maxChars: number | undefined): number {
+	if (maxChars === undefined) return DEFAULT_CHARS;
+	if (!Number.isInteger(maxChars) || maxChars < MIN_CHUNK_CHARS) {
+		const message = `max_chars must be a whole number of at least ${MIN_CHUNK_CHARS}, got ${maxChars}`;
+		throw new PagingError("invalid_max_chars", message);
 	}
-	return Math.min(asked, maxChars);
+	return Math.min(maxChars, MAX_CHARS);
 }
 
 // A cursor holds for its content under any address; another resource's cursor is an error.
-function startOf(
+function startPosition(
 	resource: Resource,
 	cursor: Cursor | undefined,
 	address: Digest,
@@ -152,16 +148,15 @@ function startOf(
 		return { position: cursor.position, reset: false };
 	}
 	if (cursor.resource !== address) {
-		throw new PagingError(
-			"cursor_foreign",
-			"this cursor belongs to another resource: use it with the uri it was given for, or read without a cursor",
-		);
+		const message =
+			"this cursor belongs to another resource: use it with the uri it was given for, or read without a cursor";
+		throw new PagingError("cursor_foreign", message);
 	}
 	return { position: start, reset: true };
 }
 
 function textChunk({ text, chunker }: TextResource, start: number, size: number) {
-	if (start > 0 && (start >= text.length || splitsPair(text, start))) throw noSuchPlace("text");
+	if (start > 0 && (start >= text.length || splitsPair(text, start))) throw invalidPosition("text");
 	const end = text.length === 0 ? 0 : chunker.end(start, size);
 	return {
 		content: text.slice(start, end),
@@ -170,14 +165,14 @@ function textChunk({ text, chunker }: TextResource, start: number, size: number)
 	};
 }
 
-/** All of it is untrusted text: overlong values are dropped or cut, titles where they are read. */
-function about(resource: Resource) {
+/** Untrusted text: overlong values are dropped or cut; titles are cut where they are read. */
+function metadataOf(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {
 		kind,
 		...(contentType !== undefined && { content_type: contentType.slice(0, 200) }),
 		...(title && { title }),
-		...(finalUri !== undefined && finalUri.length <= maxUriLength && { final_uri: finalUri }),
+		...(finalUri !== undefined && finalUri.length <= MAX_URI_CHARS && { final_uri: finalUri }),
 		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
 	};
 }

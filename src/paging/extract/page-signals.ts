@@ -1,8 +1,8 @@
-import { LINE_NUMBER_CLASSES, names, RARELY_CLOSED, SURROUNDINGS, VOID } from "./elements.ts";
+import { CLUTTER_ROLES, LINE_NUMBER_CLASSES, names, RARELY_CLOSED, VOID } from "./elements.ts";
 import type { HtmlTokenizer } from "./html-tokenizer.ts";
 
-/** What the tags tell of a page. */
-export class PageSigns {
+/** Signals collected from the tags of a page: is it an article, and how large is its tree? */
+export class PageSignals {
 	readonly shape: PageShape = { elements: 0, depth: 0 };
 	#depth = 0;
 	#openGraphType: string | undefined;
@@ -11,19 +11,19 @@ export class PageSigns {
 	#codeBlocks = 0;
 	#terms = 0;
 
-	/** Of a newspaper, magazine or blog. */
+	/** Whether it is from a newspaper, magazine or blog. */
 	get isArticle(): boolean {
 		if (this.#codeBlocks > 1) return false;
-		if (this.#isOneOf(CERTAIN)) return true;
-		if (this.#terms > 5 || this.#isOneOf(DOCUMENTATION)) return false;
+		if (this.#hasSchemaType(CERTAIN)) return true;
+		if (this.#terms > 5 || this.#hasSchemaType(DOCUMENTATION)) return false;
 		const isArticle = this.#schemaTypes.has("Article");
 		if (this.#openGraphType === undefined) return isArticle;
 		// Some sites call every page an article; their data describes a page.
-		const isMerePage = !isArticle && !this.#isDated && this.#isOneOf(OTHER_PAGES);
-		return this.#openGraphType === "article" && !isMerePage;
+		const isPlainPage = !isArticle && !this.#isDated && this.#hasSchemaType(OTHER_PAGES);
+		return this.#openGraphType === "article" && !isPlainPage;
 	}
 
-	opened(tokens: HtmlTokenizer): void {
+	onOpen(tokens: HtmlTokenizer): void {
 		this.shape.elements++;
 		// Raw text ends with its element.
 		if (tokens.rawText === undefined) this.#step(tokens.name, 1);
@@ -35,15 +35,15 @@ export class PageSigns {
 				this.#terms++;
 				break;
 			case "meta":
-				this.#hearMeta(tokens);
+				this.#readMeta(tokens);
 				break;
 			case "script":
 				if (tokens.attribute("type") === "application/ld+json")
-					this.#hearData(tokens.rawText ?? "");
+					this.#readSchemaTypes(tokens.rawText ?? "");
 		}
 	}
 
-	closed(name: string): void {
+	onClose(name: string): void {
 		this.#step(name, -1);
 	}
 
@@ -53,7 +53,7 @@ export class PageSigns {
 		this.shape.depth = Math.max(this.shape.depth, this.#depth);
 	}
 
-	#hearMeta(tokens: HtmlTokenizer): void {
+	#readMeta(tokens: HtmlTokenizer): void {
 		const name = ["property", "name", "itemprop"]
 			.map((attribute) => tokens.attribute(attribute))
 			.find((value) => value !== undefined);
@@ -61,13 +61,13 @@ export class PageSigns {
 		if (name === "article:published_time" || name === "datePublished") this.#isDated = true;
 	}
 
-	#hearData(json: string): void {
+	#readSchemaTypes(json: string): void {
 		for (const [, type = ""] of json.matchAll(/"@type"\s*:\s*\[?\s*"(\w+)"/g)) {
 			this.#schemaTypes.add(type);
 		}
 	}
 
-	#isOneOf(types: RegExp): boolean {
+	#hasSchemaType(types: RegExp): boolean {
 		return [...this.#schemaTypes].some((type) => types.test(type));
 	}
 }
@@ -87,26 +87,26 @@ export interface PageShape {
 const MAX_ELEMENTS = 150_000;
 const MAX_DEPTH = 1500;
 
-/** For readers that build a tree. */
+/** Whether readers that build a tree would miss the deadline. */
 export function isTooLarge({ elements, depth }: PageShape): boolean {
 	return elements > MAX_ELEMENTS || depth > MAX_DEPTH;
 }
 
-/** Whether the element that opens is clutter, or no text at all. */
-export function isLeftOut(
+/** Whether the element that opens is clutter, or holds no text. */
+export function isExcluded(
 	tokens: HtmlTokenizer,
 	wholePage: boolean,
 	open: { isOpen(name: string): boolean },
 ): boolean {
 	const { name } = tokens;
-	if (NEVER_TEXT.has(name)) return true;
+	if (NON_TEXT.has(name)) return true;
 	if (name === "footer" && wholePage) return !open.isOpen("blockquote");
 	if (name === "nav" && wholePage) return true;
 	if (!tokens.hasAttributes) return false;
 	if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
-	if (!wholePage || ALWAYS_SEEN.has(name)) return false;
+	if (!wholePage || ALWAYS_VISIBLE.has(name)) return false;
 	const role = tokens.attribute("role") ?? "";
-	return SURROUNDINGS.has(role) || (role !== "tabpanel" && isHidden(tokens));
+	return CLUTTER_ROLES.has(role) || (role !== "tabpanel" && isHidden(tokens));
 }
 
 function isHidden(tokens: HtmlTokenizer): boolean {
@@ -121,7 +121,7 @@ function isHidden(tokens: HtmlTokenizer): boolean {
 const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
 const GUTTER = new RegExp(`(?:^|\\s)(?:${[...LINE_NUMBER_CLASSES].join("|")})(?:\\s|$)`);
 
-const NEVER_TEXT = names("template svg noscript canvas object select datalist dialog map");
+const NON_TEXT = names("template svg noscript canvas object select datalist dialog map");
 const GUTTERED = names("td pre span div");
 /** Pages hide these until their scripts have run. */
-const ALWAYS_SEEN = names("html body main article");
+const ALWAYS_VISIBLE = names("html body main article");
