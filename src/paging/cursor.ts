@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate } from "node:timers/promises";
 import { hashBytes } from "../core/hash.ts";
 import { splitsPair } from "./chunk.ts";
-import { PagingError, shortened } from "./errors.ts";
+import { PagingError, truncate } from "./errors.ts";
 
 declare const digestBrand: unique symbol;
 
@@ -50,7 +50,7 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 	const page = position.kind === "pdf" ? position.page : TEXT_PAGE;
 	const isPosition = Number.isInteger(position.char) && Number.isInteger(page);
 	if (!isPosition || (position.kind === "pdf" && page === TEXT_PAGE)) {
-		throw new RangeError(`Not a place to read from: ${JSON.stringify(position)}`);
+		throw new RangeError(`Not a position: ${JSON.stringify(position)}`);
 	}
 	// Both throw on a negative or too large value.
 	bytes.writeUIntBE(page, PAGE_AT, CHAR_AT - PAGE_AT);
@@ -62,15 +62,16 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 /** Throws `cursor_malformed`. The caller checks that the cursor fits the resource. */
 export function decodeCursor(token: string): Cursor {
 	// Untyped callers may send anything.
-	if (typeof token !== "string") throw malformed(`a cursor is a text, this one is ${typeof token}`);
-	const shown = JSON.stringify(shortened(token, 64));
+	if (typeof token !== "string")
+		throw malformed(`a cursor is a string, this one is ${typeof token}`);
+	const shown = JSON.stringify(truncate(token, 64));
 	// At this length base64url has no spare bits: one token per byte sequence.
 	if (!/^[\w-]{48}$/.test(token)) {
 		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown}`);
 	}
 	const bytes = Buffer.from(token, "base64url");
 	if (!checksum(bytes).equals(bytes.subarray(CHECKSUM_AT))) {
-		throw malformed(`${shown} is not the cursor that was given out`);
+		throw malformed(`${shown} is not a cursor that was issued`);
 	}
 	if (bytes.readUInt8(VERSION_AT) !== VERSION) {
 		throw malformed(`${shown} was made by another version`);
@@ -120,6 +121,6 @@ function malformed(reason: string): PagingError {
 }
 
 export function invalidPosition(where: "text" | "document"): PagingError {
-	const message = `the cursor points to no place in this ${where}: read without a cursor`;
+	const message = `the cursor is outside this ${where}: read without a cursor`;
 	return new PagingError("cursor_malformed", message);
 }

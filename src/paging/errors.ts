@@ -42,7 +42,7 @@ export function tooLarge(name: string, limitBytes: number): PagingError {
 }
 
 /** Bounds what an error quotes. */
-export function shortened(text: string, maxChars = 200): string {
+export function truncate(text: string, maxChars = 200): string {
 	return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 

@@ -121,7 +121,7 @@ async function readChunk(
 /** Untyped callers may send anything. */
 function checkUri(uri: unknown): void {
 	if (typeof uri === "string") return;
-	const message = `uri must be a text, a web address, a file: address or a path, got ${uri === null ? "null" : typeof uri}`;
+	const message = `uri must be a string (a web address, a file: address or a path), got ${uri === null ? "null" : typeof uri}`;
 	throw new PagingError("invalid_uri", message);
 }
 

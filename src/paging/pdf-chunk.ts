@@ -61,7 +61,7 @@ export async function readPdfChunk(
 
 	function finish(next?: { page: number; char: number }) {
 		const kinds = Map.groupBy(flawed, (page) => page.warning);
-		const warning = Array.from(kinds, ([kind, pages]) => describe(kind, pages)).join(" ");
+		const warning = Array.from(kinds, ([kind, pages]) => warningText(kind, pages)).join(" ");
 		return {
 			content,
 			page_info: { page_start: query.page, page_end: pageEnd, total_pages: totalPages },
@@ -92,9 +92,7 @@ function boundaryBefore(text: string, start: number, limit: number): number | un
 }
 
 /** Joined, the texts of all pages are the text of the document. */
-function textOf({ text }: PdfPage): string {
-	return text === "" ? "" : `${text}\n\n`;
-}
+const textOf = ({ text }: PdfPage) => (text === "" ? "" : `${text}\n\n`);
 
 function checkPages({ page, lastPage }: PdfChunkQuery, last: number, totalPages: number): void {
 	const isPage = (value: number) => Number.isSafeInteger(value) && value >= 1;
@@ -109,7 +107,7 @@ function noTextInTime(first: number, next: number): PagingError {
 	return new PagingError("timeout", message);
 }
 
-function describe(kind: PdfPage["warning"], pages: PdfPage[]): string {
+function warningText(kind: PdfPage["warning"], pages: PdfPage[]): string {
 	if (kind === "unreadable") return `${subject(pages)} damage: nothing could be read there.`;
 	return kind === "no_text"
 		? `${subject(pages)} no text layer (a scan?): its content can only be seen as an image.`

@@ -169,17 +169,13 @@ export class ResourceCache<T> {
 		if (this.#oversized === entry) this.#oversized = undefined;
 		this.#bytes -= entry.bytes;
 		entry.bytes = 0;
-		this.#disposeUnused(entry);
+		if (entry.users === 0) this.#options.dispose?.(entry.value);
 	}
 
 	#release(entry: Entry<T>): void {
 		entry.users--;
 		if (this.#isStored(entry)) this.#enforceLimits(entry);
-		else this.#disposeUnused(entry);
-	}
-
-	#disposeUnused(entry: Entry<T>): void {
-		if (entry.users === 0) this.#options.dispose?.(entry.value);
+		else if (entry.users === 0) this.#options.dispose?.(entry.value);
 	}
 }
 

@@ -7,7 +7,7 @@ import { Chunker } from "./chunk.ts";
 import { type Digest, digest, digestInSlices } from "./cursor.ts";
 import { PagingError, tooLarge } from "./errors.ts";
 import { Extractor } from "./extract/extractor.ts";
-import { parseAllowRanges, shownUrl } from "./fetch/address.ts";
+import { displayUrl, parseAllowRanges } from "./fetch/address.ts";
 import type { BodyLimits } from "./fetch/body.ts";
 import { decodeInSlices, detectKind, parseMediaType } from "./fetch/content.ts";
 import type { Validators } from "./fetch/exchange.ts";
@@ -133,7 +133,7 @@ export class ResourceLoader {
 			const { kind: _, bytes, contentType, ...fresh } = fetched;
 			const { href: baseUrl } = fresh.finalUrl;
 			const finalUri = baseUrl === url.href ? undefined : baseUrl;
-			const name = shownUrl(fresh.finalUrl);
+			const name = displayUrl(fresh.finalUrl);
 			const source = { name, baseUrl, contentType, finalUri, validators: fresh };
 			return this.#convert(bytes, source, signal);
 		};
@@ -161,7 +161,7 @@ export class ResourceLoader {
 		const { maxBytes } = this.#limits;
 		if (bytes.length > maxBytes) throw tooLarge(name, maxBytes);
 		if (kind === "binary") {
-			const message = `read supports only text and PDF; ${name} is ${shownType(contentType)}`;
+			const message = `read supports only text and PDF; ${name} is ${displayType(contentType)}`;
 			throw new PagingError("not_text", message);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
@@ -179,7 +179,7 @@ interface Source extends Pick<Resource, "validators" | "contentType" | "finalUri
 }
 
 /** The header is untrusted text: it reaches the model only if it looks like a type. */
-function shownType(contentType: string | undefined): string {
+function displayType(contentType: string | undefined): string {
 	const { type } = parseMediaType(contentType);
 	return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : "binary";
 }

@@ -88,9 +88,7 @@ class SessionReaders {
 }
 
 /** A single letter is a Windows drive. */
-function isAddress(uri: string): boolean {
-	return /^[a-z][a-z\d+.-]+:/i.test(uri);
-}
+const isAddress = (uri: string) => /^[a-z][a-z\d+.-]+:/i.test(uri);
 
 function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
 	if (isPageToken(written) || /^https?:/i.test(written)) return undefined;

@@ -1,6 +1,6 @@
 import { posix, win32 } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { PagingError, shortened } from "./errors.ts";
+import { PagingError, truncate } from "./errors.ts";
 
 export type ResourceAddress =
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
@@ -19,7 +19,8 @@ export function normaliseUri(
 		throw invalid(input, `it is longer than ${MAX_URI_CHARS} characters`);
 	}
 	if (input.trim() === "") throw invalid(input, "it is empty");
-	if (!input.isWellFormed()) throw invalid(input, "it has half a character in it");
+	if (!input.isWellFormed())
+		throw invalid(input, "it contains half a character (an unpaired surrogate)");
 
 	const context: PathContext = { root, isWindows: platform === "win32" };
 	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
@@ -30,7 +31,7 @@ export function normaliseUri(
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
 	if (scheme === "http" || scheme === "https") return webAddress(uri);
 	if (scheme === "file") return { kind: "file", path: filePathOf(uri, context) };
-	const message = `Cannot read "${shortened(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`;
+	const message = `Cannot read "${truncate(scheme)}:" addresses, only http:, https: and file:. If it is the name of a file, write ./ before it.`;
 	throw new PagingError("unsupported_scheme", message);
 }
 
@@ -70,12 +71,12 @@ function filePathOf(uri: string, context: PathContext): string {
 
 function pathOf(path: string, context: PathContext): string {
 	const { resolve, isAbsolute } = context.isWindows ? win32 : posix;
-	if (/\p{Cc}/u.test(path)) throw invalid(path, "it has control characters in it");
+	if (/\p{Cc}/u.test(path)) throw invalid(path, "it contains control characters");
 	if (context.isWindows) {
 		// Opening \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
 		if (/^[\\/]{2}/.test(path)) throw invalid(path, "network and device paths cannot be read");
 		// "C:notes.txt" is relative to a folder only the process knows.
-		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash behind the drive");
+		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash after the drive");
 	}
 	if (isAbsolute(path) && context.root === undefined) return resolve(path);
 	// Absolute paths too: `\notes.txt` means the drive of the root.
@@ -97,12 +98,12 @@ function parse(uri: string, base?: URL): URL {
 		return new URL(uri, base);
 	} catch {
 		// No `cause`: the original error quotes the whole address.
-		throw invalid(uri, "it cannot be understood as a URL");
+		throw invalid(uri, "it is not a valid URL");
 	}
 }
 
 function invalid(input: string, reason: string, cause?: unknown): PagingError {
-	const message = `Cannot read ${JSON.stringify(shortened(withoutSecrets(input)))}: ${reason}.`;
+	const message = `Cannot read ${JSON.stringify(truncate(withoutSecrets(input)))}: ${reason}.`;
 	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
 }
 

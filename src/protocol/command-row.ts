@@ -20,7 +20,6 @@ export interface CommandRow<
 	readonly versioned: boolean;
 	/** Without the envelope's fields and `sessionId`. */
 	readonly fields: Fields;
-	/** `data` of a successful response. */
 	readonly data: Data;
 }
 

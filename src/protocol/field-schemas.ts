@@ -114,7 +114,6 @@ export function oneOf<Words extends string[]>(...words: Words): TEnum<Words> {
 	return Type.Enum<Words>([...words], { description: `one of ${words.join(", ")}` });
 }
 
-/** Fields that hold a number each. */
 export function numberFields<Field extends string>(...names: Field[]): Record<Field, TNumber> {
 	const fields = names.map((name) => [name, Type.Number()]);
 	return Object.fromEntries(fields) as Record<Field, TNumber>;

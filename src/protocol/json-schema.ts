@@ -52,7 +52,9 @@ const shared: Record<string, TSchema> = {
 
 /** `command.<type>`: a frame to the server; `data.<type>`: its response data. Root: any frame. */
 export function protocolJsonSchema(): Json {
-	const names = new Map(Object.entries(shared).map(([name, schema]) => [jsonOf(schema), name]));
+	const names = new Map(
+		Object.entries(shared).map(([name, schema]) => [JSON.stringify(schema), name]),
+	);
 	const defs: Json = {
 		Command: { anyOf: commandTypes.map((type) => refTo(`command.${type}`)) },
 		Response: withRefs(toJson(Response), names),
@@ -113,9 +115,5 @@ function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?:
 }
 
 function toJson(schema: TSchema): Json {
-	return JSON.parse(jsonOf(schema)) as Json;
-}
-
-function jsonOf(schema: TSchema): string {
-	return JSON.stringify(schema);
+	return JSON.parse(JSON.stringify(schema)) as Json;
 }

@@ -69,7 +69,6 @@ export const SessionInfo = Type.Object({
 	createdAt: Type.String(),
 });
 
-/** Answer to `get_state`. */
 export const SessionState = Type.Interface([SessionInfo], {
 	isCompacting: Type.Boolean(),
 	/** A shell command of the user; `abort_bash` stops it. */

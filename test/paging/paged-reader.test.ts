@@ -741,7 +741,7 @@ describe("a request that is none", () => {
 		await expect(reader.read({ uri } as never)).rejects.toMatchObject({
 			name: "PagingError",
 			code: "invalid_uri",
-			message: expect.stringMatching(/^uri must be a text/),
+			message: expect.stringMatching(/^uri must be a string/),
 		});
 	});
 

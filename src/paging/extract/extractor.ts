@@ -56,10 +56,10 @@ export class Extractor {
 	constructor(options: ExtractorOptions = {}) {
 		const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
 		const entry = workerEntry("./extract-worker", import.meta.url);
-		const resourceLimits = { maxOldGenerationSizeMb: maxOldGenerationMb };
 		this.#deadlineMs = deadlineMs;
 		this.#supervisor = new WorkerSupervisor({
-			start: () => thread(entry, { resourceLimits }),
+			start: () =>
+				thread(entry, { resourceLimits: { maxOldGenerationSizeMb: maxOldGenerationMb } }),
 			deadlineMs: FALLBACK_MS,
 			idleMs,
 			endOnFailure: true,

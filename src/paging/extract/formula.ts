@@ -71,7 +71,7 @@ export class Formula {
 	#closeInnermost(): string {
 		const { name, parts } = this.#open.pop() as MathElement;
 		this.#openNames.set(name, (this.#openNames.get(name) ?? 0) - 1);
-		this.#innermost.parts.push(written(name, parts));
+		this.#innermost.parts.push(toLatex(name, parts));
 		return name;
 	}
 }
@@ -91,7 +91,7 @@ interface MathPart {
 }
 
 /** MathML as LaTeX. Unknown elements, or a wrong number of parts, become a row. */
-function written(name: string, parts: MathPart[]): MathPart {
+function toLatex(name: string, parts: MathPart[]): MathPart {
 	const [first, second, third] = parts;
 	if (name === "msqrt") return { latex: `\\sqrt{${inRow(parts).latex}}`, isSingle: false };
 	const takesThree = name === "msubsup" || name === "munderover";

@@ -36,7 +36,7 @@ export function htmlToMarkdown(
 	const isArticle = page.isArticle && !isDocumentation(baseUrl);
 	const readings = [() => defuddle(html, baseUrl, page.mainPart), () => readability(html, baseUrl)];
 	if (isArticle) readings.reverse();
-	const { markdown, via, title = page.title } = choose(whole, isArticle, readings);
+	const { markdown, via, title = page.title } = chooseReading(whole, isArticle, readings);
 	return { markdown, via, ...(title && { title }) };
 }
 
@@ -53,7 +53,7 @@ function isDocumentation(address: string): boolean {
 // enough and none has prose. An article only needs prose. Rethrows if no reader succeeds. Shares
 // measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more (0.2 among much clutter),
 // a bad one less than 0.15.
-function choose(whole: PageMarkdown, isArticle: boolean, readings: (() => PageMarkdown)[]) {
+function chooseReading(whole: PageMarkdown, isArticle: boolean, readings: (() => PageMarkdown)[]) {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
 	let failure: unknown;
@@ -244,9 +244,7 @@ function isPrompt(element: PageElement): boolean {
 	return lengthOf(element) <= 500 && element.querySelector("button, input, a") !== null;
 }
 
-function lengthOf(element: PageElement): number {
-	return element.textContent.replace(/\s+/g, "").length;
-}
+const lengthOf = (element: PageElement) => element.textContent.replace(/\s+/g, "").length;
 
 const CLUTTER =
 	'nav, footer, dialog, [hidden]:not([hidden="until-found"]), ' +

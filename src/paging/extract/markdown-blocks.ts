@@ -254,9 +254,7 @@ function isLayout(cells: Cell[]): boolean {
 	return cells.some(({ text }) => text.length > limit);
 }
 
-function lineOf(cells: string[]): string {
-	return `| ${cells.join(" | ")} |`;
-}
+const lineOf = (cells: string[]) => `| ${cells.join(" | ")} |`;
 
 function textOf(cell: Cell | undefined): string {
 	return cell ? cell.text.replace(/\n+/g, " ").replaceAll("|", "\\|") : "";

@@ -40,7 +40,7 @@ export interface PageElement extends PageNode {
 
 /** Preserves what readers lose: hidden parts, languages of code, formulae without LaTeX. */
 export function parsePage(html: string, baseUrl: string): PageDocument {
-	const { document } = parseHTML(isComplete(html) ? html : rewrapped(html)) as unknown as {
+	const { document } = parseHTML(isComplete(html) ? html : rewrap(html)) as unknown as {
 		document: PageDocument;
 	};
 	// Defuddle needs style sheets and an address, which linkedom lacks.
@@ -71,7 +71,7 @@ function isComplete(html: string): boolean {
 	);
 }
 
-function rewrapped(html: string): string {
+function rewrap(html: string): string {
 	const content = html.replace(/<!doctype[^>]*>|<\/?(?:html|head|body)(?:\s[^>]*)?>/gi, "");
 	return `<!doctype html><html><head></head><body>${content}</body></html>`;
 }
@@ -115,20 +115,20 @@ function writeFormulae(document: PageDocument): void {
 		const hasLatex = notes.some((note) => /\btex\b/i.test(note.getAttribute("encoding") ?? ""));
 		if (hasLatex || math.matches("[data-latex], [alttext]")) continue;
 		const formula = new Formula(undefined, false);
-		for (const node of math.childNodes) read(node, formula);
+		for (const node of math.childNodes) readMath(node, formula);
 		for (const element of [math, math.closest("mjx-container")]) {
 			element?.setAttribute("data-latex", formula.latex);
 		}
 	}
 }
 
-function read(node: PageNode, formula: Formula): void {
+function readMath(node: PageNode, formula: Formula): void {
 	if (node.nodeType === TEXT_NODE) formula.add(node.textContent);
 	if (node.nodeType !== ELEMENT_NODE) return;
 	const name = node.nodeName.toLowerCase();
 	if (name.startsWith("annotation")) return;
 	formula.open(name);
-	for (const child of node.childNodes) read(child, formula);
+	for (const child of node.childNodes) readMath(child, formula);
 	formula.close(name);
 }
 
@@ -176,7 +176,7 @@ export function guardCode(document: PageDocument): void {
 			if (!isBreak) {
 				const start = piece === first && /^\s*[ \t]/.test(text) ? START : "";
 				const joint = afterLineBreak && text.startsWith("\n") ? BLANK : "";
-				piece.textContent = start + joint + guarded(text);
+				piece.textContent = start + joint + guardWhiteSpace(text);
 			}
 			if (text !== "") afterLineBreak = text.endsWith("\n");
 		}
@@ -219,7 +219,7 @@ function piecesOf(element: PageElement): PageNode[] {
 	});
 }
 
-function guarded(text: string): string {
+function guardWhiteSpace(text: string): string {
 	return text.replace(/\n(?=\n)/g, `\n${BLANK}`).replaceAll("\t", TAB);
 }
 

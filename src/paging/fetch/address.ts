@@ -1,6 +1,6 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
-import { PagingError, shortened } from "../errors.ts";
+import { PagingError, truncate } from "../errors.ts";
 
 export type AllowedRanges = readonly Range[];
 
@@ -45,7 +45,7 @@ function parse(address: string): Address {
 	if (isIP(address) === 4) return ipaddr.parse(address);
 	// A zone id (`fe80::1%eth0`) names an interface, not a destination.
 	const bare = address.replace(/%.*$/, "");
-	// Without dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; connections go elsewhere.
+	// Without dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; a connection would not.
 	return ipaddr.process(new URL(`http://[${bare}]`).hostname.slice(1, -1));
 }
 
@@ -71,8 +71,8 @@ function parseRange(value: string): Range {
 }
 
 /** For messages: origin and path, since query and user part may hold secrets. */
-export function shownUrl(url: URL): string {
-	return shortened(`${url.protocol}//${url.host}${url.pathname}`, 300);
+export function displayUrl(url: URL): string {
+	return truncate(`${url.protocol}//${url.host}${url.pathname}`, 300);
 }
 
 export function withoutCredentials(url: URL): URL {
@@ -92,7 +92,7 @@ export function requireWebUrl(url: URL): void {
 		throw new PagingError("unsupported_scheme", message);
 	}
 	if (BAD_PORTS.has(url.port)) {
-		const message = `${url.host} is not read: port ${url.port} belongs to another service than the web.`;
+		const message = `${url.host} is not read: port ${url.port} is reserved for another service.`;
 		throw new PagingError("address_refused", message);
 	}
 }

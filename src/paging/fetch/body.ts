@@ -24,7 +24,7 @@ interface IncomingBody {
 export const ACCEPT_ENCODING = "gzip, br, deflate";
 
 /**
- * Fails as soon as a limit is exceeded, packed or unpacked. A truncated body is an error, never a
+ * Fails when a limit is exceeded, packed or unpacked. A truncated body is an error, never a
  * shorter text.
  */
 export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<Buffer> {
@@ -61,14 +61,14 @@ function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
 		.map((coding) => coding.trim())
 		.filter((coding) => !/^(identity)?$/.test(coding));
 	if (codings.length > MAX_CODINGS) {
-		throw new PagingError("network", `${name} is packed ${codings.length} times over.`);
+		throw new PagingError("network", `${name} is compressed ${codings.length} times.`);
 	}
 	return codings.map((coding) => {
 		if (coding === "x-gzip") return "gzip";
 		if (coding === "gzip" || coding === "br" || coding === "deflate") return coding;
 		// The header is untrusted text: it reaches the model only if it looks like a coding.
 		const shown = /^[\w.-]{1,20}$/.test(coding) ? ` "${coding}"` : "";
-		const message = `${name} is packed in a way${shown} that cannot be read; readable are ${ACCEPT_ENCODING}.`;
+		const message = `${name} has an unsupported content encoding${shown}; supported are ${ACCEPT_ENCODING}.`;
 		throw new PagingError("network", message);
 	});
 }

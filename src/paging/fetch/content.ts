@@ -50,7 +50,7 @@ function isText(bytes: Buffer, sample: string, charset: string | undefined): boo
 }
 
 /** In the WHATWG MIME Sniffing standard. Tab, line and form feed, return and escape are text. */
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the target
 const BINARY_BYTE = /[\0-\x08\v\x0e-\x1a\x1c-\x1f]/;
 /** The length of the standard's resource header. */
 const SNIFFED_BYTES = 1445;
@@ -61,7 +61,7 @@ const MAX_UNREADABLE_SHARE = 0.3;
 function isReadable(sample: string): boolean {
 	if (sample.includes("\0")) return false;
 	// Tab, line ends, form feed and escape (coloured logs) are text.
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is counted
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are counted
 	const unreadable = sample.match(/[\u0001-\u0008\u000b\u000e-\u001a\u001c-\u001f\u007f\ufffd]/g);
 	return (unreadable?.length ?? 0) <= sample.length * MAX_UNREADABLE_SHARE;
 }

@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import type { Dispatcher } from "undici";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { PagingError } from "../errors.ts";
-import { isWebUrl, shownUrl, withoutCredentials } from "./address.ts";
+import { displayUrl, isWebUrl, withoutCredentials } from "./address.ts";
 import { ACCEPT_ENCODING, type BodyLimits, readBody } from "./body.ts";
 
 /** A server's validators, sent only to the URL they came from. */
@@ -91,7 +91,7 @@ function redirectTarget(response: Dispatcher.ResponseData, from: URL): URL | und
 	if (!REDIRECTS.has(response.statusCode) || location === undefined) return undefined;
 	// Headers arrive as Latin-1, but non-ASCII addresses are sent as UTF-8.
 	const text = Buffer.from(location, "latin1").toString("utf8");
-	const name = shownUrl(from);
+	const name = displayUrl(from);
 	if (!URL.canParse(text, from.href)) {
 		throw new PagingError("http_status", `${name} redirects to something that is not a URL.`);
 	}
@@ -107,12 +107,12 @@ function requireResource(status: number, url: URL): void {
 	// 203 is a 200 changed by a proxy; anything else is not the whole resource.
 	if (status === 200 || status === 203) return;
 	const text = STATUS_CODES[status];
-	const message = `${shownUrl(url)} answered with status ${status}${text ? ` (${text})` : ""}${adviceFor(status)}.`;
+	const message = `${displayUrl(url)} answered with status ${status}${text ? ` (${text})` : ""}${adviceFor(status)}.`;
 	throw new PagingError("http_status", message);
 }
 
 function adviceFor(status: number): string {
-	if (status === 401 || status === 403) return "; pages that want a sign-in cannot be read";
+	if (status === 401 || status === 403) return "; pages that require a sign-in cannot be read";
 	if (status === 404 || status === 410) return "; check the address";
 	if (status === 429 || status >= 500) return "; try again later";
 	return "";
@@ -127,7 +127,7 @@ async function receive(
 	const etag = firstValue(headers.etag);
 	const lastModified = firstValue(headers["last-modified"]);
 	const incoming = {
-		name: shownUrl(url),
+		name: displayUrl(url),
 		stream: body,
 		contentType,
 		contentEncoding: [headers["content-encoding"] ?? []].flat().join(),
@@ -151,7 +151,7 @@ function firstValue(value: string | string[] | undefined): string | undefined {
 export function fetchError(error: unknown, url: URL): PagingError {
 	if (error instanceof PagingError) return error;
 	const code = errnoOf(error) ?? "";
-	const name = shownUrl(url);
+	const name = displayUrl(url);
 	if (code === "UND_ERR_HEADERS_OVERFLOW") {
 		const message = `${name} cannot be read: its headers are too large.`;
 		return new PagingError("too_large", message, { cause: error });
@@ -170,8 +170,8 @@ const REASONS: readonly [codes: RegExp, reason: string][] = [
 	[/^ENOTFOUND$/, "there is no host of this name; check its spelling"],
 	[/^EAI_AGAIN$/, "the host name cannot be resolved at the moment"],
 	[/^ECONNREFUSED$/, "the host refused the connection"],
-	[/^(?:ENETUNREACH|EHOSTUNREACH)$/, "there is no way to the host"],
-	[/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "the connection broke off before the end; try again"],
+	[/^(?:ENETUNREACH|EHOSTUNREACH)$/, "the host is unreachable"],
+	[/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, "the connection was lost before the end; try again"],
 	[
 		/^UND_ERR_RES_CONTENT_LENGTH_MISMATCH$/,
 		"the body does not have the length it announced; try again",
@@ -179,6 +179,9 @@ const REASONS: readonly [codes: RegExp, reason: string][] = [
 	// Node's message quotes the certificate, which is untrusted text to the model.
 	[/^ERR_TLS_CERT_ALTNAME_INVALID$/, "its certificate belongs to another host"],
 	[/CERT|SIGNATURE/, "its certificate cannot be trusted"],
-	[/^HPE_/, "the answer is not valid HTTP"],
-	[/^Z_|^ERR_.*(?:BROTLI|FORMAT|_ERROR_)/, "its packed body is damaged or cut off; try again"],
+	[/^HPE_/, "the response is not valid HTTP"],
+	[
+		/^Z_|^ERR_.*(?:BROTLI|FORMAT|_ERROR_)/,
+		"its compressed body is damaged or truncated; try again",
+	],
 ];

@@ -7,11 +7,11 @@ import { PagingError } from "../errors.ts";
 import {
 	type AllowedRanges,
 	addressRefused,
+	displayUrl,
 	type IsAllowed,
 	isPublicAddress,
 	requireAllowedHost,
 	requireWebUrl,
-	shownUrl,
 	withoutCredentials,
 } from "./address.ts";
 import type { BodyLimits } from "./body.ts";
@@ -52,8 +52,6 @@ export interface FetchOptions {
 	validators?: Validators | undefined;
 }
 
-export type SafeFetchResult = Fetched | NotModified;
-
 /** Trusts neither addresses nor responses. The network library loads at the first use. */
 export class SafeFetch {
 	readonly #options: SafeFetchOptions;
@@ -67,9 +65,9 @@ export class SafeFetch {
 	}
 
 	/** Sends nothing that identifies the user. Throws only {@link PagingError}. */
-	async fetch(url: URL, { signal, validators }: FetchOptions = {}): Promise<SafeFetchResult> {
+	async fetch(url: URL, { signal, validators }: FetchOptions = {}): Promise<Fetched | NotModified> {
 		const { timeoutMs } = this.#options;
-		const name = shownUrl(url);
+		const name = displayUrl(url);
 		const timeout = new AbortController();
 		const timer = setTimeout(() => timeout.abort(), timeoutMs);
 		const ours = [timeout.signal, this.#closing.signal];
@@ -97,11 +95,7 @@ export class SafeFetch {
 		await (await this.#dispatcher)?.destroy();
 	}
 
-	async #load(
-		start: URL,
-		validators: Validators | undefined,
-		signal: AbortSignal,
-	): Promise<SafeFetchResult> {
+	async #load(start: URL, validators: Validators | undefined, signal: AbortSignal) {
 		const { userAgent, useProxy = false, maxRedirects = 5, maxBytes, maxPdfBytes } = this.#options;
 		const { maxWireBytes = Math.max(maxBytes, maxPdfBytes) } = this.#options;
 		const limits = { maxBytes, maxPdfBytes, maxWireBytes };
@@ -117,7 +111,7 @@ export class SafeFetch {
 			if (result.kind !== "redirected") return result;
 			url = result.to;
 		}
-		const message = `${shownUrl(start)} redirects more than ${maxRedirects} times; it may want cookies or a sign-in, which are not supported.`;
+		const message = `${displayUrl(start)} redirects more than ${maxRedirects} times; it may require cookies or a sign-in, which are not supported.`;
 		throw new PagingError("too_many_redirects", message);
 	}
 }

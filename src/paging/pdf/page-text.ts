@@ -26,7 +26,7 @@ const BROKEN_SHARE = 0.25;
 export function pageText({ text: raw, hyphens, painted }: RawPage): PageText {
 	const joined = joinWords(raw, hyphens).replaceAll("\r\n", "\n");
 	if (joined !== "" && !UNCLEAN.test(joined)) return { text: joined };
-	const text = cleaned(joined);
+	const text = clean(joined);
 	const isBroken = meaninglessShare(raw, hyphens.length) >= BROKEN_SHARE;
 	if (isBroken) return { text, warning: "broken_encoding" };
 	if (text === "" && painted) return { text, warning: "no_text" };
@@ -37,7 +37,7 @@ const UNCLEAN =
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: finding them is the purpose.
 	/[\0-\x08\v-\x1f\x7f-\x9f\u00ad\ud800-\uf8ff\ufffd\ufffe]|[ \t](?:\n|$)|^\n|\n$/;
 
-function cleaned(text: string): string {
+function clean(text: string): string {
 	return (
 		text
 			.replaceAll("\r", "\n")

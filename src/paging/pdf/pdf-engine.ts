@@ -35,7 +35,7 @@ export interface PdfEngineOptions {
 export class PdfEngine {
 	readonly #options: Required<PdfEngineOptions>;
 	readonly #supervisor: WorkerSupervisor<ReadJob, ReadReply | OpenFailure, ReturnedBuffer>;
-	readonly #workerStates = new Map<number, WorkerState>();
+	readonly #states = new Map<number, WorkerState>();
 	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
 	// than reading a page, and copying to shared memory takes twice as long.
 	readonly #buffers: ArrayBuffer[] = [];
@@ -78,7 +78,7 @@ export class PdfEngine {
 
 	stats() {
 		this.#dropEndedWorkers();
-		const live = [...this.#workerStates.values()];
+		const live = [...this.#states.values()];
 		const sum = (count: (state: WorkerState) => number) =>
 			live.reduce((total, state) => total + count(state), 0);
 		return {
@@ -98,9 +98,7 @@ export class PdfEngine {
 
 	#dropEndedWorkers(): void {
 		const alive = this.#supervisor.workers;
-		for (const id of this.#workerStates.keys()) {
-			if (!alive.includes(id)) this.#workerStates.delete(id);
-		}
+		for (const id of this.#states.keys()) if (!alive.includes(id)) this.#states.delete(id);
 	}
 
 	async #read(source: Source, span: PageSpan, signal?: AbortSignal): Promise<ReadReply> {
@@ -118,7 +116,7 @@ export class PdfEngine {
 			const [code, message] = OPEN_ERRORS[reply];
 			throw new PagingError(code, message);
 		}
-		this.#workerStates.set(reply.worker.id, reply.worker);
+		this.#states.set(reply.worker.id, reply.worker);
 		this.#dropEndedWorkers();
 		return reply;
 	}
@@ -138,7 +136,7 @@ export class PdfEngine {
 		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
 		const budgetMs = this.#options.deadlineMs / 4;
 		const job = { ...span, document: id, total: bytes.length, budgetMs };
-		const prefer = (worker: number) => !!this.#workerStates.get(worker)?.documents.includes(id);
+		const prefer = (worker: number) => !!this.#states.get(worker)?.documents.includes(id);
 		return this.#supervisor.run(job, { signal, prefer, onNote });
 	}
 }
@@ -221,8 +219,8 @@ function checkHeader(bytes: Buffer): void {
 	throw new PagingError(
 		"not_a_pdf",
 		bytes.length === 0
-			? "there are no bytes to read: a PDF was expected"
-			: "the bytes are not a PDF: it would say %PDF- at its beginning",
+			? "the file is empty: a PDF was expected"
+			: "the bytes are not a PDF: a PDF begins with %PDF-",
 	);
 }
 
@@ -246,7 +244,7 @@ const OPEN_ERRORS = {
 	],
 	format: [
 		"not_a_pdf",
-		"the bytes are not a PDF, or are damaged beyond reading: check that the file is complete",
+		"the bytes are not a PDF, or too damaged to read: check that the file is complete",
 	],
 } as const;
 
@@ -263,6 +261,6 @@ function readError(error: WorkerError, options: Required<PdfEngineOptions>): Err
 		const what = `reading these pages of the PDF takes more than ${options.maxMemoryMb} MB of memory`;
 		return new PagingError("too_large", `${what}: try other pages`);
 	}
-	const what = "the PDF reader gave up on these pages, which are probably damaged: try other pages";
+	const what = "the PDF reader failed on these pages, which are probably damaged: try other pages";
 	return new PagingError("not_a_pdf", what, { cause: error });
 }

@@ -4,7 +4,7 @@ import type { RawPage } from "./page-text.ts";
 
 export type PdfiumFile = ReturnType<typeof reserveFile>;
 
-export type PdfiumDocument = ReturnType<typeof openedDocument>;
+export type PdfiumDocument = ReturnType<typeof openDocument>;
 
 export type OpenFailure = "format" | "password";
 
@@ -49,7 +49,7 @@ function reserveFile(api: PdfiumExports, size: number) {
 			new Uint8Array(api.memory.buffer).set(part, address + offset),
 		open(): PdfiumDocument | OpenFailure {
 			const handle = api.FPDF_LoadMemDocument(address, size, 0);
-			if (handle !== 0) return openedDocument(api, handle, size);
+			if (handle !== 0) return openDocument(api, handle, size);
 			return ENCRYPTED.includes(api.FPDF_GetLastError()) ? "password" : "format";
 		},
 		/** Close the document first. */
@@ -57,7 +57,7 @@ function reserveFile(api: PdfiumExports, size: number) {
 	};
 }
 
-function openedDocument(api: PdfiumExports, handle: number, size: number) {
+function openDocument(api: PdfiumExports, handle: number, size: number) {
 	return {
 		// The document's claim is unchecked; a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),

@@ -105,7 +105,6 @@ export class ReadAhead {
 	}
 }
 
-/** Slices in flight, and the first page after them. */
 interface Prefetch {
 	slices: Slice[];
 	next: number;
@@ -132,10 +131,9 @@ function covers({ slices, next, limit }: Prefetch, page: number): boolean {
 	return page >= first && page <= next && page <= limit;
 }
 
-/** Drops slices before `page` and keeps one slice more in flight than there are workers. */
 function advance(prefetch: Prefetch, page: number, { workers, read }: ReadAheadOptions) {
 	while (prefetch.slices[0] && prefetch.slices[0].last < page) prefetch.slices.shift();
-	// A slice may wait for a worker, never a worker for a slice.
+	// One slice more in flight than there are workers: a worker never waits for a slice.
 	while (prefetch.next <= prefetch.limit && prefetch.slices.length <= workers) {
 		const first = prefetch.next;
 		const last = Math.min(first + prefetch.size - 1, prefetch.limit);

@@ -30,5 +30,5 @@ export function responseError(response: Response): ClientError {
 }
 
 export function closedError(why: string): ClientError {
-	return new ClientError("closed", `There is no connection: ${why}.`);
+	return new ClientError("closed", `Not connected: ${why}.`);
 }

@@ -123,7 +123,7 @@ export class PendingCommands {
 		return new Promise((resolve, reject) => {
 			signal?.throwIfAborted();
 			if (isLonger(text, maxFrameBytes)) {
-				const limit = `the server takes ${maxFrameBytes} bytes`;
+				const limit = `the server accepts ${maxFrameBytes} bytes`;
 				throw new ClientError("too_large", `This ${type} is too large: ${limit}.`);
 			}
 			if (this.#pending.has(id)) {
@@ -167,7 +167,9 @@ export class PendingCommands {
 	#rejectLargest(): void {
 		const sent = [...this.#pending.values()].filter((command) => command.sent > 0);
 		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];
-		largest?.reject(new ClientError("too_large", "The server does not take a frame of this size."));
+		largest?.reject(
+			new ClientError("too_large", "The server does not accept a frame of this size."),
+		);
 	}
 }
 

@@ -100,7 +100,8 @@ export class ReconnectingConnection {
 			(error: unknown) => {
 				if (!isCurrent()) return;
 				if (error instanceof CannotConnect) this.close(error.message);
-				else this.#lost({ reason: messageOf(error) }, attempt);
+				else
+					this.#lost({ reason: error instanceof Error ? error.message : String(error) }, attempt);
 			},
 		);
 	}
@@ -190,8 +191,4 @@ function parseMessage(text: string): ServerMessage | undefined {
 	} catch {
 		return undefined; // unreadable frames are dropped
 	}
-}
-
-function messageOf(error: unknown): string {
-	return error instanceof Error ? error.message : String(error);
 }

@@ -46,11 +46,9 @@ export function openStream(
 			}
 			const value = buffered.shift();
 			if (value) return { value, done: false };
-			if (failure) {
-				const error = failure;
-				failure = undefined;
-				throw error;
-			}
+			const error = failure;
+			failure = undefined;
+			if (error) throw error;
 			return { value: undefined, done: true };
 		},
 		async return() {

@@ -96,7 +96,8 @@ export class Subscriptions {
 		const feed = this.#feeds.get(event.sessionId);
 		for (const subscriber of feed ?? []) {
 			// Sent before the server read the position; it comes again after the missing events.
-			const isEarly = feed?.subscribing && event.type === "event" && isBeyond(subscriber, event);
+			const isEarly =
+				feed?.subscribing && event.type === "event" && hasGapBefore(subscriber, event);
 			if (!isEarly) deliverInOrder(subscriber, event);
 		}
 	}
@@ -186,7 +187,7 @@ function startAt(subscriber: Subscriber, seq: number): void {
 }
 
 /** Whether events are missing before this frame. */
-function isBeyond({ seq }: Subscriber, frame: StreamFrame): boolean {
+function hasGapBefore({ seq }: Subscriber, frame: StreamFrame): boolean {
 	const span = spanOf(frame);
 	return seq !== undefined && span !== undefined && span.from > seq + 1;
 }

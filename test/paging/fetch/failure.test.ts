@@ -17,9 +17,9 @@ describe("what went wrong", () => {
 		["CERT_HAS_EXPIRED", "its certificate cannot be trusted"],
 		["DEPTH_ZERO_SELF_SIGNED_CERT", "its certificate cannot be trusted"],
 		["UNABLE_TO_VERIFY_LEAF_SIGNATURE", "its certificate cannot be trusted"],
-		["ECONNRESET", "the connection broke off"],
-		["HPE_INVALID_CONSTANT", "the answer is not valid HTTP"],
-		["Z_DATA_ERROR", "its packed body is damaged"],
+		["ECONNRESET", "the connection was lost"],
+		["HPE_INVALID_CONSTANT", "the response is not valid HTTP"],
+		["Z_DATA_ERROR", "its compressed body is damaged"],
 	])("in %s is said in our own words", (code, words) => {
 		const error = fetchError(withCode(code), url);
 		expect(error.code).toBe("network");
