@@ -91,7 +91,6 @@ function boundaryBefore(text: string, start: number, limit: number): number | un
 	return places.find((at) => text.charAt(at - 1) === " ") ?? places[0];
 }
 
-/** Joined, the texts of all pages are the text of the document. */
 const textOf = ({ text }: PdfPage) => (text === "" ? "" : `${text}\n\n`);
 
 function checkPages({ page, lastPage }: PdfChunkQuery, last: number, totalPages: number): void {

@@ -26,7 +26,6 @@ export interface CommandRow<
 type Traits = Pick<CommandRow, "effect" | "path" | "attaches" | "timeout">;
 type NoFields = Record<never, never>;
 
-/** `data` of a response that reports only success. */
 export const NoData = Type.Object({});
 
 export function sessionCommand<Data extends TSchema, Fields extends TProperties = NoFields>(

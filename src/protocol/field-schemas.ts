@@ -90,6 +90,9 @@ export const ThinkingLevel = oneOf("off", "minimal", "low", "medium", "high", "x
 /** Delivers queued messages together, or one per turn. */
 export const QueueMode = oneOf("all", "one-at-a-time");
 
+const Texts = Type.Array(Type.String());
+export const QueuedMessages = { steering: Texts, followUp: Texts };
+
 /** Length in UTF-16 units. `note` follows the length in the description. */
 export function text(max: number, more: { min?: number; pattern?: string; note?: string } = {}) {
 	const { min = 1, pattern, note = "" } = more;

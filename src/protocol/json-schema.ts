@@ -99,9 +99,7 @@ function commandSchema(type: CommandType): Json {
 	};
 }
 
-function refTo(name: string): Json {
-	return { $ref: `#/$defs/${name}` };
-}
+const refTo = (name: string): Json => ({ $ref: `#/$defs/${name}` });
 
 /** References every named schema except the one being defined. */
 function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?: string): unknown {
@@ -114,6 +112,4 @@ function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?:
 	);
 }
 
-function toJson(schema: TSchema): Json {
-	return JSON.parse(JSON.stringify(schema)) as Json;
-}
+const toJson = (schema: TSchema) => JSON.parse(JSON.stringify(schema)) as Json;

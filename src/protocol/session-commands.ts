@@ -13,6 +13,7 @@ import {
 	Name,
 	oneOf,
 	Path,
+	QueuedMessages,
 	QueueMode,
 	Reference,
 	SessionName,
@@ -55,11 +56,6 @@ const Tree = Type.Object({
 	/** With `flat`. */
 	nodes: Type.Optional(Type.Array(session.FlatTreeNode)),
 	truncated: Type.Optional(Type.Boolean()),
-});
-
-const ClearedQueue = Type.Object({
-	steering: Type.Array(Type.String()),
-	followUp: Type.Array(Type.String()),
 });
 
 const CycledModel = Type.Union([
@@ -137,7 +133,7 @@ export const sessionCommands = {
 		Type.Object({ files: Type.Array(session.StoredSession) }),
 	),
 
-	clear_queue: sessionCommand(CHANGE, ClearedQueue),
+	clear_queue: sessionCommand(CHANGE, Type.Object(QueuedMessages)),
 	set_model: sessionCommand(CHANGE, pi.Model, { provider: Reference, modelId: Reference }),
 	cycle_model: sessionCommand(CHANGE, CycledModel, {
 		direction: Type.Optional(oneOf("forward", "backward")),

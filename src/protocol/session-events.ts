@@ -1,5 +1,5 @@
 import Type, { type TProperties } from "typebox";
-import { numberFields, oneOf, ThinkingLevel } from "./field-schemas.ts";
+import { numberFields, oneOf, QueuedMessages, ThinkingLevel } from "./field-schemas.ts";
 import { AgentMessage, CompactionResult, SessionEntry, Usage } from "./pi-shapes.ts";
 
 const Index = { contentIndex: Type.Number() };
@@ -82,10 +82,7 @@ export const SessionEvent = Type.Union([
 	event("tool_execution_update", { ...Call, args: Type.Unknown(), partialResult: Type.Unknown() }),
 	event("tool_execution_end", { ...Call, result: Type.Unknown(), isError: Type.Boolean() }),
 	event("bash_execution_update", { id: Type.Optional(Type.String()), delta: Type.String() }),
-	event("queue_update", {
-		steering: Type.Array(Type.String()),
-		followUp: Type.Array(Type.String()),
-	}),
+	event("queue_update", QueuedMessages),
 	event("entry_appended", { entry: SessionEntry }),
 	event("session_info_changed", { name: Type.Optional(Type.String()) }),
 	event("thinking_level_changed", { level: ThinkingLevel }),

@@ -96,7 +96,6 @@ export class PendingCommands {
 		command.resolve(response);
 	}
 
-	/** Resends unanswered commands on a new connection. */
 	resendAll(): void {
 		for (const command of this.#pending.values()) if (!command.once) this.#transmit(command);
 	}

@@ -48,7 +48,6 @@ class Feed extends Set<Subscriber> {
 	subscribing = 0;
 }
 
-/** Wait before `subscribe` is retried on a busy server. */
 const BUSY_RETRY_MS = 500;
 
 export class Subscriptions {
@@ -186,7 +185,6 @@ function startAt(subscriber: Subscriber, seq: number): void {
 	for (const frame of early) deliverInOrder(subscriber, frame);
 }
 
-/** Whether events are missing before this frame. */
 function hasGapBefore({ seq }: Subscriber, frame: StreamFrame): boolean {
 	const span = spanOf(frame);
 	return seq !== undefined && span !== undefined && span.from > seq + 1;
