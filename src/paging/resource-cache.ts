@@ -119,7 +119,8 @@ export class ResourceCache<T> {
 			flight.waiters.resolve(entry);
 			if (entry !== previous) this.#release(entry);
 		} catch (error) {
-			if (this.#finish(key, flight) && this.#isStored(previous)) this.#evict(previous);
+			const wasCurrent = this.#finish(key, flight);
+			if (wasCurrent && previous && this.#isStored(previous)) this.#evict(previous);
 			flight.waiters.reject(error);
 		} finally {
 			if (previous) this.#release(previous);
@@ -131,8 +132,8 @@ export class ResourceCache<T> {
 		return this.#inFlight.get(key) === flight && this.#inFlight.delete(key);
 	}
 
-	#isStored(entry: Entry<T> | undefined): entry is Entry<T> {
-		return entry !== undefined && this.#entries.get(entry.key) === entry;
+	#isStored(entry: Entry<T>): boolean {
+		return this.#entries.get(entry.key) === entry;
 	}
 
 	#store(entry: Entry<T>): void {

@@ -268,14 +268,14 @@ describe("a packed body", () => {
 		async (coding) => {
 			const error = await failureOf(`/cut/${coding}`);
 			expect(error.code).toBe("network");
-			expect(error.message).toContain("damaged or cut off");
+			expect(error.message).toContain("damaged or truncated");
 		},
 	);
 
 	test.each(["gzip", "br", "deflate"])("in %s that is damaged is an error", async (coding) => {
 		const error = await failureOf(`/corrupt/${coding}`);
 		expect(error.code).toBe("network");
-		expect(error.message).toContain("damaged or cut off");
+		expect(error.message).toContain("damaged or truncated");
 	});
 
 	test.each(["gzip", "br", "deflate", "gzip, gzip"])(
