@@ -17,7 +17,6 @@ const MAX_DEPTH = 5;
 /** Call `endBlock` before a heading, a list, an item, a quote, a table or a part of it. */
 export class MarkdownBlocks {
 	readonly inline = new InlineText();
-	/** The innermost open one. */
 	table: TableText | undefined;
 
 	/** Each with the white space before it. */
