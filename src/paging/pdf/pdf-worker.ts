@@ -122,7 +122,7 @@ async function load(
 	return entry;
 }
 
-/** Evicts least recently used documents: they may take half of the memory, pdfium's work the rest. */
+/** Evicts the least recently used: documents take half of the memory, pdfium's work the rest. */
 function evictFor(bytes: number): void {
 	let total = bytes;
 	for (const other of openDocuments.values()) total += other.bytes;
