@@ -1,4 +1,4 @@
-/** How fast code is indexed and asked: a made-up monorepo of 10,000 files, next to a plain read of all of them. */
+/** The speed of indexing and of queries: a generated monorepo of 10,000 files, compared with a plain read of all of them. */
 import { execFile, spawnSync } from "node:child_process";
 import { appendFileSync, globSync, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
@@ -35,7 +35,7 @@ if (spawnSync("git", ["init", "-q"], { cwd: root }).status !== 0) {
 
 const index = openCodeIndex({ root, folder: join(folder, "cache") });
 const built = await building(index, "made-up monorepo", monorepo.bytes);
-// After the memory of indexing was measured: what is read here takes some, too.
+// After the memory of indexing was measured: these reads take memory, too.
 const readingMs = await plainReadMs();
 const figures = built.map((line) =>
 	line.unit === "ms a file"
@@ -57,7 +57,7 @@ async function plainReadMs(): Promise<number> {
 	return median([await timed(read), await timed(read), await timed(read)]);
 }
 
-/** The first indexing: files a second, memory, how long the calling thread was held up, and the database. */
+/** The first indexing: files per second, memory, stalls of the calling thread, and the database. */
 async function building(code: CodeIndex, what: string, sourceBytes: number): Promise<Line[]> {
 	const delay = monitorEventLoopDelay({ resolution: 5 });
 	let peak = await residentMemory();
@@ -71,7 +71,7 @@ async function building(code: CodeIndex, what: string, sourceBytes: number): Pro
 	const { bytes, files, symbols } = await code.status();
 	const from = { files, symbols, seconds: rounded(seconds, 2) };
 	return [
-		// A lower bound as an upper one: milliseconds a file, 600 files a second at most 1.67.
+		// Milliseconds per file, so that a lower bound becomes an upper one: 600 files per second are 1.67.
 		{
 			case: `${what}: first indexing`,
 			unit: "ms a file",
@@ -104,7 +104,7 @@ interface Question<Name extends QuestionName> {
 }
 type AnyQuestion = { [Name in QuestionName]: Question<Name> }[QuestionName];
 
-/** The query function of a question, as the thread with the index calls it. */
+/** The query function of a question, as the index thread calls it. */
 async function queryFor<Name extends QuestionName>({ method, query }: Question<Name>) {
 	const answer = await queries[method]();
 	const readText = (path: string) => readFileSync(join(root, path), "utf8");
@@ -115,7 +115,7 @@ function put<Name extends QuestionName>(code: Asked, { method, query }: Question
 	return code[method](query);
 }
 
-/** What is asked, by a name for people. */
+/** The questions by their case names. */
 function questions(): Record<string, AnyQuestion> {
 	const { hub, hubSymbol, sample } = monorepo;
 	return {
@@ -131,7 +131,7 @@ function questions(): Record<string, AnyQuestion> {
 	};
 }
 
-/** Resident memory of this process and those that parse; what they share (Node itself) counts once, where the system tells. */
+/** Resident memory of this process and its parser processes. Shared pages (Node itself) count once where the system reports them. */
 async function residentMemory(): Promise<number> {
 	const args = ["-o", "pid=", "--ppid", String(process.pid)];
 	const { stdout } = await promisify(execFile)("ps", args).catch(() => ({ stdout: "" }));
@@ -146,12 +146,12 @@ async function residentMemory(): Promise<number> {
 	return Math.max(shared, process.memoryUsage.rss());
 }
 
-/** Questions among all files right after an edit, freshness check and the way between threads included. */
+/** Questions about all files right after an edit, including the freshness check and the messages between threads. */
 async function asking(code: CodeIndex): Promise<Line[]> {
 	const lines: Line[] = [];
 	for (const [name, question] of Object.entries(questions())) {
 		const ask = () => put(code, question);
-		// The second time the list of files is remembered.
+		// From the second time on the list of files is cached.
 		for (let warmup = 0; warmup < sized(3, 1); warmup++) await ask();
 		const edited: number[] = [];
 		const before = process.cpuUsage();
@@ -176,7 +176,7 @@ async function asking(code: CodeIndex): Promise<Line[]> {
 	return lines;
 }
 
-/** The answers alone, in the thread that has the index. */
+/** The queries alone, in the index thread. */
 async function answering(database: string): Promise<Line[]> {
 	const store = await IndexStore.open(database);
 	const lines: Line[] = [];
@@ -202,7 +202,7 @@ async function answering(database: string): Promise<Line[]> {
 	return lines;
 }
 
-/** Questions about files and symbols at random, as they come in a session, the largest of them among the rest. */
+/** Questions about random files and symbols, as in a session; the largest is among them. */
 async function answeringAnything(store: IndexStore): Promise<Line> {
 	const paths = store.read((reader) => [...reader.files.values()].map(({ path }) => path));
 	const times: number[] = [];

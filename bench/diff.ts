@@ -1,4 +1,4 @@
-/** How long a diff of a large file takes, how long it holds the event loop, and how far it is from minimal. */
+/** The time of a diff of a large file, how long it blocks the event loop, and how far it is from minimal. */
 import { diffInterned } from "../src/readcache/diff/line-diff.ts";
 import { type Change, internLines } from "../src/readcache/diff/lines.ts";
 import { runInSlices, type Steps } from "../src/readcache/diff/slices.ts";
@@ -76,7 +76,7 @@ function* changesOf(base: string[], current: string[]): Steps<Change[]> {
 	return yield* diffInterned(yield* internLines({ base, current }));
 }
 
-/** Times a task `runs` times, with a chain of immediates beside it: their largest distance is the stall. */
+/** Times a task `runs` times, with a chain of immediates in parallel: the largest gap between them is the stall. */
 async function measure<T>(task: () => Promise<T>) {
 	const times: number[] = [];
 	let longestStall = 0;
@@ -108,7 +108,7 @@ async function measure<T>(task: () => Promise<T>) {
 	};
 }
 
-/** One look at every line of both, which no diff can do without. */
+/** One pass over every line of both, which is the least any diff does. */
 async function countingMs(base: string[], current: string[]): Promise<number> {
 	const times: number[] = [];
 	for (let run = 0; run < runs; run++) {
@@ -132,7 +132,7 @@ function shuffled(lines: string[]): string[] {
 	return result;
 }
 
-/** Each line occurs twice until the anchor between its two places has been found: one level for four lines. */
+/** Each line occurs twice until the anchor between its two places is found: one level of recursion per four lines. */
 function nestedAnchors() {
 	const levels = Array.from({ length: lineCount / 4 }, (_, i) => lineCount / 4 - i);
 	const side = (noise: string) =>

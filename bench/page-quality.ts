@@ -1,9 +1,9 @@
 /**
- * How much of a page's main text is found and how little else, against texts that people wrote down; Readability
- * alone, written by the same converter, is measured in the same run. STRATA_PAGES names the folder: `truth.json` with
+ * Precision and recall of a page's main text, against texts that people wrote down. Readability alone, with the same
+ * converter, is measured in the same run. STRATA_PAGES names the folder: `truth.json` with
  * `url` and `articleBody` of each page, the pages in `html/<id>.html.gz`, and in `kinds/`, if it is there, the same with
- * `type` and `ground_truth.main_content`. The pages belong to their publishers and are no part of this project; a quick
- * run has a page of its own.
+ * `type` and `ground_truth.main_content`. The pages belong to their publishers and are not part of this project; a quick
+ * run generates one.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -17,13 +17,13 @@ import { scoreText, type TextScore } from "./paging/text-score.ts";
 import { type Line, missing, options, report, rounded, tempFolder, timed } from "./support.ts";
 
 const folder = options.quick ? samplePages() : process.env.STRATA_PAGES;
-const isThere = folder !== undefined && existsSync(join(folder, "truth.json"));
-if (!isThere) missing("all", "STRATA_PAGES names no folder with a truth.json");
+const hasPages = folder !== undefined && existsSync(join(folder, "truth.json"));
+if (!hasPages) missing("all", "STRATA_PAGES names no folder with a truth.json");
 report(
-	isThere ? [...(await articleLines(folder)), ...(await kindLines(join(folder, "kinds")))] : [],
+	hasPages ? [...(await articleLines(folder)), ...(await kindLines(join(folder, "kinds")))] : [],
 );
 
-/** A page, and what should be found in it. */
+/** A page and its expected main text. */
 interface GoldPage {
 	kind: string;
 	url: string;
@@ -31,7 +31,7 @@ interface GoldPage {
 	gold: string;
 }
 
-/** One page, read both ways. */
+/** One page, extracted both ways. */
 interface Measured {
 	kind: string;
 	ours: TextScore;
@@ -107,7 +107,7 @@ function summary(list: readonly Measured[]) {
 	};
 }
 
-/** In alternating order, so that what else the machine does hits both alike. */
+/** In alternating order, so that other load on the machine affects both alike. */
 async function measureAll(pages: Iterable<GoldPage>, run: number): Promise<Measured[]> {
 	const measured: Measured[] = [];
 	for (const { kind, url, html, gold } of pages) {
@@ -139,7 +139,7 @@ function readabilityAlone(html: string, baseUrl: string): string {
 	return linearHtmlToMarkdown(article?.content ?? "", { baseUrl, scope: "everything" }).markdown;
 }
 
-/** What the file of truths says about a page. */
+/** An entry of `truth.json`. */
 interface Truth {
 	url: string;
 	type: string;

@@ -1,6 +1,6 @@
 /**
- * How long a web page takes to become markdown, how much of its main text is kept and how much of what surrounds it, on
- * generated pages; next to the linear converter, which keeps everything.
+ * The time to convert a web page to Markdown, and the shares of its main text and of its surroundings that are kept. On
+ * generated pages, compared with the linear converter, which keeps everything.
  */
 import { Extractor } from "../src/paging/extract/extractor.ts";
 import { linearHtmlToMarkdown } from "../src/paging/extract/linear-html.ts";
@@ -10,11 +10,11 @@ import { type Line, median, report, rounded, sized, timed } from "./support.ts";
 const PER_KIND = sized(3, 1);
 const ROUNDS = sized(5, 1);
 const LINEAR_BYTES = sized(10_000_000, 100_000);
-const baseUrl = "https://example.com/docs/page.html";
+const BASE_URL = "https://example.com/docs/page.html";
 
 const pages = samplePages(PER_KIND);
 const extractor = new Extractor({ deadlineMs: 60_000 });
-await extractor.extract({ html: pages[0]?.html ?? "", baseUrl }); // starts the worker
+await extractor.extract({ html: pages[0]?.html ?? "", baseUrl: BASE_URL }); // starts the worker
 
 const figures: Figures[] = [];
 for (const page of pages) figures.push(await measure(page));
@@ -32,17 +32,17 @@ type Figures = Awaited<ReturnType<typeof measure>>;
 async function measure({ kind, html, main, around }: SamplePage) {
 	const times: number[] = [];
 	const linearTimes: number[] = [];
-	let found = await extractor.extract({ html, baseUrl });
-	let whole = linearHtmlToMarkdown(html, { baseUrl });
+	let found = await extractor.extract({ html, baseUrl: BASE_URL });
+	let whole = linearHtmlToMarkdown(html, { baseUrl: BASE_URL });
 	for (let round = 0; round < ROUNDS; round++) {
 		times.push(
 			await timed(async () => {
-				found = await extractor.extract({ html, baseUrl });
+				found = await extractor.extract({ html, baseUrl: BASE_URL });
 			}),
 		);
 		linearTimes.push(
 			await timed(async () => {
-				whole = linearHtmlToMarkdown(html, { baseUrl });
+				whole = linearHtmlToMarkdown(html, { baseUrl: BASE_URL });
 			}),
 		);
 	}
@@ -92,7 +92,7 @@ function summary(kind: string, list: readonly Figures[]): Line[] {
 	];
 }
 
-/** The share of the text, by length, that is in pieces that occur in the markdown. */
+/** The share of the text, by length, whose pieces occur in the Markdown. */
 function shareFound(pieces: string[], markdown: string): number {
 	const plain = (text: string) => text.replace(/\]\([^)]*\)/g, "").replace(/[\s\\*[\]!|`]+/g, " ");
 	const haystack = plain(markdown);
@@ -104,7 +104,7 @@ function shareFound(pieces: string[], markdown: string): number {
 	return all === 0 ? 0 : found / all;
 }
 
-/** How the linear converter takes 10 MB. */
+/** The linear converter on 10 MB. */
 async function linearSpeed(): Promise<Line[]> {
 	const sources = {
 		paragraphs: `<p>Some <b>words</b> and <a href="/x">a link</a>, ${"more words, ".repeat(8)}</p>\n`,
@@ -117,7 +117,7 @@ async function linearSpeed(): Promise<Line[]> {
 		const times: number[] = [];
 		const scans: number[] = [];
 		for (let round = 0; round < ROUNDS; round++) {
-			times.push(await timed(() => linearHtmlToMarkdown(html, { baseUrl })));
+			times.push(await timed(() => linearHtmlToMarkdown(html, { baseUrl: BASE_URL })));
 			scans.push(await timed(() => html.split("<").length));
 		}
 		lines.push({

@@ -1,6 +1,6 @@
 /**
- * How fast PDFs are read: the first page of long and short documents, text throughput beside `pdftotext` where that
- * is installed (poppler-utils), cold start and memory. The documents are generated.
+ * The speed of reading PDFs: the first page of long and short documents, text throughput compared with `pdftotext` where
+ * it is installed (poppler-utils), cold start and memory. The documents are generated.
  */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -26,7 +26,7 @@ import {
 const LONG = sized(2000, 40);
 const SHORT = 20;
 const EVERYTHING = Number.POSITIVE_INFINITY;
-/** A first chunk if nothing else is asked for, and the largest one. */
+/** The default size of a first chunk, and the largest size. */
 const CHUNK = 8000;
 const LARGE_CHUNK = 20_000;
 
@@ -53,7 +53,7 @@ interface Document extends NumberedPdf {
 }
 
 /**
- * What a piece of text is. Word processors and typesetters place every word by itself; simpler tools write whole lines,
+ * The unit of text. Word processors and typesetters place every word by itself; simpler tools write whole lines,
  * which is less work for `pdftotext`.
  */
 type Placed = "words" | "lines";
@@ -126,7 +126,7 @@ async function firstText(
 	};
 }
 
-/** All pages: opened and read by warm workers, against a run of `pdftotext` less its time to the first page. */
+/** All pages: opened and read by warm workers, compared with a run of `pdftotext` minus its time to the first page. */
 async function allText(warm: PdfEngine, document: Document, maxChars: number): Promise<Line> {
 	const { pages, placed } = document;
 	const start: number[] = [];
@@ -162,7 +162,7 @@ async function allText(warm: PdfEngine, document: Document, maxChars: number): P
 	};
 }
 
-/** In a process of its own, which has made no documents. */
+/** In a process of its own, which has generated no documents. */
 function memory(): Line {
 	const script = fileURLToPath(new URL("./paging/pdf-memory.ts", import.meta.url));
 	const { path, pages } = words.long;

@@ -1,4 +1,4 @@
-/** How long the next chunk of a cached resource takes. */
+/** The time to the next chunk of a cached resource. */
 import { writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ try {
 	await web.close();
 }
 
-/** Goes on through the resource: every chunk is one that was not read before. */
+/** Reads through the resource: every chunk is a new one. */
 async function nextChunks(what: string, uri: string): Promise<Line> {
 	let { next_cursor: cursor } = await reader.read({ uri });
 	const times: number[] = [];

@@ -12,7 +12,7 @@ import {
 } from "./economy/trace.ts";
 import { type Line, report } from "./support.ts";
 
-/** Pi compacts when fewer tokens than these are left of the window. */
+/** Pi compacts when fewer tokens than this are left in the window. */
 const RESERVE = 16_384;
 
 const pruning = pruningPolicy(pruneSettings);
@@ -25,7 +25,7 @@ report([
 	...READ_RATIOS.map(compactionLine),
 ]);
 
-/** On the trace: what the session costs with pruning, at each read price; other ways to prune for comparison. */
+/** On the trace: the session's cost with pruning at each read price, and with other ways to prune for comparison. */
 async function traceLines(file: string): Promise<Line[]> {
 	const found: Line[] = [];
 	for (const readRatio of READ_RATIOS) {
@@ -46,7 +46,7 @@ async function traceLines(file: string): Promise<Line[]> {
 	return found;
 }
 
-/** On generated sessions: what pruning saves on the whole, and what it costs at worst. */
+/** On generated sessions: the savings of pruning in total, and its cost at worst. */
 function workloadLines(readRatio: number): Line[] {
 	const ratios = benchWorkloads(readRatio).map((workload) => {
 		const session = generateSession(workload);
@@ -74,7 +74,7 @@ function workloadLines(readRatio: number): Line[] {
 	];
 }
 
-/** How many sessions would have to be compacted at least once. They are generated without compactions. */
+/** The number of sessions that would need a compaction. They are generated without any. */
 function compactionLine(readRatio: number): Line {
 	const counts = { without: 0, with: 0, "with, but not without": 0 };
 	for (const workload of benchWorkloads(readRatio)) {

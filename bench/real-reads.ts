@@ -1,7 +1,7 @@
 /**
- * How much of what real sessions read was still in view. The folder of traces holds session files of Claude Code and pi
- * (`.jsonl`, also `.jsonl.gz`), at any depth. Other files in it are counted and left out. A quick run has a generated
- * session of pi.
+ * The share of reads in real sessions whose content was still in view. The folder of traces holds session files of Claude Code and pi
+ * (`.jsonl`, also `.jsonl.gz`), at any depth. Other files in it are counted and skipped. A quick run has a
+ * generated session of pi.
  */
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -33,7 +33,7 @@ async function lines(): Promise<Line[]> {
 	return missing("all", `${folder} has no session of Claude Code or pi`) ?? [];
 }
 
-/** The session of a file; `undefined` for what is none of the two agents'. */
+/** The session in a file; `undefined` if it is of neither agent. */
 function sessionIn(lines: readonly Entry[]): ReadSession | undefined {
 	if (lines[0]?.type === "session") return { agent: "pi", events: piEvents(lines) };
 	const isClaudes = lines.some(
@@ -42,7 +42,7 @@ function sessionIn(lines: readonly Entry[]): ReadSession | undefined {
 	return isClaudes ? { agent: "Claude Code", events: claudeCodeEvents(lines) } : undefined;
 }
 
-/** Lines that are cut off or damaged are left out. */
+/** Truncated or damaged lines are skipped. */
 function linesOf(file: string): Entry[] {
 	const bytes = readFileSync(file);
 	const text = (file.endsWith(".gz") ? gunzipSync(bytes) : bytes).toString();
@@ -51,7 +51,7 @@ function linesOf(file: string): Entry[] {
 			const value: unknown = JSON.parse(line);
 			return isRecord(value) ? [value] : [];
 		} catch {
-			return []; // the other lines stand for themselves
+			return []; // the other lines are usable
 		}
 	});
 }

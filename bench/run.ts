@@ -8,15 +8,15 @@ import { type Outcome, type RunOptions, runBench } from "./runner/child.ts";
 import { busyReason, type Load, measureLoad } from "./runner/load.ts";
 import { treeReason, writeResults } from "./runner/results.ts";
 
-/** What the command works on. */
-export interface Surroundings {
+/** The environment of the command. */
+export interface RunEnvironment {
 	/** The project: its `bench/` has the scripts and the results. */
 	readonly root: string;
 	load(): Promise<Load>;
 	print(line: string): void;
 	/** Whether the tables of the benchmarks go to the terminal. */
 	readonly show: boolean;
-	/** Stops the benchmark that is running, and ends. */
+	/** Stops the running benchmark, and ends. */
 	readonly signal: AbortSignal;
 }
 
@@ -32,17 +32,17 @@ export function benchNames(root: string): string[] {
 		.sort();
 }
 
-/** Runs the command and returns its status: 0, 1 if something failed, is worse or was not written, 2 for wrong words. */
-export async function main(words: readonly string[], around: Surroundings): Promise<number> {
-	const { root, print } = around;
+/** Runs the command and returns its status: 0, 1 if something failed, is worse or was not written, 2 for wrong arguments. */
+export async function main(args: readonly string[], environment: RunEnvironment): Promise<number> {
+	const { root, print } = environment;
 	const all = benchNames(root);
 	const wrong = (why: string) => {
 		print(`${why}\n\n${usage(all)}`);
 		return 2;
 	};
-	let parsed: ReturnType<typeof parseWords>;
+	let parsed: ReturnType<typeof parseArguments>;
 	try {
-		parsed = parseWords(words);
+		parsed = parseArguments(args);
 	} catch (error) {
 		return wrong((error as Error).message);
 	}
@@ -60,18 +60,18 @@ export async function main(words: readonly string[], around: Surroundings): Prom
 	if (!Number.isInteger(rounds) || rounds < 1) return wrong("--rounds takes a number from 1");
 
 	const names = positionals.includes("all") ? all : [...new Set(positionals)];
-	const options = { quick, write, traces, signal: around.signal };
+	const options = { quick, write, traces, signal: environment.signal };
 	if (against !== undefined) {
-		const busy = busyReason(await around.load(), true);
+		const busy = busyReason(await environment.load(), true);
 		if (busy !== undefined) print(`${busy}: differences may be noise`);
 		return compareWith(against, { ...options, root, names, rounds, print });
 	}
-	return runAll(names, { ...options, show: around.show }, around);
+	return runAll(names, { ...options, show: environment.show }, environment);
 }
 
-function parseWords(words: readonly string[]) {
+function parseArguments(args: readonly string[]) {
 	return parseArgs({
-		args: [...words],
+		args: [...args],
 		allowPositionals: true,
 		options: {
 			write: { type: "boolean", default: false },
@@ -101,7 +101,7 @@ benchmarks: ${names.join(", ")}`;
 async function runAll(
 	names: readonly string[],
 	options: RunOptions,
-	{ root, load, print, signal }: Surroundings,
+	{ root, load, print, signal }: RunEnvironment,
 ): Promise<number> {
 	const failures: string[] = [];
 	for (const [index, name] of names.entries()) {

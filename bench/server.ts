@@ -1,6 +1,6 @@
 /**
- * What the server takes and how fast, as a process of its own and beside a plain `ws` server that echoes JSON. Whatever
- * else the machine does weighs on both, so the ratios mean more than the rates.
+ * Throughput and latency of the server in a process of its own, compared with a plain `ws` server that echoes JSON. Other
+ * load on the machine affects both, so the ratios mean more than the rates.
  */
 import { createClient } from "../src/protocol/client.ts";
 import { startInspectedServer } from "../test/server/support/inspected-server.ts";
@@ -8,13 +8,13 @@ import { writeLongSession } from "../test/support/long-session.ts";
 import { type Race, raceEcho } from "./server/against-echo.ts";
 import { FLOOD_SIZE, fairReads } from "./server/fair-reads.ts";
 import { fanOut } from "./server/fan-out.ts";
-import { createLoad, type Load } from "./server/load.ts";
+import { Load } from "./server/load.ts";
 import { createFolder, startEcho, startStrata } from "./server/processes.ts";
 import { startStreamingProvider } from "./server/streaming-provider.ts";
 import { type Line, median, quantile, report, rounded, sized } from "./support.ts";
 
 const rounds = sized(7, 1);
-const sessions = 8;
+const SESSIONS = 8;
 const manyClients = sized(50, 3);
 const deltas = sized(3_000, 50);
 const roundMs = sized(1_000, 50);
@@ -25,14 +25,14 @@ const folder = createFolder(provider.url);
 const echo = await startEcho();
 const strata = await startStrata(folder);
 const client = createClient({ url: `ws://127.0.0.1:${strata.port}` });
-for (let index = 0; index < sessions; index++) {
+for (let index = 0; index < SESSIONS; index++) {
 	await client.request("create_session", { sessionId: `s${index}`, cwd: folder });
 }
 
-/** What one client gets of the echo server with 32 messages in flight. */
+/** The echo server's rate for one client with 32 messages in flight. */
 let echoPerSecond = Number.NaN;
 const getState = (number: number) =>
-	`{"type":"get_state","id":"read-${number}","sessionId":"s${number % sessions}"}`;
+	`{"type":"get_state","id":"read-${number}","sessionId":"s${number % SESSIONS}"}`;
 const servers = { echo, strata };
 
 const one = { who: "one client", clients: 1, depth: 32, each: "32 get_state under way" };
@@ -222,7 +222,7 @@ report(lines);
 
 /** One client that keeps 64 changes in flight, over these sessions in turn. */
 function loadOfChanges(sessionIds: readonly string[]): Promise<Load> {
-	return createLoad({
+	return Load.open({
 		port: strata.port,
 		clients: 1,
 		depth: 64,

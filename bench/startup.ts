@@ -1,6 +1,6 @@
 /**
- * What the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and without
- * it. And how long commands of `strata` take, from the start of Node to its end.
+ * The time that the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and
+ * without it. And the time of `strata` commands, from the start of Node to its end.
  */
 import { execFileSync, spawnSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
@@ -52,7 +52,7 @@ const targets: Record<string, number> = { "source, warm": 150, "compiled package
 const times = Object.fromEntries(Object.keys(setups).map((name) => [name, [] as number[]]));
 for (let round = 0; round < warmup + rounds; round++) {
 	const names = Object.keys(setups);
-	// Each round begins with another one, so that none always follows the same.
+	// Rounds rotate the order, so that none always follows the same.
 	const order = [...names.slice(round % names.length), ...names.slice(0, round % names.length)];
 	for (const name of order) {
 		const ms = await startMs(setups[name] ?? {});
@@ -76,7 +76,7 @@ const lines = Object.keys(setups)
 	});
 report([...lines, ...commandLines()]);
 
-/** Commands of the package (in a quick run: of the source), beside a Node that does nothing. */
+/** Commands of the package (in a quick run: of the source), compared with a Node that does nothing. */
 function commandLines(): Line[] {
 	writeFileSync(join(cwd, "package.json"), "{}");
 	writeFileSync(join(cwd, "a.ts"), "export function area() { return 1; }\n");

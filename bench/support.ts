@@ -1,12 +1,12 @@
-/** What all benchmarks share: their options, fair timing, inputs that may be missing, and the report. */
+/** Shared by all benchmarks: options, fair timing, inputs that may be missing, and the report. */
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 
-/** What the runner asks of a benchmark: `node bench/<name>.ts [--quick] [--write] [--traces <folder>]`. */
+/** The arguments of a benchmark: `node bench/<name>.ts [--quick] [--write] [--traces <folder>]`. */
 export interface BenchOptions {
-	/** Run the smallest size, to see that all of it works. The figures mean nothing. */
+	/** Run the smallest size, as a smoke test. The figures mean nothing. */
 	readonly quick: boolean;
 	/** The runner will write the figures: a benchmark refuses to run without one of its inputs. */
 	readonly write: boolean;
@@ -27,11 +27,11 @@ export interface Contest {
 	candidate: (round: number) => Promise<unknown>;
 	/** Rounds that count; two in a quick run. */
 	rounds: number;
-	/** Rounds before those, for the compiler. Default: a fifth of `rounds`, at least 3; one in a quick run. */
+	/** Rounds before those, to warm up the compiler. Default: a fifth of `rounds`, at least 3; one in a quick run. */
 	warmup?: number;
 	/** Runs before each round, untimed. */
 	prepare?: (round: number) => unknown;
-	/** Runs after each of the two, untimed: what it leaves running must not burden the other. */
+	/** Runs after each of the two, untimed: work that one leaves running must not slow the other. */
 	settle?: (who: "baseline" | "candidate", round: number) => unknown;
 }
 
@@ -45,8 +45,8 @@ export interface Comparison {
 }
 
 /**
- * Times both in turn, in alternating order, so that whatever else the machine does hits them alike.
- * `round` counts on from the warm-up, so that every call can have a file of its own.
+ * Times both in turn, in alternating order, so that other load on the machine affects them alike.
+ * `round` keeps counting after the warm-up, so that every call can have a file of its own.
  */
 export async function compare(contest: Contest): Promise<Comparison> {
 	const rounds = sized(contest.rounds, 2);
@@ -82,7 +82,7 @@ export function median(values: readonly number[]): number {
 	return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN;
 }
 
-/** The value that so large a share of the values does not exceed. */
+/** The value that this share of the values does not exceed. */
 export function quantile(values: readonly number[], share: number): number {
 	const sorted = values.toSorted((a, b) => a - b);
 	return sorted[Math.ceil(sorted.length * share) - 1] ?? Number.NaN;
@@ -92,10 +92,10 @@ export function rounded(value: number, digits = 1): number {
 	return Number(value.toFixed(digits));
 }
 
-/** One figure with what was asked of it. */
+/** One figure with its target. */
 export interface Line {
 	case: string;
-	/** What the figure is: "× pi's read", "ms", "%". */
+	/** For example "× pi's read", "ms", "%". */
 	unit: string;
 	/** As measured; {@link digits} says how it is shown and stored. */
 	value: number;
@@ -108,7 +108,7 @@ export interface Line {
 	atLeast?: number;
 	/** A figure of the same unit from the same run: the ratio to it depends less on the machine. */
 	baseline?: { name: string; value: number };
-	/** What the figure comes from: medians, counts, sizes. */
+	/** The data behind the figure: medians, counts, sizes. */
 	from?: Record<string, number | string>;
 }
 
@@ -169,7 +169,7 @@ export function tempFolder(): string {
 	return folder;
 }
 
-/** The status of a benchmark that refuses to run; it has said why. */
+/** The exit status of a benchmark that refuses to run; it has printed why. */
 export const REFUSED = 3;
 
 /**
@@ -188,7 +188,7 @@ export function missing(cases: string, why: string): undefined {
 function optionsFrom(args: string[]): BenchOptions {
 	const { values } = parseArgs({
 		args,
-		// A test that imports a part of a benchmark has arguments of its own.
+		// A test that imports a part of a benchmark has other arguments.
 		strict: false,
 		options: {
 			quick: { type: "boolean" },

@@ -1,6 +1,6 @@
 /**
- * What the layouts of a working set cost. Without a trace, only the generated workloads are measured. Ends with an error
- * if `log` is dearer than another layout anywhere.
+ * The cost of the layouts of a working set. Without a trace, only the generated workloads are measured. Ends with an
+ * error if `log` is dearer than another layout anywhere.
  */
 import { replayPolicies, runPolicy } from "../src/economy/replay/index.ts";
 import { tiersPolicy } from "../src/tiers/replay-policy.ts";
@@ -12,7 +12,7 @@ import { WORKLOADS } from "./tiers/workload.ts";
 
 const SEEDS = sized(20, 1);
 
-/** By how much `log` may be dearer than the cheapest other layout. */
+/** The tolerance for `log` above the cheapest other layout. */
 const TOLERANCE = 1.005;
 
 const trace = sessionFile();

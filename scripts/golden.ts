@@ -1,35 +1,35 @@
 /**
- * Golden runs: shows that a refactoring leaves every request of the scripted end-to-end sessions as it was.
+ * Golden runs: shows that a refactoring leaves every request of the scripted end-to-end sessions unchanged.
  *
- *   npm run golden -- record <folder> [test files]     run test/e2e and keep each request that reaches a provider
- *   npm run golden -- compare <folder> <folder>        print what differs, status 1 if anything does
+ *   npm run golden -- record <folder> [test files]     run test/e2e and store each request that reaches a provider
+ *   npm run golden -- compare <folder> <folder>        print the differences, status 1 if there are any
  *
  * Record on the old commit first, then on the new one (`test/support/golden.ts` and its three callers must be there).
- * Recorded are exact bytes, one file a test, one request a line; `RANDOM`, `UNSTABLE` and `NOTES` list what is left out of the
- * comparison because it differs between two runs of one commit.
+ * Exact bytes are recorded, one file per test, one request per line. `RANDOM`, `UNSTABLE` and `NOTES` list the exceptions
+ * of the comparison: they differ between two runs of one commit.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 
-/** Beside the requests: the checkout they were recorded in, since pi names its own folder in system prompts. */
+/** The checkout in which requests were recorded: pi names its own folder in system prompts. */
 const ROOT_FILE = "root.txt";
 
-/** What no two runs have in common. */
-const RANDOM: readonly { what: string; pattern: RegExp }[] = [
-	{ what: "temp folder", pattern: /\/(?:[\w.-]+\/)*(?:pi-strata(?: |%20)|strata-)[\w-]+-\w{6}/g },
-	{ what: "UUID", pattern: /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g },
-	{ what: "cursor", pattern: /(?<![\w-])A[\w-]{47}(?![\w-])/g },
-	{ what: "nonce", pattern: /(?<=\[|pi-bash-)[0-9a-f]{16}(?=\] Working files|\.log)/g },
-	{ what: "entry", pattern: /(?<=<summary>\\nbefore )[0-9a-f]{8}/g },
-	// The text of one names a log of pi's, so its hash differs, too.
-	{ what: "blob", pattern: /(?<=blobs\/)[0-9a-f]{64}/g },
-	{ what: "time", pattern: /(?<=\()\d+\.\d s(?=\))|(?<=checked )[\d,]+ h ago/g },
-	{ what: "call", pattern: /\bread-\d+\b/g },
-	{ what: "address", pattern: /\b127\.0\.0\.1:\d+/g },
+/** Random values; each is replaced by its kind and a number. */
+const RANDOM: readonly { kind: string; pattern: RegExp }[] = [
+	{ kind: "temp folder", pattern: /\/(?:[\w.-]+\/)*(?:pi-strata(?: |%20)|strata-)[\w-]+-\w{6}/g },
+	{ kind: "UUID", pattern: /\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b/g },
+	{ kind: "cursor", pattern: /(?<![\w-])A[\w-]{47}(?![\w-])/g },
+	{ kind: "nonce", pattern: /(?<=\[|pi-bash-)[0-9a-f]{16}(?=\] Working files|\.log)/g },
+	{ kind: "entry", pattern: /(?<=<summary>\\nbefore )[0-9a-f]{8}/g },
+	// A text that names a log of pi's has a different hash, too.
+	{ kind: "blob", pattern: /(?<=blobs\/)[0-9a-f]{64}/g },
+	{ kind: "time", pattern: /(?<=\()\d+\.\d s(?=\))|(?<=checked )[\d,]+ h ago/g },
+	{ kind: "call", pattern: /\bread-\d+\b/g },
+	{ kind: "address", pattern: /\b127\.0\.0\.1:\d+/g },
 ];
 
-/** Sessions that differ from run to run on purpose: files that change meanwhile, random sizes, the whole environment. */
+/** Sessions that differ from run to run on purpose: files that change during the test, random sizes, the whole environment. */
 const UNSTABLE: readonly RegExp[] = [
 	/^pruned-texts.any-text-comes-back-in-pieces/,
 	/^readcache-input.a-file-on-the-move/,
@@ -40,8 +40,8 @@ const UNSTABLE: readonly RegExp[] = [
 ];
 
 /**
- * What pi notes about its own messages and no provider gets, and limits that pi derives from the rest of the
- * request: counts of tokens depend on the length of the checkout's path.
+ * Pi's notes about its own messages, which no provider gets, and limits that pi derives from the rest of the request:
+ * token counts depend on the length of the checkout's path.
  */
 const NOTES: readonly RegExp[] = [
 	/"(?:max|budget)_tokens":\d+/g,
@@ -62,7 +62,7 @@ function record(folder: string, tests: readonly string[]): void {
 	rmSync(folder, { recursive: true, force: true });
 	mkdirSync(folder, { recursive: true });
 	writeFileSync(join(folder, ROOT_FILE), process.cwd());
-	// package.test.ts asks no model.
+	// package.test.ts sends no requests.
 	const all = ["test/e2e", "--exclude", "**/package.test.ts"];
 	const vitest = join("node_modules", "vitest", "vitest.mjs");
 	const args = [vitest, "run", ...(tests.length > 0 ? tests : all)];
@@ -90,18 +90,18 @@ function filesIn(folder: string): string[] {
 	);
 }
 
-/** The requests of one session, without what no two runs have in common. */
+/** The requests of one session, without random values. */
 function comparable(folder: string, name: string): string[] | undefined {
 	const path = join(folder, name);
 	if (!existsSync(path)) return undefined;
 	let text = readFileSync(path, "utf8");
 	text = text.replaceAll(readFileSync(join(folder, ROOT_FILE), "utf8"), "<checkout>");
-	for (const { what, pattern } of RANDOM) {
+	for (const { kind, pattern } of RANDOM) {
 		// The same value gets the same number, so that two values in place of one are a difference.
 		const seen = new Map<string, number>();
 		text = text.replaceAll(pattern, (value: string) => {
 			if (!seen.has(value)) seen.set(value, seen.size + 1);
-			return `<${what} ${seen.get(value)}>`;
+			return `<${kind} ${seen.get(value)}>`;
 		});
 	}
 	for (const note of NOTES) text = text.replaceAll(note, '"note":0');

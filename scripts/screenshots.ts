@@ -41,15 +41,15 @@ try {
 	await page.goto(`${url}#token=${token}`);
 	await page.getByRole("button", { name: "Start a session" }).click();
 	await page.getByRole("button", { name: "Send the first prompt" }).click();
-	await settled(page, "Done: orders of exactly 50.00");
+	await waitForText(page, "Done: orders of exactly 50.00");
 	const box = page.getByRole("textbox").first();
 	await box.fill("And what do the logs say?");
 	await box.press("Enter");
-	await settled(page, "Every 37th order was slow");
+	await waitForText(page, "Every 37th order was slow");
 	await photograph(page, "dashboard");
 	for (const view of ["Context", "Cost"]) {
 		await page.getByRole("link", { name: view, exact: true }).click();
-		await page.waitForTimeout(1500); // charts draw when their numbers are there
+		await page.waitForTimeout(1500); // charts are drawn when their figures arrive
 		await photograph(page, view.toLowerCase());
 	}
 	await page.emulateMedia({ colorScheme: "dark" });
@@ -62,13 +62,13 @@ try {
 	rmSync(folder, { recursive: true, force: true });
 }
 
-/** What the server says when it is ready. */
+/** The line that the server prints when it is ready. */
 async function firstLine(): Promise<{ url: string; tokenFile: string }> {
 	for await (const line of createInterface({ input: server.stdout })) return JSON.parse(line);
 	throw new Error("the server ended before it was ready");
 }
 
-async function settled(page: Page, text: string): Promise<void> {
+async function waitForText(page: Page, text: string): Promise<void> {
 	await page.getByText(text).waitFor({ timeout: 60_000 });
 	await page.waitForTimeout(500); // the last figures
 }

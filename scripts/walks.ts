@@ -1,5 +1,5 @@
 /**
- * Prints the source files that four actions pass, as JSON: `node scripts/walks.ts`. `test/walks.test.ts` bounds them,
+ * Prints the source files that four actions pass through, as JSON: `node scripts/walks.ts`. `test/walks.test.ts` bounds them,
  * and `docs/architecture.md` lists them.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -28,7 +28,7 @@ console.log(JSON.stringify(walks, null, "\t"));
 rmSync(scratch, { recursive: true, force: true });
 process.exit(0);
 
-/** Of a file that did not change: from the call to its result. */
+/** A read of an unchanged file, from the call to its result. */
 async function repeatedRead(): Promise<string[]> {
 	const { pi, read } = await startReads();
 	pi.write("a.ts", "export const a = 1;\n".repeat(200));
@@ -39,7 +39,7 @@ async function repeatedRead(): Promise<string[]> {
 	return files;
 }
 
-/** On an index that is up to date: the whole process. Files written a moment ago would be read again, so it waits. */
+/** The whole process, on an index that is up to date. Files written a moment ago would be indexed again, so it waits. */
 async function usages(): Promise<string[]> {
 	const root = folder("project");
 	writeFileSync(join(root, "package.json"), "{}");
@@ -51,7 +51,7 @@ async function usages(): Promise<string[]> {
 	return walkOfProcess([strata, "usages", "area"], root);
 }
 
-/** From its frame to its response, up to the door of pi: what the extension does in pi is no part of it. */
+/** From the frame to the response, up to the door of pi: the extension's work in pi does not count. */
 async function prompt(): Promise<string[]> {
 	const server = await startServer({
 		dataDir: folder("data"),
@@ -90,7 +90,7 @@ async function prompt(): Promise<string[]> {
 	return files.filter((file) => /^(?:server(?!\/demo)|protocol)\//.test(file));
 }
 
-/** The turn that prunes, and the `read` of what the stub names; without other systems, which have a part in each turn. */
+/** The turn that prunes, and the `read` of the path in the stub. Other systems, which take part in each turn, are left out. */
 async function pruneAndReadBack(): Promise<string[]> {
 	const { pi, readNew, talk } = await startPruning();
 	const { now } = Date;
@@ -100,7 +100,7 @@ async function pruneAndReadBack(): Promise<string[]> {
 		const old = await readNew();
 		await talk();
 		await talk();
-		waited += 2 * 60 * 60_000; // longer than any provider keeps its cache
+		waited += 2 * 60 * 60_000; // longer than the TTL of any provider
 		const pruned = await walk(talk);
 		const stub = pi.seenTextOf(old.id) ?? "";
 		const path = /^\(Pruned\) .*Full text: read (.+)$/.exec(stub)?.[1];
@@ -115,7 +115,7 @@ async function pruneAndReadBack(): Promise<string[]> {
 	return [...new Set(files)].filter((file) => !others.test(file)).sort();
 }
 
-/** The walk of one `read`, from the call to its result, which must look like this. */
+/** The walk of one `read`, from the call to its result, which must match. */
 async function walkOfRead(pi: PiHarness, path: string, expected: RegExp): Promise<string[]> {
 	const { promise: ended, resolve: end } = Promise.withResolvers<void>();
 	let files: Promise<string[]> | undefined;

@@ -1,4 +1,4 @@
-/** A made-up monorepo for benchmarks and tests: packages with barrels, classes, types, tests, real imports. */
+/** A generated monorepo for benchmarks and tests: packages with barrels, classes, types, tests, real imports. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 
@@ -103,7 +103,7 @@ function className(number: number, index: number): string {
 	return `${stem(number, index)}Service`;
 }
 
-/** About 5 KB with two or three names a KB, a little denser than real projects: imports, an interface, a class, functions that call the others. */
+/** About 5 KB with two or three names per KB, a little denser than real projects: imports, an interface, a class, functions that call the others. */
 function moduleText(number: number, index: number, random: () => number): string {
 	const own = stem(number, index);
 	const others = [1, 2, 3, 4]
@@ -207,7 +207,7 @@ function moduleText(number: number, index: number, random: () => number): string
 	return lines.join("\n");
 }
 
-/** What functions are mostly made of: local work on local names. */
+/** Typical function bodies: local work on local names. */
 function bodyLines(random: () => number): string[] {
 	const word = () => WORDS[Math.floor(random() * WORDS.length)] as string;
 	return Array.from({ length: 6 }, () => {
@@ -243,7 +243,7 @@ const WORDS =
 		" ",
 	);
 
-/** Numbers from 0 to 1 that are the same every time (mulberry32). */
+/** Reproducible random numbers from 0 to 1 (mulberry32). */
 function seeded(seed: number): () => number {
 	let state = seed;
 	return () => {

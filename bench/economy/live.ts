@@ -1,4 +1,4 @@
-/** What watching a session adds to each request: a conversation of 1,000 messages, answered from the cache or not. */
+/** The overhead that watching a session adds to each request: a conversation of 1,000 messages, with cache hits and misses. */
 
 import { createAccount } from "../../src/economy/index.ts";
 import type { ModelInfo } from "../../src/economy/rules.ts";
@@ -45,7 +45,7 @@ function perRequest(missed: number): number {
 		account.add({ atMs: round, gapMs: 1, model: model.id, tokens, payload }, model);
 		times.push(performance.now() - start);
 	}
-	// Every second request misses: what all of them take on average is what a session feels.
+	// Every second request misses, so the average is what a session feels.
 	return missed > 0 ? 2 * (times.reduce((sum, ms) => sum + ms, 0) / ROUNDS) : median(times);
 }
 

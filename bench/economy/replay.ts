@@ -1,4 +1,4 @@
-/** What replay finds and how long it takes. Without a trace, only the generated workloads are measured. */
+/** The results of replays and their time. Without a trace, only the generated workloads are measured. */
 import { readFileSync } from "node:fs";
 import type { ReplayPolicy } from "../../src/economy/replay/index.ts";
 import {
@@ -19,7 +19,7 @@ import { type Line, median, sized, timed } from "../support.ts";
 import { benchWorkloads, pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
 
 const strata = strataPolicy(pruningPolicy(pruneSettings));
-/** The same, were results of every tool free to go as soon as the model has answered them. */
+/** The same, if results of every tool could be pruned as soon as the model has answered them. */
 const strataAtOnce = strataPolicy(
 	pruningPolicy({ ...pruneSettings, keepRecentTurns: 0, maxToolChars: 0 }),
 );
@@ -33,7 +33,7 @@ export async function replayLines(trace: string | undefined): Promise<Line[]> {
 	];
 }
 
-/** On generated files of several sizes: all of a replay, for one entry of the session. */
+/** On generated files of several sizes: the time of a whole replay, per entry of the session. */
 async function sizeLines(): Promise<Line[]> {
 	const lines: Line[] = [];
 	for (const entries of sized([1000, 2000, 4000, 8000, 16_000], [1000, 2000])) {
@@ -53,7 +53,7 @@ async function sizeLines(): Promise<Line[]> {
 	return lines;
 }
 
-/** On the trace: the time of it all, how well the bill is reproduced, and each policy at each read price. */
+/** On the trace: the total time, the accuracy of the bill, and each policy at each read price. */
 async function traceLines(trace: string): Promise<Line[]> {
 	const times: number[] = [];
 	for (let round = 0; round < sized(5, 1); round++) {
@@ -104,7 +104,7 @@ async function traceLines(trace: string): Promise<Line[]> {
 	return lines;
 }
 
-/** What every reader of the file has to do. */
+/** The least that any reader of the file does. */
 async function parsingMs(file: string): Promise<number> {
 	const parse = () => {
 		for (const line of readFileSync(file, "utf8").trim().split("\n")) JSON.parse(line);
@@ -112,7 +112,7 @@ async function parsingMs(file: string): Promise<number> {
 	return median([await timed(parse), await timed(parse), await timed(parse)]);
 }
 
-/** On generated sessions: what `strata` saves on the whole and what it costs at worst. */
+/** On generated sessions: the savings of `strata` in total, and its cost at worst. */
 function workloadLines(readRatio: number): Line[] {
 	const ratios = benchWorkloads(readRatio).map((workload) => {
 		const session = generateSession(workload);

@@ -7,7 +7,7 @@ const REQUESTS = sized(10_000, 20);
 const BLOCKS = 500;
 const HEAD = 12;
 
-/** How long the simulator takes for 10,000 requests of 500 blocks. Making the requests does not count. */
+/** The time of the simulator for 10,000 requests of 500 blocks. Generating the requests does not count. */
 export function simulatorLines(): Line[] {
 	const anthropic = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });
 	const openai = rulesFor({ provider: "openai", id: "gpt-5.4" });

@@ -12,7 +12,7 @@ import { SessionWriter } from "../../test/economy/replay/session-writer.ts";
 import { type Workload, workloads } from "../../test/economy/replay/workload.ts";
 import { missing, options, sized, tempFolder } from "../support.ts";
 
-/** What a token read from a cache costs, as a share of the input price. */
+/** The prices of a token read from a cache, as shares of the input price. */
 export const READ_RATIOS = [0.1, 0.05, 0.025];
 
 const nowhere = new URL("none", import.meta.url).pathname;

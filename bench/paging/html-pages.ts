@@ -1,4 +1,4 @@
-/** Web pages for benchmarks, the same in every run, with a list of what is their main text and what is not. */
+/** Generated web pages for benchmarks, the same in every run, with lists of their main texts and of the rest. */
 import { createRandom, type Random } from "../readcache/sample-text.ts";
 
 export interface SamplePage {
@@ -116,7 +116,7 @@ ${w.list(15, () => `<div class="para">${w.text(50)}<br><br>${w.text(40)}</div>`)
 <pre>${w.code()}\n  ${w.code()}</pre>${w.list(4, () => `<p>${w.text(45)}`)}</td></tr></table></body></html>`,
 };
 
-/** What surrounds the main text of a page of today. */
+/** The frame of a modern page around its main text. */
 function framed(w: Writer, content: string): string {
 	return `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${w.aside(4)}</title>
 <meta name="description" content="${w.aside(10)}"><style>${".a{color:red}".repeat(200)}</style><script>${"var a=1;".repeat(800)}</script></head>

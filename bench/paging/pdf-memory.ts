@@ -1,4 +1,4 @@
-/** Prints the memory of a process that reads a PDF and has made no documents: `node pdf-memory.ts <file> <pages>`. */
+/** Prints the memory of a process that reads a PDF and has generated no documents: `node pdf-memory.ts <file> <pages>`. */
 import { readFileSync } from "node:fs";
 import { PdfEngine } from "../../src/paging/pdf/pdf-engine.ts";
 import { readAll, readFirst } from "./pdf-reads.ts";

@@ -8,8 +8,8 @@ export interface TextScore {
 }
 
 /**
- * Compares runs of words, as often as each occurs: four in a row tell an article from another text about the same,
- * single words (`run` 1) forgive order.
+ * Compares n-grams of words, with their counts: runs of four distinguish an article from another text on the same topic,
+ * single words (`run` 1) ignore order.
  */
 export function scoreText(markdown: string, gold: string, run: number): TextScore {
 	const found = runsOf(wordsOf(withoutMarks(markdown)), run);

@@ -4,18 +4,18 @@ import { readInRanges } from "./large-files.ts";
 import { openReadSession } from "./read-session.ts";
 import { createRandom, fileOf } from "./sample-text.ts";
 
-const lineCount = 12_000;
+const LINE_COUNT = 12_000;
 const delays = sized([1, 2, 4, 8, 12, 16, 20, 25, 30], [1]);
 const rounds = sized(4, 2);
 
-/** How long a call goes on after Escape. The file has no unique lines, which makes its diff the slowest there is. */
+/** How long a call continues after Escape. The file has no unique lines, which makes its diff the slowest possible. */
 export async function measureAbort(): Promise<Line[]> {
 	const session = await openReadSession();
-	const random = createRandom(lineCount);
-	const letters = () => Array.from({ length: lineCount }, () => (random() < 0.5 ? "a" : "b"));
+	const random = createRandom(LINE_COUNT);
+	const letters = () => Array.from({ length: LINE_COUNT }, () => (random() < 0.5 ? "a" : "b"));
 	const path = "src/letters.txt";
 	session.write(path, fileOf(letters()));
-	await readInRanges(session, path, lineCount + 1, 2000);
+	await readInRanges(session, path, LINE_COUNT + 1, 2000);
 	session.write(path, fileOf(letters()));
 
 	const first = await session.ask({ path });

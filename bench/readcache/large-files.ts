@@ -3,11 +3,11 @@ import { type Line, median, rounded, sized, timed } from "../support.ts";
 import { expectMode, openReadSession, type ReadAnswer, type ReadSession } from "./read-session.ts";
 import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
-const lineCount = 12_000;
+const LINE_COUNT = 12_000;
 const rounds = sized(15, 1);
-const random = createRandom(lineCount);
+const random = createRandom(LINE_COUNT);
 
-/** What a long file may cost at worst: a small change and a change of every line. */
+/** The worst cost of a long file: a small change and a change of every line. */
 export async function measureLargeFiles(): Promise<Line[]> {
 	return [
 		await changedReads("12,000 lines known through ranges, 7 of them changed", {
@@ -35,9 +35,9 @@ async function changedReads(title: string, { change, expected, target }: Case): 
 	const times = { ours: [] as number[], pis: [] as number[] };
 	for (let round = 0; round < rounds; round++) {
 		const path = `src/large-${round}.ts`;
-		const lines = sourceLines(lineCount, random);
+		const lines = sourceLines(LINE_COUNT, random);
 		session.write(path, fileOf(lines));
-		await readInRanges(session, path, lineCount + 1);
+		await readInRanges(session, path, LINE_COUNT + 1);
 		session.write(path, fileOf(change(lines)));
 		await setTimeout(1);
 
@@ -67,7 +67,7 @@ async function changedReads(title: string, { change, expected, target }: Case): 
 	};
 }
 
-/** Reads a file as a model does that has been told to use offset and limit. */
+/** Reads a file like a model that uses offset and limit. */
 export async function readInRanges(
 	session: ReadSession,
 	path: string,

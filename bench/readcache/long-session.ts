@@ -10,10 +10,10 @@ import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
 const entryCount = sized(10_000, 200);
 const fileCount = sized(200, 10);
-const linesPerFile = 60;
-const rounds = 120;
+const LINES_PER_FILE = 60;
+const ROUNDS = 120;
 
-/** An unchanged read late in a long session, where the request that was observed is as long as the session. */
+/** An unchanged read late in a long session, where the observed request is as long as the session. */
 export async function measureLongSession(): Promise<Line[]> {
 	const session = await openReadSession();
 	await fill(session);
@@ -21,7 +21,7 @@ export async function measureLongSession(): Promise<Line[]> {
 	let answer: ReadAnswer = { content: [] };
 	const pathOf = (round: number) => `src/file-${round % fileCount}.ts`;
 	const result = await compare({
-		rounds,
+		rounds: ROUNDS,
 		async prepare(round) {
 			call = await session.ask({ path: pathOf(round) });
 		},
@@ -59,7 +59,7 @@ export async function measureLongSession(): Promise<Line[]> {
 /** Half of the entries are calls, half results; every second result is a read, every tenth read of a changed file. */
 async function fill(session: ReadSession): Promise<void> {
 	const random = createRandom(entryCount);
-	const files = Array.from({ length: fileCount }, () => sourceLines(linesPerFile, random));
+	const files = Array.from({ length: fileCount }, () => sourceLines(LINES_PER_FILE, random));
 	for (const [i, lines] of files.entries()) session.write(`src/file-${i}.ts`, fileOf(lines));
 	for (let step = 0; step < entryCount / 4; step++) {
 		const i = Math.floor(random() * fileCount);
@@ -80,7 +80,7 @@ async function fill(session: ReadSession): Promise<void> {
 	}
 }
 
-/** The dearest moment: the branch is another one, and what was known of it is built anew. */
+/** The worst case: the branch has changed, and all knowledge is rebuilt. */
 async function firstAfterJump(session: ReadSession): Promise<number> {
 	const { manager } = session;
 	const branch = manager.getBranch();

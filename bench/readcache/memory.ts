@@ -9,9 +9,9 @@ import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
 const looks = sized([1000, 5000, 10_000], [20, 40, 60]);
 const reads = looks.at(-1) as number;
-const fileCount = 20;
+const FILE_COUNT = 20;
 
-/** What stays in memory after thousands of reads, in a session that does not grow and in one that does. */
+/** Memory after thousands of reads, in a session that does not grow and in one that does. */
 export async function measureMemory(): Promise<Line[]> {
 	const still = await measure("still");
 	const growing = await measure("growing");
@@ -47,13 +47,13 @@ export async function measureMemory(): Promise<Line[]> {
 	];
 }
 
-/** Reads the same few files again and again, every fiftieth time changed; looks at the memory now and then. */
+/** Reads the same few files again and again, every fiftieth time changed; samples the memory. */
 async function measure(
 	kind: "still" | "growing",
 ): Promise<{ bytes: number[]; session: ReadSession }> {
 	const session = await openReadSession();
 	const random = createRandom(reads);
-	const files = Array.from({ length: fileCount }, () => sourceLines(100, random));
+	const files = Array.from({ length: FILE_COUNT }, () => sourceLines(100, random));
 	for (const [i, lines] of files.entries()) {
 		session.write(pathOf(i), fileOf(lines));
 		const call = await session.ask({ path: pathOf(i) }, { observe: kind === "still" });
@@ -62,9 +62,9 @@ async function measure(
 	const again = await session.ask({ path: pathOf(0) }, { observe: kind === "still" });
 	const bytes: number[] = [];
 	for (let read = 1; read <= reads; read++) {
-		const path = pathOf(read % fileCount);
+		const path = pathOf(read % FILE_COUNT);
 		if (read % 50 === 0) {
-			const lines = files[read % fileCount] as string[];
+			const lines = files[read % FILE_COUNT] as string[];
 			session.write(path, fileOf(replaced(lines, 1 + (read % 7))));
 		}
 		const isStill = kind === "still";
@@ -85,7 +85,7 @@ async function bareEntryBytes({ manager, cwd }: ReadSession): Promise<number> {
 	for (const entry of manager.getEntries()) {
 		if (entry.type !== "message") continue;
 		const { content, details } = structuredClone(entry.message as ToolResultMessage);
-		// What the entries share (the usage of no tokens) stays shared.
+		// Objects that the entries share (a usage of zero tokens) stay shared.
 		bare.appendMessage({ ...entry.message, content, ...(details && { details }) } as Message);
 	}
 	return ((await usedBytes()) - before) / bare.getEntries().length;
@@ -97,7 +97,7 @@ const collectGarbage = (() => {
 })();
 
 async function usedBytes(): Promise<number> {
-	await setTimeout(50); // what was written to the store is let go of
+	await setTimeout(50); // writes to the store finish and free their buffers
 	collectGarbage();
 	await setTimeout(50); // finalizers
 	collectGarbage();

@@ -1,4 +1,4 @@
-/** A session around the two `read` tools, pi's own and ours, with nothing of an agent but what they look at. */
+/** A session around the two `read` tools, pi's own and ours, with only those parts of an agent that they use. */
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -60,8 +60,8 @@ type Tool = { name: string; execute: ReturnType<typeof createReadToolDefinition>
  */
 export async function openReadSession(): Promise<ReadSession> {
 	const root = realpathSync(mkdtempSync(join(tmpdir(), "strata-bench-")));
-	process.env.PI_CODING_AGENT_DIR = join(root, "agent"); // the user's own settings stay out of it
-	const cwd = join(root, "home", "project"); // about as deep as projects are
+	process.env.PI_CODING_AGENT_DIR = join(root, "agent"); // the user's own settings must not apply
+	const cwd = join(root, "home", "project"); // a typical depth of projects
 	mkdirSync(cwd, { recursive: true });
 	const manager = SessionManager.inMemory(cwd);
 	const ctx = contextFor(cwd, manager);
@@ -140,7 +140,7 @@ export async function openReadSession(): Promise<ReadSession> {
 				if (performance.now() - start > 5_000) throw new Error(`${name} was not stored in 5 s`);
 				await setImmediate();
 			}
-			await setImmediate(); // whoever wrote it learns of it
+			await setImmediate(); // the writer is notified
 		},
 		async readAndRecord(args) {
 			const call = await session.ask(args);
@@ -187,15 +187,15 @@ export function modeOf(answer: ReadAnswer): string {
 	return answer.details?.readcache?.mode ?? "plain";
 }
 
-/** Stops the benchmark when an answer is not of the kind that the case is about. */
+/** Stops the benchmark when an answer is not of the expected kind. */
 export function expectMode(answer: ReadAnswer, expected: string): void {
 	const mode = modeOf(answer);
 	if (mode !== expected) throw new Error(`Expected the answer "${expected}", got "${mode}"`);
 }
 
 /**
- * The messages of a request: copies, as in pi, since comparing texts with themselves would be too easy. Each is made
- * once, or the garbage of long sessions would be collected during somebody's timed part.
+ * The messages of a request: copies, as in pi, since comparing a text with itself would be too cheap. Each is made once,
+ * or garbage of long sessions would be collected during a timed part.
  */
 function createCopies() {
 	const copies = new WeakMap<object, object>();

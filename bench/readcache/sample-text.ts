@@ -33,7 +33,7 @@ export function edited(lines: readonly string[], share: number, random: Random):
 	});
 }
 
-/** Replaces so many lines, spread evenly over the file. */
+/** Replaces lines spread evenly over the file. */
 export function replaced(lines: readonly string[], count: number): string[] {
 	const every = Math.floor(lines.length / count);
 	return lines.map((line, i) => (i % every === every >> 1 ? `${line} // replaced` : line));

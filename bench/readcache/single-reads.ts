@@ -84,7 +84,7 @@ async function unchangedReads(lineCount: number, rounds: number) {
 		},
 		settle(who) {
 			if (who === "baseline") return;
-			// Of a file that pi cuts off, the lines that it shows are what is unchanged.
+			// Of a file that pi truncates, only the lines shown are unchanged.
 			expectMode(answer, lineCount <= 1000 ? "unchanged" : "unchanged_range");
 			session.record(call.pending(), answer);
 		},

@@ -1,6 +1,6 @@
 import type { FileLine, ReadSession } from "./session.ts";
 
-/** How much of what a session read the model still had in view. */
+/** The reads of a session, and how much of them was still in view. */
 export interface ReadCounts {
 	/** Bytes of all results of tools. */
 	readonly resultBytes: number;
@@ -11,14 +11,14 @@ export interface ReadCounts {
 	readonly rereadBytes: number;
 	/** Bytes of lines that were in view: same file, same number, same text. */
 	readonly inViewBytes: number;
-	/** Reads all lines of which were, and their bytes: what a marker can stand for. */
+	/** Reads all lines of which were in view, and their bytes: a marker can replace them. */
 	readonly whollyInView: number;
 	readonly whollyInViewBytes: number;
 }
 
 /**
  * A line is in view if the newest result since the last compaction that showed a line of that number in that file showed
- * the same text, is no stub, and is of an earlier answer. So lines that moved are new, and so is what a compaction kept.
+ * the same text, is no stub, and is of an earlier answer. So lines that moved are new, and so are lines that a compaction kept.
  */
 export function countReads({ events }: Pick<ReadSession, "events">): ReadCounts {
 	const counts = {

@@ -45,7 +45,7 @@ function offsetOf(input: unknown): number {
 	return typeof offset === "number" && offset > 0 ? offset : 1;
 }
 
-/** Pi writes no numbers: lines count from the offset on. Behind a part it says how to go on. */
+/** Pi writes no numbers: lines count from the offset on. After a partial text it says how to read on. */
 function linesFrom(text: string, offset: number): FileLine[] {
 	const file = text.replace(/\n\n\[[^\n]*Use offset=\d+ to continue\.?\]$/, "");
 	return file.split("\n").map((line, at) => ({

@@ -1,4 +1,4 @@
-/** What a session file says about reading files, in the order in which the model was shown it. */
+/** The reads in a session file, in the order in which the model saw them. */
 export interface ReadSession {
 	readonly agent: "Claude Code" | "pi";
 	readonly events: readonly ReadEvent[];
@@ -50,7 +50,7 @@ export function pathToLast(
 		const parent = named.find((found) => found !== null);
 		if (parent === undefined && named.length > 0) break;
 		const place = places.get(parent ?? "") ?? at;
-		at = Math.min(place, at - 1); // a parent below its child would be a circle
+		at = Math.min(place, at - 1); // a parent below its child would be a cycle
 	}
 	return path;
 }

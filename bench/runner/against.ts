@@ -15,7 +15,7 @@ export interface AgainstOptions extends BenchOptions {
 	readonly signal: AbortSignal;
 }
 
-/** A case is worse if it has lost more than this share of its old value. */
+/** A case is worse if it lost more than this share of its old value. */
 const LIMIT = 0.05;
 
 /**
@@ -175,12 +175,12 @@ function caseText(one: CaseComparison): string {
 	return `  ${one.ratio.toFixed(2).padStart(6)}  ${one.case}: ${values}${mark}`;
 }
 
-/** Where the rounds of the two overlap, more rounds may show that nothing has changed. */
+/** If the rounds of the two sides overlap, more rounds may show that nothing has changed. */
 function overlapText({ overlaps }: CaseComparison): string {
 	return overlaps ? ", but rounds of the two overlap" : "";
 }
 
-/** Four significant digits, none lost of large numbers. */
+/** Four significant digits; large numbers keep all of theirs. */
 function shown(value: number): number {
 	return Math.abs(value) >= 1000 ? Math.round(value) : Number(value.toPrecision(4));
 }

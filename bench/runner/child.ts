@@ -2,7 +2,7 @@
 import { spawn } from "node:child_process";
 import { type BenchOptions, type Line, REFUSED } from "../support.ts";
 
-/** What came of a benchmark. */
+/** The outcome of a benchmark. */
 export type Outcome =
 	| { readonly kind: "done"; readonly lines: readonly Line[] }
 	/** It has printed why. */
@@ -28,14 +28,14 @@ const MAX_ERROR_CHARS = 20_000;
 export async function runBench(script: string, run: RunOptions): Promise<Outcome> {
 	const { quick, write, traces, show, signal } = run;
 	const { deadlineMs = quick ? 240_000 : 3_600_000 } = run;
-	const words = [
+	const args = [
 		...(quick ? ["--quick"] : []),
 		...(write ? ["--write"] : []),
 		...(traces === undefined ? [] : ["--traces", traces]),
 	];
-	const child = spawn(process.execPath, [script, ...words], {
+	const child = spawn(process.execPath, [script, ...args], {
 		stdio: ["ignore", show ? "inherit" : "ignore", show ? "inherit" : "pipe", "ipc"],
-		// Values that are no numbers arrive as such.
+		// NaN and infinity survive this serialization.
 		serialization: "advanced",
 	});
 	let lines: readonly Line[] | undefined;
@@ -81,7 +81,7 @@ function lateReason(deadlineMs: number, lines: readonly Line[] | undefined): str
 		: `it was still running after ${seconds} s`;
 }
 
-/** The message of an error that ended a process, out of what Node printed of it. */
+/** The message of the error that ended a process, from Node's output. */
 function errorIn(text: string): string | undefined {
 	return /^(?:\w*Error\b.*?: .+)$/m.exec(text)?.[0];
 }

@@ -26,8 +26,8 @@ export async function measureLoad(): Promise<Load> {
 }
 
 /**
- * Why figures of this machine would be worth nothing; `undefined` if it is quiet. The average counts only before the
- * first benchmark: after it, the benchmarks themselves are most of it.
+ * The reason why figures of this machine would be worthless; `undefined` if it is quiet. The average counts only before
+ * the first benchmark: later, the benchmarks themselves dominate it.
  */
 export function busyReason({ average, now }: Load, isFirst: boolean): string | undefined {
 	if (isFirst && average > MAX_AVERAGE) {

@@ -1,4 +1,4 @@
-/** The committed results: what they name of their origin, and how they are replaced. */
+/** The committed results: their record of origin, and how they are replaced. */
 import { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
 import { cpus } from "node:os";
@@ -6,10 +6,10 @@ import { join } from "node:path";
 import { type Line, storedLine } from "../support.ts";
 import { git } from "./git.ts";
 
-/** What a result depends on besides the machine and the benchmark: changes of these are not in the commit it names. */
+/** Inputs of a result: uncommitted changes here are not in the commit that the result names. */
 const SOURCES = ["src", "bench", ":!bench/results", "test", "package.json", "package-lock.json"];
 
-/** Why results of this tree must not be written: they name a commit. `undefined`: they may. */
+/** The reason why results of this tree must not be written, since they name a commit. `undefined` if they may be. */
 export function treeReason(root: string): string | undefined {
 	let changes: string;
 	try {
@@ -41,7 +41,7 @@ export function writeResults(root: string, name: string, lines: readonly Line[])
 	}
 }
 
-/** What a figure depends on, without anything that names the machine or its owner. */
+/** The environment of a figure, without anything that identifies the machine or its owner. */
 function environment(root: string) {
 	return {
 		node: process.version,

@@ -1,5 +1,5 @@
 import { median } from "../support.ts";
-import { createLoad, type Load } from "./load.ts";
+import { Load } from "./load.ts";
 import { processorMs, type ServerProcess } from "./processes.ts";
 
 export interface RaceOptions {
@@ -19,9 +19,9 @@ export interface Race {
 	perSecond: Sides<number>;
 	/** Ours to the echo server's: the median over the rounds, whose two halves met the same machine. */
 	ratio: number;
-	/** What an answer took of the processor, in microseconds, whatever else the machine was doing. */
+	/** Processor time per answer, in microseconds; independent of other load on the machine. */
 	processorUs: Sides<number>;
-	/** The loads, to go on with. Close them. */
+	/** The loads, for further use. The caller closes them. */
 	loads: Sides<Load>;
 }
 
@@ -39,8 +39,8 @@ export async function raceEcho(options: RaceOptions): Promise<Race> {
 	const common = { clients, depth, command };
 	const greeting = JSON.stringify({ type: "subscribe", lifecycle });
 	const loads = {
-		echo: await createLoad({ ...common, port: echo.port, isAnswer: () => true }),
-		strata: await createLoad({ ...common, port: strata.port, greeting }),
+		echo: await Load.open({ ...common, port: echo.port, isAnswer: () => true }),
+		strata: await Load.open({ ...common, port: strata.port, greeting }),
 	};
 	const rates: Sides<number[]> = { echo: [], strata: [] };
 	const costs: Sides<number[]> = { echo: [], strata: [] };

@@ -1,4 +1,4 @@
-/** The yardstick, run as a process of its own: a plain `ws` server that parses each message and sends it back. */
+/** The baseline, run as a process of its own: a plain `ws` server that parses each message and sends it back. */
 import type { AddressInfo } from "node:net";
 import { WebSocketServer } from "ws";
 

@@ -7,7 +7,7 @@ import { FLOOD_TOKENS, writeFloodSession } from "../../test/server/support/flood
 import { sized } from "../support.ts";
 import { createFolder, startStrata } from "./processes.ts";
 
-/** What another principal met while one kept its reads in flight. */
+/** Reads of one principal while another floods the server. */
 export interface FairReads {
 	/** How long each read of the other took, in milliseconds. */
 	delays: number[];
@@ -19,7 +19,7 @@ export interface FairReads {
 }
 
 export interface FairReadsOptions {
-	/** What is asked for. */
+	/** The read that floods the server. */
 	command: "get_messages" | "get_tree";
 	connections: number;
 	depth: number;
@@ -29,18 +29,18 @@ export interface FairReadsOptions {
 	reads: number;
 }
 
-/** What the flood's process needs to know, and what it tells. */
+/** The input of the flood's process, and its reports. */
 export interface FloodTask extends Pick<FairReadsOptions, "command" | "connections" | "depth"> {
 	port: number;
 	token: string;
 }
-export type FloodTold =
+export type FloodReport =
 	| { kind: "begun" }
 	| { kind: "ended"; answers: number; bytes: number; cutOff: number; ms: number };
 
 const FLOOD = fileURLToPath(new URL("./read-flood-process.ts", import.meta.url));
 
-/** Floods a server of its own from a process of its own, and reads beside it as another principal. */
+/** Floods a server of its own from a process of its own, and reads at the same time as another principal. */
 export async function fairReads(options: FairReadsOptions): Promise<FairReads> {
 	const folder = createFolder();
 	const sessionPath = writeFloodSession(join(folder, "agent"), folder, options.characters);
@@ -70,17 +70,17 @@ export async function fairReads(options: FairReadsOptions): Promise<FairReads> {
 		await new Promise((resolve) => setTimeout(resolve, 5));
 	}
 	flood.send("stop");
-	const [told] = (await once(flood, "message")) as [FloodTold];
+	const [report] = (await once(flood, "message")) as [FloodReport];
 	await once(flood, "exit");
 	owner.close();
 	other.close();
 	await server.stop();
-	if (told.kind !== "ended") throw new Error("the flood told nothing");
+	if (report.kind !== "ended") throw new Error("the flood did not report its end");
 	return {
 		delays,
-		answersPerSecond: (told.answers / told.ms) * 1000,
-		megabytesPerSecond: told.bytes / told.ms / 1000,
-		cutOff: told.cutOff,
+		answersPerSecond: (report.answers / report.ms) * 1000,
+		megabytesPerSecond: report.bytes / report.ms / 1000,
+		cutOff: report.cutOff,
 	};
 }
 

@@ -9,7 +9,7 @@ export interface FanOut {
 	events: number;
 }
 
-/** Lets a session answer a prompt before so many subscribers; counts what reaches them until all have all of it. */
+/** Sends a prompt to a session with many subscribers; counts the events until all of them have all. */
 export async function fanOut(
 	{ client, port }: { client: Client; port: number },
 	{ sessionId, subscribers }: { sessionId: string; subscribers: number },
@@ -33,7 +33,7 @@ export async function fanOut(
 		all.push(subscriber);
 	}
 	const seq = async () => (await client.request("switch_session", { sessionId })).data.seq;
-	// Answered behind the subscriptions of the others, which came before.
+	// Answered after the subscriptions of the others, which were sent before.
 	const before = await seq();
 	await client.request("prompt", { sessionId, message: "go", waitFor: "settled" });
 	const events = (await seq()) - before;

@@ -1,17 +1,17 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 
-/** A WebSocket client that does as little as possible, so that what is measured is the server. */
+/** A WebSocket client that does as little as possible, so that the server is measured. */
 export interface LeanClient {
 	/** Sends texts of up to 65,535 bytes, all in one write. */
 	send(texts: readonly string[]): void;
 	close(): void;
 }
 
-/** A message: the bytes from `start` to `end`. They are gone when the call returns. */
+/** A message: the bytes from `start` to `end`. They are valid only during the call. */
 export type OnMessage = (bytes: Buffer, start: number, end: number) => void;
 
-/** Connects. `onBatch` is called after the messages that came together, when it is time to send in return. */
+/** Connects. `onBatch` is called after the messages of one read, when it is time to send in return. */
 export async function connectLean(
 	port: number,
 	{ onMessage, onBatch }: { onMessage: OnMessage; onBatch?: () => void },
@@ -50,7 +50,7 @@ export function isSessionEvent(bytes: Buffer, start: number): boolean {
 /** Where the type is in `{"type":"…`. */
 const TYPE_AT = 9;
 
-/** Resolves with what came behind the answer. */
+/** Resolves with the bytes after the response head. */
 function upgrade(socket: Socket, port: number): Promise<Buffer> {
 	socket.write(
 		[
@@ -79,7 +79,7 @@ function upgrade(socket: Socket, port: number): Promise<Buffer> {
 	});
 }
 
-/** Calls for each whole message. Returns where the rest begins. */
+/** Calls back for each whole message. Returns where the rest begins. */
 function eachMessage(bytes: Buffer, onMessage: OnMessage): number {
 	let at = 0;
 	for (;;) {

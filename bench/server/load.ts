@@ -1,120 +1,128 @@
 import { connectLean, isResponse, type LeanClient } from "./lean-client.ts";
 
-/** Clients that keep a server busy. */
-export interface Load {
-	/** Runs for so long and returns answers per second. */
-	run(ms: number): Promise<number>;
-	/** Sends `perSecond` commands at even intervals for so long; returns how long each took from the time it was due. */
-	pace(perSecond: number, ms: number): Promise<number[]>;
-	close(): void;
-}
-
 export interface LoadOptions {
 	port: number;
 	clients: number;
-	/** Commands of one client that are under way at a time. */
+	/** Commands of one client in flight at a time. */
 	depth: number;
-	/** The text of a command. `number` is another each time. */
+	/** The text of a command. `number` is unique. */
 	command(number: number): string;
-	/** Sent first, and once for each client. */
+	/** Sent first, once by each client. */
 	greeting?: string;
 	/** Which messages count as answers. Default: responses. */
 	isAnswer?(bytes: Buffer, start: number): boolean;
 }
 
-/** Every load has numbers of its own: an id that a server knows is answered by replay. */
-let loads = 0;
+/** Clients that keep a server busy. */
+export class Load {
+	/** Every load has its own range of ids: a server answers a known id from its journal. */
+	static #count = 0;
+	readonly #options: LoadOptions;
+	readonly #clients: LeanClient[] = [];
+	/** While pacing: per client, when its commands in flight were due. */
+	readonly #due: readonly number[][];
+	#delays: number[] | undefined;
+	#lastNumber = ++Load.#count * 1e9;
+	#answers = 0;
+	#isRunning = false;
+	#inFlight = 0;
+	#onIdle: (() => void) | undefined;
 
-export async function createLoad(options: LoadOptions): Promise<Load> {
-	const { port, clients: count, depth, command, greeting, isAnswer = isResponse } = options;
-	let last = ++loads * 1e9;
-	let answers = 0;
-	let isRunning = false;
-	/** Commands under way, in all. */
-	let open = 0;
-	let onIdle: (() => void) | undefined;
-	/** By client, when the commands were due that have no answer yet; while pacing. */
-	const due: number[][] = Array.from({ length: count }, () => []);
-	let delays: number[] | undefined;
-
-	const clients: LeanClient[] = [];
-	for (let index = 0; index < count; index++) {
-		let heard = 0;
-		clients.push(
-			await connectLean(port, {
-				onMessage(bytes, start) {
-					if (isAnswer(bytes, start)) heard++;
-				},
-				onBatch() {
-					const done = heard;
-					heard = 0;
-					if (done > 0) answered(index, done);
-				},
-			}),
-		);
-	}
-	if (greeting !== undefined) {
-		open += count;
-		for (const client of clients) client.send([greeting]);
-		await idle();
+	private constructor(options: LoadOptions) {
+		this.#options = options;
+		this.#due = Array.from({ length: options.clients }, () => []);
 	}
 
-	function answered(index: number, done: number): void {
-		answers += done;
-		open -= done;
+	static async open(options: LoadOptions): Promise<Load> {
+		const load = new Load(options);
+		for (let index = 0; index < options.clients; index++) await load.#connect(index);
+		if (options.greeting !== undefined) await load.#greet(options.greeting);
+		return load;
+	}
+
+	/** Keeps `depth` commands per client in flight for `ms`. Returns answers per second. */
+	async run(ms: number): Promise<number> {
+		const { clients, depth } = this.#options;
+		this.#isRunning = true;
+		this.#answers = 0;
+		const begun = performance.now();
+		for (let index = 0; index < clients; index++) this.#send(index, depth);
+		await new Promise((resolve) => setTimeout(resolve, ms));
+		const perSecond = (this.#answers / (performance.now() - begun)) * 1000;
+		this.#isRunning = false;
+		await this.#idle();
+		return perSecond;
+	}
+
+	/** Sends commands at even intervals for `ms`. Returns the delay of each answer from the time its command was due. */
+	async pace(perSecond: number, ms: number): Promise<number[]> {
+		const { clients } = this.#options;
+		const delays: number[] = [];
+		this.#delays = delays;
+		const begun = performance.now();
+		const total = Math.round((perSecond * ms) / 1000);
+		for (let sent = 0; sent < total; ) {
+			const now = performance.now();
+			for (; sent < total; sent++) {
+				const dueAt = begun + (sent * 1000) / perSecond;
+				if (dueAt > now) break;
+				this.#due[sent % clients]?.push(dueAt);
+				this.#send(sent % clients, 1);
+			}
+			await new Promise((resolve) => setTimeout(resolve, 1));
+		}
+		await this.#idle();
+		this.#delays = undefined;
+		return delays;
+	}
+
+	close(): void {
+		for (const client of this.#clients) client.close();
+	}
+
+	async #connect(index: number): Promise<void> {
+		const { port, isAnswer = isResponse } = this.#options;
+		let received = 0;
+		const client = await connectLean(port, {
+			onMessage(bytes, start) {
+				if (isAnswer(bytes, start)) received++;
+			},
+			onBatch: () => {
+				const answers = received;
+				received = 0;
+				if (answers > 0) this.#onAnswers(index, answers);
+			},
+		});
+		this.#clients.push(client);
+	}
+
+	async #greet(greeting: string): Promise<void> {
+		this.#inFlight += this.#clients.length;
+		for (const client of this.#clients) client.send([greeting]);
+		await this.#idle();
+	}
+
+	#onAnswers(index: number, count: number): void {
+		this.#answers += count;
+		this.#inFlight -= count;
 		const now = performance.now();
-		for (let i = 0; i < done && delays; i++) delays.push(now - (due[index]?.shift() ?? now));
-		if (isRunning) send(index, done);
-		else if (open === 0) onIdle?.();
+		const due = this.#due[index];
+		for (let i = 0; i < count && this.#delays; i++) this.#delays.push(now - (due?.shift() ?? now));
+		if (this.#isRunning) this.#send(index, count);
+		else if (this.#inFlight === 0) this.#onIdle?.();
 	}
 
-	function send(index: number, commands: number): void {
-		open += commands;
+	#send(index: number, count: number): void {
+		this.#inFlight += count;
 		const texts: string[] = [];
-		for (let i = 0; i < commands; i++) texts.push(command(++last));
-		clients[index]?.send(texts);
+		for (let i = 0; i < count; i++) texts.push(this.#options.command(++this.#lastNumber));
+		this.#clients[index]?.send(texts);
 	}
 
-	function idle(): Promise<void> {
-		if (open === 0) return Promise.resolve();
+	#idle(): Promise<void> {
+		if (this.#inFlight === 0) return Promise.resolve();
 		return new Promise((resolve) => {
-			onIdle = resolve;
+			this.#onIdle = resolve;
 		});
 	}
-
-	return {
-		async run(ms) {
-			isRunning = true;
-			answers = 0;
-			const begun = performance.now();
-			for (let index = 0; index < count; index++) send(index, depth);
-			await new Promise((resolve) => setTimeout(resolve, ms));
-			const perSecond = (answers / (performance.now() - begun)) * 1000;
-			isRunning = false;
-			await idle();
-			return perSecond;
-		},
-		async pace(perSecond, ms) {
-			delays = [];
-			const begun = performance.now();
-			const total = Math.round((perSecond * ms) / 1000);
-			for (let sent = 0; sent < total; ) {
-				const now = performance.now();
-				for (; sent < total; sent++) {
-					const dueAt = begun + (sent * 1000) / perSecond;
-					if (dueAt > now) break;
-					due[sent % count]?.push(dueAt);
-					send(sent % count, 1);
-				}
-				await new Promise((resolve) => setTimeout(resolve, 1));
-			}
-			await idle();
-			const taken = delays;
-			delays = undefined;
-			return taken;
-		},
-		close() {
-			for (const client of clients) client.close();
-		},
-	};
 }

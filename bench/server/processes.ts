@@ -10,7 +10,7 @@ import { sized } from "../support.ts";
 export interface ServerProcess {
 	readonly port: number;
 	readonly pid: number;
-	/** From its start to the line that says it is ready. */
+	/** From its start to the line that reports readiness. */
 	readonly readyMs: number;
 	/** Where its standard error went, so far. */
 	complaints(): string;
@@ -24,7 +24,7 @@ export function startEcho(): Promise<ServerProcess> {
 	return start([ECHO], {});
 }
 
-/** Starts `strata serve` in `folder`. What counts is the server and not its guards, so those are set out of the way. */
+/** Starts `strata serve` in `folder`. The server is measured, not its limits, so those are raised. */
 export function startStrata(
 	folder: string,
 	{ nodeOptions = [], tokens }: { nodeOptions?: string[]; tokens?: Record<string, string> } = {},
@@ -33,9 +33,9 @@ export function startStrata(
 	// In a clone the first start builds the dashboard, which takes longer than a quick run.
 	const page = sized([], ["--no-dashboard"]);
 	const auth = tokens ? ["--token-file", writeTokens(folder, tokens)] : ["--auth", "none"];
-	const words = ["serve", "--port", "0", ...auth, "--json", ...page];
+	const args = ["serve", "--port", "0", ...auth, "--json", ...page];
 	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
-	return start([...nodeOptions, MAIN, ...words, ...limits.flatMap((one) => ["--limit", one])], env);
+	return start([...nodeOptions, MAIN, ...args, ...limits.flatMap((one) => ["--limit", one])], env);
 }
 
 const folders: string[] = [];
@@ -64,7 +64,7 @@ export function createFolder(providerUrl = "http://127.0.0.1:9"): string {
 	return folder;
 }
 
-/** What a process has taken of the processor so far, in milliseconds; not a number where the system does not tell. */
+/** The processor time of a process so far, in milliseconds; NaN where the system does not report it. */
 export function processorMs(pid: number): number {
 	try {
 		const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
@@ -76,9 +76,9 @@ export function processorMs(pid: number): number {
 	}
 }
 
-async function start(words: string[], env: Record<string, string>): Promise<ServerProcess> {
+async function start(args: string[], env: Record<string, string>): Promise<ServerProcess> {
 	const begun = performance.now();
-	const child = spawn(process.execPath, words, {
+	const child = spawn(process.execPath, args, {
 		env: { ...process.env, ...env },
 		stdio: ["ignore", "pipe", "pipe"],
 	});

@@ -1,22 +1,22 @@
-/** A process that keeps reads in flight until it hears something else, then tells what came back. */
+/** A process that keeps reads in flight until its second message, then reports the answers. */
 import { startReadFlood } from "../../test/server/support/read-flood.ts";
-import type { FloodTask, FloodTold } from "./fair-reads.ts";
+import type { FloodReport, FloodTask } from "./fair-reads.ts";
 
 process.once("message", async ({ command, ...task }: FloodTask) => {
 	const begun = performance.now();
-	let isTold = false;
+	let hasAnswer = false;
 	const flood = await startReadFlood({
 		...task,
 		keepsUp: true,
 		read: (number) => `{"type":"${command}","id":"flood-${number}","sessionId":"s"}`,
 		onAnswer() {
-			if (isTold) return;
-			isTold = true;
-			tell({ kind: "begun" });
+			if (hasAnswer) return;
+			hasAnswer = true;
+			report({ kind: "begun" });
 		},
 	});
 	process.once("message", () => {
-		tell({
+		report({
 			kind: "ended",
 			answers: flood.answers(),
 			bytes: flood.bytes(),
@@ -28,6 +28,6 @@ process.once("message", async ({ command, ...task }: FloodTask) => {
 	});
 });
 
-function tell(told: FloodTold): void {
-	process.send?.(told);
+function report(message: FloodReport): void {
+	process.send?.(message);
 }

@@ -1,4 +1,4 @@
-/** What the layouts cost on generated sessions, by the exact simulator. */
+/** The cost of the layouts on generated sessions, by the exact simulator. */
 
 import { createCacheSimulator } from "../../src/economy/index.ts";
 import { type CacheRules, costOf, rulesFor } from "../../src/economy/rules.ts";
@@ -24,7 +24,7 @@ export function rulesAt(readRatio: number): CacheRules {
 	return rulesFor({ provider: "anthropic", id: "claude-sonnet-5" }, { readRatio });
 }
 
-/** What each layout costs on a workload, as a share of what it costs without a cache: the mean over the seeds. */
+/** The cost of each layout on a workload, relative to no cache: the mean over the seeds. */
 export function costsOf(
 	workload: Workload,
 	{ readRatio, seeds }: { readRatio: number; seeds: number },
@@ -43,7 +43,7 @@ export function costsOf(
 	}
 }
 
-/** What the requests of a session cost under a layout, in plain input tokens. */
+/** The cost of a session's requests under a layout, in plain input tokens. */
 export function costUnder(
 	layout: Layout,
 	session: readonly WorkRequest[],

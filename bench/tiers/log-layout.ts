@@ -1,4 +1,4 @@
-/** The `log` layout as requests of a generated session: the very code that decides in pi, carried out on blocks. */
+/** The `log` layout as requests of a generated session: the same code that decides in pi, applied to blocks. */
 
 import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
 import { isCold } from "../../src/economy/rules.ts";
@@ -7,7 +7,7 @@ import { createLogLayout } from "../../src/workset/log/layout.ts";
 import { createLogSession, tokensOf } from "./log-session.ts";
 import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
 
-/** Nobody's window ends a session here: the others would not fit into one. */
+/** No window limits a session here: the other layouts would not fit into one. */
 const CONTEXT_WINDOW = 1_000_000;
 
 export const log: Layout = function* (session, rules) {

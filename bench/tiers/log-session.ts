@@ -3,7 +3,7 @@ import type { LogMoment, LogPlan } from "../../src/workset/log/layout.ts";
 import { fileBlock } from "./plain-layouts.ts";
 import type { ShownFile } from "./workload.ts";
 
-/** A session that plans of the `log` layout are carried out on, as far as its blocks are concerned. */
+/** The blocks of a session, to which plans of the `log` layout are applied. */
 export interface LogSession {
 	/** The conversation grows. */
 	add(messages: readonly Block[]): void;
@@ -11,9 +11,9 @@ export interface LogSession {
 	copies(): LogMoment["copies"];
 	/** All messages, in blocks. */
 	blocks(): Block[];
-	/** The index of the block where a plan begins to change something; to be asked before it is carried out. */
+	/** The index of the block where a plan begins to change something; to be read before the plan is applied. */
 	indexOf(frontier: NonNullable<LogPlan["frontier"]>): number;
-	/** @throws Error unless every file is shown as it is now, in one place only: what all layouts promise. */
+	/** @throws Error unless every file is shown as it is now, in one place only: the promise of all layouts. */
 	carryOut(plan: LogPlan, files: readonly ShownFile[]): void;
 }
 

@@ -1,4 +1,4 @@
-/** Ways to show a working set that anyone might choose, as requests of a generated session. */
+/** Obvious layouts of a working set, as requests of a generated session. */
 
 import type { Block, Request } from "../../src/economy/index.ts";
 import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
@@ -11,13 +11,13 @@ export type Layout = (session: readonly WorkRequest[], rules: CacheRules) => Ite
 export const SYSTEM_TOKENS = 3000;
 export const SYMBOL_TOKENS = 50;
 
-/** System prompt and the map of all files: what every layout but the tiers begins with. */
+/** System prompt and the map of all files: the head of every layout but the tiers. */
 export const HEAD: readonly Block[] = [
 	{ part: "system", hash: "system", tokens: SYSTEM_TOKENS, label: "system prompt" },
 	{ part: "system", hash: "map", tokens: MAP_FILES * SYMBOL_TOKENS, label: "map" },
 ];
 
-/** Everything once, without a marker. */
+/** Everything once, without a breakpoint. */
 export const noCache: Layout = function* (session) {
 	for (const request of fixedOrderRequests(session)) yield { ...request, breakpoints: [] };
 };
@@ -30,7 +30,7 @@ export const fixedOrder: Layout = function* (session, rules) {
 	}
 };
 
-/** The first text of every file before the conversation, each later one behind it. Nothing ever goes. */
+/** The first text of every file before the conversation, each later one behind it. Nothing is ever removed. */
 export const appendAndReread: Layout = function* (session, rules) {
 	const blocks = [...HEAD];
 	const latest = new Map<string, string>();

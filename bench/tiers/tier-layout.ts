@@ -13,8 +13,8 @@ const SYMBOLS = Array.from({ length: MAP_FILES }, (_, at) => {
 });
 
 /**
- * Files, symbols and history by tier, a block and a marker for each tier. The map is seeded from references. What the
- * assistant is made to answer between the blocks is left out, and so is the file tree: both would only add.
+ * Files, symbols and history by tier, a block and a breakpoint for each tier. The map is seeded from references. The
+ * assistant's answers between the blocks and the file tree are left out: both would only add.
  */
 export function tiers(cacheMinTokens: number): Layout {
 	return function* (session) {
@@ -36,7 +36,7 @@ export function tiers(cacheMinTokens: number): Layout {
 			const breakpoints: Breakpoint[] = [];
 			for (const tier of CACHED_TIERS) {
 				const held = placed.filter(([, item]) => item.tier === tier);
-				// One block with one hash, in whatever order: so no order can be a bad one.
+				// One block with one hash, whatever the order, so that no order is a disadvantage.
 				const block = {
 					part: tier === "L0" ? ("system" as const) : ("messages" as const),
 					hash: `${tier} ${held.map(([key, { hash }]) => `${key}=${hash}`).toSorted()}`,

@@ -1,4 +1,4 @@
-/** Generated sessions with a working set: what is asked, what changes, and how long people take. Same seed, same session. */
+/** Generated sessions with a working set: prompts, changes, and pauses of people. Same seed, same session. */
 
 /** A file as one request has to show it. */
 export interface ShownFile {
@@ -19,13 +19,13 @@ export interface WorkRequest {
 	readonly atMs: number;
 	/** The working set now, in the order of paths. */
 	readonly files: readonly ShownFile[];
-	/** Files among them that changed since the request before. */
+	/** Those that changed since the request before. */
 	readonly modified: readonly string[];
-	/** What the conversation grew by since the request before; the last one is the prompt. */
+	/** Messages since the request before; the last one is the prompt. */
 	readonly added: readonly Message[];
 }
 
-/** A kind of session. What is not given is as in {@link USUAL}. */
+/** A kind of session. Defaults are in {@link USUAL}. */
 export interface Workload {
 	readonly name: string;
 	readonly turns?: number;
@@ -33,7 +33,7 @@ export interface Workload {
 	readonly requestsPerTurn?: number;
 	readonly files?: number;
 	readonly fileTokens?: number;
-	/** The size of the first file, if it is another. */
+	/** The size of the first file, if it differs. */
 	readonly firstFileTokens?: number;
 	/** Edits of a turn, on average. */
 	readonly editsPerTurn?: number;
@@ -106,7 +106,7 @@ export function generateRequests(workload: Workload, seed: number): WorkRequest[
 	}
 	return requests;
 
-	/** Edits of a turn by the request that is the first to show them. They come of the turn before, or of its calls. */
+	/** Edits of a turn by the request that is the first to show them. They come from the turn before, or from its calls. */
 	function editsOf(turn: number): string[][] {
 		const edited: string[][] = Array.from({ length: spec.requestsPerTurn }, () => []);
 		if (turn === 0) return edited;

@@ -6,20 +6,20 @@ import { createRandom, edited, fileOf, type Random, sourceLines } from "./sample
 const sessionCount = sized(40, 1);
 const readsPerSession = sized(150, 30);
 const fileCount = sized(40, 8);
-/** Bytes of plain output after which the session is compacted (about 90,000 tokens), and what is kept of them. */
-const compactAfterBytes = 360_000;
-const keptBytes = 80_000;
+/** Bytes of plain output after which the session is compacted (about 90,000 tokens), and the bytes that it keeps. */
+const COMPACT_AFTER_BYTES = 360_000;
+const KEPT_BYTES = 80_000;
 
 /**
- * Sessions as agents have them: files are read, edited, and read again in whole or in part. Every read is answered three
- * times: by pi, by us, and by a cache that knows only whether exactly this call was answered with this text before
- * and the answer is still in the context.
+ * Typical sessions of agents: files are read, edited, and read again in whole or in part. Every read is answered three
+ * times: by pi, by us, and by an exact-scope cache, which knows only whether the same call was answered with the same
+ * text before, and that answer is still in the context.
  */
-export async function measureReplay(): Promise<Line[]> {
+export async function measureGeneratedSessions(): Promise<Line[]> {
 	const totals = newCounts();
 	const saved: number[] = [];
 	for (let seed = 1; seed <= sessionCount; seed++) {
-		const counts = await replay(createRandom(seed));
+		const counts = await runSession(createRandom(seed));
 		saved.push(percent(counts.plainBytes - counts.ourBytes, counts.plainBytes));
 		addTo(totals, counts);
 	}
@@ -92,7 +92,7 @@ function addTo(totals: Counts, { byMode, ...figures }: Counts): void {
 	}
 }
 
-async function replay(random: Random): Promise<Counts> {
+async function runSession(random: Random): Promise<Counts> {
 	const session = await openReadSession();
 	const project = createProject(random);
 	for (const file of project.files) session.write(file.path, fileOf(file.lines));
@@ -119,7 +119,7 @@ async function replay(random: Random): Promise<Counts> {
 			const answer = await session.read(call);
 			const id = session.record(call, answer);
 			await session.stored(answer);
-			// The same compactions for all three, although smaller answers would put them off.
+			// The same compactions for all three, although smaller answers would delay them.
 			context.add(id, Buffer.byteLength(plain));
 			const exactAnswer = exact.serve(id, action.args, plain);
 			counts.reads++;
@@ -143,7 +143,7 @@ async function replay(random: Random): Promise<Counts> {
 interface ProjectFile {
 	path: string;
 	lines: string[];
-	/** The line somebody works at. */
+	/** The line that is worked on. */
 	focus: number;
 	lastRange: { offset: number; limit: number } | undefined;
 }
@@ -170,7 +170,7 @@ type Action =
 	| { kind: "outside"; path: string; text: string }
 	| { kind: "other"; lines: number };
 
-/** What an agent does, without end. The shares are guesses; the results name the re-reads that come of them. */
+/** Actions of an agent, without end. Their shares are guesses; the results report the resulting re-reads. */
 function* actionsOf({ files }: Project, random: Random): Generator<Action> {
 	const chance = (share: number) => random() < share;
 	const upTo = (n: number) => Math.floor(random() * n);
@@ -208,7 +208,7 @@ function* actionsOf({ files }: Project, random: Random): Generator<Action> {
 			return;
 		}
 		yield read(file);
-		// Pi cuts such a file off and says how to go on.
+		// Pi truncates such a file and says how to read on.
 		if (file.lines.length > 1200 && chance(0.4)) yield read(file, { offset: 1201, limit: 800 });
 	}
 
@@ -243,7 +243,7 @@ function* actionsOf({ files }: Project, random: Random): Generator<Action> {
 	}
 }
 
-/** Which entries are still before the model, by the size that they would have without a cache. */
+/** Which entries are still in the context, by their size without a cache. */
 function createContextWindow() {
 	let entries: { id: string; bytes: number }[] = [];
 	return {
@@ -251,13 +251,14 @@ function createContextWindow() {
 			entries.push({ id, bytes });
 		},
 		has: (id: string) => entries.some((entry) => entry.id === id),
-		/** The first entry to keep, if it is time to compact; the older ones are gone with that. */
+		/** The first entry to keep, if it is time to compact; the older ones are then gone. */
 		compaction(): string | undefined {
-			if (entries.reduce((sum, { bytes }) => sum + bytes, 0) < compactAfterBytes) return undefined;
+			if (entries.reduce((sum, { bytes }) => sum + bytes, 0) < COMPACT_AFTER_BYTES)
+				return undefined;
 			let bytes = 0;
 			const firstKept = entries.findLastIndex((entry) => {
 				bytes += entry.bytes;
-				return bytes > keptBytes;
+				return bytes > KEPT_BYTES;
 			});
 			entries = entries.slice(firstKept);
 			return entries[0]?.id;
