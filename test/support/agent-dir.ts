@@ -10,7 +10,7 @@ export function enterAgentDir(dir: string): void {
 	process.env[VARIABLE] = dir;
 }
 
-/** Goes back to the folder entered before; folders may be left in any order. */
+/** Restores the folder that was entered before; folders may be left in any order. */
 export function leaveAgentDir(dir: string): void {
 	const index = open.lastIndexOf(dir);
 	if (index >= 0) open.splice(index, 1);

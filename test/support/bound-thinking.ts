@@ -1,7 +1,7 @@
 /**
  * The vendor's check on models that bind thinking: a block is valid only while system prompt, tools and every message
- * before it are what was sent when it was made. Works on normalised prompts, so that every stand-in for a provider runs
- * the same check.
+ * before it are unchanged since it was made. Works on normalised prompts, so that every fake provider runs the same
+ * check.
  */
 import { createHash } from "node:crypto";
 
@@ -13,16 +13,16 @@ export interface BoundPrompt {
 }
 
 export interface BoundMessage {
-	/** The message without its thinking, without cache markers, in one form only. */
+	/** The message without its thinking, without cache breakpoints, in one canonical form. */
 	rest: unknown;
 	/** Signatures of its thinking blocks. */
 	signatures: readonly string[];
 }
 
-/** A thinking block that does not stand behind what it was made behind. */
+/** A thinking block whose prefix differs from the one it was made for. */
 export interface Misplaced {
 	signature: string;
-	/** Its place among the messages. */
+	/** The index of its message. */
 	message: number;
 	/** The first message that differs; -1 for system prompt and tools. `undefined`: thinking is missing in the middle. */
 	changed: number | undefined;
@@ -32,8 +32,8 @@ export interface ThinkingBinding {
 	/** A signature for thinking in the answer to this request: the given one, or one of its own. */
 	sign(prompt: BoundPrompt, signature?: string): string;
 	/**
-	 * All blocks that are not valid, in order. The vendor refuses the request for the first, or drops that and all behind
-	 * it, valid or not.
+	 * All invalid blocks, in order. The vendor refuses the request for the first, or drops it and all blocks after it, valid
+	 * or not.
 	 */
 	misplacedIn(prompt: BoundPrompt): Misplaced[];
 }
@@ -52,7 +52,7 @@ export function createThinkingBinding(): ThinkingBinding {
 			return prompt.messages.flatMap(({ signatures }, message) => {
 				const misplaced = signatures.flatMap((signature): Misplaced[] => {
 					const then = made.get(signature);
-					if (!then) return []; // not ours to judge
+					if (!then) return []; // not a signature of this provider
 					const changed = then.hashes.findIndex((hash, at) => hash !== hashes[at]);
 					if (changed >= 0) return [{ signature, message, changed: changed - 1 }];
 					const isMoved = then.hashes.length !== message + 1;
@@ -66,7 +66,7 @@ export function createThinkingBinding(): ThinkingBinding {
 	};
 }
 
-/** A chain: the hash at a place stands for everything up to it. The first is the head's. */
+/** A hash chain: each hash covers everything up to its index. The first is the head's. */
 function hashesOf({ head, messages }: BoundPrompt): string[] {
 	let last = hashOf("", head);
 	return [
@@ -85,7 +85,7 @@ function hashOf(before: string, value: unknown): string {
 		.digest("hex");
 }
 
-/** Thinking may be taken away from the start of the history. */
+/** Thinking may be removed from the start of the conversation. */
 function isEndOf(all: readonly string[], part: readonly string[]): boolean {
 	if (part.length > all.length) return false;
 	const skipped = all.length - part.length;

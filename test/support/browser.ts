@@ -13,7 +13,7 @@ import { atEnd } from "./temp.ts";
 
 const PLACES = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
 
-/** The browser of this machine: `CHROMIUM_PATH`, or where Linux has it. */
+/** The browser of this machine: `CHROMIUM_PATH`, or a usual place on Linux. */
 export const browserPath = [process.env.CHROMIUM_PATH, ...PLACES].find(
 	(path) => path !== undefined && path !== "" && existsSync(path),
 );
@@ -28,7 +28,7 @@ export function launchBrowser(): Promise<Browser> {
 	return chromium.launch({ executablePath: browserPath ?? "" });
 }
 
-/** A tab that remembers what went wrong in it. */
+/** A tab that records its errors. */
 export interface Tab {
 	page: Page;
 	context: BrowserContext;
@@ -36,7 +36,7 @@ export interface Tab {
 	faults: string[];
 }
 
-/** How a tab is opened: as a browser of its own, or beside other tabs. */
+/** How a tab is opened: in its own context, or in that of other tabs. */
 export type TabOptions = BrowserContextOptions & { context?: BrowserContext };
 
 /** Opens a tab, in a context of its own unless one is given. It is closed when the test ends. */
@@ -51,7 +51,7 @@ export async function openTab(
 	const faults: string[] = [];
 	page.on("console", (message) => {
 		if (message.type() !== "error" && message.type() !== "warning") return;
-		// A server that is away is no fault of the page: the browser itself complains about it.
+		// An unreachable server is not a fault of the page: the browser itself logs it.
 		if (/WebSocket connection to .* failed/.test(message.text())) return;
 		faults.push(message.text());
 	});
@@ -61,14 +61,14 @@ export async function openTab(
 	return { page, context: used, faults };
 }
 
-/** Expects that axe finds no fault in what the page shows that is more than minor. */
+/** Expects that axe finds only minor faults on the page. */
 export async function expectAccessible(page: Page): Promise<void> {
-	// Into the page's own world by the debugger: its policy keeps script elements out.
+	// Evaluated by the debugger: the page's policy forbids script elements.
 	await page.evaluate(axe.source);
 	const found = await page.evaluate(async () => {
 		const { violations } = await (globalThis as unknown as { axe: typeof axe }).axe.run(document, {
 			resultTypes: ["violations"],
-			// Voice control: what is seen can be said. Axe still calls the rule an experiment.
+			// For voice control: visible labels must be speakable. The rule is still experimental in axe.
 			rules: { "label-content-name-mismatch": { enabled: true } },
 		});
 		return violations.map(({ id, impact, nodes }) => ({

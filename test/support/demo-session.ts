@@ -9,8 +9,8 @@ import { sdk } from "./pi-sdk.ts";
 import { atEnd, tempDir } from "./temp.ts";
 
 /**
- * A session of pi with the demo's model on its sample project, and our extension. It ends with the test. What commands
- * report goes to standard output in mode `print`, into the session in mode `json`.
+ * A session of pi with the demo's model on its sample project, and our extension. It ends with the test. Reports
+ * of commands go to standard output in mode `print`, into the session in mode `json`.
  */
 export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentSession> {
 	process.env.PI_OFFLINE = "1";
@@ -61,7 +61,7 @@ export async function openDemo(mode: "print" | "json" = "print"): Promise<AgentS
 	return session;
 }
 
-/** Makes pi's prompt, and so every count of tokens, the same wherever the clone and the temp folder lie. */
+/** Makes pi's prompt, and so every token count, independent of the paths of the clone and the temp folder. */
 function promptOfAnyPlace(pi: ExtensionAPI, cwd: string): void {
 	pi.on("before_agent_start", ({ systemPrompt }) => ({
 		systemPrompt: systemPrompt

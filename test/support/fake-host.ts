@@ -1,11 +1,11 @@
-/** A host that only exists as far as the session and its systems look: pi without pi. */
+/** A fake of pi with only those parts that the session and its systems use. */
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Mock, vi } from "vitest";
 import type { Host, HostContext } from "../../src/session/host.ts";
 import { createSession, type SessionView, type System } from "../../src/session/index.ts";
 import { tempDir } from "./temp.ts";
 
-/** What a test says of the session. */
+/** The session's context, as a test sets it. */
 export type FakeContext = Partial<
 	Omit<HostContext, "sessionManager" | "modelRegistry" | "model">
 > & {
@@ -14,7 +14,7 @@ export type FakeContext = Partial<
 	model?: object;
 };
 
-/** A session on a fake host, with all that its systems did to pi. */
+/** A session on a fake host that records every call to pi. */
 export function fakeSession(context: FakeContext = {}) {
 	const handlers = new Map<string, ((event: object, ctx: ExtensionContext) => unknown)[]>();
 	const notices: string[] = [];

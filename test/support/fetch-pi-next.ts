@@ -25,10 +25,10 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const store = join(root, ".pi-next");
 const home = join(store, VERSION);
 
-/** Where it is, once it was fetched. */
+/** Its folder once it is fetched. */
 export const piNext = { version: VERSION, folder: packageIn(home) };
 
-/** Downloads it unless it is there. False if the registry refuses to the end; any other trouble is an error. */
+/** Downloads it unless it is there. False if the registry refuses every retry; other failures throw. */
 export async function fetchPiNext(): Promise<boolean> {
 	if (isComplete(home)) return true;
 	for (const pause of [0, ...PAUSES_SECONDS]) {
@@ -38,7 +38,7 @@ export async function fetchPiNext(): Promise<boolean> {
 	return false;
 }
 
-/** Builds the folder beside its place and moves it there in one step, so that it is never half full. */
+/** Builds the folder under another name and renames it atomically, so that it is never half full. */
 function download(): boolean {
 	mkdirSync(store, { recursive: true });
 	const work = mkdtempSync(join(store, "download-"));
@@ -74,7 +74,7 @@ function isComplete(folder: string): boolean {
 	}
 }
 
-/** jiti, with which pi loads extensions, is not in the bundle: the installed pi lends its own. */
+/** jiti, with which pi loads extensions, is not in the bundle: the one of the installed pi is used. */
 function linkJiti(folder: string): void {
 	const installed = findPackageJSON(NAME, import.meta.url);
 	const jiti = installed && findPackageJSON("jiti", pathToFileURL(installed));
@@ -88,7 +88,7 @@ function packageIn(folder: string): string {
 }
 
 function npmPack(folder: string): boolean {
-	// No retries by npm itself: ours wait longer, which is what a busy registry asks for.
+	// No retries by npm itself: ours back off longer, as a busy registry needs.
 	const options = ["--pack-destination", folder, "--fetch-retries=0", "--loglevel=error"];
 	const args = ["pack", `${NAME}@${VERSION}`, ...options];
 	// npm names its own file when it runs a script. Without it, Windows needs a shell to find npm.cmd.

@@ -1,6 +1,6 @@
 /**
  * Records the requests that end-to-end tests send to their providers, for `scripts/golden.ts`. Does nothing unless
- * `STRATA_GOLDEN` names a folder. Each test gets one file there, with one request a line, exactly as it was sent.
+ * `STRATA_GOLDEN` names a folder. Each test gets one file there, with one request per line, exactly as it was sent.
  */
 import { appendFileSync, mkdirSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -19,7 +19,7 @@ export function recordRequest(body: string): void {
 	appendFileSync(join(place, `${name}.jsonl`), `${body}\n`);
 }
 
-/** Records what pi hands to a provider that has no wire: system prompt, messages and tools. */
+/** Records the input of a provider without HTTP: system prompt, messages and tools. */
 export function recordProvider(provider: Provider): void {
 	if (!folder) return;
 	const { stream, streamSimple } = provider;

@@ -43,7 +43,7 @@ export interface HostileWeb {
 	readonly connections: number;
 	requests: readonly WebRequest[];
 	url(path: string): URL;
-	/** Answers a path of your own from now on; again, to change what it says. An `etag` among the headers is honoured. */
+	/** Answers a path from now on; a second call replaces the answer. An `etag` among the headers is honoured. */
 	serve(path: string, answer: WebAnswer): void;
 	/** Ends unfinished answers too. May be called twice. */
 	close(): Promise<void>;
@@ -58,7 +58,7 @@ export async function startHostileWeb({ host = "127.0.0.1" } = {}): Promise<Host
 	async function handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
 		const target = req.url ?? "/";
 		requests.push({ url: target, headers: req.headers });
-		// Whoever takes us for a proxy sends a whole URL, and gets our page for its path.
+		// A client that takes us for a proxy sends a whole URL, and gets our page for its path.
 		const url = target.startsWith("/") ? `http://loopback${target}` : target;
 		const { pathname, searchParams } = new URL(url);
 		const own = served.get(pathname);
@@ -156,7 +156,7 @@ const ROUTES: Record<string, Route> = {
 		if (isKnown) return send(res, { status: 304, headers: validators });
 		send(res, { ...text("version one"), headers: { "content-type": "text/plain", ...validators } });
 	},
-	/** Answers 304 to whoever asks. */
+	/** Answers 304 to any request. */
 	"always-304": ({ res }) => send(res, { status: 304 }),
 
 	/** `/packed/br`: the article in a coding; codings joined by commas are applied in their order. */
@@ -305,7 +305,7 @@ function raw(res: ServerResponse, rest: string): void {
 	res.socket?.end(`HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\n${rest}`);
 }
 
-/** Goes on until the reader leaves, which is the error that is caught here. */
+/** Runs until the client disconnects, which is the error that is caught here. */
 async function endless(res: ServerResponse): Promise<void> {
 	await pipeline(Readable.from(forEver(Buffer.alloc(65_536, "x"))), res).catch(() => {});
 }

@@ -18,11 +18,11 @@ export const root = fileURLToPath(new URL("../..", import.meta.url));
 export interface Installation {
 	/** The folder of the package. */
 	folder: string;
-	/** The file of the Node. */
+	/** The path of the Node binary. */
 	node: string;
 }
 
-/** Packs the project into a folder, and gives the tarball's path. */
+/** Packs the project into a folder, and returns the tarball's path. */
 export async function pack(folder: string): Promise<string> {
 	await npm(["pack", "--pack-destination", folder, "--loglevel=error"], { cwd: root });
 	return join(folder, readdirSync(folder).find((name) => name.endsWith(".tgz")) as string);
@@ -50,7 +50,7 @@ export async function strata(
 	);
 }
 
-/** Everything that needs no pi works: what the machine is like, code, pages, old sessions, schemas. */
+/** Every command that needs no pi works: doctor, code, pages, old sessions, schemas. */
 export async function expectCommandsWork(at: Installation): Promise<void> {
 	const project = makeProject();
 	const answer = async (...words: string[]) => {
@@ -108,7 +108,7 @@ export async function expectExtensionLoads(
 	expect(data).toMatchObject({ commands: expect.arrayContaining(ourCommands) });
 }
 
-/** What pi lists of ours. */
+/** Our commands in pi's list. */
 export const ourCommands = ["strata", "readcache-status", "readcache-refresh"].map((name) =>
 	expect.objectContaining({ name, source: "extension" }),
 );

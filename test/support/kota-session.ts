@@ -21,7 +21,7 @@ export interface KotaOptions extends Omit<PiOptions, "extensions" | "agentDir"> 
 /** A pi with the kota tools. */
 export interface KotaPi {
 	readonly pi: PiHarness;
-	/** What the status line of kota has shown, in order. */
+	/** The texts of kota's status line, in order. */
 	readonly statuses: string[];
 	/** The model calls a tool. */
 	call(tool: string, args: Record<string, unknown>): Promise<ToolOutcome>;

@@ -31,7 +31,7 @@ export type LoopbackReplyBlock =
 	| { type: "tool_use"; id: string; name: string; input: Record<string, unknown> };
 
 /**
- * What to answer. A string is a message of that text. `hang` sends the stream's start (and `content`,
+ * A scripted reply. A string is a message of that text. `hang` sends the stream's start (and `content`,
  * if given) and then nothing until the client goes away. `error` is sent as the API sends errors and
  * touches no cache entry. `delayMs` waits before the first byte.
  */
@@ -58,11 +58,11 @@ export type LoopbackRequest = {
 	headers: IncomingHttpHeaders;
 	/** The injected clock's time of arrival. */
 	at: number;
-	/** What it was billed, under pi's names; absent when the answer was an error. */
+	/** Its bill, under pi's names; absent when the answer was an error. */
 	usage?: LoopbackUsage;
 	/** Thinking that the provider left out. */
 	transformations?: readonly LoopbackTransformation[];
-	/** Signatures of the thinking among it that does not stand behind what it was made behind. */
+	/** Signatures of the dropped thinking whose prefix has changed since it was made. */
 	misplaced?: readonly string[];
 	/** Signatures of the thinking in the answer. */
 	signatures?: readonly string[];
@@ -76,7 +76,7 @@ export type LoopbackAnthropic = {
 	requests: readonly LoopbackRequest[];
 	/** Appends steps; each accepted request takes one. With none left the answer is status 500. */
 	script(steps: LoopbackScriptStep[]): void;
-	/** Takes back the steps that no request has taken. */
+	/** Removes and returns the steps that no request has taken. */
 	clearScript(): void;
 	/** Ends hanging answers too. May be called twice. */
 	close(): Promise<void>;
@@ -204,7 +204,7 @@ export async function startLoopbackAnthropic(
 	};
 }
 
-/** Fields of pi's model entry that a test may want otherwise; `compat` is pi's, field by field. */
+/** Fields of pi's model entry that a test may override; `compat` is pi's, field by field. */
 export type LoopbackModel = {
 	/** Default: "claude-loop", which binds thinking as all new models do. */
 	id?: string;
@@ -267,7 +267,7 @@ function parse(raw: string): unknown {
 
 /**
  * A mistake of the test, not of the request. "quota exceeded" is wording that pi does not retry;
- * any other status 500 costs 14 seconds of back-off before the test learns of it.
+ * any other status 500 costs 14 seconds of back-off before the test fails.
  */
 function scriptFault(message: string): LoopbackApiError {
 	return new LoopbackApiError(500, "api_error", `${message} (script quota exceeded)`);
@@ -284,7 +284,7 @@ function sendError(res: ServerResponse, error: unknown): void {
 async function sleepUnlessClosed(ms: number, res: ServerResponse): Promise<void> {
 	const closed = new AbortController();
 	res.once("close", () => closed.abort());
-	// Rejected only because the client left; what is written afterwards goes nowhere.
+	// Rejected only because the client disconnected; later writes are discarded.
 	await sleep(ms, undefined, { signal: closed.signal }).catch(() => undefined);
 }
 

@@ -12,18 +12,18 @@ import {
 	type LoopbackMessage,
 } from "./loopback-cache.ts";
 
-/** What the API did to the input, as it reports it. */
+/** The API's report about changes of the input. */
 export type LoopbackTransformation = { type: "thinking_dropped"; path: string; reason: string };
 
 export type LoopbackBinding = {
 	/**
-	 * The body as the model sees it, and what was left out. Invalid thinking and all behind it is dropped where the request
-	 * asks for that, and refused where it does not.
+	 * The body as the model sees it, and what was left out. Invalid thinking and all after it is dropped if the request
+	 * asks for that, and refused otherwise.
 	 */
 	accept(body: LoopbackBody): {
 		seen: LoopbackBody;
 		transformations: LoopbackTransformation[];
-		/** Signatures of the thinking that is invalid by itself: what is dropped behind it may be valid. */
+		/** Signatures of the thinking that is invalid by itself: thinking that is dropped after it may be valid. */
 		misplaced: string[];
 	};
 	/** A signature for thinking in the answer to this body. */
@@ -80,7 +80,7 @@ function dropFrom(
 	return { seen: { ...body, messages }, transformations };
 }
 
-/** Deferred tools are not in the prefix; markers, the order of tools and the two forms of a text do not count. */
+/** Deferred tools are not in the prefix; breakpoints, the order of tools and the two forms of a text do not count. */
 function promptOf({ system, tools = [], messages }: LoopbackBody): BoundPrompt {
 	const loaded = tools
 		.filter((tool) => tool.defer_loading !== true)
@@ -108,7 +108,7 @@ function isThinking({ type }: LoopbackBlock): boolean {
 	return type === "thinking" || type === "redacted_thinking";
 }
 
-/** Without markers, here and in a result's own blocks. */
+/** Without breakpoints, here and in a result's own blocks. */
 function bare({ cache_control: _marker, ...block }: LoopbackBlock): LoopbackBlock {
 	const { content } = block;
 	if (!Array.isArray(content)) return block;

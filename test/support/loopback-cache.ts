@@ -46,7 +46,7 @@ export type LoopbackCacheOptions = {
 export type LoopbackCache = {
 	/**
 	 * Reads, refreshes and writes entries for one accepted request.
-	 * @throws LoopbackApiError when the markers break the API's rules; no entry changes then.
+	 * @throws LoopbackApiError when the breakpoints break the API's rules; no entry changes then.
 	 */
 	bill(body: LoopbackBody): LoopbackPromptUsage;
 };
@@ -109,7 +109,7 @@ export function createLoopbackCache(
 
 			if (hit && paid) keep(hit, paid);
 			for (const prefix of marked) {
-				// A new entry inside the read prefix is not billed, so it may not outlive what was paid for.
+				// A new entry inside the read prefix is not billed, so it may not outlive the TTL that was paid for.
 				const read = hit !== undefined && prefix.index < hit.index;
 				const ttl = read && paid === "5m" ? "5m" : prefix.marker;
 				keep(prefix, live(prefix)?.ttl ?? ttl);
@@ -132,7 +132,7 @@ export function createLoopbackCache(
 /**
  * Refuses what the API refuses about `cache_control`: more than four, a 1h marker after a 5m one,
  * an unknown form. Forms this model does not follow (inside a tool result, on the request itself)
- * are refused too, so that no test passes on numbers nobody computed.
+ * are refused too, so that no test passes on wrong numbers.
  */
 export function checkMarkers(body: LoopbackBody): void {
 	if (body.cache_control !== undefined) {

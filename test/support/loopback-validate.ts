@@ -1,4 +1,4 @@
-/** What the API refuses before it thinks, as far as a context engine can get it wrong. */
+/** The API's validation of requests, as far as a context engine can violate it. */
 import {
 	checkMarkers,
 	invalidRequest,
@@ -8,7 +8,7 @@ import {
 } from "./loopback-cache.ts";
 
 /**
- * Accepts a parsed request body or throws the API's 400: shape, roles, empty text, cache markers,
+ * Accepts a parsed request body or throws the API's 400: shape, roles, empty text, breakpoints,
  * and each `tool_use` answered by the message right after it.
  */
 export function validateBody(body: unknown): asserts body is LoopbackBody {
@@ -70,7 +70,7 @@ function checkContent(content: unknown, where: string): void {
 		if (block.type === "thinking" && typeof block.signature !== "string") {
 			throw invalidRequest(`${where}.${i}.thinking.signature: Field required`);
 		}
-		// Only text blocks must say something: a tool may well return the empty string.
+		// Only text blocks must not be empty: a tool may return the empty string.
 		if (block.type === "tool_result" && Array.isArray(block.content)) {
 			checkContent(block.content, `${where}.${i}.content`);
 		}

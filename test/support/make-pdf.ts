@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { deflateSync } from "node:zlib";
 
-/** What stands on one page. Nothing at all makes an empty page. */
+/** The content of one page. Without any, the page is empty. */
 export interface PageContent {
 	/** Lines of text from the top of the page; every character must be in Latin-1. */
 	lines?: readonly string[];
@@ -24,14 +24,14 @@ export interface PdfOptions {
 	title?: string;
 	/** Deflate the content streams, as real documents have them. Default false: readable with an editor. */
 	compress?: boolean;
-	/** What a second font's map to Unicode says about each character code: an empty text leaves the code out. */
+	/** A second font's map from character codes to Unicode; an empty text leaves the code out. */
 	toUnicode?: (code: number) => string;
 	/** Encrypt with 40-bit RC4. An empty user password opens without asking. */
 	userPassword?: string;
 }
 
 /**
- * A valid PDF: Helvetica, not embedded, WinAnsi encoding; a page tree of 32 children a node; an ordinary
+ * A valid PDF: Helvetica, not embedded, WinAnsi encoding; a page tree of 32 children per node; an ordinary
  * cross-reference table. 2,000 pages take about a tenth of a second.
  */
 export function makePdf(options: PdfOptions): Buffer {
@@ -201,7 +201,7 @@ function createFile(userPassword: string | undefined) {
 	const lock = userPassword === undefined ? undefined : createLock(userPassword);
 
 	const reserve = () => bodies.push(Buffer.alloc(0)) - 1;
-	/** Writes an object; with a stream, `dictionary` is what the stream's dictionary says besides its length. */
+	/** Writes an object; with a stream, `dictionary` holds the entries of the stream's dictionary besides its length. */
 	const put = (id: number, dictionary: string, stream?: Buffer) => {
 		const data = stream && (lock?.encrypt(id, stream) ?? stream);
 		bodies[id] = data
@@ -281,7 +281,7 @@ function md5(...parts: Buffer[]): Buffer {
 	return hash.digest();
 }
 
-/** OpenSSL 3 has it no longer. */
+/** OpenSSL 3 no longer has it. */
 function rc4(key: Buffer, data: Buffer): Buffer {
 	const state = Uint8Array.from({ length: 256 }, (_, i) => i);
 	const at = (index: number) => state[index & 255] as number;

@@ -3,22 +3,22 @@ import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 
-/** How our stand-in for KotaDB behaves: an MCP server over stdio that is good or bad on command. */
+/** The behaviour of our fake KotaDB: an MCP server over stdio that is well-behaved or broken on demand. */
 export interface Behaviour {
-	/** A file to which each start and each call is added, for the test to look at. */
+	/** A file to which each start and each call is added, for the test to inspect. */
 	readonly journal: string;
-	/** What each tool does. A tool that is not here is unknown, as MCP has it. */
+	/** What each tool does. A tool that is not listed is unknown. */
 	readonly tools?: Readonly<Record<string, Reply>>;
-	/** So many of the first starts end at once, with exit status 3. */
+	/** The number of first starts that end at once, with exit status 3. */
 	readonly crashingStarts?: number;
 	/** Never answers the first message. */
 	readonly silent?: boolean;
-	/** Answers the first message with a version of MCP that nobody knows. */
+	/** Answers the first message with an unknown version of MCP. */
 	readonly version?: string;
 	/** Written to standard error and output before anything else. */
 	readonly stderr?: string;
 	readonly stdout?: string;
-	/** Stays when asked to end, or when nobody speaks to it any more. */
+	/** Ignores SIGTERM and the end of its input. */
 	readonly stubborn?: boolean;
 	/** Starts a process of its own, as `bun x` does. */
 	readonly hasChild?: boolean;
@@ -37,7 +37,7 @@ export type Reply =
 	| { readonly protocolError: string }
 	/** Ends with exit status 7; only the first `times` times, then it answers. */
 	| { readonly crash: true; readonly times?: number; readonly json?: unknown }
-	/** Is busy for ever, and hears nothing meanwhile. */
+	/** Blocks its event loop forever. */
 	| { readonly blocks: true }
 	/** A text of so many bytes. */
 	| { readonly bytes: number };

@@ -15,18 +15,18 @@ import {
 	type StreamName,
 } from "../../src/server/journal/journal.ts";
 
-/** A journal without a disk, for tests: it commits when told to, fails when told to, and can lose what was not committed. */
+/** A journal without a disk, for tests: it commits and fails on demand, and can lose uncommitted records. */
 export interface MemoryJournal extends Journal {
 	/** `at-once`: in the same turn of the event loop. `manual`: when `commit` is called. */
 	mode: "at-once" | "manual";
 	/** Makes everything written so far durable, in order. */
 	commit(): void;
-	/** From now on every write is refused, also what is not committed yet. */
+	/** From now on every write is refused, uncommitted records included. */
 	break(why: string): void;
 	mend(): void;
 	/** From now on looking up ids, keys and owners throws. */
 	unreadable: boolean;
-	/** What a new process would find: the committed part of this journal. */
+	/** The committed part of this journal, as a new process would find it. */
 	reopen(): MemoryJournal;
 	/** Records so far, in the order in which they came, committed or not. */
 	readonly written: readonly WrittenRecord[];
@@ -48,7 +48,7 @@ interface FinishRecord {
 export interface MemoryJournalOptions {
 	mode?: "at-once" | "manual";
 	now?: () => number;
-	/** What is in it already. */
+	/** Its initial records. */
 	records?: readonly WrittenRecord[];
 	/** Whether the last process closed it. */
 	closed?: boolean;
@@ -90,7 +90,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 		return new Promise((resolve, reject) => pending.push({ resolve, reject }));
 	}
 
-	/** What has happened is written when that is possible again. */
+	/** A finished command is recorded once writes work again. */
 	function owe(record: FinishRecord): void {
 		if (!written.includes(record)) {
 			written.push(record);
@@ -138,7 +138,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 		finish: (command) => write({ kind: "finish", command }),
 		note(command) {
 			write({ kind: "note", command }).catch(() => {
-				// Nobody waits for a note, and health() says what is wrong.
+				// A note is fire and forget; health() reports the failure.
 			});
 		},
 		saveSession: (session) => write({ kind: "session", session }),
@@ -202,7 +202,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 	return journal;
 }
 
-/** What a list of records amounts to. */
+/** The state that a list of records leads to. */
 function createView() {
 	const commands = new Map<string, Map<string, StoredCommand>>();
 	const keys = new Map<string, StoredCommand>();

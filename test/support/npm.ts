@@ -5,10 +5,10 @@ import { promisify } from "node:util";
 
 const run = promisify(execFile);
 
-/** What npm hands on to what it starts, and a user who calls npm himself has, too. */
+/** npm's environment variables that a user who calls npm has, too. */
 const USERS_OWN = /^npm_config_(cache|globalconfig|registry|userconfig)$/;
 
-/** Runs npm in a folder as a user does: on this Node, and without what an npm around us has set. Throws if it fails. */
+/** Runs npm in a folder as a user does: on this Node, and without the variables of an npm that runs us. Throws if it fails. */
 export function npm(
 	words: readonly string[],
 	{ cwd, node = process.execPath }: { cwd: string; node?: string },
@@ -36,8 +36,8 @@ export function lockedPackages(which: "production" | "all"): Set<string> {
 }
 
 /**
- * Why the registry did not deliver, from what npm printed; `undefined` when it is no matter of the registry. That
- * something is not found is its fault only for packages that are known to be there: else we asked for the wrong thing.
+ * The registry's failure, from npm's output; `undefined` if the registry is not at fault. "Not found" is its fault only for
+ * packages that are known to exist: otherwise we asked for the wrong thing.
  */
 export function registryTrouble(printed: string, known: ReadonlySet<string>): string | undefined {
 	const code = /^npm error code (\S+)/m.exec(printed)?.[1] ?? "";

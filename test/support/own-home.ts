@@ -1,6 +1,6 @@
 /**
- * Runs before every test file: gives it a home folder of its own, so that no test reads, fills or deletes what the
- * person who runs the tests has at home (blobs, indexes, settings of git).
+ * Runs before every test file: gives it a home folder of its own, so that no test reads, fills or deletes
+ * the files of the person who runs the tests (blobs, indexes, settings of git).
  */
 import { join } from "node:path";
 import { afterAll } from "vitest";

@@ -45,7 +45,7 @@ export async function startPiProcess(options: PiProcessOptions = {}): Promise<Pi
 
 /**
  * Runs pi's command line to its end, as for `runPi(["install", path])` or `runPi(["-p", "hi"])`. Throws if it takes
- * longer than it may: what it has printed by then is no answer.
+ * longer than it may: its partial output is no answer.
  */
 export async function runPi(
 	args: readonly string[],
@@ -96,12 +96,12 @@ export class PiProcess {
 		this.#exit = exitOf(child).finally(() => {
 			this.#end("pi ended");
 		});
-		this.#exit.catch(() => {}); // reported by the wait that is under way, or by close()
+		this.#exit.catch(() => {}); // reported by the wait in flight, or by close()
 		child.stdin.on("error", () => {}); // a write to a pi that has ended: its exit says more
 		onLines(child.stdout, (line) => this.#receive(line));
 	}
 
-	/** Sends a command and gives pi's answer to it, `success: false` included. */
+	/** Sends a command and returns pi's answer to it, `success: false` included. */
 	async request(command: RpcRecord, timeoutMs?: number): Promise<RpcAnswer> {
 		this.#lastId += 1;
 		const id = `request-${this.#lastId}`;
@@ -128,7 +128,7 @@ export class PiProcess {
 		return this.#until("an event", find, timeoutMs);
 	}
 
-	/** Ends pi in order, by force if it does not, and gives its exit status. */
+	/** Ends pi cleanly, or by force if it does not end, and returns its exit status. */
 	async close(): Promise<number | null> {
 		this.#child.stdin.end();
 		const timer = setTimeout(() => this.#child.kill("SIGKILL"), PATIENCE_MS);
@@ -163,7 +163,7 @@ export class PiProcess {
 		for (const listener of this.#listeners) listener();
 	}
 
-	/** Looks again at each record until there is something, pi has ended, or time is up. */
+	/** Checks again at each record until there is a result, pi has ended, or time is up. */
 	#until<T>(what: string, find: () => T | undefined, timeoutMs = this.#timeoutMs): Promise<T> {
 		return new Promise<T>((resolve, reject) => {
 			const look = (reason?: string) => {
@@ -210,7 +210,7 @@ function piCli(): string {
 	return join(dirname(manifest), JSON.parse(readFileSync(manifest, "utf8")).bin.pi);
 }
 
-/** A test must not reach a provider with the keys of whoever runs it. */
+/** A test must not reach a provider with the keys of its user. */
 function withoutSecrets(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 	return Object.fromEntries(Object.entries(env).filter(([name]) => !/(KEY|TOKEN)$/.test(name)));
 }

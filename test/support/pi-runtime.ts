@@ -9,14 +9,14 @@ import type {
 import { sdk } from "./pi-sdk.ts";
 import type { ScriptedModel } from "./scripted-model.ts";
 
-/** What all sessions of one pi have in common. */
+/** Shared by all sessions of one pi. */
 export interface RuntimeOptions {
 	agentDir: string;
 	model: ScriptedModel;
 	extensions?: readonly NamedExtension[];
 	tools?: readonly string[];
 	compaction?: CompactionSettings;
-	/** Told of extensions that get in each other's way, such as two tools of the same name. */
+	/** Called for conflicts between extensions, such as two tools of the same name. */
 	onConflict: (error: ExtensionError) => void;
 }
 

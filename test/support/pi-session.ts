@@ -204,7 +204,7 @@ export class PiHarness {
 		return this.#model.summarise(summary, navigate);
 	}
 
-	/** Compacts, as /compact does. `summary` is what the model answers. */
+	/** Compacts, as /compact does. `summary` is the model's answer. */
 	compact(summary = "summary of the conversation"): Promise<CompactionResult> {
 		return this.#model.summarise(summary, () => this.session.compact());
 	}
@@ -279,7 +279,7 @@ export class PiHarness {
 		return sdk.SessionManager.create(this.cwd, join(this.agentDir, "sessions"));
 	}
 
-	/** What pi's own modes do for each session: listen, then let the extensions start. */
+	/** As pi's own modes do for each session: subscribe, then start the extensions. */
 	async #bind(session: AgentSession): Promise<void> {
 		const runtime = this.#running();
 		session.subscribe((event) => {

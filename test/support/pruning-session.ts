@@ -78,18 +78,18 @@ export function blobNamesIn(folder: string): string[] {
 	}
 }
 
-/** A text of so many characters that no other number gives. */
+/** A text of `chars` characters, different for each number. */
 export function someText(number: number, chars: number): string {
 	const line = `export const value${number} = "the text of file ${number}";\n`;
 	return line.repeat(Math.ceil(chars / line.length)).slice(0, chars);
 }
 
-/** Characters of a request, by what pi counts. */
+/** Characters of a request, counted as in pi. */
 export function charsOf(messages: readonly Message[]): number {
 	return messages.reduce((sum, { content }) => sum + JSON.stringify(content).length, 0);
 }
 
-/** Throws unless every call has its result, right behind it and in order, and nothing else has. */
+/** Throws unless every call has its result, right behind it and in order, and there are no other results. */
 export function checkPairs(messages: readonly Message[]): void {
 	let expected: string[] = [];
 	for (const message of messages) {

@@ -18,11 +18,11 @@ export interface Range {
 	limit?: number;
 }
 
-/** What came of a `read`. */
+/** The result of a `read`. */
 export interface Reading {
 	toolCallId: string;
 	entryId: string;
-	/** What the model was given for it in the next request; `undefined` if nothing. */
+	/** Its text in the next request; `undefined` if there is none. */
 	text: string | undefined;
 	isError: boolean;
 	details: unknown;
@@ -69,7 +69,7 @@ export function nextId(): string {
 	return `read-${ids}`;
 }
 
-/** What is stored for a call of the current branch, with the text of the last request. */
+/** The stored result of a call of the current branch, with its text in the last request. */
 export function readingOf(pi: PiHarness, toolCallId: string): Reading {
 	const stored = pi.toolResults().find((result) => result.toolCallId === toolCallId);
 	if (!stored) throw new Error(`No result for ${toolCallId} on this branch`);
@@ -97,7 +97,7 @@ export async function ownAnswer(pi: PiHarness, path: string, range: Range = {}) 
 	}
 }
 
-/** What a reading must be, down to the metadata of the specification. */
+/** The expected reading, down to the metadata of the specification. */
 export interface Expected {
 	mode: Mode;
 	text: string | undefined;

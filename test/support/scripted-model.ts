@@ -28,7 +28,7 @@ export type Step =
 	| { summary: string }
 	| ((context: Message[]) => Answer | Promise<Answer>);
 
-/** A model without a network: it answers from a script and keeps what it was given. */
+/** A model without a network: it answers from a script and records its requests. */
 export interface ScriptedModel {
 	readonly provider: Provider;
 	readonly model: Model<string>;
@@ -48,11 +48,11 @@ const MAX_SUMMARY_REQUESTS = 8;
 /** How {@link createScriptedModel} sets a model up. */
 export interface ScriptedModelOptions {
 	contextWindow: number;
-	/** Tells the requests for a summary from the others. */
+	/** Distinguishes requests for a summary from the others. */
 	isSummarising: () => boolean;
 	/**
-	 * `bound`: every answer thinks, and the model refuses a request whose thinking does not stand behind what it was made
-	 * behind, unless a compaction took that away. `free`: every answer thinks. `none`: answers are as scripted.
+	 * `bound`: every answer thinks, and the model refuses a request in which the prefix of thinking has changed, unless by a
+	 * compaction. `free`: every answer thinks. `none`: answers are as scripted.
 	 */
 	thinking: "bound" | "free" | "none";
 }
@@ -159,7 +159,7 @@ export function createScriptedModel(options: ScriptedModelOptions): ScriptedMode
 	};
 }
 
-/** What the binding covers of pi's messages: no times, no details, no usage. */
+/** The parts of pi's messages that the binding covers: no times, no details, no usage. */
 function promptOf(context: readonly Message[]): BoundPrompt {
 	const messages = context.map((message) => {
 		const { role, content } = message;

@@ -1,6 +1,6 @@
 import { generateKeyPairSync, sign } from "node:crypto";
 
-/** A certificate for `localhost` that signs itself, and its key, in PEM: made anew, so that none lies around. */
+/** A certificate for `localhost` that signs itself, and its key, in PEM: generated each time, so that none is stored. */
 export function selfSigned(): { cert: string; key: string } {
 	const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
 	const name = sequence(set(sequence(oid("550403"), utf8("localhost"))));

@@ -5,9 +5,9 @@
 import { join } from "node:path";
 import { limitsFrom, startServer } from "../../src/server/index.ts";
 
-/** What the program is told. */
+/** The argument of the program. */
 export interface ServePageArgument {
-	/** Everything it keeps lies under here: `agent`, `data`, `folder` and `tokens`. */
+	/** All of its files are below this folder: `agent`, `data`, `folder` and `tokens`. */
 	root: string;
 	pageFolder: string;
 	/** 0 takes a free one. */

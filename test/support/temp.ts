@@ -5,7 +5,7 @@ import { onTestFinished } from "vitest";
 
 /**
  * Makes an empty folder and returns its real path (on macOS the temp folder is a link). Its name has a space and the
- * name of the project in it, as that of a clone may: every test shows that neither matters. It is removed when the
+ * name of the project in it, as that of a clone may have: every test shows that neither matters. It is removed when the
  * running test ends, or after the last test if none is running.
  */
 export function tempDir(name = "temp", place = tmpdir()): string {
@@ -14,14 +14,14 @@ export function tempDir(name = "temp", place = tmpdir()): string {
 	return path;
 }
 
-/** A path for a Unix socket, in a folder of its own. It may have some hundred bytes, so the temp folder can lie too deep. */
+/** A path for a Unix socket, in a folder of its own. Its length is limited to about a hundred bytes, so the temp folder can be too deep. */
 export function socketPath(): string {
 	return join(tempDir("s", tmpdir().length > 60 ? "/tmp" : tmpdir()), "s");
 }
 
 /** Removes a folder with all it holds; a folder that is gone already is fine. */
 export function removeDir(path: string): void {
-	// Windows refuses to remove a file that a child process is still letting go of.
+	// Windows refuses to remove a file that a child process still holds open.
 	rmSync(path, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
 }
 
@@ -43,7 +43,7 @@ export function atEnd(cleanup: () => unknown): void {
 
 const outside: (() => unknown)[] = [];
 
-/** Runs what `atEnd` was given outside a test. vitest ends its processes without an exit event, so it has to ask. */
+/** Runs the cleanups that were registered outside a test. vitest ends its processes without an exit event, so a hook calls this. */
 export function endOutside(): void {
 	for (const cleanup of outside.splice(0).reverse()) void cleanup();
 }

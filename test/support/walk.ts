@@ -1,6 +1,6 @@
 /**
  * Which source files an action passes, by V8's precise coverage: those in which a function ran, not only the module's
- * own top level. The leaves `core/` and `text/` are left out: they are understood by themselves. Works on modules as
+ * own top level. The leaves `core/` and `text/` are left out: they can be understood alone. Works on modules as
  * Node loads them, so call it outside of vitest, which rewrites them.
  */
 import { spawnSync } from "node:child_process";
@@ -27,7 +27,7 @@ interface CountedFunction {
 
 /**
  * Runs `action` and returns the files that it passes in this thread, and `inWorkers` in those that run already. Let the
- * same action run once before: modules load on first use, and what runs on loading is no part of a walk.
+ * same action run once before: modules load on first use, and code that runs on loading is not part of a walk.
  */
 export async function walk(
 	action: () => Promise<void>,

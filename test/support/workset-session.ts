@@ -32,7 +32,7 @@ export function copiesIn(messages: readonly { content: unknown }[]): CopyInReque
 
 const COPY = /^<working-file path=("(?:[^"\\]|\\.)*")[^\n]*>\n([\s\S]*)\n<\/working-file>$/;
 
-/** The last copy of each file: what the model takes for its text. */
+/** The last copy of each file, which the model takes for its text. */
 export function liveIn(messages: readonly { content: unknown }[]): Record<string, string> {
 	return Object.fromEntries(copiesIn(messages).map(({ path, text }) => [path, text]));
 }
@@ -90,7 +90,7 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 	return { loop, session, write };
 }
 
-/** A model that does not bind thinking, so that the working set may move what was sent. */
+/** A model that does not bind thinking, so that the working set may move content that was sent. */
 export const FREE: LoopbackModel = { id: FREE_MODEL };
 
 const COST = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
