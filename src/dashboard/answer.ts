@@ -1,48 +1,48 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { CommandArguments, SendableCommandType } from "../protocol/client.ts";
 import type { CommandFields, ResponseData } from "../protocol/index.ts";
-import { type Asking, createAsking } from "./asking.ts";
 import { client, connectionCount } from "./connection/connection.ts";
-import { textOf } from "./parts/figures.ts";
+import { errorMessage } from "./parts/figures.ts";
+import { createRefresher, type Refresher } from "./refresher.ts";
 
 interface State<Type extends SendableCommandType> {
-	/** The latest answer, kept until the next arrives. */
+	/** The latest answer; it stays until the next arrives. */
 	data: ResponseData[Type] | undefined;
 	error: string | undefined;
-	isAsking: boolean;
-	of?: string;
+	isLoading: boolean;
+	/** The question that `data` answers. */
+	key?: string;
 }
 
-const NOTHING = { data: undefined, error: undefined, isAsking: true };
+const NOTHING = { data: undefined, error: undefined, isLoading: true };
 
-/** Asks again when the fields, `version` or the connection change, one question at a time. With `fields` undefined nothing is asked. */
+/** The answer to a command, fetched again when the fields, `version` or the connection change. With `fields` undefined nothing is fetched. */
 export function useAnswer<Type extends SendableCommandType>(
 	type: Type,
 	fields: CommandFields<Type> | undefined,
 	version: unknown = 0,
 ) {
-	const [state, setState] = useState<State<Type>>({ ...NOTHING, isAsking: fields !== undefined });
-	const [times, setTimes] = useState(0);
+	const [state, setState] = useState<State<Type>>({ ...NOTHING, isLoading: fields !== undefined });
+	const [refreshes, setRefreshes] = useState(0);
 	const key = fields && JSON.stringify([type, fields]);
-	const asking = useRef<Asking>(undefined);
+	const refresher = useRef<Refresher>(undefined);
 	useEffect(() => {
 		if (!fields || key === undefined) return;
-		// The answer to another question is dropped.
-		setState((old) => (old.of === key ? old : { ...NOTHING, of: key }));
-		const made = createAsking({
-			ask: (signal) => client().request(type, ...([fields, { signal }] as CommandArguments<Type>)),
-			onAnswer: ({ data }, isLast) =>
-				setState({ data, error: undefined, isAsking: !isLast, of: key }),
+		setState((old) => (old.key === key ? old : { ...NOTHING, key }));
+		const current = createRefresher({
+			fetch: (signal) =>
+				client().request(type, ...([fields, { signal }] as CommandArguments<Type>)),
+			onAnswer: ({ data }, isLast) => setState({ data, error: undefined, isLoading: !isLast, key }),
 			onError: (error, isLast) =>
-				setState((old) => ({ ...old, error: textOf(error), isAsking: !isLast })),
+				setState((old) => ({ ...old, error: errorMessage(error), isLoading: !isLast })),
 		});
-		asking.current = made;
-		return made.stop;
+		refresher.current = current;
+		return current.stop;
 	}, [key]);
 	useEffect(() => {
 		if (key === undefined) return;
-		setState((old) => ({ ...old, isAsking: true }));
-		asking.current?.again();
-	}, [key, version, times, connectionCount.value]);
-	return { ...state, refresh: () => setTimes((count) => count + 1) };
+		setState((old) => ({ ...old, isLoading: true }));
+		refresher.current?.refresh();
+	}, [key, version, refreshes, connectionCount.value]);
+	return { ...state, refresh: () => setRefreshes((count) => count + 1) };
 }

@@ -9,12 +9,12 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { tokenFault } from "../protocol/client.ts";
 import { client, connectionCount, connectionState, enterToken } from "./connection/connection.ts";
-import { Button, SignButton, submitting } from "./parts/controls.tsx";
-import { holdDraggedFiles } from "./parts/dragged-files.ts";
-import { Guarded, Toasts } from "./parts/notices.tsx";
+import { Button, IconButton, submitHandler } from "./parts/controls.tsx";
+import { preventFileNavigation } from "./parts/dragged-files.ts";
+import { ErrorBoundary, Toasts } from "./parts/notices.tsx";
 import { PlainText } from "./parts/text.tsx";
 import { hrefOf, type Route, route, startRouting } from "./route.ts";
-import { restoreDesks } from "./session/desk.ts";
+import { restoreOutboxes } from "./session/composer-state.ts";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { applyTheme, nextTheme, theme } from "./theme.ts";
@@ -24,8 +24,8 @@ import { Lazy, loadViews, pages } from "./views.tsx";
 client();
 applyTheme();
 startRouting();
-holdDraggedFiles();
-restoreDesks();
+preventFileNavigation();
+restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
 // After the first view has its code and its connection.
@@ -39,20 +39,19 @@ function App() {
 			<Button
 				class="skip"
 				onClick={() => document.getElementById("main")?.focus()}
-				words="Skip to content"
+				label="Skip to content"
 			/>
 			<TopBar />
 			<ConnectionProblem />
 			<main id="main" tabIndex={-1}>
 				{connectionState.value.name !== "closed" || connectionCount.value > 0 ? (
-					<Guarded key={route.value.page}>
+					<ErrorBoundary key={route.value.page}>
 						<Content shown={route.value} />
-					</Guarded>
+					</ErrorBoundary>
 				) : (
-					// The banner above says what to do.
 					<div class="sheet">
 						<h1>Not connected</h1>
-						<p class="soft">Sessions and figures show here as soon as there is a connection.</p>
+						<p class="soft">Sessions and figures appear here once you are connected.</p>
 					</div>
 				)}
 			</main>
@@ -74,7 +73,7 @@ function Content({ shown }: { shown: Route }) {
 function TopBar() {
 	const { page } = route.value;
 	const shown = page === "session" ? "sessions" : page;
-	const colours = theme.value;
+	const current = theme.value;
 	return (
 		<header class="top-bar line">
 			<a class="brand line" href={hrefOf({ page: "sessions" })}>
@@ -97,11 +96,11 @@ function TopBar() {
 				))}
 			</nav>
 			<ConnectionBadge />
-			<SignButton
+			<IconButton
 				class="quiet"
-				sign={{ system: "◐", light: "☀", dark: "☾" }[colours]}
-				label={`Colours: ${colours}. Change`}
-				title={`Colours: ${colours}`}
+				icon={{ system: "◐", light: "☀", dark: "☾" }[current]}
+				label={`Theme: ${current}. Change`}
+				title={`Theme: ${current}`}
 				onClick={nextTheme}
 			/>
 		</header>
@@ -111,7 +110,7 @@ function TopBar() {
 function ConnectionBadge() {
 	const state = connectionState.value;
 	const seconds = useSecondsUntil(state.retryAtMs);
-	const words = {
+	const text = {
 		open: "Connected",
 		connecting: "Connecting…",
 		waiting: seconds > 0 ? `Reconnecting in ${seconds} s` : "Reconnecting…",
@@ -120,7 +119,7 @@ function ConnectionBadge() {
 	return (
 		<span class={`connection line small soft is-${state.name}`} role="status">
 			<span class="dot" aria-hidden="true" />
-			<span class="connection-words">{words}</span>
+			<span class="connection-text">{text}</span>
 		</span>
 	);
 }
@@ -132,8 +131,8 @@ function ConnectionProblem() {
 		return (
 			<div class="banner row is-warning" role="status">
 				<p>
-					The server does not answer (<PlainText text={state.why} />
-					). The page connects again by itself and goes on where it was.
+					The server is not responding (<PlainText text={state.why} />
+					). This page will reconnect and continue where it left off.
 				</p>
 			</div>
 		);
@@ -142,13 +141,13 @@ function ConnectionProblem() {
 	return (
 		<div class="banner row is-error" role="alert">
 			<p>
-				No connection: <PlainText text={state.why} />. Open the address that{" "}
-				<code>strata serve</code> printed when it started: the token is at its end. Or enter a token
-				of the server's token file.
+				Not connected: <PlainText text={state.why} />. Open the address that{" "}
+				<code>strata serve</code> printed when it started; it ends with the token. Or enter a token
+				from the server's token file.
 			</p>
 			<form
 				class="row"
-				onSubmit={submitting((data) => {
+				onSubmit={submitHandler((data) => {
 					const token = String(data.get("token")).trim();
 					const found = tokenFault(token);
 					setFault(found);
@@ -158,9 +157,9 @@ function ConnectionProblem() {
 				<label>
 					Token <input name="token" type="password" autocomplete="off" required />
 				</label>
-				<Button type="submit" class="primary" words="Connect" />
+				<Button type="submit" class="primary" label="Connect" />
 			</form>
-			{fault !== undefined && <p>Not entered: {fault}.</p>}
+			{fault !== undefined && <p>Invalid token: {fault}.</p>}
 		</div>
 	);
 }

@@ -6,14 +6,14 @@ export type Route =
 	| { page: "server" }
 	| { page: "replay" };
 
-export const FIRST_VIEW = "conversation";
+export const DEFAULT_VIEW = "conversation";
 
-/** Unknown addresses are the list of sessions. */
+/** Unknown addresses lead to the list of sessions. */
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server" || page === "replay") return { page };
-	const id = page === "sessions" && sessionId ? decoded(sessionId) : undefined;
-	return id ? { page: "session", sessionId: id, view: view || FIRST_VIEW } : { page: "sessions" };
+	const id = page === "sessions" && sessionId ? tryDecode(sessionId) : undefined;
+	return id ? { page: "session", sessionId: id, view: view || DEFAULT_VIEW } : { page: "sessions" };
 }
 
 export function hrefOf(route: Route): string {
@@ -31,12 +31,12 @@ export function startRouting(): void {
 	follow();
 }
 
-export function go(to: Route): void {
+export function navigate(to: Route): void {
 	location.hash = hrefOf(to);
 }
 
 /** Undefined if an escape is broken. */
-export function decoded(text: string): string | undefined {
+export function tryDecode(text: string): string | undefined {
 	try {
 		return decodeURIComponent(text);
 	} catch {
@@ -44,11 +44,11 @@ export function decoded(text: string): string | undefined {
 	}
 }
 
-const MOST = 60;
+const MAX_NAME = 60;
 
-/** The session first, since tabs are narrow, with a sign while it runs. */
+/** The session first, since tabs are narrow, with a dot while it runs. */
 export function pageTitle(session = "", isRunning = false): string {
 	if (session === "") return "strata";
-	const name = session.length > MOST ? `${session.slice(0, MOST - 1)}…` : session;
+	const name = session.length > MAX_NAME ? `${session.slice(0, MAX_NAME - 1)}…` : session;
 	return `${isRunning ? "● " : ""}${name} · strata`;
 }

@@ -1,7 +1,7 @@
 import type { ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { connectionCount } from "./connection/connection.ts";
-import { textOf } from "./parts/figures.ts";
+import { errorMessage } from "./parts/figures.ts";
 import { Empty, Problem } from "./parts/notices.tsx";
 
 /** In the order of the tabs; `name` is in the address: `#/sessions/<id>/<name>`. */
@@ -28,7 +28,7 @@ function view<Name extends string, Props>(
 	return { name, title, load };
 }
 
-/** Loads the code of all views, so that they work while the server is away. A failure is reported when the view is shown. */
+/** Preloads the code of all views, so that they work while the server is down. A failure is reported when the view is shown. */
 export function loadViews(): void {
 	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
 }
@@ -38,7 +38,7 @@ interface LazyProps<Props> {
 	props: Props;
 }
 
-type Loaded<Props> = { of: unknown; Component?: ComponentType<Props>; error?: string };
+type Loaded<Props> = { load: unknown; Component?: ComponentType<Props>; error?: string };
 
 /** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
 export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {
@@ -46,14 +46,14 @@ export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {
 	useEffect(() => {
 		let isCurrent = true;
 		load().then(
-			(Component) => isCurrent && setLoaded({ of: load, Component }),
-			(error: unknown) => isCurrent && setLoaded({ of: load, error: textOf(error) }),
+			(Component) => isCurrent && setLoaded({ load, Component }),
+			(error: unknown) => isCurrent && setLoaded({ load, error: errorMessage(error) }),
 		);
 		return () => {
 			isCurrent = false;
 		};
 	}, [load]);
-	if (loaded?.of !== load) return <Empty>Loading…</Empty>;
+	if (loaded?.load !== load) return <Empty>Loading…</Empty>;
 	if (loaded.error !== undefined) return <NotLoaded why={loaded.error} />;
 	const { Component } = loaded;
 	return Component ? <Component {...props} /> : null;
@@ -62,7 +62,7 @@ export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {
 function NotLoaded({ why }: { why: string }) {
 	const seen = useRef(connectionCount.value);
 	useEffect(() => {
-		// Not for the first connection: what failed before it would fail again, without end.
+		// Not for the first connection: the load would fail again, in a loop.
 		if (seen.current > 0 && connectionCount.value > seen.current) location.reload();
 		seen.current = connectionCount.value;
 	}, [connectionCount.value]);
@@ -70,7 +70,7 @@ function NotLoaded({ why }: { why: string }) {
 		<Problem
 			text={`This view could not be loaded: ${why}.`}
 			onRetry={() => location.reload()}
-			retryWords="Load the page again"
+			retryLabel="Reload the page"
 		/>
 	);
 }

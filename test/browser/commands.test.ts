@@ -26,7 +26,7 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		const { page, faults } = await open("keys");
 		const box = promptBox(page);
 		await box.focus();
-		// What the form shows besides has its room.
+		// The rest of the form is laid out.
 		await page.getByLabel("Model").waitFor();
 		await page.getByText("one\ntwo").waitFor();
 		const before = await page.getByRole("form", { name: "Prompt" }).boundingBox();
@@ -83,7 +83,7 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		strata.writeSession("report", sessionLines(said.map((text) => ({ role: "user", text }))));
 		const { page, faults } = await strata.openStored("stored report 0");
 		const messages = page.getByRole("region", { name: "Messages" });
-		// Whoever reads further up is taken to the answer.
+		// A reader further up is scrolled to the answer.
 		await messages.evaluate((list) => list.scrollTo({ top: 0 }));
 		await page.getByText("stored report 1", { exact: true }).waitFor();
 		await promptBox(page).fill("/strata");
@@ -103,7 +103,7 @@ describe.skipIf(browserPath === undefined)("commands in the prompt box", () => {
 		});
 		expect(looks).toEqual({ isMono: true, whiteSpace: "pre" });
 		await expectAccessible(page);
-		// Said once is enough.
+		// It is reported only once.
 		await passFrames(page);
 		expect(await page.locator(".toast").count()).toBe(0);
 

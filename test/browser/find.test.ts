@@ -13,7 +13,7 @@ const openBar = async (page: Page) => {
 	await page.keyboard.press("Control+f");
 	await eventually(() => hasFocus(box(page))).toBe(true);
 };
-/** What has the focus after a key, before the page draws or hears of another. */
+/** The element with the focus after a key, before the next frame or key. */
 const focusedAfter = (page: Page, key: { key: string; ctrlKey?: true }) =>
 	page.evaluate(async (pressed) => {
 		document.activeElement?.dispatchEvent(
@@ -88,14 +88,14 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await page.keyboard.press("Shift+Enter");
 		await eventually(() => count(page)).toBe("5 of 5");
 		await eventually(async () => (await marked(page)).row).toBe("assistant:4029000/1");
-		// What was only passed is folded again.
+		// A match that was only passed is folded again.
 		await bar(page).getByRole("button", { name: "Previous match" }).click();
 		await eventually(() => count(page)).toBe("4 of 5");
 		await eventually(async () => (await marked(page)).words).toHaveLength(1);
 		await eventually(() => page.getByRole("button", { expanded: true }).count()).toBe(1);
 		await expectAccessible(page);
 
-		// Whoever scrolls on is not taken back.
+		// Scrolling of the reader is not undone.
 		const list = page.getByRole("region", { name: "Messages" });
 		await list.evaluate((element) => {
 			element.scrollTop -= 3_000;
@@ -115,7 +115,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await page.keyboard.press("Escape");
 		await bar(page).waitFor({ state: "detached" });
 		await eventually(() => hasFocus(promptBox(page))).toBe(true);
-		// What was found stays to be read.
+		// The match stays visible.
 		await page.getByText("A Needle").waitFor();
 		await eventually(async () => (await marked(page)).words).toEqual([]);
 		expect(faults).toEqual([]);
@@ -125,7 +125,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		const { page, faults } = await strata.openNew();
 		await page.getByRole("button", { name: "Find" }).click();
 		await box(page).fill("discount");
-		await eventually(() => count(page)).toBe("None");
+		await eventually(() => count(page)).toBe("No matches");
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
 		await eventually(() => count(page)).toMatch(/^1 of \d+$/);
 		await eventually(async () => (await marked(page)).row).toBeDefined();
@@ -134,7 +134,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await eventually(async () => Number((await count(page)).split(" ").at(-1))).toBeGreaterThan(
 			before + 3,
 		);
-		// The reader stays at what was found, whatever comes below.
+		// The reader stays at the match while rows are added below.
 		await eventually(async () => (await marked(page)).row).toBe(first);
 		await eventually(async () => (await marked(page)).words[0]?.isInView).toBe(true);
 		expect(faults).toEqual([]);
@@ -169,7 +169,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await eventually(() => page.evaluate(() => document.body.innerText.length)).toBeLessThan(
 			200_000,
 		);
-		// Whoever has scrolled away is led back to the words by another Enter, though they are the only ones.
+		// After scrolling away, Enter leads back to the match, even if it is the only one.
 		await page.getByRole("region", { name: "Messages" }).evaluate((list) => {
 			list.scrollTop -= 450;
 		});
@@ -200,7 +200,7 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		});
 		const button = page.getByRole("button", { name: "Find" });
 		const list = page.getByRole("region", { name: "Messages" });
-		// What the page shows besides has its room.
+		// The rest of the page is laid out.
 		await page.getByLabel("Model").waitFor();
 		await page.getByText("one\ntwo").waitFor();
 		const before = await list.boundingBox();

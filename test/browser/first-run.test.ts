@@ -46,7 +46,7 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		const { page, faults } = await strata.open();
 		await page.getByRole("button", { name: "New session" }).click();
 		const dialog = page.getByRole("dialog");
-		await dialog.getByText("The demo makes a new sample project for it").waitFor();
+		await dialog.getByText("The demo creates a new sample project for it").waitFor();
 		await eventually(() => dialog.getByLabel("Folder").count()).toBe(0);
 		await expectAccessible(page);
 		expect(faults).toEqual([]);

@@ -98,7 +98,7 @@ describe.skipIf(browserPath === undefined)("a hostile session", () => {
 		await top(page);
 		await page.getByText("Question 0: what about file 0?").waitFor();
 
-		// What one reads stays where it is, whatever was guessed about the heights above.
+		// The visible row keeps its place, whatever heights were estimated above.
 		await page.getByRole("region", { name: "Messages" }).evaluate((list) => {
 			list.scrollTop = list.scrollHeight / 2;
 		});
@@ -132,7 +132,7 @@ function firstInView(page: Page): Promise<string | null> {
 	});
 }
 
-/** Scrolls up a screen a frame, and looks at the frames. The work is that of scripts, styles and layout. */
+/** Scrolls up one screen per frame, and measures the frames: time in scripts, styles and layout. */
 async function scrollUp(page: Page) {
 	const cdp = await page.context().newCDPSession(page);
 	await cdp.send("Performance.enable");

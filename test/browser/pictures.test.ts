@@ -62,7 +62,7 @@ describe.skipIf(browserPath === undefined)("pictures in a conversation", () => {
 		]);
 		await expectAccessible(page);
 
-		const first = page.getByRole("button", { name: /^Picture, image\/png, .*640 × 480$/ });
+		const first = page.getByRole("button", { name: /^Image, image\/png, .*640 × 480$/ });
 		await first.focus();
 		await page.keyboard.press("Enter");
 		const dialog = page.getByRole("dialog", { name: /640 × 480/ });
@@ -105,8 +105,8 @@ describe.skipIf(browserPath === undefined)("pictures in a conversation", () => {
 			sessionLines([{ role: "user", text: "hostile pictures", pictures }]),
 		);
 		const { page, faults } = await strata.openStored("hostile pictures");
-		await page.getByText("Picture, image/svg+xml: not shown").waitFor();
-		await page.getByText(/60000 × 60000: too large to be drawn/).waitFor();
+		await page.getByText("Image, image/svg+xml: not shown").waitFor();
+		await page.getByText(/60000 × 60000: too large to display/).waitFor();
 		await page
 			.getByText(/damaged/)
 			.first()
@@ -155,13 +155,13 @@ describe.skipIf(browserPath === undefined)("pictures in a conversation", () => {
 			]),
 		);
 		const { page, faults } = await strata.openStored("a large picture");
-		await page.getByText(/Picture, image\/png, 10.3 MB, 1900 × 1800/).waitFor();
+		await page.getByText(/Image, image\/png, 10.3 MB, 1900 × 1800/).waitFor();
 		await passFrames(page);
 		expect(await drawn(page)).toEqual([]);
 		const watch = await watchFrames(page);
 		await page.getByRole("button", { name: "Show", exact: true }).click();
 		await eventually(() => drawn(page)).toMatchObject([{ width: 253, height: 240 }]);
-		await page.getByRole("button", { name: /^Picture/ }).click();
+		await page.getByRole("button", { name: /^Image/ }).click();
 		await page.getByRole("dialog").getByRole("img").waitFor();
 		await areDrawn(page);
 		console.log(

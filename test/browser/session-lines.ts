@@ -1,4 +1,4 @@
-/** Something that is said in a session file. A result belongs to the call before it. */
+/** A message of a session file. A result belongs to the call before it. */
 export type Said =
 	| { role: "user"; text: string; pictures?: readonly Picture[] }
 	| { role: "toolResult"; text: string; pictures?: readonly Picture[] }

@@ -31,7 +31,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await stop(page).waitFor();
 		await promptBox(page).fill("and one more thing");
 		await page.keyboard.press("Alt+Enter");
-		const queue = page.getByRole("list", { name: "Waiting to be said" });
+		const queue = page.getByRole("list", { name: "Queued messages" });
 		await queue.getByText("and one more thing").waitFor();
 		await page.getByRole("button", { name: "Take back" }).click();
 		await queue.waitFor({ state: "detached" });
@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		const both = async () => [await rowsOf(first.page), await rowsOf(second)];
 		await eventually(both).toSatisfy(([one, other]) => isDeepStrictEqual(one, other));
 
-		// What one of them changes, the other shows.
+		// A change in one tab shows in the other.
 		await second.getByTitle("Rename this session").click();
 		await second.getByRole("textbox", { name: "Name" }).fill("two tabs");
 		await second.keyboard.press("Enter");
@@ -88,12 +88,12 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 			const alert = page.getByRole("alert");
 			await alert.waitFor();
 			await eventually(() => alert.innerText()).toContain(
-				"No connection: a valid token is needed.",
+				"Not connected: a valid token is needed.",
 			);
 			await eventually(() => alert.innerText()).toContain("strata serve");
 			await eventually(() => alert.count()).toBe(1);
 			await eventually(() =>
-				page.getByText(/Asking|cannot be shown|Nothing was said|Loading/).count(),
+				page.getByText(/Searching|could not be|No messages|Loading/).count(),
 			).toBe(0);
 			await page.getByLabel("Token").waitFor();
 		}
@@ -106,7 +106,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByText("I am a scripted").waitFor();
 		await strata.server.stop();
 		await page.getByText(/Reconnecting/).waitFor();
-		// What is said now is sent when the server is back.
+		// A message typed now is sent when the server is back.
 		await strata.server.start();
 		await page.getByText("Connected").waitFor();
 		await stop(page).waitFor({ state: "detached" });
@@ -221,7 +221,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await row.getByRole("button", { name: /^Delete/ }).click();
 		await list.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
 		await row.waitFor({ state: "detached" });
-		await page.getByText("There is no session").waitFor();
+		await page.getByText("no longer exists").waitFor();
 		expect(faults).toEqual([]);
 	});
 
@@ -230,7 +230,7 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await promptBox(page).press("Enter");
 	}
 
-	/** How many rows there are, and the words of the last: of those before, each tab draws as many as it has room for. */
+	/** The number of rows, and the text of the last one. Each tab draws only the rows in view. */
 	async function rowsOf(page: Page): Promise<{ count: string | null; last: string[] }> {
 		const rows = page.getByRole("feed").getByRole("article");
 		const count = await rows.last().getAttribute("aria-setsize");

@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		server.answers.list_sessions = { sessions: [] };
 		const { page } = await open("sessions", { server });
 		const button = page.getByRole("button", { name: "Start a session" });
-		/** What has the focus after a click, before the page draws or hears of anything else. */
+		/** The element with the focus after a click, before the next frame or event. */
 		const focusedAfter = (clicked: typeof button) =>
 			clicked.evaluate(async (element: HTMLElement) => {
 				element.focus();
@@ -76,7 +76,7 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		const warning = "This session is open in pi (process 4711). Here you work on a copy.";
 		server.answers.load_session = { ...opened, forkedFrom: stored.sessionPath, warning };
 		const { page } = await open("sessions", { server });
-		await page.getByRole("button", { name: "Open a stored one" }).click();
+		await page.getByRole("button", { name: "Open a stored session" }).click();
 		const row = page.getByRole("dialog").getByRole("button", { name: "busy in pi" });
 		await eventually(() => row.innerText()).toContain("open in pi (process 4711)");
 		await row.click();
@@ -90,7 +90,7 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		await page.evaluate(() => sessionStorage.setItem("strata.token", "two words"));
 		await page.reload();
 		const alert = page.getByRole("alert");
-		await alert.getByText("No connection: the token cannot be sent").waitFor();
+		await alert.getByText("Not connected: the token cannot be sent").waitFor();
 		await page.getByLabel("Token").fill("na\u00efve");
 		await page.getByRole("button", { name: "Connect" }).click();
 		await alert.getByText("character 3, U+00EF").waitFor();

@@ -132,7 +132,7 @@ export function useStrata(settings: object = {}): StrataPage {
 			const tab = await open(options);
 			const { page } = tab;
 			await page.getByRole("button", { name: /^(Start a session|New session)$/ }).click();
-			// Only the first session of all is made without a question.
+			// Only the very first session is created without a dialog.
 			const dialog = page.getByRole("dialog");
 			await dialog.or(promptBox(page)).waitFor();
 			if (await dialog.isVisible()) await dialog.getByRole("button", { name: "Start" }).click();
@@ -143,7 +143,7 @@ export function useStrata(settings: object = {}): StrataPage {
 		async openStored(words, options) {
 			const tab = await open(options);
 			const { page } = tab;
-			await page.getByRole("button", { name: /open a stored one/i }).click();
+			await page.getByRole("button", { name: "Open a stored session" }).click();
 			await page.getByRole("dialog").getByRole("button", { name: words }).first().click();
 			await promptBox(page).waitFor();
 			return tab;
@@ -161,14 +161,14 @@ export function useStrata(settings: object = {}): StrataPage {
 	};
 }
 
-/** Where prompts are written. By its name: while commands are proposed its role is another. */
+/** The prompt box. Found by its name: its role changes while commands are proposed. */
 export function promptBox(page: Page) {
 	return page.getByLabel("Message", { exact: true });
 }
 
 /**
- * Expects something of what `look` sees, sooner or later: a busy machine takes its time. `message` says what is looked at. What
- * must never come is expected with `expect`, after something that comes later.
+ * Polls `look` until the expectation holds: a busy machine takes its time. `message` names the subject. That something
+ * never happens is expected with `expect`, after a later event.
  */
 export function eventually<Seen>(look: () => Seen, message = "") {
 	return expect.poll(look, { message });

@@ -13,7 +13,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 	const pages = useViews();
 	const { open, start } = pages;
 
-	/** Answers everything with this; the views of a session know the session itself. */
+	/** Answers every command with this, except for the session itself in its views. */
 	function answerAll(server: ViewServer, view: View, answer: unknown): void {
 		for (const type of Object.keys(server.answers)) {
 			if (type === "subscribe") continue;
@@ -37,7 +37,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		);
 		atEnd(() => clearInterval(timer));
 		/** Which answer it is; none of these while it is the one from before. */
-		const shown = async () => Number((await figures(page))["Last request, from the cache"]);
+		const shown = async () => Number((await figures(page))["Cached in the last request"]);
 		await eventually(shown).toBeGreaterThanOrEqual(1);
 		await eventually(shown).toBeGreaterThanOrEqual(2);
 		clearInterval(timer);
@@ -57,7 +57,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 			Object.assign(server.answers, right);
 			const again = alert.getByRole("button", { name: "Try again" }).first();
 			const leftOver = async () => {
-				// What is asked by itself, again and again, needs no button, or has lost it by now.
+				// A polled answer needs no button, or has already lost it.
 				if ((await again.count()) > 0) await again.click({ timeout: 2_000 }).catch(() => {});
 				return await alert.count();
 			};
@@ -84,7 +84,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		const right = server.answers.get_context_view as Data<"ContextView">;
 		server.answers.get_context_view = {} as Data<"ContextView">;
 		const { page } = await open("context", { server });
-		const alert = page.getByRole("alert").filter({ hasText: "This cannot be shown" });
+		const alert = page.getByRole("alert").filter({ hasText: "This could not be displayed" });
 		await alert.waitFor();
 		await page.getByRole("link", { name: "Cost", exact: true }).click();
 		await page.getByRole("region", { name: "Working set", exact: true }).waitFor();
@@ -126,7 +126,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 		await toCost();
 		await expectAccessible(page);
 		await context.unrouteAll();
-		await page.getByRole("button", { name: "Load the page again" }).click();
+		await page.getByRole("button", { name: "Reload the page" }).click();
 		await expectCost();
 
 		await context.route("**/assets/*-view-*.js", (route) => route.abort());
@@ -167,7 +167,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 	test("a session that is deleted while a view of it is shown says so and leads away", async () => {
 		const { page, server, faults } = await open("cost");
 		server.announce({ type: "session_deleted", data: { sessionId: SESSION_ID } });
-		await page.getByText("There is no session “s1” any more.").waitFor();
+		await page.getByText("Session “s1” no longer exists.").waitFor();
 		await page.getByRole("link", { name: "All sessions" }).press("Enter");
 		await page.getByRole("heading", { name: "Sessions" }).waitFor();
 		expect(faults).toEqual([]);
@@ -295,14 +295,14 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 
 	test("on a phone what is around a file can be read, and what scrolls shows that it does", async () => {
 		const { page } = await open("code", { viewport: { width: 360, height: 740 } });
-		const graph = page.getByRole("region", { name: "Files around it" });
+		const graph = page.getByRole("region", { name: "Dependency graph" });
 		const needed = graph.getByRole("button", { name: "src/core/hash.ts" });
 		await eventually(async () => {
 			const [inner, outer] = await Promise.all([needed.boundingBox(), graph.boundingBox()]);
 			if (!inner || !outer) return undefined;
 			return { left: outer.x - inner.x, right: inner.x + inner.width - outer.x - outer.width };
 		}).toSatisfy((over) => over !== undefined && over.left <= 0 && over.right <= 0);
-		await page.getByRole("heading", { name: "It needs" }).waitFor();
+		await page.getByRole("heading", { name: "Depends on" }).waitFor();
 		const hint = (element: Element) => getComputedStyle(element).backgroundAttachment;
 		await eventually(() => graph.evaluate(hint)).toContain("local");
 		await page.evaluate((to) => location.assign(to), ADDRESSES.server);
@@ -376,23 +376,23 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 	});
 });
 
-/** Goes to a view as a link would, and makes it ask if it asks only when told to. */
+/** Goes to a view as a link would, and submits its form if it has one. */
 async function show(page: Page, view: View): Promise<void> {
-	// By way of a place where nothing is asked, so that all of it is made anew.
+	// Via a page that sends no commands, so that the view is rebuilt.
 	await page.evaluate(() => location.assign("#/sessions/other/nothing"));
-	await page.getByText("There is no view of this name.").waitFor();
+	await page.getByText("There is no such view.").waitFor();
 	await page.evaluate((to) => location.assign(to), ADDRESSES[view]);
 	if (view !== "code") return;
 	await page.getByRole("searchbox").fill("journal");
 	await page.keyboard.press("Enter");
 }
 
-/** By how much a page is wider than its window. */
+/** The pixels by which a page is wider than its window. */
 function widerBy(page: Page): Promise<number> {
 	return page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
 }
 
-/** The words, or else the id, of what has the focus. */
+/** The text, or else the id, of the focused element. */
 function focused(page: Page): Promise<string> {
 	return page.evaluate(() => {
 		const element = document.activeElement;

@@ -26,7 +26,7 @@ export const ADDRESSES = {
 export type View = keyof typeof ADDRESSES;
 export const VIEWS = Object.keys(ADDRESSES) as View[];
 
-/** The built page with a server whose every word is known, and a browser. */
+/** The built page with a fake server, and a browser. */
 export interface ViewPages {
 	readonly folder: string;
 	readonly browser: Browser;
@@ -95,7 +95,7 @@ export async function fill(page: Page, view: View): Promise<void> {
 		await page.getByText("Found: 2 files").waitFor();
 		await page.getByRole("button", { name: "src/store/journal.ts", exact: true }).click();
 		await page.getByRole("button", { name: "openJournal" }).click();
-		await page.getByRole("region", { name: "Files around it" }).waitFor();
+		await page.getByRole("region", { name: "Dependency graph" }).waitFor();
 		await page.getByRole("region", { name: "Usages" }).waitFor();
 	}
 	if (view === "server") {

@@ -20,10 +20,10 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const context = server.answers.get_context_view as Data<"ContextView">;
 		await eventually(() => figures(page)).toMatchObject({
 			"In use, estimated": `≈ ${short(context.tokens)}`,
-			"Last request, from the cache": short(context.cachedTokens ?? 0),
+			"Cached in the last request": short(context.cachedTokens ?? 0),
 			Pieces: String(context.pieces.length),
 		});
-		const rows = () => cells(page, "What is in the window, by kind");
+		const rows = () => cells(page, "Window contents by kind");
 		const reads = context.pieces.filter(({ kind }) => kind === "read");
 		const tokens = reads.reduce((sum, piece) => sum + piece.tokens, 0);
 		await eventually(async () => (await rows()).find(([name]) => name === "Reads")).toEqual([
@@ -90,7 +90,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const context = server.answers.get_context_view as Data<"ContextView">;
 		server.answers.get_context_view = { ...context, cachedTokens: 7_654 };
 		server.say(SESSION_ID, { type: "turn_end", message: { role: "assistant" }, toolResults: [] });
-		await eventually(() => figures(page)).toMatchObject({ "Last request, from the cache": "7.7k" });
+		await eventually(() => figures(page)).toMatchObject({ "Cached in the last request": "7.7k" });
 	});
 
 	test("the cost view shows the numbers that the protocol sends", async () => {
@@ -100,8 +100,8 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			formatDifference(totals.cost.dollars ?? 0, other.dollars ?? 0);
 		await eventually(() => figures(page)).toMatchObject({
 			Prompts: formatPrice(totals.cost),
-			"Against pi alone": against(totals.appendOnlyCost),
-			"Against no cache": against(totals.noCacheCost),
+			"Compared with pi alone": against(totals.appendOnlyCost),
+			"Compared with no cache": against(totals.noCacheCost),
 			Misses: String(totals.misses),
 		});
 		const misses = async () =>
@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			["15", "expired"],
 		]);
 		const savings = server.answers.get_savings as Data<"Savings">;
-		const saved = async () => (await cells(page, "What each system saved"))[0]?.slice(1);
+		const saved = async () => (await cells(page, "Savings by system"))[0]?.slice(1);
 		await eventually(saved).toEqual(["3", short(savings.paging.tokens), "$0.3612"]);
 		await eventually(() => cells(page, "Files of the working set")).toHaveLength(4);
 	});
@@ -123,13 +123,13 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await page.emulateMedia({ colorScheme: "dark" });
 		await eventually(async () => [...(await colours(page))].some((c) => !light.has(c))).toBe(true);
 		const dark = await colours(page);
-		await page.getByRole("button", { name: /Colours/ }).click();
+		await page.getByRole("button", { name: /Theme/ }).click();
 		await eventually(async () => [...(await colours(page))].some((c) => !dark.has(c))).toBe(true);
 	});
 
 	test("code is searched, and what is around a file is reached by keyboard", async () => {
 		const { page, server } = await open("code");
-		const graph = page.getByRole("region", { name: "Files around it" });
+		const graph = page.getByRole("region", { name: "Dependency graph" });
 		await eventually(() => graph.getByRole("button").count()).toBe(13);
 		await eventually(() => graph.textContent()).toContain("and 9 more");
 		await graph.getByRole("button", { name: "src/core/hash.ts" }).focus();
@@ -139,7 +139,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await eventually(() => deps().at(-1)).toMatchObject({ path: "src/core/hash.ts" });
 
 		await eventually(() => page.getByRole("region", { name: "Usages" }).textContent()).toContain(
-			"7 usages, and 2 that may be meant in 1 file",
+			"7 usages, and 2 possible ones in 1 file",
 		);
 	});
 
@@ -270,7 +270,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await show(`#/sessions/${sessionId}/context`);
 		await eventually(() => figures(page)).toMatchObject({
 			"In use, estimated": `≈ ${short(context.tokens)}`,
-			"Last request, from the cache": short(context.cachedTokens ?? 0),
+			"Cached in the last request": short(context.cachedTokens ?? 0),
 			Pieces: String(context.pieces.length),
 		});
 		await page.getByRole("button", { name: "system prompt" }).click();
@@ -292,7 +292,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await page.keyboard.press("Enter");
 		await page.getByText(/^Found: \d/).waitFor();
 		await page.getByRole("button", { name: /\.ts$/ }).first().click();
-		await page.getByRole("region", { name: "Files around it" }).waitFor();
+		await page.getByRole("region", { name: "Dependency graph" }).waitFor();
 
 		await show("#/server");
 		await page.locator(".tile").first().waitFor();
@@ -311,7 +311,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 	});
 });
 
-/** Lets the demo model answer its first prompt, and says yes to what it asks. Resolves to the session's id. */
+/** Lets the demo model answer its first prompt, and confirms its questions. Resolves to the session's id. */
 async function playDemo(client: Client): Promise<string> {
 	const { sessionId } = (await client.request("create_session", {})).data;
 	const settled = Promise.withResolvers<void>();

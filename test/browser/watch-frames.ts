@@ -24,7 +24,7 @@ export async function watchFrames(page: Page): Promise<{ longestMs(): Promise<nu
 	};
 }
 
-/** Lets a page draw some frames, after which it has done what needs no answer of the server. */
+/** Lets a page draw some frames, after which all work that needs no answer of the server is done. */
 export async function passFrames(page: Page): Promise<void> {
 	await page.evaluate(async () => {
 		for (let frames = 0; frames < 12; frames++) {

@@ -15,58 +15,58 @@ function asked() {
 	return { list, questions };
 }
 
-const moment = () => new Promise((resolve) => setImmediate(resolve));
+const nextTick = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the commands of a session", () => {
 	test("are asked for when one is wanted, and not again while that holds", async () => {
 		const { list, questions } = asked();
 		expect(questions).toHaveLength(0);
-		list.want();
-		list.want();
+		list.ensure();
+		list.ensure();
 		expect(questions).toHaveLength(1);
 		expect(list.commands.value).toBeUndefined();
 		questions[0]?.resolve([command("a")]);
-		await moment();
-		list.want();
+		await nextTick();
+		list.ensure();
 		expect(questions).toHaveLength(1);
 		expect(list.commands.value).toEqual([command("a")]);
 	});
 
 	test("are asked for again once they may be others, and the old ones stay meanwhile", async () => {
 		const { list, questions } = asked();
-		list.want();
+		list.ensure();
 		questions[0]?.resolve([command("a")]);
-		await moment();
-		list.outdate();
+		await nextTick();
+		list.invalidate();
 		expect(questions).toHaveLength(1);
-		list.want();
+		list.ensure();
 		expect(questions).toHaveLength(2);
 		expect(list.commands.value).toEqual([command("a")]);
 		questions[1]?.resolve([command("b")]);
-		await moment();
+		await nextTick();
 		expect(list.commands.value).toEqual([command("b")]);
 	});
 
 	test("that change while they are asked for are asked for once more", async () => {
 		const { list, questions } = asked();
-		list.want();
-		list.outdate();
+		list.ensure();
+		list.invalidate();
 		questions[0]?.resolve([command("a")]);
-		await moment();
+		await nextTick();
 		expect(questions).toHaveLength(2);
 		questions[1]?.resolve([command("b")]);
-		await moment();
+		await nextTick();
 		expect(list.commands.value).toEqual([command("b")]);
 		expect(questions).toHaveLength(2);
 	});
 
 	test("that could not be had are asked for by the next who wants one, not in a loop", async () => {
 		const { list, questions } = asked();
-		list.want();
+		list.ensure();
 		questions[0]?.reject(new Error("no"));
-		await moment();
+		await nextTick();
 		expect(questions).toHaveLength(1);
-		list.want();
+		list.ensure();
 		expect(questions).toHaveLength(2);
 	});
 });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { completed, fitting, typedName } from "../../src/dashboard/session/typed.ts";
+import {
+	completionOf,
+	matchingCommands,
+	partialName,
+} from "../../src/dashboard/session/input-command.ts";
 import type { Data } from "../../src/protocol/index.ts";
 
 const command = (name: string): Data<"SlashCommand"> => ({ name, source: "extension" });
@@ -10,14 +14,14 @@ describe("what is typed of a command", () => {
 		["/", ""],
 		["/ko", "ko"],
 		["/skill:pdf", "skill:pdf"],
-	])("%j is the beginning of a name", (text, typed) => {
-		expect(typedName(text)).toBe(typed);
+	])("%j is the beginning of a name", (text, name) => {
+		expect(partialName(text)).toBe(name);
 	});
 
 	test.each([[""], ["say /ko"], ["/ko "], ["/ko status"], ["/ko\nmore"], [" /ko"], ["!ls"]])(
 		"%j is none",
 		(text) => {
-			expect(typedName(text)).toBeUndefined();
+			expect(partialName(text)).toBeUndefined();
 		},
 	);
 });
@@ -28,7 +32,7 @@ describe("commands that fit", () => {
 	);
 
 	test("are those of that name, then names that begin so, then parts of names, then the rest", () => {
-		expect(names(fitting(commands, "pin"))).toEqual([
+		expect(names(matchingCommands(commands, "pin"))).toEqual([
 			"pin",
 			"Pin-Board",
 			"pint",
@@ -39,24 +43,24 @@ describe("commands that fit", () => {
 	});
 
 	test("are found in either case", () => {
-		expect(names(fitting(commands, "PIN-B"))).toEqual(["Pin-Board"]);
+		expect(names(matchingCommands(commands, "PIN-B"))).toEqual(["Pin-Board"]);
 	});
 
 	test("are all of them, by name, after the slash alone", () => {
-		expect(names(fitting([command("b"), command("a")], ""))).toEqual(["a", "b"]);
+		expect(names(matchingCommands([command("b"), command("a")], ""))).toEqual(["a", "b"]);
 	});
 
 	test("are offered once where two have the same name", () => {
 		const first: Data<"SlashCommand"> = { name: "plan", source: "extension", description: "first" };
-		expect(fitting([first, { ...first, source: "prompt" }], "pl")).toEqual([first]);
+		expect(matchingCommands([first, { ...first, source: "prompt" }], "pl")).toEqual([first]);
 	});
 
 	test("are no more than people can look through", () => {
 		const many = Array.from({ length: 5_000 }, (_, at) => command(`command-${at}`));
-		expect(fitting(many, "com")).toHaveLength(100);
+		expect(matchingCommands(many, "com")).toHaveLength(100);
 	});
 
 	test("are ready for arguments once they are taken", () => {
-		expect(completed(command("kota"))).toBe("/kota ");
+		expect(completionOf(command("kota"))).toBe("/kota ");
 	});
 });

@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-	afterEvent,
+	applyEvent,
 	bashStarted,
 	type Conversation,
+	carryOver,
+	conversationOf,
 	EMPTY,
-	keepingShown,
-	loaded,
 } from "../../src/dashboard/session/conversation.ts";
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
 import { branchOf, itemsOf } from "../../src/dashboard/session/message-items.ts";
@@ -17,7 +17,7 @@ const IDLE = { isStreaming: false, isCompacting: false };
 const BUSY = { isStreaming: true, isCompacting: false };
 
 function play(events: readonly Data<"SessionEvent">[], from: Conversation = EMPTY): Conversation {
-	return events.reduce(afterEvent, from);
+	return events.reduce(applyEvent, from);
 }
 
 function lastAnswer({ items }: Conversation): AssistantItem {
@@ -74,7 +74,7 @@ describe("a conversation that is watched", () => {
 			],
 		});
 		const whole = play(run);
-		const fromFile = loaded(file, IDLE);
+		const fromFile = conversationOf(file, IDLE);
 		expect(whole.isRunning).toBe(false);
 		expect(withoutIds(whole)).toEqual(withoutIds(fromFile));
 	});
@@ -90,7 +90,7 @@ describe("a conversation that is watched", () => {
 	});
 
 	test("an event that comes twice, or is in the file already, changes nothing", () => {
-		const fromFile = loaded(file, IDLE);
+		const fromFile = conversationOf(file, IDLE);
 		fc.assert(
 			fc.property(fc.nat(run.length), (from) => {
 				expect(play(run.slice(from), fromFile)).toEqual(fromFile);
@@ -107,7 +107,7 @@ describe("a conversation that is watched", () => {
 				const count = [0, 1, 2, 3, 4][kept] ?? 0;
 				const ends = run.flatMap(({ type }, index) => (type === "message_end" ? [index] : []));
 				fc.pre(at > (ends[count - 1] ?? -1) && at <= (ends[count] ?? run.length));
-				const then = loaded(
+				const then = conversationOf(
 					{ entries: file.entries.slice(0, count), leafId: count ? `e${count - 1}` : null },
 					BUSY,
 				);
@@ -125,7 +125,7 @@ describe("a conversation that is watched", () => {
 			},
 		]);
 		expect(lastAnswer(late)).toMatchObject({ isPartial: true, isStreaming: true });
-		const whole = afterEvent(late, { type: "message_end", message: first });
+		const whole = applyEvent(late, { type: "message_end", message: first });
 		expect(whole.items).toHaveLength(1);
 		expect(lastAnswer(whole)).not.toHaveProperty("isPartial");
 	});
@@ -155,9 +155,9 @@ describe("what goes wrong", () => {
 				errorMessage: "overloaded",
 			},
 		]);
-		expect(waiting.waitsFor).toBe("overloaded (try 1 of 3 in 2 s)");
+		expect(waiting.retryText).toBe("overloaded (attempt 1 of 3 in 2 s)");
 		expect(waiting.isRunning).toBe(true);
-		expect(afterEvent(waiting, { type: "agent_start" }).waitsFor).toBeUndefined();
+		expect(applyEvent(waiting, { type: "agent_start" }).retryText).toBeUndefined();
 	});
 
 	test("a failed tool shows its error, an update after the end is ignored", () => {
@@ -198,7 +198,7 @@ describe("what goes wrong", () => {
 			{ role: "martian", timestamp: 1 },
 			{ role: "user", timestamp: 2, content: 7 },
 		];
-		const { items } = loaded(entriesOf(...odd, { type: "novelty" }), IDLE);
+		const { items } = conversationOf(entriesOf(...odd, { type: "novelty" }), IDLE);
 		expect(items.map(({ kind }) => kind)).toEqual(["note", "user", "note"]);
 	});
 });
@@ -207,10 +207,10 @@ describe("what is beside the answers", () => {
 	test("equal notes in a row are one line that counts them, and are not counted twice", () => {
 		const custom = { type: "custom", customType: "strata-reads" };
 		const { entries, leafId } = entriesOf(user(1, "hi"), custom, custom);
-		const state = loaded({ entries, leafId }, IDLE);
+		const state = conversationOf({ entries, leafId }, IDLE);
 		expect(state.items[1]).toMatchObject({
 			text: "strata-reads",
-			stands: ["entry:e1", "entry:e2"],
+			mergedKeys: ["entry:e1", "entry:e2"],
 		});
 		const again = entries.map((entry): Data<"SessionEvent"> => ({ type: "entry_appended", entry }));
 		expect(play(again, state)).toEqual(state);
@@ -233,9 +233,9 @@ describe("what is beside the answers", () => {
 		);
 		const notes = itemsOf(branchOf(entries, leafId)).map((item) => "text" in item && item.text);
 		expect(notes).toEqual([
-			"A result was pinned: pruning leaves it whole",
+			"A result was pinned: pruning will not touch it",
 			"The working set was changed",
-			"Files of the working set went into the conversation",
+			"Files of the working set were added to the conversation",
 		]);
 	});
 
@@ -245,7 +245,7 @@ describe("what is beside the answers", () => {
 		const other = { type: "custom", customType: "strata-workset", data: { text } };
 		const empty = { type: "custom", customType: "strata-report", data: {} };
 		const { entries, leafId } = entriesOf(report, other, empty);
-		const fromFile = loaded({ entries, leafId }, IDLE);
+		const fromFile = conversationOf({ entries, leafId }, IDLE);
 		expect(fromFile.items).toMatchObject([
 			{ kind: "custom", label: "strata", text, hasColumns: true },
 			{ kind: "note", text: "The working set was changed" },
@@ -258,7 +258,7 @@ describe("what is beside the answers", () => {
 	test("only the branch in use is shown", () => {
 		const { entries } = entriesOf(user(1, "root"), user(2, "left"));
 		const right = { ...entries[1], id: "r", message: user(3, "right") } as (typeof entries)[0];
-		const { items } = loaded({ entries: [...entries, right], leafId: "r" }, IDLE);
+		const { items } = conversationOf({ entries: [...entries, right], leafId: "r" }, IDLE);
 		expect(items.map((item) => item.kind === "user" && item.text)).toEqual(["root", "right"]);
 	});
 
@@ -266,7 +266,7 @@ describe("what is beside the answers", () => {
 		const { entries } = entriesOf(user(1, "a"), user(2, "b"));
 		const [a, b] = entries.map((entry) => ({ ...entry }));
 		if (a) a.parentId = "e1";
-		const { items } = loaded(
+		const { items } = conversationOf(
 			{ entries: [a, b].filter((entry) => entry !== undefined), leafId: "e1" },
 			IDLE,
 		);
@@ -277,19 +277,19 @@ describe("what is beside the answers", () => {
 	test("a compaction shows its summary, one that failed its reason", () => {
 		const base = { type: "compaction_end", reason: "manual", willRetry: false } as const;
 		const result = { summary: "so far", firstKeptEntryId: "e1", tokensBefore: 900 };
-		const started = afterEvent(EMPTY, { type: "compaction_start", reason: "manual" });
+		const started = applyEvent(EMPTY, { type: "compaction_start", reason: "manual" });
 		expect(started.isCompacting).toBe(true);
-		const done = afterEvent(started, { ...base, aborted: false, result });
+		const done = applyEvent(started, { ...base, aborted: false, result });
 		expect(done).toMatchObject({
 			isCompacting: false,
 			items: [{ kind: "summary", text: "so far" }],
 		});
-		const failed = afterEvent(started, { ...base, aborted: false, errorMessage: "too short" });
+		const failed = applyEvent(started, { ...base, aborted: false, errorMessage: "too short" });
 		expect(failed.items).toMatchObject([{ kind: "error" }]);
 	});
 
 	test("the output of a shell command gathers under its command, of another client's under a name for it", () => {
-		const own = afterEvent(bashStarted(EMPTY, "b1", "ls"), {
+		const own = applyEvent(bashStarted(EMPTY, "b1", "ls"), {
 			type: "bash_execution_update",
 			id: "b1",
 			delta: "a\n",
@@ -297,7 +297,7 @@ describe("what is beside the answers", () => {
 		expect(own.items).toMatchObject([
 			{ kind: "bash", command: "ls", output: "a\n", state: "running" },
 		]);
-		const other = afterEvent(EMPTY, { type: "bash_execution_update", id: "b2", delta: "x" });
+		const other = applyEvent(EMPTY, { type: "bash_execution_update", id: "b2", delta: "x" });
 		expect(other.items).toMatchObject([{ kind: "bash", output: "x" }]);
 	});
 
@@ -321,14 +321,14 @@ describe("what is beside the answers", () => {
 			...{ role: "bashExecution", timestamp, command, output: "a", exitCode: 0 },
 			...{ cancelled: false, truncated: false },
 		});
-		const old = loaded(entriesOf(bash(1, "ls")), IDLE);
+		const old = conversationOf(entriesOf(bash(1, "ls")), IDLE);
 		const running = bashStarted(old, "b1", "ls");
-		const first = keepingShown(loaded(entriesOf(bash(1, "ls"), bash(2, "ls")), IDLE), running);
+		const first = carryOver(conversationOf(entriesOf(bash(1, "ls"), bash(2, "ls")), IDLE), running);
 		const keys = running.items.map(({ key }) => key);
 		expect(keys).toHaveLength(2);
 		expect(first.items).toMatchObject([{ key: keys[0] }, { key: keys[1], state: "done" }]);
-		const later = loaded(entriesOf(bash(1, "ls"), bash(2, "ls"), bash(3, "ls")), IDLE);
-		const second = keepingShown(later, first);
+		const later = conversationOf(entriesOf(bash(1, "ls"), bash(2, "ls"), bash(3, "ls")), IDLE);
+		const second = carryOver(later, first);
 		expect(second.items.map(({ key }) => key)).toEqual([...keys, later.items[2]?.key]);
 	});
 
@@ -347,9 +347,9 @@ describe("what is beside the answers", () => {
 			{ type: "compaction_start", reason: "threshold" },
 		] satisfies Data<"SessionEvent">[];
 		const running = play(before);
-		const inOrder = afterEvent(running, { type: "agent_settled" });
+		const inOrder = applyEvent(running, { type: "agent_settled" });
 		expect(inOrder).toMatchObject({ isCompacting: true, queue: { steering: ["a"] } });
-		const cutOff = afterEvent(running, { type: "agent_settled", interrupted: true });
+		const cutOff = applyEvent(running, { type: "agent_settled", interrupted: true });
 		expect(cutOff).toEqual(EMPTY);
 	});
 
@@ -377,29 +377,31 @@ describe("what is beside the answers", () => {
 		]);
 		// What was being written is not in the file.
 		const entries = entriesOf(user(10, "go"), user(30, "again"), assistant(40, words("yes")));
-		const fresh = keepingShown(loaded(entries, IDLE), cutOff);
+		const fresh = carryOver(conversationOf(entries, IDLE), cutOff);
 		expect(fresh.items.map(({ kind }) => kind)).toEqual(["user", "error", "user", "assistant"]);
 		expect(fresh.items[1]).toMatchObject({ text: "The server stopped while this was running." });
-		expect(keepingShown(loaded(entries, IDLE), fresh).items).toEqual(fresh.items);
+		expect(carryOver(conversationOf(entries, IDLE), fresh).items).toEqual(fresh.items);
 	});
 
 	test("a file that ends in the middle of a run says so, unless it is running", () => {
 		const cut = entriesOf(user(10, "go"), assistant(20, call("c1")));
-		const text = "This was cut off before it was done.";
-		expect(loaded(cut, IDLE).items.at(-1)).toMatchObject({ kind: "error", text });
-		expect(loaded(cut, { ...IDLE, isStreaming: true }).items.at(-1)?.kind).toBe("assistant");
+		const text = "This was cut off before it finished.";
+		expect(conversationOf(cut, IDLE).items.at(-1)).toMatchObject({ kind: "error", text });
+		expect(conversationOf(cut, { ...IDLE, isStreaming: true }).items.at(-1)?.kind).toBe(
+			"assistant",
+		);
 		const done = entriesOf(user(10, "go"), assistant(20, words("done")));
-		expect(loaded(done, IDLE).items.at(-1)?.kind).toBe("assistant");
+		expect(conversationOf(done, IDLE).items.at(-1)?.kind).toBe("assistant");
 	});
 
 	test("what goes on after all was not cut off", () => {
-		const cut = loaded(entriesOf(user(10, "go"), assistant(20, call("c1"))), IDLE);
+		const cut = conversationOf(entriesOf(user(10, "go"), assistant(20, call("c1"))), IDLE);
 		const state = play([{ type: "message_start", message: assistant(30) }], cut);
 		expect(state.items.map(({ kind }) => kind)).toEqual(["user", "assistant", "assistant"]);
 	});
 
 	test("an event that is not known changes nothing", () => {
-		expect(afterEvent(EMPTY, { type: "novelty" } as unknown as Data<"SessionEvent">)).toBe(EMPTY);
+		expect(applyEvent(EMPTY, { type: "novelty" } as unknown as Data<"SessionEvent">)).toBe(EMPTY);
 	});
 });
 
@@ -409,7 +411,7 @@ describe("pictures in a conversation", () => {
 	const shot = { ...toolResult(30, "c1", ""), content: [words("Read"), image] };
 
 	test("belong to what the user said, to results and to what extensions say", () => {
-		const { items } = loaded(
+		const { items } = conversationOf(
 			entriesOf(
 				{ ...user(10, ""), content: [words("look"), image, image] },
 				assistant(20, call("c1")),

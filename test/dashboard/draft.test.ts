@@ -1,23 +1,23 @@
 import { expect, test } from "vitest";
-import { createDraft } from "../../src/dashboard/session/desk.ts";
+import { createDraft } from "../../src/dashboard/session/composer-state.ts";
 
 test("text from elsewhere stands above what was typed, once", () => {
 	const draft = createDraft({ read: () => "", write() {} });
-	draft.place("one");
-	draft.place("one");
+	draft.prepend("one");
+	draft.prepend("one");
 	expect(draft.text.value).toBe("one");
 	draft.text.value = "typed";
-	draft.place("one");
-	draft.place("one");
+	draft.prepend("one");
+	draft.prepend("one");
 	expect(draft.text.value).toBe("one\ntyped");
-	expect(draft.placed.value).toBe(4);
+	expect(draft.prepends.value).toBe(4);
 });
 
 test("what was typed is there when the page is loaded again, until it is sent", () => {
 	const kept: string[] = [];
 	const draft = createDraft({ read: () => "typed", write: (text) => kept.push(text) });
 	expect(draft.text.value).toBe("typed");
-	expect(draft.placed.value).toBe(0);
+	expect(draft.prepends.value).toBe(0);
 	draft.text.value = "typed more";
 	draft.text.value = "";
 	expect(kept.slice(-2)).toEqual(["typed more", ""]);

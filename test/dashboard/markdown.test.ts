@@ -174,7 +174,7 @@ function link(href: string, text: string): string {
 	return `<a href=${href} target=_blank rel=noopener noreferrer>${text}</a>`;
 }
 
-/** What is drawn, in short: attributes without quotes, text without escapes. */
+/** The drawn elements in short: attributes without quotes, text without escapes. */
 function html(text: string): string {
 	return written(markdown(text));
 }

@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { describe, expect, test, vi } from "vitest";
-import { type OpenSession, openSession } from "../../src/dashboard/session/open-session.ts";
+import { OpenSession } from "../../src/dashboard/session/open-session.ts";
 import type { ShellCommand } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import type { Data } from "../../src/protocol/index.ts";
@@ -18,7 +18,7 @@ const STATE = {
 	isBashRunning: false,
 };
 
-/** A page on session `s` with a server that a test plays. */
+/** A page on session `s` with a fake server. */
 async function opened(
 	state: object = {},
 	seq = 7,
@@ -29,12 +29,12 @@ async function opened(
 ) {
 	const server = createFakeServer();
 	const client = createClient({ transport: server.transport, firstRetryMs: 1, lastRetryMs: 1 });
-	const moments: Data<"SessionEvent">[] = [];
-	const session = openSession("s", {
+	const uiRequests: Data<"SessionEvent">[] = [];
+	const session = new OpenSession("s", {
 		client,
-		onMoment: (event) => moments.push(event),
+		onUiRequest: (event) => uiRequests.push(event),
 		...(shell && { shell }),
-		soon(work) {
+		onNextFrame(work) {
 			const timer = setTimeout(work);
 			return () => clearTimeout(timer);
 		},
@@ -45,7 +45,7 @@ async function opened(
 	});
 	await answerLoad(server, { entries, state, seq });
 	await vi.waitFor(() => expect(session.status.value.name).toBe("ready"), PATIENCE);
-	return { server, session, moments };
+	return { server, session, uiRequests };
 }
 
 interface Load {
@@ -54,7 +54,7 @@ interface Load {
 	seq?: number;
 }
 
-/** Answers the questions of one load; each is asked anew. */
+/** Answers the commands of one load. */
 async function answerLoad(
 	server: FakeServer,
 	{ entries, state = {}, seq = 7 }: Load,
@@ -68,7 +68,7 @@ async function answerLoad(
 const asked = (server: FakeServer, type: string) =>
 	server.connections.at(-1)?.sent.find((sent) => sent.type === type);
 
-/** Answers the latest question of a type, and forgets it. */
+/** Answers the latest command of a type, and removes it. */
 function answer(server: FakeServer, type: string, data: object): void {
 	const { latest } = server;
 	latest.answer(type, { data });
@@ -84,7 +84,7 @@ const texts = (session: OpenSession) =>
 
 describe("a session that is open on the page", () => {
 	test("a notice that only repeats the report above it is no moment; others are", async () => {
-		const { server, moments } = await opened();
+		const { server, uiRequests } = await opened();
 		const notify = (message: string): Data<"SessionEvent"> =>
 			({ type: "extension_ui_request", requestId: message, method: "notify", message }) as const;
 		const data = { text: "pi-strata\nread cache: on" };
@@ -97,8 +97,8 @@ describe("a session that is open on the page", () => {
 		say(server, 11, notify("pi-strata"));
 		say(server, 12, { type: "entry_appended", entry });
 		say(server, 13, notify("look"));
-		await vi.waitFor(() => expect(moments).toHaveLength(3), PATIENCE);
-		expect(moments.map((event) => "message" in event && event.message)).toEqual([
+		await vi.waitFor(() => expect(uiRequests).toHaveLength(3), PATIENCE);
+		expect(uiRequests.map((event) => "message" in event && event.message)).toEqual([
 			"pi-strata",
 			"pi-strata",
 			"look",
@@ -150,7 +150,7 @@ describe("a session that is open on the page", () => {
 	});
 
 	test("looks back for the beginning of an answer that is being written, without repeating notices", async () => {
-		const { server, session, moments } = await opened({ isStreaming: true }, 3);
+		const { server, session, uiRequests } = await opened({ isStreaming: true }, 3);
 		await vi.waitFor(
 			() => expect(asked(server, "subscribe")).toMatchObject({ after: 0 }),
 			PATIENCE,
@@ -176,9 +176,9 @@ describe("a session that is open on the page", () => {
 			const last = session.conversation.value.items.at(-1);
 			expect(last).toMatchObject({ isStreaming: true, blocks: [{ kind: "text", text: "begin" }] });
 		});
-		expect(moments).toEqual([]);
+		expect(uiRequests).toEqual([]);
 		say(server, 5, { ...notice, message: "new" });
-		await vi.waitFor(() => expect(moments).toHaveLength(1), PATIENCE);
+		await vi.waitFor(() => expect(uiRequests).toHaveLength(1), PATIENCE);
 		say(server, 6, { type: "message_end", message: assistant(3, words("begin.")) });
 	});
 
@@ -278,19 +278,19 @@ describe("a session that is open on the page", () => {
 		const { commandList } = session;
 		const names = () => commandList.commands.value?.map(({ name }) => name);
 		expect(asked(server, "get_commands")).toBeUndefined();
-		commandList.want();
+		commandList.ensure();
 		await vi.waitFor(
 			() => expect(asked(server, "get_commands")).toMatchObject({ sessionId: "s" }),
 			PATIENCE,
 		);
 		answer(server, "get_commands", { commands: [{ name: "old", source: "extension" }] });
 		await vi.waitFor(() => expect(names()).toEqual(["old"]), PATIENCE);
-		commandList.want();
+		commandList.ensure();
 		expect(asked(server, "get_commands")).toBeUndefined();
 
 		say(server, 8, { type: "session_replaced", reason: "reload" });
 		await answerLoad(server, { entries: [user(1, "one")] });
-		commandList.want();
+		commandList.ensure();
 		await vi.waitFor(() => expect(asked(server, "get_commands")).toBeDefined(), PATIENCE);
 		answer(server, "get_commands", { commands: [{ name: "new", source: "extension" }] });
 		await vi.waitFor(() => expect(names()).toEqual(["new"]), PATIENCE);

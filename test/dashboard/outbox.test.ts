@@ -1,11 +1,11 @@
 import { describe, expect, test, vi } from "vitest";
-import { createOutbox, goesBack } from "../../src/dashboard/session/outbox.ts";
+import { Outbox, returnsToDraft } from "../../src/dashboard/session/outbox.ts";
 import { createClient } from "../../src/protocol/client.ts";
 import { createFakeServer, type FakeServer } from "../protocol/fake-server.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { atEnd } from "../support/temp.ts";
 
-/** What a tab keeps when its page is loaded again. */
+/** The storage of a tab, which survives a reload. */
 function memory() {
 	let stored = "";
 	return {
@@ -25,7 +25,7 @@ async function openPage(server: FakeServer, store = memory()) {
 	atEnd(() => client.close());
 	const done: unknown[] = [];
 	const failed: unknown[] = [];
-	const outbox = createOutbox({
+	const outbox = new Outbox({
 		client,
 		sessionId: "s",
 		store,
@@ -158,5 +158,5 @@ test.each([
 	["bash", "timeout", false],
 	["prompt", "not_durable", false],
 ] as const)("a %s that failed with %s goes back to where it was typed: %s", (type, code, back) => {
-	expect(goesBack(type, code)).toBe(back);
+	expect(returnsToDraft(type, code)).toBe(back);
 });

@@ -86,7 +86,7 @@ describe("a picture of others", () => {
 			kind: "drawable",
 			size: { width: 640, height: 480 },
 			isLarge: false,
-			words: expect.stringMatching(/^Picture, image\/png, [\d.]+ k?B, 640 × 480$/),
+			label: expect.stringMatching(/^Image, image\/png, [\d.]+ k?B, 640 × 480$/),
 		});
 	});
 
@@ -108,7 +108,7 @@ describe("a picture of others", () => {
 		bomb.writeUInt32BE(60_000, 16);
 		bomb.writeUInt32BE(60_000, 20);
 		const facts = pictureFacts({ mimeType: "image/png", data: base64(bomb) });
-		expect(facts).toMatchObject({ kind: "refused", words: expect.stringContaining("too large") });
+		expect(facts).toMatchObject({ kind: "refused", label: expect.stringContaining("too large") });
 	});
 
 	test("waits to be asked for when it is large", () => {
@@ -116,14 +116,14 @@ describe("a picture of others", () => {
 		expect(pictureFacts({ mimeType: "image/png", data })).toMatchObject({
 			kind: "drawable",
 			isLarge: true,
-			words: "Picture, image/png, 5 MB, 5 × 5",
+			label: "Image, image/png, 5 MB, 5 × 5",
 		});
 	});
 
 	test("that the server left out can be asked for", () => {
 		expect(pictureFacts({ mimeType: "image/png", data: "" })).toEqual({
 			kind: "unsent",
-			words: "Picture, image/png",
+			label: "Image, image/png",
 		});
 	});
 });

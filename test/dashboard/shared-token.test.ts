@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
-import { askForToken, lendToken } from "../../src/dashboard/connection/connection.ts";
+import { askForToken, shareToken } from "../../src/dashboard/connection/connection.ts";
 import { atEnd } from "../support/temp.ts";
 
-/** A channel of this name; tabs that use the same one hear each other. */
+/** A channel of this name; tabs with the same name receive each other's messages. */
 function tab(name: string): BroadcastChannel {
 	const channel = new BroadcastChannel(name);
 	atEnd(() => channel.close());
@@ -10,14 +10,14 @@ function tab(name: string): BroadcastChannel {
 }
 
 test("a tab without a token gets it from one that has it", async () => {
-	lendToken(tab("one"), () => undefined);
-	lendToken(tab("one"), () => "secret");
+	shareToken(tab("one"), () => undefined);
+	shareToken(tab("one"), () => "secret");
 	expect(await askForToken(tab("one"), 5_000)).toBe("secret");
 });
 
 test("without another tab, or with one that has none or talks nonsense, there is no token", async () => {
 	expect(await askForToken(tab("two"), 10)).toBeUndefined();
-	lendToken(tab("two"), () => undefined);
+	shareToken(tab("two"), () => undefined);
 	const other = tab("two");
 	other.onmessage = () => {
 		for (const nonsense of [null, 7, {}, { token: 7 }, { token: "" }]) other.postMessage(nonsense);

@@ -22,9 +22,9 @@ describe("text of others made visible", () => {
 
 	test("what was written out is set apart from what was there", () => {
 		expect(visibleText("a\u0000\u0001b")).toEqual([
-			{ text: "a", isSign: false },
-			{ text: "␀␁", isSign: true },
-			{ text: "b", isSign: false },
+			{ text: "a", isEscape: false },
+			{ text: "␀␁", isEscape: true },
+			{ text: "b", isEscape: false },
 		]);
 	});
 
@@ -56,9 +56,9 @@ describe("text of others made visible", () => {
 
 describe("clipping", () => {
 	test("keeps to the characters and to the lines, and tells what is left", () => {
-		expect(clipped("abcdef", { most: 4, lines: 9 })).toEqual({ text: "abcd", rest: 2 });
-		expect(clipped("a\nb\nc", { most: 99, lines: 2 })).toEqual({ text: "a\nb", rest: 2 });
-		expect(clipped("a\nb", { most: 99, lines: 2 })).toEqual({ text: "a\nb", rest: 0 });
+		expect(clipped("abcdef", { chars: 4, lines: 9 })).toEqual({ text: "abcd", rest: 2 });
+		expect(clipped("a\nb\nc", { chars: 99, lines: 2 })).toEqual({ text: "a\nb", rest: 2 });
+		expect(clipped("a\nb", { chars: 99, lines: 2 })).toEqual({ text: "a\nb", rest: 0 });
 	});
 
 	test("splits no character, and loses none", () => {
@@ -67,8 +67,8 @@ describe("clipping", () => {
 				fc.string({ unit: "binary" }),
 				fc.nat(20),
 				fc.integer({ min: 1, max: 5 }),
-				(text, most, lines) => {
-					const cut = clipped(text, { most, lines });
+				(text, chars, lines) => {
+					const cut = clipped(text, { chars, lines });
 					const isBeginning =
 						text.startsWith(cut.text) && cut.text.length + cut.rest === text.length;
 					expect(isBeginning && cut.text.isWellFormed()).toBe(true);

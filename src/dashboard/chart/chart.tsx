@@ -6,13 +6,13 @@ import uPlot from "uplot";
 import { theme } from "../theme.ts";
 
 interface ChartProps {
-	/** For screen readers; the figures must also stand in a table. */
+	/** For screen readers; a table must show the same figures. */
 	label: string;
-	/** What a number on the lower axis counts, such as `Request`. */
-	of: string;
+	/** The unit of the x axis, such as `Request`. */
+	unit: string;
 	/** `areas` and `columns` are stacked, the first row at the bottom. */
 	shape: "areas" | "columns" | "lines";
-	/** What the values belong to, from left to right: whole numbers that grow. */
+	/** The x values: increasing integers. */
 	numbers: readonly number[];
 	rows: readonly ChartRow[];
 	marks?: readonly (number | null)[];
@@ -28,7 +28,7 @@ interface ChartRow {
 	colour: string;
 }
 
-/** A chart of values over requests. The values under the pointer, or the latest, stand above it. */
+/** A chart of values over requests. The values under the pointer, or the latest, are shown above it. */
 export function Chart(props: ChartProps) {
 	const { label, shape, numbers, rows, marks, height = 200 } = props;
 	const place = useRef<HTMLDivElement>(null);
@@ -63,12 +63,12 @@ export function Chart(props: ChartProps) {
 }
 
 function Readout(props: ChartProps & { pointed: Signal<number | null> }) {
-	const { of, numbers, rows, marks, marksName, pointed, format } = props;
+	const { unit, numbers, rows, marks, marksName, pointed, format } = props;
 	const at = pointed.value ?? numbers.length - 1;
 	return (
 		<figcaption class="chart-readout small soft">
 			<span class="chart-at number">
-				{of} {numbers[at] ?? "–"}
+				{unit} {numbers[at] ?? "–"}
 			</span>
 			{rows.map(({ name, values, colour }) => (
 				<span class="chart-name line" key={name}>
@@ -122,7 +122,7 @@ function plotOptions(
 		scales: {
 			x: {
 				time: false,
-				// One request alone still needs some width.
+				// A single request still needs some width.
 				range: (_, low, high) => [low - pad, high === low ? high + Math.max(pad, 0.5) : high + pad],
 			},
 			y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] },

@@ -7,7 +7,7 @@ import {
 	webSocketTransport,
 } from "../../protocol/client.ts";
 import { type StoredText, storedText } from "../parts/storage.ts";
-import { decoded } from "../route.ts";
+import { tryDecode } from "../route.ts";
 
 /** `retryAtMs`: when the next attempt is, while it is `waiting`. */
 export const connectionState = signal<ClientState & { retryAtMs?: number }>({
@@ -37,18 +37,18 @@ function connect(): Client {
 	if (hash !== location.hash) {
 		history.replaceState(null, "", location.pathname + location.search + hash);
 	}
-	const made = createClient({
+	const created = createClient({
 		transport: transportWith(token),
 		lastRetryMs: 5_000,
 		// Other clients change sessions, too.
 		lifecycle: "all",
 	});
-	made.onState((state) => {
+	created.onState((state) => {
 		if (state.name === "open") connectionCount.value++;
 		connectionState.value =
 			state.name === "waiting" ? { ...state, retryAtMs: Date.now() + state.retryMs } : state;
 	});
-	return made;
+	return created;
 }
 
 function transportWith(given: string | undefined): Transport {
@@ -56,7 +56,7 @@ function transportWith(given: string | undefined): Transport {
 	let hasAsked = false;
 	const channel = new BroadcastChannel(TOKEN_CHANNEL);
 	// Only a token that the server has accepted is shared.
-	lendToken(channel, () =>
+	shareToken(channel, () =>
 		connectionCount.value > 0 && connectionState.value.name !== "closed" ? token : undefined,
 	);
 	return {
@@ -71,11 +71,11 @@ function transportWith(given: string | undefined): Transport {
 	};
 }
 
-/** Takes the token out of the address (`#token=…`), where it would be seen and copied; without one it is the token of this tab. */
+/** Takes the token out of the address (`#token=…`), where it could be seen and copied. The default is the token of this tab. */
 export function takeToken(hash: string, store: StoredText) {
 	const [, given, rest = ""] = /^#token=([^&/]*)(.*)$/.exec(hash) ?? [];
 	if (given === undefined) return { token: store.read() || undefined, hash };
-	const token = decoded(given) ?? given;
+	const token = tryDecode(given) ?? given;
 	if (token) store.write(token);
 	const path = rest.replace(/^&+/, "");
 	return { token: token || store.read() || undefined, hash: path ? `#${path}` : "" };
@@ -98,7 +98,7 @@ export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<st
 }
 
 /** Answers other tabs; `token` returns undefined until the server has accepted it. */
-export function lendToken(channel: BroadcastChannel, token: () => string | undefined): void {
+export function shareToken(channel: BroadcastChannel, token: () => string | undefined): void {
 	channel.addEventListener("message", ({ data }: MessageEvent) => {
 		const known = data === QUESTION ? token() : undefined;
 		if (known !== undefined) channel.postMessage({ token: known });

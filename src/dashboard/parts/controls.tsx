@@ -3,38 +3,38 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { PlainText } from "./text.tsx";
 
 interface ButtonProps extends Omit<ComponentProps<"button">, "children"> {
-	words: ComponentChildren;
+	label: ComponentChildren;
 }
 
-export function Button({ words, type = "button", ...attributes }: ButtonProps) {
+export function Button({ label, type = "button", ...attributes }: ButtonProps) {
 	return (
 		<button type={type} {...attributes}>
-			{words}
+			{label}
 		</button>
 	);
 }
 
-interface SignButtonProps extends Omit<ButtonProps, "words"> {
-	sign: string;
+interface IconButtonProps extends Omit<ButtonProps, "label"> {
+	icon: string;
 	label: string;
 }
 
-export function SignButton({ sign, label, ...attributes }: SignButtonProps) {
-	const words = <span aria-hidden="true">{sign}</span>;
-	return <Button class="quiet small" {...attributes} aria-label={label} words={words} />;
+export function IconButton({ icon, label, ...attributes }: IconButtonProps) {
+	const content = <span aria-hidden="true">{icon}</span>;
+	return <Button class="quiet small" {...attributes} aria-label={label} label={content} />;
 }
 
-interface TextButtonProps extends Omit<ButtonProps, "words"> {
+interface TextButtonProps extends Omit<ButtonProps, "label"> {
 	text: string;
-	most?: number;
+	max?: number;
 }
 
-/** A button of untrusted text; it looks like a link unless another class is given. */
-export function TextButton({ text, most = 400, ...attributes }: TextButtonProps) {
-	return <Button class="link" {...attributes} words={<PlainText text={text} most={most} />} />;
+/** A button with untrusted text; it looks like a link unless another class is given. */
+export function TextButton({ text, max = 400, ...attributes }: TextButtonProps) {
+	return <Button class="link" {...attributes} label={<PlainText text={text} max={max} />} />;
 }
 
-/** What scrolls must be reachable by keyboard. */
+/** A scrolling section. Keyboards can reach it. */
 export function Scroller(attributes: ComponentProps<"section">) {
 	// biome-ignore lint/a11y/noNoninteractiveTabindex: see above
 	return <section tabIndex={0} {...attributes} />;
@@ -73,7 +73,7 @@ interface DialogProps {
 	wide?: boolean;
 }
 
-/** A modal dialog: it holds the focus and gives it back when it closes. */
+/** A modal dialog: it traps the focus, and restores it when it closes. */
 export function Dialog({ title, onCancel, children, wide = false }: DialogProps) {
 	const element = useRef<HTMLDialogElement>(null);
 	const titleId = useId();
@@ -105,8 +105,8 @@ export function Dialog({ title, onCancel, children, wide = false }: DialogProps)
 	);
 }
 
-/** A form's handler. The browser does not leave the page. */
-export function submitting(work: (data: FormData) => void) {
+/** A form's submit handler. The browser stays on the page. */
+export function submitHandler(work: (data: FormData) => void) {
 	return (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();
 		work(new FormData(event.currentTarget));
@@ -114,20 +114,21 @@ export function submitting(work: (data: FormData) => void) {
 }
 
 interface DialogFormProps {
-	words: string;
+	/** Of the submit button. */
+	label: string;
 	disabled?: boolean;
 	onCancel(): void;
 	onSubmit(data: FormData): void;
 	children: ComponentChildren;
 }
 
-export function DialogForm({ words, disabled, onCancel, onSubmit, children }: DialogFormProps) {
+export function DialogForm({ label, disabled, onCancel, onSubmit, children }: DialogFormProps) {
 	return (
-		<form class="stack" onSubmit={submitting(onSubmit)}>
+		<form class="stack" onSubmit={submitHandler(onSubmit)}>
 			{children}
 			<div class="dialog-actions row">
-				<Button onClick={onCancel} words="Cancel" />
-				<Button type="submit" class="primary" disabled={disabled} words={words} />
+				<Button onClick={onCancel} label="Cancel" />
+				<Button type="submit" class="primary" disabled={disabled} label={label} />
 			</div>
 		</form>
 	);

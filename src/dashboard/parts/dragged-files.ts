@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 
-/** Keeps the browser from opening a file that is dropped on the page. */
-export function holdDraggedFiles(): void {
+/** A file dropped on the page must not replace the page. */
+export function preventFileNavigation(): void {
 	for (const type of ["dragover", "drop"] as const) {
 		addEventListener(type, (event) => {
 			if (hasFiles(event)) event.preventDefault();

@@ -2,7 +2,7 @@ import { grouped, short } from "../../text/figures.ts";
 
 export { counted as formatNumberOf, grouped as formatCount, short } from "../../text/figures.ts";
 
-/** Dollars as people read them: `$0.0123`, `$0.50`, `$1.25`; nothing at all is `$0`. */
+/** `$0.0123`, `$0.50`, `$1.25`; zero is `$0`. */
 export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
 	const size = Math.abs(amount);
@@ -47,7 +47,7 @@ export function formatPrice(price: { tokens: number; dollars?: number | undefine
 	return price.dollars === undefined ? `${short(price.tokens)} tokens` : dollars(price.dollars);
 }
 
-/** A part of a whole, between 0 and 1 or above; something is never shown as nothing: `0 %`, `<1 %`, `42 %`. */
+/** A share as a percentage. A small share is never shown as zero: `0 %`, `<1 %`, `42 %`. */
 export function formatShare(share: number): string {
 	if (!Number.isFinite(share) || share <= 0) return "0 %";
 	return share < 0.005 ? "<1 %" : `${Math.round(share * 100)} %`;
@@ -66,6 +66,6 @@ export function formatLatency(ms: number): string {
 	return ms < 9.95 ? `${Number(Math.max(0, ms).toFixed(1))} ms` : duration(ms);
 }
 
-export function textOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
 	return error instanceof Error ? error.message : String(error);
 }

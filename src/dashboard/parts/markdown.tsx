@@ -2,11 +2,11 @@ import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Scroller } from "./controls.tsx";
-import { ClippedText, clipped, stretchesOf, visibleString } from "./text.tsx";
+import { ALL_LINES, ClippedText, clipped, visibleSpans, visibleString } from "./text.tsx";
 
-const FIRST = { most: 40_000, lines: 800 };
+const FIRST = { chars: 40_000, lines: 800 };
 
-/** What a model says: Markdown, as elements and never as HTML. */
+/** Untrusted Markdown, as elements and never as HTML. */
 export function MarkdownText({ text }: { text: string }) {
 	return (
 		<div class="markdown" dir="auto">
@@ -21,7 +21,7 @@ function Blocks({ text }: { text: string }) {
 	return useMemo(() => <>{markdown(text)}</>, [text]);
 }
 
-/** Lists and quotes nested deeper than this stay text: the lexer recurses into each level. */
+/** Lists and quotes nested deeper than this stay text: the lexer is recursive. */
 const MAX_DEPTH = 12;
 /** Time doubles with each level of quotes. */
 const MAX_QUOTES = 3;
@@ -39,7 +39,7 @@ export function markdown(source: string): ComponentChildren[] {
 		.map(element);
 }
 
-/** A token as an element. Types that are not listed are shown as they are written. */
+/** A token as an element. Other types are shown as they are written. */
 function element(token: Token, key: number): ComponentChildren {
 	switch (token.type) {
 		case "space":
@@ -66,11 +66,11 @@ function element(token: Token, key: number): ComponentChildren {
 		case "text":
 			return inside(token);
 		case "escape":
-			return stretchesOf(token.text);
+			return visibleSpans(token.text);
 		case "br":
 			return <br key={key} />;
 		case "codespan":
-			return <code key={key}>{stretchesOf(token.text)}</code>;
+			return <code key={key}>{visibleSpans(token.text)}</code>;
 		case "strong":
 			return <strong key={key}>{inside(token)}</strong>;
 		case "em":
@@ -81,21 +81,21 @@ function element(token: Token, key: number): ComponentChildren {
 		case "image":
 			return <Link key={key} token={token as Tokens.Link} />;
 		case "html":
-			return token.block ? <p key={key}>{stretchesOf(token.raw)}</p> : stretchesOf(token.raw);
+			return token.block ? <p key={key}>{visibleSpans(token.raw)}</p> : visibleSpans(token.raw);
 		default:
-			return stretchesOf(token.raw);
+			return visibleSpans(token.raw);
 	}
 }
 
 function inside(token: Token): ComponentChildren {
-	return "tokens" in token && token.tokens ? token.tokens.map(element) : stretchesOf(token.raw);
+	return "tokens" in token && token.tokens ? token.tokens.map(element) : visibleSpans(token.raw);
 }
 
 function Code({ token }: { token: Tokens.Code }) {
 	return (
 		<div class="code-block">
 			{token.lang && <span class="code-language">{visibleString(token.lang)}</span>}
-			<pre>{stretchesOf(token.text)}</pre>
+			<pre>{visibleSpans(token.text)}</pre>
 		</div>
 	);
 }
@@ -125,10 +125,10 @@ function Table({ token }: { token: Tokens.Table }) {
 	);
 }
 
-/** A link says where it leads: its words may say otherwise. Pictures are links too, so that showing one asks no other site. */
+/** A link shows its host: its text may claim another. Images are links too, so that no request leaves for another site. */
 function Link({ token }: { token: Tokens.Link }) {
 	const address = /^https?:/i.test(token.href) && URL.parse(token.href);
-	if (!address) return <>{stretchesOf(token.raw)}</>;
+	if (!address) return <>{visibleSpans(token.raw)}</>;
 	return (
 		<>
 			<a href={address.href} target="_blank" rel="noopener noreferrer">
@@ -152,18 +152,17 @@ class BoundedLexer extends Lexer {
 
 /** Where the first piece of a text ends: at a space if it has one. */
 function endOfPiece(text: string): number {
-	let most = MAX_PIECE;
+	let end = MAX_PIECE;
 	let marks = 0;
 	for (const { index } of text.slice(0, MAX_PIECE).matchAll(/[*_~`[\\<]+/g)) {
 		if (++marks > MAX_MARKS) {
-			most = index;
+			end = index;
 			break;
 		}
 	}
-	if (text.length <= most) return text.length;
+	if (text.length <= end) return text.length;
 	return (
-		text.lastIndexOf(" ", most) + 1 ||
-		clipped(text, { most, lines: Number.POSITIVE_INFINITY }).text.length
+		text.lastIndexOf(" ", end) + 1 || clipped(text, { chars: end, lines: ALL_LINES }).text.length
 	);
 }
 

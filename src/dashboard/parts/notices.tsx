@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useErrorBoundary } from "preact/hooks";
 import { Button } from "./controls.tsx";
-import { textOf } from "./figures.ts";
+import { errorMessage } from "./figures.ts";
 import { PlainText } from "./text.tsx";
 
 export function Empty({ children }: { children: ComponentChildren }) {
@@ -12,14 +12,14 @@ export function Empty({ children }: { children: ComponentChildren }) {
 interface ProblemProps {
 	text: string;
 	onRetry?: () => void;
-	retryWords?: string;
+	retryLabel?: string;
 }
 
-export function Problem({ text, onRetry, retryWords = "Try again" }: ProblemProps) {
+export function Problem({ text, onRetry, retryLabel = "Try again" }: ProblemProps) {
 	return (
 		<p class="problem" role="alert">
 			<PlainText text={text} />{" "}
-			{onRetry && <Button class="small" onClick={onRetry} words={retryWords} />}
+			{onRetry && <Button class="small" onClick={onRetry} label={retryLabel} />}
 		</p>
 	);
 }
@@ -30,7 +30,7 @@ interface AnsweredProps<Data> {
 	children(data: Data): ComponentChildren;
 }
 
-/** The answer to a question, beside the error of a newer one. */
+/** The latest answer, below the error of a newer attempt. */
 export function Answered<Data>({ asked, waiting, children }: AnsweredProps<Data>) {
 	const { data, error, refresh } = asked;
 	return (
@@ -42,10 +42,10 @@ export function Answered<Data>({ asked, waiting, children }: AnsweredProps<Data>
 	);
 }
 
-export function Guarded({ children }: { children: ComponentChildren }) {
+export function ErrorBoundary({ children }: { children: ComponentChildren }) {
 	const [error, retry] = useErrorBoundary();
 	if (error === undefined) return <>{children}</>;
-	return <Problem text={`This cannot be shown: ${textOf(error)}`} onRetry={retry} />;
+	return <Problem text={`This could not be displayed: ${errorMessage(error)}`} onRetry={retry} />;
 }
 
 interface Toast {
@@ -55,15 +55,15 @@ interface Toast {
 }
 
 /** An extension that notifies in a loop must not fill the page. */
-const MOST = 4;
+const MAX_TOASTS = 4;
 const SHOWN_MS = 8_000;
 
 const toasts = signal<readonly Toast[]>([]);
-let count = 0;
+let lastId = 0;
 
 export function toast(text: string, kind: Toast["kind"] = "info"): void {
-	const id = ++count;
-	toasts.value = [...toasts.value.slice(1 - MOST), { id, kind, text }];
+	const id = ++lastId;
+	toasts.value = [...toasts.value.slice(1 - MAX_TOASTS), { id, kind, text }];
 	setTimeout(() => dismiss(id), kind === "error" ? SHOWN_MS * 2 : SHOWN_MS);
 }
 
@@ -92,17 +92,17 @@ export function Toasts() {
 		<div class="toasts stack" role="status" aria-live="polite">
 			{toasts.value.map(({ id, kind, text }) => (
 				<div key={id} class={`toast line is-${kind}`}>
-					<PlainText class="toast-text grow" text={text} most={600} />
-					<Button class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)} words="✕" />
+					<PlainText class="toast-text grow" text={text} max={600} />
+					<Button class="quiet" aria-label="Dismiss" onClick={() => dismiss(id)} label="✕" />
 				</div>
 			))}
 		</div>
 	);
 }
 
-export function reporting<Result>(work: Promise<Result>): Promise<Result | undefined> {
+export function orToast<Result>(work: Promise<Result>): Promise<Result | undefined> {
 	return work.catch((error: unknown) => {
-		toast(textOf(error), "error");
+		toast(errorMessage(error), "error");
 		return undefined;
 	});
 }

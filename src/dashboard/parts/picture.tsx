@@ -9,32 +9,32 @@ interface PictureViewProps {
 	onLoad(): void;
 }
 
-/** CSS widths: among words, and in a dialog of its own. */
+/** CSS widths: inside text, and in a dialog of its own. */
 const small = ({ width, height }: PictureSize) =>
 	`${Math.min(width, 420, (240 * width) / height)}px`;
 const large = ({ width, height }: PictureSize) =>
 	`min(${width}px, 100%, ${width / height} * (100dvh - 160px))`;
 
-/** A small picture that opens a large one. What is not drawn is described. */
+/** A small picture that opens a large one, or the reason why it is not drawn. */
 export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	const [isWanted, setWanted] = useState(false);
 	const isDrawn = facts.kind === "drawable" && (isWanted || !facts.isLarge);
 	if (isDrawn) {
-		const { size, words } = facts;
+		const { size, label } = facts;
 		return (
-			<button type="button" class="picture" title="Show it larger" onClick={onOpen}>
-				<PictureCanvas picture={picture} words={words} size={size} width={small(size)} />
+			<button type="button" class="picture" title="Enlarge" onClick={onOpen}>
+				<PictureCanvas picture={picture} label={label} size={size} width={small(size)} />
 			</button>
 		);
 	}
 	return (
-		<p class="picture-words row small soft">
-			<PlainText text={facts.words} most={200} />{" "}
+		<p class="picture-text row small soft">
+			<PlainText text={facts.label} max={200} />{" "}
 			{facts.kind === "drawable" && (
-				<Button class="small" onClick={() => setWanted(true)} words="Show" />
+				<Button class="small" onClick={() => setWanted(true)} label="Show" />
 			)}
-			{facts.kind === "unsent" && <Button class="small" onClick={onLoad} words="Load" />}
+			{facts.kind === "unsent" && <Button class="small" onClick={onLoad} label="Load" />}
 		</p>
 	);
 }
@@ -42,14 +42,14 @@ export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(): void }) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	if (facts.kind !== "drawable") return null;
-	const { size, words } = facts;
+	const { size, label } = facts;
 	return (
-		<Dialog title={words} onCancel={onClose} wide>
+		<Dialog title={label} onCancel={onClose} wide>
 			<div class="picture-large">
-				<PictureCanvas picture={picture} words={words} size={size} width={large(size)} />
+				<PictureCanvas picture={picture} label={label} size={size} width={large(size)} />
 			</div>
 			<div class="dialog-actions row">
-				<Button onClick={onClose} words="Close" />
+				<Button onClick={onClose} label="Close" />
 			</div>
 		</Dialog>
 	);
@@ -57,13 +57,13 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 
 interface PictureCanvasProps {
 	picture: Picture;
-	words: string;
+	label: string;
 	size: PictureSize;
 	width: string;
 }
 
 /** An `img` with a data address would block the page; `createImageBitmap` decodes in the background. Animations stand still. */
-function PictureCanvas({ picture, words, size, width }: PictureCanvasProps) {
+function PictureCanvas({ picture, label, size, width }: PictureCanvasProps) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [state, setState] = useState<"waiting" | "drawn" | "damaged">("waiting");
 	useEffect(() => {
@@ -76,20 +76,20 @@ function PictureCanvas({ picture, words, size, width }: PictureCanvasProps) {
 			isGone = true;
 		};
 	}, [picture]);
-	if (state === "damaged") return <span class="small soft">{words}: damaged</span>;
+	if (state === "damaged") return <span class="small soft">{label}: damaged</span>;
 	// Keeps the place, so that nothing moves when it is drawn.
 	return (
 		<canvas
 			ref={canvas}
 			role="img"
-			aria-label={words}
+			aria-label={label}
 			aria-busy={state === "waiting"}
 			style={{ width, aspectRatio: `${size.width} / ${size.height}` }}
 		/>
 	);
 }
 
-/** Rejects when it cannot be drawn. `place` returns null when it is not shown any more. */
+/** Rejects when it cannot be drawn. `place` returns null once the canvas is gone. */
 async function draw(
 	{ mimeType, data }: Picture,
 	size: PictureSize,
@@ -120,38 +120,35 @@ export interface Picture {
 }
 
 type PictureFacts =
-	| { kind: "drawable"; size: PictureSize; words: string; isLarge: boolean }
-	| { kind: "unsent"; words: string }
-	| { kind: "refused"; words: string };
+	| { kind: "drawable"; size: PictureSize; label: string; isLarge: boolean }
+	| { kind: "unsent"; label: string }
+	| { kind: "refused"; label: string };
 
-/** Bytes; larger ones are drawn on demand. */
+/** Bytes; larger pictures are drawn on demand. */
 const LARGE = 4_000_000;
-/** A decoded picture takes four bytes a point. */
-const MOST_POINTS = 60_000_000;
-/** Characters of base64 to find the size in: cameras write much before it. */
+/** A decoded picture takes four bytes per pixel. */
+const MAX_PIXELS = 60_000_000;
+/** Characters of base64 to find the size in: cameras write long metadata first. */
 const HEAD = 400_000;
 
 export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	if (!READERS.has(mimeType)) {
-		return { kind: "refused", words: `Picture, ${mimeType || "of unknown type"}: not shown` };
+		return { kind: "refused", label: `Image, ${mimeType || "unknown type"}: not shown` };
 	}
-	if (data === "") return { kind: "unsent", words: `Picture, ${mimeType}` };
+	if (data === "") return { kind: "unsent", label: `Image, ${mimeType}` };
 	const count = byteCount(data);
-	const words = `Picture, ${mimeType}, ${bytes(count)}`;
+	const label = `Image, ${mimeType}, ${bytes(count)}`;
 	const head = firstBytes(data, HEAD);
 	const size = head && pictureSize(mimeType, head);
-	if (!size) return { kind: "refused", words: `${words}: damaged, or of another type` };
-	const whole = `${words}, ${size.width} × ${size.height}`;
-	if (size.width * size.height > MOST_POINTS) {
-		return { kind: "refused", words: `${whole}: too large to be drawn` };
+	if (!size) return { kind: "refused", label: `${label}: damaged, or not of this type` };
+	const whole = `${label}, ${size.width} × ${size.height}`;
+	if (size.width * size.height > MAX_PIXELS) {
+		return { kind: "refused", label: `${whole}: too large to display` };
 	}
-	return { kind: "drawable", size, words: whole, isLarge: count > LARGE };
+	return { kind: "drawable", size, label: whole, isLarge: count > LARGE };
 }
 
-export interface PictureSize {
-	width: number;
-	height: number;
-}
+export type PictureSize = { width: number; height: number };
 
 /** Reads the size from the first bytes, without decoding. Undefined when they are not of this type, or do not reach the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {
@@ -159,7 +156,7 @@ export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | 
 	return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** SVG is not drawn: it is a program as much as a picture. */
+/** SVG is not drawn: it can contain scripts. */
 const READERS: ReadonlyMap<string, (bytes: DataView) => PictureSize | undefined> = new Map([
 	["image/png", png],
 	["image/gif", gif],
@@ -197,7 +194,7 @@ function webp(bytes: DataView): PictureSize | undefined {
 	};
 }
 
-/** A row of segments with their lengths; the one that starts a frame has the size. */
+/** A sequence of segments with their lengths; the one that starts a frame has the size. */
 function jpeg(bytes: DataView): PictureSize | undefined {
 	if (!startsWith(bytes, 0, "\xff\xd8\xff")) return undefined;
 	let at = 2;
@@ -239,8 +236,8 @@ export async function bytesOf(base64: string, pause: () => Promise<void>) {
 	return at === bytes.length ? bytes : undefined;
 }
 
-export function firstBytes(base64: string, letters: number): Uint8Array | undefined {
-	const head = decoded(base64.slice(0, letters - (letters % 4)));
+export function firstBytes(base64: string, chars: number): Uint8Array | undefined {
+	const head = decoded(base64.slice(0, chars - (chars % 4)));
 	return head === undefined ? undefined : Uint8Array.from(head, (letter) => letter.charCodeAt(0));
 }
 

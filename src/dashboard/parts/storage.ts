@@ -2,7 +2,7 @@ export type StoredText = ReturnType<typeof storedText>;
 
 type TextStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** A text of the browser's storage, by default for as long as the tab is open. Without storage, or room in it, it lasts until a reload. */
+/** A text in the browser's storage, by default for the life of the tab. If storage is denied or full, nothing survives a reload. */
 export function storedText(key: string, storage: () => TextStorage = () => sessionStorage) {
 	return {
 		read(): string {

@@ -4,43 +4,43 @@ import { short } from "./figures.ts";
 
 interface PlainTextProps {
 	text: string;
-	most?: number;
+	max?: number;
 	as?: "bdi" | "b" | "code" | "strong";
 	class?: string;
 }
 
-/** A short untrusted text, shown harmlessly: nothing in it is markup, hides itself or turns the line around. */
-export function PlainText({ text, most = 2_000, as: Tag = "bdi", ...rest }: PlainTextProps) {
-	const { text: shown, rest: left } = clipped(text, { most, lines: Number.POSITIVE_INFINITY });
+/** A short untrusted text: markup, hidden characters and bidi overrides have no effect. */
+export function PlainText({ text, max = 2_000, as: Tag = "bdi", ...rest }: PlainTextProps) {
+	const { text: shown, rest: left } = clipped(text, { chars: max, lines: ALL_LINES });
 	return (
 		<Tag dir="auto" {...rest}>
-			{stretchesOf(shown)}
+			{visibleSpans(shown)}
 			{left > 0 && "…"}
 		</Tag>
 	);
 }
 
-export function stretchesOf(text: string) {
-	return visibleText(text).map((stretch, at) =>
-		stretch.isSign ? (
+export function visibleSpans(text: string) {
+	return visibleText(text).map((span, at) =>
+		span.isEscape ? (
 			<span key={at} class="sign">
-				{stretch.text}
+				{span.text}
 			</span>
 		) : (
-			stretch.text
+			span.text
 		),
 	);
 }
 
-const FIRST = { most: 4_000, lines: 24 };
-const MORE = { most: 64_000, lines: 1_000 };
+const FIRST = { chars: 4_000, lines: 24 };
+const MORE = { chars: 64_000, lines: 1_000 };
 
 export function LongText({ text, lines = FIRST.lines }: { text: string; lines?: number }) {
 	return (
 		<ClippedText text={text} first={{ ...FIRST, lines }} more={MORE}>
 			{(shown) => (
 				<pre class="long-text" dir="auto">
-					{stretchesOf(shown)}
+					{visibleSpans(shown)}
 				</pre>
 			)}
 		</ClippedText>
@@ -57,17 +57,17 @@ interface ClippedTextProps {
 /** The beginning of a long text, extended to a search's match, and more on demand. */
 export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	const [chosen, setBounds] = useState(first);
-	const sought = useContext(Sought);
-	const place = useMemo(() => placeIn(text, sought), [text, sought]);
-	const bounds = reaching(text, place, chosen);
+	const query = useContext(SearchQuery);
+	const index = useMemo(() => matchIndex(text, query), [text, query]);
+	const bounds = boundsReaching(text, index, chosen);
 	useLayoutEffect(() => {
-		// What a search has revealed stays.
+		// Text that a search has revealed stays visible.
 		if (bounds !== chosen) setBounds(bounds);
 	});
 	const { text: shown, rest } = clipped(text, bounds);
-	const far = excerpt(text, place);
+	const far = excerpt(text, index);
 	const showMore = () =>
-		setBounds({ most: bounds.most + more.most, lines: bounds.lines + more.lines });
+		setBounds({ chars: bounds.chars + more.chars, lines: bounds.lines + more.lines });
 	return (
 		<>
 			{children(shown)}
@@ -85,42 +85,39 @@ export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	);
 }
 
-/** The words that are searched for in this row, in lower case; empty in most rows. */
-export const Sought = createContext("");
+/** The search query in lower case, in the row of the current match; empty in other rows. */
+export const SearchQuery = createContext("");
 
 /** A match further into a text than this is shown as an excerpt. */
-const FAR = 200_000;
-const MARGIN: Bounds = { most: 1_000, lines: 12 };
-const AROUND = 120;
+const MAX_REVEAL = 200_000;
+const MARGIN: Bounds = { chars: 1_000, lines: 12 };
+const EXCERPT_MARGIN = 120;
 
-export function placeIn(text: string, sought: string): number {
-	return sought === "" ? -1 : text.toLowerCase().indexOf(sought);
+export function matchIndex(text: string, query: string): number {
+	return query === "" ? -1 : text.toLowerCase().indexOf(query);
 }
 
-/** Bounds that show the match; the same object if nothing changes. */
-export function reaching(text: string, place: number, bounds: Bounds): Bounds {
-	if (place === -1 || place > FAR) return bounds;
-	const lines = text.slice(0, place).split("\n").length;
-	if (place + MARGIN.most <= bounds.most && lines + MARGIN.lines <= bounds.lines) return bounds;
+/** Bounds that show the match; the same object if they already do. */
+export function boundsReaching(text: string, index: number, bounds: Bounds): Bounds {
+	if (index === -1 || index > MAX_REVEAL) return bounds;
+	const lines = text.slice(0, index).split("\n").length;
+	if (index + MARGIN.chars <= bounds.chars && lines + MARGIN.lines <= bounds.lines) return bounds;
 	return {
-		most: Math.max(bounds.most, place + MARGIN.most),
+		chars: Math.max(bounds.chars, index + MARGIN.chars),
 		lines: Math.max(bounds.lines, lines + MARGIN.lines),
 	};
 }
 
-export function excerpt(text: string, place: number): string | undefined {
-	if (place <= FAR) return undefined;
-	return text.slice(place - AROUND, place + AROUND * 2);
+export function excerpt(text: string, index: number): string | undefined {
+	if (index <= MAX_REVEAL) return undefined;
+	return text.slice(index - EXCERPT_MARGIN, index + EXCERPT_MARGIN * 2);
 }
 
-interface Stretch {
-	text: string;
-	isSign: boolean;
-}
+type TextSpan = { text: string; isEscape: boolean };
 
 /** Makes untrusted text visible: terminal colours are dropped; control characters, bidi marks and zero-width characters are written out. */
-export function visibleText(text: string): Stretch[] {
-	const stretches: Stretch[] = [];
+export function visibleText(text: string): TextSpan[] {
+	const spans: TextSpan[] = [];
 	let plainFrom = 0;
 	let plain = "";
 	for (const match of text.matchAll(HIDDEN)) {
@@ -129,29 +126,28 @@ export function visibleText(text: string): Stretch[] {
 		if (match[0] === "\r\n") plain += "\n";
 		const sign = signOf(match[0]);
 		if (sign === "") continue;
-		if (plain) stretches.push({ text: plain, isSign: false });
+		if (plain) spans.push({ text: plain, isEscape: false });
 		plain = "";
-		const last = stretches.at(-1);
-		if (last?.isSign) last.text += sign;
-		else stretches.push({ text: sign, isSign: true });
+		const last = spans.at(-1);
+		if (last?.isEscape) last.text += sign;
+		else spans.push({ text: sign, isEscape: true });
 	}
 	plain += text.slice(plainFrom);
-	if (plain) stretches.push({ text: plain, isSign: false });
-	return stretches;
+	if (plain) spans.push({ text: plain, isEscape: false });
+	return spans;
 }
 
 export function visibleString(text: string): string {
-	return Array.from(visibleText(text), (stretch) => stretch.text).join("");
+	return Array.from(visibleText(text), (span) => span.text).join("");
 }
 
-export interface Bounds {
-	most: number;
-	lines: number;
-}
+export const ALL_LINES = Number.POSITIVE_INFINITY;
 
-/** At most `most` characters and `lines` lines, without splitting a surrogate pair. `rest` counts what is left out. */
-export function clipped(text: string, { most, lines }: Bounds): { text: string; rest: number } {
-	let end = Math.min(text.length, most);
+export type Bounds = { chars: number; lines: number };
+
+/** The beginning of a text, without splitting a surrogate pair. `rest` counts the characters left out. */
+export function clipped(text: string, { chars, lines }: Bounds): { text: string; rest: number } {
+	let end = Math.min(text.length, chars);
 	let at = -1;
 	for (let line = 0; line < lines; line++) {
 		at = text.indexOf("\n", at + 1);

@@ -9,30 +9,29 @@ interface VirtualListProps<Row extends { key: string }> {
 	label: string;
 	isBusy?: boolean;
 	startsAtTop?: boolean;
-	/** Near the end the list does not follow it: a match is looked at. */
+	/** The list does not follow the end: a match is being read. */
 	isHeld?: boolean;
 	handle?: RefObject<ListHandle | null>;
 }
 
 export interface ListHandle {
-	/** Scrolls to a row, or to a place so many pixels below its upper edge. */
+	/** Scrolls to a row, or to `below` pixels under its upper edge. */
 	reveal(key: string, below?: number): void;
 	toEnd(): void;
 	firstInView(): string | undefined;
 	focus(): void;
 }
 
-/** In pixels. */
-const AROUND = 700;
-const NEAR_END = 48;
+const OVERSCAN_PX = 700;
+const NEAR_END_PX = 48;
 
-/** Draws only the rows in view. At the end it follows growth; elsewhere the row that is read keeps its place. */
+/** Draws only the rows in view. At the end it follows growth; otherwise the first visible row keeps its place. */
 export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
 	const { rows, render, estimate, label, isBusy = false, startsAtTop = false, isHeld } = props;
 	const box = useRef<HTMLElement>(null);
 	const inside = useRef<HTMLDivElement>(null);
 	const heights = useRef(new Map<string, number>()).current;
-	const [measured, remeasured] = useReducer<number, void>((count) => count + 1, 0);
+	const [version, redraw] = useReducer<number, void>((count) => count + 1, 0);
 	const view = useRef({ top: 0, height: 800, isAtEnd: !startsAtTop, width: 0 }).current;
 	/** The row that must not move, and how far below the upper edge it is. */
 	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
@@ -44,19 +43,19 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 				const row = rows[index];
 				return row ? (heights.get(row.key) ?? estimate(row)) : 0;
 			}),
-		[rows, measured],
+		[rows, version],
 	);
 	view.top = topNow();
-	const { from, to } = windowOf(offsets, { ...view, around: AROUND });
+	const { from, to } = windowOf(offsets, { ...view, margin: OVERSCAN_PX });
 	const drawn = useRef({ from, to, offsets });
 	drawn.current = { from, to, offsets };
 
 	if (props.handle) props.handle.current = { reveal, toEnd, firstInView, focus };
-	useLayoutEffect(settle);
+	useLayoutEffect(measure);
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
-		const observer = new ResizeObserver(settle);
+		const observer = new ResizeObserver(measure);
 		observer.observe(element);
 		if (inside.current) observer.observe(inside.current);
 		return () => observer.disconnect();
@@ -68,7 +67,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 				ref={box}
 				class="list"
 				aria-label={label}
-				// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard
+				// biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling must be possible by keyboard
 				tabIndex={0}
 				onScroll={onScroll}
 				onClickCapture={onClick}
@@ -90,8 +89,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 				</div>
 			</section>
 			{!view.isAtEnd && !startsAtTop && (
-				<button type="button" class="to-end" onClick={leap}>
-					Jump to the latest <span aria-hidden="true">↓</span>
+				<button type="button" class="to-end" onClick={jumpToEnd}>
+					Jump to latest <span aria-hidden="true">↓</span>
 				</button>
 			)}
 		</div>
@@ -104,8 +103,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return kept && index !== -1 ? (offsets[index] ?? 0) - kept.below : view.top;
 	}
 
-	/** Measures what was drawn, restores the anchor, and redraws if heights are new. */
-	function settle(): void {
+	/** Measures the drawn rows, restores the anchor, and redraws if heights are new. */
+	function measure(): void {
 		const element = box.current;
 		if (!element || !inside.current) return;
 		if (view.width !== 0 && view.width !== element.clientWidth) heights.clear();
@@ -129,8 +128,8 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 			if (Math.abs(moved) >= 1) element.scrollTop += moved;
 		}
 		view.top = element.scrollTop;
-		if (!view.isAtEnd && !anchor.current) keepAnchor();
-		if (isNew) remeasured();
+		if (!view.isAtEnd && !anchor.current) updateAnchor();
+		if (isNew) redraw();
 	}
 
 	function onScroll(): void {
@@ -138,18 +137,18 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		if (!element) return;
 		const wasAtEnd = view.isAtEnd;
 		view.top = element.scrollTop;
-		const isNearEnd = element.scrollHeight - view.top - element.clientHeight < NEAR_END;
+		const isNearEnd = element.scrollHeight - view.top - element.clientHeight < NEAR_END_PX;
 		view.isAtEnd = isNearEnd && !startsAtTop && !isHeld;
-		if (!isRevealing.current) keepAnchor();
-		const next = windowOf(drawn.current.offsets, { ...view, around: AROUND / 2 });
+		if (!isRevealing.current) updateAnchor();
+		const next = windowOf(drawn.current.offsets, { ...view, margin: OVERSCAN_PX / 2 });
 		const isCovered = next.from >= drawn.current.from && next.to <= drawn.current.to;
-		if (!isCovered || wasAtEnd !== view.isAtEnd) remeasured();
+		if (!isCovered || wasAtEnd !== view.isAtEnd) redraw();
 	}
 
-	function keepAnchor(): void {
+	function updateAnchor(): void {
 		const top = box.current?.scrollTop ?? 0;
 		const first = drawnRows().find((row) => row.offsetTop + row.offsetHeight > top);
-		// After a jump nothing is drawn there yet: the next drawing keeps one.
+		// After a jump nothing is drawn there yet: the next draw sets an anchor.
 		anchor.current = first && first.offsetTop <= top + view.height ? anchorAt(first) : undefined;
 	}
 
@@ -157,7 +156,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return { key: row.dataset.key ?? "", below: row.offsetTop - (box.current?.scrollTop ?? 0) };
 	}
 
-	/** Who unfolds the last row wants to read it, not to be scrolled to its end. */
+	/** A row that the reader unfolds stays in place, even the last one. */
 	function onClick(event: MouseEvent): void {
 		const target = event.target as Element;
 		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
@@ -167,23 +166,23 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	}
 
 	/** The button disappears, so the list takes the focus. */
-	function leap(): void {
+	function jumpToEnd(): void {
 		toEnd();
 		focus();
 	}
 
 	function toEnd(): void {
 		view.isAtEnd = true;
-		remeasured();
+		redraw();
 	}
 
-	/** A quarter below the upper edge, to show what leads to it. */
+	/** Puts the row a quarter below the upper edge, to show its context. */
 	function reveal(key: string, below = 0): void {
 		if (!rows.some((row) => row.key === key)) return;
 		view.isAtEnd = false;
 		anchor.current = { key, below: view.height / 4 - below };
 		isRevealing.current = true;
-		remeasured();
+		redraw();
 	}
 
 	function firstInView() {
@@ -221,12 +220,12 @@ export function rowAt(offsets: Offsets, top: number): number {
 }
 
 /** A bound on the rows drawn, whatever their heights are. */
-export const MOST_ROWS = 150;
+export const MAX_ROWS = 150;
 
-export function windowOf(offsets: Offsets, view: { top: number; height: number; around: number }) {
+export function windowOf(offsets: Offsets, view: { top: number; height: number; margin: number }) {
 	const count = offsets.length - 1;
 	if (count <= 0) return { from: 0, to: 0 };
-	const from = rowAt(offsets, view.top - view.around);
-	const to = rowAt(offsets, view.top + view.height + view.around) + 1;
-	return { from, to: Math.min(count, to, from + MOST_ROWS) };
+	const from = rowAt(offsets, view.top - view.margin);
+	const to = rowAt(offsets, view.top + view.height + view.margin) + 1;
+	return { from, to: Math.min(count, to, from + MAX_ROWS) };
 }

@@ -1,15 +1,16 @@
 import { useRef } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
 import { client, connectionState } from "../connection/connection.ts";
-import { Button, submitting } from "../parts/controls.tsx";
-import { reporting, toast, useToastsAbove } from "../parts/notices.tsx";
+import { Button, submitHandler } from "../parts/controls.tsx";
+import { orToast, toast, useToastsAbove } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
-import type { Desk } from "./desk.ts";
+import type { ComposerState } from "./composer-state.ts";
+import type { StreamingBehavior } from "./input-command.ts";
 import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";
 import { PromptBox } from "./prompt-box.tsx";
 
-interface ComposerProps extends Desk {
+interface ComposerProps extends ComposerState {
 	session: OpenSession;
 	onSend(): void;
 }
@@ -22,10 +23,10 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 	const isBlank = draft.text.value.trim() === "";
 	const hasShell =
 		session.state.value?.isBashRunning || outbox.shell.value.some(({ result }) => !result);
-	const ask = (type: "abort" | "abort_bash" | "abort_compaction") => () =>
-		void reporting(client().request(type, { sessionId }));
+	const abort = (type: "abort" | "abort_bash" | "abort_compaction") => () =>
+		void orToast(client().request(type, { sessionId }));
 
-	function send(how: "steer" | "followUp"): void {
+	function send(how: StreamingBehavior): void {
 		if (isBlank) return;
 		// After a reconnect the session may run.
 		const mayRun = isRunning || connectionState.value.name !== "open";
@@ -41,7 +42,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 			ref={form}
 			class="composer stack"
 			aria-label="Prompt"
-			onSubmit={submitting(() => send("steer"))}
+			onSubmit={submitHandler(() => send("steer"))}
 		>
 			<Widgets session={session} isBelow={false} />
 			<Waiting outbox={outbox} />
@@ -49,29 +50,29 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 			<PromptBox
 				session={session}
 				draft={draft}
-				placeholder={isRunning ? "Say something to steer it" : "Message, !shell or /command"}
+				placeholder={isRunning ? "Steer the agent" : "Message, !shell or /command"}
 				onSend={send}
-				{...(hasShell && { onEscape: ask("abort_bash") })}
+				{...(hasShell && { onEscape: abort("abort_bash") })}
 			/>
 			<div class="composer-bar row">
 				<Pickers session={session} />
 				<span class="composer-buttons line">
-					{isCompacting && <Button onClick={ask("abort_compaction")} words="Stop compacting" />}
+					{isCompacting && <Button onClick={abort("abort_compaction")} label="Stop compacting" />}
 					{hasShell && (
 						<Button
 							class="danger"
 							title="Stop the shell command (Escape)"
-							onClick={ask("abort_bash")}
-							words="Stop command"
+							onClick={abort("abort_bash")}
+							label="Stop command"
 						/>
 					)}
-					{isRunning && <Button class="danger" onClick={ask("abort")} words="Stop" />}
+					{isRunning && <Button class="danger" onClick={abort("abort")} label="Stop" />}
 					{isRunning && (
 						<Button
 							disabled={isBlank}
-							title="Say it when the run is over (Alt+Enter)"
+							title="Send when the run is over (Alt+Enter)"
 							onClick={() => send("followUp")}
-							words="Follow up"
+							label="Follow up"
 						/>
 					)}
 					<Button
@@ -80,10 +81,10 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 						disabled={isBlank}
 						title={
 							isRunning
-								? "Say it now, between two steps (Enter)"
-								: "Enter sends, Shift+Enter is a new line"
+								? "Send now, between two steps (Enter)"
+								: "Enter to send, Shift+Enter for a new line"
 						}
-						words={isRunning ? "Steer" : "Send"}
+						label={isRunning ? "Steer" : "Send"}
 					/>
 				</span>
 			</div>
@@ -95,9 +96,9 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 
 function Waiting({ outbox }: { outbox: Outbox }) {
 	const isOpen = connectionState.value.name === "open";
-	const words = ({ isSent }: Outgoing) =>
+	const stateOf = ({ isSent }: Outgoing) =>
 		isOpen ? "Sending…" : isSent ? "Waiting for an answer" : "Waiting for the server";
-	const texts = outbox.waiting.value.map((one) => [words(one), one.text] as const);
+	const texts = outbox.waiting.value.map((one) => [stateOf(one), one.text] as const);
 	if (texts.length === 0) return null;
 	return (
 		<div class="queue line" role="status">
@@ -110,19 +111,19 @@ function Queue({ session, draft }: Pick<ComposerProps, "session" | "draft">) {
 	const { steering, followUp } = session.conversation.value.queue;
 	if (steering.length + followUp.length === 0) return null;
 	const texts = [
-		...steering.map((text) => ["Steers", text] as const),
-		...followUp.map((text) => ["Follows", text] as const),
+		...steering.map((text) => ["Steering", text] as const),
+		...followUp.map((text) => ["Follow-up", text] as const),
 	];
 	const takeBack = async () => {
 		const { sessionId } = session;
-		const answer = await reporting(client().request("clear_queue", { sessionId }));
+		const answer = await orToast(client().request("clear_queue", { sessionId }));
 		const taken = answer && [...answer.data.steering, ...answer.data.followUp];
-		if (taken?.length) draft.place(taken.join("\n"));
+		if (taken?.length) draft.prepend(taken.join("\n"));
 	};
 	return (
 		<div class="queue line">
-			<Texts label="Waiting to be said" texts={texts} />
-			<Button class="small" onClick={() => void takeBack()} words="Take back" />
+			<Texts label="Queued messages" texts={texts} />
+			<Button class="small" onClick={() => void takeBack()} label="Take back" />
 		</div>
 	);
 }
@@ -132,7 +133,7 @@ function Texts({ label, texts }: { label: string; texts: readonly (readonly [str
 		<ul class="plain-list" aria-label={label}>
 			{texts.map(([state, text], at) => (
 				<li key={at}>
-					<span class="small soft">{state}</span> <PlainText text={text} most={160} />
+					<span class="small soft">{state}</span> <PlainText text={text} max={160} />
 				</li>
 			))}
 		</ul>
@@ -158,13 +159,13 @@ function Statuses({ session }: { session: OpenSession }) {
 	return (
 		<ul
 			class="statuses row plain-list small soft"
-			aria-label="What extensions say"
-			// biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls on a phone must be reachable by keyboard
+			aria-label="Extension status"
+			// biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, which must be possible by keyboard
 			tabIndex={0}
 		>
 			{statuses.map(([key, text]) => (
 				<li key={key}>
-					<PlainText text={text} most={200} />
+					<PlainText text={text} max={200} />
 				</li>
 			))}
 		</ul>
@@ -187,11 +188,11 @@ function Pickers({ session }: { session: OpenSession }) {
 		const chosen = offered.find((model) => nameOf(model) === name);
 		if (!chosen) return;
 		const { provider, id } = chosen;
-		void reporting(client().request("set_model", { sessionId, provider, modelId: id }));
+		void orToast(client().request("set_model", { sessionId, provider, modelId: id }));
 	}
 	function pickLevel(name: string): void {
 		const level = name as ThinkingLevel;
-		void reporting(client().request("set_thinking_level", { sessionId, level }));
+		void orToast(client().request("set_thinking_level", { sessionId, level }));
 	}
 	const models = offered.map((model) => [nameOf(model), visibleString(nameOf(model))] as const);
 	return (
@@ -217,7 +218,7 @@ function Pickers({ session }: { session: OpenSession }) {
 interface PickerProps {
 	label: string;
 	value: string;
-	options: readonly (readonly [value: string, words: string])[];
+	options: readonly (readonly [value: string, text: string])[];
 	onPick(value: string): void;
 }
 
@@ -228,9 +229,9 @@ function Picker({ label, value, options, onPick }: PickerProps) {
 			value={value}
 			onChange={(event) => onPick(event.currentTarget.value)}
 		>
-			{options.map(([option, words]) => (
+			{options.map(([option, text]) => (
 				<option key={option} value={option}>
-					{words}
+					{text}
 				</option>
 			))}
 		</select>

@@ -6,44 +6,44 @@ import {
 	type ItemOf,
 	type ToolCall,
 	updateCall,
-	writtenOn,
+	withStreamStep,
 } from "./items.ts";
 import {
 	addItem,
 	assistantItem,
+	attachResult,
 	bashOutcome,
 	branchOf,
 	contentOf,
 	entryItem,
 	field,
-	giveResult,
 	itemOf,
 	itemsOf,
 	keyOf,
 	withResult,
 } from "./message-items.ts";
 
-/** What is shown of a conversation. Immutable: events return another one. */
+/** The shown state of a conversation. Immutable: `applyEvent` returns the next one. */
 export interface Conversation {
 	readonly items: readonly Item[];
 	readonly isRunning: boolean;
-	readonly waitsFor: string | undefined;
+	readonly retryText: string | undefined;
 	readonly isCompacting: boolean;
 	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
-	/** The key of the streaming answer, or `known` while events repeat a complete one. */
-	readonly writing: string | "known" | undefined;
+	/** The item of the streaming answer, or `known` while events repeat a complete one. */
+	readonly streamingKey: string | "known" | undefined;
 }
 
 export const EMPTY: Conversation = {
 	items: [],
 	isRunning: false,
-	waitsFor: undefined,
+	retryText: undefined,
 	isCompacting: false,
 	queue: { steering: [], followUp: [] },
-	writing: undefined,
+	streamingKey: undefined,
 };
 
-export function loaded(
+export function conversationOf(
 	{ entries, leafId }: { entries: readonly Data<"SessionEntry">[]; leafId: string | null },
 	now: { isStreaming: boolean; isCompacting: boolean },
 ): Conversation {
@@ -51,26 +51,25 @@ export function loaded(
 	const items = itemsOf(branchOf(entries, leafId));
 	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
 	if (isStreaming) return known;
-	const still = settled(known);
-	// The file does not record that a server ended; a missing result shows it.
-	return endsCutOff(still.items)
-		? { ...still, items: withCutOff(still.items, "This was cut off before it was done.") }
+	const still = withUnfinishedLost(known);
+	// The file does not record that a server stopped; a missing result shows it.
+	return endsWithoutResult(still.items)
+		? { ...still, items: withCutOff(still.items, "This was cut off before it finished.") }
 		: still;
 }
 
-/** Idempotent: what was loaded and the events since may overlap. */
-export function afterEvent(before: Conversation, event: Data<"SessionEvent">): Conversation {
+/** The reducer of session events. Idempotent: loaded entries and the events since may overlap. */
+export function applyEvent(before: Conversation, event: Data<"SessionEvent">): Conversation {
 	switch (event.type) {
 		case "agent_start":
-			return { ...before, isRunning: true, waitsFor: undefined };
+			return { ...before, isRunning: true, retryText: undefined };
 		case "agent_end":
-			return event.willRetry ? before : settled({ ...before, isRunning: false });
+			return event.willRetry ? before : withUnfinishedLost({ ...before, isRunning: false });
 		case "agent_settled":
-			return settled({
+			return withUnfinishedLost({
 				...before,
 				isRunning: false,
-				waitsFor: undefined,
-				// The run ended with its server.
+				retryText: undefined,
 				...(event.interrupted && {
 					isCompacting: false,
 					queue: EMPTY.queue,
@@ -78,11 +77,11 @@ export function afterEvent(before: Conversation, event: Data<"SessionEvent">): C
 				}),
 			});
 		case "message_start":
-			return event.message.role === "assistant" ? started(before, event.message) : before;
+			return event.message.role === "assistant" ? answerStarted(before, event.message) : before;
 		case "message_update":
-			return updated(before, event.assistantMessageEvent);
+			return answerUpdated(before, event.assistantMessageEvent);
 		case "message_end":
-			return ended(before, event.message, "truncated" in event);
+			return messageEnded(before, event.message, "truncated" in event);
 		case "tool_execution_start":
 			return withCall(before, event.toolCallId, (call) => ({
 				...call,
@@ -110,14 +109,14 @@ export function afterEvent(before: Conversation, event: Data<"SessionEvent">): C
 		case "compaction_start":
 			return { ...before, isCompacting: true };
 		case "compaction_end":
-			return compacted(before, event);
+			return compactionEnded(before, event);
 		case "auto_retry_start": {
 			const { attempt, maxAttempts, delayMs, errorMessage } = event;
-			const wait = `try ${attempt} of ${maxAttempts} in ${Math.round(delayMs / 1000)} s`;
-			return { ...before, isRunning: true, waitsFor: `${errorMessage} (${wait})` };
+			const wait = `attempt ${attempt} of ${maxAttempts} in ${Math.round(delayMs / 1000)} s`;
+			return { ...before, isRunning: true, retryText: `${errorMessage} (${wait})` };
 		}
 		case "auto_retry_end":
-			return { ...before, waitsFor: undefined };
+			return { ...before, retryText: undefined };
 		case "extension_error": {
 			const text = `Extension ${event.extensionPath ?? ""}: ${event.error}`;
 			return added(before, { kind: "error", key: `error:${text}`, text });
@@ -127,9 +126,9 @@ export function afterEvent(before: Conversation, event: Data<"SessionEvent">): C
 	}
 }
 
-/** A shell command of this page runs. Its output may have come before. */
+/** A shell command of this page runs. Its output may have arrived first. */
 export function bashStarted(before: Conversation, id: string, command: string): Conversation {
-	const key = RUNNING + id;
+	const key = SHELL_PREFIX + id;
 	const at = indexOf(before.items, key);
 	const known = before.items[at];
 	if (known?.kind === "bash") {
@@ -138,9 +137,9 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
-/** Pi writes it into the file later, if the model is at work. */
+/** Pi writes it to the file later if the model is running. */
 export function bashEnded(before: Conversation, id: string, result: Data<"BashResult">) {
-	const at = indexOf(before.items, RUNNING + id);
+	const at = indexOf(before.items, SHELL_PREFIX + id);
 	const known = before.items[at];
 	if (known?.kind !== "bash" || known.state !== "running") return before;
 	return replaced(before, at, { ...known, ...bashOutcome(result) });
@@ -156,11 +155,11 @@ function isEndedShell(item: Item): boolean {
 }
 
 function isShell(item: Item): item is ItemOf<"bash"> {
-	return item.kind === "bash" && item.key.startsWith(RUNNING);
+	return item.kind === "bash" && item.key.startsWith(SHELL_PREFIX);
 }
 
-/** Keeps across a reload what the file does not have: notices, ended shell commands, and the keys of running ones, so that unfolded rows stay open. */
-export function keepingShown(next: Conversation, before: Conversation): Conversation {
+/** Carries over what a reloaded file lacks: notices, ended shell commands, and the keys of running ones, so that unfolded rows stay open. */
+export function carryOver(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
 	const running = before.items.filter(isShell);
 	const items = next.items.map((item) => {
@@ -174,15 +173,15 @@ export function keepingShown(next: Conversation, before: Conversation): Conversa
 		return same ? { ...item, key: same.key } : item;
 	});
 	const ended = running.filter(isEndedShell);
-	return { ...next, items: [...keepingNotices(items, before.items), ...ended] };
+	return { ...next, items: [...withNoticesOf(items, before.items), ...ended] };
 }
 
 /** The key prefix of shell commands that are not in the file yet. */
-const RUNNING = "bash:";
+const SHELL_PREFIX = "bash:";
 
 function indexOf(items: readonly Item[], key: string): number {
 	return items.findLastIndex(
-		(item) => item.key === key || (item.kind === "note" && item.stands.includes(key)),
+		(item) => item.key === key || (item.kind === "note" && item.mergedKeys.includes(key)),
 	);
 }
 
@@ -197,51 +196,51 @@ function replaced(before: Conversation, at: number, item: Item): Conversation {
 	return { ...before, items: before.items.with(at, item) };
 }
 
-function started(before: Conversation, message: Data<"AgentMessage">): Conversation {
+function answerStarted(before: Conversation, message: Data<"AgentMessage">): Conversation {
 	const key = keyOf(message);
 	const known = before.items[indexOf(before.items, key)];
 	if (known) {
 		const isWhole = known.kind !== "assistant" || !known.isStreaming;
-		return { ...before, writing: isWhole ? "known" : key };
+		return { ...before, streamingKey: isWhole ? "known" : key };
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
 	// The late item comes again as part of this answer.
 	const late = withoutLate(before);
 	return {
-		...added({ ...late, items: goingOn(late.items) }, item),
+		...added({ ...late, items: withoutLastNotice(late.items) }, item),
 		isRunning: true,
-		waitsFor: undefined,
-		writing: key,
+		retryText: undefined,
+		streamingKey: key,
 	};
 }
 
-function updated(before: Conversation, step: Data<"AssistantMessageEvent">): Conversation {
-	if (before.writing === "known") return before;
-	if (before.writing === undefined) {
-		// This page came in the middle: it shows what follows, and all of it at the end.
+function answerUpdated(before: Conversation, step: Data<"AssistantMessageEvent">): Conversation {
+	if (before.streamingKey === "known") return before;
+	if (before.streamingKey === undefined) {
+		// This page subscribed in the middle: it shows what follows, and all of it at the end.
 		const late = { role: "assistant", content: [] };
-		const item = { ...assistantItem(late), key: LATE, isStreaming: true, isPartial: true };
-		return updated({ ...added(before, item), writing: LATE }, step);
+		const item = { ...assistantItem(late), key: LATE_KEY, isStreaming: true, isPartial: true };
+		return answerUpdated({ ...added(before, item), streamingKey: LATE_KEY }, step);
 	}
-	const at = indexOf(before.items, before.writing);
+	const at = indexOf(before.items, before.streamingKey);
 	const item = before.items[at];
 	if (item?.kind !== "assistant") return before;
-	const blocks = writtenOn(item.blocks, step);
+	const blocks = withStreamStep(item.blocks, step);
 	return blocks === item.blocks ? before : replaced(before, at, { ...item, blocks });
 }
 
-const LATE = "assistant:late";
+const LATE_KEY = "assistant:late";
 
-function ended(before: Conversation, message: Data<"AgentMessage">, isCut: boolean): Conversation {
+function messageEnded(before: Conversation, message: Data<"AgentMessage">, isCut: boolean) {
 	if (message.role === "toolResult") {
 		const items = [...before.items];
-		if (giveResult(items, message)) return { ...before, items };
+		if (attachResult(items, message)) return { ...before, items };
 	}
 	const item = itemOf(message);
 	if (!item) return before;
 	const whole: Item = isCut ? { ...item, isCut } : item;
 	if (whole.kind !== "assistant") return added(before, whole);
-	const next = { ...withoutLate(before), writing: undefined };
+	const next = { ...withoutLate(before), streamingKey: undefined };
 	const at = indexOf(next.items, whole.key);
 	const written = next.items[at];
 	if (written?.kind !== "assistant") return added(next, whole);
@@ -250,7 +249,7 @@ function ended(before: Conversation, message: Data<"AgentMessage">, isCut: boole
 }
 
 function withoutLate(before: Conversation): Conversation {
-	return { ...before, items: before.items.filter(({ key }) => key !== LATE) };
+	return { ...before, items: before.items.filter(({ key }) => key !== LATE_KEY) };
 }
 
 /** A tool may start before the answer with its call has ended. */
@@ -272,20 +271,20 @@ function withCall(before: Conversation, callId: string, change: (call: ToolCall)
 	return { ...before, items };
 }
 
-const MAX_BASH = 200_000;
+const MAX_SHELL_OUTPUT = 200_000;
 
 function withBash(before: Conversation, id: string, delta: string): Conversation {
-	const key = RUNNING + id;
+	const key = SHELL_PREFIX + id;
 	const at = indexOf(before.items, key);
 	const known = before.items[at];
 	if (known?.kind !== "bash") {
 		return added(before, { kind: "bash", key, output: delta, state: "running" });
 	}
-	const output = (known.output + delta).slice(-MAX_BASH);
+	const output = (known.output + delta).slice(-MAX_SHELL_OUTPUT);
 	return replaced(before, at, { ...known, output });
 }
 
-function compacted(
+function compactionEnded(
 	before: Conversation,
 	event: Extract<Data<"SessionEvent">, { type: "compaction_end" }>,
 ): Conversation {
@@ -294,15 +293,15 @@ function compacted(
 	if (result) {
 		const { summary, tokensBefore, firstKeptEntryId } = result;
 		const key = `compaction:${firstKeptEntryId}:${tokensBefore}`;
-		return added(next, { kind: "summary", key, of: "compaction", text: summary, tokensBefore });
+		return added(next, { kind: "summary", key, origin: "compaction", text: summary, tokensBefore });
 	}
 	if (aborted || !errorMessage) return next;
-	const text = `The conversation was not compacted: ${errorMessage}`;
+	const text = `Compaction failed: ${errorMessage}`;
 	return added(next, { kind: "error", key: `error:${text}`, text });
 }
 
-/** Nothing runs any more: unfinished calls are lost. */
-function settled(before: Conversation): Conversation {
+/** Nothing runs any more: unfinished calls have lost their results. */
+function withUnfinishedLost(before: Conversation): Conversation {
 	const items = before.items.map((item): Item => {
 		if (item.kind !== "assistant") return item;
 		// Items that have not changed keep their rows.
@@ -313,7 +312,7 @@ function settled(before: Conversation): Conversation {
 		);
 		return { ...item, isStreaming: false, blocks };
 	});
-	return { ...before, writing: undefined, items };
+	return { ...before, streamingKey: undefined, items };
 }
 
 function isUnfinished(block: Block): block is Extract<Block, { kind: "call" }> {
@@ -321,44 +320,42 @@ function isUnfinished(block: Block): block is Extract<Block, { kind: "call" }> {
 }
 
 function withCutOff(items: readonly Item[], text: string): readonly Item[] {
-	const anchor = items.findLast((item) => !isPassing(item) && !isNotice(item));
+	const anchor = items.findLast((item) => !isTransient(item) && !isNotice(item));
 	if (!anchor) return items;
-	const key = NOTICE + anchor.key;
+	const key = NOTICE_PREFIX + anchor.key;
 	if (items.some((item) => item.key === key)) return items;
 	return [...items, { kind: "error", key, text }];
 }
 
-/** Whether an idle conversation ends with a call that has no result. */
-function endsCutOff(items: readonly Item[]): boolean {
+function endsWithoutResult(items: readonly Item[]): boolean {
 	const last = items.findLast(({ kind }) => kind === "user" || kind === "assistant");
 	if (last?.kind !== "assistant" || last.error !== undefined || last.isAborted) return false;
 	return last.blocks.some((block) => block.kind === "call" && block.call.state === "lost");
 }
 
-/** Removes the notice at the end: the run goes on. */
-function goingOn(items: readonly Item[]): readonly Item[] {
+function withoutLastNotice(items: readonly Item[]): readonly Item[] {
 	const last = items.at(-1);
 	return last && isNotice(last) ? items.slice(0, -1) : items;
 }
 
-/** Keeps notices across a reload: the file does not have them. */
-function keepingNotices(next: readonly Item[], before: readonly Item[]): readonly Item[] {
+/** Restores notices after a reload: the file does not have them. */
+function withNoticesOf(next: readonly Item[], before: readonly Item[]): readonly Item[] {
 	const notices = before.filter(isNotice);
 	return next.flatMap((item) => {
 		if (notices.some(({ key }) => key === item.key)) return [];
-		const notice = notices.find(({ key }) => key === NOTICE + item.key);
+		const notice = notices.find(({ key }) => key === NOTICE_PREFIX + item.key);
 		return notice ? [item, notice] : [item];
 	});
 }
 
 /** The key prefix of notices; the key of the item before follows. */
-const NOTICE = "cut-off:";
+const NOTICE_PREFIX = "cut-off:";
 
 function isNotice(item: Item): boolean {
-	return item.kind === "error" && item.key.startsWith(NOTICE);
+	return item.kind === "error" && item.key.startsWith(NOTICE_PREFIX);
 }
 
 /** Items that are not in the file when it is cut off, or have another key there. */
-function isPassing(item: Item): boolean {
+function isTransient(item: Item): boolean {
 	return (item.kind === "assistant" && item.isStreaming) || item.kind === "bash";
 }

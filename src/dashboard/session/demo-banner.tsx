@@ -43,7 +43,7 @@ export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
 						onSend();
 						outbox.send(next.message);
 					}}
-					words={next.button}
+					label={next.button}
 				/>
 			)}
 		</div>

@@ -5,7 +5,7 @@ export type Question = Extract<
 	{ method: "select" | "confirm" | "input" | "editor" }
 >;
 
-/** What extensions show around the conversation. Immutable. */
+/** The texts and questions of extensions around the conversation. Immutable. */
 export interface ExtensionUi {
 	readonly questions: readonly Question[];
 	readonly statuses: ReadonlyMap<string, string>;
@@ -22,11 +22,11 @@ export const NO_UI: ExtensionUi = {
 	working: undefined,
 };
 
-/** A bound for each kind: an extension must not fill the page. */
-const MOST = 50;
+/** An extension must not fill the page. */
+const MAX_OF_EACH = 50;
 
-/** Notices and text for the prompt box are not kept: they happen once. */
-export function uiAfter(before: ExtensionUi, event: Data<"SessionEvent">): ExtensionUi {
+/** The reducer of UI events. Notices and text for the prompt box happen once, so they are not state. */
+export function applyUiEvent(before: ExtensionUi, event: Data<"SessionEvent">): ExtensionUi {
 	switch (event.type) {
 		case "extension_ui_closed":
 			return {
@@ -38,13 +38,13 @@ export function uiAfter(before: ExtensionUi, event: Data<"SessionEvent">): Exten
 		case "agent_settled":
 			return { ...before, working: undefined, ...(event.interrupted && { questions: [] }) };
 		case "extension_ui_request":
-			return asked(before, event);
+			return applyRequest(before, event);
 		default:
 			return before;
 	}
 }
 
-function asked(before: ExtensionUi, request: Data<"ExtensionUiRequest">): ExtensionUi {
+function applyRequest(before: ExtensionUi, request: Data<"ExtensionUiRequest">): ExtensionUi {
 	switch (request.method) {
 		case "select":
 		case "confirm":
@@ -56,13 +56,13 @@ function asked(before: ExtensionUi, request: Data<"ExtensionUiRequest">): Extens
 		case "setStatus":
 			return {
 				...before,
-				statuses: changed(before.statuses, request.statusKey, request.statusText),
+				statuses: withEntry(before.statuses, request.statusKey, request.statusText),
 			};
 		case "setWidget": {
 			const { widgetKey, widgetLines, widgetPlacement } = request;
 			const isBelow = widgetPlacement === "belowEditor";
-			const widget = widgetLines && { lines: widgetLines.slice(0, MOST), isBelow };
-			return { ...before, widgets: changed(before.widgets, widgetKey, widget) };
+			const widget = widgetLines && { lines: widgetLines.slice(0, MAX_OF_EACH), isBelow };
+			return { ...before, widgets: withEntry(before.widgets, widgetKey, widget) };
 		}
 		case "setTitle":
 			return { ...before, title: request.title };
@@ -73,9 +73,9 @@ function asked(before: ExtensionUi, request: Data<"ExtensionUiRequest">): Extens
 	}
 }
 
-function changed<Value>(before: ReadonlyMap<string, Value>, key: string, value?: Value) {
+function withEntry<Value>(before: ReadonlyMap<string, Value>, key: string, value?: Value) {
 	const next = new Map(before);
 	if (value === undefined || value === "") next.delete(key);
-	else if (next.has(key) || next.size < MOST) next.set(key, value);
+	else if (next.has(key) || next.size < MAX_OF_EACH) next.set(key, value);
 	return next;
 }

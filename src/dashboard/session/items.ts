@@ -30,7 +30,7 @@ export type Block =
 	| { kind: "call"; call: ToolCall };
 
 interface Base {
-	/** The same whether it was loaded or came as events. */
+	/** The same for a loaded entry and for its events. */
 	key: string;
 	entryId?: string;
 	isCut?: boolean;
@@ -59,7 +59,7 @@ export type Item = Base &
 				state: "running" | "done" | "failed" | "cancelled";
 				exitCode?: number;
 		  }
-		| { kind: "summary"; of: "compaction" | "branch"; text: string; tokensBefore?: number }
+		| { kind: "summary"; origin: "compaction" | "branch"; text: string; tokensBefore?: number }
 		/** A message of an extension, or its answer to a command. Columns must not wrap. */
 		| {
 				kind: "custom";
@@ -68,17 +68,17 @@ export type Item = Base &
 				pictures: readonly Picture[];
 				hasColumns?: boolean;
 		  }
-		/** A setting that changed, or a note of an extension. `stands`: the keys of equal neighbours, its own included. */
-		| { kind: "note"; text: string; stands: readonly string[] }
+		/** A setting that changed, or a note of an extension. `mergedKeys`: the keys of equal neighbours, its own included. */
+		| { kind: "note"; text: string; mergedKeys: readonly string[] }
 		| { kind: "error"; text: string }
 	);
 
 export type ItemOf<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 export type AssistantItem = ItemOf<"assistant">;
 
-/** The most telling arguments first. */
+/** The arguments that describe a call best, in this order. */
 const KEYS = ["path", "file_path", "command", "query", "pattern", "symbol", "file", "url", "name"];
-const MOST = 160;
+const MAX_SUMMARY = 160;
 
 /** A call in one line: its path, its command, or else its arguments. */
 export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsText">): string {
@@ -90,10 +90,7 @@ export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsTex
 	return text === "{}" ? "" : oneLine(text);
 }
 
-interface Edit {
-	oldText: string;
-	newText: string;
-}
+type Edit = { oldText: string; newText: string };
 
 export function editsOf(args: unknown): Edit[] {
 	const given = (typeof args === "object" && args !== null ? args : {}) as Record<string, unknown>;
@@ -104,12 +101,12 @@ export function editsOf(args: unknown): Edit[] {
 }
 
 function oneLine(text: string): string {
-	const line = collapsed(text.slice(0, MOST * 2));
-	return line.length > MOST ? `${line.slice(0, MOST)}…` : line;
+	const line = collapsed(text.slice(0, MAX_SUMMARY * 2));
+	return line.length > MAX_SUMMARY ? `${line.slice(0, MAX_SUMMARY)}…` : line;
 }
 
 /** The blocks after one step of streaming; the same list if the step shows nothing. */
-export function writtenOn(blocks: readonly Block[], step: Data<"AssistantMessageEvent">) {
+export function withStreamStep(blocks: readonly Block[], step: Data<"AssistantMessageEvent">) {
 	if (!("contentIndex" in step)) return blocks;
 	const block = blocks[step.contentIndex];
 	const put = (next: Block) => withBlock(blocks, step.contentIndex, next);
@@ -139,7 +136,7 @@ export function writtenOn(blocks: readonly Block[], step: Data<"AssistantMessage
 	}
 }
 
-/** An index from outside must not make a list of any length. */
+/** A bound on untrusted indexes: they must not allocate a list of any length. */
 const MAX_BLOCKS = 10_000;
 
 function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
@@ -159,12 +156,12 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Results follow soon after their calls; a result without a call must stay cheap. */
-const FAR = 400;
+/** Results follow closely after their calls. The bound keeps a result without a call cheap. */
+const MAX_LOOKBACK = 400;
 
 /** Changes the latest call of that id in place. Returns whether there is one. */
 export function updateCall(items: Item[], callId: string, change: (call: ToolCall) => ToolCall) {
-	for (let at = items.length - 1; at >= Math.max(0, items.length - FAR); at--) {
+	for (let at = items.length - 1; at >= Math.max(0, items.length - MAX_LOOKBACK); at--) {
 		const item = items[at];
 		if (item?.kind !== "assistant") continue;
 		const index = item.blocks.findLastIndex(

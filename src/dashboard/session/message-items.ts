@@ -32,7 +32,6 @@ export function contentOf(content: unknown): { text: string; pictures: readonly 
 	return { text: texts.join("\n"), pictures };
 }
 
-/** The same key for a message from a file and from an event. */
 export function keyOf(message: Data<"AgentMessage">): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
@@ -73,31 +72,31 @@ export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 type Base = Pick<Item, "key" | "entryId">;
 
 function noteItem(base: Base, text: string): ItemOf<"note"> {
-	return { kind: "note", ...base, text, stands: [base.key] };
+	return { kind: "note", ...base, text, mergedKeys: [base.key] };
 }
 
 /** A message or entry of an extension: a note if it is not meant to be shown. */
 function customItem(base: Base, source: unknown): ItemOf<"custom" | "note"> {
 	const label = textField(source, "customType") ?? "extension";
-	if (field(source, "display") === false) return noteItem(base, ownEntryWords(source) ?? label);
+	if (field(source, "display") === false) return noteItem(base, strataEntryText(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
 }
 
-/** What an entry of pi-strata means; undefined for those of others. */
-function ownEntryWords(source: unknown): string | undefined {
+/** The meaning of a pi-strata entry; undefined for other entries. */
+function strataEntryText(source: unknown): string | undefined {
 	switch (textField(source, "customType")) {
 		case "pi-kota-pin":
 			return field(field(source, "data"), "pinned") === false
-				? "A result is no longer pinned: pruning may replace it by a stub"
-				: "A result was pinned: pruning leaves it whole";
+				? "A result is no longer pinned: pruning may replace it with a stub"
+				: "A result was pinned: pruning will not touch it";
 		case "strata-workset":
 			return field(source, "content") === undefined
 				? "The working set was changed"
-				: "Files of the working set went into the conversation";
+				: "Files of the working set were added to the conversation";
 		case "pi-readcache":
-			return "The read cache forgot what was read: the next read is sent in full";
+			return "The read cache was cleared: the next read is sent in full";
 		case "strata-shown-edits":
-			return "The next request shows older content shortened or moved";
+			return "Older content is shortened or moved in the next request";
 		default:
 			return undefined;
 	}
@@ -110,19 +109,19 @@ function reportItem(base: Base, entry: unknown): ItemOf<"custom"> | undefined {
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
 }
 
-/** Whether a notice repeats the first line of the report before it: it is meant for clients that show no entries. */
+/** Whether a notice repeats the first line of the report before it. Such notices are for clients that show no entries. */
 export function repeatsReport(event: Data<"SessionEvent">, before?: Data<"SessionEvent">) {
 	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
 	if (before?.type !== "entry_appended") return false;
 	return reportItem({ key: "" }, before.entry)?.text.split("\n", 1)[0] === event.message;
 }
 
-function summaryItem(base: Base, of: "compaction" | "branch", source: unknown): Item {
+function summaryItem(base: Base, origin: "compaction" | "branch", source: unknown): Item {
 	const tokensBefore = field(source, "tokensBefore");
 	return {
 		kind: "summary",
 		...base,
-		of,
+		origin,
 		text: textField(source, "summary") ?? "",
 		...(typeof tokensBefore === "number" && { tokensBefore }),
 	};
@@ -156,7 +155,7 @@ function blockOf(block: unknown): Block | undefined {
 			return { kind: "text", text: textField(block, "text") ?? "" };
 		case "thinking": {
 			const text = textField(block, "thinking") ?? "";
-			return { kind: "thinking", text: text || "(not shown by the provider)" };
+			return { kind: "thinking", text: text || "(hidden by the provider)" };
 		}
 		case "toolCall": {
 			const id = textField(block, "id") ?? "";
@@ -198,7 +197,7 @@ export function itemsOf(branch: readonly Data<"SessionEntry">[]): Item[] {
 	const keys = new Set<string>();
 	for (const entry of branch) {
 		const { message } = entry;
-		if (message?.role === "toolResult" && giveResult(items, message)) continue;
+		if (message?.role === "toolResult" && attachResult(items, message)) continue;
 		const item = message ? itemOf(message) : entryItem(entry);
 		if (!item) continue;
 		const key = keys.has(item.key) ? `${item.key}:${entry.id}` : item.key;
@@ -208,17 +207,17 @@ export function itemsOf(branch: readonly Data<"SessionEntry">[]): Item[] {
 	return items;
 }
 
-/** Appends an item; equal notes in a row are joined. */
+/** Appends an item; consecutive equal notes are merged. */
 export function addItem(items: Item[], item: Item): void {
 	const last = items.at(-1);
 	if (item.kind === "note" && last?.kind === "note" && last.text === item.text) {
-		items[items.length - 1] = { ...last, stands: [...last.stands, ...item.stands] };
+		items[items.length - 1] = { ...last, mergedKeys: [...last.mergedKeys, ...item.mergedKeys] };
 	} else {
 		items.push(item);
 	}
 }
 
-export function giveResult(items: Item[], message: Data<"AgentMessage">): boolean {
+export function attachResult(items: Item[], message: Data<"AgentMessage">): boolean {
 	const { toolCallId = "", content, isError = false } = message;
 	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
 }
@@ -242,7 +241,7 @@ export function entryItem(entry: Data<"SessionEntry">): Item | undefined {
 		case "custom":
 			return (
 				reportItem(base, entry) ??
-				note(ownEntryWords(entry) ?? textField(entry, "customType") ?? "custom")
+				note(strataEntryText(entry) ?? textField(entry, "customType") ?? "custom")
 			);
 		case "context_edit":
 			return note("Context edited");

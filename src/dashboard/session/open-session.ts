@@ -1,23 +1,21 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { Client, StreamFrame, Subscription } from "../../protocol/client.ts";
 import type { Data } from "../../protocol/index.ts";
-import { createAsking } from "../asking.ts";
-import { textOf } from "../parts/figures.ts";
+import { errorMessage } from "../parts/figures.ts";
+import { createRefresher } from "../refresher.ts";
 import {
-	afterEvent,
+	applyEvent,
 	bashEnded,
 	bashStarted,
 	type Conversation,
+	carryOver,
+	conversationOf,
 	EMPTY,
-	keepingShown,
-	loaded,
 	withoutEndedShell,
 } from "./conversation.ts";
-import { type ExtensionUi, NO_UI, uiAfter } from "./extension-ui.ts";
+import { applyUiEvent, type ExtensionUi, NO_UI } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
 import type { ShellCommand } from "./outbox.ts";
-
-export type OpenSession = ReturnType<typeof openSession>;
 
 export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
 
@@ -25,211 +23,224 @@ type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why
 
 interface OpenSessionOptions {
 	client: Client;
-	/** An event that happens once: a notice, or text for the prompt box. */
-	onMoment(event: Data<"SessionEvent">): void;
+	/** A live request of an extension: a notice, a question, or text for the prompt box. */
+	onUiRequest(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
 	shell?: ReadonlySignal<readonly ShellCommand[]>;
-	/** Calls back before the next frame; returns how to cancel. */
-	soon(work: () => void): () => void;
+	/** Calls back before the next frame. Returns how to cancel. */
+	onNextFrame(work: () => void): () => void;
 }
 
-/** Events to go back to the beginning of a streaming answer. */
-const LOOK_BACK = 4_000;
-const LOOK_BACK_PAUSE_MS = 50;
+/** Stored events to catch up on for the beginning of a streaming answer. */
+const CATCH_UP_EVENTS = 4_000;
+const CATCH_UP_RETRY_MS = 50;
 const CHANGES_PAUSE_MS = 400;
 
 /** Commands of any client that change settings, and those that change the conversation. */
 const SETTING = /^(set_|cycle_)/;
 const REWRITING = /^(navigate_tree|bash)$/;
 
-/** A session that this page shows, kept up to date. */
-export function openSession(sessionId: string, options: OpenSessionOptions) {
-	const { client, onMoment, soon, shell = signal([]) } = options;
-	const conversation = signal<Conversation>(EMPTY);
-	const state = signal<Data<"SessionState"> | undefined>(undefined);
-	const ui = signal<ExtensionUi>(NO_UI);
-	const commandList = createCommandList(async () => {
-		const { data } = await client.request("get_commands", { sessionId });
+/** A session that this page shows, kept up to date until `close`. */
+export class OpenSession {
+	readonly sessionId: string;
+	readonly conversation = signal<Conversation>(EMPTY);
+	readonly state = signal<Data<"SessionState"> | undefined>(undefined);
+	readonly ui = signal<ExtensionUi>(NO_UI);
+	readonly commandList = createCommandList(async () => {
+		const { data } = await this.#client.request("get_commands", { sessionId: this.sessionId });
 		return data.commands;
 	});
-	const status = signal<OpenStatus>({ name: "loading" });
-	/** Grows, a few times a second at most, when figures of the session may have changed. */
-	const changes = signal(0);
-	const asking = createAsking({
-		ask: (signal) => client.request("get_state", { sessionId }, { signal }),
-		onAnswer({ data }) {
-			state.value = data;
+	readonly status = signal<OpenStatus>({ name: "loading" });
+	/** Grows when figures of the session may have changed; coalesced to a few times a second. */
+	readonly changes = signal(0);
+	readonly #options: OpenSessionOptions;
+	readonly #client: Client;
+	readonly #shell: ReadonlySignal<readonly ShellCommand[]>;
+	readonly #stateRefresher = createRefresher({
+		fetch: (signal) => this.#client.request("get_state", { sessionId: this.sessionId }, { signal }),
+		onAnswer: ({ data }) => {
+			this.state.value = data;
 		},
-		onError() {}, // the next event, or the next connection, asks again
+		onError() {}, // the next event, or the next connection, refreshes it
 	});
-	let waiting: Data<"SessionEvent">[] = [];
-	let latest: Data<"SessionEvent"> | undefined;
-	let cancelSoon: (() => void) | undefined;
+	readonly #unsubscribes: readonly (() => void)[];
+	#subscription: Subscription;
+	/** Events up to here are caught up on: they only complete the conversation. */
+	#caughtUpSeq = 0;
+	#pendingEvents: Data<"SessionEvent">[] = [];
+	#latestEvent: Data<"SessionEvent"> | undefined;
+	#cancelFrame: (() => void) | undefined;
 	/** Events since a load began: its answer may be older. */
-	let sinceLoad: Data<"SessionEvent">[] | undefined;
-	let loads = 0;
-	let changesTimer: ReturnType<typeof setTimeout> | undefined;
-	let lookBackTimer: ReturnType<typeof setTimeout> | undefined;
-	let isClosed = false;
-	let subscription = listen();
-	/** Events up to here are from before this page came: they only complete the conversation. */
-	let oldUntil = 0;
+	#sinceLoad: Data<"SessionEvent">[] | undefined;
+	#loads = 0;
+	#changesTimer: ReturnType<typeof setTimeout> | undefined;
+	#catchUpTimer: ReturnType<typeof setTimeout> | undefined;
+	#shownShell: readonly ShellCommand[] = [];
+	#isClosed = false;
 
-	let shown: readonly ShellCommand[] = [];
-	const stops = [
-		shell.subscribe((running) => {
-			const hasEnded = shown.some(
-				({ id, result }) => !result && !running.some((one) => one.id === id && !one.result),
-			);
-			shown = running;
-			// Before the first load, a command of the file would be taken for one that runs.
-			if (status.peek().name === "ready") conversation.value = withShell(conversation.peek());
-			if (hasEnded) void load();
-		}),
-		client.onEvent(onEvent),
-		client.onState(({ name }) => {
-			// The server may be another one.
-			if (name === "open") loadOther();
-		}),
-	];
-	if (client.state.name === "open") void load();
+	constructor(sessionId: string, options: OpenSessionOptions) {
+		const { client, shell = signal([]) } = options;
+		this.sessionId = sessionId;
+		this.#options = options;
+		this.#client = client;
+		this.#shell = shell;
+		this.#subscription = this.#subscribe();
+		this.#unsubscribes = [
+			shell.subscribe((running) => this.#onShell(running)),
+			client.onEvent((event) => this.#onServerEvent(event)),
+			client.onState(({ name }) => {
+				if (name === "open") this.#loadOther();
+			}),
+		];
+		if (client.state.name === "open") this.reload();
+	}
 
-	return {
-		sessionId,
-		conversation,
-		state,
-		ui,
-		commandList,
-		status,
-		changes,
-		reload: () => void load(),
-		close(): void {
-			isClosed = true;
-			asking.stop();
-			for (const stop of stops) stop();
-			subscription.close();
-			cancelSoon?.();
-			clearTimeout(changesTimer);
-			clearTimeout(lookBackTimer);
-		},
-	};
+	close(): void {
+		this.#isClosed = true;
+		this.#stateRefresher.stop();
+		for (const unsubscribe of this.#unsubscribes) unsubscribe();
+		this.#subscription.close();
+		this.#cancelFrame?.();
+		clearTimeout(this.#changesTimer);
+		clearTimeout(this.#catchUpTimer);
+	}
 
-	function listen(from?: number): Subscription {
-		return client.subscribe(sessionId, onFrame, {
-			...(from !== undefined && { after: from }),
-			onEnd(error) {
-				if (!isClosed) status.value = error ? afterError(error) : { name: "gone" };
+	reload(): void {
+		void this.#load();
+	}
+
+	#subscribe(after?: number): Subscription {
+		return this.#client.subscribe(this.sessionId, (frame) => this.#onFrame(frame), {
+			...(after !== undefined && { after }),
+			onEnd: (error) => {
+				if (!this.#isClosed) this.status.value = error ? afterError(error) : { name: "gone" };
 			},
 		});
 	}
 
-	function onFrame(frame: StreamFrame): void {
+	#onFrame(frame: StreamFrame): void {
 		if (frame.type !== "event") {
-			loadOther();
+			this.#loadOther();
 			return;
 		}
 		const { event, seq } = frame;
-		waiting.push(event);
-		sinceLoad?.push(event);
-		cancelSoon ??= soon(show);
-		if (seq !== undefined && seq <= oldUntil) return;
-		ui.value = uiAfter(ui.value, event);
-		if (event.type === "extension_ui_request" && !repeatsReport(event, latest)) onMoment(event);
-		latest = event;
-		if (event.type === "session_replaced") {
-			conversation.value = withoutEndedShell(conversation.value);
-			loadOther();
+		this.#pendingEvents.push(event);
+		this.#sinceLoad?.push(event);
+		this.#cancelFrame ??= this.#options.onNextFrame(() => this.#showPending());
+		if (seq !== undefined && seq <= this.#caughtUpSeq) return;
+		this.ui.value = applyUiEvent(this.ui.value, event);
+		if (event.type === "extension_ui_request" && !repeatsReport(event, this.#latestEvent)) {
+			this.#options.onUiRequest(event);
 		}
-		if (CHANGING.test(event.type)) countChange();
-		if (SETTLING.test(event.type)) asking.again();
-		// Nothing else reports a command of another client.
-		if (event.type === "bash_execution_update" && !isKnownShell(event.id)) asking.again();
+		this.#latestEvent = event;
+		if (event.type === "session_replaced") {
+			this.conversation.value = withoutEndedShell(this.conversation.value);
+			this.#loadOther();
+		}
+		if (CHANGING.test(event.type)) this.#reportChange();
+		// Nothing else reports a shell command of another client.
+		const isUnknownShell = event.type === "bash_execution_update" && !this.#isKnownShell(event.id);
+		if (SETTLING.test(event.type) || isUnknownShell) this.#stateRefresher.refresh();
 	}
 
-	function show(): void {
-		cancelSoon = undefined;
-		const events = waiting;
-		waiting = [];
-		conversation.value = events.reduce(afterEvent, conversation.value);
+	#showPending(): void {
+		this.#cancelFrame = undefined;
+		const events = this.#pendingEvents;
+		this.#pendingEvents = [];
+		this.conversation.value = events.reduce(applyEvent, this.conversation.value);
 	}
 
-	function onEvent(event: Data<"ServerEvent">): void {
-		if (event.type !== "command_finished" || event.data.sessionId !== sessionId) return;
+	#onServerEvent(event: Data<"ServerEvent">): void {
+		if (event.type !== "command_finished" || event.data.sessionId !== this.sessionId) return;
 		const { commandType, success } = event.data;
 		// A shell command that timed out does not run any more.
 		if (!success && commandType !== "bash") return;
-		if (SETTING.test(commandType)) asking.again();
-		if (REWRITING.test(commandType)) void load();
+		if (SETTING.test(commandType)) this.#stateRefresher.refresh();
+		if (REWRITING.test(commandType)) this.reload();
+	}
+
+	#onShell(running: readonly ShellCommand[]): void {
+		const hasEnded = this.#shownShell.some(
+			({ id, result }) => !result && !running.some((one) => one.id === id && !one.result),
+		);
+		this.#shownShell = running;
+		// Before the first load, a command of the file would be taken for one that runs.
+		if (this.status.peek().name === "ready") {
+			this.conversation.value = this.#withShell(this.conversation.peek());
+		}
+		if (hasEnded) this.reload();
 	}
 
 	/** The session, its extensions or the server may be others. */
-	function loadOther(): void {
-		commandList.outdate();
-		void load();
+	#loadOther(): void {
+		this.commandList.invalidate();
+		this.reload();
 	}
 
 	/** A load that was overtaken is dropped. */
-	async function load(): Promise<void> {
-		const mine = ++loads;
+	async #load(): Promise<void> {
+		const own = ++this.#loads;
+		const { sessionId } = this;
 		const buffer: Data<"SessionEvent">[] = [];
-		sinceLoad = buffer;
+		this.#sinceLoad = buffer;
 		try {
 			const [entries, now] = await Promise.all([
-				client.request("get_entries", { sessionId }),
-				client.request("get_state", { sessionId }),
+				this.#client.request("get_entries", { sessionId }),
+				this.#client.request("get_state", { sessionId }),
 			]);
-			if (mine !== loads || isClosed) return;
-			sinceLoad = undefined;
-			state.value = now.data;
-			const isFirst = status.value.name !== "ready";
-			waiting = [];
-			const fresh = withShell(keepingShown(loaded(entries.data, now.data), conversation.value));
-			conversation.value = buffer.reduce(afterEvent, fresh);
-			status.value = { name: "ready" };
-			countChange();
-			if (isFirst && now.data.isStreaming) lookBack();
+			if (own !== this.#loads || this.#isClosed) return;
+			this.#sinceLoad = undefined;
+			this.state.value = now.data;
+			const isFirst = this.status.value.name !== "ready";
+			this.#pendingEvents = [];
+			const next = carryOver(conversationOf(entries.data, now.data), this.conversation.value);
+			this.conversation.value = buffer.reduce(applyEvent, this.#withShell(next));
+			this.status.value = { name: "ready" };
+			this.#reportChange();
+			if (isFirst && now.data.isStreaming) this.#catchUp();
 		} catch (error) {
-			if (mine !== loads || isClosed) return;
-			sinceLoad = undefined;
-			status.value = afterError(error);
+			if (own !== this.#loads || this.#isClosed) return;
+			this.#sinceLoad = undefined;
+			this.status.value = afterError(error);
 		}
 	}
 
-	/** A streaming answer began before this page came: its beginning is in the stream's past. */
-	function lookBack(): void {
-		const { seq } = subscription;
+	/** Subscribes again from before a streaming answer, which began before this page was opened. */
+	#catchUp(): void {
+		const { seq } = this.#subscription;
 		if (seq === undefined) {
 			// The server has not reported the stream's position yet.
-			lookBackTimer = setTimeout(lookBack, LOOK_BACK_PAUSE_MS);
+			this.#catchUpTimer = setTimeout(() => this.#catchUp(), CATCH_UP_RETRY_MS);
 			return;
 		}
-		oldUntil = seq;
-		const before = subscription;
-		subscription = listen(Math.max(0, seq - LOOK_BACK));
+		this.#caughtUpSeq = seq;
+		const before = this.#subscription;
+		this.#subscription = this.#subscribe(Math.max(0, seq - CATCH_UP_EVENTS));
 		before.close();
 	}
 
-	function withShell(before: Conversation): Conversation {
-		return shell.peek().reduce((next, { id, command, result }) => {
+	#withShell(before: Conversation): Conversation {
+		return this.#shell.peek().reduce((next, { id, command, result }) => {
 			return result ? bashEnded(next, id, result) : bashStarted(next, id, command);
 		}, before);
 	}
 
-	function isKnownShell(id: string | undefined): boolean {
-		return state.peek()?.isBashRunning === true || shell.peek().some((one) => one.id === id);
+	#isKnownShell(id: string | undefined): boolean {
+		const isRunning = this.state.peek()?.isBashRunning === true;
+		return isRunning || this.#shell.peek().some((one) => one.id === id);
 	}
 
-	function countChange(): void {
-		changesTimer ??= setTimeout(() => {
-			changesTimer = undefined;
-			changes.value++;
+	#reportChange(): void {
+		this.#changesTimer ??= setTimeout(() => {
+			this.#changesTimer = undefined;
+			this.changes.value++;
 		}, CHANGES_PAUSE_MS);
 	}
 }
 
 function afterError(error: unknown): OpenStatus {
 	const isGone = (error as { code?: string }).code === "unknown_session";
-	return isGone ? { name: "gone" } : { name: "failed", why: textOf(error) };
+	return isGone ? { name: "gone" } : { name: "failed", why: errorMessage(error) };
 }
 
 /** Events that may change what the model sees and what it costs. */
@@ -241,30 +252,31 @@ const SETTLING =
 	/^(agent_start|agent_settled|compaction_end|session_info_changed|thinking_level_changed)$/;
 
 /** The commands that `prompt` understands in a session, fetched on demand; undefined until they are known. */
-export function createCommandList(ask: () => Promise<readonly Data<"SlashCommand">[]>) {
+export function createCommandList(fetch: () => Promise<readonly Data<"SlashCommand">[]>) {
 	const commands = signal<readonly Data<"SlashCommand">[] | undefined>(undefined);
-	/** Up to date, or in flight and not outdated since. */
-	let holds = false;
-	const asking = createAsking({
-		ask,
+	/** Up to date, or in flight and not invalidated since. */
+	let isFresh = false;
+	const refresher = createRefresher({
+		fetch,
 		onAnswer(answer) {
 			commands.value = answer;
-			want();
+			ensure();
 		},
 		onError(_, isLast) {
-			if (isLast) holds = false; // a prompt box without proposals is still a prompt box
+			if (isLast) isFresh = false; // a prompt box without proposals is still a prompt box
 		},
 	});
 
-	function want(): void {
-		if (holds) return;
-		holds = true;
-		asking.again();
+	/** Fetches the commands unless they are fresh. */
+	function ensure(): void {
+		if (isFresh) return;
+		isFresh = true;
+		refresher.refresh();
 	}
 
-	function outdate(): void {
-		holds = false;
+	function invalidate(): void {
+		isFresh = false;
 	}
 
-	return { commands, want, outdate };
+	return { commands, ensure, invalidate };
 }

@@ -2,17 +2,15 @@ import { batch, computed, signal } from "@preact/signals";
 import type { Client, ClientError, ClientErrorCode } from "../../protocol/client.ts";
 import type { Data } from "../../protocol/index.ts";
 import type { StoredText } from "../parts/storage.ts";
-import { type How, readTyped, type TypedRequest } from "./typed.ts";
+import { type InputCommand, parseInput, type StreamingBehavior } from "./input-command.ts";
 
-export type Outbox = ReturnType<typeof createOutbox>;
-
-/** The id makes a text take effect once, however often it is sent. */
+/** The id makes retries idempotent: the text takes effect once. */
 export interface Outgoing {
 	readonly id: string;
 	readonly text: string;
-	readonly how?: How;
+	readonly how?: StreamingBehavior;
 	readonly isSent: boolean;
-	readonly wasAway: boolean;
+	readonly wasOffline: boolean;
 }
 
 export interface ShellCommand {
@@ -25,97 +23,106 @@ interface OutboxOptions {
 	readonly client: Pick<Client, "state" | "request" | "onState" | "newId">;
 	readonly sessionId: string;
 	readonly store: StoredText;
-	onDone(request: TypedRequest, data: unknown): void;
-	onFailed(text: string, request: TypedRequest, error: ClientError): void;
+	onDone(command: InputCommand, data: unknown): void;
+	onFailed(text: string, command: InputCommand, error: ClientError): void;
 }
 
-/** What the user sent from this page and the server has not answered, also before the last reload. */
-export function createOutbox(options: OutboxOptions) {
-	const { client, sessionId, store, onDone, onFailed } = options;
-	const pending = signal<readonly Outgoing[]>([]);
-	const ended = signal<readonly ShellCommand[]>([]);
-	const isOpen = () => client.state.name === "open";
-	const kept = keptTexts(store.read());
-	pending.subscribe((all) => {
-		store.write(all.length === 0 ? "" : JSON.stringify(all, ["id", "text", "how"]));
-	});
-	client.onState(({ name }) => {
-		const change = name === "open" ? { isSent: true } : { wasAway: true };
-		pending.value = pending.value.map((one) => ({ ...one, ...change }));
-	});
-	for (const stored of kept) add({ ...stored, isSent: isOpen(), wasAway: true }, true);
+/** Commands of this page that the server has not answered, from before a reload too. */
+export class Outbox {
+	readonly pending = signal<readonly Outgoing[]>([]);
+	/** Commands that wait for a connection, or for an answer since one was lost. */
+	readonly waiting = computed(() =>
+		this.pending.value.filter((one) => one.wasOffline && !(one.isSent && shellCommand(one))),
+	);
+	/** Running shell commands, and the last ones that ended. */
+	readonly shell = computed(() => [
+		...this.#ended.value,
+		...this.pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
+	]);
+	readonly #ended = signal<readonly ShellCommand[]>([]);
+	readonly #options: OutboxOptions;
 
-	return {
-		pending,
-		/** What waits for a connection, or for an answer since one was lost. */
-		waiting: computed(() =>
-			pending.value.filter((one) => one.wasAway && !(one.isSent && shellCommand(one))),
-		),
-		/** Running shell commands, and the last ones that ended. */
-		shell: computed(() => [
-			...ended.value,
-			...pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
-		]),
-		/** Returns why a text is not sent, if so. */
-		send(text: string, how?: How): string | undefined {
-			const entry = { id: client.newId(), text, ...(how && { how }) };
-			return add({ ...entry, isSent: isOpen(), wasAway: !isOpen() });
-		},
-	};
+	constructor(options: OutboxOptions) {
+		const { client, store } = options;
+		this.#options = options;
+		const stored = parseStored(store.read());
+		this.pending.subscribe((all) => {
+			store.write(all.length === 0 ? "" : JSON.stringify(all, ["id", "text", "how"]));
+		});
+		client.onState(({ name }) => {
+			const change = name === "open" ? { isSent: true } : { wasOffline: true };
+			this.pending.value = this.pending.value.map((one) => ({ ...one, ...change }));
+		});
+		const isSent = client.state.name === "open";
+		for (const one of stored) this.#add({ ...one, isSent, wasOffline: true }, true);
+	}
 
-	function add(one: Outgoing, isRepeated = false): string | undefined {
-		const typed = readTyped(one.text, one.how);
-		if (typed.kind === "refused") return typed.why;
-		pending.value = [...pending.value, one];
-		void carryOut(one, typed.request, isRepeated);
+	/** Returns the reason if the text is refused. */
+	send(text: string, how?: StreamingBehavior): string | undefined {
+		const { client } = this.#options;
+		const isSent = client.state.name === "open";
+		return this.#add({
+			id: client.newId(),
+			text,
+			...(how && { how }),
+			isSent,
+			wasOffline: !isSent,
+		});
+	}
+
+	#add(one: Outgoing, isRepeated = false): string | undefined {
+		const parsed = parseInput(one.text, one.how);
+		if (parsed.kind === "refused") return parsed.why;
+		this.pending.value = [...this.pending.value, one];
+		void this.#request(one, parsed.command, isRepeated);
 		return undefined;
 	}
 
-	async function carryOut({ id, text }: Outgoing, request: TypedRequest, isRepeated: boolean) {
-		const fields = { ...request.fields, sessionId } as never;
+	async #request({ id, text }: Outgoing, command: InputCommand, isRepeated: boolean) {
+		const { client, sessionId, onDone, onFailed } = this.#options;
+		const fields = { ...command.fields, sessionId } as never;
 		try {
-			const { data } = await client.request(request.type, fields, { id, isRepeated });
+			const { data } = await client.request(command.type, fields, { id, isRepeated });
 			batch(() => {
-				forget(id);
-				if (request.type !== "bash") return;
-				const one = { id, command: request.fields.command, result: data as Data<"BashResult"> };
-				ended.value = [...ended.value, one].slice(-MAX_ENDED);
+				this.#remove(id);
+				if (command.type !== "bash") return;
+				const one = { id, command: command.fields.command, result: data as Data<"BashResult"> };
+				this.#ended.value = [...this.#ended.value, one].slice(-MAX_ENDED);
 			});
-			onDone(request, data);
+			onDone(command, data);
 		} catch (thrown) {
 			const error = thrown as ClientError;
-			// The next page sends it.
-			if (error.code === "closed") return;
-			forget(id);
-			onFailed(text, request, error);
+			if (error.code === "closed") return; // the next page sends it
+			this.#remove(id);
+			onFailed(text, command, error);
 		}
 	}
 
-	function forget(id: string): void {
-		pending.value = pending.value.filter((one) => one.id !== id);
+	#remove(id: string): void {
+		this.pending.value = this.pending.value.filter((one) => one.id !== id);
 	}
 }
 
 const MAX_ENDED = 20;
 
 /** Whether a failed text returns to the prompt box. A shell command that may have run does not: it could run twice. */
-export function goesBack(type: string, code: ClientErrorCode): boolean {
+export function returnsToDraft(type: string, code: ClientErrorCode): boolean {
 	if (code === "not_durable") return false; // it was carried out
 	const mayHaveRun = code === "timeout" || code === "interrupted";
 	return type !== "bash" || !mayHaveRun;
 }
 
 function shellCommand({ id, text, how }: Outgoing): ShellCommand | undefined {
-	const typed = readTyped(text, how);
-	if (typed.kind === "refused" || typed.request.type !== "bash") return undefined;
-	return { id, command: typed.request.fields.command };
+	const parsed = parseInput(text, how);
+	if (parsed.kind === "refused" || parsed.command.type !== "bash") return undefined;
+	return { id, command: parsed.command.fields.command };
 }
 
-function keptTexts(stored: string): Pick<Outgoing, "id" | "text" | "how">[] {
+function parseStored(stored: string): Pick<Outgoing, "id" | "text" | "how">[] {
 	try {
-		const kept: unknown = JSON.parse(stored || "[]");
-		if (!Array.isArray(kept)) return [];
-		return kept.filter((one) => typeof one?.id === "string" && typeof one.text === "string");
+		const all: unknown = JSON.parse(stored || "[]");
+		if (!Array.isArray(all)) return [];
+		return all.filter((one) => typeof one?.id === "string" && typeof one.text === "string");
 	} catch {
 		return []; // damaged
 	}

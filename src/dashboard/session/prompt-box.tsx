@@ -1,9 +1,9 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Data } from "../../protocol/index.ts";
 import { PlainText } from "../parts/text.tsx";
-import type { Draft } from "./desk.ts";
+import type { Draft } from "./composer-state.ts";
+import { completionOf, matchingCommands, pageCommands, partialName } from "./input-command.ts";
 import type { OpenSession } from "./open-session.ts";
-import { completed, fitting, pageCommands, typedName } from "./typed.ts";
 
 interface PromptBoxProps {
 	session: OpenSession;
@@ -13,17 +13,17 @@ interface PromptBoxProps {
 	onEscape?(): void;
 }
 
-/** Enter sends. While a command's name is typed, commands are proposed: arrows choose, Tab or Enter take, Escape closes. */
+/** Enter sends. While a command's name is typed, commands are proposed: arrows choose, Tab or Enter accepts, Escape closes. */
 export function PromptBox({ session, draft, placeholder, onSend, onEscape }: PromptBoxProps) {
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
-	const { placed } = draft;
+	const { prepends } = draft;
 	const proposals = useProposals(session, text);
 	const { offered, chosen } = proposals;
 	const listId = useId();
 	useLayoutEffect(() => {
-		if (placed.value > 0) box.current?.focus();
-	}, [placed.value]);
+		if (prepends.value > 0) box.current?.focus();
+	}, [prepends.value]);
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
@@ -33,7 +33,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	}, [text]);
 
 	function take(command: Data<"SlashCommand">): void {
-		draft.text.value = completed(command);
+		draft.text.value = completionOf(command);
 		box.current?.focus();
 	}
 
@@ -57,14 +57,13 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		if (!chosen) return false;
 		if (key === "Escape") proposals.close();
 		// A complete name is sent.
-		else if (key === "Tab" || (key === "Enter" && chosen.name !== typedName(text))) take(chosen);
+		else if (key === "Tab" || (key === "Enter" && chosen.name !== partialName(text))) take(chosen);
 		else return false;
 		return true;
 	}
 
 	const optionId = (command: Data<"SlashCommand">) => `${listId}-${offered.indexOf(command)}`;
-	// An ordinary text box, but for the moments in which there is something to choose. An `object`, because the types know
-	// no combobox of several lines; screen readers do.
+	// An `object`, because the types know no multi-line combobox. Screen readers do.
 	const combobox: object | false = offered.length > 0 && {
 		role: "combobox",
 		"aria-autocomplete": "list",
@@ -106,26 +105,27 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	);
 }
 
-const OWN = pageCommands();
+const PAGE_COMMANDS = pageCommands();
 
 /** The proposals for a text. Nothing is `chosen` while the list is closed. */
 function useProposals(session: OpenSession, text: string) {
-	const { commands, want } = session.commandList;
-	const typed = typedName(text);
+	const { commands, ensure } = session.commandList;
+	const partial = partialName(text);
 	const [isFocused, setFocused] = useState(false);
 	/** Until another word begins. */
 	const [isClosed, setClosed] = useState(false);
-	const [choice, setChoice] = useState<{ typed: string | undefined; name: string }>();
+	const [choice, setChoice] = useState<{ partial: string | undefined; name: string }>();
 	useEffect(() => {
-		if (typed === undefined) setClosed(false);
-		else want();
-	}, [typed]);
+		if (partial === undefined) setClosed(false);
+		else ensure();
+	}, [partial]);
 	const known = commands.value;
-	const offered = typed !== undefined && known ? fitting([...OWN, ...known], typed) : [];
+	const offered =
+		partial !== undefined && known ? matchingCommands([...PAGE_COMMANDS, ...known], partial) : [];
 	const isOpen = isFocused && !isClosed;
-	const same = choice?.typed === typed && offered.find(({ name }) => name === choice?.name);
+	const same = choice?.partial === partial && offered.find(({ name }) => name === choice?.name);
 	const chosen = isOpen ? same || offered[0] : undefined;
-	const choose = ({ name }: Data<"SlashCommand">) => setChoice({ typed, name });
+	const choose = ({ name }: Data<"SlashCommand">) => setChoice({ partial, name });
 	return {
 		offered,
 		chosen,
@@ -172,13 +172,13 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}
 		>
-			<PlainText as="code" class="proposal-name one-line" text={`/${name}`} most={80} />
+			<PlainText as="code" class="proposal-name one-line" text={`/${name}`} max={80} />
 			<PlainText
-				class="proposal-words soft one-line grow"
+				class="proposal-text soft one-line grow"
 				text={description.split("\n", 1)[0] ?? ""}
-				most={200}
+				max={200}
 			/>
-			<PlainText class="small soft" text={source} most={20} />
+			<PlainText class="small soft" text={source} max={20} />
 		</div>
 	);
 }

@@ -13,12 +13,12 @@ import {
 	type ToolCall,
 } from "./items.ts";
 
-/** Kept outside of the rows: those out of view do not exist. */
+/** State outside of the rows: those out of view do not exist. */
 export interface RowActions {
 	isUnfolded(key: string): boolean;
 	toggle(key: string, isOpen: boolean): void;
 	showPicture(picture: Picture): void;
-	/** Gets what the server left out of events. */
+	/** Loads the pictures that the server left out of events. */
 	reload(): void;
 }
 
@@ -69,10 +69,10 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 				failed: `exit code ${item.exitCode ?? "?"}`,
 				cancelled: "cancelled",
 			}[item.state];
-			const command = item.command ?? "a command of another client";
+			const command = item.command ?? "command from another client";
 			const summary = (
 				<>
-					<span class="call-name small">$</span> <PlainText as="code" text={command} most={200} />{" "}
+					<span class="call-name small">$</span> <PlainText as="code" text={command} max={200} />{" "}
 					<span class="small">{outcome}</span>
 				</>
 			);
@@ -84,12 +84,12 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 		}
 		case "summary": {
 			const size = item.tokensBefore ? ` from ${short(item.tokensBefore)} tokens` : "";
-			const words =
-				item.of === "branch"
-					? "Summary of the branch that was left"
-					: `Compacted${size}: a summary stands for what is above`;
+			const text =
+				item.origin === "branch"
+					? "Summary of the abandoned branch"
+					: `Compacted${size}: this summary replaces everything above`;
 			return (
-				<Fold class="summary" summary={words} {...fold}>
+				<Fold class="summary" summary={text} {...fold}>
 					<LongText text={item.text} />
 				</Fold>
 			);
@@ -98,7 +98,7 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 			return (
 				<div class="custom">
 					<p class="small soft">
-						<PlainText text={item.label} most={100} />
+						<PlainText text={item.label} max={100} />
 					</p>
 					{item.hasColumns ? (
 						<Scroller class="columns" aria-label={item.label}>
@@ -113,8 +113,8 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 		case "note":
 			return (
 				<p class="note small soft">
-					<PlainText text={item.text} most={200} />
-					{item.stands.length > 1 && ` × ${item.stands.length}`}
+					<PlainText text={item.text} max={200} />
+					{item.mergedKeys.length > 1 && ` × ${item.mergedKeys.length}`}
 				</p>
 			);
 		case "error":
@@ -131,14 +131,14 @@ function Failure({ text }: { text: string }) {
 }
 
 /** Each is decoded in full, so only a few are drawn. */
-const MOST_PICTURES = 20;
+const MAX_PICTURES = 20;
 
 function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
 	if (pictures.length === 0) return null;
-	const rest = pictures.length - MOST_PICTURES;
+	const rest = pictures.length - MAX_PICTURES;
 	return (
 		<div class="pictures row">
-			{pictures.slice(0, MOST_PICTURES).map((picture, at) => (
+			{pictures.slice(0, MAX_PICTURES).map((picture, at) => (
 				<PictureView
 					key={at}
 					picture={picture}
@@ -153,14 +153,14 @@ function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions
 
 function Outcome({ item }: { item: AssistantItem }) {
 	if (item.error !== undefined) return <Failure text={item.error} />;
-	const words = item.isAborted
+	const text = item.isAborted
 		? "Stopped."
 		: item.isPartial
-			? "Written before this page was opened: the whole answer shows when it is complete."
+			? "This answer began before the page was opened. All of it appears once it is complete."
 			: item.isCut
-				? "The server has cut this message: it is longer than what is sent at once. Load the page again to see all of it."
+				? "This message is too long to send at once, so the server cut it. Reload the page to see all of it."
 				: "…";
-	return <p class="note small soft">{words}</p>;
+	return <p class="note small soft">{text}</p>;
 }
 
 function Bill({ item: { tokens, dollars: price, model } }: { item: AssistantItem }) {
@@ -169,7 +169,7 @@ function Bill({ item: { tokens, dollars: price, model } }: { item: AssistantItem
 		<p class="bill small soft number">
 			{short(tokens)} tokens{price ? ` · ${dollars(price)}` : ""}
 			{model && " · "}
-			{model && <PlainText text={model} most={80} />}
+			{model && <PlainText text={model} max={80} />}
 		</p>
 	);
 }
@@ -189,7 +189,7 @@ function Call({ call, fold, actions }: { call: ToolCall; fold: FoldState; action
 	const given = fold.isOpen && args !== undefined ? JSON.stringify(args, undefined, 2) : argsText;
 	const summary = (
 		<>
-			<PlainText class="call-name small" text={name || "tool"} most={80} />{" "}
+			<PlainText class="call-name small" text={name || "tool"} max={80} />{" "}
 			<PlainText as="code" text={callSummary(call)} />{" "}
 			<span class="small call-state">{STATES[state]}</span>
 		</>
@@ -226,19 +226,19 @@ export type Row =
 	/** About an answer as a whole. */
 	| { key: string; kind: "outcome"; item: AssistantItem };
 
-/** Items that have not changed keep their rows. */
+/** Memoized: items that have not changed keep their rows. */
 export function rowsOf(items: readonly Item[]): Row[] {
 	return items.flatMap((item) => {
-		let rows = made.get(item);
+		let rows = rowCache.get(item);
 		if (!rows) {
 			rows = item.kind === "assistant" ? answerRows(item) : [{ key: item.key, kind: "item", item }];
-			made.set(item, rows);
+			rowCache.set(item, rows);
 		}
 		return rows;
 	});
 }
 
-const made = new WeakMap<Item, readonly Row[]>();
+const rowCache = new WeakMap<Item, readonly Row[]>();
 
 function answerRows(item: AssistantItem): readonly Row[] {
 	const { blocks, error, isAborted, isCut, isPartial, isStreaming } = item;

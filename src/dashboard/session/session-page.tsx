@@ -5,33 +5,33 @@ import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
-import { Empty, Guarded, Problem, reporting, toast } from "../parts/notices.tsx";
+import { Empty, ErrorBoundary, orToast, Problem, toast } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
-import { FIRST_VIEW, hrefOf, pageTitle } from "../route.ts";
+import { DEFAULT_VIEW, hrefOf, pageTitle } from "../route.ts";
 import { Lazy, sessionViews } from "../views.tsx";
+import { composerStateOf, type Draft } from "./composer-state.ts";
+import { ConversationSearch } from "./conversation-search.ts";
 import { ConversationView, type Opened } from "./conversation-view.tsx";
-import { type Draft, deskOf } from "./desk.ts";
 import type { Question } from "./extension-ui.ts";
-import { createFind } from "./find.ts";
-import { type OpenSession, openSession } from "./open-session.ts";
+import { OpenSession } from "./open-session.ts";
 import { rowsOf } from "./row-view.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
 
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<Opened>();
 	useEffect(() => {
-		const { draft, outbox } = deskOf(sessionId);
-		const session = openSession(sessionId, {
+		const { draft, outbox } = composerStateOf(sessionId);
+		const session = new OpenSession(sessionId, {
 			client: client(),
-			onMoment: (event) => showMoment(event, draft),
+			onUiRequest: (event) => showRequest(event, draft),
 			shell: outbox.shell,
-			soon,
+			onNextFrame,
 		});
 		const rows = computed(() => rowsOf(session.conversation.value.items));
-		const find = createFind(rows, { soon, now: () => performance.now() });
-		setOpened({ session, draft, outbox, rows, find });
+		const search = new ConversationSearch(rows, { onNextFrame, now: () => performance.now() });
+		setOpened({ session, draft, outbox, rows, search });
 		return () => {
-			find.close();
+			search.close();
 			session.close();
 		};
 	}, [sessionId]);
@@ -42,7 +42,7 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 		return (
 			<div class="sheet">
 				<p>
-					There is no session “<PlainText text={sessionId} />” any more.{" "}
+					Session “<PlainText text={sessionId} />” no longer exists.{" "}
 					<a href={hrefOf({ page: "sessions" })}>All sessions</a>
 				</p>
 			</div>
@@ -50,24 +50,24 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 	}
 	return (
 		<>
-			<Guarded>
+			<ErrorBoundary>
 				<SessionHead opened={opened} view={view} />
-			</Guarded>
+			</ErrorBoundary>
 			{status.name === "failed" && (
-				<Problem text={`The session cannot be shown: ${status.why}`} onRetry={session.reload} />
+				<Problem text={`Could not load session: ${status.why}`} onRetry={() => session.reload()} />
 			)}
-			<Guarded key={view}>
+			<ErrorBoundary key={view}>
 				<View opened={opened} view={view} />
-			</Guarded>
+			</ErrorBoundary>
 			<ExtensionDialog session={session} />
 		</>
 	);
 }
 
 function View({ opened, view }: { opened: Opened; view: string }) {
-	if (view === FIRST_VIEW) return <ConversationView {...opened} />;
+	if (view === DEFAULT_VIEW) return <ConversationView {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
-	if (!found) return <Empty>There is no view of this name.</Empty>;
+	if (!found) return <Empty>There is no such view.</Empty>;
 	const { sessionId, changes } = opened.session;
 	return (
 		<section class="sheet" aria-label={found.title}>
@@ -76,17 +76,17 @@ function View({ opened, view }: { opened: Opened; view: string }) {
 	);
 }
 
-function showMoment(event: Data<"SessionEvent">, draft: Draft): void {
+function showRequest(event: Data<"SessionEvent">, draft: Draft): void {
 	if (event.type !== "extension_ui_request") return;
 	if (event.method === "notify") toast(event.message, event.notifyType ?? "info");
-	if (event.method === "set_editor_text") draft.place(event.text);
+	if (event.method === "set_editor_text") draft.prepend(event.text);
 }
 
 /** A background tab has no frames. */
-const HIDDEN_MS = 250;
+const FRAME_TIMEOUT_MS = 250;
 
-/** Calls back before the next frame, or a little later without one. Returns how to cancel. */
-function soon(work: () => void): () => void {
+/** Calls back before the next frame, or after a timeout without one. Returns how to cancel. */
+function onNextFrame(work: () => void): () => void {
 	const cancel = () => {
 		cancelAnimationFrame(frame);
 		clearTimeout(timer);
@@ -96,12 +96,12 @@ function soon(work: () => void): () => void {
 		work();
 	};
 	const frame = requestAnimationFrame(run);
-	const timer = setTimeout(run, HIDDEN_MS);
+	const timer = setTimeout(run, FRAME_TIMEOUT_MS);
 	return cancel;
 }
 
 function SessionHead({ opened, view }: { opened: Opened; view: string }) {
-	const { session, draft, find } = opened;
+	const { session, draft, search } = opened;
 	const { sessionId, changes } = session;
 	const state = session.state.value;
 	const { title } = session.ui.value;
@@ -126,7 +126,7 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 						title="Rename this session"
 						onClick={() => setShown("name")}
 						text={name}
-						most={120}
+						max={120}
 					/>
 				</h1>
 				{state && (
@@ -137,16 +137,16 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 				<span class="session-figures line small soft number">
 					{usage?.percent != null && (
 						<span
-							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens, by the last bill and what came since; the Context view estimates each piece by its length`}
+							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: the last bill, plus an estimate of newer messages. The Context view estimates every piece by its length.`}
 						>
 							{Math.round(usage.percent)} % of the window
 						</span>
 					)}
-					{stats && <span title="What pi counted for all answers">{dollars(stats.cost)}</span>}
+					{stats && <span title="Total cost, as counted by pi">{dollars(stats.cost)}</span>}
 				</span>
 			</div>
-			<nav class="tabs line" aria-label="Views of the session">
-				{[{ name: FIRST_VIEW, title: "Conversation" }, ...sessionViews].map((tab) => (
+			<nav class="tabs line" aria-label="Session views">
+				{[{ name: DEFAULT_VIEW, title: "Conversation" }, ...sessionViews].map((tab) => (
 					<a
 						key={tab.name}
 						href={hrefOf({ page: "session", sessionId, view: tab.name })}
@@ -155,16 +155,16 @@ function SessionHead({ opened, view }: { opened: Opened; view: string }) {
 						{tab.title}
 					</a>
 				))}
-				{view === FIRST_VIEW && (
+				{view === DEFAULT_VIEW && (
 					<Button
 						class="quiet"
 						title="Find in the conversation (Ctrl+F, ⌘F)"
 						aria-keyshortcuts="Control+F Meta+F"
-						onClick={find.open}
-						words="Find"
+						onClick={() => search.open()}
+						label="Find"
 					/>
 				)}
-				<Button class="quiet" onClick={() => setShown("tree")} words="Tree" />
+				<Button class="quiet" onClick={() => setShown("tree")} label="Tree" />
 			</nav>
 			{shown === "tree" && <TreeDialog session={session} draft={draft} onClose={close} />}
 			{shown === "name" && (
@@ -180,11 +180,11 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 		const given = String(data.get("name")).trim();
 		onClose();
 		if (!given || given === name) return;
-		void reporting(client().request("set_session_name", { sessionId, name: given }));
+		void orToast(client().request("set_session_name", { sessionId, name: given }));
 	}
 	return (
-		<Dialog title="Name of this session" onCancel={onClose}>
-			<DialogForm words="Rename" onCancel={onClose} onSubmit={rename}>
+		<Dialog title="Rename session" onCancel={onClose}>
+			<DialogForm label="Rename" onCancel={onClose} onSubmit={rename}>
 				<input name="name" aria-label="Name" defaultValue={name} maxLength={200} autofocus />
 			</DialogForm>
 		</Dialog>
@@ -200,21 +200,27 @@ function ExtensionDialog({ session }: { session: OpenSession }) {
 	const { requestId } = question;
 	const answer = (response: Response) => {
 		const { sessionId } = session;
-		void reporting(client().request("extension_ui_response", { sessionId, requestId, response }));
+		void orToast(client().request("extension_ui_response", { sessionId, requestId, response }));
 	};
 	return (
 		<Dialog
 			key={requestId}
-			title={<PlainText text={question.title} most={300} />}
+			title={<PlainText text={question.title} max={300} />}
 			onCancel={() => answer({ cancelled: true })}
 			wide={question.method === "editor"}
 		>
-			<Ask question={question} answer={answer} />
+			<QuestionForm question={question} answer={answer} />
 		</Dialog>
 	);
 }
 
-function Ask({ question, answer }: { question: Question; answer(response: Response): void }) {
+function QuestionForm({
+	question,
+	answer,
+}: {
+	question: Question;
+	answer(response: Response): void;
+}) {
 	switch (question.method) {
 		case "select":
 			return (
@@ -231,7 +237,7 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 						))}
 					</div>
 					<div class="dialog-actions row">
-						<Button onClick={() => answer({ cancelled: true })} words="Cancel" />
+						<Button onClick={() => answer({ cancelled: true })} label="Cancel" />
 					</div>
 				</>
 			);
@@ -240,26 +246,26 @@ function Ask({ question, answer }: { question: Question; answer(response: Respon
 				<>
 					<LongText text={question.message} />
 					<div class="dialog-actions row">
-						<Button autofocus onClick={() => answer({ confirmed: false })} words="No" />
-						<Button class="primary" onClick={() => answer({ confirmed: true })} words="Yes" />
+						<Button autofocus onClick={() => answer({ confirmed: false })} label="No" />
+						<Button class="primary" onClick={() => answer({ confirmed: true })} label="Yes" />
 					</div>
 				</>
 			);
 		case "input":
-			return <Write first="" placeholder={question.placeholder ?? ""} answer={answer} />;
+			return <TextAnswer first="" placeholder={question.placeholder ?? ""} answer={answer} />;
 		case "editor":
-			return <Write first={question.prefill ?? ""} isLong answer={answer} />;
+			return <TextAnswer first={question.prefill ?? ""} isLong answer={answer} />;
 	}
 }
 
-interface WriteProps {
+interface TextAnswerProps {
 	first: string;
 	placeholder?: string;
 	isLong?: boolean;
 	answer(response: Response): void;
 }
 
-function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) {
+function TextAnswer({ first, placeholder = "", isLong = false, answer }: TextAnswerProps) {
 	const [value, setText] = useState(first);
 	const box = {
 		value,
@@ -268,7 +274,7 @@ function Write({ first, placeholder = "", isLong = false, answer }: WriteProps) 
 	};
 	return (
 		<DialogForm
-			words="OK"
+			label="OK"
 			onCancel={() => answer({ cancelled: true })}
 			onSubmit={() => answer({ value })}
 		>

@@ -3,10 +3,10 @@ import type { Data } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog } from "../parts/controls.tsx";
-import { Answered, Empty, reporting } from "../parts/notices.tsx";
+import { Answered, Empty, orToast } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import type { Draft } from "./desk.ts";
+import type { Draft } from "./composer-state.ts";
 import type { OpenSession } from "./open-session.ts";
 
 interface TreeDialogProps {
@@ -15,7 +15,6 @@ interface TreeDialogProps {
 	onClose(): void;
 }
 
-/** Every branch of a session. Goes to an entry, or forks there. */
 export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const { sessionId } = session;
 	const [isAll, setAll] = useState(false);
@@ -30,27 +29,27 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	async function act(
 		work: Promise<{ data: { cancelled: boolean; editorText?: string; text?: string } }>,
 	): Promise<void> {
-		const answer = await reporting(work);
+		const answer = await orToast(work);
 		if (!answer || answer.data.cancelled) return;
 		// A message of the user returns to the prompt box.
 		const said = answer.data.editorText ?? answer.data.text;
-		if (said) draft.place(said);
+		if (said) draft.prepend(said);
 		session.reload();
 		onClose();
 	}
-	const go = (targetId: string) =>
+	const goTo = (targetId: string) =>
 		void act(client().request("navigate_tree", { sessionId, targetId }));
 	const fork = (entryId: string) => void act(client().request("fork", { sessionId, entryId }));
 
 	return (
-		<Dialog title="Tree of the session" onCancel={onClose} wide>
+		<Dialog title="Session tree" onCancel={onClose} wide>
 			<p class="small soft">
-				“Go here” continues the session from that place; the other branches stay. “Fork” copies the
-				session up to that message into a new file and goes on there.
+				“Go here” continues the session from that entry and keeps the other branches. “Fork” copies
+				the session up to that message into a new file and continues there.
 				{isRunning && " Stop the run first."}
 			</p>
 			<Answered asked={asked} waiting="Loading…">
-				{() => rows.length === 0 && <Empty>Nothing was said yet.</Empty>}
+				{() => rows.length === 0 && <Empty>No messages yet.</Empty>}
 			</Answered>
 			{rows.length > 0 && (
 				<div class="tree">
@@ -58,11 +57,11 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 						rows={rows}
 						label="Entries"
 						estimate={() => 32}
-						render={(row) => <TreeEntry row={row} isBusy={isRunning} onGo={go} onFork={fork} />}
+						render={(row) => <TreeEntry row={row} isBusy={isRunning} onGo={goTo} onFork={fork} />}
 					/>
 				</div>
 			)}
-			{data?.truncated && <p class="small soft">The tree is longer than what is shown.</p>}
+			{data?.truncated && <p class="small soft">The tree is too long to show in full.</p>}
 			<div class="dialog-actions row">
 				<label class="row">
 					<input
@@ -70,9 +69,9 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 						checked={isAll}
 						onChange={(event) => setAll(event.currentTarget.checked)}
 					/>
-					All entries
+					Show all entries
 				</label>
-				<Button onClick={onClose} words="Close" />
+				<Button onClick={onClose} label="Close" />
 			</div>
 		</Dialog>
 	);
@@ -86,8 +85,8 @@ interface TreeEntryProps {
 }
 
 function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
-	const button = (words: string, act: (id: string) => void) => (
-		<Button class="small quiet" disabled={isBusy} onClick={() => act(row.key)} words={words} />
+	const button = (label: string, act: (id: string) => void) => (
+		<Button class="small quiet" disabled={isBusy} onClick={() => act(row.key)} label={label} />
 	);
 	return (
 		<div class={`tree-row line ${row.isOnBranch ? "is-on-branch" : ""}`}>
@@ -96,10 +95,10 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 			<span class="one-line grow">
 				{row.label !== undefined && (
 					<strong>
-						<PlainText text={row.label} most={60} />{" "}
+						<PlainText text={row.label} max={60} />{" "}
 					</strong>
 				)}
-				<PlainText text={row.preview} most={140} />
+				<PlainText text={row.preview} max={140} />
 			</span>
 			{row.isLeaf ? <span class="small soft">you are here</span> : button("Go here", onGo)}
 			{row.canFork && button("Fork", onFork)}
@@ -110,9 +109,8 @@ function TreeEntry({ row, isBusy, onGo, onFork }: TreeEntryProps) {
 type Node = Data<"FlatTreeNode">;
 type TreeRow = ReturnType<typeof treeRows>[number];
 
-const MAIN: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
-
-const BESIDE: ReadonlySet<string> = new Set(["toolResult", "system"]);
+const MAIN_TYPES: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
+const SECONDARY_ROLES: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
 /** The rows of a tree in order, the current branch last. */
 export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: boolean) {
@@ -136,7 +134,7 @@ export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: b
 		if (isAll || isLeaf || isMain(node)) {
 			rows.push({
 				key: node.id,
-				/** The branchings above: a conversation without branches is not indented. */
+				/** The number of branch points above. */
 				depth,
 				who: whoOf(node),
 				preview: node.preview,
@@ -161,14 +159,14 @@ function reversed(nodes: readonly Node[] = [], onBranch: ReadonlySet<string>) {
 }
 
 function isMain({ type, role, label }: Node): boolean {
-	return label !== undefined || (MAIN.has(type) && !BESIDE.has(role ?? ""));
+	return label !== undefined || (MAIN_TYPES.has(type) && !SECONDARY_ROLES.has(role ?? ""));
 }
 
 function whoOf({ type, role = type }: Node): string {
-	return NAMES.get(role) ?? role.replaceAll("_", " ");
+	return ROLE_NAMES.get(role) ?? role.replaceAll("_", " ");
 }
 
-const NAMES: ReadonlyMap<string, string> = new Map([
+const ROLE_NAMES: ReadonlyMap<string, string> = new Map([
 	["user", "You"],
 	["assistant", "Model"],
 	["toolResult", "Result"],

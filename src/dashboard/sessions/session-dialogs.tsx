@@ -3,11 +3,11 @@ import type { Data, ResponseData } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
 import { Button, Dialog, DialogForm } from "../parts/controls.tsx";
-import { ago, baseName, formatNumberOf, shortPath, textOf } from "../parts/figures.ts";
-import { Answered, Empty, Problem, reporting, toast } from "../parts/notices.tsx";
+import { ago, baseName, errorMessage, formatNumberOf, shortPath } from "../parts/figures.ts";
+import { Answered, Empty, orToast, Problem, toast } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import { FIRST_VIEW, go } from "../route.ts";
+import { DEFAULT_VIEW, navigate } from "../route.ts";
 
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
@@ -19,30 +19,30 @@ interface NewSessionDialogProps {
 
 export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialogProps) {
 	const [error, setError] = useState<string>();
-	const [isMaking, setMaking] = useState(false);
-	async function make(cwd: string): Promise<void> {
-		setMaking(true);
+	const [isStarting, setStarting] = useState(false);
+	async function start(cwd: string): Promise<void> {
+		setStarting(true);
 		setError(undefined);
 		try {
 			const { data } = await client().request("create_session", cwd ? { cwd } : {});
-			go({ page: "session", sessionId: data.sessionId, view: FIRST_VIEW });
+			navigate({ page: "session", sessionId: data.sessionId, view: DEFAULT_VIEW });
 		} catch (problem) {
-			setError(textOf(problem));
-			setMaking(false);
+			setError(errorMessage(problem));
+			setStarting(false);
 		}
 	}
 	return (
 		<Dialog title="New session" onCancel={onClose}>
 			<DialogForm
-				words={isMaking ? "Starting…" : "Start"}
-				disabled={isMaking}
+				label={isStarting ? "Starting…" : "Start"}
+				disabled={isStarting}
 				onCancel={onClose}
-				onSubmit={(data) => void make(String(data.get("cwd") ?? "").trim())}
+				onSubmit={(data) => void start(String(data.get("cwd") ?? "").trim())}
 			>
 				{startsIn && "sample" in startsIn ? (
 					<p>
-						The demo makes a new sample project for it. To work in a folder of your own, set up a
-						model with pi and start the server again.
+						The demo creates a new sample project for it. To work in a folder of your own, set up a
+						model in pi and restart the server.
 					</p>
 				) : (
 					<Folder start={startsIn?.folder} folders={folders} />
@@ -78,8 +78,8 @@ function Folder({ start, folders }: { start: string | undefined; folders: readon
 			<p class="small soft">
 				A folder on the server's machine. The agent reads and changes files there.{" "}
 				{start === undefined
-					? "Write its whole path."
-					: "Left empty, it is the folder the server was started in."}
+					? "Enter the full path."
+					: "Leave it empty to use the folder the server was started in."}
 			</p>
 		</>
 	);
@@ -93,11 +93,11 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
 		const loaded =
 			sessionId === undefined
-				? (await reporting(client().request("load_session", { sessionPath })))?.data
+				? (await orToast(client().request("load_session", { sessionPath })))?.data
 				: { sessionId };
 		if (!loaded) return;
 		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
-		go({ page: "session", sessionId: loaded.sessionId, view: FIRST_VIEW });
+		navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
 	}
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>
@@ -112,7 +112,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 			<Answered asked={asked} waiting="Looking for sessions…">
 				{() =>
 					rows.length === 0 && (
-						<Empty>{filter ? "None matches." : "There are no stored sessions."}</Empty>
+						<Empty>{filter ? "No session matches." : "There are no stored sessions."}</Empty>
 					)
 				}
 			</Answered>
@@ -127,9 +127,9 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 					/>
 				</div>
 			)}
-			{data?.truncated && <p class="small soft">There are more; the latest are shown.</p>}
+			{data?.truncated && <p class="small soft">Only the most recent sessions are shown.</p>}
 			<div class="dialog-actions row">
-				<Button onClick={onClose} words="Close" />
+				<Button onClick={onClose} label="Close" />
 			</div>
 		</Dialog>
 	);
@@ -139,11 +139,7 @@ function Stored({ stored, onOpen }: { stored: Data<"StoredSession">; onOpen(): v
 	const { sessionName, firstMessage, cwd, modifiedAt, messageCount, sessionId, piProcess } = stored;
 	return (
 		<button type="button" class="stored quiet" onClick={onOpen}>
-			<PlainText
-				class="one-line"
-				text={sessionName ?? firstMessage ?? "(nothing was said)"}
-				most={160}
-			/>
+			<PlainText class="one-line" text={sessionName ?? firstMessage ?? "(no messages)"} max={160} />
 			<span class="small soft one-line">
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
@@ -155,11 +151,11 @@ function Stored({ stored, onOpen }: { stored: Data<"StoredSession">; onOpen(): v
 }
 
 function rowsOf(sessions: readonly Data<"StoredSession">[], filter: string) {
-	const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
+	const terms = filter.toLowerCase().split(/\s+/).filter(Boolean);
 	return sessions
 		.filter(({ sessionName = "", firstMessage = "", cwd }) => {
 			const text = `${sessionName} ${firstMessage} ${cwd}`.toLowerCase();
-			return words.every((word) => text.includes(word));
+			return terms.every((term) => text.includes(term));
 		})
 		.map((stored) => ({ key: stored.sessionPath, stored }));
 }
@@ -168,19 +164,19 @@ export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): v
 	const { session, onClose } = props;
 	const { sessionId, sessionName, cwd, isStreaming } = session;
 	async function remove(): Promise<void> {
-		await reporting(client().request("delete_session", { sessionId }));
+		await orToast(client().request("delete_session", { sessionId }));
 		onClose();
 	}
 	return (
 		<Dialog title="Delete this session?" onCancel={onClose}>
 			<p>
-				<PlainText as="strong" text={sessionName ?? baseName(cwd)} most={120} /> is removed from the
-				server{isStreaming && " and what it is doing is stopped"}. Pi's file of it stays: it can be
-				opened again from the stored sessions.
+				<PlainText as="strong" text={sessionName ?? baseName(cwd)} max={120} /> will be{" "}
+				{isStreaming && "stopped and "}removed from the server. Its session file stays, so you can
+				open it again from the stored sessions.
 			</p>
 			<div class="dialog-actions row">
-				<Button autofocus onClick={onClose} words="Cancel" />
-				<Button class="danger" onClick={() => void remove()} words="Delete" />
+				<Button autofocus onClick={onClose} label="Cancel" />
+				<Button class="danger" onClick={() => void remove()} label="Delete" />
 			</div>
 		</Dialog>
 	);

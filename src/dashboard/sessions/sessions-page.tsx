@@ -4,18 +4,21 @@ import type { Client } from "../../protocol/client.ts";
 import type { Data } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
-import { ago, baseName, dollars, formatCount, textOf } from "../parts/figures.ts";
-import { Answered, reporting } from "../parts/notices.tsx";
+import { ago, baseName, dollars, errorMessage, formatCount } from "../parts/figures.ts";
+import { Answered, orToast } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
-import { FIRST_VIEW, go, hrefOf } from "../route.ts";
+import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
 import { isDemo } from "../session/demo-banner.tsx";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
-	const list = useMemo(() => sessionList(client()), []);
+	const list = useMemo(() => new SessionList(client()), []);
 	const [shown, setShown] = useState<"new" | "stored" | { delete: Data<"SessionInfo"> }>();
-	useEffect(list.follow, [list]);
-	const { refresh } = list;
+	useEffect(() => {
+		list.open();
+		return () => list.close();
+	}, [list]);
+	const refresh = () => list.refresh();
 	const sessions = list.sessions.value;
 	const startsIn = list.startsIn.value;
 	const error = list.error.value;
@@ -26,12 +29,12 @@ export function SessionsPage() {
 				<h1>Sessions</h1>
 				{sessions && sessions.length > 0 && (
 					<span class="row">
-						<Button onClick={() => setShown("stored")} words="Open a stored one" />
-						<Button class="primary" onClick={() => setShown("new")} words="New session" />
+						<Button onClick={() => setShown("stored")} label="Open a stored session" />
+						<Button class="primary" onClick={() => setShown("new")} label="New session" />
 					</span>
 				)}
 			</div>
-			<Answered asked={{ data: sessions, error, refresh }} waiting="Asking the server…">
+			<Answered asked={{ data: sessions, error, refresh }} waiting="Loading…">
 				{(known) =>
 					known.length === 0 ? (
 						<FirstRun startsIn={startsIn} onShow={setShown} />
@@ -61,7 +64,7 @@ export function SessionsPage() {
 	);
 }
 
-/** Folders of the demo are of no use to other sessions. */
+/** Demo folders are useless to other sessions. */
 function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
@@ -75,16 +78,17 @@ function FirstRun({ startsIn, onShow }: FirstRunProps) {
 	const [isStarting, setStarting] = useState(false);
 	async function start(): Promise<void> {
 		setStarting(true);
-		const made = await reporting(client().request("create_session"));
+		const created = await orToast(client().request("create_session"));
 		setStarting(false);
-		if (made) go({ page: "session", sessionId: made.data.sessionId, view: FIRST_VIEW });
+		if (created)
+			navigate({ page: "session", sessionId: created.data.sessionId, view: DEFAULT_VIEW });
 	}
 	return (
 		<div class="card stack first-run">
-			<h2>Nothing runs yet</h2>
+			<h2>No sessions yet</h2>
 			<p>
-				A session is a conversation with a coding agent in a folder of this machine. While it works
-				you see what the model sees, what that costs, and what was saved.
+				A session is a conversation with a coding agent in a folder on this machine. While it works,
+				you see what the model sees, what it costs and how much was saved.
 			</p>
 			<WhereItStarts startsIn={startsIn} />
 			<span class="row">
@@ -92,9 +96,9 @@ function FirstRun({ startsIn, onShow }: FirstRunProps) {
 					class="primary"
 					disabled={isStarting}
 					onClick={() => (startsIn ? void start() : onShow("new"))}
-					words={isStarting ? "Starting…" : "Start a session"}
+					label={isStarting ? "Starting…" : "Start a session"}
 				/>
-				<Button class="quiet" onClick={() => onShow("stored")} words="or open a stored one" />
+				<Button class="quiet" onClick={() => onShow("stored")} label="Open a stored session" />
 			</span>
 		</div>
 	);
@@ -105,14 +109,14 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 	if ("sample" in startsIn) {
 		return (
 			<p>
-				This server runs a demo: a script on a sample project, which costs nothing and touches
-				nothing of yours.
+				This server runs a demo: a script on a sample project. It costs nothing and does not touch
+				your files.
 			</p>
 		);
 	}
 	return (
 		<p>
-			It starts in <PlainText as="code" text={startsIn.folder} most={200} /> with the model that is
+			It starts in <PlainText as="code" text={startsIn.folder} max={200} /> with the model that is
 			set up in pi.
 		</p>
 	);
@@ -129,16 +133,11 @@ function SessionTable({ sessions, list, onDelete }: SessionTableProps) {
 		<table class="card sessions">
 			<thead>
 				<tr>
-					<th scope="col">Session</th>
-					<th scope="col">State</th>
-					<th scope="col">Model</th>
-					<th scope="col" class="right">
-						Messages
-					</th>
-					<th scope="col" class="right">
-						Cost
-					</th>
-					<th scope="col">Made</th>
+					{["Session", "State", "Model", "Messages", "Cost", "Created"].map((title) => (
+						<th key={title} scope="col" class={/Messages|Cost/.test(title) ? "right" : ""}>
+							{title}
+						</th>
+					))}
 					<th scope="col">
 						<span class="hidden-text">Actions</span>
 					</th>
@@ -168,20 +167,20 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
 	const name = sessionName ?? baseName(cwd);
 	const cost = list.costs.value.get(sessionId);
-	const beginning = sessionName ? undefined : list.beginnings.value.get(sessionId);
+	const firstMessage = sessionName ? undefined : list.firstMessages.value.get(sessionId);
 	return (
 		<tr>
 			<td class="session-cell">
-				<a href={hrefOf({ page: "session", sessionId, view: FIRST_VIEW })}>
-					<PlainText text={name} most={120} />
+				<a href={hrefOf({ page: "session", sessionId, view: DEFAULT_VIEW })}>
+					<PlainText text={name} max={120} />
 				</a>
-				{beginning !== undefined && (
+				{firstMessage !== undefined && (
 					<span class="small soft one-line">
-						“<PlainText text={beginning} most={100} />”
+						“<PlainText text={firstMessage} max={100} />”
 					</span>
 				)}
 				<span class="small soft one-line" title={visibleString(cwd)}>
-					<PlainText text={cwd} most={200} />
+					<PlainText text={cwd} max={200} />
 				</span>
 			</td>
 			<td>
@@ -190,7 +189,7 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 					{isStreaming ? "Working" : "Idle"}
 				</span>
 			</td>
-			<td>{model ? <PlainText text={`${model.provider}/${model.id}`} most={80} /> : "none"}</td>
+			<td>{model ? <PlainText text={`${model.provider}/${model.id}`} max={80} /> : "none"}</td>
 			<td data-label="Messages" class="right number">
 				{formatCount(messageCount)}
 			</td>
@@ -201,107 +200,110 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 					class="quiet small"
 					aria-label={`Delete ${visibleString(name)}`}
 					onClick={onDelete}
-					words="Delete"
+					label="Delete"
 				/>
 			</td>
 		</tr>
 	);
 }
 
-type SessionList = ReturnType<typeof sessionList>;
-
-const EVERY_MS = 4_000;
+const POLL_MS = 4_000;
 /** Sessions whose costs are fetched, again after new messages. */
-const MOST_COSTS = 40;
+const MAX_COSTS = 40;
 
-/** The open sessions, kept up to date. */
-function sessionList(client: Client) {
+/** The open sessions, kept up to date by events and by polling between `open` and `close`. */
+class SessionList {
 	/** The newest first; undefined until they are known. */
-	const sessions = signal<readonly Data<"SessionInfo">[] | undefined>(undefined);
-	const costs = signal<ReadonlyMap<string, number>>(new Map());
+	readonly sessions = signal<readonly Data<"SessionInfo">[] | undefined>(undefined);
+	readonly costs = signal<ReadonlyMap<string, number>>(new Map());
 	/** The first message of sessions without a name, as far as it is known. */
-	const beginnings = signal<ReadonlyMap<string, string>>(new Map());
+	readonly firstMessages = signal<ReadonlyMap<string, string>>(new Map());
 	/** Undefined where a new session must name its folder. */
-	const startsIn = signal<StartsIn>(undefined);
-	const error = signal<string | undefined>(undefined);
+	readonly startsIn = signal<StartsIn>(undefined);
+	readonly error = signal<string | undefined>(undefined);
+	readonly #client: Client;
 	/** Messages of a session when its cost was fetched. */
-	const asked = new Map<string, number>();
-	const sought = new Set<string>();
-	let isAsking = false;
-	let isClosed = false;
+	readonly #pricedMessages = new Map<string, number>();
+	readonly #lookedUp = new Set<string>();
+	#stops: readonly (() => void)[] = [];
+	#isInFlight = false;
+	#isClosed = false;
 
-	return { sessions, costs, beginnings, startsIn, error, refresh, follow };
-
-	/** Returns how to stop. */
-	function follow(): () => void {
-		const stops = [
-			client.onEvent(({ type }) => {
-				if (type === "session_created" || type === "session_deleted") refresh();
-			}),
-			client.onState(({ name }) => {
-				if (name === "open") refresh();
-			}),
-		];
-		const timer = setInterval(refresh, EVERY_MS);
-		refresh();
-		return () => {
-			isClosed = true;
-			clearInterval(timer);
-			for (const stop of stops) stop();
-		};
+	constructor(client: Client) {
+		this.#client = client;
 	}
 
-	function refresh(): void {
-		if (isAsking || client.state.name !== "open") return;
-		isAsking = true;
-		void ask().finally(() => {
-			isAsking = false;
+	open(): void {
+		const timer = setInterval(() => this.refresh(), POLL_MS);
+		this.#stops = [
+			() => clearInterval(timer),
+			this.#client.onEvent(({ type }) => {
+				if (type === "session_created" || type === "session_deleted") this.refresh();
+			}),
+			this.#client.onState(({ name }) => {
+				if (name === "open") this.refresh();
+			}),
+		];
+		this.refresh();
+	}
+
+	close(): void {
+		this.#isClosed = true;
+		for (const stop of this.#stops) stop();
+	}
+
+	refresh(): void {
+		if (this.#isInFlight || this.#client.state.name !== "open") return;
+		this.#isInFlight = true;
+		void this.#load().finally(() => {
+			this.#isInFlight = false;
 		});
 	}
 
-	async function ask(): Promise<void> {
+	async #load(): Promise<void> {
 		try {
-			const { data } = await client.request("list_sessions");
-			if (isClosed) return;
-			startsIn.value = data.startsIn;
-			sessions.value = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
-			error.value = undefined;
-			await askBeginnings(sessions.value);
-			await askCosts(sessions.value);
+			const { data } = await this.#client.request("list_sessions");
+			if (this.#isClosed) return;
+			const sessions = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
+			this.startsIn.value = data.startsIn;
+			this.sessions.value = sessions;
+			this.error.value = undefined;
+			await this.#loadFirstMessages(sessions);
+			await this.#loadCosts(sessions);
 		} catch (problem) {
-			if (!isClosed) error.value = textOf(problem);
+			if (!this.#isClosed) this.error.value = errorMessage(problem);
 		}
 	}
 
-	/** Sessions of one folder look alike without a name. Files are searched once for each. */
-	async function askBeginnings(list: readonly Data<"SessionInfo">[]): Promise<void> {
-		const unknown = list.filter(
+	/** Unnamed sessions of one folder look alike. The server reads files for this, so each session is looked up once. */
+	async #loadFirstMessages(sessions: readonly Data<"SessionInfo">[]): Promise<void> {
+		const unknown = sessions.filter(
 			({ sessionId, sessionName, messageCount }) =>
-				!sessionName && messageCount > 0 && !sought.has(sessionId),
+				!sessionName && messageCount > 0 && !this.#lookedUp.has(sessionId),
 		);
 		if (unknown.length === 0) return;
-		for (const { sessionId } of unknown) sought.add(sessionId);
+		for (const { sessionId } of unknown) this.#lookedUp.add(sessionId);
 		try {
-			const { data } = await client.request("list_stored_sessions", {});
-			beginnings.value = new Map(
+			const { data } = await this.#client.request("list_stored_sessions", {});
+			this.firstMessages.value = new Map(
 				data.sessions.flatMap(({ sessionId, firstMessage }) =>
 					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
 				),
 			);
 		} catch {
-			// Names of folders have to do.
+			// The names of folders have to do.
 		}
 	}
 
-	/** One at a time: asking a session that sleeps wakes it. */
-	async function askCosts(list: readonly Data<"SessionInfo">[]): Promise<void> {
-		for (const { sessionId, messageCount } of list.slice(0, MOST_COSTS)) {
-			if (isClosed) return;
-			if (messageCount === 0 || asked.get(sessionId) === messageCount) continue;
-			asked.set(sessionId, messageCount);
+	/** Sequential, because a request wakes a sleeping session. */
+	async #loadCosts(sessions: readonly Data<"SessionInfo">[]): Promise<void> {
+		for (const { sessionId, messageCount } of sessions.slice(0, MAX_COSTS)) {
+			if (this.#isClosed) return;
+			if (messageCount === 0 || this.#pricedMessages.get(sessionId) === messageCount) continue;
+			this.#pricedMessages.set(sessionId, messageCount);
 			try {
-				const { data } = await client.request("get_session_stats", { sessionId });
-				if (!isClosed) costs.value = new Map(costs.value).set(sessionId, data.cost);
+				const { data } = await this.#client.request("get_session_stats", { sessionId });
+				if (!this.#isClosed) this.costs.value = new Map(this.costs.value).set(sessionId, data.cost);
 			} catch {
 				// A session whose folder is gone has no figures.
 			}

@@ -29,10 +29,10 @@ export type Figure = readonly [
 	tone?: "good" | "bad" | undefined,
 ];
 
-export function Figures({ of }: { of: readonly (Figure | undefined)[] }) {
+export function Figures({ figures }: { figures: readonly (Figure | undefined)[] }) {
 	return (
 		<dl class="figures">
-			{of.map((figure) => {
+			{figures.map((figure) => {
 				if (!figure) return null;
 				const [name, value, note, tone] = figure;
 				return (
@@ -67,14 +67,14 @@ export function Choice<Value extends string>(props: ChoiceProps<Value>) {
 					class="small"
 					aria-pressed={value === chosen}
 					onClick={() => onChoose(value)}
-					words={values[value]}
+					label={values[value]}
 				/>
 			))}
 		</fieldset>
 	);
 }
 
-/** The time, every 10 s: for ages that are shown. */
+/** The time, updated every 10 s, for relative times. */
 export function useNow(): number {
 	const [now, setNow] = useState(Date.now);
 	useEffect(() => {

@@ -11,18 +11,18 @@ export interface Column<Row> {
 	align?: "right";
 	isRowHeader?: boolean;
 	hidesTitle?: boolean;
-	/** `roomy`: not on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
+	/** `roomy`: hidden on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
 	class?: string;
 }
 
-/** A column of numbers or times: they stand on the right. */
+/** A column of numbers or times, aligned right. */
 type Amounts<Row> = readonly [title: string, cell: (row: Row) => ComponentChildren, own?: string];
 
 export type Columns<Row> = readonly (Column<Row> | Amounts<Row>)[];
 
 export const FILE_COLUMN: Column<{ path: string }> = {
 	title: "File",
-	cell: ({ path }) => <PlainText text={path} most={300} />,
+	cell: ({ path }) => <PlainText text={path} max={300} />,
 	isRowHeader: true,
 	class: "wide plain",
 };
@@ -35,16 +35,16 @@ interface TableProps<Row> {
 	classOf?(row: Row): string;
 	foot?: Row;
 	/** The rest is counted only. Default: all. */
-	most?: number;
-	/** Rows that a button adds. Default: there is no button. */
+	maxRows?: number;
+	/** Rows that the "Show more" button adds. Default: no button. */
 	more?: number;
 }
 
 export function Table<Row>(props: TableProps<Row>) {
 	const { label, rows, keyOf, classOf, foot, more } = props;
-	const columns = props.columns.map(whole);
-	const [most, setMost] = useState(props.most ?? Number.POSITIVE_INFINITY);
-	const rest = rows.length - most;
+	const columns = props.columns.map(normalized);
+	const [maxRows, setMaxRows] = useState(props.maxRows ?? Number.POSITIVE_INFINITY);
+	const rest = rows.length - maxRows;
 	const cells = (row: Row) =>
 		columns.map((column) => {
 			const { title, isRowHeader, cell } = column;
@@ -71,7 +71,7 @@ export function Table<Row>(props: TableProps<Row>) {
 						</tr>
 					</thead>
 					<tbody>
-						{rows.slice(0, most).map((row) => (
+						{rows.slice(0, maxRows).map((row) => (
 							<tr key={keyOf(row)} class={classOf?.(row)}>
 								{cells(row)}
 							</tr>
@@ -88,8 +88,8 @@ export function Table<Row>(props: TableProps<Row>) {
 			{more !== undefined && rest > 0 && (
 				<Button
 					class="small"
-					onClick={() => setMost(most + more)}
-					words={`Show more (${formatCount(rest)} left)`}
+					onClick={() => setMaxRows(maxRows + more)}
+					label={`Show more (${formatCount(rest)} left)`}
 				/>
 			)}
 		</>
@@ -100,7 +100,7 @@ export function Rest({ count }: { count: number }) {
 	return count > 0 ? <p class="soft">And {formatCount(count)} more.</p> : null;
 }
 
-function whole<Row>(column: Columns<Row>[number]): Column<Row> {
+function normalized<Row>(column: Columns<Row>[number]): Column<Row> {
 	if ("title" in column) return column;
 	const [title, cell, own = ""] = column;
 	return { title, cell, align: "right", class: own };

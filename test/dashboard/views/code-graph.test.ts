@@ -8,7 +8,7 @@ import {
 } from "../../../src/dashboard/views/code/deps-panel.tsx";
 import type { Data } from "../../../src/protocol/index.ts";
 
-const options = { depth: 2, mostInColumn: 8 };
+const options = { depth: 2, maxInColumn: 8 };
 
 function file(
 	path: string,
@@ -119,7 +119,7 @@ describe("the picture around a file", () => {
 			fc.property(anyFiles, anyFiles, (left, right) => {
 				const { width: boxWidth, height: boxHeight } = BOX;
 				const { nodes, width, height } = layoutGraph(answer(left, right), options);
-				expect(nodes.length).toBeLessThanOrEqual(4 * options.mostInColumn + 1);
+				expect(nodes.length).toBeLessThanOrEqual(4 * options.maxInColumn + 1);
 				for (const [at, one] of nodes.entries()) {
 					expect(one.x - boxWidth / 2).toBeGreaterThanOrEqual(0);
 					expect(one.x + boxWidth / 2).toBeLessThanOrEqual(width);

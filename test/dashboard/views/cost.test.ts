@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { stacked } from "../../../src/dashboard/chart/chart.tsx";
 import {
 	billSeries,
-	causeInWords,
+	causeDescription,
 	causeName,
 	missRows,
 	promptSeries,
@@ -92,13 +92,13 @@ describe("the bill of pi alone", () => {
 
 	test("says what it is", () => {
 		expect(piAloneNote(totals)).toBe(
-			"Pi alone: the same requests, append-only, with what markers, diffs and stubs stand for still in them.",
+			"Pi alone: the same requests, append-only, with full texts in place of markers, diffs and stubs.",
 		);
 	});
 
 	test("says so where pi would have compacted instead", () => {
 		expect(piAloneNote({ ...totals, appendOnlyOverLimit: 2 })).toContain(
-			"2 of the 3 would have been past the point where pi compacts; that is not counted.",
+			"2 of the 3 would have exceeded the point where pi compacts; this is not taken into account.",
 		);
 	});
 });
@@ -106,7 +106,7 @@ describe("the bill of pi alone", () => {
 describe("the misses", () => {
 	test("are listed with their request and cause, the latest first", () => {
 		const rows = missRows(cost([request(0, { miss }), request(5), request(6, { miss })], 10));
-		expect(rows.map(({ number, cause }) => [number, causeInWords(cause)])).toEqual([
+		expect(rows.map(({ number, cause }) => [number, causeDescription(cause)])).toEqual([
 			[10, "the pause was longer than the cache lives"],
 			[8, "the pause was longer than the cache lives"],
 		]);
@@ -114,18 +114,18 @@ describe("the misses", () => {
 
 	test("have their causes in the same words as in pi and on the command line", () => {
 		for (const [cause, words] of Object.entries(MISS_CAUSES)) {
-			expect([cause, causeInWords(cause)]).toEqual([cause, words]);
+			expect([cause, causeDescription(cause)]).toEqual([cause, words]);
 		}
 	});
 
 	test("of replaced content are called the same, live and in a replay", () => {
 		expect(causeName("edit")).toBe(causeName("pruning"));
-		expect(causeInWords("edit")).toBe("older content was replaced on purpose");
-		expect(causeInWords("pruning")).toBe(causeInWords("edit"));
+		expect(causeDescription("edit")).toBe("older content was replaced on purpose");
+		expect(causeDescription("pruning")).toBe(causeDescription("edit"));
 	});
 
 	test("a cause that the page does not know is shown as it is", () => {
-		expect(causeInWords("sunspots")).toBe("sunspots");
+		expect(causeDescription("sunspots")).toBe("sunspots");
 		expect(causeName("sunspots")).toBe("sunspots");
 	});
 });

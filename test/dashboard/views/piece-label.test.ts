@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { labelOf } from "../../../src/dashboard/views/context/bar.ts";
+import { labelOf } from "../../../src/dashboard/views/context/piece-bar.ts";
 
 test("a label that the server cut says so", () => {
 	expect(labelOf({ label: "x".repeat(119) })).toBe("x".repeat(119));

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { KINDS } from "../../../src/dashboard/views/context/bar.ts";
+import { KINDS } from "../../../src/dashboard/views/context/piece-bar.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 
 /** A piece of a context. */

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { addStretch, type ReadText } from "../../../src/dashboard/views/context/context-view.tsx";
+import { appendPart, type ReadText } from "../../../src/dashboard/views/context/context-view.tsx";
 
 function stretch(text: string, offset: number, size: number) {
 	const end = Math.min(text.length, offset + size);
@@ -13,24 +13,24 @@ function stretch(text: string, offset: number, size: number) {
 	};
 }
 
-test("the stretches of a piece joined are its text", () => {
+test("the parts of a piece joined are its text", () => {
 	fc.assert(
 		fc.property(fc.string({ maxLength: 200 }), fc.integer({ min: 1, max: 50 }), (text, size) => {
 			let read: ReadText | undefined;
-			do read = addStretch(read, stretch(text, read?.nextOffset ?? 0, size));
+			do read = appendPart(read, stretch(text, read?.nextOffset ?? 0, size));
 			while (read.nextOffset !== undefined);
-			expect(read.stretches.map((part) => part.text).join("")).toBe(text);
+			expect(read.parts.map((part) => part.text).join("")).toBe(text);
 		}),
 	);
 });
 
 test("a piece that has changed while it was read starts again with what came last", () => {
-	const before = addStretch(undefined, stretch("old text", 0, 3));
-	const after = addStretch(before, stretch("another, longer text", 3, 5));
-	expect(after.stretches).toEqual([{ offset: 3, text: "ther," }]);
+	const before = appendPart(undefined, stretch("old text", 0, 3));
+	const after = appendPart(before, stretch("another, longer text", 3, 5));
+	expect(after.parts).toEqual([{ offset: 3, text: "ther," }]);
 });
 
 test("a server that points back is not followed for ever", () => {
 	const back = { pieceId: "p", text: "abc", offset: 3, totalChars: 9, nextOffset: 3 };
-	expect(addStretch(undefined, back).nextOffset).toBeUndefined();
+	expect(appendPart(undefined, back).nextOffset).toBeUndefined();
 });

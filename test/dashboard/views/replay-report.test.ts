@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import {
 	policyLines,
-	promptCourse,
+	promptSizes,
 	reportNotes,
 	savedAlreadyNote,
 } from "../../../src/dashboard/views/replay/replay-report.tsx";
 import {
-	MOST_CHARACTERS,
+	MAX_CHARACTERS,
 	replayProblem,
 	sizeProblem,
 } from "../../../src/dashboard/views/replay/replay-view.tsx";
@@ -25,12 +25,12 @@ function policy(name: string, cost: number, more: Partial<Policy> = {}): Policy 
 
 describe("a file", () => {
 	test("is bounded as the server bounds it", () => {
-		expect(MOST_CHARACTERS).toBe(MAX_SESSION_CONTENT);
+		expect(MAX_CHARACTERS).toBe(MAX_SESSION_CONTENT);
 	});
 
 	test("that is too large is refused with its size and what to do", () => {
 		const problem = sizeProblem({ name: "a.jsonl", bytes: 9e6, characters: 9e6 });
-		expect(problem).toContain("a.jsonl has 9.0 MB; the server takes 8 MB");
+		expect(problem).toContain("a.jsonl has 9.0 MB; the server accepts 8 MB");
 		expect(problem).toContain("strata replay");
 	});
 
@@ -92,26 +92,28 @@ test("the notes say how good the replay is, what was skipped and where prices co
 	expect(notes.join("\n")).toContain("within 2.1 % of the bill");
 	expect(notes.join("\n")).toContain("1 line of the file could not be used");
 	expect(notes.join("\n")).not.toContain("made smaller");
-	expect(notes.join("\n")).toContain("costs 0.1, writing 1.25 of plain input. A rule.");
+	expect(notes.join("\n")).toContain(
+		"reads cost 0.1 times the input price, cache writes 1.25 times. A rule.",
+	);
 });
 
 test("a session that was made smaller while it ran has a note of its own, for it changes what all figures mean", () => {
 	const note = savedAlreadyNote({ savedAlready: { shortReads: 3, edits: 1 } });
-	expect(note).toContain("3 reads were answered short, 1 content was replaced");
+	expect(note).toContain("3 reads were shortened, 1 text was replaced");
 	expect(note).toContain("append-only included");
 	expect(savedAlreadyNote({ savedAlready: { shortReads: 0, edits: 0 } })).toBeUndefined();
 });
 
-test("prompts are compared where a policy changes them, and thinned ones keep their numbers", () => {
+test("prompts are compared where a policy changes them, and downsampled ones keep their numbers", () => {
 	const point = (read: number) => ({ read, input: 1, write: 2, writeOneHour: 2 });
 	const names = ["billed", "append-only", "no-cache", "strata"];
 	const chart = names.map((name) => ({ name, points: [point(10), point(20)] }));
-	expect(promptCourse({ chart, requests: 40 })).toEqual({
+	expect(promptSizes({ chart, requests: 40 })).toEqual({
 		numbers: [20, 40],
 		rows: [
 			{ name: "append-only", values: [13, 23] },
 			{ name: "strata", values: [13, 23] },
 		],
 	});
-	expect(promptCourse({ chart: [], requests: 0 })).toEqual({ numbers: [], rows: [] });
+	expect(promptSizes({ chart: [], requests: 0 })).toEqual({ numbers: [], rows: [] });
 });

@@ -1,7 +1,7 @@
 import type { Data } from "../../../src/protocol/index.ts";
 import type { Answers, Sent } from "./view-server.ts";
 
-/** Words that must never act: they are in every place where others' words are shown. */
+/** Hostile text: it is in every place that shows untrusted text. */
 export const HOSTILE = '<img src=x onerror="globalThis.hacked=1">\u202e\u001b[31m';
 
 /** The session that the answers are about. */
@@ -9,7 +9,7 @@ export const SESSION_ID = "s1";
 
 const MINUTE = 60_000;
 
-/** What a server would say about a session of some length. All of it is made up, and the same every time. */
+/** A server's answers about a session of some length: generated, and the same every time. */
 export function sampleAnswers(now = Date.now()): Answers {
 	return {
 		subscribe: { seq: 0, lifecycle: "none" },
@@ -72,7 +72,7 @@ export const STATE: Data<"SessionState"> = {
 	...{ autoRetryEnabled: true, pendingMessageCount: 0 },
 };
 
-/** The text of the piece that is longer than one stretch. */
+/** The text of the piece that is longer than one part. */
 export const LONG_TEXT = `first line ${HOSTILE}\n${"x".repeat(100)}\nlast line`;
 const STRETCH = 120;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import {
 	commitMs,
-	MOST_SAMPLES,
+	MAX_SAMPLES,
 	ratesOf,
 	type Sample,
 	sparkPoints,
@@ -31,9 +31,9 @@ function sample(atMs: number, finished: number, uptimeMs = atMs): Sample {
 describe("the samples", () => {
 	test("are bounded and the latest stay", () => {
 		let samples: Sample[] = [];
-		for (let at = 1; at <= MOST_SAMPLES + 20; at++) samples = withSample(samples, sample(at, at));
-		expect(samples).toHaveLength(MOST_SAMPLES);
-		expect(samples.at(-1)?.atMs).toBe(MOST_SAMPLES + 20);
+		for (let at = 1; at <= MAX_SAMPLES + 20; at++) samples = withSample(samples, sample(at, at));
+		expect(samples).toHaveLength(MAX_SAMPLES);
+		expect(samples.at(-1)?.atMs).toBe(MAX_SAMPLES + 20);
 		expect(samples[0]?.atMs).toBe(21);
 	});
 

@@ -8,7 +8,7 @@ import { createPage } from "../../../src/server/transports/page.ts";
 /** A frame that the page sent. */
 export type Sent = Record<string, unknown> & { type: CommandType; id?: string };
 
-/** What is answered to each command: data, a function that makes them, at once or later, or an error to be told. */
+/** The answer to each command: data, a function that returns them, at once or later, or an error. */
 export type Answers = {
 	[Type in CommandType]?: Given<ResponseData[Type]> | ((sent: Sent) => Later<ResponseData[Type]>);
 };
@@ -22,13 +22,13 @@ export interface ViewServer {
 	answers: Answers;
 	/** Every command so far. */
 	sent: Sent[];
-	/** Tells all pages an event of the session. */
+	/** Sends an event of the session to all pages. */
 	say(sessionId: string, event: Data<"SessionEvent">): void;
-	/** Tells all pages something about the server itself. */
+	/** Sends an event of the server to all pages. */
 	announce(message: Data<"ServerMessage">): void;
-	/** Breaks all connections off, as a restart does. Pages may come back. */
+	/** Closes all connections, as a restart does. Pages may reconnect. */
 	drop(): void;
-	/** Lets nobody in any more, as after a change of the token. */
+	/** Refuses all clients, as after a change of the token. */
 	refuse(): void;
 	close(): Promise<void>;
 }
@@ -41,7 +41,7 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 			(found) => {
 				if (!found) response.writeHead(404).end();
 			},
-			() => response.destroy(), // a page that is reloaded takes the rest no more
+			() => response.destroy(), // a reloaded page does not read the rest
 		);
 	});
 	const sockets = new WebSocketServer({ server: http, handleProtocols: () => "strata.v1" });

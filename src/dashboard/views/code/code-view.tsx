@@ -2,7 +2,7 @@ import "./code.css";
 import { useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { Button, submitting, TextButton } from "../../parts/controls.tsx";
+import { Button, submitHandler, TextButton } from "../../parts/controls.tsx";
 import { ago, formatCount, formatNumberOf } from "../../parts/figures.ts";
 import { Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
@@ -11,12 +11,9 @@ import { Figures, Section, useNow } from "../section.tsx";
 import { Rest } from "../table.tsx";
 import { DepsPanel } from "./deps-panel.tsx";
 
-const MOST_HITS = 40;
+const MAX_HITS = 40;
 
-interface Name {
-	symbol: string;
-	file?: string;
-}
+type Name = { symbol: string; file?: string };
 
 export function CodeView({ sessionId }: SessionViewProps) {
 	const [search, setSearch] = useState<{ query: string; includeTests: boolean }>();
@@ -25,7 +22,7 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	const [name, setName] = useState<Name>();
 	const found = useAnswer(
 		"code_search",
-		search && { sessionId, limit: MOST_HITS, contextLines: 0, ...search },
+		search && { sessionId, limit: MAX_HITS, contextLines: 0, ...search },
 	);
 	const deps = useAnswer(
 		"code_deps",
@@ -38,19 +35,21 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	return (
 		<div class="view">
 			<SearchForm
-				isAsking={asked.some(({ isAsking }) => isAsking)}
-				hasAnswer={coverage !== undefined}
+				isLoading={asked.some(({ isLoading }) => isLoading)}
+				isIndexed={coverage !== undefined}
 				onSearch={setSearch}
 				onFile={setFile}
 			/>
 			{[...asked, status].map(
 				({ error, refresh }, at) =>
-					error !== undefined && <Problem key={at} text={inWords(error)} onRetry={refresh} />,
+					error !== undefined && (
+						<Problem key={at} text={withIndexingHint(error)} onRetry={refresh} />
+					),
 			)}
 			{!search && file === undefined && (
 				<Empty>
-					Search for a name or for words. From a result you get to what a file needs, what needs it,
-					and where a name is used.
+					Search for a name or for text. From a result you get to the dependencies and dependents of
+					a file, and to the usages of a name.
 				</Empty>
 			)}
 			{usages.data && <UsagesPanel answer={usages.data} onFile={setFile} onName={setName} />}
@@ -67,20 +66,20 @@ export function CodeView({ sessionId }: SessionViewProps) {
 	);
 }
 
-function inWords(error: string): string {
+function withIndexingHint(error: string): string {
 	return /not (yet )?indexed|indexing/i.test(error)
-		? `${error} The first question about a project indexes it; ask again in a moment.`
+		? `${error} The first search indexes the project; try again in a moment.`
 		: error;
 }
 
 interface SearchFormProps {
-	isAsking: boolean;
-	hasAnswer: boolean;
+	isLoading: boolean;
+	isIndexed: boolean;
 	onSearch(search: { query: string; includeTests: boolean }): void;
 	onFile(path: string): void;
 }
 
-function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) {
+function SearchForm({ isLoading, isIndexed, onSearch, onFile }: SearchFormProps) {
 	const [text, setText] = useState("");
 	const [includeTests, setIncludeTests] = useState(true);
 	const query = text.trim();
@@ -88,31 +87,29 @@ function SearchForm({ isAsking, hasAnswer, onSearch, onFile }: SearchFormProps) 
 	return (
 		<form
 			class="card row search-form"
-			onSubmit={submitting(() => query && onSearch({ query, includeTests }))}
+			onSubmit={submitHandler(() => query && onSearch({ query, includeTests }))}
 		>
 			<input
 				type="search"
 				aria-label="Search the code"
-				placeholder="A name, words, or the path of a file"
+				placeholder="Name, text or file path"
 				maxLength={1000}
 				value={text}
 				onInput={(event) => setText(event.currentTarget.value)}
 			/>
-			<Button type="submit" class="primary" disabled={!query} words="Search" />
-			<Button disabled={!isFile} onClick={() => onFile(query)} words="Show file" />
+			<Button type="submit" class="primary" disabled={!query} label="Search" />
+			<Button disabled={!isFile} onClick={() => onFile(query)} label="Show file" />
 			<label class="check row soft">
 				<input
 					type="checkbox"
 					checked={includeTests}
 					onChange={(event) => setIncludeTests(event.currentTarget.checked)}
 				/>
-				with tests
+				include tests
 			</label>
 			<p class="soft small search-state" role="status">
-				{isAsking && "Asking…"}
-				{isAsking &&
-					!hasAnswer &&
-					" The first question about a project indexes it: that takes a while."}
+				{isLoading && "Searching…"}
+				{isLoading && !isIndexed && " The first search indexes the project, which takes a while."}
 			</p>
 		</form>
 	);
@@ -125,7 +122,7 @@ function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 	return (
 		<Section title="Index">
 			{!complete && (
-				<p class="notice">The first indexing is not finished: files may still be missing.</p>
+				<p class="notice">The first indexing is not finished: some files may be missing.</p>
 			)}
 			{notStored && (
 				<p class="notice">
@@ -134,17 +131,17 @@ function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 				</p>
 			)}
 			<Figures
-				of={[
+				figures={[
 					["Files", formatCount(files), complete ? "all indexed" : "so far"],
-					["Not wholly understood", formatCount(unparsed.count), listed(unparsed.paths)],
-					["Imports without a target", formatCount(unresolvedImports)],
+					["Partly parsed", formatCount(unparsed.count), listed(unparsed.paths)],
+					["Unresolved imports", formatCount(unresolvedImports)],
 					[
 						"Checked for changes",
 						ago(checkedMs, now),
-						`${formatNumberOf(refreshedFiles, "file")} taken in again`,
+						`${formatNumberOf(refreshedFiles, "file")} re-indexed`,
 					],
 					leftOut && [
-						"Left out",
+						"Skipped",
 						formatCount(leftOut.count),
 						listed(leftOut.first.map(({ path, reason }) => `${path} (${reason})`)),
 					],
@@ -155,7 +152,7 @@ function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 }
 
 function listed(paths: readonly string[]) {
-	return <PlainText text={paths.slice(0, 3).join(", ")} most={200} />;
+	return <PlainText text={paths.slice(0, 3).join(", ")} max={200} />;
 }
 
 function NoIndex({ state }: Pick<Data<"CodeStatus">, "state">) {
@@ -163,8 +160,8 @@ function NoIndex({ state }: Pick<Data<"CodeStatus">, "state">) {
 		<Section title="Index">
 			<p class="notice">
 				{state === "partial"
-					? "The first indexing was interrupted. The next question goes on with it, which takes a while."
-					: "This project is not indexed yet. The first question indexes it, which takes a while; the index stays on the server's machine."}
+					? "The first indexing was interrupted. The next search continues it, which takes a while."
+					: "This project is not indexed yet. The first search indexes it, which takes a while. The index stays on the server's machine."}
 			</p>
 		</Section>
 	);
@@ -179,9 +176,9 @@ interface PanelProps<Answer> {
 	onName(name: Name | undefined): void;
 }
 
-const MOST_NAMES = 8;
-const MOST_LINES = 12;
-const MOST_USAGES = 100;
+const MAX_NAMES = 8;
+const MAX_LINES = 12;
+const MAX_USAGES = 100;
 
 function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAnswer">>) {
 	const { hits, total, atLeast } = answer;
@@ -203,7 +200,7 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 								<span class="soft small">{formatNumberOf(matchingLines, "matching line")}</span>
 							)}
 						</p>
-						{symbols.slice(0, MOST_NAMES).map(({ owner, name, line, kind, exported }) => {
+						{symbols.slice(0, MAX_NAMES).map(({ owner, name, line, kind, exported }) => {
 							const whole = owner === undefined ? name : `${owner}.${name}`;
 							return (
 								<p key={`${whole}:${line}`} class="hit-name">
@@ -212,7 +209,7 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 										class="link mono"
 										onClick={() => onName({ symbol: whole, file: path })}
 										text={whole}
-										most={200}
+										max={200}
 									/>
 									<span class="soft small">
 										line {line}
@@ -232,19 +229,19 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 function Lines({ lines }: Pick<Data<"CodeSearchAnswer">["hits"][number], "lines">) {
 	const shown = lines
 		.flatMap(({ first, text, matches }) =>
-			text.map((words, at) => {
+			text.map((line, at) => {
 				const number = first + at;
-				return { number, words, isMatch: matches.includes(number) };
+				return { number, line, isMatch: matches.includes(number) };
 			}),
 		)
-		.slice(0, MOST_LINES);
+		.slice(0, MAX_LINES);
 	if (shown.length === 0) return null;
 	return (
 		<ol class="code-lines mono">
-			{shown.map(({ number, words, isMatch }) => (
+			{shown.map(({ number, line, isMatch }) => (
 				<li key={number} class={isMatch ? "is-match" : ""}>
 					<span class="line-number">{number}</span>
-					<PlainText as="code" text={words} most={300} />
+					<PlainText as="code" text={line} max={300} />
 				</li>
 			))}
 		</ol>
@@ -256,11 +253,11 @@ function UsagesPanel({ answer, onFile, onName }: PanelProps<Data<"CodeUsagesAnsw
 	return (
 		<Section
 			title="Usages"
-			aside={<Button class="small" onClick={() => onName(undefined)} words="Close" />}
+			aside={<Button class="small" onClick={() => onName(undefined)} label="Close" />}
 		>
 			{definitions.length === 0 && (
 				<p>
-					<PlainText as="code" text={symbol} most={200} /> is not defined in this project.
+					<PlainText as="code" text={symbol} max={200} /> is not defined in this project.
 				</p>
 			)}
 			{suggestions.length > 0 && (
@@ -272,7 +269,7 @@ function UsagesPanel({ answer, onFile, onName }: PanelProps<Data<"CodeUsagesAnsw
 							class="small"
 							onClick={() => onName({ symbol: name })}
 							text={name}
-							most={100}
+							max={100}
 						/>
 					))}
 				</p>
@@ -298,16 +295,16 @@ function DefinitionBox({ definition, onFile }: { definition: Definition; onFile:
 				<TextButton class="link mono" onClick={() => onFile(path)} text={`${path}:${line}`} />
 			</p>
 			<p class="mono signature">
-				<PlainText text={signature} most={400} />
+				<PlainText text={signature} max={400} />
 			</p>
 			<p class="soft small">
 				{formatNumberOf(usages.length, "usage")}
 				{possible !== undefined &&
 					possible.count > 0 &&
-					`, and ${formatCount(possible.count)} that may be meant in ${formatNumberOf(possible.files.length, "file")}`}
+					`, and ${formatCount(possible.count)} possible ones in ${formatNumberOf(possible.files.length, "file")}`}
 			</p>
 			<ul class="usages plain-list">
-				{usages.slice(0, MOST_USAGES).map((usage) => (
+				{usages.slice(0, MAX_USAGES).map((usage) => (
 					<li key={placeOf(usage)}>
 						<TextButton
 							class="link mono"
@@ -319,7 +316,7 @@ function DefinitionBox({ definition, onFile }: { definition: Definition; onFile:
 					</li>
 				))}
 			</ul>
-			<Rest count={usages.length - MOST_USAGES} />
+			<Rest count={usages.length - MAX_USAGES} />
 		</div>
 	);
 }

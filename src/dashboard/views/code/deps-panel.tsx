@@ -17,13 +17,13 @@ interface DepsPanelProps {
 }
 
 export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
-	// A phone has no room for the whole picture.
+	// A phone has no room for the whole graph.
 	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
-	const graph = useMemo(() => layoutGraph(answer, { depth, mostInColumn: 12 }), [answer, depth]);
+	const graph = useMemo(() => layoutGraph(answer, { depth, maxInColumn: 12 }), [answer, depth]);
 	const { dependencies, dependents, cycles, external, unresolved } = answer;
 	return (
 		<Section
-			title="Around a file"
+			title="Dependencies"
 			aside={
 				<div class="row">
 					<Choice
@@ -32,36 +32,36 @@ export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 						chosen={depth === 1 ? "1" : "2"}
 						onChoose={(steps) => onDepth(Number(steps))}
 					/>
-					<Button class="small" onClick={() => onFile(undefined)} words="Close" />
+					<Button class="small" onClick={() => onFile(undefined)} label="Close" />
 				</div>
 			}
 		>
 			<p>
-				<PlainText as="b" class="mono" text={answer.file} most={400} />{" "}
+				<PlainText as="b" class="mono" text={answer.file} max={400} />{" "}
 				<span class="soft">
-					needs {formatNumberOf(dependencies.length, "file")}, needed by{" "}
+					depends on {formatNumberOf(dependencies.length, "file")}, used by{" "}
 					{formatCount(dependents.length)}
 					{cycles.length > 0 && `, in ${formatNumberOf(cycles.length, "cycle")}`}
 				</span>
 			</p>
-			<GraphPicture graph={graph} onFile={onFile} />
+			<GraphView graph={graph} onFile={onFile} />
 			<Fold summary="As lists" isOpen={isListed} onToggle={setIsListed}>
 				<div class="two-columns">
-					<FileList title="It needs" files={dependencies} onFile={onFile} />
-					<FileList title="Needed by" files={dependents} onFile={onFile} />
+					<FileList title="Depends on" files={dependencies} onFile={onFile} />
+					<FileList title="Used by" files={dependents} onFile={onFile} />
 				</div>
 			</Fold>
 			{external.length > 0 && (
 				<p class="soft small">
-					Packages: <PlainText text={external.join(", ")} most={1000} />
+					Packages: <PlainText text={external.join(", ")} max={1000} />
 				</p>
 			)}
 			{unresolved.length > 0 && (
 				<p class="soft small">
-					Not found:{" "}
+					Unresolved:{" "}
 					<PlainText
 						text={unresolved.map(({ specifier, line }) => `${specifier} (line ${line})`).join(", ")}
-						most={1000}
+						max={1000}
 					/>
 				</p>
 			)}
@@ -69,7 +69,7 @@ export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 	);
 }
 
-const MOST_LISTED = 200;
+const MAX_LISTED = 200;
 
 interface FileListProps {
 	title: string;
@@ -81,22 +81,22 @@ function FileList({ title, files, onFile }: FileListProps) {
 	return (
 		<div>
 			<h3>{title}</h3>
-			{files.length === 0 && <p class="soft">nothing</p>}
+			{files.length === 0 && <p class="soft">none</p>}
 			<ul class="usages plain-list">
-				{files.slice(0, MOST_LISTED).map(({ path, depth, isTest }) => (
+				{files.slice(0, MAX_LISTED).map(({ path, depth, isTest }) => (
 					<li key={path}>
-						<TextButton class="link mono" onClick={() => onFile(path)} text={path} most={300} />
+						<TextButton class="link mono" onClick={() => onFile(path)} text={path} max={300} />
 						{depth > 1 && <span class="soft small">{depth} steps</span>}
 						{isTest && <span class="tag">test</span>}
 					</li>
 				))}
 			</ul>
-			<Rest count={files.length - MOST_LISTED} />
+			<Rest count={files.length - MAX_LISTED} />
 		</div>
 	);
 }
 
-function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
+function GraphView({ graph, onFile }: { graph: Graph; onFile(path: string): void }) {
 	const frame = useRef<HTMLElement>(null);
 	const { width, height, nodes, edges } = graph;
 	useEffect(() => {
@@ -104,9 +104,9 @@ function GraphPicture({ graph, onFile }: { graph: Graph; onFile(path: string): v
 		if (element) element.scrollLeft = firstScroll(graph, element.clientWidth);
 	}, [nodes]);
 	return (
-		<Scroller class="graph" ref={frame} aria-label="Files around it">
+		<Scroller class="graph" ref={frame} aria-label="Dependency graph">
 			<svg width={width} height={height} viewBox={`0 0 ${width} ${height}`}>
-				<title>What the file needs is to its left, what needs it to its right</title>
+				<title>Dependencies are on the left, dependents on the right</title>
 				<defs>
 					<marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" orient="auto" {...ARROW_SIZE}>
 						<path fill="var(--line-strong)" d="M0 0L8 4L0 8z" />
@@ -169,7 +169,7 @@ function Box({ node, onFile }: { node: Graph["nodes"][number]; onFile(path: stri
 	};
 	return (
 		<g class={classes.filter(Boolean).join(" ")} transform={place} {...actions}>
-			{/* The words in the box are short for it. */}
+			{/* The box shows a shortened path. */}
 			<title>{visibleString(path)}</title>
 			<rect width={width} height={height} rx="5" />
 			<text x="9" y={folder ? 15 : 21}>
@@ -188,32 +188,32 @@ type Graph = ReturnType<typeof layoutGraph>;
 
 export const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
 
-/** What a file needs is to its left, what needs it to its right, a column for each step: every arrow points to the left. */
-export function layoutGraph(answer: Deps, options: { depth: number; mostInColumn: number }) {
-	const { depth, mostInColumn } = options;
+/** Dependencies are on the left of a file, dependents on the right, one column per step: every arrow points to the left. */
+export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn: number }) {
+	const { depth, maxInColumn } = options;
 	const cyclic = new Set(answer.cycles.flat());
-	const columns = new Map<number, Draft[]>([[0, [{ path: answer.file, isTest: false }]]]);
+	const columns = new Map<number, GraphEntry[]>([[0, [{ path: answer.file, isTest: false }]]]);
 	for (let step = 1; step <= depth; step++) {
-		const draft = (side: 1 | -1, files: typeof answer.dependencies) => {
+		const addColumn = (side: 1 | -1, files: typeof answer.dependencies) => {
 			const own = files.filter((file) => file.depth === step);
-			if (own.length > 0) columns.set(side * step, drafted(own, mostInColumn));
+			if (own.length > 0) columns.set(side * step, entriesOf(own, maxInColumn));
 		};
-		draft(-1, answer.dependencies);
-		draft(1, answer.dependents);
+		addColumn(-1, answer.dependencies);
+		addColumn(1, answer.dependents);
 	}
 
 	const order = [...columns.keys()].sort((one, other) => one - other);
 	const tallest = Math.max(...[...columns.values()].map(({ length }) => length));
 	const height = 2 * BOX.margin + tallest * (BOX.height + BOX.gapY) - BOX.gapY;
 	const nodes = order.flatMap((column, at) => {
-		const drafts = columns.get(column) ?? [];
-		const top = (height - (drafts.length * (BOX.height + BOX.gapY) - BOX.gapY)) / 2;
-		return drafts.map(({ path, more = 0, isTest }, row) => ({
+		const entries = columns.get(column) ?? [];
+		const top = (height - (entries.length * (BOX.height + BOX.gapY) - BOX.gapY)) / 2;
+		return entries.map(({ path, more = 0, isTest }, row) => ({
 			id: `${column}:${path ?? "more"}`,
 			path,
 			/** Files of the column that are not drawn; 0 for a file. */
 			more,
-			/** 0 is the centre, below it what it needs, above it what needs it. */
+			/** 0 is the file itself, negative its dependencies, positive its dependents. */
 			column,
 			isTest,
 			isInCycle: path !== undefined && cyclic.has(path),
@@ -229,20 +229,19 @@ export function layoutGraph(answer: Deps, options: { depth: number; mostInColumn
 	};
 }
 
-interface Draft {
+/** A file of a column, or the number of further ones. */
+interface GraphEntry {
 	path?: string;
 	more?: number;
 	isTest: boolean;
 }
 
-function drafted(files: readonly Data<"CodeFileAtDepth">[], most: number): Draft[] {
-	const drafts = files.map(({ path, isTest }): Draft => ({ path, isTest }));
-	if (drafts.length <= most) return drafts;
-	const kept = drafts.slice(0, most - 1);
-	return [...kept, { more: drafts.length - kept.length, isTest: false }];
+function entriesOf(files: readonly Data<"CodeFileAtDepth">[], max: number): GraphEntry[] {
+	if (files.length <= max) return [...files];
+	return [...files.slice(0, max - 1), { more: files.length - max + 1, isTest: false }];
 }
 
-/** One arrow for each file, to the file by which it was reached. */
+/** One arrow for each file, to the file it was reached through. */
 function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node[]) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
@@ -260,7 +259,7 @@ function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node
 	return edges;
 }
 
-/** The first scroll position: the file in the middle, unless that would cut the names of what it needs. */
+/** The first scroll position: the file in the middle, unless that would cut the names of its dependencies. */
 export function firstScroll({ nodes }: Graph, frameWidth: number): number {
 	const x = (column: number) => nodes.find((node) => node.column === column)?.x;
 	const middle = x(0) ?? 0;
@@ -271,15 +270,15 @@ export function firstScroll({ nodes }: Graph, frameWidth: number): number {
 export function boxText(path: string): { name: string; folder: string } {
 	const cut = path.lastIndexOf("/");
 	return {
-		name: shortened(path.slice(cut + 1), MOST_OF_NAME),
-		folder: shortened(path.slice(0, Math.max(0, cut)), MOST_OF_FOLDER),
+		name: shortened(path.slice(cut + 1), MAX_NAME),
+		folder: shortened(path.slice(0, Math.max(0, cut)), MAX_FOLDER),
 	};
 }
 
-const MOST_OF_NAME = 20;
-const MOST_OF_FOLDER = 25;
+const MAX_NAME = 20;
+const MAX_FOLDER = 25;
 
-function shortened(text: string, most: number): string {
+function shortened(text: string, max: number): string {
 	const characters = [...text];
-	return characters.length <= most ? text : `…${characters.slice(1 - most).join("")}`;
+	return characters.length <= max ? text : `…${characters.slice(1 - max).join("")}`;
 }

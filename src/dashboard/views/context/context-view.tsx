@@ -2,17 +2,17 @@ import "./context.css";
 import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { createAsking } from "../../asking.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { client } from "../../connection/connection.ts";
 import { Button, Dialog, Fold, Scroller, TextButton } from "../../parts/controls.tsx";
-import { ago, formatCount, short, textOf } from "../../parts/figures.ts";
+import { ago, errorMessage, formatCount, short } from "../../parts/figures.ts";
 import { Answered, Problem } from "../../parts/notices.tsx";
-import { PlainText, stretchesOf } from "../../parts/text.tsx";
+import { PlainText, visibleSpans } from "../../parts/text.tsx";
+import { createRefresher } from "../../refresher.ts";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Choice, Section, useNow } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
-import { KIND_NAMES, KINDS, kindColour, labelOf, type Piece, totalOf } from "./bar.ts";
+import { KIND_NAMES, KINDS, kindColour, labelOf, type Piece, totalOf } from "./piece-bar.ts";
 import { KindName, type OnShow, WindowNow } from "./window-now.tsx";
 
 export function ContextView({ sessionId, changes }: SessionViewProps) {
@@ -20,11 +20,11 @@ export function ContextView({ sessionId, changes }: SessionViewProps) {
 	const [shown, setShown] = useState<Piece>();
 	return (
 		<div class="view">
-			<Answered asked={asked} waiting="Looking into the window…">
+			<Answered asked={asked} waiting="Loading…">
 				{(data) => (
 					<>
 						<WindowNow context={data} onShow={setShown} />
-						<ContextHistory history={data.history} />
+						<ContextOverTime moments={data.history} />
 						<PieceTable pieces={data.pieces} onShow={setShown} />
 					</>
 				)}
@@ -41,10 +41,10 @@ export function ContextView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[] }) {
+function ContextOverTime({ moments }: { moments: readonly Data<"ContextMoment">[] }) {
 	const [isOpen, setIsOpen] = useState(false);
-	const course = useMemo(() => courseOf(history), [history]);
-	const { kinds, requests, byKind } = course;
+	const series = useMemo(() => contextSeries(moments), [moments]);
+	const { kinds, requests, byKind } = series;
 	const rows = useMemo(
 		() =>
 			kinds.map((kind, at) => ({
@@ -52,7 +52,7 @@ function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[]
 				values: byKind[at] ?? [],
 				colour: kindColour(kind),
 			})),
-		[course],
+		[series],
 	);
 	return (
 		<Section title="Over time">
@@ -62,7 +62,7 @@ function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[]
 				<>
 					<Chart
 						label="Tokens of each kind in every request, stacked"
-						of="Request"
+						unit="Request"
 						shape={requests.length === 1 ? "columns" : "areas"}
 						numbers={requests}
 						rows={rows}
@@ -70,7 +70,7 @@ function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[]
 						height={220}
 					/>
 					<Fold summary="As a table" isOpen={isOpen} onToggle={setIsOpen}>
-						<CourseTable course={course} />
+						<SeriesTable series={series} />
 					</Fold>
 				</>
 			)}
@@ -78,14 +78,14 @@ function ContextHistory({ history }: { history: readonly Data<"ContextMoment">[]
 	);
 }
 
-const MOST_LINES = 60;
+const MAX_LINES = 60;
 
-function CourseTable({ course }: { course: ReturnType<typeof courseOf> }) {
-	const { kinds, requests, atMs, byKind } = course;
+function SeriesTable({ series }: { series: ReturnType<typeof contextSeries> }) {
+	const { kinds, requests, atMs, byKind } = series;
 	return (
 		<Table
 			label="Tokens of each kind by request"
-			rows={requests.map((_, at) => at).slice(-MOST_LINES)}
+			rows={requests.map((_, at) => at).slice(-MAX_LINES)}
 			keyOf={(at) => at}
 			columns={[
 				{ title: "Request", cell: (at) => formatCount(requests[at] ?? 0), isRowHeader: true },
@@ -98,9 +98,9 @@ function CourseTable({ course }: { course: ReturnType<typeof courseOf> }) {
 	);
 }
 
-/** Of many requests only some are kept. `byKind[i]` belongs to `kinds[i]` and has one value for each of them. */
-export function courseOf(history: readonly Data<"ContextMoment">[], most = 200) {
-	const moments = thinned(history, most);
+/** A time series for each kind, downsampled. `byKind[i]` belongs to `kinds[i]` and has one value per request. */
+export function contextSeries(all: readonly Data<"ContextMoment">[], max = 200) {
+	const moments = downsampled(all, max);
 	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
 	return {
 		kinds,
@@ -110,17 +110,17 @@ export function courseOf(history: readonly Data<"ContextMoment">[], most = 200) 
 	};
 }
 
-/** At most so many moments: the first, the last, and of each stretch of neighbours the fullest. */
-export function thinned(history: readonly Data<"ContextMoment">[], most: number) {
-	if (history.length <= most) return history;
-	const between = history.slice(1, -1);
-	const stretches = Math.max(0, most - 2);
+/** At most `max` moments: the first, the last, and the peak of each bucket between them. */
+export function downsampled(moments: readonly Data<"ContextMoment">[], max: number) {
+	if (moments.length <= max) return moments;
+	const between = moments.slice(1, -1);
+	const buckets = Math.max(0, max - 2);
 	// Multiplied, because adding up a fraction would drop the last moments.
-	const bound = (index: number) => Math.floor((index * between.length) / stretches);
-	const kept = Array.from({ length: stretches }, (_, index) =>
+	const bound = (index: number) => Math.floor((index * between.length) / buckets);
+	const kept = Array.from({ length: buckets }, (_, index) =>
 		between.slice(bound(index), bound(index + 1)).reduce(fuller),
 	);
-	return [...history.slice(0, 1), ...kept, ...history.slice(-1)];
+	return [...moments.slice(0, 1), ...kept, ...moments.slice(-1)];
 }
 
 function fuller(one: Data<"ContextMoment">, other: Data<"ContextMoment">): Data<"ContextMoment"> {
@@ -150,7 +150,7 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 			<Table
 				label="Pieces of the context"
 				rows={ordered}
-				most={50}
+				maxRows={50}
 				more={200}
 				keyOf={({ id }) => id}
 				columns={[
@@ -159,12 +159,12 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 					{
 						title: "Piece",
 						cell: ({ piece }) => (
-							<TextButton onClick={() => onShow(piece)} text={labelOf(piece)} most={200} />
+							<TextButton onClick={() => onShow(piece)} text={labelOf(piece)} max={200} />
 						),
 						class: "wide piece-name",
 					},
 					["Tokens", ({ tokens }) => short(tokens)],
-					["Stands for", ({ replacedTokens: n }) => n !== undefined && short(n), "soft roomy"],
+					["Replaces", ({ replacedTokens: n }) => n !== undefined && short(n), "soft roomy"],
 					["Since", ({ sinceMs }) => ago(sinceMs, now), "soft"],
 				]}
 			/>
@@ -180,38 +180,37 @@ interface PieceDialogProps {
 
 function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
 	const now = useNow();
-	const { read, problem, isAsking, ask } = usePieceText(sessionId, piece.id);
+	const { read, problem, isLoading, load } = usePieceText(sessionId, piece.id);
 	return (
-		<Dialog wide title={<PlainText text={labelOf(piece)} most={200} />} onCancel={onClose}>
+		<Dialog wide title={<PlainText text={labelOf(piece)} max={200} />} onCancel={onClose}>
 			<p class="soft small">
-				{KIND_NAMES[piece.kind] ?? piece.kind} · {formatCount(piece.tokens)} tokens · came into the
-				window {ago(piece.sinceMs, now)}
+				{KIND_NAMES[piece.kind] ?? piece.kind} · {formatCount(piece.tokens)} tokens · added{" "}
+				{ago(piece.sinceMs, now)}
 				{piece.path !== undefined && (
 					<>
 						{" · "}
-						<PlainText text={piece.path} most={400} />
+						<PlainText text={piece.path} max={400} />
 					</>
 				)}
-				{piece.replacedTokens !== undefined &&
-					` · stands for ${short(piece.replacedTokens)} tokens`}
+				{piece.replacedTokens !== undefined && ` · replaces ${short(piece.replacedTokens)} tokens`}
 			</p>
 			{read && (
 				<Scroller class="piece-text" aria-label="Text of the piece">
-					{read.stretches.map(({ offset, text }) => (
+					{read.parts.map(({ offset, text }) => (
 						<pre class="long-text" dir="auto" key={offset}>
-							{stretchesOf(text)}
+							{visibleSpans(text)}
 						</pre>
 					))}
 				</Scroller>
 			)}
-			{problem !== undefined && <Problem text={problem} onRetry={ask} />}
+			{problem !== undefined && <Problem text={problem} onRetry={load} />}
 			<div class="dialog-actions row">
 				{read?.nextOffset !== undefined && (
-					<button type="button" disabled={isAsking} onClick={ask}>
+					<button type="button" disabled={isLoading} onClick={load}>
 						Show more ({short(read.totalChars - read.nextOffset)} characters left)
 					</button>
 				)}
-				<Button class="primary" onClick={onClose} words="Close" />
+				<Button class="primary" onClick={onClose} label="Close" />
 			</div>
 		</Dialog>
 	);
@@ -221,43 +220,42 @@ function usePieceText(sessionId: string, pieceId: string) {
 	const [read, setRead] = useState<ReadText>();
 	const [problem, setProblem] = useState<string>();
 	const [wanted, setWanted] = useState<{ offset: number }>({ offset: 0 });
-	const [isAsking, setIsAsking] = useState(true);
+	const [isLoading, setIsLoading] = useState(true);
 	useEffect(() => {
-		setIsAsking(true);
+		setIsLoading(true);
 		setProblem(undefined);
 		const fields = { sessionId, pieceId, offset: wanted.offset };
-		// Reports nothing once it is stopped: another piece is wanted then.
-		const asking = createAsking({
-			ask: (signal) => client().request("get_context_piece", fields, { signal }),
+		const refresher = createRefresher({
+			fetch: (signal) => client().request("get_context_piece", fields, { signal }),
 			onAnswer({ data }) {
-				setRead((before) => addStretch(before, data));
-				setIsAsking(false);
+				setRead((before) => appendPart(before, data));
+				setIsLoading(false);
 			},
 			onError(error) {
-				setProblem(textOf(error));
-				setIsAsking(false);
+				setProblem(errorMessage(error));
+				setIsLoading(false);
 			},
 		});
-		asking.again();
-		return asking.stop;
+		refresher.refresh();
+		return refresher.stop;
 	}, [sessionId, pieceId, wanted]);
-	return { read, problem, isAsking, ask: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
+	return { read, problem, isLoading, load: () => setWanted({ offset: read?.nextOffset ?? 0 }) };
 }
 
 export interface ReadText {
-	readonly stretches: readonly { readonly offset: number; readonly text: string }[];
+	readonly parts: readonly { readonly offset: number; readonly text: string }[];
 	readonly totalChars: number;
 	readonly nextOffset?: number;
 }
 
-/** Adds a stretch. If the text has changed, the old stretches are dropped. */
-export function addStretch(before: ReadText | undefined, next: Data<"ContextPieceText">): ReadText {
+/** Appends a part. If the text has changed, the old parts are dropped. */
+export function appendPart(before: ReadText | undefined, next: Data<"ContextPieceText">): ReadText {
 	const { offset, text, totalChars, nextOffset } = next;
 	const fits = before?.nextOffset === offset && before.totalChars === totalChars;
 	return {
-		stretches: [...(fits ? before.stretches : []), { offset, text }],
+		parts: [...(fits ? before.parts : []), { offset, text }],
 		totalChars,
-		// A stretch that leads nowhere must not be fetched in a loop.
+		// A part that leads nowhere must not be fetched in a loop.
 		...(nextOffset !== undefined && nextOffset > offset && { nextOffset }),
 	};
 }

@@ -8,7 +8,7 @@ import { Choice, Figures, Section, useNow } from "../section.tsx";
 import { Table } from "../table.tsx";
 import {
 	type Bar,
-	cachedStretch,
+	cachedPrefix,
 	KIND_NAMES,
 	type KindRow,
 	kindColour,
@@ -21,7 +21,7 @@ import {
 	rectanglesOf,
 	type Segment,
 	segmentAt,
-} from "./bar.ts";
+} from "./piece-bar.ts";
 
 export type OnShow = (piece: Piece) => void;
 
@@ -29,14 +29,14 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 	const { pieces, tokens, window: size, cachedTokens } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
 	const bar = useMemo(
-		() => layoutBar(pieces, { order, cached: cachedStretch(context) }),
+		() => layoutBar(pieces, { order, cached: cachedPrefix(context) }),
 		[context, order],
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
-	// The page's head shows pi's own count, which differs a little.
-	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, by length; the share above goes by the last bill`;
-	const cached = "Last request, from the cache";
+	// The page header shows pi's own count, which differs a little.
+	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, estimated by length; the percentage above is based on the last bill`;
+	const cached = "Cached in the last request";
 	return (
 		<Section
 			title="In the window now"
@@ -50,14 +50,14 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 			}
 		>
 			<Figures
-				of={[
+				figures={[
 					["In use, estimated", `≈ ${short(tokens)}`, size > 0 ? share : "tokens"],
 					cachedTokens === undefined
 						? [cached, "–", "no request yet"]
 						: [
 								cached,
 								short(cachedTokens),
-								"tokens, counted by the provider, not estimated",
+								"tokens, as the provider reported",
 								cachedTokens ? "good" : undefined,
 							],
 					["Pieces", formatCount(pieces.length), formatNumberOf(kinds.length, "kind")],
@@ -66,14 +66,14 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 			{size > 0 && <WindowBar kinds={kinds} tokens={tokens} size={size} />}
 			<PieceBar bar={bar} onShow={onShow} />
 			<Table
-				label="What is in the window, by kind"
+				label="Window contents by kind"
 				rows={kinds}
 				keyOf={({ kind }) => kind}
 				columns={[
 					{ title: "Kind", cell: ({ kind }) => <KindName kind={kind} />, isRowHeader: true },
 					["Tokens", (row) => short(row.tokens)],
-					["Of what is in use", (row) => formatShare(row.share), "roomy"],
-					["Of the window", (row) => (size > 0 ? formatShare(row.tokens / size) : "–")],
+					["Share of use", (row) => formatShare(row.share), "roomy"],
+					["Share of window", (row) => (size > 0 ? formatShare(row.tokens / size) : "–")],
 					["Pieces", (row) => formatCount(row.pieces), "roomy"],
 				]}
 			/>
@@ -185,15 +185,15 @@ function Pointed({ segment }: { segment: Segment | undefined }) {
 	if (!segment) {
 		return (
 			<p class="pointed-line soft small">
-				The line under the pieces shows what was cached. Point at a piece, or choose one below, to
-				see its text.
+				The line below the bar marks the cached part. Click a piece, or choose one from the table,
+				to see its text.
 			</p>
 		);
 	}
 	const { piece, cached } = segment;
 	return (
 		<p class="pointed-line small">
-			<b>{KIND_NAMES[piece.kind] ?? piece.kind}</b> <PlainText text={labelOf(piece)} most={200} />{" "}
+			<b>{KIND_NAMES[piece.kind] ?? piece.kind}</b> <PlainText text={labelOf(piece)} max={200} />{" "}
 			<span class="soft">
 				{short(piece.tokens)} tokens · {ago(piece.sinceMs, now)}
 				{cached > 0 && " · cached"}

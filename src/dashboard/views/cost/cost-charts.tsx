@@ -13,22 +13,22 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 	const bill = useMemo(() => billSeries(cost), [cost]);
 	return (
 		<div class="two-columns">
-			<Section title="Prompt of each request">
+			<Section title="Prompt tokens by request">
 				<Chart
 					label="Tokens read from the cache, written to it and uncached, by request"
-					of="Request"
+					unit="Request"
 					shape="columns"
 					numbers={prompts.numbers}
 					rows={prompts.rows}
 					marks={prompts.missed}
-					marksName="Cache missed"
+					marksName="Cache miss"
 					format={short}
 				/>
 			</Section>
-			<Section title={bill.unit === "dollars" ? "Bill as it grew" : "Bill as it grew, in tokens"}>
+			<Section title={bill.unit === "dollars" ? "Cumulative cost" : "Cumulative cost, in tokens"}>
 				<Chart
-					label="What the prompts cost together, beside pi alone and no cache"
-					of="Request"
+					label="Cumulative cost of the prompts, compared with pi alone and with no cache"
+					unit="Request"
 					shape="lines"
 					numbers={bill.numbers}
 					rows={bill.rows}
@@ -40,13 +40,13 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 	);
 }
 
-const MOST_LINES = 50;
+const MAX_LINES = 50;
 
 type NumberedRequest = readonly [number: number, request: Data<"CostRequest">];
 
 const REQUEST_COLUMNS: Columns<NumberedRequest> = [
 	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
-	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} most={80} /> },
+	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} max={80} /> },
 	["Read", ([, { read }]) => short(read)],
 	["Written", ([, { write }]) => short(write)],
 	["Uncached", ([, { input }]) => short(input)],
@@ -57,14 +57,14 @@ const REQUEST_COLUMNS: Columns<NumberedRequest> = [
 	{ title: "Thinking", cell: ([, { thinkingDropped: n }]) => n && `${n} dropped` },
 	{
 		title: "Miss",
-		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} most={80} />,
+		cell: ([, { miss }]) => miss && <PlainText text={causeName(miss.cause)} max={80} />,
 	},
 ];
 
 function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
 	const [isOpen, setIsOpen] = useState(false);
 	const latest = requests
-		.slice(-MOST_LINES)
+		.slice(-MAX_LINES)
 		.reverse()
 		.map((request, at): NumberedRequest => [totals.requests - at, request]);
 	return (
@@ -103,7 +103,7 @@ export function billSeries(cost: Data<"Cost">) {
 		),
 	);
 	const unit = isPriced ? "dollars" : "tokens";
-	const grown = (price: "cost" | "appendOnlyCost" | "noCacheCost") => {
+	const cumulative = (price: "cost" | "appendOnlyCost" | "noCacheCost") => {
 		let sum = 0;
 		return requests.map((request) => {
 			sum += request[price][unit] ?? 0;
@@ -114,9 +114,9 @@ export function billSeries(cost: Data<"Cost">) {
 		unit,
 		numbers: numbersOf(cost),
 		rows: [
-			{ name: "No cache", values: grown("noCacheCost"), colour: "--series-7" },
-			{ name: "Pi alone", values: grown("appendOnlyCost"), colour: "--series-4" },
-			{ name: "Paid", values: grown("cost"), colour: "--series-1" },
+			{ name: "No cache", values: cumulative("noCacheCost"), colour: "--series-7" },
+			{ name: "Pi alone", values: cumulative("appendOnlyCost"), colour: "--series-4" },
+			{ name: "Paid", values: cumulative("cost"), colour: "--series-1" },
 		],
 	};
 }
@@ -129,7 +129,7 @@ export function missRows(cost: Data<"Cost">) {
 		.reverse();
 }
 
-/** 1 is the first request of the session; the list may begin late. */
+/** 1 is the first request of the session; the list may lack the first ones. */
 function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);
@@ -138,11 +138,11 @@ function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 export const CAUSE_COLUMN: Column<{ cause: string }> = {
 	title: "Cause",
 	cell: ({ cause }) => {
-		const words = causeInWords(cause);
+		const description = causeDescription(cause);
 		return (
 			<>
-				<PlainText class="cause" text={causeName(cause)} most={80} />{" "}
-				{words !== cause && <span class="soft">{words}</span>}
+				<PlainText class="cause" text={causeName(cause)} max={80} />{" "}
+				{description !== cause && <span class="soft">{description}</span>}
 			</>
 		);
 	},
@@ -151,7 +151,7 @@ export const CAUSE_COLUMN: Column<{ cause: string }> = {
 
 export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
 	title: "First difference",
-	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} most={200} />,
+	cell: ({ changed }) => changed !== undefined && <PlainText text={changed} max={200} />,
 	class: "wide",
 };
 
@@ -160,6 +160,6 @@ export function causeName(cause: string): string {
 	return cause === "edit" ? "pruning" : cause;
 }
 
-export function causeInWords(cause: string): string {
+export function causeDescription(cause: string): string {
 	return new Map<string, string>(Object.entries(MISS_CAUSES)).get(cause) ?? cause;
 }

@@ -14,7 +14,7 @@ import {
 	short,
 } from "../../parts/figures.ts";
 import { Answered, Empty } from "../../parts/notices.tsx";
-import { PlainText, stretchesOf } from "../../parts/text.tsx";
+import { PlainText, visibleSpans } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { type Figure, Figures, Section, useNow } from "../section.tsx";
 import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
@@ -26,10 +26,10 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 	const tiers = useAnswer("get_tiers", { sessionId }, version);
 	return (
 		<div class="view">
-			<Answered asked={useAnswer("get_cost", { sessionId }, version)} waiting="Adding up…">
+			<Answered asked={useAnswer("get_cost", { sessionId }, version)} waiting="Loading…">
 				{(cost) =>
 					cost.totals.requests === 0 ? (
-						<Empty>No request has been answered yet: there is nothing to pay.</Empty>
+						<Empty>No request has been answered yet, so there is no cost.</Empty>
 					) : (
 						<>
 							<CostTotals totals={cost.totals} />
@@ -48,14 +48,14 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 function CostTotals({ totals }: { totals: Data<"Cost">["totals"] }) {
 	const { read, write, input, output, cost, outputDollars, misses, missedTokens } = totals;
 	const prompt = read + write + input;
-	const again = `${short(missedTokens)} tokens again, ${formatPrice(totals.missCost)}`;
+	const again = `${short(missedTokens)} tokens billed again, ${formatPrice(totals.missCost)}`;
 	return (
 		<Section title="So far">
 			<Figures
-				of={[
+				figures={[
 					["Prompts", formatPrice(cost), formatNumberOf(totals.requests, "request")],
-					compared("Against pi alone", cost, totals.appendOnlyCost),
-					compared("Against no cache", cost, totals.noCacheCost),
+					compared("Compared with pi alone", cost, totals.appendOnlyCost),
+					compared("Compared with no cache", cost, totals.noCacheCost),
 					[
 						"Read from the cache",
 						formatShare(prompt > 0 ? read / prompt : 0),
@@ -80,33 +80,33 @@ function compared(name: string, cost: Data<"Price">, other: Data<"Price">): Figu
 	return [name, formatDifference(ours, theirs), `instead of ${formatPrice(other)}`, tone];
 }
 
-/** The bill of pi alone is imagined, so the note says where it goes too far. */
+/** The bill of pi alone is hypothetical; the note states its limits. */
 export function piAloneNote(
 	totals: Pick<Data<"Cost">["totals"], "requests" | "appendOnlyOverLimit">,
 ): string {
 	const meaning =
-		"Pi alone: the same requests, append-only, with what markers, diffs and stubs stand for still in them.";
+		"Pi alone: the same requests, append-only, with full texts in place of markers, diffs and stubs.";
 	const { requests, appendOnlyOverLimit: over = 0 } = totals;
 	if (over === 0) return meaning;
-	return `${meaning} ${over} of the ${requests} would have been past the point where pi compacts; that is not counted.`;
+	return `${meaning} ${over} of the ${requests} would have exceeded the point where pi compacts; this is not taken into account.`;
 }
 
 function MissTable({ cost }: { cost: Data<"Cost"> }) {
 	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
 	const now = useNow();
-	// Totals cover more than the list when a session is long.
+	// In a long session the totals cover more than the list.
 	const listed =
 		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
 	return (
 		<Section title="Misses and their causes">
 			{rows.length === 0 ? (
-				<p class="soft">The cache was never missed{listed}.</p>
+				<p class="soft">No cache misses{listed}.</p>
 			) : (
 				<Table
 					label="Misses"
 					rows={rows}
-					most={50}
+					maxRows={50}
 					keyOf={({ number }) => number}
 					columns={[
 						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
@@ -123,8 +123,8 @@ function MissTable({ cost }: { cost: Data<"Cost"> }) {
 }
 
 const LAYOUTS: Readonly<Record<Data<"Tiers">["layout"], string>> = {
-	log: "Files lie in the conversation, and what changes is added at its end.",
-	tiers: "Files lie before the conversation, the most stable first.",
+	log: "Files are part of the conversation; changes are appended at its end.",
+	tiers: "Files come before the conversation, the most stable first.",
 	off: "The working set is empty or switched off.",
 };
 
@@ -138,12 +138,12 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 				<Table
 					label="Files of the working set"
 					rows={files}
-					most={200}
+					maxRows={200}
 					keyOf={({ path }) => path}
 					columns={[
 						FILE_COLUMN,
 						{ title: "Tier", cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span> },
-						["Answers unchanged", ({ n }) => formatCount(n), "roomy"],
+						["Answers since change", ({ n }) => formatCount(n), "roomy"],
 						["Tokens", ({ tokens }) => short(tokens)],
 						["Cache hits", ({ hits }) => formatCount(hits), "roomy"],
 						["Changed", ({ lastChangeMs: at }) => (at > 0 ? ago(at, now) : "–"), "soft"],
@@ -151,8 +151,8 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 				/>
 			)}
 			{picture !== "" && (
-				<Scroller class="prompt-picture" aria-label="The prompt from first to last">
-					<pre>{stretchesOf(picture)}</pre>
+				<Scroller class="prompt-picture" aria-label="Layout of the prompt">
+					<pre>{visibleSpans(picture)}</pre>
 				</Scroller>
 			)}
 		</Section>
@@ -177,15 +177,15 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 		{
 			title: "System",
 			cell: ({ row, detail }) => {
-				if (detail !== undefined) return <PlainText text={detail} most={200} />;
-				if (!row) return "Together";
+				if (detail !== undefined) return <PlainText text={detail} max={200} />;
+				if (!row) return "Total";
 				const { system, name, does, enabled, details } = row;
 				const isOpen = open === system;
 				const toggle = () => setOpen(isOpen ? undefined : system);
 				return (
 					<>
 						{details.length > 0 ? (
-							<Button class="link" aria-expanded={isOpen} onClick={toggle} words={name} />
+							<Button class="link" aria-expanded={isOpen} onClick={toggle} label={name} />
 						) : (
 							name
 						)}{" "}
@@ -205,7 +205,7 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 	return (
 		<Section title="Savings by system">
 			<Table
-				label="What each system saved"
+				label="Savings by system"
 				rows={rows.flatMap((row) => linesOf(row, open === row.system))}
 				keyOf={({ key }) => key}
 				classOf={({ row, detail }) =>
@@ -215,7 +215,7 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 				foot={{ key: "total", ...savings.total }}
 			/>
 			{rows.some((row) => savedTokens(row) === UNMEASURED) && (
-				<p class="soft small">{UNMEASURED} at work, but what it saved cannot be measured.</p>
+				<p class="soft small">{UNMEASURED} active, but its savings cannot be measured.</p>
 			)}
 		</Section>
 	);
@@ -252,12 +252,12 @@ const UNMEASURED = "–";
 
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["readCache", "Read cache", "answers repeated reads with what changed"],
-	["paging", "Paging", "hands out large texts page by page"],
+	["paging", "Paging", "serves large texts in chunks"],
 	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
 	[
 		"pruning",
 		"Pruning",
-		"replaces old output by stubs when that pays, or before pi would have to compact",
+		"replaces old output with stubs when that pays, or before pi would have to compact",
 	],
 	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
 	["economy", "Economy", "knows the providers' cache rules and explains each miss"],

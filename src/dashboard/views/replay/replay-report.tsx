@@ -20,9 +20,9 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 	const { misses, duplicateReads } = report;
 	return (
 		<>
-			<Section title="What it cost, and would have cost">
+			<Section title="Actual and simulated cost">
 				<p>
-					<PlainText as="b" text={file} most={200} />{" "}
+					<PlainText as="b" text={file} max={200} />{" "}
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
 				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
@@ -37,11 +37,11 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 				</ul>
 			</Section>
 			{misses.length > 0 && (
-				<Section title={`Cache missed: ${formatNumberOf(misses.length, "time")}`}>
+				<Section title={`Cache misses: ${formatCount(misses.length)}`}>
 					<Table
 						label="Misses of the replayed session"
 						rows={misses}
-						most={100}
+						maxRows={100}
 						keyOf={({ request }) => request}
 						columns={[
 							{
@@ -59,11 +59,11 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 				</Section>
 			)}
 			{duplicateReads.length > 0 && (
-				<Section title="Files that were read again">
+				<Section title="Files read more than once">
 					<Table
 						label="Repeated reads"
 						rows={duplicateReads}
-						most={20}
+						maxRows={20}
 						keyOf={({ path }) => path}
 						columns={[
 							FILE_COLUMN,
@@ -83,16 +83,16 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 		title: "Policy",
 		cell: ({ name, description, isBill, isBest }) => (
 			<>
-				<PlainText text={name} most={80} />
+				<PlainText text={name} max={80} />
 				{isBest && <span class="tag is-good">cheapest</span>}
-				{isBill && <span class="tag">what was paid</span>}
-				<PlainText class="soft small plain" text={description} most={300} />
+				{isBill && <span class="tag">actual bill</span>}
+				<PlainText class="soft small plain" text={description} max={300} />
 			</>
 		),
 		isRowHeader: true,
 		class: "policy-name",
 	},
-	["To append-only", ({ ratio }) => (ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`)],
+	["vs. append-only", ({ ratio }) => (ratio === undefined ? "–" : `${(ratio * 100).toFixed(1)} %`)],
 	{
 		title: "As a bar",
 		hidesTitle: true,
@@ -104,21 +104,21 @@ const POLICY_COLUMNS: Columns<PolicyLine> = [
 		class: "policy-bar roomy",
 	},
 	["Cost", ({ cost, dollars }) => formatPrice({ tokens: cost, dollars })],
-	["From the cache", ({ readShare }) => formatShare(readShare), "roomy"],
+	["Cached", ({ readShare }) => formatShare(readShare), "roomy"],
 	["Largest prompt", ({ maxContext }) => short(maxContext), "roomy"],
 ];
 
 function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 	const { numbers, rows } = useMemo(() => {
-		const course = promptCourse(report);
-		const coloured = course.rows.map((row, at) => ({ ...row, colour: `--series-${at + 1}` }));
-		return { ...course, rows: coloured };
+		const sizes = promptSizes(report);
+		const coloured = sizes.rows.map((row, at) => ({ ...row, colour: `--series-${at + 1}` }));
+		return { ...sizes, rows: coloured };
 	}, [report]);
 	if (numbers.length < 2) return null;
 	return (
 		<Chart
 			label="Tokens of each prompt, by policy"
-			of="Prompt of request"
+			unit="Request"
 			shape="lines"
 			numbers={numbers}
 			rows={rows}
@@ -130,8 +130,8 @@ function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 type PolicyLine = ReturnType<typeof policyLines>[number];
 
 export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">) {
-	const dearest = Math.max(...policies.map(({ cost }) => cost), 0);
-	// The bill is no policy, and one that costs as much as append-only is no gain.
+	const maxCost = Math.max(...policies.map(({ cost }) => cost), 0);
+	// The bill is not a policy, and a policy as dear as append-only is no gain.
 	const best = policies
 		.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995)
 		.sort((one, other) => one.cost - other.cost)[0];
@@ -140,9 +140,9 @@ export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">
 		const prompt = read + write + input;
 		return {
 			...policy,
-			/** To append-only. A division by nothing arrives as null. */
+			/** Relative to append-only. A division by zero arrives as null. */
 			ratio: Number.isFinite(ratio) ? ratio : undefined,
-			bar: dearest > 0 ? cost / dearest : 0,
+			bar: maxCost > 0 ? cost / maxCost : 0,
 			readShare: prompt > 0 ? read / prompt : 0,
 			isBill: name === BILL,
 			isBest: name === best?.name,
@@ -152,12 +152,12 @@ export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">
 
 const BILL = "billed";
 
-export function promptCourse(report: Pick<Data<"ReplayReport">, "chart" | "requests">) {
+export function promptSizes(report: Pick<Data<"ReplayReport">, "chart" | "requests">) {
 	const { chart, requests } = report;
 	const shown = chart.filter(({ name }) => COMPARED.includes(name));
 	const length = shown.length && Math.min(...shown.map(({ points }) => points.length));
 	return {
-		// Long sessions are thinned out evenly.
+		// Long sessions are downsampled evenly.
 		numbers: Array.from({ length }, (_, at) => Math.round(((at + 1) * requests) / length)),
 		rows: shown.map(({ name, points }) => ({
 			name,
@@ -168,31 +168,31 @@ export function promptCourse(report: Pick<Data<"ReplayReport">, "chart" | "reque
 
 const COMPARED = ["append-only", "read-cache", "strata"];
 
-/** A note where part of the savings is in every figure already. */
+/** Every figure already includes the savings made while the session ran. */
 export function savedAlreadyNote({ savedAlready }: Pick<Data<"ReplayReport">, "savedAlready">) {
 	const { shortReads, edits } = savedAlready;
 	if (shortReads + edits === 0) return undefined;
-	const reads = `${shortReads} ${shortReads === 1 ? "read was" : "reads were"} answered short`;
-	const contents = `${edits} ${edits === 1 ? "content was" : "contents were"} replaced`;
-	return `The session was made smaller while it ran: ${reads}, ${contents}. Its bill and all policies, append-only included, start from there; what it saved against pi alone is in its Cost view.`;
+	const reads = `${formatNumberOf(shortReads, "read was", "reads were")} shortened`;
+	const texts = `${formatNumberOf(edits, "text was", "texts were")} replaced`;
+	return `The session was already reduced while it ran: ${reads}, ${texts}. Its bill and all policies, append-only included, start from there. Its Cost view shows the savings compared with pi alone.`;
 }
 
 export function reportNotes({ check, skipped, models, requests }: Data<"ReplayReport">): string[] {
 	const notes: string[] = [];
 	if (requests === 0)
-		notes.push("The file holds no answered request, so there is nothing to compare.");
+		notes.push("The file has no answered request, so there is nothing to compare.");
 	if (check.billed > 0) {
 		const off = Math.abs(check.deviation * 100).toFixed(1);
 		notes.push(
-			`Told when the provider lost its cache, the replay comes within ${off} % of the bill.`,
+			`Knowing when the provider lost its cache, the replay comes within ${off} % of the bill.`,
 		);
 	}
 	if (skipped > 0) {
-		notes.push(`${skipped} ${skipped === 1 ? "line" : "lines"} of the file could not be used.`);
+		notes.push(`${formatNumberOf(skipped, "line")} of the file could not be used.`);
 	}
 	for (const { name, because, readRatio, writeRatio } of models) {
 		notes.push(
-			`${name}: reading from the cache costs ${readRatio}, writing ${writeRatio} of plain input. ${because}`,
+			`${name}: cache reads cost ${readRatio} times the input price, cache writes ${writeRatio} times. ${because}`,
 		);
 	}
 	return notes;

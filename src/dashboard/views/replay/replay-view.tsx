@@ -5,7 +5,7 @@ import { useAnswer } from "../../answer.ts";
 import { client } from "../../connection/connection.ts";
 import { Button, TextButton } from "../../parts/controls.tsx";
 import { useDraggedFiles } from "../../parts/dragged-files.ts";
-import { ago, formatCount, shortPath, textOf } from "../../parts/figures.ts";
+import { ago, errorMessage, formatCount, shortPath } from "../../parts/figures.ts";
 import { Answered, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
 import { Section, useNow } from "../section.tsx";
@@ -19,15 +19,15 @@ export function ReplayView() {
 		<div class="sheet view">
 			<h1>Replay</h1>
 			<p class="soft">
-				Takes a session file of pi and adds up what its requests cost, and what they would have cost
-				under other ways of keeping the context. The file goes to your own server only.
+				Prices a pi session file: what its requests cost, and what they would have cost under other
+				context policies. The file is sent only to your own server.
 			</p>
 			<FileDrop isBusy={isBusy} onFile={replayFile} />
 			<div role="status">
 				{isBusy && (
 					<p class="notice">
-						Replaying <PlainText text={state.file} most={200} />… long sessions take some seconds.{" "}
-						<Button class="small" onClick={stop} words="Stop" />
+						Replaying <PlainText text={state.file} max={200} />… Long sessions take a few seconds.{" "}
+						<Button class="small" onClick={stop} label="Stop" />
 					</p>
 				)}
 			</div>
@@ -60,7 +60,7 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 					if (file) onFile(file);
 				}}
 			/>
-			<p class="soft small">.jsonl, at most {MOST_CHARACTERS / 1e6} MB</p>
+			<p class="soft small">.jsonl, up to {MAX_CHARACTERS / 1e6} MB</p>
 		</section>
 	);
 }
@@ -80,7 +80,7 @@ function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: S
 				<Table
 					label="Stored sessions"
 					rows={sessions}
-					most={20}
+					maxRows={20}
 					more={100}
 					keyOf={({ sessionPath }) => sessionPath}
 					columns={[
@@ -91,14 +91,14 @@ function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: S
 									disabled={isBusy}
 									onClick={() => onPick(session)}
 									text={nameOf(session)}
-									most={120}
+									max={120}
 								/>
 							),
 							class: "wide",
 						},
 						{
 							title: "Folder",
-							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} most={80} />,
+							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} max={80} />,
 							class: "soft",
 						},
 						["Messages", ({ messageCount }) => formatCount(messageCount), "roomy"],
@@ -106,7 +106,7 @@ function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: S
 					]}
 				/>
 			)}
-			{asked.data?.truncated && <p class="soft small">There are more; these are the latest.</p>}
+			{asked.data?.truncated && <p class="soft small">Only the most recent sessions are shown.</p>}
 		</Section>
 	);
 }
@@ -121,7 +121,7 @@ type ReplayState =
 	| { name: "failed"; why: string }
 	| { name: "done"; file: string; report: Data<"ReplayReport"> };
 
-/** One replay at a time: another one takes the place of the one before. */
+/** One replay at a time: a new one aborts the one in flight. */
 function useReplay() {
 	const [state, setState] = useState<ReplayState>({ name: "idle" });
 	const running = useRef<AbortController>(undefined);
@@ -138,7 +138,7 @@ function useReplay() {
 			const { data } = await client().request("replay_session", fields, { signal: own.signal });
 			next = { name: "done", file, report: data };
 		} catch (error) {
-			next = { name: "failed", why: replayProblem(textOf(error), file) };
+			next = { name: "failed", why: replayProblem(errorMessage(error), file) };
 		}
 		if (!own.signal.aborted) setState(next);
 	}
@@ -167,18 +167,18 @@ async function contentOf(file: File): Promise<string> {
 }
 
 /** Characters of a session file that the server accepts. */
-export const MOST_CHARACTERS = 8_000_000;
+export const MAX_CHARACTERS = 8_000_000;
 
 /** Larger files are not read at all: a character takes up to four bytes. */
-const MOST_BYTES = 4 * MOST_CHARACTERS;
+const MAX_BYTES = 4 * MAX_CHARACTERS;
 
-/** Ask before reading a file, and again with its length. */
+/** Checked before a file is read, and again with its length. */
 export function sizeProblem(file: { name: string; bytes: number; characters?: number }) {
 	const { name, bytes, characters = 0 } = file;
 	if (bytes === 0) return `${name} is empty.`;
-	if (bytes <= MOST_BYTES && characters <= MOST_CHARACTERS) return undefined;
+	if (bytes <= MAX_BYTES && characters <= MAX_CHARACTERS) return undefined;
 	const size = (Math.max(bytes, characters) / 1e6).toFixed(1);
-	return `${name} has ${size} MB; the server takes ${MOST_CHARACTERS / 1e6} MB. Put it into the sessions folder and pick it from the list, or run: strata replay <file>`;
+	return `${name} has ${size} MB; the server accepts ${MAX_CHARACTERS / 1e6} MB. Put it in the sessions folder and pick it from the list, or run: strata replay <file>`;
 }
 
 /** The server does not know the name of a file whose text it was sent. */

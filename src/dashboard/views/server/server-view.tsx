@@ -2,20 +2,20 @@ import "./server.css";
 import { useEffect, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { useAnswer } from "../../answer.ts";
-import { createAsking } from "../../asking.ts";
 import { client } from "../../connection/connection.ts";
 import { Button } from "../../parts/controls.tsx";
 import {
 	ago,
 	bytes,
 	duration,
+	errorMessage,
 	formatCount,
 	formatLatency,
 	formatNumberOf,
-	textOf,
 } from "../../parts/figures.ts";
 import { Answered, Empty, Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
+import { createRefresher } from "../../refresher.ts";
 import { Section, useNow } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
 
@@ -29,11 +29,11 @@ export function ServerView() {
 			<Answered asked={useAnswer("health_check", {})}>
 				{({ problems }) => problems.map((problem) => <Problem key={problem} text={problem} />)}
 			</Answered>
-			{!latest && error === undefined && <Empty>Asking the server…</Empty>}
+			{!latest && error === undefined && <Empty>Loading…</Empty>}
 			{latest && <Now samples={samples} latest={latest} />}
 			{latest && <Counts commands={latest.commands} />}
 			<Recovery />
-			<CommandHistory />
+			<RecentCommands />
 		</div>
 	);
 }
@@ -45,10 +45,7 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 	const { latencyMs, journal, memory, commands } = latest;
 	const write = commitMs(latest);
 	return (
-		<Section
-			title="Now"
-			aside={<span class="soft small">running for {duration(latest.uptimeMs)}</span>}
-		>
+		<Section title="Now" aside={<span class="soft small">up for {duration(latest.uptimeMs)}</span>}>
 			<div class="tiles">
 				<Tile
 					name="Clients"
@@ -57,13 +54,13 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 					values={over(({ clients }) => clients)}
 				/>
 				<Tile
-					name="Commands a second"
+					name="Commands per second"
 					value={(rate.at(-1) ?? 0).toFixed(1)}
-					note={`${formatCount(commands.pending)} under way`}
+					note={`${formatCount(commands.pending)} in flight`}
 					values={rate}
 				/>
 				<Tile
-					name="Latency, half of them below"
+					name="Median latency"
 					value={latencyMs ? formatLatency(latencyMs.p50) : "–"}
 					note={
 						latencyMs
@@ -73,9 +70,9 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 					values={over(({ latencyMs: own }) => own?.p50 ?? 0)}
 				/>
 				<Tile
-					name="Events a second"
+					name="Events per second"
 					value={(events.at(-1) ?? 0).toFixed(1)}
-					note={`${formatCount(journal.events)} kept`}
+					note={`${formatCount(journal.events)} stored`}
 					values={events}
 				/>
 				<Tile
@@ -87,7 +84,7 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 				<Tile
 					name="Memory"
 					value={bytes(memory.rssBytes)}
-					note={`${bytes(memory.heapUsedBytes)} heap, ${bytes(memory.externalBytes)} outside it`}
+					note={`${bytes(memory.heapUsedBytes)} heap, ${bytes(memory.externalBytes)} external`}
 					values={over((metrics) => metrics.memory.rssBytes)}
 				/>
 			</div>
@@ -102,11 +99,11 @@ interface TileProps {
 	values: readonly number[];
 }
 
-const SIZE = { width: 200, height: 36 };
+const SPARK_SIZE = { width: 200, height: 36 };
 
 function Tile({ name, value, note, values }: TileProps) {
-	const { width, height } = SIZE;
-	const points = sparkPoints(values, SIZE);
+	const { width, height } = SPARK_SIZE;
+	const points = sparkPoints(values, SPARK_SIZE);
 	const box = `0 -2 ${width} ${height + 4}`;
 	return (
 		<div class="tile">
@@ -131,7 +128,7 @@ const COUNTS = [
 	["failed", "failed"],
 	["replayed", "answered from the journal"],
 	["timedOut", "timed out"],
-	["rateLimited", "came too fast"],
+	["rateLimited", "rate limited"],
 	["rejected", "rejected"],
 ] as const satisfies readonly (readonly [keyof Metrics["commands"], string])[];
 
@@ -150,7 +147,7 @@ function Counts({ commands }: Pick<Metrics, "commands">) {
 	);
 }
 
-const MOST_LISTED = 20;
+const MAX_LISTED = 20;
 
 function Recovery() {
 	const asked = useAnswer("get_startup_recovery", {});
@@ -161,20 +158,20 @@ function Recovery() {
 				{(data) => (
 					<>
 						<p>
-							Started {ago(data.startedAtMs, now)}. {startWords(data)}
+							Started {ago(data.startedAtMs, now)}. {startupSummary(data)}
 						</p>
 						{data.interrupted.length > 0 && (
 							<>
 								<p class="notice">
-									{formatNumberOf(data.interrupted.length, "command was", "commands were")} under
-									way and may or may not have had an effect:
+									{formatNumberOf(data.interrupted.length, "command was", "commands were")} in
+									flight and may or may not have taken effect:
 								</p>
 								<ul class="usages plain-list">
-									{data.interrupted.slice(0, MOST_LISTED).map((command) => (
+									{data.interrupted.slice(0, MAX_LISTED).map((command) => (
 										<li key={command.commandId}>
 											<code>{command.commandType}</code>
 											{command.sessionId !== undefined && (
-												<PlainText class="soft" text={command.sessionId} most={100} />
+												<PlainText class="soft" text={command.sessionId} max={100} />
 											)}
 										</li>
 									))}
@@ -188,34 +185,34 @@ function Recovery() {
 	);
 }
 
-/** A server that found nothing does not know whether there was another before it. */
-export function startWords(recovery: Pick<Data<"StartupRecovery">, "crashed" | "sessions">) {
+/** A server that found no data cannot tell whether it is the first. */
+export function startupSummary(recovery: Pick<Data<"StartupRecovery">, "crashed" | "sessions">) {
 	const { crashed, sessions } = recovery;
-	if (!crashed && sessions === 0) return "It began without sessions.";
-	const ended = crashed ? "did not shut down in order" : "had shut down in order";
+	if (!crashed && sessions === 0) return "It started without sessions.";
+	const ended = crashed ? "did not shut down cleanly" : "shut down cleanly";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
-	return `The process before it ${ended}; ${left} there.`;
+	return `The previous process ${ended}; ${left} found.`;
 }
 
-const FIRST = 25;
-const MOST = 500;
+const FIRST_COMMANDS = 25;
+const MAX_COMMANDS = 500;
 
-function CommandHistory() {
-	const [limit, setLimit] = useState(FIRST);
+function RecentCommands() {
+	const [limit, setLimit] = useState(FIRST_COMMANDS);
 	const asked = useAnswer("get_command_history", { limit });
-	const { isAsking, refresh } = asked;
+	const { isLoading, refresh } = asked;
 	const now = useNow();
-	const more = () => setLimit(Math.min(MOST, limit * 4));
+	const more = () => setLimit(Math.min(MAX_COMMANDS, limit * 4));
 	return (
 		<Section
 			title="Commands"
-			aside={<Button class="small" disabled={isAsking} onClick={refresh} words="Refresh" />}
+			aside={<Button class="small" disabled={isLoading} onClick={refresh} label="Refresh" />}
 		>
 			<Answered asked={asked}>
 				{({ entries, truncated }) => (
 					<>
 						{entries.length === 0 ? (
-							<p class="soft">The journal holds no command yet.</p>
+							<p class="soft">There are no commands in the journal yet.</p>
 						) : (
 							<Table
 								label="The latest commands"
@@ -224,8 +221,8 @@ function CommandHistory() {
 								columns={[...COLUMNS, ["When", ({ atMs }) => ago(atMs, now), "soft"]]}
 							/>
 						)}
-						{truncated && limit < MOST && (
-							<Button class="small" disabled={isAsking} onClick={more} words="Show more" />
+						{truncated && limit < MAX_COMMANDS && (
+							<Button class="small" disabled={isLoading} onClick={more} label="Show more" />
 						)}
 					</>
 				)}
@@ -237,30 +234,30 @@ function CommandHistory() {
 const COLUMNS: Columns<Data<"CommandHistoryEntry">> = [
 	{
 		title: "Command",
-		cell: ({ commandType }) => <PlainText class="mono" text={commandType} most={80} />,
+		cell: ({ commandType }) => <PlainText class="mono" text={commandType} max={80} />,
 		isRowHeader: true,
 		class: "plain",
 	},
 	{
 		title: "Session",
-		cell: ({ sessionId = "" }) => <PlainText text={sessionId} most={60} />,
+		cell: ({ sessionId = "" }) => <PlainText text={sessionId} max={60} />,
 		class: "soft roomy",
 	},
 	{ title: "Outcome", cell: (entry) => <Outcome entry={entry} />, class: "wide" },
 	[
-		"Took",
+		"Duration",
 		({ atMs, finishedAtMs: end }) => (end === undefined ? "" : formatLatency(end - atMs)),
 		"roomy",
 	],
 ];
 
 function Outcome({ entry }: { entry: Data<"CommandHistoryEntry"> }) {
-	if (entry.finishedAtMs === undefined) return <span class="soft">under way</span>;
+	if (entry.finishedAtMs === undefined) return <span class="soft">in flight</span>;
 	if (entry.success !== false) return <span class="good">done</span>;
 	return (
 		<span class="bad">
 			{entry.code ?? "failed"}{" "}
-			{entry.error !== undefined && <PlainText text={entry.error} most={200} />}
+			{entry.error !== undefined && <PlainText text={entry.error} max={200} />}
 		</span>
 	);
 }
@@ -272,15 +269,15 @@ export interface Sample {
 	readonly metrics: Metrics;
 }
 
-const EVERY_MS = 2_000;
+const POLL_MS = 2_000;
 /** Five minutes. */
-export const MOST_SAMPLES = 150;
+export const MAX_SAMPLES = 150;
 
 /** A server that has restarted counts from zero, so older samples are dropped. */
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
 	const last = samples.at(-1);
-	const isAnother = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
-	return [...(isAnother ? [] : samples.slice(1 - MOST_SAMPLES)), sample];
+	const isRestart = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
+	return [...(isRestart ? [] : samples.slice(1 - MAX_SAMPLES)), sample];
 }
 
 /** Per second between one sample and the next; one value fewer than there are samples. */
@@ -298,7 +295,7 @@ export function commitMs({ journal }: Metrics): number | undefined {
 }
 
 /** The points of an SVG `polyline`, the largest value at the top. */
-export function sparkPoints(values: readonly number[], { width, height }: typeof SIZE) {
+export function sparkPoints(values: readonly number[], { width, height }: typeof SPARK_SIZE) {
 	const top = Math.max(...values, 0);
 	const step = values.length > 1 ? width / (values.length - 1) : 0;
 	const round = (value: number) => Math.round(value * 100) / 100;
@@ -315,28 +312,28 @@ function useSamples(): { samples: readonly Sample[]; error: string | undefined }
 	const [error, setError] = useState<string>();
 	useEffect(() => {
 		let timer: ReturnType<typeof setTimeout> | undefined;
-		const asking = createAsking({
-			ask: (signal) => client().request("get_metrics", {}, { signal }),
+		const refresher = createRefresher({
+			fetch: (signal) => client().request("get_metrics", {}, { signal }),
 			onAnswer({ data }) {
 				setSamples((before) => withSample(before, { atMs: Date.now(), metrics: data }));
 				setError(undefined);
-				timer = setTimeout(look, EVERY_MS);
+				timer = setTimeout(poll, POLL_MS);
 			},
 			onError(problem) {
-				setError(textOf(problem));
-				timer = setTimeout(look, EVERY_MS);
+				setError(errorMessage(problem));
+				timer = setTimeout(poll, POLL_MS);
 			},
 		});
-		function look(): void {
+		function poll(): void {
 			clearTimeout(timer);
-			if (document.visibilityState === "visible") asking.again();
+			if (document.visibilityState === "visible") refresher.refresh();
 		}
-		document.addEventListener("visibilitychange", look);
-		look();
+		document.addEventListener("visibilitychange", poll);
+		poll();
 		return () => {
-			document.removeEventListener("visibilitychange", look);
+			document.removeEventListener("visibilitychange", poll);
 			clearTimeout(timer);
-			asking.stop();
+			refresher.stop();
 		};
 	}, []);
 	return { samples, error };

@@ -1,20 +1,19 @@
-interface AskingOptions<Answer> {
-	ask(signal: AbortSignal): Promise<Answer>;
-	/** `isLast`: the question is not repeated. */
+interface RefresherOptions<Answer> {
+	fetch(signal: AbortSignal): Promise<Answer>;
+	/** `isLast`: no further fetch follows. */
 	onAnswer(answer: Answer, isLast: boolean): void;
 	onError(error: unknown, isLast: boolean): void;
 }
 
-export type Asking = ReturnType<typeof createAsking>;
+export type Refresher = ReturnType<typeof createRefresher>;
 
-/** A question that is repeated whenever its answer may be out of date, one at a time. */
-export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<Answer>) {
+/** Keeps an answer up to date with at most one fetch in flight. Calls of `refresh` during a fetch coalesce into one more. */
+export function createRefresher<Answer>({ fetch, onAnswer, onError }: RefresherOptions<Answer>) {
 	const stop = new AbortController();
 	let isInFlight = false;
 	let isOutdated = false;
 
-	/** Asks; a question in flight is repeated when it is answered. */
-	function again(): void {
+	function refresh(): void {
 		if (isInFlight) isOutdated = true;
 		else if (!stop.signal.aborted) run();
 	}
@@ -22,7 +21,7 @@ export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<A
 	function run(): void {
 		isInFlight = true;
 		isOutdated = false;
-		ask(stop.signal).then(
+		fetch(stop.signal).then(
 			(answer) => finish((isLast) => onAnswer(answer, isLast)),
 			(error: unknown) => finish((isLast) => onError(error, isLast)),
 		);
@@ -36,5 +35,5 @@ export function createAsking<Answer>({ ask, onAnswer, onError }: AskingOptions<A
 		report(isLast);
 	}
 
-	return { again, stop: () => stop.abort() };
+	return { refresh, stop: () => stop.abort() };
 }

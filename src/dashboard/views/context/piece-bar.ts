@@ -3,10 +3,10 @@ import type { Data } from "../../../protocol/index.ts";
 export type Piece = Data<"ContextPiece">;
 
 /** In the order of a prompt: the kind, its name, and its colour. Kinds that are often neighbours have distinct colours. */
-const TABLE = [
+const KIND_TABLE = [
 	["system", "System prompt", 7],
 	["tools", "Tools", 2],
-	["map", "Map of the code", 3],
+	["map", "Code map", 3],
 	["file", "Files", 6],
 	["read", "Reads", 1],
 	["tool", "Tool output", 4],
@@ -14,14 +14,14 @@ const TABLE = [
 	["stub", "Stubs", 8],
 ] as const satisfies readonly (readonly [Data<"ContextKind">, string, number])[];
 
-export const KINDS = TABLE.map(([kind]) => kind);
+export const KINDS = KIND_TABLE.map(([kind]) => kind);
 
-export const KIND_NAMES = Object.fromEntries(TABLE) as Readonly<
+export const KIND_NAMES = Object.fromEntries(KIND_TABLE) as Readonly<
 	Record<Data<"ContextKind">, string>
 >;
 
 export function kindColour(kind: Data<"ContextKind">): string {
-	return `--series-${TABLE.find(([name]) => name === kind)?.[2] ?? 8}`;
+	return `--series-${KIND_TABLE.find(([name]) => name === kind)?.[2] ?? 8}`;
 }
 
 export type PieceOrder = "sent" | "kind";
@@ -31,35 +31,35 @@ export type Segment = Bar["segments"][number];
 export type Bar = ReturnType<typeof layoutBar>;
 
 /**
- * The beginning of a prompt that was in the cache: so many tokens, but no more than these pieces. It is the provider's
- * share of cached tokens, applied to the request's own estimate. What is new or changed since cannot be cached.
+ * The cached prefix of a prompt: its tokens, within its pieces. The provider reports a share of cached tokens; it is
+ * applied to the request's own estimate. Pieces that are new or changed since cannot be cached.
  */
-export function cachedStretch(
+export function cachedPrefix(
 	context: Pick<Data<"ContextView">, "cachedTokens" | "lastRequest" | "history">,
 ) {
 	const { cachedTokens = 0, lastRequest, history } = context;
-	if (!lastRequest || !(lastRequest.tokens > 0)) return NOTHING_CACHED;
+	if (!lastRequest || !(lastRequest.tokens > 0)) return NO_PREFIX;
 	const moment = history.at(-1);
 	const share = Math.min(1, cachedTokens / lastRequest.tokens);
 	return { tokens: share * (moment ? totalOf(moment) : 0), pieces: lastRequest.pieces };
 }
 
-const NOTHING_CACHED = { tokens: 0, pieces: 0 };
+const NO_PREFIX = { tokens: 0, pieces: 0 };
 
 export function totalOf({ byKind }: Data<"ContextMoment">): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }
 
-/** Lays the pieces side by side. The cached part is a stretch of the prompt as sent, in either order. */
+/** Lays the pieces side by side. The cached part is a prefix of the prompt as sent, in either order. */
 export function layoutBar(
 	pieces: readonly Piece[],
-	options: { order: PieceOrder; cached?: typeof NOTHING_CACHED },
+	options: { order: PieceOrder; cached?: typeof NO_PREFIX },
 ) {
-	const { order, cached: stretch = NOTHING_CACHED } = options;
+	const { order, cached: prefix = NO_PREFIX } = options;
 	let sent = 0;
 	const measured = pieces.map((piece, at) => {
 		const size = sizeOf(piece);
-		const cached = at < stretch.pieces ? Math.min(size, Math.max(0, stretch.tokens - sent)) : 0;
+		const cached = at < prefix.pieces ? Math.min(size, Math.max(0, prefix.tokens - sent)) : 0;
 		sent += size;
 		return { piece, size, cached };
 	});
@@ -105,11 +105,11 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 	["PageDown", -10],
 ]);
 
-/** A bounded number of rectangles: neighbours too small to see become one, in the colour of the largest kind. */
+/** A bounded number of rectangles: neighbours too small to see are merged, in the colour of the largest kind. */
 export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 	if (tokens === 0) return [];
 	const drawn: ReturnType<typeof rectangleOf>[] = [];
-	let crumbs: Segment[] = [];
+	let tiny: Segment[] = [];
 	for (const segment of segments) {
 		const width = (segment.end - segment.start) / tokens;
 		if (width >= smallest) {
@@ -117,16 +117,16 @@ export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 			drawn.push(rectangleOf([segment], tokens));
 			continue;
 		}
-		crumbs.push(segment);
-		const first = crumbs[0] as Segment;
+		tiny.push(segment);
+		const first = tiny[0] as Segment;
 		if ((segment.end - first.start) / tokens >= smallest) flush();
 	}
 	flush();
 	return drawn;
 
 	function flush(): void {
-		if (crumbs.some(({ start, end }) => end > start)) drawn.push(rectangleOf(crumbs, tokens));
-		crumbs = [];
+		if (tiny.some(({ start, end }) => end > start)) drawn.push(rectangleOf(tiny, tokens));
+		tiny = [];
 	}
 }
 
@@ -136,7 +136,7 @@ function rectangleOf(segments: readonly Segment[], tokens: number) {
 	for (const { piece, start, end } of segments) {
 		byKind.set(piece.kind, (byKind.get(piece.kind) ?? 0) + end - start);
 	}
-	const [kind] = [...byKind].reduce((most, next) => (next[1] > most[1] ? next : most));
+	const [kind] = [...byKind].reduce((largest, next) => (next[1] > largest[1] ? next : largest));
 	const start = segments[0]?.start ?? 0;
 	const end = segments.at(-1)?.end ?? start;
 	const cached = segments.reduce((sum, segment) => sum + segment.cached, 0);
@@ -160,10 +160,10 @@ function sizeOf({ tokens }: Piece): number {
 	return Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
 
-/** The server cuts labels here, without a sign. */
-const CUT_AT = 120;
+/** The server cuts labels to this length, without an ellipsis. */
+const MAX_LABEL = 120;
 
-/** A label that may be cut ends with a sign and a whole character. */
+/** The label, with an ellipsis after a whole character if it may be cut. */
 export function labelOf({ label }: Pick<Piece, "label">): string {
-	return label.length === CUT_AT ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
+	return label.length === MAX_LABEL ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

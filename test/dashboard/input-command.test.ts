@@ -2,11 +2,15 @@ import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
-import { KNOWN_NAMES, pageCommands, readTyped } from "../../src/dashboard/session/typed.ts";
+import {
+	HANDLED_NAMES,
+	pageCommands,
+	parseInput,
+} from "../../src/dashboard/session/input-command.ts";
 
-const requestOf = (text: string, how?: "steer" | "followUp") => {
-	const typed = readTyped(text, how);
-	return typed.kind === "request" ? [typed.request.type, typed.request.fields] : typed.why;
+const commandOf = (text: string, how?: "steer" | "followUp") => {
+	const parsed = parseInput(text, how);
+	return parsed.kind === "command" ? [parsed.command.type, parsed.command.fields] : parsed.why;
 };
 
 describe("what is typed", () => {
@@ -29,22 +33,22 @@ describe("what is typed", () => {
 		["/model openrouter/a/b", ["set_model", { provider: "openrouter", modelId: "a/b" }]],
 		["/thinking high", ["set_thinking_level", { level: "high" }]],
 	])("%j becomes a command of the protocol", (text, expected) => {
-		expect(requestOf(text)).toEqual(expected);
+		expect(commandOf(text)).toEqual(expected);
 	});
 
 	test("says how it joins a run if it is for the model, and only then", () => {
 		const streamingBehavior = "followUp";
-		expect(requestOf("go on", "followUp")).toEqual([
+		expect(commandOf("go on", "followUp")).toEqual([
 			"prompt",
 			{ message: "go on", streamingBehavior },
 		]);
-		expect(requestOf("/compact", "followUp")).toEqual(["compact", {}]);
+		expect(commandOf("/compact", "followUp")).toEqual(["compact", {}]);
 	});
 
 	test.each(["!", "/name", "/model", "/model x", "/thinking", "/new here", "/tree", "/quit"])(
 		"%s is not sent, and the user reads what to do",
 		(text) => {
-			expect(requestOf(text)).toMatch(/^(Write |\/\w+ is not available here\. ).+\.$/);
+			expect(commandOf(text)).toMatch(/^(Write |\/\w+ is not available here\. ).+\.$/);
 		},
 	);
 
@@ -53,7 +57,7 @@ describe("what is typed", () => {
 		const module = join(dirname(found ?? ""), "dist", "core", "slash-commands.js");
 		const { BUILTIN_SLASH_COMMANDS } = await import(pathToFileURL(module).href);
 		const names = (BUILTIN_SLASH_COMMANDS as { name: string }[]).map(({ name }) => name);
-		expect([...KNOWN_NAMES].toSorted()).toEqual(names.toSorted());
-		for (const { name } of pageCommands()) expect(KNOWN_NAMES).toContain(name);
+		expect([...HANDLED_NAMES].toSorted()).toEqual(names.toSorted());
+		for (const { name } of pageCommands()) expect(HANDLED_NAMES).toContain(name);
 	});
 });

@@ -1,16 +1,19 @@
 import { signal } from "@preact/signals";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { loaded } from "../../src/dashboard/session/conversation.ts";
-import { createFind, createFinder } from "../../src/dashboard/session/find.ts";
+import { conversationOf } from "../../src/dashboard/session/conversation.ts";
+import {
+	ConversationSearch,
+	createRowMatcher,
+} from "../../src/dashboard/session/conversation-search.ts";
 import { type Row, rowsOf } from "../../src/dashboard/session/row-view.tsx";
 import { atEnd } from "../support/temp.ts";
 import { assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 
 const IDLE = { isStreaming: false, isCompacting: false };
 const rowsFrom = (...entries: Parameters<typeof entriesOf>) =>
-	rowsOf(loaded(entriesOf(...entries), IDLE).items);
-const lookFor = (rows: readonly Row[], sought: string) =>
-	createFinder().look(rows, sought, () => false).keys;
+	rowsOf(conversationOf(entriesOf(...entries), IDLE).items);
+const lookFor = (rows: readonly Row[], query: string) =>
+	createRowMatcher().match(rows, query, () => false).keys;
 
 describe("what is looked for in a conversation", () => {
 	const edit = { path: "src/a.ts", oldText: 'say("old")', newText: "say('new')" };
@@ -39,23 +42,23 @@ describe("what is looked for in a conversation", () => {
 		["a shell command and its output", "readme", ["bashExecution:6"]],
 		["what went wrong", "overloaded", ["assistant:7/outcome"]],
 		["nothing that is not there", "nowhere", []],
-	])("finds %s", (_, sought, keys) => {
-		expect(lookFor(rows, sought)).toEqual(keys);
+	])("finds %s", (_, query, keys) => {
+		expect(lookFor(rows, query)).toEqual(keys);
 	});
 
 	test("is found in slices, and nothing is looked at twice", () => {
 		const many = rowsFrom(...Array.from({ length: 1_000 }, (_, at) => user(at, `number ${at}`)));
-		const finder = createFinder();
+		const matcher = createRowMatcher();
 		let slices = 0;
-		let found = finder.look(many, "7", () => true);
+		let found = matcher.match(many, "7", () => true);
 		while (!found.isDone) {
 			slices++;
-			found = finder.look(many, "7", () => true);
+			found = matcher.match(many, "7", () => true);
 		}
 		expect(slices).toBe(Math.floor(1_000 / 64));
 		expect(found.keys).toEqual(lookFor(many, "7"));
 		// All is known now: no clock is asked.
-		expect(finder.look(many, "7", () => expect.unreachable()).isDone).toBe(true);
+		expect(matcher.match(many, "7", () => expect.unreachable()).isDone).toBe(true);
 	});
 });
 
@@ -68,106 +71,106 @@ describe("looking for something", () => {
 
 	function opened(...texts: string[]) {
 		const rows = signal(said(...texts));
-		const find = createFind(rows, {
-			soon(work) {
+		const search = new ConversationSearch(rows, {
+			onNextFrame(work) {
 				const timer = setTimeout(work, 16);
 				return () => clearTimeout(timer);
 			},
 			now: () => 0,
 		});
-		atEnd(() => find.close());
-		find.open();
+		atEnd(() => search.close());
+		search.open();
 		const type = (text: string) => {
-			find.type(text);
+			search.type(text);
 			vi.advanceTimersByTime(200);
 		};
-		return { rows, find, type };
+		return { rows, search, type };
 	}
 
 	test("waits for a pause in typing", () => {
-		const { find } = opened("a fox", "an ox");
-		find.type("f");
-		find.type("fo");
-		expect(find.words.value).toBe("");
+		const { search } = opened("a fox", "an ox");
+		search.type("f");
+		search.type("fo");
+		expect(search.query.value).toBe("");
 		vi.advanceTimersByTime(200);
-		expect(find.words.value).toBe("fo");
-		expect(find.found.value).toEqual({ keys: ["user:0"], isDone: true });
+		expect(search.query.value).toBe("fo");
+		expect(search.matches.value).toEqual({ keys: ["user:0"], isDone: true });
 	});
 
 	test("shows first what is at the reader's place or below, or else the last above", () => {
-		const { find, type } = opened("fox", "ox", "fox", "hen", "ox", "hen");
-		find.startFrom("user:1");
+		const { search, type } = opened("fox", "ox", "fox", "hen", "ox", "hen");
+		search.startFrom("user:1");
 		type("fox");
-		expect(find.current.value?.key).toBe("user:2");
-		find.startFrom("user:3");
+		expect(search.current.value?.key).toBe("user:2");
+		search.startFrom("user:3");
 		type("fo");
-		expect(find.current.value?.key).toBe("user:2");
+		expect(search.current.value?.key).toBe("user:2");
 	});
 
 	test("does not move on while more of the same word is typed", () => {
-		const { type, find } = opened("fox", "fox", "fox");
-		find.startFrom("user:1");
+		const { type, search } = opened("fox", "fox", "fox");
+		search.startFrom("user:1");
 		for (const text of ["f", "fo", "fox"]) type(text);
-		expect(find.current.value?.key).toBe("user:1");
+		expect(search.current.value?.key).toBe("user:1");
 	});
 
 	test("goes to the next and to the one before, around the ends, each time a new jump", () => {
-		const { type, find } = opened("fox", "hen", "fox");
-		find.startFrom("user:0");
+		const { type, search } = opened("fox", "hen", "fox");
+		search.startFrom("user:0");
 		type("fox");
 		const seen = ([1, 1, -1, -1] as const).map((by) => {
-			find.step(by);
-			return find.current.value;
+			search.step(by);
+			return search.current.value;
 		});
 		expect(seen.map((match) => match?.key)).toEqual(["user:2", "user:0", "user:2", "user:0"]);
 		expect(new Set(seen.map((match) => match?.jump)).size).toBe(4);
 	});
 
 	test("goes to the first match when the next is asked for before the pause is over", () => {
-		const { find } = opened("hen", "fox", "fox");
-		find.startFrom("user:0");
-		find.type("fox");
-		find.step(1);
-		expect(find.current.value?.key).toBe("user:1");
+		const { search } = opened("hen", "fox", "fox");
+		search.startFrom("user:0");
+		search.type("fox");
+		search.step(1);
+		expect(search.current.value?.key).toBe("user:1");
 	});
 
 	test("goes nowhere when nothing is found or looked for", () => {
-		const { find, type } = opened("hen");
-		find.step(1);
+		const { search, type } = opened("hen");
+		search.step(1);
 		type("fox");
-		find.step(-1);
-		expect(find.current.value).toBeUndefined();
+		search.step(-1);
+		expect(search.current.value).toBeUndefined();
 		type("   ");
-		expect(find.words.value).toBe("");
-		expect(find.found.value.keys).toEqual([]);
+		expect(search.query.value).toBe("");
+		expect(search.matches.value.keys).toEqual([]);
 	});
 
 	test("goes on while the conversation grows, and stays where the reader is", () => {
-		const { rows, find, type } = opened("fox", "hen");
+		const { rows, search, type } = opened("fox", "hen");
 		type("fox");
-		const { current } = find;
+		const { current } = search;
 		const match = current.value;
 		rows.value = said("fox", "hen", "fox");
 		vi.advanceTimersByTime(50);
-		expect(find.found.value.keys).toEqual(["user:0", "user:2"]);
+		expect(search.matches.value.keys).toEqual(["user:0", "user:2"]);
 		expect(current.value).toBe(match);
 	});
 
 	test("finds what comes later though nothing was there at first", () => {
-		const { rows, find, type } = opened("hen");
+		const { rows, search, type } = opened("hen");
 		type("fox");
-		expect(find.current.value).toBeUndefined();
+		expect(search.current.value).toBeUndefined();
 		rows.value = said("hen", "fox");
 		vi.advanceTimersByTime(50);
-		expect(find.current.value?.key).toBe("user:1");
+		expect(search.current.value?.key).toBe("user:1");
 	});
 
 	test("takes turns with the page when there is much to look at", () => {
 		const rows = signal(said(...Array.from({ length: 500 }, () => "fox")));
 		let ms = 0;
 		let waiting: (() => void) | undefined;
-		const find = createFind(rows, {
-			soon(work) {
+		const search = new ConversationSearch(rows, {
+			onNextFrame(work) {
 				waiting = work;
 				return () => {
 					waiting = undefined;
@@ -176,14 +179,14 @@ describe("looking for something", () => {
 			// Each look at the clock is five milliseconds later.
 			now: () => (ms += 5),
 		});
-		atEnd(() => find.close());
-		find.open();
-		find.type("fox");
+		atEnd(() => search.close());
+		search.open();
+		search.type("fox");
 		vi.advanceTimersByTime(200);
-		const counts = [find.found.value.keys.length];
-		while (!find.found.value.isDone) {
+		const counts = [search.matches.value.keys.length];
+		while (!search.matches.value.isDone) {
 			waiting?.();
-			counts.push(find.found.value.keys.length);
+			counts.push(search.matches.value.keys.length);
 		}
 		expect(counts.length).toBeGreaterThan(2);
 		expect(counts.at(-1)).toBe(500);
@@ -191,15 +194,15 @@ describe("looking for something", () => {
 	});
 
 	test("forgets everything when it is closed, and looks no more", () => {
-		const { rows, find, type } = opened("fox");
+		const { rows, search, type } = opened("fox");
 		type("fox");
-		find.close();
+		search.close();
 		rows.value = said("fox", "fox");
 		vi.advanceTimersByTime(500);
-		expect(find.isOpen.value).toBe(false);
-		expect(find.typed.value).toBe("");
-		expect(find.current.value).toBeUndefined();
-		expect(find.found.value.keys).toEqual([]);
+		expect(search.isOpen.value).toBe(false);
+		expect(search.input.value).toBe("");
+		expect(search.current.value).toBeUndefined();
+		expect(search.matches.value.keys).toEqual([]);
 		expect(vi.getTimerCount()).toBe(0);
 	});
 });

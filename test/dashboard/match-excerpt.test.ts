@@ -1,14 +1,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { clipped, excerpt, placeIn, reaching } from "../../src/dashboard/parts/text.tsx";
+import { boundsReaching, clipped, excerpt, matchIndex } from "../../src/dashboard/parts/text.tsx";
 
-const FIRST = { most: 400, lines: 24 };
+const FIRST = { chars: 400, lines: 24 };
 
 describe("words that are looked for in a long text", () => {
 	test("are found in either case, and nothing is when nothing is looked for", () => {
-		expect(placeIn("The Fox", "fox")).toBe(4);
-		expect(placeIn("The Fox", "hen")).toBe(-1);
-		expect(placeIn("The Fox", "")).toBe(-1);
+		expect(matchIndex("The Fox", "fox")).toBe(4);
+		expect(matchIndex("The Fox", "hen")).toBe(-1);
+		expect(matchIndex("The Fox", "")).toBe(-1);
 	});
 
 	test("show within the bounds that reach for them", () => {
@@ -19,7 +19,7 @@ describe("words that are looked for in a long text", () => {
 				(parts, at) => {
 					const before = parts.slice(0, parts.length === 0 ? 0 : at % parts.length).join("");
 					const text = `${before}FOX${parts.join("")}`;
-					const bounds = reaching(text, placeIn(text, "fox"), FIRST);
+					const bounds = boundsReaching(text, matchIndex(text, "fox"), FIRST);
 					expect(clipped(text, bounds).text).toContain("FOX");
 				},
 			),
@@ -27,16 +27,19 @@ describe("words that are looked for in a long text", () => {
 	});
 
 	test("leave the bounds alone when they show already, or are not there", () => {
-		expect(reaching("a fox", 2, { most: 4_000, lines: 24 })).toEqual({ most: 4_000, lines: 24 });
-		expect(reaching("a hen", -1, FIRST)).toBe(FIRST);
+		expect(boundsReaching("a fox", 2, { chars: 4_000, lines: 24 })).toEqual({
+			chars: 4_000,
+			lines: 24,
+		});
+		expect(boundsReaching("a hen", -1, FIRST)).toBe(FIRST);
 	});
 
 	test("show by themselves when they are too far into the text to show all before them", () => {
 		const text = `${"x".repeat(5_000_000)} the fox ${"y".repeat(5_000_000)}`;
-		const place = placeIn(text, "fox");
-		expect(reaching(text, place, FIRST)).toBe(FIRST);
-		expect(excerpt(text, place)).toContain("the fox y");
-		expect(excerpt(text, place)?.length).toBeLessThan(500);
+		const index = matchIndex(text, "fox");
+		expect(boundsReaching(text, index, FIRST)).toBe(FIRST);
+		expect(excerpt(text, index)).toContain("the fox y");
+		expect(excerpt(text, index)?.length).toBeLessThan(500);
 		expect(excerpt(text, 100)).toBeUndefined();
 	});
 });

@@ -1,13 +1,13 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
-	cachedStretch,
+	cachedPrefix,
 	kindsOf,
 	layoutBar,
 	nextIndex,
 	rectanglesOf,
 	segmentAt,
-} from "../../../src/dashboard/views/context/bar.ts";
+} from "../../../src/dashboard/views/context/piece-bar.ts";
 import { anyPieces, piece } from "./pieces.ts";
 
 const anyOrder = fc.constantFrom("sent" as const, "kind" as const);
@@ -70,15 +70,15 @@ describe("the bar of what is in the window", () => {
 			{ request: 2, atMs: 0, byKind: { system: 90, read: 110 } },
 		];
 		const lastRequest = { tokens: 1_000, pieces: 5 };
-		expect(cachedStretch({ history, lastRequest, cachedTokens: 750 })).toEqual({
+		expect(cachedPrefix({ history, lastRequest, cachedTokens: 750 })).toEqual({
 			tokens: 150,
 			pieces: 5,
 		});
 		const nothing = { tokens: 0, pieces: 0 };
-		expect(cachedStretch({ history, cachedTokens: 750 })).toEqual(nothing);
-		expect(cachedStretch({ history: [], lastRequest, cachedTokens: 750 }).tokens).toBe(0);
+		expect(cachedPrefix({ history, cachedTokens: 750 })).toEqual(nothing);
+		expect(cachedPrefix({ history: [], lastRequest, cachedTokens: 750 }).tokens).toBe(0);
 		const unbilled = { tokens: 0, pieces: 5 };
-		expect(cachedStretch({ history, lastRequest: unbilled, cachedTokens: 0 })).toEqual(nothing);
+		expect(cachedPrefix({ history, lastRequest: unbilled, cachedTokens: 0 })).toEqual(nothing);
 	});
 
 	test("the pieces cover the bar without holes in either order", () => {

@@ -1,16 +1,16 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { courseOf, thinned } from "../../../src/dashboard/views/context/context-view.tsx";
+import { contextSeries, downsampled } from "../../../src/dashboard/views/context/context-view.tsx";
 
 const moments = (sizes: readonly number[]) =>
 	sizes.map((read, at) => ({ request: at + 1, atMs: at, byKind: { system: 10, read } }));
 
-test("a course has a row for each kind that was ever there, and zeros where it was not", () => {
-	const course = courseOf([
+test("a series has a row for each kind that was ever there, and zeros where it was not", () => {
+	const series = contextSeries([
 		{ request: 4, atMs: 1, byKind: { conversation: 5, system: 10 } },
 		{ request: 8, atMs: 2, byKind: { system: 10, read: 7, tool: 0 } },
 	]);
-	expect(course).toEqual({
+	expect(series).toEqual({
 		kinds: ["system", "read", "conversation"],
 		requests: [4, 8],
 		atMs: [1, 2],
@@ -23,14 +23,14 @@ test("a course has a row for each kind that was ever there, and zeros where it w
 });
 
 test("a short history is kept whole, an empty one stays empty", () => {
-	expect(courseOf(moments([1, 2, 3]), 3).atMs).toEqual([0, 1, 2]);
-	expect(courseOf([])).toEqual({ kinds: [], requests: [], atMs: [], byKind: [] });
+	expect(contextSeries(moments([1, 2, 3]), 3).atMs).toEqual([0, 1, 2]);
+	expect(contextSeries([])).toEqual({ kinds: [], requests: [], atMs: [], byKind: [] });
 });
 
 test("thinning does not lose the last moments to rounding", () => {
 	const totals = [0, 0, 0, 0, 0, 0, 0, 0, 1, 0];
-	const history = totals.map((tokens, at) => ({ request: at, atMs: at, byKind: { read: tokens } }));
-	expect(thinned(history, 8).map(({ byKind }) => byKind.read)).toContain(1);
+	const all = totals.map((tokens, at) => ({ request: at, atMs: at, byKind: { read: tokens } }));
+	expect(downsampled(all, 8).map(({ byKind }) => byKind.read)).toContain(1);
 });
 
 test("thinning keeps both ends, the order and the peak, and obeys its bound", () => {
@@ -38,10 +38,10 @@ test("thinning keeps both ends, the order and the peak, and obeys its bound", ()
 		fc.property(
 			fc.array(fc.nat(1000), { minLength: 1, maxLength: 500 }),
 			fc.integer({ min: 3, max: 60 }),
-			(sizes, most) => {
+			(sizes, max) => {
 				const all = moments(sizes);
-				const kept = thinned(all, most);
-				expect(kept.length).toBeLessThanOrEqual(most);
+				const kept = downsampled(all, max);
+				expect(kept.length).toBeLessThanOrEqual(max);
 				expect(kept[0]).toBe(all[0]);
 				expect(kept.at(-1)).toBe(all.at(-1));
 				const times = kept.map(({ atMs }) => atMs);

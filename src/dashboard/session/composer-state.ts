@@ -1,0 +1,67 @@
+import { signal } from "@preact/signals";
+import { client } from "../connection/connection.ts";
+import { toast } from "../parts/notices.tsx";
+import { type StoredText, storedText } from "../parts/storage.ts";
+import { Outbox, returnsToDraft } from "./outbox.ts";
+
+/** The draft and the unanswered commands of a session. They outlive its view. */
+export interface ComposerState {
+	readonly draft: Draft;
+	readonly outbox: Outbox;
+}
+
+const states = new Map<string, ComposerState>();
+const OUTBOX_PREFIX = "strata.outbox.";
+
+export function composerStateOf(sessionId: string): ComposerState {
+	const known = states.get(sessionId);
+	if (known) return known;
+	const draft = createDraft(storedText(`strata.draft.${sessionId}`));
+	const outbox = new Outbox({
+		client: client(),
+		sessionId,
+		store: storedText(OUTBOX_PREFIX + sessionId),
+		onDone({ type }, data) {
+			if (type === "export_html") toast(`Saved on the server: ${(data as { path: string }).path}`);
+		},
+		onFailed(text, { type }, error) {
+			toast(error.message, "error");
+			if (returnsToDraft(type, error.code)) draft.prepend(text);
+		},
+	});
+	const state = { draft, outbox };
+	states.set(sessionId, state);
+	return state;
+}
+
+/** Sends the commands again that an earlier page of this tab left unanswered. */
+export function restoreOutboxes(): void {
+	try {
+		for (const key of Object.keys(sessionStorage)) {
+			if (key.startsWith(OUTBOX_PREFIX)) composerStateOf(key.slice(OUTBOX_PREFIX.length));
+		}
+	} catch {
+		// Without storage there is nothing to restore.
+	}
+}
+
+export type Draft = ReturnType<typeof createDraft>;
+
+/** The text of the prompt box, across views of the session. */
+export function createDraft(store: StoredText) {
+	const text = signal(store.read());
+	/** Counts calls of `prepend`: each gives the box the focus. */
+	const prepends = signal(0);
+	text.subscribe((value) => store.write(value));
+	return {
+		text,
+		prepends,
+		/** Puts text above the draft, unless it is already there. */
+		prepend(given: string): void {
+			const old = text.value;
+			const isThere = old === given || old.startsWith(`${given}\n`);
+			if (!isThere) text.value = old.trim() === "" ? given : `${given}\n${old}`;
+			prepends.value++;
+		},
+	};
+}
