@@ -111,7 +111,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			["15", "expired"],
 		]);
 		const savings = server.answers.get_savings as Data<"Savings">;
-		const saved = async () => (await cells(page, "Savings by system"))[0]?.slice(1);
+		const saved = async () => (await cells(page, "Saved by each system"))[0]?.slice(1);
 		await eventually(saved).toEqual(["3", short(savings.paging.tokens), "$0.3612"]);
 		await eventually(() => cells(page, "Files of the working set")).toHaveLength(4);
 	});

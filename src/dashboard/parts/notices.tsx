@@ -25,14 +25,14 @@ export function Problem({ text, onRetry, retryLabel = "Try again" }: ProblemProp
 }
 
 interface AnsweredProps<Data> {
-	asked: { data: Data | undefined; error: string | undefined; refresh(): void };
+	answer: { data: Data | undefined; error: string | undefined; refresh(): void };
 	waiting?: string;
 	children(data: Data): ComponentChildren;
 }
 
 /** The latest answer, below the error of a newer attempt. */
-export function Answered<Data>({ asked, waiting, children }: AnsweredProps<Data>) {
-	const { data, error, refresh } = asked;
+export function Answered<Data>({ answer, waiting, children }: AnsweredProps<Data>) {
+	const { data, error, refresh } = answer;
 	return (
 		<>
 			{error !== undefined && <Problem text={error} onRetry={refresh} />}

@@ -18,8 +18,8 @@ interface TreeDialogProps {
 export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const { sessionId } = session;
 	const [isAll, setAll] = useState(false);
-	const asked = useAnswer("get_tree", { sessionId, flat: true }, session.changes.value);
-	const { data } = asked;
+	const answer = useAnswer("get_tree", { sessionId, flat: true }, session.changes.value);
+	const { data } = answer;
 	const rows = useMemo(
 		() => treeRows(data?.nodes ?? [], data?.leafId ?? null, isAll),
 		[data, isAll],
@@ -29,10 +29,10 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	async function act(
 		work: Promise<{ data: { cancelled: boolean; editorText?: string; text?: string } }>,
 	): Promise<void> {
-		const answer = await orToast(work);
-		if (!answer || answer.data.cancelled) return;
+		const result = await orToast(work);
+		if (!result || result.data.cancelled) return;
 		// A message of the user returns to the prompt box.
-		const said = answer.data.editorText ?? answer.data.text;
+		const said = result.data.editorText ?? result.data.text;
 		if (said) draft.prepend(said);
 		session.reload();
 		onClose();
@@ -48,7 +48,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 				the session up to that message into a new file and continues there.
 				{isRunning && " Stop the run first."}
 			</p>
-			<Answered asked={asked} waiting="Loading…">
+			<Answered answer={answer} waiting="Loading…">
 				{() => rows.length === 0 && <Empty>No messages yet.</Empty>}
 			</Answered>
 			{rows.length > 0 && (

@@ -86,8 +86,8 @@ function Folder({ start, folders }: { start: string | undefined; folders: readon
 }
 
 export function StoredDialog({ onClose }: { onClose(): void }) {
-	const asked = useAnswer("list_stored_sessions", {});
-	const { data } = asked;
+	const answer = useAnswer("list_stored_sessions", {});
+	const { data } = answer;
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
@@ -109,7 +109,7 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 				autofocus
 				onInput={(event) => setFilter(event.currentTarget.value)}
 			/>
-			<Answered asked={asked} waiting="Looking for sessions…">
+			<Answered answer={answer} waiting="Looking for sessions…">
 				{() =>
 					rows.length === 0 && (
 						<Empty>{filter ? "No session matches." : "There are no stored sessions."}</Empty>

@@ -34,7 +34,7 @@ export function SessionsPage() {
 					</span>
 				)}
 			</div>
-			<Answered asked={{ data: sessions, error, refresh }} waiting="Loading…">
+			<Answered answer={{ data: sessions, error, refresh }} waiting="Loading…">
 				{(known) =>
 					known.length === 0 ? (
 						<FirstRun startsIn={startsIn} onShow={setShown} />

@@ -29,18 +29,18 @@ export function CodeView({ sessionId }: SessionViewProps) {
 		file === undefined ? undefined : { sessionId, path: file, depth },
 	);
 	const usages = useAnswer("code_usages", name && { sessionId, ...name });
-	const asked = [usages, deps, found];
+	const answers = [usages, deps, found];
 	const status = useAnswer("code_status", { sessionId });
-	const coverage = asked.find(({ data }) => data)?.data?.coverage ?? status.data?.coverage;
+	const coverage = answers.find(({ data }) => data)?.data?.coverage ?? status.data?.coverage;
 	return (
 		<div class="view">
 			<SearchForm
-				isLoading={asked.some(({ isLoading }) => isLoading)}
+				isLoading={answers.some(({ isLoading }) => isLoading)}
 				isIndexed={coverage !== undefined}
 				onSearch={setSearch}
 				onFile={setFile}
 			/>
-			{[...asked, status].map(
+			{[...answers, status].map(
 				({ error, refresh }, at) =>
 					error !== undefined && (
 						<Problem key={at} text={withIndexingHint(error)} onRetry={refresh} />

@@ -16,11 +16,11 @@ import { KIND_NAMES, KINDS, kindColour, labelOf, type Piece, totalOf } from "./p
 import { KindName, type OnShow, WindowNow } from "./window-now.tsx";
 
 export function ContextView({ sessionId, changes }: SessionViewProps) {
-	const asked = useAnswer("get_context_view", { sessionId }, changes.value);
+	const answer = useAnswer("get_context_view", { sessionId }, changes.value);
 	const [shown, setShown] = useState<Piece>();
 	return (
 		<div class="view">
-			<Answered asked={asked} waiting="Loading…">
+			<Answered answer={answer} waiting="Loading…">
 				{(data) => (
 					<>
 						<WindowNow context={data} onShow={setShown} />

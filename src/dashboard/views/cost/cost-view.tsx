@@ -26,7 +26,7 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 	const tiers = useAnswer("get_tiers", { sessionId }, version);
 	return (
 		<div class="view">
-			<Answered asked={useAnswer("get_cost", { sessionId }, version)} waiting="Loading…">
+			<Answered answer={useAnswer("get_cost", { sessionId }, version)} waiting="Loading…">
 				{(cost) =>
 					cost.totals.requests === 0 ? (
 						<Empty>No request has been answered yet, so there is no cost.</Empty>
@@ -39,8 +39,8 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 					)
 				}
 			</Answered>
-			<Answered asked={savings}>{(data) => <SavingsTable savings={data} />}</Answered>
-			<Answered asked={tiers}>{(data) => <WorkingSet tiers={data} />}</Answered>
+			<Answered answer={savings}>{(data) => <SavingsTable savings={data} />}</Answered>
+			<Answered answer={tiers}>{(data) => <WorkingSet tiers={data} />}</Answered>
 		</div>
 	);
 }
@@ -205,7 +205,7 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 	return (
 		<Section title="Savings by system">
 			<Table
-				label="Savings by system"
+				label="Saved by each system"
 				rows={rows.flatMap((row) => linesOf(row, open === row.system))}
 				keyOf={({ key }) => key}
 				classOf={({ row, detail }) =>

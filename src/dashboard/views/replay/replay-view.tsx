@@ -68,12 +68,12 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 type Stored = Data<"StoredSession">;
 
 function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: Stored): void }) {
-	const asked = useAnswer("list_stored_sessions", {});
+	const answer = useAnswer("list_stored_sessions", {});
 	const now = useNow();
-	const sessions = asked.data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
+	const sessions = answer.data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
 	return (
 		<Section title="From the sessions folder">
-			<Answered asked={asked}>
+			<Answered answer={answer}>
 				{() => sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
 			</Answered>
 			{sessions.length > 0 && (
@@ -106,7 +106,7 @@ function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: S
 					]}
 				/>
 			)}
-			{asked.data?.truncated && <p class="soft small">Only the most recent sessions are shown.</p>}
+			{answer.data?.truncated && <p class="soft small">Only the most recent sessions are shown.</p>}
 		</Section>
 	);
 }

@@ -26,7 +26,7 @@ export function ServerView() {
 		<div class="sheet view">
 			<h1>Server</h1>
 			{error !== undefined && <Problem text={error} />}
-			<Answered asked={useAnswer("health_check", {})}>
+			<Answered answer={useAnswer("health_check", {})}>
 				{({ problems }) => problems.map((problem) => <Problem key={problem} text={problem} />)}
 			</Answered>
 			{!latest && error === undefined && <Empty>Loading…</Empty>}
@@ -150,11 +150,11 @@ function Counts({ commands }: Pick<Metrics, "commands">) {
 const MAX_LISTED = 20;
 
 function Recovery() {
-	const asked = useAnswer("get_startup_recovery", {});
+	const answer = useAnswer("get_startup_recovery", {});
 	const now = useNow();
 	return (
 		<Section title="Last start">
-			<Answered asked={asked}>
+			<Answered answer={answer}>
 				{(data) => (
 					<>
 						<p>
@@ -199,8 +199,8 @@ const MAX_COMMANDS = 500;
 
 function RecentCommands() {
 	const [limit, setLimit] = useState(FIRST_COMMANDS);
-	const asked = useAnswer("get_command_history", { limit });
-	const { isLoading, refresh } = asked;
+	const answer = useAnswer("get_command_history", { limit });
+	const { isLoading, refresh } = answer;
 	const now = useNow();
 	const more = () => setLimit(Math.min(MAX_COMMANDS, limit * 4));
 	return (
@@ -208,7 +208,7 @@ function RecentCommands() {
 			title="Commands"
 			aside={<Button class="small" disabled={isLoading} onClick={refresh} label="Refresh" />}
 		>
-			<Answered asked={asked}>
+			<Answered answer={answer}>
 				{({ entries, truncated }) => (
 					<>
 						{entries.length === 0 ? (
