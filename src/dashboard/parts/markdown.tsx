@@ -4,13 +4,13 @@ import { useMemo } from "preact/hooks";
 import { Scroller } from "./controls.tsx";
 import { ALL_LINES, ClippedText, clipped, visibleSpans, visibleString } from "./text.tsx";
 
-const FIRST = { chars: 40_000, lines: 800 };
+const BOUNDS = { chars: 40_000, lines: 800 };
 
 /** Untrusted Markdown, as elements and never as HTML. */
 export function MarkdownText({ text }: { text: string }) {
 	return (
 		<div class="markdown" dir="auto">
-			<ClippedText text={text} first={FIRST} more={FIRST}>
+			<ClippedText text={text} first={BOUNDS} more={BOUNDS}>
 				{(shown) => <Blocks text={shown} />}
 			</ClippedText>
 		</div>

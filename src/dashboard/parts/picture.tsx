@@ -125,11 +125,11 @@ type PictureFacts =
 	| { kind: "refused"; label: string };
 
 /** Bytes; larger pictures are drawn on demand. */
-const LARGE = 4_000_000;
+const LARGE_BYTES = 4_000_000;
 /** A decoded picture takes four bytes per pixel. */
 const MAX_PIXELS = 60_000_000;
 /** Characters of base64 to find the size in: cameras write long metadata first. */
-const HEAD = 400_000;
+const HEAD_CHARS = 400_000;
 
 export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	if (!READERS.has(mimeType)) {
@@ -138,14 +138,14 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	if (data === "") return { kind: "unsent", label: `Image, ${mimeType}` };
 	const count = byteCount(data);
 	const label = `Image, ${mimeType}, ${bytes(count)}`;
-	const head = firstBytes(data, HEAD);
+	const head = firstBytes(data, HEAD_CHARS);
 	const size = head && pictureSize(mimeType, head);
 	if (!size) return { kind: "refused", label: `${label}: damaged, or not of this type` };
 	const whole = `${label}, ${size.width} × ${size.height}`;
 	if (size.width * size.height > MAX_PIXELS) {
 		return { kind: "refused", label: `${whole}: too large to display` };
 	}
-	return { kind: "drawable", size, label: whole, isLarge: count > LARGE };
+	return { kind: "drawable", size, label: whole, isLarge: count > LARGE_BYTES };
 }
 
 export type PictureSize = { width: number; height: number };
@@ -220,15 +220,15 @@ function startsWith(bytes: DataView, at: number, letters: string): boolean {
 }
 
 /** Characters decoded at once; a multiple of four. */
-const SLICE = 1 << 19;
+const SLICE_CHARS = 1 << 19;
 
 /** Decodes base64 in slices with a pause between them, so that megabytes do not block the page. Undefined when it is invalid. */
 export async function bytesOf(base64: string, pause: () => Promise<void>) {
 	const bytes = new Uint8Array(byteCount(base64));
 	let at = 0;
-	for (let from = 0; from < base64.length; from += SLICE) {
+	for (let from = 0; from < base64.length; from += SLICE_CHARS) {
 		if (from > 0) await pause();
-		const slice = decoded(base64.slice(from, from + SLICE));
+		const slice = decoded(base64.slice(from, from + SLICE_CHARS));
 		// Only the last slice may end early.
 		if (slice === undefined || at + slice.length > bytes.length) return undefined;
 		for (let index = 0; index < slice.length; index++) bytes[at++] = slice.charCodeAt(index);

@@ -32,12 +32,12 @@ export function visibleSpans(text: string) {
 	);
 }
 
-const FIRST = { chars: 4_000, lines: 24 };
-const MORE = { chars: 64_000, lines: 1_000 };
+const FIRST_BOUNDS = { chars: 4_000, lines: 24 };
+const MORE_BOUNDS = { chars: 64_000, lines: 1_000 };
 
-export function LongText({ text, lines = FIRST.lines }: { text: string; lines?: number }) {
+export function LongText({ text, lines = FIRST_BOUNDS.lines }: { text: string; lines?: number }) {
 	return (
-		<ClippedText text={text} first={{ ...FIRST, lines }} more={MORE}>
+		<ClippedText text={text} first={{ ...FIRST_BOUNDS, lines }} more={MORE_BOUNDS}>
 			{(shown) => (
 				<pre class="long-text" dir="auto">
 					{visibleSpans(shown)}

@@ -13,13 +13,13 @@ import type { OpenSession } from "./open-session.ts";
 import { estimatedHeight, type Row, type RowActions, RowView } from "./row-view.tsx";
 
 /** A session that is shown, with the state of its composer. */
-export interface Opened extends ComposerState {
+export interface OpenedSession extends ComposerState {
 	session: OpenSession;
 	rows: ReadonlySignal<readonly Row[]>;
 	search: ConversationSearch;
 }
 
-export function ConversationView({ session, draft, outbox, rows, search }: Opened) {
+export function ConversationView({ session, draft, outbox, rows, search }: OpenedSession) {
 	const list = useRef<ListHandle>(null);
 	const match = search.current.value;
 	const [shown, showPicture] = useState<Picture>();

@@ -11,14 +11,14 @@ import { DEFAULT_VIEW, hrefOf, pageTitle } from "../route.ts";
 import { Lazy, sessionViews } from "../views.tsx";
 import { composerStateOf, type Draft } from "./composer-state.ts";
 import { ConversationSearch } from "./conversation-search.ts";
-import { ConversationView, type Opened } from "./conversation-view.tsx";
+import { ConversationView, type OpenedSession } from "./conversation-view.tsx";
 import type { Question } from "./extension-ui.ts";
 import { OpenSession } from "./open-session.ts";
 import { rowsOf } from "./row-view.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
 
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
-	const [opened, setOpened] = useState<Opened>();
+	const [opened, setOpened] = useState<OpenedSession>();
 	useEffect(() => {
 		const { draft, outbox } = composerStateOf(sessionId);
 		const session = new OpenSession(sessionId, {
@@ -64,7 +64,7 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 	);
 }
 
-function View({ opened, view }: { opened: Opened; view: string }) {
+function View({ opened, view }: { opened: OpenedSession; view: string }) {
 	if (view === DEFAULT_VIEW) return <ConversationView {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
 	if (!found) return <Empty>There is no such view.</Empty>;
@@ -100,7 +100,7 @@ function onNextFrame(work: () => void): () => void {
 	return cancel;
 }
 
-function SessionHead({ opened, view }: { opened: Opened; view: string }) {
+function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) {
 	const { session, draft, search } = opened;
 	const { sessionId, changes } = session;
 	const state = session.state.value;
