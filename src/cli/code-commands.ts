@@ -137,7 +137,7 @@ export const index: Command = {
 	run: (options, _, terminal) =>
 		withProject(options, terminal, async ({ kota, project, asker }) => {
 			const report = await project.build(asker, "given");
-			show(options, terminal, report, () => kota.buildText(report, kota.commandAdvice));
+			show(options, terminal, report, () => kota.buildText(report, kota.COMMAND_ADVICE));
 			// An index that exists only in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
 		}),
@@ -154,7 +154,7 @@ function question<Name extends Topic>(
 			withProject(options, terminal, async ({ kota, project, asker }) => {
 				const paths = {
 					...kota.projectPaths(project.root, terminal.cwd),
-					advice: kota.commandAdvice,
+					advice: kota.COMMAND_ADVICE,
 				};
 				const given = input({ kota, find: paths.find, words, options });
 				const { answer, draft } = await kota.answerTo(topic, given, { project, paths, asker });

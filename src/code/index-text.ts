@@ -6,11 +6,11 @@ import {
 	type Advice,
 	leftOutText,
 	notStoredText,
-	toolAdvice,
+	TOOL_ADVICE,
 	whyNothingIndexed,
 } from "./outline.ts";
 
-export function buildText(report: BuildReport, advice: Advice = toolAdvice): string {
+export function buildText(report: BuildReport, advice: Advice = TOOL_ADVICE): string {
 	const { coverage, added, changed, removed, seconds } = report;
 	const nothing = whyNothingIndexed(coverage, advice);
 	if (nothing) return nothing;

@@ -1,6 +1,6 @@
 export { briefing, filesToBrief } from "./auto-context.ts";
 export { buildText, progressText, statusText } from "./index-text.ts";
-export { commandAdvice, projectPaths, wholeAnswer } from "./outline.ts";
+export { COMMAND_ADVICE, projectPaths, wholeAnswer } from "./outline.ts";
 export {
 	type Asker,
 	answerTo,

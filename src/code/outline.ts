@@ -142,7 +142,7 @@ function splitPath(path: string): [folder: string, name: string] {
 export function coverageLine(
 	coverage: Coverage,
 	nowMs: number,
-	{ index }: Advice = toolAdvice,
+	{ index }: Advice = TOOL_ADVICE,
 ): string {
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
 	const { leftOut, notStored } = coverage;
@@ -233,7 +233,7 @@ export function projectPaths(
 
 	return {
 		root,
-		advice: toolAdvice,
+		advice: TOOL_ADVICE,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		placesOf,
 		/** From the model's spelling to the index path. A path outside the project keeps its `..`. */
@@ -266,16 +266,16 @@ function slashed(path: string): string {
 }
 
 /** Wording of advice: the model has tools, a user has commands. */
-export const toolAdvice = {
+export const TOOL_ADVICE = {
 	search: "kota_search",
 	index: "kota_index",
 	countTests: "include_tests counts them",
 	withoutFilters: "without filters",
 };
 
-export type Advice = typeof toolAdvice;
+export type Advice = typeof TOOL_ADVICE;
 
-export const commandAdvice: Advice = {
+export const COMMAND_ADVICE: Advice = {
 	search: "strata search",
 	index: "strata index",
 	countTests: "leave out --no-tests to count them",

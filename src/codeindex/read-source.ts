@@ -2,7 +2,7 @@ import { hash } from "node:crypto";
 import { join } from "node:path";
 import { errnoOf } from "../core/errno.ts";
 import { readWholeSync } from "../core/regular-file.ts";
-import { maxSourceBytes } from "./scan/scanned-tree.ts";
+import { MAX_SOURCE_BYTES } from "./scan/scanned-tree.ts";
 
 export type SourceContent =
 	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
@@ -17,7 +17,7 @@ export function readSource(
 	{ followLinks = false }: { followLinks?: boolean } = {},
 ): SourceContent {
 	try {
-		const found = readWholeSync(join(root, path), maxSourceBytes, followLinks);
+		const found = readWholeSync(join(root, path), MAX_SOURCE_BYTES, followLinks);
 		if (!found) return { kind: "gone" };
 		const { bytes } = found;
 		if (!bytes) return { kind: "unreadable", reason: "it is too large" };

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { depsForms, impactForms, taskContextForms } from "../../src/code/files-text.ts";
 import { buildText, progressText, statusText } from "../../src/code/index-text.ts";
 import {
-	commandAdvice,
+	COMMAND_ADVICE,
 	coverageLine,
 	fitText,
 	type Outline,
@@ -413,7 +413,7 @@ describe("the line on coverage", () => {
 });
 
 describe("for a person at the command line", () => {
-	const reader = { ...paths, advice: commandAdvice };
+	const reader = { ...paths, advice: COMMAND_ADVICE };
 	const partial = coverage({ complete: false, files: 0 });
 
 	test("no advice names a tool or a parameter of one", () => {
@@ -442,7 +442,7 @@ describe("for a person at the command line", () => {
 			...texts(
 				usagesForms({ ...usages, coverage: partial }, usagesInput({ symbol: "x" }, find), reader),
 			),
-			coverageLine(partial, NOW, commandAdvice),
+			coverageLine(partial, NOW, COMMAND_ADVICE),
 		].join("\n");
 		expect(all).not.toMatch(/kota|include_tests|without filters/);
 		for (const advice of ["strata search", "strata index", "--no-tests", "--glob"])

@@ -2,7 +2,7 @@ import { isAbsolute } from "node:path";
 import { nameOf } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../reader.ts";
-import { maxSourceBytes } from "../scan/scanned-tree.ts";
+import { MAX_SOURCE_BYTES } from "../scan/scanned-tree.ts";
 
 /** Throws an error that suggests files of the same name. */
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
@@ -15,7 +15,7 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	}
 	const hint =
 		hintFor(reader, path) ??
-		`The index holds the project's TypeScript and JavaScript files of up to ${maxSourceBytes / 1024 ** 2} MiB that git does not ignore.`;
+		`The index holds the project's TypeScript and JavaScript files of up to ${MAX_SOURCE_BYTES / 1024 ** 2} MiB that git does not ignore.`;
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
 }
 

@@ -23,10 +23,10 @@ export function createConfigReader(root: string): ReadConfig {
 	return (path) => {
 		try {
 			// Follows links: `node_modules` is full of them.
-			const found = readWholeSync(join(root, path), maxConfigBytes, true);
+			const found = readWholeSync(join(root, path), MAX_CONFIG_BYTES, true);
 			if (!found) return undefined;
 			if (found.bytes) return found.bytes.toString();
-			throw new Error(`it has ${found.size} bytes; more than ${maxConfigBytes} are not read`);
+			throw new Error(`it has ${found.size} bytes; more than ${MAX_CONFIG_BYTES} are not read`);
 		} catch (error) {
 			if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
 			throw error;
@@ -34,7 +34,7 @@ export function createConfigReader(root: string): ReadConfig {
 	};
 }
 
-const maxConfigBytes = 1024 * 1024;
+const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** Never throws, reads each file once. `paths` are the scanned files. */
 export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) {
@@ -98,10 +98,10 @@ function parseTolerantJson(text: string): { value: unknown; problem?: string | u
 }
 
 /** Deeper than any real file, and far from a stack overflow. */
-const maxDepth = 200;
+const MAX_DEPTH = 200;
 
 /** Blanks and comments, also without an end. */
-const skipped = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
+const TRIVIA = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
 
 class Parser {
 	readonly #text: string;
@@ -123,7 +123,7 @@ class Parser {
 		this.#skip();
 		const next = this.#text[this.#at];
 		if (next === "{" || next === "[") {
-			if (depth < maxDepth) return next === "{" ? this.#object(depth) : this.#array(depth);
+			if (depth < MAX_DEPTH) return next === "{" ? this.#object(depth) : this.#array(depth);
 			this.#complain("it is nested too deeply");
 			this.#at = this.#text.length;
 			return undefined;
@@ -207,9 +207,9 @@ class Parser {
 	}
 
 	#skip(): void {
-		skipped.lastIndex = this.#at;
-		skipped.test(this.#text);
-		this.#at = skipped.lastIndex;
+		TRIVIA.lastIndex = this.#at;
+		TRIVIA.test(this.#text);
+		this.#at = TRIVIA.lastIndex;
 	}
 
 	#complain(problem: string): void {

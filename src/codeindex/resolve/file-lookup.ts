@@ -70,7 +70,7 @@ export function createFileLookup(
 		const extension = extensionOf(path);
 		if (extension === "") return undefined;
 		const stem = path.slice(0, -extension.length);
-		const known = candidates.get(extension);
+		const known = CANDIDATES.get(extension);
 		if (known) return first(stem, known[wanted], suffixes);
 		// `a.css` may be described by `a.d.css.ts`.
 		return wanted === "plain" ? undefined : first(stem, [`.d${extension}.ts`], suffixes);
@@ -78,7 +78,9 @@ export function createFileLookup(
 
 	/** Without an extension, or with the one of the output. */
 	function module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
-		return withExtension(path, wanted, suffixes) ?? first(path, withoutExtension[wanted], suffixes);
+		return (
+			withExtension(path, wanted, suffixes) ?? first(path, WITHOUT_EXTENSION[wanted], suffixes)
+		);
 	}
 
 	/** For `package.json`: TypeScript extensions are literal. */
@@ -107,16 +109,16 @@ export function createFileLookup(
 
 	function source(output: string): string | undefined {
 		const extension = extensionOf(output);
-		const known = sourceCandidates.get(extension);
+		const known = SOURCE_CANDIDATES.get(extension);
 		if (known === undefined) return undefined;
 		const stem = extension === "" ? output : output.slice(0, -extension.length);
-		return first(stem, known, noSuffix) ?? first(`${stem}/index`, known, noSuffix);
+		return first(stem, known, NO_SUFFIX) ?? first(`${stem}/index`, known, NO_SUFFIX);
 	}
 
 	return { file, literal, hasFolder, module, exactly, folder, source };
 }
 
-const noSuffix = [""];
+const NO_SUFFIX = [""];
 
 /** `.d.ts` is one extension; so is an unknown one as in `vite.config`. */
 function extensionOf(path: string): string {
@@ -131,24 +133,24 @@ function byWanted(typed: readonly string[], plain: readonly string[]) {
 	return { typed, plain, all: [...typed, ...plain] };
 }
 
-const withoutExtension = byWanted([".ts", ".tsx", ".d.ts"], [".js", ".jsx"]);
-const forModule = byWanted([".mts", ".d.mts"], [".mjs"]);
-const forCommonJs = byWanted([".cts", ".d.cts"], [".cjs"]);
-const forJsx = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
+const WITHOUT_EXTENSION = byWanted([".ts", ".tsx", ".d.ts"], [".js", ".jsx"]);
+const FOR_MODULE = byWanted([".mts", ".d.mts"], [".mjs"]);
+const FOR_COMMONJS = byWanted([".cts", ".d.cts"], [".cjs"]);
+const FOR_JSX = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
 
 /** In order of preference. */
-const candidates = byExtension(withoutExtension, forJsx, forModule, forCommonJs);
+const CANDIDATES = byExtension(WITHOUT_EXTENSION, FOR_JSX, FOR_MODULE, FOR_COMMONJS);
 
-const anySource = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
-const preferring = (extension: string) => [extension, ...anySource.filter((e) => e !== extension)];
+const ANY_SOURCE = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
+const preferring = (extension: string) => [extension, ...ANY_SOURCE.filter((e) => e !== extension)];
 
 /** Bundlers build `.mjs` from `.ts`. */
-const sourceCandidates = byExtension(
-	anySource,
+const SOURCE_CANDIDATES = byExtension(
+	ANY_SOURCE,
 	preferring(".tsx"),
 	preferring(".mts"),
 	preferring(".cts"),
-).set("", anySource);
+).set("", ANY_SOURCE);
 
 function byExtension<T>(plain: T, jsx: T, module: T, commonJs: T): Map<string, T> {
 	return new Map([

@@ -135,7 +135,7 @@ export function createPackageFiles(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		const names = (restBelow(owner.folder, output) ?? "").split("/");
 		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
 		for (let dropped = 1; dropped < names.length; dropped++) {
-			if (!outputName.test(names[dropped - 1] ?? "")) return undefined;
+			if (!OUTPUT_FOLDER.test(names[dropped - 1] ?? "")) return undefined;
 			const found = sourceIn(inputs, names.slice(dropped).join("/"), output);
 			if (found !== undefined) return found;
 		}
@@ -238,8 +238,8 @@ function sortPatterns(table: ConfigObject) {
 }
 
 /** Limits against hostile files. */
-const maxDepth = 20;
-const maxTargets = 200;
+const MAX_DEPTH = 20;
+const MAX_TARGETS = 200;
 
 function collect(
 	target: unknown,
@@ -251,7 +251,7 @@ function collect(
 	return targets;
 
 	function visit(value: unknown, depth: number): void {
-		if (depth > maxDepth || targets.length >= maxTargets) return;
+		if (depth > MAX_DEPTH || targets.length >= MAX_TARGETS) return;
 		if (typeof value === "string") {
 			const filled = value.includes("\0") ? undefined : fill(value);
 			if (filled !== undefined) targets.push(filled);
@@ -265,5 +265,5 @@ function collect(
 	}
 }
 
-const outputName =
+const OUTPUT_FOLDER =
 	/^[._]?(?:dist|build|built|out|output|lib|libs|es|esm|esnext|mjs|cjs|umd|commonjs|modules?|types|typings|dts|declarations|bundles?|release|node|browser|web|prod|production|dev|development)(?:[-_.]\w+)*$/;

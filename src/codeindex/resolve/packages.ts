@@ -110,7 +110,7 @@ type WorkspacePatterns = ReturnType<typeof workspacePatterns>;
 function workspacePatterns(folder: string, listed: readonly string[]) {
 	const wanted: PathPattern[] = [];
 	const unwanted: PathPattern[] = [];
-	for (const pattern of listed.slice(0, maxPatterns).flatMap(withoutBraces)) {
+	for (const pattern of listed.slice(0, MAX_PATTERNS).flatMap(withoutBraces)) {
 		const isUnwanted = pattern.startsWith("!");
 		const path = joinPath(folder, isUnwanted ? pattern.slice(1) : pattern);
 		if (path !== undefined) (isUnwanted ? unwanted : wanted).push(parsePathPattern(path));
@@ -118,7 +118,7 @@ function workspacePatterns(folder: string, listed: readonly string[]) {
 	return { folder, wanted, unwanted };
 }
 
-const maxPatterns = 1_000;
+const MAX_PATTERNS = 1_000;
 
 /** `{a,b}/*` becomes `a/*` and `b/*`; nested braces match nothing. */
 function withoutBraces(pattern: string): string[] {
@@ -129,7 +129,7 @@ function withoutBraces(pattern: string): string[] {
 			if (whole === undefined || inner === undefined || each.length > 500) return [each];
 			return inner.split(",").map((choice) => each.replace(whole, () => choice));
 		});
-		if (patterns.length > maxPatterns) return [];
+		if (patterns.length > MAX_PATTERNS) return [];
 	}
 	return patterns;
 }

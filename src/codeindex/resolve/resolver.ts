@@ -162,7 +162,7 @@ export function createResolver(options: ResolverOptions) {
 
 	function findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const { owner } = scope;
-		if (owner?.imports === undefined || depth >= maxImports) {
+		if (owner?.imports === undefined || depth >= MAX_REDIRECTS) {
 			return unresolved("no package.json around the file has imports for it");
 		}
 		for (const conditions of [scope.conditions, anyCondition]) {
@@ -252,7 +252,7 @@ function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined
 	return !/\.m[jt]s$/.test(from) && owner?.isModule !== true;
 }
 
-const maxImports = 5;
+const MAX_REDIRECTS = 5;
 
 const unresolved = (reason: string): ModuleResolution => ({ kind: "unresolved", reason });
 const file = (path: string) => ({ kind: "file", path }) as const;

@@ -14,8 +14,8 @@ export type SpecifierKind =
 
 export function specifierKind(specifier: string): SpecifierKind {
 	if (specifier === "") return { kind: "invalid", reason: "the specifier is empty" };
-	if (specifier.length > maxLength) {
-		return { kind: "invalid", reason: `the specifier is longer than ${maxLength} characters` };
+	if (specifier.length > MAX_LENGTH) {
+		return { kind: "invalid", reason: `the specifier is longer than ${MAX_LENGTH} characters` };
 	}
 	if (specifier.includes("\0")) {
 		return { kind: "invalid", reason: "the specifier holds a NUL character" };
@@ -30,7 +30,7 @@ export function specifierKind(specifier: string): SpecifierKind {
 	if (specifier.startsWith("/")) return { kind: "absolute" };
 	const scheme = /^([a-z][a-z0-9+.-]+):/i.exec(specifier)?.[1];
 	if (scheme !== undefined) return { kind: "scheme", name: schemeName(specifier, scheme) };
-	const [, packageName, rest] = packageForm.exec(specifier) ?? [];
+	const [, packageName, rest] = PACKAGE_SPECIFIER.exec(specifier) ?? [];
 	if (packageName === undefined) return { kind: "bare", subpath: "." };
 	return { kind: "bare", packageName, subpath: rest ? `./${rest}` : "." };
 }
@@ -48,15 +48,15 @@ export function withoutLoaderHints(specifier: string): string {
 }
 
 export function isAsset(specifier: string): boolean {
-	return assetName.test(specifier);
+	return ASSET.test(specifier);
 }
 
-const maxLength = 4_096;
+const MAX_LENGTH = 4_096;
 
 /** Registry names, and older ones with capitals. */
-const packageForm = /^((?:@[a-z0-9_~-][\w.~-]*\/)?[a-z0-9_][\w.~-]*)(?:\/(.*))?$/is;
+const PACKAGE_SPECIFIER = /^((?:@[a-z0-9_~-][\w.~-]*\/)?[a-z0-9_][\w.~-]*)(?:\/(.*))?$/is;
 
-const assetName =
+const ASSET =
 	/\.(?:css|scss|sass|less|styl|stylus|pcss|postcss|svg|png|jpe?g|gif|webp|avif|ico|bmp|tiff?|mp[34]|m4a|webm|wav|ogg|ogv|flac|aac|mov|woff2?|ttf|otf|eot|json[5c]?|jsonl|geojson|ya?ml|toml|ini|txt|text|mdx?|markdown|html?|vue|svelte|astro|marko|riot|wasm|node|graphqls?|gql|glsl|vert|frag|vs|fs|wgsl|hlsl|sql|csv|tsv|xml|xsl|pdf|zip|gz|hbs|handlebars|ejs|pug|jade|njk|mustache|liquid|tpl|proto|prisma|po|pot|ftl|webmanifest|manifest|bin|dat|gltf|glb|obj|fbx|hdr|exr|ktx2?|snap|coffee|elm|re|res|rs|py|sh|map|template|raw|worklet)$/i;
 
 function schemeName(specifier: string, scheme: string): string {

@@ -52,7 +52,7 @@ interface Chain {
 	readonly open: Set<string>;
 }
 
-const maxExtended = 100;
+const MAX_EXTENDED = 100;
 
 function collect(path: string, settings: Settings, chain: Chain): void {
 	if (chain.left-- <= 0 || chain.open.has(path)) return;
@@ -248,7 +248,7 @@ function placeAt(target: string, star: string): MappedPlace[] {
 }
 
 /** Where no file applies. */
-const noTsconfig = tsconfigOf("", { allowJs: true }, []);
+const NO_TSCONFIG = tsconfigOf("", { allowJs: true }, []);
 
 export type Tsconfigs = ReturnType<typeof createTsconfigs>;
 
@@ -266,7 +266,7 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 			if (files.object(path) === undefined) return undefined;
 			const settings: Settings = {};
 			const leaf = folderOf(path);
-			collect(path, settings, { leaf, files, findPackage, left: maxExtended, open: new Set() });
+			collect(path, settings, { leaf, files, findPackage, left: MAX_EXTENDED, open: new Set() });
 			return tsconfigOf(path, settings, referencesOf(path, files));
 		});
 	}
@@ -274,7 +274,7 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 	function nearest(folder: string): Tsconfig {
 		return getOrAdd(nearestTo, folder, () => {
 			const here = at(below(folder, "tsconfig.json")) ?? at(below(folder, "jsconfig.json"));
-			return here ?? (folder === "" ? noTsconfig : nearest(folderOf(folder)));
+			return here ?? (folder === "" ? NO_TSCONFIG : nearest(folderOf(folder)));
 		});
 	}
 
@@ -291,7 +291,7 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 			const referenced = at(reference);
 			if (referenced?.includes(path)) return referenced;
 			for (const next of referenced?.references ?? []) {
-				if (seen.size < maxReferences) seen.add(next);
+				if (seen.size < MAX_REFERENCES) seen.add(next);
 			}
 		}
 		return undefined;
@@ -304,4 +304,4 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 	return { of, in: inFolder };
 }
 
-const maxReferences = 500;
+const MAX_REFERENCES = 500;

@@ -31,7 +31,7 @@ export type GitOutcome =
 export async function listGitFiles(
 	folder: string,
 	take: (entries: readonly GitEntry[]) => Promise<void>,
-	{ signal, othersMs = maxOthersMs }: { signal?: AbortSignal | undefined; othersMs?: number } = {},
+	{ signal, othersMs = UNTRACKED_MS }: { signal?: AbortSignal | undefined; othersMs?: number } = {},
 ): Promise<GitOutcome> {
 	const stop = new AbortController();
 	const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
@@ -42,7 +42,7 @@ export async function listGitFiles(
 	const others =
 		othersMs === 0
 			? undefined
-			: runGit(untracked, { folder, signal: AbortSignal.any([...signals, late]) });
+			: runGit(UNTRACKED, { folder, signal: AbortSignal.any([...signals, late]) });
 	try {
 		const first = await tracked;
 		if (first.kind !== "done") return first;
@@ -80,7 +80,7 @@ function texts(output: Buffer): { valid: string[]; bad: string[] } {
 
 /** Git's configuration files for a folder, and the ignore files they name. */
 export async function gitConfiguration(folder: string): Promise<string[]> {
-	const options = { folder, signal: AbortSignal.timeout(maxMs) };
+	const options = { folder, signal: AbortSignal.timeout(MAX_MS) };
 	const [listed, named] = await Promise.all([
 		runGit(["config", "-z", "--list", "--show-origin", "--name-only"], options),
 		excludesFiles(folder),
@@ -93,23 +93,23 @@ export async function gitConfiguration(folder: string): Promise<string[]> {
 
 export async function excludesFiles(folder: string): Promise<string[]> {
 	const args = ["config", "-z", "--type=path", "--get-all", "core.excludesFile"];
-	const run = await runGit(args, { folder, signal: AbortSignal.timeout(maxMs) });
+	const run = await runGit(args, { folder, signal: AbortSignal.timeout(MAX_MS) });
 	return run.kind === "done" ? texts(run.output).valid : [];
 }
 
-const untracked = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
+const UNTRACKED = ["ls-files", "-z", "--others", "--exclude-standard", "--exclude=node_modules/"];
 
 type GitRun =
 	| { readonly kind: "done"; readonly output: Buffer; readonly errors: string }
 	| Exclude<GitOutcome, { kind: "listed" }>;
 
-const maxOutputBytes = 256 * 1024 * 1024;
-const maxMs = 60_000;
+const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
+const MAX_MS = 60_000;
 /** Only huge repositories or hostile patterns take this long. */
-const maxOthersMs = 10_000;
+const UNTRACKED_MS = 10_000;
 
 /** Security: `core.fsmonitor`, hooks and the pager name programs that git would start. */
-const safely = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
+const SAFELY = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
 
 const execute = promisify(execFile);
 
@@ -118,14 +118,14 @@ async function runGit(
 	{ folder, signal }: { folder: string; signal: AbortSignal },
 ): Promise<GitRun> {
 	try {
-		const run = execute("git", [...safely, "-C", folder, ...args], {
+		const run = execute("git", [...SAFELY, "-C", folder, ...args], {
 			// Security: Windows searches the working folder for programs first.
 			cwd: dirname(process.execPath),
 			env: gitEnvironment(),
 			encoding: "buffer",
-			maxBuffer: maxOutputBytes,
+			maxBuffer: MAX_OUTPUT_BYTES,
 			windowsHide: true,
-			timeout: maxMs,
+			timeout: MAX_MS,
 			signal,
 			killSignal: "SIGKILL",
 		});

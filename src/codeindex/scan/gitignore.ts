@@ -30,7 +30,7 @@ export function parseIgnoreRules(text: string): IgnoreRules {
 	const others: Rule[] = [];
 	const negated: boolean[] = [];
 	for (const line of lines) {
-		const rule = line.length > maxLineLength ? undefined : parseRule(line, negated.length);
+		const rule = line.length > MAX_LINE ? undefined : parseRule(line, negated.length);
 		if (!rule) continue;
 		negated.push(rule.isNegated);
 		const key = keyOf(rule);
@@ -45,7 +45,7 @@ export function parseIgnoreRules(text: string): IgnoreRules {
 
 	return {
 		patterns: others.length,
-		longLines: lines.filter((line) => line.length > maxLineLength && !line.startsWith("#")).length,
+		longLines: lines.filter((line) => line.length > MAX_LINE && !line.startsWith("#")).length,
 		decide(given, isFolder, effort = { left: Number.POSITIVE_INFINITY }) {
 			const names = given.map(asBytes);
 			const name = names.at(-1) ?? "";
@@ -109,7 +109,7 @@ function isAnywhere(pattern: PathPattern): boolean {
 }
 
 /** Longer lines are hostile and slow to match. */
-const maxLineLength = 1_000;
+const MAX_LINE = 1_000;
 
 function parseRule(line: string, order: number): Rule | undefined {
 	if (line.startsWith("#")) return undefined;

@@ -15,7 +15,7 @@ import { excludesFiles, gitConfiguration } from "./git-files.ts";
 import type { OuterRules } from "./walk-files.ts";
 
 /** Above this, asking git is faster than checking each folder. */
-const maxFolders = 20_000;
+const MAX_FOLDERS = 20_000;
 
 interface Look extends FileTimes {
 	readonly takenMs: number;
@@ -81,7 +81,7 @@ export class ListingWatch {
 	#takeFolders(): boolean {
 		const open = [""];
 		for (let path = open.pop(); path !== undefined; path = open.pop()) {
-			if (this.#folders.size >= maxFolders) return false;
+			if (this.#folders.size >= MAX_FOLDERS) return false;
 			const takenMs = this.#now();
 			const stats = lstatOrNothing(`${this.#root}/${path}`);
 			// Gone since its parent was read, which shows there.
@@ -236,9 +236,9 @@ function userFolder(): string {
 function textOf(path: string): string | undefined {
 	return orNothing(() => {
 		const stats = statSync(path, { throwIfNoEntry: false });
-		if (!stats?.isFile() || stats.size > maxPointerBytes) return undefined;
+		if (!stats?.isFile() || stats.size > MAX_POINTER_BYTES) return undefined;
 		return readFileSync(path, "utf8").trim();
 	});
 }
 
-const maxPointerBytes = 16 * 1024;
+const MAX_POINTER_BYTES = 16 * 1024;

@@ -87,9 +87,9 @@ interface CharacterClass {
 	has(code: number): boolean;
 }
 
-const anyCharacter: CharacterClass = { size: 1, has: () => true };
+const ANY_CHARACTER: CharacterClass = { size: 1, has: () => true };
 /** Characters that the engine compares in the time of one step. */
-const charactersPerStep = 64;
+const CHARACTERS_PER_STEP = 64;
 
 interface Finder {
 	readonly length: number;
@@ -105,7 +105,7 @@ function finderOf(units: readonly Unit[]): Finder {
 			length,
 			at: (name, place) => name.startsWith(literal, place),
 			find(name, from, onStep) {
-				onStep?.(Math.floor(((name.length - from) * length) / charactersPerStep));
+				onStep?.(Math.floor(((name.length - from) * length) / CHARACTERS_PER_STEP));
 				return name.indexOf(literal, from);
 			},
 		};
@@ -154,7 +154,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 			part.push(found.unit);
 			at = found.end;
 		} else if (character === "?") {
-			part.push(anyCharacter);
+			part.push(ANY_CHARACTER);
 			at++;
 		} else {
 			if (character === "\\") at++;
@@ -179,7 +179,7 @@ export function parseClass(
 		const named =
 			pattern[at] === "[" && pattern[at + 1] === ":" ? pattern.indexOf("]", at + 2) : -1;
 		if (named > 0 && pattern[named - 1] === ":") {
-			const test = namedClasses[pattern.slice(at + 2, named - 1)];
+			const test = NAMED_CLASSES[pattern.slice(at + 2, named - 1)];
 			if (!test) return undefined;
 			tests.push((code) => test.test(String.fromCharCode(code)));
 			at = named + 1;
@@ -199,7 +199,7 @@ export function parseClass(
 	return { unit: { size: tests.length, has }, end: at + 1 };
 }
 
-const namedClasses: Readonly<Record<string, RegExp | undefined>> = {
+const NAMED_CLASSES: Readonly<Record<string, RegExp | undefined>> = {
 	alnum: /[A-Za-z0-9]/,
 	alpha: /[A-Za-z]/,
 	blank: /[ \t]/,

@@ -9,14 +9,14 @@ import { CodeIndexError } from "../code-index.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { ListingWatch, rulesAround } from "./listing-watch.ts";
 import {
-	maxFiles,
-	maxSourceBytes,
+	MAX_FILES,
+	MAX_SOURCE_BYTES,
 	type ScannedFile,
 	type ScannedTree,
 	type ScanTrouble,
 	type Symlink,
 } from "./scanned-tree.ts";
-import { badName, type OuterRules, walkFolders } from "./walk-files.ts";
+import { BAD_NAME, type OuterRules, walkFolders } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
@@ -40,7 +40,7 @@ interface ListedEntry {
 }
 
 /** Lists expire: some file systems do not update folder times. */
-const maxAgeMs = 10 * 60_000;
+const MAX_AGE_MS = 10 * 60_000;
 
 /** Git lists files again only if a folder, a `.gitignore` or one of git's own files changed. */
 export class TreeScanner {
@@ -87,15 +87,15 @@ export class TreeScanner {
 	}
 
 	#isRecent(ms: number): boolean {
-		return Math.abs(this.#now() - ms) <= maxAgeMs;
+		return Math.abs(this.#now() - ms) <= MAX_AGE_MS;
 	}
 }
 
 /** Files per turn of the event loop. */
-const batchSize = 512;
-const maxNestedRepositories = 200;
+const BATCH_SIZE = 512;
+const MAX_NESTED_REPOSITORIES = 200;
 /** Trouble that persists until a folder or rule changes. */
-const lasting = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
+const LASTING = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
 class Scan {
 	/** The real path. */
@@ -139,7 +139,7 @@ class Scan {
 	/** None if a transient error occurred. */
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
-		if (!trouble.every(({ kind }) => lasting.has(kind))) return undefined;
+		if (!trouble.every(({ kind }) => LASTING.has(kind))) return undefined;
 		const entries = byPath(this.#listed);
 		for (const entry of entries) {
 			const file = this.#of(entry.kind).get(entry.path);
@@ -158,7 +158,7 @@ class Scan {
 			if (stats?.isFile()) this.#lookAtAgain(entry, stats);
 			else if (stats?.isSymbolicLink() && !entry.file) this.#addLink(entry.path);
 			else if (stats) return false;
-			if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
+			if (++this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
 		}
 		if (this.#files.size === 0) return false;
 		this.#lookAtOtherConfigs();
@@ -204,7 +204,7 @@ class Scan {
 				const inRoot = below(folder, path);
 				if (kind === "repository") repositories.push(inRoot);
 				else this.#lookAt(inRoot, kind);
-				if (++this.#sinceTurn >= batchSize) await this.#letOthersRun();
+				if (++this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
 			}
 		};
 		const outcome = await listGitFiles(join(this.#root, folder), take, this.#options);
@@ -220,7 +220,7 @@ class Scan {
 		}
 		for (const path of outcome.badNames) {
 			if (pathKind(path) === "other") continue;
-			this.#noteListing({ kind: "bad-name", path: below(folder, path), message: badName });
+			this.#noteListing({ kind: "bad-name", path: below(folder, path), message: BAD_NAME });
 		}
 		if (outcome.isPartial) {
 			const message = "git took too long to find the files that it does not track";
@@ -234,8 +234,8 @@ class Scan {
 	/** A submodule that was never fetched is an empty folder. */
 	async #enterRepository(path: string): Promise<void> {
 		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
-		if (++this.#nested > maxNestedRepositories) {
-			const message = `there are more than ${maxNestedRepositories} repositories in the project`;
+		if (++this.#nested > MAX_NESTED_REPOSITORIES) {
+			const message = `there are more than ${MAX_NESTED_REPOSITORIES} repositories in the project`;
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
@@ -254,8 +254,8 @@ class Scan {
 			for (const path of found.files) this.#lookAt(inRoot(path), "file");
 			for (const path of found.links) this.#lookAt(inRoot(path), "link");
 			this.#sinceTurn += 4 + found.files.length;
-			if (this.#sinceTurn >= batchSize) await this.#letOthersRun();
-			if (this.#files.size >= maxFiles) return;
+			if (this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
+			if (this.#files.size >= MAX_FILES) return;
 		}
 	}
 
@@ -264,8 +264,8 @@ class Scan {
 		if (kind === "other" && listedAs === "file") return;
 		if (!isPathBelow(path)) return;
 		if (this.#of(kind).has(path) || this.#links.has(path)) return;
-		if (kind === "source" && this.#files.size >= maxFiles) {
-			const message = `there are more than ${maxFiles} source files; the rest is left out`;
+		if (kind === "source" && this.#files.size >= MAX_FILES) {
+			const message = `there are more than ${MAX_FILES} source files; the rest is left out`;
 			this.#noteListing({ kind: "too-many", path: "", message });
 			return;
 		}
@@ -281,8 +281,8 @@ class Scan {
 	}
 
 	#add(path: string, kind: "source" | "config", stats: Stats): void {
-		if (kind === "source" && stats.size > maxSourceBytes) {
-			const message = `it has ${stats.size} bytes; files over ${maxSourceBytes} are left out`;
+		if (kind === "source" && stats.size > MAX_SOURCE_BYTES) {
+			const message = `it has ${stats.size} bytes; files over ${MAX_SOURCE_BYTES} are left out`;
 			this.#note({ kind: "too-big", path, message });
 		} else {
 			this.#of(kind).set(path, { path, ...timesOf(stats) });

@@ -40,9 +40,9 @@ export interface ScannedTree {
 }
 
 /** Larger files are data. */
-export const maxSourceBytes = 8 * 1024 * 1024;
+export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
 /** Memory limit. */
-export const maxFiles = 250_000;
+export const MAX_FILES = 250_000;
 
 export interface KnownFile extends ScannedFile {
 	/** Time of the stat, before the content was read (ms since 1970). */
@@ -60,4 +60,4 @@ export interface ProjectState {
 	readonly lookedFor: readonly string[];
 }
 
-export const noProjectState: ProjectState = { configs: [], links: [], lookedFor: [] };
+export const NO_PROJECT_STATE: ProjectState = { configs: [], links: [], lookedFor: [] };

@@ -21,7 +21,7 @@ export interface WalkedFolder {
  */
 export function* walkFolders(
 	root: string,
-	effort: Effort = { left: maxEffort },
+	effort: Effort = { left: MAX_EFFORT },
 	outer: readonly OuterRules[] = [],
 ): Generator<WalkedFolder> {
 	const above = outer.flatMap(({ path, names }) => rulesIn(path, { path, depth: 0, above: names }));
@@ -35,7 +35,7 @@ export function* walkFolders(
 		let entries: Dirent[];
 		try {
 			entries = entriesOf(join(root, path), (name) => {
-				trouble.push({ kind: "bad-name", path: inRoot(name), message: badName });
+				trouble.push({ kind: "bad-name", path: inRoot(name), message: BAD_NAME });
 			});
 		} catch (error) {
 			trouble.push({ kind: "unreadable", path, message: describeError(error) });
@@ -62,11 +62,11 @@ export function* walkFolders(
 			const message = `its ${counted(one.rules.patterns, "pattern")} cost too much to match: it is not applied any more`;
 			trouble.push({ kind: "rules", path: one.path, message });
 		}
-		if (names.length < maxDepth) {
+		if (names.length < MAX_DEPTH) {
 			for (const name of folders.reverse()) open.push({ names: [...names, name], rules });
 		} else {
 			for (const name of folders) {
-				const message = `it lies more than ${maxDepth} folders deep`;
+				const message = `it lies more than ${MAX_DEPTH} folders deep`;
 				trouble.push({ kind: "unreadable", path: inRoot(name), message });
 			}
 		}
@@ -79,7 +79,7 @@ export interface OuterRules {
 	readonly names: readonly string[];
 }
 
-export const badName = "its name is not valid UTF-8";
+export const BAD_NAME = "its name is not valid UTF-8";
 
 interface Place {
 	readonly names: readonly string[];
@@ -95,10 +95,10 @@ interface PlacedRules {
 }
 
 /** Guards against file systems that show a folder inside itself. */
-const maxDepth = 100;
-const maxIgnoreBytes = 1024 * 1024;
+const MAX_DEPTH = 100;
+const MAX_IGNORE_BYTES = 1024 * 1024;
 /** Thousands of real patterns and files; about a second of hostile ones. */
-const maxEffort = 20_000_000;
+const MAX_EFFORT = 20_000_000;
 
 /** A lossily decoded name opens nothing, or another file. */
 function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
@@ -129,10 +129,10 @@ function rulesIn(
 	given: Pick<PlacedRules, "path" | "depth" | "above">,
 ): [PlacedRules] | [] {
 	try {
-		const text = readPartSync(file, 0, 4 * maxIgnoreBytes).toString();
-		const isCut = text.length > maxIgnoreBytes;
+		const text = readPartSync(file, 0, 4 * MAX_IGNORE_BYTES).toString();
+		const isCut = text.length > MAX_IGNORE_BYTES;
 		// A partial line would be a different pattern.
-		const end = isCut ? text.lastIndexOf("\n", maxIgnoreBytes) : text.length;
+		const end = isCut ? text.lastIndexOf("\n", MAX_IGNORE_BYTES) : text.length;
 		return [{ ...given, rules: parseIgnoreRules(text.slice(0, Math.max(0, end))), isCut }];
 	} catch {
 		// Like git, ignores an unreadable `.gitignore`.
@@ -144,7 +144,7 @@ function notRead(placed: PlacedRules | undefined): ScanTrouble[] {
 	if (!placed || (placed.rules.longLines === 0 && !placed.isCut)) return [];
 	const { path, rules, isCut } = placed;
 	const long = `${counted(rules.longLines, "line")} of it too long to be applied`;
-	const message = isCut ? `only its first ${maxIgnoreBytes} characters are applied` : long;
+	const message = isCut ? `only its first ${MAX_IGNORE_BYTES} characters are applied` : long;
 	return [{ kind: "rules", path, message }];
 }
 

@@ -10,7 +10,7 @@ import {
 	openInMemory,
 } from "../../core/sqlite.ts";
 import type { FileId, IndexReader } from "../reader.ts";
-import { noProjectState, type ProjectState } from "../scan/scanned-tree.ts";
+import { NO_PROJECT_STATE, type ProjectState } from "../scan/scanned-tree.ts";
 import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
 import { FileTable } from "./file-table.ts";
 import { IndexWriter } from "./index-writer.ts";
@@ -106,7 +106,7 @@ export class IndexStore {
 
 	projectState(): ProjectState {
 		const value = this.#getMeta.get("project")?.value;
-		return typeof value === "string" ? JSON.parse(value) : noProjectState;
+		return typeof value === "string" ? JSON.parse(value) : NO_PROJECT_STATE;
 	}
 
 	/** Loads changes of other processes. Returns whether there were any. */

@@ -189,21 +189,19 @@ export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 /** Inflating takes some 20 µs: not for data read from thousands of files. */
 function squeeze(bytes: Uint8Array): Uint8Array {
 	if (bytes.length < WORTHWHILE) return bytes;
-	return deflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, level: 3, memLevel: 6 });
+	return deflateRawSync(bytes, { ...COMPRESSION, level: 3, memLevel: 6 });
 }
 
 function unsqueeze(bytes: Uint8Array, length: number): Uint8Array {
 	if (length < WORTHWHILE) return bytes;
 	try {
-		return inflateRawSync(bytes, { dictionary: DICTIONARY, windowBits, maxOutputLength: length });
+		return inflateRawSync(bytes, { ...COMPRESSION, maxOutputLength: length });
 	} catch (error) {
 		throw new MalformedBytes((error as Error).message);
 	}
 }
 
 const WORTHWHILE = 64;
-/** Small window: most inputs are short. */
-const windowBits = 13;
 
 /** Common signature text, most frequent last. Part of the format: a change needs a new schema. */
 const DICTIONARY = Buffer.from(
@@ -216,6 +214,8 @@ const DICTIONARY = Buffer.from(
 		"readonly name: string; readonly path: string; static async (options: string | undefined | null " +
 		"(value: number): boolean, (key: string): string[], number, string, ",
 );
+/** Small window: most inputs are short. */
+const COMPRESSION = { dictionary: DICTIONARY, windowBits: 13 };
 
 export const importedOnly = listOf<readonly [index: number, as: Imported]>((io, value) => {
 	const [index, from = {}]: readonly [number?, Fields<Imported>?] = value ?? [];

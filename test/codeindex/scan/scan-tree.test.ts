@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { maxSourceBytes, type ScannedTree } from "../../../src/codeindex/scan/scanned-tree.ts";
+import { MAX_SOURCE_BYTES, type ScannedTree } from "../../../src/codeindex/scan/scanned-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { scanTree } from "./fresh-scan.ts";
 
@@ -113,7 +113,7 @@ describe.each(["git", "walk"] as const)("a project listed by %s", (by) => {
 	test("says which files are too big to be sources", async () => {
 		const root = makeProject();
 		write(root, ["a.ts", "big.js"]);
-		truncateSync(join(root, "big.js"), maxSourceBytes + 1);
+		truncateSync(join(root, "big.js"), MAX_SOURCE_BYTES + 1);
 		const tree = await scanTree(root);
 		expect(pathsOf(tree)).toEqual(["a.ts"]);
 		expect(tree.trouble).toMatchObject([{ kind: "too-big", path: "big.js" }]);
