@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import type { QueryOf, QuestionName } from "../src/codeindex/answers.ts";
 import type { Asked } from "../src/codeindex/code-index.ts";
 import { type CodeIndex, openCodeIndex } from "../src/codeindex/index.ts";
-import type { IndexReader } from "../src/codeindex/reader.ts";
+import type { IndexReader } from "../src/codeindex/index-reader.ts";
 import { queries } from "../src/codeindex/service/index-service.ts";
 import { IndexStore } from "../src/codeindex/store/index-store.ts";
 import { writeMonorepo } from "./codeindex/monorepo.ts";

@@ -11,7 +11,7 @@ export interface FileFacts {
 	readonly isModule: boolean;
 	readonly lines: number;
 	/** Unique specifiers. Imports and exports index into it. */
-	readonly requests: readonly Request[];
+	readonly requests: readonly ModuleRequest[];
 	/** Top-level names, then imports inside functions. References and exports index into it. */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
@@ -23,7 +23,7 @@ export interface FileFacts {
 /** 1-based; columns in UTF-16 units. */
 export type Position = readonly [line: number, column: number];
 
-export interface Request {
+export interface ModuleRequest {
 	readonly specifier: string;
 	readonly kinds: readonly EdgeKind[];
 	readonly at: Position;

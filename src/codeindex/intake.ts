@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from "node:util";
 import { ByteReader } from "../core/bytes.ts";
 import { isTestPath } from "../core/project-path.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
-import type { Request } from "./facts.ts";
+import type { ModuleRequest } from "./facts.ts";
+import type { Resolution } from "./index-reader.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
-import type { Resolution } from "./reader.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
 import { createResolver, type Resolver } from "./resolve/resolver.ts";
 import { affectedBy, type ModuleResolution, type ProjectChange } from "./resolve/specifier.ts";
@@ -175,7 +175,7 @@ class ImportResolution {
 		return [...(this.#current?.resolver.lookedFor ?? [])].sort();
 	}
 
-	resolve(from: string, { specifier, kinds }: Request): Resolution {
+	resolve(from: string, { specifier, kinds }: ModuleRequest): Resolution {
 		const found = this.#current?.resolver.resolve(from, specifier, kinds);
 		if (found?.kind !== "file") return found ?? NOWHERE;
 		const file = this.#store.files.rows.get(found.path)?.id;

@@ -1,4 +1,5 @@
 import type { Declared, Member } from "../../src/codeindex/facts.ts";
+import type { FileId, IndexReader } from "../../src/codeindex/index-reader.ts";
 import { linkerOf } from "../../src/codeindex/link/linker.ts";
 import type { MemberEntity } from "../../src/codeindex/link/modules.ts";
 import {
@@ -7,7 +8,6 @@ import {
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../../src/codeindex/link/usages.ts";
-import type { FileId, IndexReader } from "../../src/codeindex/reader.ts";
 import { askTypeScript, type Oracle } from "./language-service.ts";
 import { indexProject, type ProjectFiles } from "./memory-project.ts";
 

@@ -1,6 +1,6 @@
 import { extractFacts } from "../../src/codeindex/extract/extract.ts";
 import { fileWords } from "../../src/codeindex/extract/words.ts";
-import type { IndexReader } from "../../src/codeindex/reader.ts";
+import type { IndexReader } from "../../src/codeindex/index-reader.ts";
 import { createResolver } from "../../src/codeindex/resolve/resolver.ts";
 import { isTestPath, pathKind } from "../../src/core/project-path.ts";
 import { memoryReader } from "./memory-reader.ts";

@@ -8,7 +8,7 @@ import type {
 	IndexReader,
 	Resolution,
 	TextMatch,
-} from "../../src/codeindex/reader.ts";
+} from "../../src/codeindex/index-reader.ts";
 
 /** Where a specifier leads, in paths. */
 export type Target =

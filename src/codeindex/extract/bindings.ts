@@ -18,7 +18,13 @@ import {
 	symbolOfValue,
 } from "./ast.ts";
 import { docBefore } from "./docs.ts";
-import { type Declaration, type Draft, type Pending, type Place, SYMBOLS } from "./draft.ts";
+import {
+	type Declaration,
+	type FactsBuilder,
+	type PendingBinding,
+	type Place,
+	SYMBOLS,
+} from "./facts-builder.ts";
 import {
 	given,
 	member,
@@ -33,18 +39,22 @@ import { ANY, eachName, Scope, TYPE, VALUE } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
 import { enterSpace, innerOwner, isAmbient } from "./types.ts";
 
-export function describeBindings(draft: Draft): void {
-	for (const [index, binding] of draft.bindings.entries()) {
-		if (binding.kind === "pending") draft.bindings[index] = describeBinding(draft, binding, index);
+export function describeBindings(facts: FactsBuilder): void {
+	for (const [index, binding] of facts.bindings.entries()) {
+		if (binding.kind === "pending") facts.bindings[index] = describeBinding(facts, binding, index);
 	}
 }
 
 // Preferred kind of a name with several.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
-function describeBinding(draft: Draft, { name, declarations }: Pending, index: number): Declared {
-	const { positions, source } = draft;
-	const top = { draft, scope: draft.top };
+function describeBinding(
+	facts: FactsBuilder,
+	{ name, declarations }: PendingBinding,
+	index: number,
+): Declared {
+	const { positions, source } = facts;
+	const top = { facts, scope: facts.top };
 	const kinds = declarations.map((one) => symbolOf(one));
 	const symbol = RANK.find((kind) => kinds.includes(kind)) ?? kinds[0] ?? "variable";
 	const main = declarations[kinds.indexOf(symbol)] as Declaration;
@@ -56,7 +66,7 @@ function describeBinding(draft: Draft, { name, declarations }: Pending, index: n
 	for (const one of declarations) {
 		const value = bare(initialOf(one.node) ?? one.node);
 		if (value.type === "ObjectExpression" || value.type === "ClassExpression") {
-			draft.owners.set(value, owner);
+			facts.owners.set(value, owner);
 		}
 	}
 	const members = merged(declarations.flatMap((one) => membersOf(top, one.node, owner)));
@@ -71,7 +81,7 @@ function describeBinding(draft: Draft, { name, declarations }: Pending, index: n
 		at: positions.at(main.id.start),
 		...(others.length > 0 && { alsoAt: others.map((one) => positions.at(one.id.start)) }),
 		endLine: positions.line(Math.max(last.node.end - 1, 0)),
-		signature: headOf(source, headStart(draft, main), headEnd(main.node)),
+		signature: headOf(source, headStart(facts, main), headEnd(main.node)),
 		...(doc !== undefined && { doc }),
 		...(heritage.length > 0 && { heritage }),
 		...(type && { type }),
@@ -122,10 +132,10 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 }
 
 /** `const`, `let` and `var` precede the declarator but belong to the head. */
-function headStart(draft: Draft, { node }: Declaration): number {
+function headStart(facts: FactsBuilder, { node }: Declaration): number {
 	if (node.type !== "VariableDeclarator") return node.start;
 	const word = /\b(?:const|let|var|using)\s+$/.exec(
-		draft.source.slice(Math.max(0, node.start - 20), node.start),
+		facts.source.slice(Math.max(0, node.start - 20), node.start),
 	);
 	return word ? node.start - word[0].length : node.start;
 }
@@ -194,14 +204,14 @@ function partsOf(type: Node): Node[] {
 }
 
 function generic(
-	{ draft, scope }: Place,
+	{ facts, scope }: Place,
 	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
 ): Place {
-	return { draft, scope: scope.withTypeParameters(node.typeParameters) };
+	return { facts, scope: scope.withTypeParameters(node.typeParameters) };
 }
 
-function ownPlace({ draft, scope }: Place, self: TypeName | undefined): Place {
-	return { draft, scope: new Scope(scope, { self: self ?? null }) };
+function ownPlace({ facts, scope }: Place, self: TypeName | undefined): Place {
+	return { facts, scope: new Scope(scope, { self: self ?? null }) };
 }
 
 interface Described extends Kind {
@@ -216,15 +226,15 @@ interface Kind {
 	readonly members?: readonly Member[];
 }
 
-function describe({ draft }: Place, what: Described): Member {
+function describe({ facts }: Place, what: Described): Member {
 	const { key, node, symbol, type, members = [] } = what;
 	return {
 		name: key.name,
 		symbol,
 		static: what.static,
-		at: draft.positions.at(key.start),
-		endLine: draft.positions.line(Math.max(node.end - 1, 0)),
-		signature: headOf(draft.source, node.start, headEnd(node)),
+		at: facts.positions.at(key.start),
+		endLine: facts.positions.line(Math.max(node.end - 1, 0)),
+		signature: headOf(facts.source, node.start, headEnd(node)),
 		...(type && { type }),
 		...(members.length > 0 && { members }),
 	};
@@ -270,7 +280,7 @@ function constructorMembers(place: Place, node: FunctionNode): Member[] {
 		const type = typeOfAnnotation(place, id.typeAnnotation);
 		return [describe(place, { key: id, node: one, symbol: "property", static: false, type })];
 	});
-	return place.draft.isJavaScript ? [...parameters, ...assignedMembers(place, node)] : parameters;
+	return place.facts.isJavaScript ? [...parameters, ...assignedMembers(place, node)] : parameters;
 }
 
 function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
@@ -282,7 +292,7 @@ function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
 		if (left.type !== "MemberExpression" || left.object.type !== "ThisExpression") return [];
 		const key = memberKey(left);
 		if (!key || key.name.startsWith("#")) return [];
-		place.draft.done.add(left);
+		place.facts.done.add(left);
 		const made = bare(right);
 		const type = made.type === "NewExpression" ? typeOfExpression(place, made) : undefined;
 		const symbol = isFunction(made) ? "method" : "property";
@@ -342,7 +352,7 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 	const ambient = isAmbient(place, node);
 	const own: Member[] = [];
 	if (inner) {
-		const within = { draft: place.draft, scope: enterSpace(place, body, inner, ambient) };
+		const within = { facts: place.facts, scope: enterSpace(place, body, inner, ambient) };
 		for (const statement of body.body) {
 			if (statement.type !== "ExportNamedDeclaration") {
 				if (ambient) own.push(...declaredMembers(within, statement, inner));
@@ -361,7 +371,7 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 
 function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
 	const found = place.scope.lookup(moduleName(node.local).name, ANY);
-	const type = found && typeOfName(place.draft, found);
+	const type = found && typeOfName(place.facts, found);
 	const key = moduleName(node.exported);
 	return describe(place, { key, node, symbol: "variable", static: true, type });
 }

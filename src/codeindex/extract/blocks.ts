@@ -36,15 +36,15 @@ export const blockVisits: Visits = {
 	},
 	VariableDeclaration(walk, node: Of<"VariableDeclaration">) {
 		for (const declarator of node.declarations) {
-			if (walk.draft.done.has(declarator)) continue;
+			if (walk.facts.done.has(declarator)) continue;
 			const { id, init } = declarator;
-			expect(walk.draft, init, typeOfAnnotation(walk, annotationOf(id)));
+			expect(walk.facts, init, typeOfAnnotation(walk, annotationOf(id)));
 			visitPattern(walk, id, { init: init ?? undefined });
 			walk.visit(init);
 		}
 	},
 	ReturnStatement(walk, node: Of<"ReturnStatement">) {
-		expect(walk.draft, node.argument, walk.result);
+		expect(walk.facts, node.argument, walk.result);
 		walk.visit(node.argument);
 	},
 
@@ -86,7 +86,7 @@ function block(
 		return;
 	}
 	const scope = new Scope(walk.scope, { isFunction });
-	declareStatements({ draft: walk.draft, scope }, statements);
+	declareStatements({ facts: walk.facts, scope }, statements);
 	if (scope.names.size > 0) walk.within(scope, visit);
 	else visit();
 }
@@ -124,7 +124,7 @@ export function signature(
 }
 
 function functionLike(walk: Walk, node: FunctionNode): void {
-	const { draft } = walk;
+	const { facts } = walk;
 	const isArrow = node.type === "ArrowFunctionExpression";
 	const outer = walk.scope.withTypeParameters(node.typeParameters);
 	const self = node.params.find((one) => isNamed(one, "this"));
@@ -132,11 +132,11 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	const scope = new Scope(outer, {
 		isFunction: true,
 		...(selfType
-			? { self: typeOfAnnotation({ draft, scope: outer }, selfType) ?? null }
-			: !isArrow && !draft.methods.has(node) && { self: null, base: null }),
+			? { self: typeOfAnnotation({ facts, scope: outer }, selfType) ?? null }
+			: !isArrow && !facts.methods.has(node) && { self: null, base: null }),
 	});
 	if (node.type === "FunctionExpression" && node.id) scope.declare(node.id, VALUE);
-	const first = draft.given.get(node);
+	const first = facts.given.get(node);
 	const known = (index: number): LocalValue => (index === 0 && first ? { given: first } : {});
 	node.params.forEach((parameter, index) => {
 		declareParameter(walk, scope, parameter, known(index));
@@ -149,7 +149,7 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 		});
 		walk.visit(node.returnType);
 		walk.result = typeOfAnnotation(walk, node.returnType);
-		if (isArrow) expect(draft, node.body, walk.result);
+		if (isArrow) expect(facts, node.body, walk.result);
 		if (node.body?.type === "BlockStatement") block(walk, node.body.body, true);
 		else walk.visit(node.body);
 	});
@@ -169,12 +169,12 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 }
 
 function classLike(walk: Walk, node: ClassNode): void {
-	const { draft } = walk;
+	const { facts } = walk;
 	const ownId = node.type === "ClassExpression" && node.id;
 	const outer = ownId ? new Scope(walk.scope) : walk.scope;
 	if (ownId) outer.declare(ownId, VALUE | TYPE);
 	const own =
-		draft.owners.get(node) ?? (node.id ? typeOfOwner(walk, node.id.name, VALUE) : undefined);
+		facts.owners.get(node) ?? (node.id ? typeOfOwner(walk, node.id.name, VALUE) : undefined);
 	walk.visitAll(node.decorators);
 	const scope = outer.withTypeParameters(node.typeParameters);
 	walk.within(scope, () => {
@@ -199,7 +199,7 @@ function classMember(walk: Walk, node: Of<"MethodDefinition"> | Of<"PropertyDefi
 	walk.visit(annotation);
 	const { value } = node;
 	if (!value) return;
-	if (node.type !== "PropertyDefinition") walk.draft.methods.add(value);
-	else expect(walk.draft, value, typeOfAnnotation(walk, annotation));
+	if (node.type !== "PropertyDefinition") walk.facts.methods.add(value);
+	else expect(walk.facts, value, typeOfAnnotation(walk, annotation));
 	walk.visit(value);
 }

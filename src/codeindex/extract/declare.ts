@@ -8,7 +8,7 @@ import {
 	nodesIn,
 	type Of,
 } from "./ast.ts";
-import { MEANING, type Place, SYMBOLS } from "./draft.ts";
+import { MEANING, type Place, SYMBOLS } from "./facts-builder.ts";
 import { declareImports, importsEquals, importsModule } from "./imports.ts";
 import { ANY, eachName, type LocalValue, type Scope } from "./scope.ts";
 
@@ -21,12 +21,12 @@ export interface Space {
 }
 
 export function declareStatements(
-	{ draft, scope }: Place,
+	{ facts, scope }: Place,
 	statements: readonly Node[],
 	space?: Space,
 ): void {
-	const target: Target = { draft, scope, space, exported: space?.ambient ?? false };
-	const hoisting: Target = { draft, scope, space: undefined, exported: false };
+	const target: Target = { facts, scope, space, exported: space?.ambient ?? false };
+	const hoisting: Target = { facts, scope, space: undefined, exported: false };
 	for (const statement of statements) {
 		declareStatement(target, statement);
 		if (scope.isFunction) hoistVars(hoisting, statement);
@@ -76,12 +76,12 @@ function add(
 	node: Node,
 	value: LocalValue = isFunctionDeclaration(node) ? { function: node } : { init: node },
 ): void {
-	const { draft, scope, space } = target;
+	const { facts, scope, space } = target;
 	const meaning = MEANING[symbol];
-	if (scope === draft.top) {
+	if (scope === facts.top) {
 		const from = target.from ?? node.start;
 		const { path } = value;
-		draft.declareTop({ symbol, id, node, from, ...(path && { path }) }, meaning);
+		facts.declareTop({ symbol, id, node, from, ...(path && { path }) }, meaning);
 	} else if (space && target.exported) {
 		const { names } = space.exported;
 		const known = names.get(id.name);

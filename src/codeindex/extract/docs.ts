@@ -1,4 +1,4 @@
-import type { Draft } from "./draft.ts";
+import type { FactsBuilder } from "./facts-builder.ts";
 import { ANY, SPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
 import { access, type Chain, close, type Reached } from "./walk.ts";
@@ -26,15 +26,15 @@ function isSpace(char: number): boolean {
 }
 
 /** TypeScript counts `{@link name}` and types in tags as references. */
-export function walkDocs(draft: Draft): void {
-	const { source } = draft;
+export function walkDocs(facts: FactsBuilder): void {
+	const { source } = facts;
 	for (let start = source.indexOf("/**"); start !== -1; start = source.indexOf("/**", start)) {
 		const end = source.indexOf("*/", start + 3);
 		if (end === -1) return;
 		// Fast path: most comments have no tag.
 		const at = source.indexOf("@", start);
 		if (at === -1) return;
-		if (at < end) walkComment(draft, start, end);
+		if (at < end) walkComment(facts, start, end);
 		start = end + 2;
 	}
 }
@@ -42,15 +42,15 @@ export function walkDocs(draft: Draft): void {
 const REFERENCE =
 	/\{@(?:link|linkcode|linkplain)\s+|@see\s+(?=[\w$.#]+\s*(?:$|\*|\n))|@(?:type|param|arg|argument|prop|property|returns?|throws|exception|typedef|satisfies|this|extends|augments|implements|enum|template|yields?)\s+\{/g;
 
-function walkComment(draft: Draft, start: number, end: number): void {
-	const text = draft.source.slice(start, end);
+function walkComment(facts: FactsBuilder, start: number, end: number): void {
+	const text = facts.source.slice(start, end);
 	REFERENCE.lastIndex = 0;
 	for (let found = REFERENCE.exec(text); found; found = REFERENCE.exec(text)) {
 		const from = REFERENCE.lastIndex;
-		if (!found[0].endsWith("{")) refer(draft, text, start, from, ANY);
+		if (!found[0].endsWith("{")) refer(facts, text, start, from, ANY);
 		else {
 			const close = closing(text, from);
-			walkType(draft, text.slice(0, close), start, from);
+			walkType(facts, text.slice(0, close), start, from);
 			REFERENCE.lastIndex = close;
 		}
 	}
@@ -59,7 +59,7 @@ function walkComment(draft: Draft, start: number, end: number): void {
 const DOTTED = /[\p{ID_Start}$_][\p{ID_Continue}$]*(?:[.#][\p{ID_Start}$_][\p{ID_Continue}$]*)*/uy;
 
 function refer(
-	draft: Draft,
+	facts: FactsBuilder,
 	text: string,
 	offset: number,
 	from: number,
@@ -72,39 +72,39 @@ function refer(
 	const dotted = begin === TYPE && found[0].includes(".");
 	let chain: Reached = typeof begin === "number" ? undefined : begin;
 	for (const name of found[0].split(/[.#]/)) {
-		if (chain) chain = access(draft, chain, { name, start: at });
+		if (chain) chain = access(facts, chain, { name, start: at });
 		else {
 			const meaning = dotted ? SPACE : (begin as number);
-			const known = draft.top.lookup(name, meaning);
+			const known = facts.top.lookup(name, meaning);
 			if (known?.kind !== "binding") break;
 			chain = { binding: known.binding, start: at, side: "value", steps: [] };
 		}
 		at += name.length + 1;
 	}
-	close(draft, chain, "type");
+	close(facts, chain, "type");
 	return from + found[0].length;
 }
 
 const TOKEN =
 	/import\(\s*(["'])([^"'\n]+)\1\s*\)\.?|(["'`])(?:\\.|(?!\3)[^\\\n])*\3|[\p{ID_Start}$_][\p{ID_Continue}$]*/gu;
 
-function walkType(draft: Draft, text: string, offset: number, from: number): void {
+function walkType(facts: FactsBuilder, text: string, offset: number, from: number): void {
 	TOKEN.lastIndex = from;
 	for (let found = TOKEN.exec(text); found; found = TOKEN.exec(text)) {
 		const [token, , specifier] = found;
 		const after = found.index + token.length;
 		if (specifier !== undefined) {
 			const at = offset + found.index + token.indexOf(specifier) - 1;
-			const binding = draft.typeImport(specifier, at);
+			const binding = facts.typeImport(specifier, at);
 			if (token.endsWith(".")) {
 				const module: Chain = { binding, side: "value", steps: [] };
-				TOKEN.lastIndex = refer(draft, text, offset, after, module);
+				TOKEN.lastIndex = refer(facts, text, offset, after, module);
 			}
 		} else if (!/^["'`]/.test(token) && !/^\s*\??:/.test(text.slice(after, after + 9))) {
 			const [before] = text.slice(0, found.index).match(/\S\s*$/) ?? [""];
 			TOKEN.lastIndex = Math.max(
 				after,
-				before.startsWith(".") ? after : refer(draft, text, offset, found.index, TYPE),
+				before.startsWith(".") ? after : refer(facts, text, offset, found.index, TYPE),
 			);
 		}
 	}

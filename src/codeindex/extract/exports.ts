@@ -12,75 +12,75 @@ import {
 	type Of,
 	symbolOfValue,
 } from "./ast.ts";
-import { type Declaration, type Draft, type Place, SYMBOLS } from "./draft.ts";
+import { type Declaration, type FactsBuilder, type Place, SYMBOLS } from "./facts-builder.ts";
 import { moduleCall } from "./imports.ts";
 import { eachName, Scope, VALUE } from "./scope.ts";
 
 /** Requires all top-level names to be declared. */
-export function exportStatement(draft: Draft, node: Node): void {
+export function exportStatement(facts: FactsBuilder, node: Node): void {
 	switch (node.type) {
 		case "ExportNamedDeclaration":
-			if (node.declaration) exportNames(draft, namesOf(node.declaration));
-			else exportList(draft, node);
+			if (node.declaration) exportNames(facts, namesOf(node.declaration));
+			else exportList(facts, node);
 			return;
 		case "ExportAllDeclaration": {
 			const typeOnly = node.exportKind === "type";
-			const index = reExport(draft, node.source, typeOnly);
-			if (!node.exported) draft.exports.push({ kind: "star", request: index, typeOnly });
+			const index = reExport(facts, node.source, typeOnly);
+			if (!node.exported) facts.exports.push({ kind: "star", request: index, typeOnly });
 			else {
 				const { name, start } = moduleName(node.exported);
-				const at = [draft.positions.at(start)];
-				draft.exports.push({ kind: "from", name, request: index, imported: "*", at, typeOnly });
+				const at = [facts.positions.at(start)];
+				facts.exports.push({ kind: "from", name, request: index, imported: "*", at, typeOnly });
 			}
 			return;
 		}
 		case "ExportDefaultDeclaration":
-			exportDefault(draft, node);
+			exportDefault(facts, node);
 			return;
 		case "TSExportAssignment":
-			exportValue(draft, "=", node.expression, node);
+			exportValue(facts, "=", node.expression, node);
 	}
 }
 
 /** True if it is a name of the file: its use is covered by the export. */
 function exportValue(
-	draft: Draft,
+	facts: FactsBuilder,
 	name: "default" | "=",
 	value: Node,
 	outer: Node,
-	scope: Scope = draft.top,
+	scope: Scope = facts.top,
 ): boolean {
-	if (value.type === "Identifier") return exportBinding(draft, name, value, scope);
+	if (value.type === "Identifier") return exportBinding(facts, name, value, scope);
 	const symbol = symbolOfValue(value);
 	const own = "id" in value && value.id?.type === "Identifier" ? value.id : undefined;
-	const id = own ?? defaultName(draft, outer);
-	exportHidden(draft, name, { symbol, id, node: value, from: outer.start });
+	const id = own ?? defaultName(facts, outer);
+	exportHidden(facts, name, { symbol, id, node: value, from: outer.start });
 	return false;
 }
 
 /** False if the file has no such name. */
-function exportBinding(draft: Draft, name: string, id: Key, scope: Scope): boolean {
+function exportBinding(facts: FactsBuilder, name: string, id: Key, scope: Scope): boolean {
 	const binding = scope.bindingOf(id.name);
 	if (binding === undefined) return false;
-	const at = [draft.positions.at(id.start)];
-	draft.exports.push({ kind: "local", name, binding, at, typeOnly: false });
+	const at = [facts.positions.at(id.start)];
+	facts.exports.push({ kind: "local", name, binding, at, typeOnly: false });
 	return true;
 }
 
-function exportHidden(draft: Draft, name: string, declaration: Declaration): number {
-	const binding = draft.declareHidden(declaration);
+function exportHidden(facts: FactsBuilder, name: string, declaration: Declaration): number {
+	const binding = facts.declareHidden(declaration);
 	const { symbol, node } = declaration;
-	if (symbol === "class") draft.owners.set(node, { binding, side: "value" });
-	draft.exports.push({ kind: "local", name, binding, typeOnly: false });
+	if (symbol === "class") facts.owners.set(node, { binding, side: "value" });
+	facts.exports.push({ kind: "local", name, binding, typeOnly: false });
 	return binding;
 }
 
-function exportNames(draft: Draft, names: readonly string[]): void {
+function exportNames(facts: FactsBuilder, names: readonly string[]): void {
 	for (const name of names) {
-		const binding = draft.top.bindingOf(name);
-		const isKnown = draft.exports.some((one) => one.kind === "local" && one.name === name);
+		const binding = facts.top.bindingOf(name);
+		const isKnown = facts.exports.some((one) => one.kind === "local" && one.name === name);
 		if (binding === undefined || isKnown) continue;
-		draft.exports.push({ kind: "local", name, binding, typeOnly: false });
+		facts.exports.push({ kind: "local", name, binding, typeOnly: false });
 	}
 }
 
@@ -95,53 +95,53 @@ function namesOf(node: Node): string[] {
 }
 
 /** `export { a }` and `export { a } from`. */
-function exportList(draft: Draft, node: Of<"ExportNamedDeclaration">): void {
+function exportList(facts: FactsBuilder, node: Of<"ExportNamedDeclaration">): void {
 	const { source, specifiers } = node;
 	const isType = node.exportKind === "type";
 	const allTypes =
 		isType || (specifiers.length > 0 && specifiers.every((one) => one.exportKind === "type"));
-	const index = source && reExport(draft, source, allTypes);
+	const index = source && reExport(facts, source, allTypes);
 	for (const specifier of specifiers) {
 		const { name } = moduleName(specifier.exported);
 		const { name: imported } = moduleName(specifier.local);
 		const typeOnly = isType || specifier.exportKind === "type";
 		const starts = [moduleName(specifier.local).start, moduleName(specifier.exported).start];
-		const at = [...new Set(starts)].map((start) => draft.positions.at(start));
+		const at = [...new Set(starts)].map((start) => facts.positions.at(start));
 		if (index !== null) {
-			draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
+			facts.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
 			continue;
 		}
-		const binding = draft.top.bindingOf(imported);
-		if (binding !== undefined) draft.exports.push({ kind: "local", name, binding, at, typeOnly });
+		const binding = facts.top.bindingOf(imported);
+		if (binding !== undefined) facts.exports.push({ kind: "local", name, binding, at, typeOnly });
 	}
 }
 
-function reExport(draft: Draft, source: Of<"Literal">, typeOnly: boolean): number {
+function reExport(facts: FactsBuilder, source: Of<"Literal">, typeOnly: boolean): number {
 	const specifier = String(source.value);
-	const index = draft.request(specifier, "re-export", source.start);
-	return typeOnly ? draft.request(specifier, "type", source.start) : index;
+	const index = facts.request(specifier, "re-export", source.start);
+	return typeOnly ? facts.request(specifier, "type", source.start) : index;
 }
 
-function exportDefault(draft: Draft, node: Of<"ExportDefaultDeclaration">): void {
+function exportDefault(facts: FactsBuilder, node: Of<"ExportDefaultDeclaration">): void {
 	const { declaration } = node;
 	const symbol = SYMBOLS[declaration.type];
 	if (!symbol) {
-		exportValue(draft, "default", declaration, node);
+		exportValue(facts, "default", declaration, node);
 		return;
 	}
 	const own = declaredName(declaration);
-	const named = own && draft.top.bindingOf(own.name);
-	const known = draft.exports.some((one) => one.kind === "local" && one.name === "default");
+	const named = own && facts.top.bindingOf(own.name);
+	const known = facts.exports.some((one) => one.kind === "local" && one.name === "default");
 	if (known && named !== undefined) return;
-	const id = defaultName(draft, node);
-	const binding = named ?? draft.declareHidden({ symbol, id, node: declaration, from: node.start });
-	draft.owners.set(declaration, { binding, side: "value" });
-	draft.exports.push({ kind: "local", name: "default", binding, typeOnly: false });
+	const id = defaultName(facts, node);
+	const binding = named ?? facts.declareHidden({ symbol, id, node: declaration, from: node.start });
+	facts.owners.set(declaration, { binding, side: "value" });
+	facts.exports.push({ kind: "local", name: "default", binding, typeOnly: false });
 }
 
-function defaultName(draft: Draft, node: Node): Key {
+function defaultName(facts: FactsBuilder, node: Node): Key {
 	const isDefault = node.type === "ExportDefaultDeclaration";
-	const start = isDefault ? draft.source.indexOf("default", node.start) : node.start;
+	const start = isDefault ? facts.source.indexOf("default", node.start) : node.start;
 	return { name: "default", start };
 }
 
@@ -156,7 +156,7 @@ export function exportCommonJs(place: Place, node: Node): void {
 		case "BlockStatement": {
 			const scope = new Scope(place.scope);
 			for (const one of node.body) declareNames(scope, one);
-			for (const one of node.body) exportCommonJs({ draft: place.draft, scope }, one);
+			for (const one of node.body) exportCommonJs({ facts: place.facts, scope }, one);
 			return;
 		}
 		case "CallExpression":
@@ -190,7 +190,7 @@ function declareNames(scope: Scope, node: Node): void {
 
 /** `target` is another name of the value: `const a = module.exports = value`. */
 function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
-	const { draft, scope } = place;
+	const { facts, scope } = place;
 	// `exports = module.exports = value` has several targets.
 	const targets: Target[] = [];
 	let value: Node = expression;
@@ -201,16 +201,16 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 		value = value.right;
 	}
 	if (targets.length === 0) return;
-	draft.commonJs = true;
+	facts.commonJs = true;
 	const whole = targets.find(({ key }) => !key);
 	const exported = isOnlyNamed(place, value, target) ? target : value;
 	let isCovered = whole !== undefined && exportWhole(place, exported, whole.node);
 	for (const { key, node } of targets) {
-		draft.done.add(node.left);
+		facts.done.add(node.left);
 		if (key && !whole) isCovered = exportName(place, key, exported, node) || isCovered;
 	}
 	const last = targets.at(-1)?.node;
-	if (last && value.type === "Identifier" && isCovered) draft.done.add(last);
+	if (last && value.type === "Identifier" && isCovered) facts.done.add(last);
 }
 
 function isOnlyNamed(
@@ -250,7 +250,7 @@ function exportWhole(place: Place, value: Node, outer: Node): boolean {
 		return false;
 	}
 	if (exportModule(place, "=", value)) return false;
-	return exportValue(place.draft, "=", value, outer, place.scope);
+	return exportValue(place.facts, "=", value, outer, place.scope);
 }
 
 function exportProperty(
@@ -263,24 +263,24 @@ function exportProperty(
 	}
 	const key = keyOf(property.key, property.computed);
 	if (!key) return;
-	if (exportName(place, key, property.value, property)) place.draft.done.add(property);
+	if (exportName(place, key, property.value, property)) place.facts.done.add(property);
 }
 
 function exportStar(place: Place, value: Node): void {
 	const call = moduleCall(place, value);
-	if (call) place.draft.exports.push({ kind: "star", request: call.request, typeOnly: false });
+	if (call) place.facts.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
 /** True if it is a name of the file, as in `exportValue`. */
 function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
-	const { draft, scope } = place;
-	const isKnown = draft.exports.some((one) => one.kind !== "star" && one.name === name);
+	const { facts, scope } = place;
+	const isKnown = facts.exports.some((one) => one.kind !== "star" && one.name === name);
 	if (isKnown || isVoid(value) || exportModule(place, name, value)) return false;
-	if (value.type === "Identifier" && exportBinding(draft, name, value, scope)) return true;
+	if (value.type === "Identifier" && exportBinding(facts, name, value, scope)) return true;
 	const node = bare(value);
 	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
-	draft.commonJsNames.set(name, exportHidden(draft, name, declaration));
+	facts.commonJsNames.set(name, exportHidden(facts, name, declaration));
 	return false;
 }
 
@@ -291,7 +291,7 @@ function exportModule(place: Place, name: string, value: Node): boolean {
 	const key = whole ? undefined : memberKey(value);
 	if (!call || (!whole && !key)) return false;
 	const imported = key?.name ?? call.imported;
-	const { positions, exports } = place.draft;
+	const { positions, exports } = place.facts;
 	const at = key ? [positions.at(key.start)] : [];
 	exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
 	return true;
@@ -304,7 +304,7 @@ function isVoid(value: Node): boolean {
 
 /** Compiler output for `export * from` and `export { a } from`. */
 function exportCall(place: Place, node: Of<"CallExpression">): void {
-	const { draft, scope } = place;
+	const { facts, scope } = place;
 	const { callee } = node;
 	const [first, second, third] = node.arguments;
 	const name = callee.type === "Identifier" ? callee.name : memberKey(callee)?.name;
@@ -314,11 +314,11 @@ function exportCall(place: Place, node: Of<"CallExpression">): void {
 	}
 	if (name !== "defineProperty" || !first || !isExports(scope, first)) return;
 	const key = second && keyOf(second, true);
-	const source = third && importedBy(draft, getterResult(third));
+	const source = third && importedBy(facts, getterResult(third));
 	if (!key || !source) return;
-	draft.commonJs = true;
-	const at = [draft.positions.at(key.start)];
-	draft.exports.push({ kind: "from", name: key.name, ...source, at, typeOnly: false });
+	facts.commonJs = true;
+	const at = [facts.positions.at(key.start)];
+	facts.exports.push({ kind: "from", name: key.name, ...source, at, typeOnly: false });
 }
 
 function getterResult(descriptor: Node): Node | undefined {
@@ -333,14 +333,14 @@ function getterResult(descriptor: Node): Node | undefined {
 }
 
 function importedBy(
-	draft: Draft,
+	facts: FactsBuilder,
 	value: Node | undefined,
 ): { request: number; imported: string } | undefined {
 	if (value?.type !== "MemberExpression" || value.object.type !== "Identifier") return undefined;
 	const key = memberKey(value);
-	const binding = draft.bindings[draft.top.bindingOf(value.object.name) ?? -1];
+	const binding = facts.bindings[facts.top.bindingOf(value.object.name) ?? -1];
 	if (!key || binding?.kind !== "imported") return undefined;
-	const specifier = draft.requests[binding.request]?.specifier ?? "";
-	draft.request(specifier, "re-export", value.start);
+	const specifier = facts.requests[binding.request]?.specifier ?? "";
+	facts.request(specifier, "re-export", value.start);
 	return { request: binding.request, imported: key.name };
 }

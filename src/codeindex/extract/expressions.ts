@@ -1,7 +1,7 @@
 import type { TypeName } from "../facts.ts";
 import { bare, isConst, isFunction, isIndex, keyOf, memberKey, type Node, type Of } from "./ast.ts";
-import type { Draft } from "./draft.ts";
 import { exportsAccess } from "./exports.ts";
+import type { FactsBuilder } from "./facts-builder.ts";
 import {
 	elementBy,
 	elementOf,
@@ -31,7 +31,7 @@ import {
 
 /** Records arguments and computed keys, but not the use of the expression itself. */
 export function reach(walk: Walk, node: Node): Reached {
-	const { draft, scope } = walk;
+	const { facts, scope } = walk;
 	switch (node.type) {
 		case "Identifier":
 			return reachName(walk, node);
@@ -47,7 +47,7 @@ export function reach(walk: Walk, node: Node): Reached {
 			const made = walk.reach(node.callee);
 			walk.visit(node.typeArguments);
 			walk.visitAll(node.arguments);
-			return call(draft, made, "new");
+			return call(facts, made, "new");
 		}
 		case "ImportExpression": {
 			const module = fromType(typeOfModule(walk, node));
@@ -86,53 +86,53 @@ export function reach(walk: Walk, node: Node): Reached {
 	}
 }
 
-function reachName({ draft, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentifier">): Reached {
+function reachName({ facts, scope }: Walk, id: Of<"Identifier"> | Of<"JSXIdentifier">): Reached {
 	const name = scope.lookup(id.name, VALUE);
-	return name ? fromName(draft, name, id) : OTHER;
+	return name ? fromName(facts, name, id) : OTHER;
 }
 
 function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
-	const { draft, scope } = walk;
-	if (draft.commonJsNames.size > 0) {
+	const { facts, scope } = walk;
+	if (facts.commonJsNames.size > 0) {
 		const own = exportsAccess(scope, node)?.key;
-		const binding = own && draft.commonJsNames.get(own.name);
+		const binding = own && facts.commonJsNames.get(own.name);
 		if (own && binding !== undefined) {
 			return { binding, start: own.start, side: "value", steps: [] };
 		}
 	}
 	const object = walk.reach(node.object);
 	const key = memberKey(node);
-	if (key && !isIndex(key)) return access(draft, object, key);
-	close(draft, object, "read");
+	if (key && !isIndex(key)) return access(facts, object, key);
+	close(facts, object, "read");
 	if (!key) walk.visit(node.property);
 	return fromType(elementOf(walk, node.object));
 }
 
 function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
-	const { draft, scope } = walk;
+	const { facts, scope } = walk;
 	const { callee } = node;
 	const [callback] = node.arguments;
 	if (callee.type === "MemberExpression" && memberKey(callee)?.name === "then") {
 		// The callback gets the promised value; types are stored unwrapped.
 		const promised = typeOfExpression(walk, callee.object);
-		close(draft, walk.reach(callee.object), "read");
-		if (promised && isFunction(callback)) draft.given.set(callback, promised);
+		close(facts, walk.reach(callee.object), "read");
+		if (promised && isFunction(callback)) facts.given.set(callback, promised);
 		walk.visitAll(node.arguments);
 		return undefined;
 	}
 	const element = elementBy(WITH_CALLBACK, walk, node);
-	if (element && isFunction(callback)) draft.given.set(callback, element);
+	if (element && isFunction(callback)) facts.given.set(callback, element);
 	const called = walk.reach(callee);
 	walk.visit(node.typeArguments);
 	walk.visitAll(node.arguments);
 	const given = elementBy(ONE_ELEMENT, walk, node);
 	if (given) {
-		close(draft, called, "call");
+		close(facts, called, "call");
 		return fromType(given);
 	}
 	const isLocal =
 		callee.type === "Identifier" && scope.lookup(callee.name, VALUE)?.kind === "local";
-	return isLocal ? fromType(typeOfExpression(walk, node)) : call(draft, called, "call");
+	return isLocal ? fromType(typeOfExpression(walk, node)) : call(facts, called, "call");
 }
 
 function reachCast(
@@ -141,33 +141,33 @@ function reachCast(
 ): Reached {
 	const { expression, typeAnnotation } = node;
 	if (isConst(typeAnnotation)) return walk.reach(expression);
-	expect(walk.draft, expression, typeOfAnnotation(walk, typeAnnotation));
+	expect(walk.facts, expression, typeOfAnnotation(walk, typeAnnotation));
 	const inner = walk.reach(expression);
 	walk.visit(typeAnnotation);
 	if (node.type === "TSSatisfiesExpression") return inner;
-	close(walk.draft, inner, "read");
+	close(walk.facts, inner, "read");
 	return fromType(typeOfAnnotation(walk, typeAnnotation));
 }
 
 /** The literal's keys count as uses of the type's members. */
 export function expect(
-	draft: Draft,
+	facts: FactsBuilder,
 	node: Node | null | undefined,
 	type: TypeName | undefined,
 ): void {
 	if (!type || !node) return;
 	const value = node.type === "AwaitExpression" ? node : bare(node);
-	if (value.type === "ObjectExpression") draft.expected.set(value, type);
+	if (value.type === "ObjectExpression") facts.expected.set(value, type);
 	else if (value.type === "ConditionalExpression") {
-		expect(draft, value.consequent, type);
-		expect(draft, value.alternate, type);
+		expect(facts, value.consequent, type);
+		expect(facts, value.alternate, type);
 	}
 }
 
 function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
-	const { draft } = walk;
-	const owner = draft.owners.get(node);
-	const expected = draft.expected.get(node);
+	const { facts } = walk;
+	const owner = facts.owners.get(node);
+	const expected = facts.expected.get(node);
 	const self = owner ?? expected;
 	if (!self) {
 		walk.visitAll(node.properties);
@@ -179,15 +179,15 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 			walk.visit(property);
 			continue;
 		}
-		if (expected) close(draft, access(draft, fromType(expected), key), "write");
+		if (expected) close(facts, access(facts, fromType(expected), key), "write");
 		const { value } = property;
 		const inner = bare(value);
 		if (inner.type === "ObjectExpression") {
 			const part = member(self, key.name);
-			if (part) (owner ? draft.owners : draft.expected).set(inner, part);
+			if (part) (owner ? facts.owners : facts.expected).set(inner, part);
 		}
 		if (value.type === "FunctionExpression") {
-			draft.methods.add(value);
+			facts.methods.add(value);
 			walk.within(new Scope(walk.scope, { self }), () => walk.visit(property));
 		} else walk.visit(property);
 	}
@@ -203,13 +203,13 @@ export const expressionVisits: Visits = {
 	...forEach("MetaProperty BreakStatement ContinueStatement JSXClosingFragment", only()),
 	LabeledStatement: only("body"),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
-		const { draft } = walk;
-		if (draft.done.has(node)) return;
+		const { facts } = walk;
+		if (facts.done.has(node)) return;
 		// Also inside functions, as in UMD wrappers.
-		const mayBeCommonJs = draft.isJavaScript && !draft.isModule && !draft.commonJs;
-		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) draft.commonJs = true;
+		const mayBeCommonJs = facts.isJavaScript && !facts.isModule && !facts.commonJs;
+		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) facts.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
-		if (!draft.done.has(node.left)) assign(walk, node.left);
+		if (!facts.done.has(node.left)) assign(walk, node.left);
 		walk.visit(node.right);
 	},
 	UpdateExpression: (walk, node: Of<"UpdateExpression">) => assign(walk, node.argument),
@@ -219,7 +219,7 @@ export const expressionVisits: Visits = {
 		walk.visit(node.quasi);
 	},
 	Property(walk, node: Of<"Property">) {
-		if (walk.draft.done.has(node)) return;
+		if (walk.facts.done.has(node)) return;
 		if (node.computed) walk.visit(node.key);
 		walk.visit(node.value);
 	},
@@ -227,7 +227,7 @@ export const expressionVisits: Visits = {
 		if (node.left.type === "PrivateIdentifier") {
 			const self = fromType(walk.scope.enclosing("self"));
 			const key = keyOf(node.left, false);
-			if (self && key) close(walk.draft, access(walk.draft, self, key), "read");
+			if (self && key) close(walk.facts, access(walk.facts, self, key), "read");
 		} else walk.visit(node.left);
 		walk.visit(node.right);
 	},
@@ -244,13 +244,13 @@ export const expressionVisits: Visits = {
 /** Lower-case names without a dot are intrinsic elements. */
 function element(walk: Walk, name: Node): void {
 	if (name.type === "JSXIdentifier" && /^[a-z]|-/.test(name.name)) return;
-	close(walk.draft, reachElement(walk, name), "jsx");
+	close(walk.facts, reachElement(walk, name), "jsx");
 }
 
 function reachElement(walk: Walk, name: Node): Reached {
 	if (name.type === "JSXMemberExpression") {
 		const { start, name: key } = name.property;
-		return access(walk.draft, reachElement(walk, name.object), { start, name: key });
+		return access(walk.facts, reachElement(walk, name.object), { start, name: key });
 	}
 	if (name.type !== "JSXIdentifier") return OTHER;
 	return name.name === "this" ? fromType(walk.scope.enclosing("self")) : reachName(walk, name);

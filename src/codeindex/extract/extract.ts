@@ -11,9 +11,9 @@ import { describeBindings } from "./bindings.ts";
 import { blockVisits } from "./blocks.ts";
 import { declareStatements } from "./declare.ts";
 import { walkDocs } from "./docs.ts";
-import { Draft, type Positions, positionsOf } from "./draft.ts";
 import { exportCommonJs, exportStatement } from "./exports.ts";
 import { expressionVisits, reach } from "./expressions.ts";
+import { FactsBuilder, type Positions, positionsOf } from "./facts-builder.ts";
 import { recoverModule } from "./imports.ts";
 import { typeVisits } from "./types.ts";
 import { Walk } from "./walk.ts";
@@ -22,37 +22,37 @@ import { Walk } from "./walk.ts";
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
-	const draft = new Draft(source, positions, languageOf(path));
-	const problem = fill(draft, parsed) ?? parsed.problem;
+	const facts = new FactsBuilder(source, positions, languageOf(path));
+	const problem = fill(facts, parsed) ?? parsed.problem;
 	release(parsed);
 	return {
 		status: problem === undefined ? "parsed" : "broken",
 		...(problem !== undefined && { problem }),
-		isModule: draft.isModule || isModuleFile(path) || (draft.isJavaScript && draft.commonJs),
+		isModule: facts.isModule || isModuleFile(path) || (facts.isJavaScript && facts.commonJs),
 		lines: positions.lines,
-		requests: draft.requests,
-		bindings: draft.bindings.filter((binding) => binding.kind !== "pending"),
-		exports: draft.exports,
-		references: draft.references,
-		looseAccesses: draft.looseAccesses,
+		requests: facts.requests,
+		bindings: facts.bindings.filter((binding) => binding.kind !== "pending"),
+		exports: facts.exports,
+		references: facts.references,
+		looseAccesses: facts.looseAccesses,
 	};
 }
 
-function fill(draft: Draft, { program, module, problem }: Parsed): string | undefined {
-	draft.isModule = module?.hasModuleSyntax ?? false;
-	if (module && problem !== undefined && !program?.body.length) recoverModule(draft, module);
+function fill(facts: FactsBuilder, { program, module, problem }: Parsed): string | undefined {
+	facts.isModule = module?.hasModuleSyntax ?? false;
+	if (module && problem !== undefined && !program?.body.length) recoverModule(facts, module);
 	if (!program) return undefined;
 	try {
-		draft.isModule ||= program.body.some((node) => node.type === "TSExportAssignment");
-		const top = { draft, scope: draft.top };
+		facts.isModule ||= program.body.some((node) => node.type === "TSExportAssignment");
+		const top = { facts, scope: facts.top };
 		declareStatements(top, program.body);
 		for (const statement of program.body) {
-			if (draft.isModule) exportStatement(draft, statement);
+			if (facts.isModule) exportStatement(facts, statement);
 			else exportCommonJs(top, statement);
 		}
-		describeBindings(draft);
-		new Walk(draft, VISITS, reach).visitParts(program);
-		walkDocs(draft);
+		describeBindings(facts);
+		new Walk(facts, VISITS, reach).visitParts(program);
+		walkDocs(facts);
 		return undefined;
 	} catch (error) {
 		// A tree can be deeper than our stack.

@@ -1,33 +1,33 @@
 import type { EcmaScriptModule } from "oxc-parser";
 import { bare, isNamed, type Key, keyOf, moduleName, type Node, type Of, textOf } from "./ast.ts";
-import type { Draft, Place } from "./draft.ts";
+import type { FactsBuilder, Place } from "./facts-builder.ts";
 import { SPACE, VALUE } from "./scope.ts";
 
-export function declareImports({ draft, scope }: Place, node: Of<"ImportDeclaration">): void {
+export function declareImports({ facts, scope }: Place, node: Of<"ImportDeclaration">): void {
 	const { specifiers, source } = node;
 	const allTypes =
 		node.importKind === "type" ||
 		(specifiers.length > 0 &&
 			specifiers.every((one) => one.type === "ImportSpecifier" && one.importKind === "type"));
 	const kind = allTypes ? "type" : specifiers.length === 0 ? "side-effect" : "value";
-	const index = draft.request(source.value, kind, source.start);
+	const index = facts.request(source.value, kind, source.start);
 	for (const specifier of specifiers) {
 		const { name, start: at } = specifier.local;
 		const common = { name, request: index, at, scope, typeOnly: allTypes };
 		if (specifier.type === "ImportSpecifier") {
 			const { name: imported, start: importedAt } = moduleName(specifier.imported);
 			const typeOnly = allTypes || specifier.importKind === "type";
-			draft.addImport({ ...common, imported, importedAt, typeOnly });
+			facts.addImport({ ...common, imported, importedAt, typeOnly });
 		} else {
 			const imported = specifier.type === "ImportDefaultSpecifier" ? "default" : "*";
-			draft.addImport({ ...common, imported });
+			facts.addImport({ ...common, imported });
 		}
 	}
 }
 
 /** `import a = require("x")`, and `import A = ns.A` for an imported `ns`. False: not an import. */
 export function importsEquals(
-	{ draft, scope }: Place,
+	{ facts, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
 ): boolean {
 	const { id, moduleReference: target } = node;
@@ -35,17 +35,17 @@ export function importsEquals(
 	const own = { name: id.name, at: id.start, typeOnly, scope };
 	if (target.type === "TSExternalModuleReference") {
 		const kind = typeOnly ? "type" : "require";
-		const index = draft.request(target.expression.value, kind, target.expression.start);
-		draft.addImport({ ...own, request: index, imported: "=" });
-		draft.done.add(node);
+		const index = facts.request(target.expression.value, kind, target.expression.start);
+		facts.addImport({ ...own, request: index, imported: "=" });
+		facts.done.add(node);
 		return true;
 	}
 	if (target.type !== "TSQualifiedName" || target.left.type !== "Identifier") return false;
 	const name = scope.lookup(target.left.name, SPACE);
-	const space = name?.kind === "binding" ? draft.bindings[name.binding] : undefined;
+	const space = name?.kind === "binding" ? facts.bindings[name.binding] : undefined;
 	if (space?.kind !== "imported" || space.imported !== "*") return false;
 	const { name: imported, start: importedAt } = target.right;
-	draft.addImport({ ...own, request: space.request, imported, importedAt });
+	facts.addImport({ ...own, request: space.request, imported, importedAt });
 	return true;
 }
 
@@ -73,7 +73,7 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 			for (const [key, local] of names) importAs(place, call, local, key.name, key.start);
 		}
 	}
-	place.draft.done.add(node);
+	place.facts.done.add(node);
 	return true;
 }
 
@@ -96,13 +96,13 @@ function flatNames({ properties }: Of<"ObjectPattern">): [Key, Key][] | undefine
 }
 
 function importAs(
-	{ draft, scope }: Place,
+	{ facts, scope }: Place,
 	{ request }: ModuleCall,
 	{ name, start: at }: Key,
 	imported: string,
 	importedAt?: number,
 ): void {
-	draft.addImport({ name, request, imported, importedAt, typeOnly: false, at, scope });
+	facts.addImport({ name, request, imported, importedAt, typeOnly: false, at, scope });
 }
 
 interface ModuleCall {
@@ -113,13 +113,13 @@ interface ModuleCall {
 }
 
 /** A literal `import("x")` or `require("x")`, awaited or not. Adds the request. */
-export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCall | undefined {
+export function moduleCall({ facts, scope }: Place, expression: Node): ModuleCall | undefined {
 	const node = bare(expression);
 	if (node.type === "ImportExpression") {
 		const specifier = textOf(node.source);
 		if (specifier === undefined) return undefined;
 		const { start } = node.source;
-		return { request: draft.request(specifier, "dynamic", start), imported: "*", start };
+		return { request: facts.request(specifier, "dynamic", start), imported: "*", start };
 	}
 	// A declared `require` is another function. `createRequire` results are never declared.
 	const isRequire =
@@ -129,43 +129,43 @@ export function moduleCall({ draft, scope }: Place, expression: Node): ModuleCal
 	const [argument, more] = isRequire ? node.arguments : [];
 	const specifier = textOf(argument);
 	if (!argument || more || specifier === undefined) return undefined;
-	draft.commonJs = true;
+	facts.commonJs = true;
 	const { start } = argument;
-	return { request: draft.request(specifier, "require", start), imported: "=", start };
+	return { request: facts.request(specifier, "require", start), imported: "=", start };
 }
 
 /** Recovers imports and exports up to a parse error. Declarations are unknown. */
-export function recoverModule(draft: Draft, module: EcmaScriptModule): void {
+export function recoverModule(facts: FactsBuilder, module: EcmaScriptModule): void {
 	for (const { moduleRequest, entries } of module.staticImports) {
 		const allTypes = entries.length > 0 && entries.every(({ isType }) => isType);
 		const kind = entries.length === 0 ? "side-effect" : allTypes ? "type" : "value";
-		const index = draft.request(moduleRequest.value, kind, moduleRequest.start);
+		const index = facts.request(moduleRequest.value, kind, moduleRequest.start);
 		for (const { importName, localName, isType: typeOnly } of entries) {
 			const special = { NamespaceObject: "*", Default: "default", Name: undefined };
 			const imported = special[importName.kind] ?? importName.name ?? "";
 			const { value: name, start: at } = localName;
 			const importedAt = importName.start ?? at;
-			const { top: scope } = draft;
-			draft.addImport({ name, request: index, imported, importedAt, typeOnly, at, scope });
+			const { top: scope } = facts;
+			facts.addImport({ name, request: index, imported, importedAt, typeOnly, at, scope });
 		}
 	}
 	for (const entry of module.staticExports.flatMap(({ entries }) => entries)) {
 		const { moduleRequest, importName, exportName, isType: typeOnly } = entry;
 		if (!moduleRequest) continue;
-		const index = draft.request(moduleRequest.value, "re-export", moduleRequest.start);
+		const index = facts.request(moduleRequest.value, "re-export", moduleRequest.start);
 		if (exportName.kind === "None") {
-			draft.exports.push({ kind: "star", request: index, typeOnly });
+			facts.exports.push({ kind: "star", request: index, typeOnly });
 			continue;
 		}
 		const name = exportName.kind === "Default" ? "default" : (exportName.name ?? "");
 		const imported = importName.kind === "All" ? "*" : (importName.name ?? "default");
 		const starts = new Set([importName.start, exportName.start]);
-		const at = [...starts].flatMap((one) => (one === null ? [] : [draft.positions.at(one)]));
-		draft.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
+		const at = [...starts].flatMap((one) => (one === null ? [] : [facts.positions.at(one)]));
+		facts.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
 	}
 	for (const { moduleRequest } of module.dynamicImports) {
-		const text = draft.source.slice(moduleRequest.start, moduleRequest.end);
+		const text = facts.source.slice(moduleRequest.start, moduleRequest.end);
 		const literal = /^(["'`])([^"'`$\\]*)\1$/.exec(text)?.[2];
-		if (literal !== undefined) draft.request(literal, "dynamic", moduleRequest.start);
+		if (literal !== undefined) facts.request(literal, "dynamic", moduleRequest.start);
 	}
 }

@@ -11,7 +11,7 @@ import {
 	type Node,
 	type Of,
 } from "./ast.ts";
-import type { Draft, Place } from "./draft.ts";
+import type { FactsBuilder, Place } from "./facts-builder.ts";
 import { moduleCall } from "./imports.ts";
 import { type LocalName, type LocalValue, type Name, SPACE, TYPE, VALUE } from "./scope.ts";
 
@@ -25,7 +25,7 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 	switch (node.type) {
 		case "Identifier": {
 			const name = place.scope.lookup(node.name, VALUE);
-			return name && typeOfName(place.draft, name);
+			return name && typeOfName(place.facts, name);
 		}
 		case "ThisExpression":
 			return place.scope.enclosing("self");
@@ -106,20 +106,20 @@ export function resultOf(place: Place, node: FunctionNode): Receiver {
 	return isMade ? typeOfExpression(place, made) : undefined;
 }
 
-export function typeOfName(draft: Draft, name: Name): Receiver {
+export function typeOfName(facts: FactsBuilder, name: Name): Receiver {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
 	if (name.type === undefined) {
 		// Guards against a name initialised with itself.
 		name.type = null;
-		name.type = typeOfLocal(draft, name) ?? null;
+		name.type = typeOfLocal(facts, name) ?? null;
 	}
 	return name.type ?? undefined;
 }
 
-export function typeOfOwner({ draft, scope }: Place, name: string, meaning: number): Receiver {
+export function typeOfOwner({ facts, scope }: Place, name: string, meaning: number): Receiver {
 	const found = scope.lookup(name, meaning);
-	return found && found.kind !== "local" ? typeOfName(draft, found) : undefined;
+	return found && found.kind !== "local" ? typeOfName(facts, found) : undefined;
 }
 
 export function member(of: TypeName | null | undefined, name: string): Receiver {
@@ -140,8 +140,8 @@ export function given(of: Receiver): Receiver {
 	return { ...of, path: [...of.path.slice(0, -1), { ...last, called: true }] };
 }
 
-function typeOfLocal(draft: Draft, { value, scope, bound }: LocalName): Receiver {
-	const place = { draft, scope };
+function typeOfLocal(facts: FactsBuilder, { value, scope, bound }: LocalName): Receiver {
+	const place = { facts, scope };
 	if (bound) return typeOfAnnotation(place, bound);
 	return value && (value.path ?? []).reduce(member, typeOfValue(place, value));
 }
@@ -156,7 +156,7 @@ export function typeOfValue(place: Place, value: LocalValue): Receiver {
 export function typeOfModule(place: Place, node: Node): Receiver {
 	const call = moduleCall(place, node);
 	if (!call) return undefined;
-	const binding = place.draft.namelessImport(call.request, call.imported, call.start);
+	const binding = place.facts.namelessImport(call.request, call.imported, call.start);
 	return { binding, side: "value" };
 }
 
@@ -164,18 +164,18 @@ function typeOfCall(place: Place, node: Of<"CallExpression">): Receiver {
 	const callee = bare(node.callee);
 	if (callee.type === "Identifier") {
 		const name = place.scope.lookup(callee.name, VALUE);
-		if (name?.kind === "local") return resultOfLocal(place.draft, name);
+		if (name?.kind === "local") return resultOfLocal(place.facts, name);
 	}
 	return given(typeOfExpression(place, callee));
 }
 
-function resultOfLocal(draft: Draft, name: LocalName): Receiver {
+function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
 	const { value, scope } = name;
 	const inner = value?.function ?? value?.init;
 	if (value?.function || (isFunction(inner) && !value?.path)) {
-		return resultOf({ draft, scope }, inner as FunctionNode);
+		return resultOf({ facts, scope }, inner as FunctionNode);
 	}
-	return given(typeOfName(draft, name));
+	return given(typeOfName(facts, name));
 }
 
 // These have the members of their first type argument.
@@ -212,7 +212,7 @@ export function typeOfEntity(
 function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver {
 	if (node.type === "Identifier") {
 		const name = place.scope.lookup(node.name, meaning);
-		return name && typeOfName(place.draft, name);
+		return name && typeOfName(place.facts, name);
 	}
 	if (node.type === "ThisExpression") return place.scope.enclosing("self");
 	const left = meaning === VALUE ? VALUE : SPACE;
@@ -227,11 +227,11 @@ function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver 
 }
 
 function typeOfImportType(
-	{ draft }: Place,
+	{ facts }: Place,
 	{ source, qualifier }: Of<"TSImportType">,
 	isType: boolean,
 ): Receiver {
-	const binding = draft.typeImport(source.value, source.start);
+	const binding = facts.typeImport(source.value, source.start);
 	const whole = memberAlong({ binding, side: "value" }, dotted(qualifier));
 	return isType && qualifier ? given(whole) : whole;
 }
@@ -243,7 +243,7 @@ export function elementOf(place: Place, list: Node): Receiver {
 		const name = place.scope.lookup(node.name, VALUE);
 		if (name?.kind !== "local" || !name.value || name.value.path) return undefined;
 		const { annotation, init } = name.value;
-		const outer = { draft: place.draft, scope: name.scope };
+		const outer = { facts: place.facts, scope: name.scope };
 		if (annotation) return typeOfElement(outer, annotation);
 		// Guards against cycles: the initialiser must precede the list.
 		return init && init.end < node.start ? elementOf(outer, init) : undefined;

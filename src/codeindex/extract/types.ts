@@ -3,7 +3,7 @@ import type { TypeName, UsageKind } from "../facts.ts";
 import { dotted, type Key, keyOf, memberKey, moduleName, type Node, type Of } from "./ast.ts";
 import { signature } from "./blocks.ts";
 import { declareStatements, type Space } from "./declare.ts";
-import type { Place } from "./draft.ts";
+import type { Place } from "./facts-builder.ts";
 import { memberAlong, typeOfAnnotation, typeOfOwner } from "./receivers.ts";
 import { ANY, Scope, SPACE, TYPE, VALUE } from "./scope.ts";
 import {
@@ -33,13 +33,13 @@ export const typeVisits: Visits = {
 		walk.visit(node.typeArguments);
 	},
 	TSImportType(walk, node: Of<"TSImportType">) {
-		const { draft } = walk;
-		const binding = draft.typeImport(node.source.value, node.source.start);
+		const { facts } = walk;
+		const binding = facts.typeImport(node.source.value, node.source.start);
 		let reached: Reached = { binding, side: "value", steps: [] };
 		for (const { name, start } of dotted(node.qualifier)) {
-			reached = access(draft, reached, { name, start });
+			reached = access(facts, reached, { name, start });
 		}
-		close(draft, reached, "type");
+		close(facts, reached, "type");
 		walk.visit(node.typeArguments);
 	},
 	TSIndexedAccessType(walk, node: Of<"TSIndexedAccessType">) {
@@ -49,7 +49,7 @@ export const typeVisits: Visits = {
 		if (!key) walk.visit(indexType);
 		else {
 			const owner = fromType(typeOfAnnotation(walk, objectType));
-			if (owner) close(walk.draft, access(walk.draft, owner, key), "type");
+			if (owner) close(walk.facts, access(walk.facts, owner, key), "type");
 		}
 	},
 	TSTypePredicate: only("typeAnnotation"),
@@ -110,20 +110,20 @@ export const typeVisits: Visits = {
 	},
 	TSImportEqualsDeclaration(walk, node: Of<"TSImportEqualsDeclaration">) {
 		const { moduleReference: typeName } = node;
-		if (walk.draft.done.has(node) || typeName.type === "TSExternalModuleReference") return;
+		if (walk.facts.done.has(node) || typeName.type === "TSExternalModuleReference") return;
 		entity(walk, typeName, TYPE, "type");
 	},
 	...forEach("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", only()),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
 		// Top-level lists are exports. In a namespace they re-export outer names.
-		if (walk.scope === walk.draft.top || node.source) return;
+		if (walk.scope === walk.facts.top || node.source) return;
 		for (const { local, exported } of node.specifiers) {
 			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
 				const { name } = moduleName(local);
 				const found = walk.scope.lookup(name, ANY);
-				const chain = found && fromName(walk.draft, found, { name, start });
-				close(walk.draft, chain, "re-export");
+				const chain = found && fromName(walk.facts, found, { name, start });
+				close(walk.facts, chain, "re-export");
 			}
 		}
 	},
@@ -149,24 +149,24 @@ function heritage(usage: UsageKind) {
 }
 
 function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
-	close(walk.draft, reachEntity(walk, node, meaning), usage);
+	close(walk.facts, reachEntity(walk, node, meaning), usage);
 }
 
 function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
-	const { draft, scope } = walk;
+	const { facts, scope } = walk;
 	const left = meaning === VALUE ? VALUE : SPACE;
 	switch (node.type) {
 		case "Identifier": {
 			const name = scope.lookup(node.name, meaning);
-			return name ? fromName(draft, name, node) : OTHER;
+			return name ? fromName(facts, name, node) : OTHER;
 		}
 		case "ThisExpression":
 			return fromType(scope.enclosing("self"));
 		case "TSQualifiedName":
-			return access(draft, reachEntity(walk, node.left, left), keyOf(node.right, false) as Key);
+			return access(facts, reachEntity(walk, node.left, left), keyOf(node.right, false) as Key);
 		case "MemberExpression": {
 			const key = memberKey(node);
-			return key ? access(draft, reachEntity(walk, node.object, left), key) : OTHER;
+			return key ? access(facts, reachEntity(walk, node.object, left), key) : OTHER;
 		}
 		default:
 			return OTHER;
@@ -175,21 +175,21 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 
 /** Declarations of one namespace share their exported names. */
 export function enterSpace(
-	{ draft, scope: outer }: Place,
+	{ facts, scope: outer }: Place,
 	body: Of<"TSModuleBlock">,
 	owner: TypeName | undefined,
 	ambient: boolean,
 ): Scope {
-	const entered = draft.entered.get(body);
+	const entered = facts.entered.get(body);
 	if (entered) return entered;
 	let space: Space | undefined;
 	if (owner) {
 		const key = [owner.binding, ...(owner.path ?? []).map(({ name }) => name)].join(".");
-		space = { owner, exported: getOrAdd(draft.spaces, key, () => new Scope(outer)), ambient };
+		space = { owner, exported: getOrAdd(facts.spaces, key, () => new Scope(outer)), ambient };
 	}
 	const scope = new Scope(space?.exported ?? outer);
-	draft.entered.set(body, scope);
-	declareStatements({ draft, scope }, body.body, space);
+	facts.entered.set(body, scope);
+	declareStatements({ facts, scope }, body.body, space);
 	return scope;
 }
 
@@ -197,8 +197,8 @@ export function innerOwner(id: Node, first: TypeName | undefined): TypeName | un
 	return memberAlong(first, dotted(id).slice(1));
 }
 
-export function isAmbient({ draft }: Place, { declare, body }: Of<"TSModuleDeclaration">): boolean {
-	if (!declare && !draft.isDeclaration) return false;
+export function isAmbient({ facts }: Place, { declare, body }: Of<"TSModuleDeclaration">): boolean {
+	if (!declare && !facts.isDeclaration) return false;
 	return !body?.body.some((one) => one.type === "ExportNamedDeclaration" && !one.declaration);
 }
 
@@ -209,17 +209,17 @@ function ownerOfModule(
 	if (kind === "global") return {};
 	if (id.type === "Literal") {
 		// In a module this augments another file; elsewhere it declares a module.
-		if (!walk.draft.isModule) return {};
-		const binding = walk.draft.typeImport(id.value, id.start);
+		if (!walk.facts.isModule) return {};
+		const binding = walk.facts.typeImport(id.value, id.start);
 		return { owner: { binding, side: "value" }, adds: true };
 	}
 	const [first] = dotted(id);
 	return { owner: innerOwner(id, first && typeOfOwner(walk, first.name, SPACE)) };
 }
 
-function addsTo({ draft }: Walk, owner: TypeName, statement: Node): void {
+function addsTo({ facts }: Walk, owner: TypeName, statement: Node): void {
 	const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
 	const id = node && "id" in node ? (node.id as Node | null) : undefined;
 	const key = id?.type === "Identifier" && keyOf(id, false);
-	if (key) close(draft, access(draft, fromType(owner), key), "declaration");
+	if (key) close(facts, access(facts, fromType(owner), key), "declaration");
 }

@@ -1,22 +1,22 @@
 import { visitorKeys } from "oxc-parser";
 import type { Reference, Step, TypeName, UsageKind } from "../facts.ts";
 import { annotationOf, type Key, keyOf, type Node, nodesIn, type Of } from "./ast.ts";
-import type { Draft } from "./draft.ts";
+import type { FactsBuilder } from "./facts-builder.ts";
 import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./receivers.ts";
 import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
 /** Records uses. `scope` follows the current position. */
 export class Walk {
-	readonly draft: Draft;
+	readonly facts: FactsBuilder;
 	scope: Scope;
 	/** Return type of the enclosing function. */
 	result: TypeName | undefined;
 	readonly #visits: Visits;
 	readonly #reach: (walk: Walk, node: Node) => Reached;
 
-	constructor(draft: Draft, visits: Visits, reach: (walk: Walk, node: Node) => Reached) {
-		this.draft = draft;
-		this.scope = draft.top;
+	constructor(facts: FactsBuilder, visits: Visits, reach: (walk: Walk, node: Node) => Reached) {
+		this.facts = facts;
+		this.scope = facts.top;
 		this.#visits = visits;
 		this.#reach = reach;
 	}
@@ -43,7 +43,7 @@ export class Walk {
 	}
 
 	use(node: Node | null | undefined, usage: UsageKind): void {
-		if (node) close(this.draft, this.reach(node), usage);
+		if (node) close(this.facts, this.reach(node), usage);
 	}
 
 	reach(node: Node): Reached {
@@ -95,7 +95,7 @@ const NO_STEPS: readonly Link[] = [];
 
 export type Reached = Chain | typeof OTHER | undefined;
 
-export function fromName(draft: Draft, name: Name, id: Key): Reached {
+export function fromName(facts: FactsBuilder, name: Name, id: Key): Reached {
 	if (name.kind === "binding") {
 		return { binding: name.binding, start: id.start, side: "value", steps: NO_STEPS };
 	}
@@ -103,7 +103,7 @@ export function fromName(draft: Draft, name: Name, id: Key): Reached {
 		const { binding, side, path = [] } = name.owner;
 		return { binding, side, steps: [...path, { name: name.name, start: id.start }] };
 	}
-	return fromType(typeOfName(draft, name)) ?? (isOfRuntime(name) ? OTHER : undefined);
+	return fromType(typeOfName(facts, name)) ?? (isOfRuntime(name) ? OTHER : undefined);
 }
 
 /** Whether the type is declared in no file: `string`, `Foo[]`, `Map<string, Foo>`. */
@@ -124,23 +124,23 @@ export function fromType(type: TypeName | undefined): Chain | undefined {
 }
 
 /** On an unknown receiver only the name is counted. */
-export function access(draft: Draft, chain: Reached, key: Key): Reached {
+export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 	if (chain === OTHER) return OTHER;
 	if (!chain || chain.steps.length >= MAX_STEPS) {
-		if (chain) close(draft, chain, "read");
-		draft.looseAccesses.set(key.name, (draft.looseAccesses.get(key.name) ?? 0) + 1);
+		if (chain) close(facts, chain, "read");
+		facts.looseAccesses.set(key.name, (facts.looseAccesses.get(key.name) ?? 0) + 1);
 		return undefined;
 	}
 	// The call itself is already recorded; the next step is looked up on its result.
-	const { binding, start, side, steps } = chain.ending ? called(draft, chain) : chain;
+	const { binding, start, side, steps } = chain.ending ? called(facts, chain) : chain;
 	return { binding, start, side, steps: [...steps, key] };
 }
 
-export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reached {
+export function call(facts: FactsBuilder, chain: Reached, ending: "call" | "new"): Reached {
 	if (!chain || chain === OTHER) return chain;
 	if (chain.ending) {
 		// The type of a result's result is unknown.
-		close(draft, chain, "read");
+		close(facts, chain, "read");
 		return undefined;
 	}
 	if (chain.steps.length === 0 && chain.start === undefined) {
@@ -149,10 +149,10 @@ export function call(draft: Draft, chain: Reached, ending: "call" | "new"): Reac
 	return { ...chain, ending };
 }
 
-export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
+export function close(facts: FactsBuilder, chain: Reached, usage: UsageKind): void {
 	if (!chain || chain === OTHER) return;
 	const { binding, start, side, steps, ending } = chain;
-	const { positions, references } = draft;
+	const { positions, references } = facts;
 	const at = start === undefined ? undefined : positions.at(start);
 	const use: Reference = at
 		? { binding, at, usage: ending ?? usage }
@@ -162,17 +162,17 @@ export function close(draft: Draft, chain: Reached, usage: UsageKind): void {
 		return;
 	}
 	if (!at && steps.every((step) => step.start === undefined)) return;
-	references.push({ ...use, side, steps: steps.map((step) => placed(draft, step)) });
+	references.push({ ...use, side, steps: steps.map((step) => placed(facts, step)) });
 }
 
-function called(draft: Draft, chain: Chain): Chain {
+function called(facts: FactsBuilder, chain: Chain): Chain {
 	const last = chain.steps.at(-1);
 	if (last) return { ...chain, steps: [...chain.steps.slice(0, -1), { ...last, called: true }] };
-	close(draft, chain, "read");
+	close(facts, chain, "read");
 	return { binding: chain.binding, side: "instance", steps: [] };
 }
 
-function placed({ positions }: Draft, { name, start, called }: Link): Step {
+function placed({ positions }: FactsBuilder, { name, start, called }: Link): Step {
 	if (start === undefined) return called ? { name, called } : { name };
 	const at = positions.at(start);
 	return called ? { name, at, called } : { name, at };
@@ -194,12 +194,12 @@ export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalV
 }
 
 function take(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined): void {
-	const { draft } = walk;
+	const { facts } = walk;
 	for (const property of node.properties) {
 		if (property.type === "RestElement") continue;
 		const key = keyOf(property.key, property.computed);
 		if (!key) continue;
-		close(draft, access(draft, fromType(type), key), "read");
+		close(facts, access(facts, fromType(type), key), "read");
 		const { value } = property;
 		const inner: Node = value.type === "AssignmentPattern" ? value.left : value;
 		if (inner.type === "ObjectPattern") take(walk, inner, member(type, key.name));

@@ -1,6 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Declared, Member, Position, Reference, Step, TypeName } from "../facts.ts";
-import type { BindingRef, FileId, ImportOf, IndexReader } from "../reader.ts";
+import type { BindingRef, FileId, ImportOf, IndexReader } from "../index-reader.ts";
 import {
 	createExportChains,
 	type DeclaredEntity,

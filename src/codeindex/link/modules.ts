@@ -1,6 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
-import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../reader.ts";
+import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../index-reader.ts";
 
 /** `external` belongs to a package; `unknown` could not be followed to its declaration. */
 export type Entity =

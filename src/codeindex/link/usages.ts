@@ -1,6 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
-import type { FileId } from "../reader.ts";
+import type { FileId } from "../index-reader.ts";
 import { type ExportRef, type Linker, visitWays } from "./linker.ts";
 import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
 

@@ -5,8 +5,8 @@ import type {
 	TaskContextQuery,
 	Uncovered,
 } from "../answers.ts";
+import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf, dependentsOf } from "../link/modules.ts";
-import type { IndexedFile, IndexReader } from "../reader.ts";
 import { byPath, cyclesAmong, ranksOf, reach, toFileAtDepth } from "./graph.ts";
 import { isGlobalFile, knownFile } from "./known-file.ts";
 import { symbolsOf, toBrief } from "./symbols.ts";

@@ -1,10 +1,10 @@
 import { compareText } from "../../core/compare-text.ts";
 import { counted } from "../../text/figures.ts";
 import type { SymbolKind } from "../facts.ts";
+import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import { type Entity, pairsOf } from "../link/modules.ts";
 import { usagesOfExport, usagesOfSymbol } from "../link/usages.ts";
-import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { describe } from "./symbols.ts";
 
 export interface UsedExport {

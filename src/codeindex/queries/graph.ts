@@ -2,8 +2,8 @@ import { compareText } from "../../core/compare-text.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
+import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf } from "../link/modules.ts";
-import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 
 /** Adjacency arrays, for queries that walk much of the graph. */
 interface FileGraph {

@@ -1,8 +1,8 @@
 import { folderOf, joinPath, nameOf } from "../../core/project-path.ts";
 import { counted } from "../../text/figures.ts";
 import type { ImpactAnswer, ImpactQuery, Uncovered } from "../answers.ts";
+import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf, dependentsOf, pairsOf } from "../link/modules.ts";
-import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { byUse, changedExports, exportsUsed, some, type UsedExport } from "./exports-used.ts";
 import { byPath, cyclesAmong, type Reached, reach, toFileAtDepth } from "./graph.ts";
 import { hintFor, isGlobalFile, isOutside, knownFile } from "./known-file.ts";

@@ -1,7 +1,7 @@
 import { isAbsolute } from "node:path";
 import { nameOf } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
-import type { IndexedFile, IndexReader } from "../reader.ts";
+import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { MAX_SOURCE_BYTES } from "../scan/scanned-tree.ts";
 
 /** Throws an error that suggests files of the same name. */

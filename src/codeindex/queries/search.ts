@@ -2,7 +2,7 @@ import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { MatchingLines, SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
 import { identifierWords } from "../extract/words.ts";
-import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../reader.ts";
+import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
 import { ranksOf } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
 import { matchingSymbols, type SymbolMatch, symbolsOfName, toBrief } from "./symbols.ts";

@@ -1,9 +1,9 @@
 import { estimateTokens } from "../../core/tokens.ts";
 import type { SymbolMapAnswer, SymbolMapQuery, Uncovered } from "../answers.ts";
 import type { Member } from "../facts.ts";
+import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import { importersOfSymbol } from "../link/usages.ts";
-import type { FileId, IndexedFile, IndexReader } from "../reader.ts";
 import { byPath, filesByRank } from "./graph.ts";
 import { type FoundSymbol, symbolsOf } from "./symbols.ts";
 

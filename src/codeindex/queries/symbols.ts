@@ -2,9 +2,9 @@ import { compareText } from "../../core/compare-text.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { SearchQuery, SymbolBrief } from "../answers.ts";
 import type { Declared, Member, SymbolKind } from "../facts.ts";
+import type { BindingRef, FileId, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import type { DeclaredEntity, Entity, MemberEntity } from "../link/modules.ts";
-import type { BindingRef, FileId, IndexReader } from "../reader.ts";
 
 export interface FoundSymbol {
 	readonly entity: DeclaredEntity | MemberEntity;

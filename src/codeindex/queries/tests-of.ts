@@ -1,4 +1,4 @@
-import type { IndexedFile, IndexReader } from "../reader.ts";
+import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { byPath, type Reached, reach } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
 

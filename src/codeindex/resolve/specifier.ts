@@ -79,14 +79,14 @@ export interface ProjectChange {
 	readonly links: readonly Symlink[];
 }
 
-export interface ResolvedRequest {
+export interface ResolvedModuleRequest {
 	readonly from: string;
 	readonly specifier: string;
 	readonly resolution: ModuleResolution;
 }
 
 /** Whether to resolve a request again. No false negatives. Pass the same `change` every time. */
-export function affectedBy(change: ProjectChange, request: ResolvedRequest): boolean {
+export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
 	const { removed, names } = getOrAdd(derived, change, () => derive(change));

@@ -9,9 +9,9 @@ import {
 	CodeIndexError,
 	type IndexStatus,
 } from "../code-index.ts";
+import type { IndexReader, ReadText } from "../index-reader.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
 import { readSource } from "../read-source.ts";
-import type { IndexReader, ReadText } from "../reader.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import type { Edge, FileId, IndexedFile } from "../reader.ts";
+import type { Edge, FileId, IndexedFile } from "../index-reader.ts";
 import type { KnownFile } from "../scan/scanned-tree.ts";
 import { kindsOf } from "./records.ts";
 

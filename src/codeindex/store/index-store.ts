@@ -9,7 +9,7 @@ import {
 	openDatabase,
 	openInMemory,
 } from "../../core/sqlite.ts";
-import type { FileId, IndexReader } from "../reader.ts";
+import type { FileId, IndexReader } from "../index-reader.ts";
 import { NO_PROJECT_STATE, type ProjectState } from "../scan/scanned-tree.ts";
 import { DamagedDatabase, meansDamage, storeFailure, UnavailableStore } from "./failures.ts";
 import { FileTable } from "./file-table.ts";

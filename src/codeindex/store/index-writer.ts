@@ -1,8 +1,8 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import type { Export, Imported, Request } from "../facts.ts";
-import type { FileId, IndexedFile, Resolution } from "../reader.ts";
+import type { Export, Imported, ModuleRequest } from "../facts.ts";
+import type { FileId, IndexedFile, Resolution } from "../index-reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
 import { type FileRow, type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
@@ -15,7 +15,7 @@ export interface ParsedFile {
 	readonly hash: Uint8Array;
 	readonly isTest: boolean;
 	readonly packed: PackedFile;
-	readonly requests: readonly Request[];
+	readonly requests: readonly ModuleRequest[];
 	readonly resolutions: readonly Resolution[];
 }
 
@@ -217,7 +217,7 @@ function linkRows(
 	return { imports, passes };
 }
 
-function linkFigures(requests: readonly Request[], resolutions: readonly Resolution[]) {
+function linkFigures(requests: readonly ModuleRequest[], resolutions: readonly Resolution[]) {
 	const edges = new Map<FileId, number>();
 	let unresolved = 0;
 	resolutions.forEach((resolution, index) => {

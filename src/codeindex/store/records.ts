@@ -9,12 +9,12 @@ import type {
 	Export,
 	Imported,
 	Member,
+	ModuleRequest,
 	Position,
-	Request,
 	Step,
 	TypeName,
 } from "../facts.ts";
-import type { FileId, ImportOf, Resolution } from "../reader.ts";
+import type { FileId, ImportOf, Resolution } from "../index-reader.ts";
 
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
@@ -259,7 +259,7 @@ const KINDS_OF = Array.from({ length: 1 << edgeKinds.length }, (_, bits) =>
 	edgeKinds.filter((_, place) => bits & (1 << place)),
 );
 
-export const requests = listOf<Request>((io, value) => {
+export const requests = listOf<ModuleRequest>((io, value) => {
 	const kinds = kindsOf(io.number(kindBits(value?.kinds ?? [])));
 	return { specifier: io.string(value?.specifier), kinds, at: position(io, value?.at) };
 });

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ByteReader } from "../../core/bytes.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import type { Binding, Export, Reference, Request } from "../facts.ts";
+import type { Binding, Export, ModuleRequest, Reference } from "../facts.ts";
 import type {
 	BindingRef,
 	Edge,
@@ -11,7 +11,7 @@ import type {
 	IndexReader,
 	Resolution,
 	TextMatch,
-} from "../reader.ts";
+} from "../index-reader.ts";
 import type { FileTable } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import {
@@ -57,7 +57,7 @@ export class StoredReader implements IndexReader {
 		return this.#facts.links(file).exports;
 	}
 
-	requests(file: FileId): readonly Request[] {
+	requests(file: FileId): readonly ModuleRequest[] {
 		return this.#facts.links(file).requests;
 	}
 

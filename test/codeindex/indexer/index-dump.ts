@@ -1,4 +1,4 @@
-import type { FileId, IndexReader } from "../../../src/codeindex/reader.ts";
+import type { FileId, IndexReader } from "../../../src/codeindex/index-reader.ts";
 
 /** Everything a reader can tell, with paths for ids, so that two indexes of one tree can be compared. */
 export function dumpIndex(reader: IndexReader): unknown {

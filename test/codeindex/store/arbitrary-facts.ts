@@ -7,9 +7,9 @@ import type {
 	FileFacts,
 	Imported,
 	Member,
+	ModuleRequest,
 	Position,
 	Reference,
-	Request,
 	Step,
 	SymbolKind,
 	TypeName,
@@ -150,7 +150,7 @@ const reference: fc.Arbitrary<Reference> = fc
 		}),
 	)
 	.map(([one, more]) => ({ ...one, ...more }));
-const request: fc.Arbitrary<Request> = record({
+const request: fc.Arbitrary<ModuleRequest> = record({
 	specifier: text,
 	// In the order that is fixed for them.
 	kinds: fc.subarray(EDGE_KINDS, { minLength: 1 }),

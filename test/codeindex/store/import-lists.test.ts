@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { FileId, ImportOf } from "../../../src/codeindex/reader.ts";
+import type { FileId, ImportOf } from "../../../src/codeindex/index-reader.ts";
 import { ImportLists } from "../../../src/codeindex/store/stored-reader.ts";
 
 function importOf(file: number, binding: number): ImportOf {

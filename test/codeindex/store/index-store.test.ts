@@ -3,7 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FileFacts } from "../../../src/codeindex/facts.ts";
-import type { FileId, IndexReader, Resolution } from "../../../src/codeindex/reader.ts";
+import type { FileId, IndexReader, Resolution } from "../../../src/codeindex/index-reader.ts";
 import { storeFailure, UnavailableStore } from "../../../src/codeindex/store/failures.ts";
 import { IndexStore, removeDatabase } from "../../../src/codeindex/store/index-store.ts";
 import { packFile } from "../../../src/codeindex/store/packed-file.ts";

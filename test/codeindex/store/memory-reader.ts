@@ -5,7 +5,7 @@ import type {
 	IndexedFile,
 	IndexReader,
 	Resolution,
-} from "../../../src/codeindex/reader.ts";
+} from "../../../src/codeindex/index-reader.ts";
 
 const ORDER = ["value", "type", "re-export", "dynamic", "require", "side-effect"] as const;
 

@@ -4,9 +4,9 @@ import type {
 	EdgeKind,
 	Export,
 	Imported,
+	ModuleRequest,
 	Position,
 	Reference,
-	Request,
 	SymbolKind,
 	TypeName,
 } from "../facts.ts";
@@ -14,13 +14,13 @@ import type { Key, Node } from "./ast.ts";
 import { ANY, Scope, TYPE, VALUE } from "./scope.ts";
 
 /** The facts of a file while they are extracted. */
-export class Draft {
+export class FactsBuilder {
 	readonly source: string;
 	readonly positions: Positions;
 	readonly isJavaScript: boolean;
 	readonly isDeclaration: boolean;
-	readonly requests: (Request & { kinds: EdgeKind[] })[] = [];
-	readonly bindings: (Declared | Imported | Pending)[] = [];
+	readonly requests: (ModuleRequest & { kinds: EdgeKind[] })[] = [];
+	readonly bindings: (Declared | Imported | PendingBinding)[] = [];
 	readonly exports: Export[] = [];
 	readonly references: Reference[] = [];
 	readonly looseAccesses = new Map<string, number>();
@@ -112,11 +112,11 @@ type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
 };
 
 export interface Place {
-	readonly draft: Draft;
+	readonly facts: FactsBuilder;
 	readonly scope: Scope;
 }
 
-export interface Pending {
+export interface PendingBinding {
 	readonly kind: "pending";
 	readonly name: string;
 	readonly declarations: Declaration[];

@@ -1,4 +1,4 @@
-import type { Binding, EdgeKind, Export, Imported, Reference, Request } from "./facts.ts";
+import type { Binding, EdgeKind, Export, Imported, ModuleRequest, Reference } from "./facts.ts";
 
 /** Stable only while the index is open. */
 export type FileId = number & { readonly fileId: unique symbol };
@@ -54,7 +54,7 @@ export interface IndexReader {
 
 	/** By request index. */
 	resolutions(file: FileId): readonly Resolution[];
-	requests(file: FileId): readonly Request[];
+	requests(file: FileId): readonly ModuleRequest[];
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
 	/** Unique. In memory: ranking and cycles walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
