@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { promisify } from "node:util";
 import type { QueryOf, QuestionName } from "../src/codeindex/answers.ts";
-import type { Asked } from "../src/codeindex/code-index.ts";
+import type { IndexQueries } from "../src/codeindex/code-index.ts";
 import { type CodeIndex, openCodeIndex } from "../src/codeindex/index.ts";
 import type { IndexReader } from "../src/codeindex/index-reader.ts";
 import { queries } from "../src/codeindex/service/index-service.ts";
@@ -111,7 +111,7 @@ async function queryFor<Name extends QuestionName>({ method, query }: Question<N
 	return (reader: IndexReader): object => answer(reader, query, readText);
 }
 
-function put<Name extends QuestionName>(code: Asked, { method, query }: Question<Name>) {
+function put<Name extends QuestionName>(code: IndexQueries, { method, query }: Question<Name>) {
 	return code[method](query);
 }
 

@@ -135,8 +135,8 @@ export const index: Command = {
 	],
 	options: ROOT,
 	run: (options, _, terminal) =>
-		withProject(options, terminal, async ({ kota, project, asker }) => {
-			const report = await project.build(asker, "given");
+		withProject(options, terminal, async ({ kota, project, caller }) => {
+			const report = await project.build(caller, "given");
 			show(options, terminal, report, () => kota.buildText(report, kota.COMMAND_ADVICE));
 			// An index that exists only in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
@@ -151,14 +151,14 @@ function question<Name extends Topic>(
 		details: ABOUT_ROOT,
 		...command,
 		run: (options, words, terminal) =>
-			withProject(options, terminal, async ({ kota, project, asker }) => {
+			withProject(options, terminal, async ({ kota, project, caller }) => {
 				const paths = {
 					...kota.projectPaths(project.root, terminal.cwd),
 					advice: kota.COMMAND_ADVICE,
 				};
 				const given = input({ kota, find: paths.find, words, options });
-				const { answer, draft } = await kota.answerTo(topic, given, { project, paths, asker });
-				show(options, terminal, answer, () => kota.wholeAnswer(draft(Date.now())));
+				const { answer, render } = await kota.answerTo(topic, given, { project, paths, caller });
+				show(options, terminal, answer, () => kota.wholeAnswer(render(Date.now())));
 				return 0;
 			}),
 	};
@@ -166,8 +166,8 @@ function question<Name extends Topic>(
 
 interface Opened {
 	readonly kota: KotaDoor;
-	readonly project: ReturnType<KotaDoor["createKotaProject"]>;
-	readonly asker: Kota.Asker;
+	readonly project: Kota.CodeProject;
+	readonly caller: Kota.Caller;
 }
 
 async function withProject(
@@ -182,14 +182,14 @@ async function withProject(
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 	const { confirmIndex } = config.kota;
 	const open = () => kota.openEngine(config.kota, root);
-	const project = kota.createKotaProject({ root, confirmIndex, open });
+	const project = new kota.CodeProject({ root, confirmIndex, open });
 	const { confirm, progress } = terminal;
-	const asker: Kota.Asker = {
+	const caller: Kota.Caller = {
 		...(progress && { onProgress: (step) => progress(kota.progressText(step)) }),
 		...(confirm && { confirm: () => confirmIndexing(confirm, root) }),
 	};
 	try {
-		return await use({ kota, project, asker });
+		return await use({ kota, project, caller });
 	} finally {
 		terminal.progress?.("");
 		await project.close();

@@ -4,7 +4,7 @@ import { property } from "../core/property.ts";
 import { clipMiddle } from "../text/clip.ts";
 import { grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
-import { fitText, type Part, type ProjectPaths, remark } from "./outline.ts";
+import { fitText, type ProjectPaths, remark, type Section } from "./outline.ts";
 
 const BRIEFED_FILES = 3;
 
@@ -106,7 +106,7 @@ export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): str
 	return `${text}\n${caveat}`;
 }
 
-function list(name: string, paths: readonly string[], most: number, total: number): Part {
+function list(name: string, paths: readonly string[], most: number, total: number): Section {
 	if (total === 0) return remark(`${name}: nothing`);
 	const shown = paths.slice(0, most).map((path) => `  ${shortPath(path)}`);
 	const some = shown.length < total ? ` (${shown.length} of ${grouped(total)})` : "";

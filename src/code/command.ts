@@ -1,7 +1,7 @@
 import { blobFolder } from "../core/blob-store.ts";
 import type { SessionView, Spine } from "../session/index.ts";
 import { megabytes } from "../text/figures.ts";
-import { type KotaSession, kotaAsker } from "./open-project.ts";
+import { type CodeSession, callerOf } from "./open-project.ts";
 
 export interface Subcommand {
 	readonly usage: string;
@@ -13,10 +13,11 @@ const STDERR_LINES = 10;
 
 /** Registers `/kota status | index | restart | help` and added subcommands. Default: `status`. */
 export function registerKotaCommand(
-	{ host, at }: Spine,
-	kotaSession: KotaSession,
+	spine: Spine,
+	codeSession: CodeSession,
 	more: ReadonlyMap<string, Subcommand> = new Map(),
 ): void {
+	const { host } = spine;
 	const commands = new Map<string, Subcommand>([
 		["status", { usage: "the engine, the index and the settings", run: status }],
 		["index", { usage: "index the project, or take in what changed", run: index }],
@@ -36,7 +37,7 @@ export function registerKotaCommand(
 			const command = commands.get(name.toLowerCase());
 			if (!command)
 				return host.report(ctx, `/kota has no command "${name.slice(0, 60)}"\n${help()}`);
-			host.report(ctx, await command.run(at(ctx), words).catch(messageOf));
+			host.report(ctx, await command.run(spine.at(ctx), words).catch(messageOf));
 		},
 	});
 
@@ -47,10 +48,10 @@ export function registerKotaCommand(
 	}
 
 	async function status(session: SessionView): Promise<string> {
-		const { kota, project, blobs, settings } = await kotaSession.open(session);
+		const { code, project, blobs, settings } = await codeSession.open(session);
 		// If the engine fails to start, the remaining lines show why.
 		const index = await project.status().then(
-			(status) => kota.statusText(status, Date.now()),
+			(status) => code.statusText(status, Date.now()),
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
 		);
 		const stderr = project.stderr().slice(-STDERR_LINES);
@@ -69,13 +70,13 @@ export function registerKotaCommand(
 
 	/** With dialogs, the first indexing is confirmed. Without them the command is the consent. */
 	async function index(session: SessionView): Promise<string> {
-		const { kota, project } = await kotaSession.open(session);
+		const { code, project } = await codeSession.open(session);
 		const consent = session.hasUI ? "needed" : "given";
-		return kota.buildText(await project.build(kotaAsker(session, kota, session.signal), consent));
+		return code.buildText(await project.build(callerOf(session, code, session.signal), consent));
 	}
 
 	async function restart(session: SessionView): Promise<string> {
-		const { project } = await kotaSession.open(session);
+		const { project } = await codeSession.open(session);
 		await project.close();
 		await project.status();
 		return `kota: ${project.state}`;

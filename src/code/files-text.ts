@@ -5,12 +5,12 @@ import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import {
 	type Advice,
+	type Audience,
 	byFolder,
 	folderTotals,
 	type Outline,
-	type Part,
-	type Reader,
 	remark,
+	type Section,
 	section,
 	whyNothingIndexed,
 } from "./outline.ts";
@@ -21,14 +21,14 @@ import type { DepsInput, TaskContextInput } from "./tools.ts";
 export function depsForms(
 	answer: AnswerOf<"dependencies">,
 	input: DepsInput,
-	{ show, advice }: Reader,
+	{ show, advice }: Audience,
 ): (() => Outline)[] {
 	const { direction, depth } = input;
 	const sides = (["dependents", "dependencies"] as const)
 		.filter((name) => direction === "both" || direction === name)
 		.map((name) => ({ name, files: shownFiles(answer[name], show) }));
 	const totals = sides.map(({ name, files }) => counted(files.length, SINGULAR[name], name));
-	const outline = (parts: (side: Side) => Part[]) => () => [
+	const outline = (parts: (side: Side) => Section[]) => () => [
 		remark(`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`),
 		...sides.filter(({ files }) => files.length > 0).flatMap(parts),
 		...besides(answer, direction, show),
@@ -59,7 +59,7 @@ function shownFiles(files: readonly FileAtDepth[], show: (path: string) => strin
 function perDepth(
 	{ name, files }: Side,
 	lines: (files: readonly FileAtDepth[]) => string[],
-): Part[] {
+): Section[] {
 	return [...Map.groupBy(files, ({ depth }) => depth)]
 		.toSorted(([a], [b]) => a - b)
 		.map(([depth, some]) => ({
@@ -77,7 +77,7 @@ function besides(
 	{ external, unresolved, cycles }: AnswerOf<"dependencies">,
 	direction: DepsInput["direction"],
 	show: (path: string) => string,
-): Part[] {
+): Section[] {
 	const cyclic = section("cycles", cycles, (cycle) => cycleLine(cycle, show));
 	if (direction === "dependents") return cyclic;
 	return [
@@ -107,7 +107,7 @@ function whyEmpty(
 	answer: AnswerOf<"dependencies">,
 	input: DepsInput,
 	{ countTests }: Advice,
-): Part[] {
+): Section[] {
 	const { direction, includeTests } = input;
 	const lines: string[] = [];
 	if (direction !== "dependencies" && answer.global) {
@@ -128,7 +128,7 @@ function whyEmpty(
 	return lines.length > 0 ? [{ head: lines, items: [] }] : [];
 }
 
-function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth[]): Part[] {
+function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth[]): Section[] {
 	return [
 		{ head: [head], items: byFolder(files.toSorted((a, b) => a.depth - b.depth)) },
 		{ head: [byFolderHead], items: folderTotals(files) },
@@ -139,12 +139,12 @@ function inBrief(head: string, byFolderHead: string, files: readonly FileAtDepth
 export function impactForms(
 	answer: AnswerOf<"impact">,
 	_input: QueryOf<"impact">,
-	{ show, advice }: Reader,
+	{ show, advice }: Audience,
 ): (() => Outline)[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];
 	const files = shownFiles(answer.affected, show);
-	const outline = (affected: Part[]) => [
+	const outline = (affected: Section[]) => [
 		remark(`risk: ${answer.risk}. ${clip(oneLine(answer.summary), 600)}`),
 		...section("warnings", answer.warnings, (warning) => `  ${clip(oneLine(warning), 300)}`),
 		testsToRun(answer, show),
@@ -169,7 +169,7 @@ export function impactForms(
 	];
 }
 
-function testsToRun({ tests }: AnswerOf<"impact">, show: (path: string) => string): Part {
+function testsToRun({ tests }: AnswerOf<"impact">, show: (path: string) => string): Section {
 	if (tests.length === 0) {
 		return remark(
 			"No test reaches the change by imports or by name: cover it first, or check by hand.",
@@ -194,7 +194,7 @@ function usedExports({ symbols }: AnswerOf<"impact">): AnswerOf<"impact">["symbo
 export function taskContextForms(
 	answer: AnswerOf<"taskContext">,
 	input: TaskContextInput,
-	{ show, advice }: Reader,
+	{ show, advice }: Audience,
 ): (() => Outline)[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];
@@ -216,7 +216,7 @@ function targetPart(
 	{ path, dependencies, dependentCount, symbols }: AnswerOf<"taskContext">["targets"][number],
 	most: number,
 	show: (path: string) => string,
-): Part {
+): Section {
 	const shown = symbols.slice(0, most);
 	const hidden = symbols.length - shown.length;
 	return {
@@ -237,7 +237,7 @@ function impactedHead({ impacted, impactedCount }: AnswerOf<"taskContext">): str
 	return `impacted files (${shown}${grouped(impactedCount)}), most important first:`;
 }
 
-function testsPart({ tests }: AnswerOf<"taskContext">, show: (path: string) => string): Part {
+function testsPart({ tests }: AnswerOf<"taskContext">, show: (path: string) => string): Section {
 	if (tests.length === 0) return remark("No test reaches these files.");
 	const paths = tests.map((test) => ({ path: show(test) }));
 	return { head: [`tests (${grouped(tests.length)}):`], items: byFolder(paths) };

@@ -1,11 +1,6 @@
 export { briefing, filesToBrief } from "./auto-context.ts";
 export { buildText, progressText, statusText } from "./index-text.ts";
 export { COMMAND_ADVICE, projectPaths, wholeAnswer } from "./outline.ts";
-export {
-	type Asker,
-	answerTo,
-	createKotaProject,
-	openEngine,
-} from "./project.ts";
+export { answerTo, type Caller, CodeProject, openEngine } from "./project.ts";
 export { runTool, toolError } from "./run-tool.ts";
 export { searchInput } from "./tools.ts";

@@ -4,51 +4,54 @@ import { guardBlobs } from "../core/excluded-values.ts";
 import { projectRoot } from "../core/places.ts";
 import { createPerFolder, type SessionView } from "../session/index.ts";
 import type * as Code from "./index.ts";
-import type { KotaProject } from "./project.ts";
+import type { CodeProject } from "./project.ts";
 
-export type KotaSession = ReturnType<typeof createKotaSession>;
+export type CodeSession = ReturnType<typeof createCodeSession>;
 
 /** Shared by tools, command and briefings: one open project, that of the working folder. */
-export function createKotaSession(openEngine?: typeof Code.openEngine) {
+export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
 	// Opens on first use. A changed working folder closes the previous project.
-	return { open: perFolder.get, close: perFolder.clear };
+	return {
+		open: (session: SessionView) => perFolder.get(session),
+		close: () => perFolder.clear(),
+	};
 
 	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;
 		const root = projectRoot(cwd);
 		// Loaded with the first question.
-		const kota = await import("./index.ts");
-		const project: KotaProject = kota.createKotaProject({
+		const code = await import("./index.ts");
+		const project: CodeProject = new code.CodeProject({
 			root,
 			confirmIndex: config.kota.confirmIndex,
 			async open() {
 				// A call that outlives its session would leak an open engine.
 				if (!isCurrent()) throw new Error("The session has ended: ask again in the new one");
-				return await (openEngine ?? kota.openEngine)(config.kota, root);
+				return await (openEngine ?? code.openEngine)(config.kota, root);
 			},
 			onChange(progress) {
 				// The session's context is invalid after it has ended.
 				if (!isCurrent()) return;
-				showKotaStatus(session, project, progress && kota.progressText(progress));
+				showStatus(session, project, progress && code.progressText(progress));
 			},
 		});
 		return {
-			kota,
+			code,
 			project,
-			paths: kota.projectPaths(root, cwd),
+			paths: code.projectPaths(root, cwd),
 			blobs: guardBlobs(createBlobStore(config.blobs), values),
 			settings: config.kota,
 		};
 	}
 }
 
-export function kotaAsker(
+export function callerOf(
 	session: SessionView,
 	{ progressText }: typeof Code,
 	signal: AbortSignal | undefined,
 	onUpdate?: (update: { content: { type: "text"; text: string }[]; details: undefined }) => void,
-): Code.Asker {
+): Code.Caller {
 	return {
 		...(signal && { signal }),
 		onProgress(progress) {
@@ -66,9 +69,9 @@ export function kotaAsker(
 }
 
 /** `kota: running repo: web indexed: yes`, or indexing progress. */
-export function showKotaStatus(
+export function showStatus(
 	session: SessionView,
-	project?: Pick<KotaProject, "root" | "state" | "indexed">,
+	project?: Pick<CodeProject, "root" | "state" | "indexed">,
 	progress?: string,
 ): void {
 	const { root, state, indexed } = project ?? {

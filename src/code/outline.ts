@@ -8,15 +8,15 @@ import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 
 /** Parts with a head and items. Items over the budget are dropped and counted. */
-export type Outline = readonly Part[];
+export type Outline = readonly Section[];
 
-export interface Part {
+export interface Section {
 	readonly head: readonly string[];
 	/** Best first. An item may have several lines and is never split. */
 	readonly items: readonly string[];
 }
 
-export function remark(...head: string[]): Part {
+export function remark(...head: string[]): Section {
 	return { head, items: [] };
 }
 
@@ -25,18 +25,18 @@ export function section<Item>(
 	list: readonly Item[],
 	line: (item: Item) => string,
 	total = list.length,
-): Part[] {
+): Section[] {
 	if (list.length === 0) return [];
 	return [{ head: [`${name} (${grouped(total)}):`], items: list.map(line) }];
 }
 
-export interface Draft {
+export interface RenderedAnswer {
 	/** Fullest first; see {@link fitText}. */
 	readonly forms: readonly (() => Outline)[];
 	readonly lastLine: string;
 }
 
-export function wholeAnswer({ forms: [first], lastLine }: Draft): string {
+export function wholeAnswer({ forms: [first], lastLine }: RenderedAnswer): string {
 	return `${first ? wholeText(first()) : ""}\n${lastLine}`;
 }
 
@@ -45,7 +45,7 @@ export function wholeText(outline: Outline): string {
 }
 
 /** Returns the first form (fullest first) that fits, or as much of the last as fits. */
-export function fitText(forms: Draft["forms"], maxBytes: number): string {
+export function fitText(forms: RenderedAnswer["forms"], maxBytes: number): string {
 	let outline: Outline = [];
 	for (const form of forms) {
 		outline = form();
@@ -89,9 +89,9 @@ function cutText(outline: Outline, maxBytes: number): string {
 	return clip(lines.join("\n"), maxBytes);
 }
 
-function withinHeads(outline: Outline, maxBytes: number): Part[] {
+function withinHeads(outline: Outline, maxBytes: number): Section[] {
 	const most = Math.floor(maxBytes * HEAD_SHARE);
-	const parts: Part[] = [];
+	const parts: Section[] = [];
 	let used = 0;
 	for (const { head, items } of outline) {
 		const lines = head.map((line) => clipMiddle(line, most));
@@ -209,7 +209,7 @@ function ago(ms: number): string {
 export type ProjectPaths = ReturnType<typeof projectPaths>;
 
 /** What a text needs to know of its reader. */
-export type Reader = Pick<ProjectPaths, "show" | "advice">;
+export type Audience = Pick<ProjectPaths, "show" | "advice">;
 
 /** The index has root-relative paths; the model and users write them from the working folder. */
 export function projectPaths(

@@ -1,11 +1,11 @@
 import type {
 	AnswerOf,
-	Asked,
 	BuildReport,
 	CallOptions,
 	CodeIndex,
 	Covered,
 	IndexProgress,
+	IndexQueries,
 	IndexStatus,
 	QueryOf,
 	QuestionName,
@@ -15,7 +15,7 @@ import type { Config } from "../core/config.ts";
 import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
-import { coverageLine, type Draft, type Reader } from "./outline.ts";
+import { type Audience, coverageLine, type RenderedAnswer } from "./outline.ts";
 import { searchForms, usagesForms } from "./symbols-text.ts";
 import {
 	type DepsInput,
@@ -54,7 +54,7 @@ interface Inputs extends Record<QuestionName, object> {
 const topics: {
 	readonly [Name in QuestionName]: {
 		query(input: Inputs[Name]): QueryOf<Name>;
-		forms(answer: AnswerOf<Name>, input: Inputs[Name], reader: Reader): Draft["forms"];
+		forms(answer: AnswerOf<Name>, input: Inputs[Name], reader: Audience): RenderedAnswer["forms"];
 	};
 } = {
 	search: { query: searchQuery, forms: searchForms },
@@ -69,26 +69,26 @@ function same<Input>(input: Input): Input {
 	return input;
 }
 
-export interface Asking {
-	readonly project: KotaProject;
-	readonly paths: Reader;
-	readonly asker: Asker;
+export interface QuestionContext {
+	readonly project: CodeProject;
+	readonly paths: Audience;
+	readonly caller: Caller;
 }
 
 /** The text of the answer is made on request. */
 export async function answerTo<Name extends QuestionName>(
 	name: Name,
 	input: Inputs[Name],
-	{ project, paths, asker }: Asking,
-): Promise<{ readonly answer: AnswerOf<Name>; draft(nowMs: number): Draft }> {
+	{ project, paths, caller }: QuestionContext,
+): Promise<{ readonly answer: AnswerOf<Name>; render(nowMs: number): RenderedAnswer }> {
 	const { query, forms } = topics[name];
-	const answer = await project.ask(name, query(input), asker);
+	const answer = await project.ask(name, query(input), caller);
 	const { coverage }: Covered = answer;
-	const draft = (nowMs: number) => ({
+	const render = (nowMs: number) => ({
 		forms: forms(answer, input, paths),
 		lastLine: coverageLine(coverage, nowMs, paths.advice),
 	});
-	return { answer, draft };
+	return { answer, render };
 }
 
 interface ProjectOptions {
@@ -99,105 +99,128 @@ interface ProjectOptions {
 	onChange?(progress?: IndexProgress): void;
 }
 
-export interface Asker extends CallOptions {
+export interface Caller extends CallOptions {
 	/** Asks for consent to the first indexing; absent without a user. */
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-export type KotaProject = ReturnType<typeof createKotaProject>;
-
 /** A session's view of the index. An existing index implies consent; a no lasts for the session. */
-export function createKotaProject({ root, confirmIndex, open, onChange }: ProjectOptions) {
-	let engine: Promise<Engine> | undefined;
-	let stderr = (): readonly string[] => [];
-	let building: ReturnType<typeof beginBuild> | undefined;
-	let asking: Waiters<Consent> | undefined;
-	let declined = false;
+export class CodeProject {
+	readonly root: string;
+	readonly #options: ProjectOptions;
+	#state: "stopped" | "starting" | "running" = "stopped";
+	#indexed: IndexStatus["state"] | "unknown" = "unknown";
+	#engine: Promise<Engine> | undefined;
+	#stderr: () => readonly string[] = () => [];
+	#building: SharedBuild | undefined;
+	#asking: Waiters<Consent> | undefined;
+	#isDeclined = false;
 
-	const project = {
-		root,
-		state: "stopped" as "stopped" | "starting" | "running",
-		indexed: "unknown" as IndexStatus["state"] | "unknown",
-		ask,
-		build,
-		status,
-		stderr: () => stderr(),
-		close,
-	};
-	return project as Readonly<typeof project>;
+	constructor(options: ProjectOptions) {
+		this.root = options.root;
+		this.#options = options;
+	}
+
+	get state() {
+		return this.#state;
+	}
+
+	get indexed() {
+		return this.#indexed;
+	}
+
+	stderr(): readonly string[] {
+		return this.#stderr();
+	}
 
 	/** Builds the index first if there is none and the user consents. */
-	async function ask<Name extends QuestionName>(
+	async ask<Name extends QuestionName>(
 		name: Name,
 		query: QueryOf<Name>,
-		asker: Asker = {},
+		caller: Caller = {},
 	): Promise<AnswerOf<Name>> {
-		const put = async () => {
-			let isReported = false;
-			const onProgress = (progress: IndexProgress) => {
-				if (progress.phase === "scanning" || (progress.total ?? 0) < MANY_FILES) return;
-				isReported = true;
-				asker.onProgress?.(progress);
-				onChange?.(progress);
-			};
-			try {
-				const options = { ...(asker.signal && { signal: asker.signal }), onProgress };
-				const answer = await withEngine((index: Asked) => index[name](query, options));
-				noteCoverage(answer);
-				return answer;
-			} finally {
-				if (isReported) onChange?.();
-			}
-		};
 		try {
-			return await put();
+			return await this.#put(name, query, caller);
 		} catch (error) {
 			if (property(error, "code") !== "not-indexed") throw error;
 		}
-		await build(asker);
-		return await put();
+		await this.build(caller);
+		return await this.#put(name, query, caller);
 	}
 
 	/** Builds or refreshes. `given`: the user requested it, which is consent. */
-	async function build(
-		asker: Asker = {},
-		consent: "given" | "needed" = "needed",
-	): Promise<BuildReport> {
-		if (consent === "needed") await needConsent(asker);
-		if (asker.signal?.aborted) throw new AbortedError(asker.signal.reason);
-		declined = false;
-		const shared = building ?? beginBuild();
-		shared.askers.add(asker);
+	async build(caller: Caller = {}, consent: "given" | "needed" = "needed"): Promise<BuildReport> {
+		if (consent === "needed") await this.#needConsent(caller);
+		if (caller.signal?.aborted) throw new AbortedError(caller.signal.reason);
+		this.#isDeclined = false;
+		const shared = this.#building ?? this.#beginBuild();
+		shared.callers.add(caller);
 		try {
-			return await shared.waiters.join(asker.signal);
+			return await shared.waiters.join(caller.signal);
 		} finally {
-			shared.askers.delete(asker);
+			shared.callers.delete(caller);
+		}
+	}
+
+	async status(): Promise<IndexStatus> {
+		const found = await this.#withEngine((index) => index.status());
+		this.#setIndexed(found.state);
+		return found;
+	}
+
+	async close(): Promise<void> {
+		const closing = this.#engine;
+		this.#engine = undefined;
+		this.#setState("stopped");
+		// Ignores failures: an engine that failed to open or close is gone either way.
+		await closing?.then((index) => index.close()).catch(() => {});
+	}
+
+	async #put<Name extends QuestionName>(
+		name: Name,
+		query: QueryOf<Name>,
+		{ signal, onProgress: report }: Caller,
+	): Promise<AnswerOf<Name>> {
+		let isReported = false;
+		const onProgress = (progress: IndexProgress) => {
+			if (progress.phase === "scanning" || (progress.total ?? 0) < MANY_FILES) return;
+			isReported = true;
+			report?.(progress);
+			this.#options.onChange?.(progress);
+		};
+		try {
+			const options = { ...(signal && { signal }), onProgress };
+			const answer = await this.#withEngine((index: IndexQueries) => index[name](query, options));
+			this.#noteCoverage(answer);
+			return answer;
+		} finally {
+			if (isReported) this.#options.onChange?.();
 		}
 	}
 
 	/** Concurrent callers share one build: parallel tool calls start at the same time. */
-	function beginBuild() {
-		const waiters = new Waiters<BuildReport>(leaving);
+	#beginBuild(): SharedBuild {
+		const waiters = new Waiters<BuildReport>(abortedBy);
 		const { signal } = waiters;
-		const shared = { waiters, askers: new Set<Asker>() };
-		building = shared;
+		const shared = { waiters, callers: new Set<Caller>() };
+		this.#building = shared;
 		const end = () => {
-			if (building === shared) building = undefined;
+			if (this.#building === shared) this.#building = undefined;
 		};
 		const onProgress = (progress: IndexProgress) => {
-			for (const asker of shared.askers) asker.onProgress?.(progress);
-			onChange?.(progress);
+			for (const caller of shared.callers) caller.onProgress?.(progress);
+			this.#options.onChange?.(progress);
 		};
 		// Later callers must not join an aborted build.
 		signal.addEventListener("abort", end);
-		withEngine((index) => index.build({ signal, onProgress }))
+		this.#withEngine((index) => index.build({ signal, onProgress }))
 			.then((report) => {
-				noteCoverage(report);
+				this.#noteCoverage(report);
 				return report;
 			})
 			.finally(() => {
 				end();
-				onChange?.();
+				this.#options.onChange?.();
 			})
 			.then(
 				(report) => waiters.resolve(report),
@@ -207,93 +230,92 @@ export function createKotaProject({ root, confirmIndex, open, onChange }: Projec
 	}
 
 	/** An existing index, even partial or in progress, implies consent. */
-	async function needConsent(asker: Asker): Promise<void> {
+	async #needConsent(caller: Caller): Promise<void> {
 		// The engine would not respond to `status` during a build.
-		while (!building) {
-			const found = await status();
-			if (building || found.state !== "absent" || !confirmIndex) return;
-			if (declined) throw new Error(DECLINED);
-			if (asker.signal?.aborted) throw new AbortedError(asker.signal.reason);
-			const consent = asking ? await asking.join(asker.signal) : await askUser(found, asker);
+		while (!this.#building) {
+			const found = await this.status();
+			if (this.#building || found.state !== "absent" || !this.#options.confirmIndex) return;
+			if (this.#isDeclined) throw new Error(DECLINED);
+			if (caller.signal?.aborted) throw new AbortedError(caller.signal.reason);
+			const pending = this.#asking?.join(caller.signal);
+			const consent = await (pending ?? this.#askUser(found, caller));
 			if (consent === "yes") return;
 			if (consent === "no") throw new Error(DECLINED);
 		}
 	}
 
-	async function askUser(found: IndexStatus, { confirm, signal }: Asker): Promise<Consent> {
+	async #askUser(found: IndexStatus, { confirm, signal }: Caller): Promise<Consent> {
 		if (!confirm) {
 			throw new Error(
-				`${root} is not indexed yet, and there is nobody to ask whether it may be: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
+				`${this.root} is not indexed yet, and there is nobody to ask whether it may be: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
 			);
 		}
-		const others = new Waiters<Consent>(leaving);
-		asking = others;
+		const others = new Waiters<Consent>(abortedBy);
+		this.#asking = others;
 		let consent: Consent = "unsaid";
 		try {
 			if (await confirm(found)) consent = "yes";
 			// An aborted dialog returns no, which is not the user's decision.
 			else if (!signal?.aborted) consent = "no";
-			if (consent === "no") declined = true;
+			if (consent === "no") this.#isDeclined = true;
 			return consent;
 		} finally {
-			asking = undefined;
+			this.#asking = undefined;
 			others.resolve(consent);
 		}
 	}
 
-	async function status(): Promise<IndexStatus> {
-		const found = await withEngine((index) => index.status());
-		set("indexed", found.state);
-		return found;
-	}
-
-	async function withEngine<Result>(use: (index: CodeIndex) => Promise<Result>): Promise<Result> {
-		engine ??= startEngine();
-		const opened = engine;
+	async #withEngine<Result>(use: (index: CodeIndex) => Promise<Result>): Promise<Result> {
+		this.#engine ??= this.#startEngine();
+		const opened = this.#engine;
 		try {
 			return await use(await opened);
 		} catch (error) {
 			// The engine has died; the next question starts another.
-			if (property(error, "code") === "unavailable" && engine === opened) await close();
+			const isDead = property(error, "code") === "unavailable";
+			if (isDead && this.#engine === opened) await this.close();
 			throw error;
 		}
 	}
 
-	function startEngine(): Promise<Engine> {
-		set("state", "starting");
-		const opening = open();
+	#startEngine(): Promise<Engine> {
+		this.#setState("starting");
+		const opening = this.#options.open();
 		opening.then(
 			(opened) => {
-				if (engine !== opening) return;
-				stderr = () => opened.stderr?.() ?? [];
-				set("state", "running");
+				if (this.#engine !== opening) return;
+				this.#stderr = () => opened.stderr?.() ?? [];
+				this.#setState("running");
 			},
 			() => {
-				if (engine !== opening) return;
-				engine = undefined;
-				set("state", "stopped");
+				if (this.#engine !== opening) return;
+				this.#engine = undefined;
+				this.#setState("stopped");
 			},
 		);
 		return opening;
 	}
 
-	async function close(): Promise<void> {
-		const closing = engine;
-		engine = undefined;
-		set("state", "stopped");
-		// Ignores failures: an engine that failed to open or close is gone either way.
-		await closing?.then((index) => index.close()).catch(() => {});
+	#noteCoverage({ coverage }: Covered): void {
+		this.#setIndexed(coverage.complete ? "ready" : "partial");
 	}
 
-	function noteCoverage({ coverage }: Covered): void {
-		set("indexed", coverage.complete ? "ready" : "partial");
+	#setState(state: CodeProject["state"]): void {
+		if (this.#state === state) return;
+		this.#state = state;
+		this.#options.onChange?.();
 	}
 
-	function set<Key extends "state" | "indexed">(key: Key, value: (typeof project)[Key]): void {
-		if (project[key] === value) return;
-		project[key] = value;
-		onChange?.();
+	#setIndexed(indexed: CodeProject["indexed"]): void {
+		if (this.#indexed === indexed) return;
+		this.#indexed = indexed;
+		this.#options.onChange?.();
 	}
+}
+
+interface SharedBuild {
+	readonly waiters: Waiters<BuildReport>;
+	readonly callers: Set<Caller>;
 }
 
 /** Every question scans the tree; only progress over many files is worth showing. */
@@ -301,7 +323,7 @@ const MANY_FILES = 100;
 
 type Consent = "yes" | "no" | "unsaid";
 
-function leaving(signal: AbortSignal): Error {
+function abortedBy(signal: AbortSignal): Error {
 	return new AbortedError(signal.reason);
 }
 

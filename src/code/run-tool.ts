@@ -8,19 +8,19 @@ import { oneLine } from "../text/one-line.ts";
 import { buildText } from "./index-text.ts";
 import {
 	coverageLine,
-	type Draft,
 	fitText,
 	type ProjectPaths,
+	type RenderedAnswer,
 	remark,
 	wholeAnswer,
 } from "./outline.ts";
-import { type Asking, answerTo } from "./project.ts";
+import { answerTo, type QuestionContext } from "./project.ts";
 import type { ToolCalls } from "./tool-texts.ts";
 import { depsInput, impactQuery, searchInput, taskContextInput, usagesInput } from "./tools.ts";
 
 type ToolName = keyof ToolCalls;
 
-interface ToolRun extends Asking {
+interface ToolRun extends QuestionContext {
 	readonly paths: ProjectPaths;
 	readonly delivery: Delivery;
 	readonly now: () => number;
@@ -32,8 +32,8 @@ export async function runTool<Name extends ToolName>(
 	run: ToolRun,
 ) {
 	try {
-		const { draft } = await answers[name](call, run);
-		return await deliver(draft(run.now()), run.delivery);
+		const { render } = await answers[name](call, run);
+		return await deliver(render(run.now()), run.delivery);
 	} catch (error) {
 		throw toolError(error);
 	}
@@ -54,13 +54,13 @@ const answers: {
 	[Name in ToolName]: (
 		call: ToolCalls[Name],
 		run: ToolRun,
-	) => Promise<{ draft(nowMs: number): Draft }>;
+	) => Promise<{ render(nowMs: number): RenderedAnswer }>;
 } = {
 	async kota_index({ path }, run) {
 		refuseElsewhere(path, run.paths);
-		const report = await run.project.build(run.asker);
+		const report = await run.project.build(run.caller);
 		const forms = [() => [remark(buildText(report))]];
-		return { draft: (nowMs) => ({ forms, lastLine: coverageLine(report.coverage, nowMs) }) };
+		return { render: (nowMs) => ({ forms, lastLine: coverageLine(report.coverage, nowMs) }) };
 	},
 	kota_search: (call, run) => answerTo("search", searchInput(call), run),
 	kota_deps: (call, run) => answerTo("dependencies", depsInput(call, run.paths.find), run),
@@ -93,8 +93,8 @@ export const MOST_BYTES = 50_000;
  * Over budget, the whole is stored as a blob; then a briefer form is used, then items are dropped.
  * A line is cut last, never within a character.
  */
-export async function deliver(draft: Draft, delivery: Delivery) {
-	const text = wholeAnswer(draft);
+export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
+	const text = wholeAnswer(answer);
 	const originalBytes = bytesOf(text);
 	const whole = { text, details: { truncated: false as const, originalBytes } };
 	if (originalBytes <= delivery.maxBytes) return whole;
@@ -104,9 +104,9 @@ export async function deliver(draft: Draft, delivery: Delivery) {
 	if (originalBytes <= maxBytes) return whole;
 	const tail = [
 		pointer(kept, originalBytes, maxBytes),
-		clip(draft.lastLine, Math.floor(maxBytes / 4)),
+		clip(answer.lastLine, Math.floor(maxBytes / 4)),
 	].join("\n");
-	const excerpt = `${fitText(draft.forms, maxBytes - bytesOf(tail) - 1)}\n${tail}`;
+	const excerpt = `${fitText(answer.forms, maxBytes - bytesOf(tail) - 1)}\n${tail}`;
 	return {
 		text: excerpt,
 		details: {

@@ -5,12 +5,12 @@ import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 import {
 	type Advice,
+	type Audience,
 	byFolder,
 	folderTotals,
 	type Outline,
-	type Part,
-	type Reader,
 	remark,
+	type Section,
 	whyNothingIndexed,
 } from "./outline.ts";
 import type { SearchInput, UsagesInput } from "./tools.ts";
@@ -18,7 +18,7 @@ import type { SearchInput, UsagesInput } from "./tools.ts";
 export function searchForms(
 	answer: AnswerOf<"search">,
 	input: SearchInput,
-	{ show, advice }: Reader,
+	{ show, advice }: Audience,
 ): (() => Outline)[] {
 	if (answer.hits.length === 0) {
 		return [() => [remark(...nothingFound(answer, input, advice))]];
@@ -143,7 +143,7 @@ function places({ symbols, lines }: SearchHit): string {
 export function usagesForms(
 	answer: AnswerOf<"usages">,
 	input: UsagesInput,
-	{ show, advice }: Reader,
+	{ show, advice }: Audience,
 ): (() => Outline)[] {
 	const definitions = answer.definitions.map((definition) => shown(definition, show));
 	if (definitions.length === 0) {
@@ -151,7 +151,7 @@ export function usagesForms(
 	}
 	const heading = remark(summary(answer, input));
 	const form =
-		(items: (usages: readonly Usage[]) => string[], more?: (usages: readonly Usage[]) => Part) =>
+		(items: (usages: readonly Usage[]) => string[], more?: (usages: readonly Usage[]) => Section) =>
 		() => [
 			heading,
 			...definitions.flatMap((definition) => [

@@ -8,8 +8,8 @@ import { property } from "../core/property.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
 import { registerKotaCommand, type Subcommand } from "./command.ts";
 import type * as Code from "./index.ts";
-import { createKotaSession, kotaAsker, showKotaStatus } from "./open-project.ts";
-import { kotaTools, prepareKotaInput } from "./tool-texts.ts";
+import { type CodeSession, callerOf, createCodeSession, showStatus } from "./open-project.ts";
+import { codeTools, prepareInput } from "./tool-texts.ts";
 
 export interface CodeSystemOptions {
 	subcommands?: ReadonlyMap<string, Subcommand>;
@@ -22,31 +22,80 @@ const OFFER_MS = 20_000;
 const BRIEFING_MS = 20_000;
 
 /** Tools, `/kota`, status line and briefings. The engine is loaded with the first question. */
-export function createCodeSystem(
-	spine: Spine,
-	{ subcommands, openEngine }: CodeSystemOptions = {},
-): System & {
-	symbolMap(session: SessionView, query: QueryOf<"symbolMap">): Promise<AnswerOf<"symbolMap">>;
-} {
-	const { host, at } = spine;
-	const kotaSession = createKotaSession(openEngine);
-	let mayOffer = true;
-	let isFailureReported = false;
+export class CodeSystem implements System {
+	readonly name = "kota";
+	readonly #spine: Spine;
+	readonly #codeSession: CodeSession;
+	/** Until the user declines once or does not reply. */
+	#mayOffer = true;
+	#isFailureReported = false;
 
-	for (const tool of kotaTools) {
-		host.registerTool({
+	/** Registers the tools and the command. */
+	constructor(spine: Spine, { subcommands, openEngine }: CodeSystemOptions = {}) {
+		this.#spine = spine;
+		this.#codeSession = createCodeSession(openEngine);
+		for (const tool of codeTools) this.#registerTool(tool);
+		registerKotaCommand(spine, this.#codeSession, subcommands);
+	}
+
+	status({ config }: SessionView) {
+		return config.kota.enabled
+			? { on: true, why: "code questions: kota_search, kota_deps, kota_usages, …" }
+			: { on: false, why: "kota.enabled is false" };
+	}
+
+	start(session: SessionView): void {
+		this.#mayOffer = true;
+		this.#isFailureReported = false;
+		if (session.config.kota.enabled) showStatus(session);
+		else withdrawTools(this.#spine.host);
+		// Background; failures are returned as results.
+		void createBlobStore(session.config.blobs).sweep();
+	}
+
+	stop(): Promise<void> {
+		return this.#codeSession.close();
+	}
+
+	/** Briefs prompts that name one to three files. Errors notify once a session. */
+	async onPrompt(prompt: string | undefined, session: SessionView) {
+		const { enabled, autoContext } = session.config.kota;
+		if (!enabled || autoContext === "off" || prompt === undefined) return undefined;
+		try {
+			const content = await inTime(this.#briefingFor(prompt, autoContext, session), BRIEFING_MS);
+			if (!content || isInContext(content, session)) return undefined;
+			return { customType: BRIEFING_ENTRY, content, display: true, details: undefined };
+		} catch (error) {
+			if (!this.#isFailureReported) {
+				session.ui.notify(`kota: no briefing: ${(error as Error).message}`, "info");
+			}
+			this.#isFailureReported = true;
+			return undefined;
+		}
+	}
+
+	async symbolMap(
+		session: SessionView,
+		query: QueryOf<"symbolMap">,
+	): Promise<AnswerOf<"symbolMap">> {
+		const { code, project } = await this.#codeSession.open(session);
+		return await project.ask("symbolMap", query, callerOf(session, code, session.signal));
+	}
+
+	#registerTool(tool: (typeof codeTools)[number]): void {
+		this.#spine.host.registerTool({
 			...tool,
 			label: tool.name,
-			prepareArguments: prepareKotaInput as () => Record<string, unknown>,
-			async execute(toolCallId, params, signal, onUpdate, ctx) {
-				const session = at(ctx);
-				const { kota, project, paths, blobs, settings } = await kotaSession.open(session);
-				const isOffered = mayOffer && settings.offerWhole && session.hasUI;
-				const offerWhole = (bytes: number) => offer(bytes, tool.name, session, signal);
-				const { text, details } = await kota.runTool(tool.name, params as never, {
+			prepareArguments: prepareInput as () => Record<string, unknown>,
+			execute: async (toolCallId, params, signal, onUpdate, ctx) => {
+				const session = this.#spine.at(ctx);
+				const { code, project, paths, blobs, settings } = await this.#codeSession.open(session);
+				const isOffered = this.#mayOffer && settings.offerWhole && session.hasUI;
+				const offerWhole = (bytes: number) => this.#offer(bytes, tool.name, session, signal);
+				const { text, details } = await code.runTool(tool.name, params as never, {
 					project,
 					paths,
-					asker: kotaAsker(session, kota, signal, onUpdate),
+					caller: callerOf(session, code, signal, onUpdate),
 					delivery: {
 						maxBytes: settings.maxAnswerBytes,
 						blobs,
@@ -58,72 +107,32 @@ export function createCodeSystem(
 			},
 		});
 	}
-	registerKotaCommand(spine, kotaSession, subcommands);
 
-	return {
-		name: "kota",
-		status: ({ config }) =>
-			config.kota.enabled
-				? { on: true, why: "code questions: kota_search, kota_deps, kota_usages, …" }
-				: { on: false, why: "kota.enabled is false" },
-		start(session) {
-			mayOffer = true;
-			isFailureReported = false;
-			if (session.config.kota.enabled) showKotaStatus(session);
-			else withdrawTools(host);
-			// Background; failures are returned as results.
-			void createBlobStore(session.config.blobs).sweep();
-		},
-		/** Briefs prompts that name one to three files. Errors notify once a session. */
-		async onPrompt(prompt, session) {
-			const { enabled, autoContext } = session.config.kota;
-			if (!enabled || autoContext === "off" || prompt === undefined) return undefined;
-			try {
-				const content = await inTime(briefingFor(prompt, autoContext, session), BRIEFING_MS);
-				if (!content || isInContext(content, session)) return undefined;
-				return { customType: BRIEFING_ENTRY, content, display: true, details: undefined };
-			} catch (error) {
-				if (!isFailureReported) {
-					session.ui.notify(`kota: no briefing: ${(error as Error).message}`, "info");
-				}
-				isFailureReported = true;
-				return undefined;
-			}
-		},
-		async symbolMap(session, query) {
-			const { kota, project } = await kotaSession.open(session);
-			const asker = kotaAsker(session, kota, session.signal);
-			return await project.ask("symbolMap", query, asker);
-		},
-		stop: kotaSession.close,
-	};
-
-	/** Offers until the user declines once or does not reply. */
-	async function offer(
+	async #offer(
 		bytes: number,
 		tool: string,
 		session: SessionView,
 		signal: AbortSignal | undefined,
 	): Promise<boolean> {
-		if (!mayOffer) return false;
-		mayOffer = false; // of concurrent calls only the first asks
+		if (!this.#mayOffer) return false;
+		this.#mayOffer = false; // of concurrent calls only the first asks
 		const size = `${Math.ceil(bytes / 1000)} KB, about ${Math.ceil(bytes / 4000)} thousand tokens`;
-		mayOffer = await session.ui.confirm(
+		this.#mayOffer = await session.ui.confirm(
 			`${tool}: the answer was shortened`,
 			`Give the model more of it (${size})?`,
 			{ timeout: OFFER_MS, ...(signal && { signal }) },
 		);
-		return mayOffer;
+		return this.#mayOffer;
 	}
 
-	async function briefingFor(
+	async #briefingFor(
 		prompt: string,
 		mode: "onPaths" | "always",
 		session: SessionView,
 	): Promise<string | undefined> {
-		const { kota, project, paths } = await kotaSession.open(session);
+		const { code, project, paths } = await this.#codeSession.open(session);
 		const lookup = { paths, isFile };
-		const files = kota.filesToBrief(prompt, mode, () => messagesOf(session), lookup);
+		const files = code.filesToBrief(prompt, mode, () => messagesOf(session), lookup);
 		if (typeof files === "number") {
 			const advice = "too many for a briefing; ask for kota_task_context";
 			session.ui.notify(`kota: the prompt names ${files} files, ${advice}`, "info");
@@ -132,9 +141,8 @@ export function createCodeSystem(
 		if (files.length === 0) return undefined;
 		try {
 			const query = { files, includeTests: true };
-			const asker = kotaAsker(session, kota, session.signal);
-			const answer = await project.ask("taskContext", query, asker);
-			return kota.briefing(answer, paths);
+			const caller = callerOf(session, code, session.signal);
+			return code.briefing(await project.ask("taskContext", query, caller), paths);
 		} catch (error) {
 			// A prompt may name git-ignored files.
 			if (property(error, "code") === "unknown-file") return undefined;
@@ -145,7 +153,7 @@ export function createCodeSystem(
 
 /** Nothing is cached before the first request, so removing tools costs nothing. */
 function withdrawTools(host: Host): void {
-	const ours = new Set<string>(kotaTools.map(({ name }) => name));
+	const ours = new Set<string>(codeTools.map(({ name }) => name));
 	host.setActiveTools(host.getActiveTools().filter((name) => !ours.has(name)));
 }
 

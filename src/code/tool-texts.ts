@@ -103,7 +103,7 @@ export type ToolCalls = {
 	[Name in keyof typeof tools]: Static<(typeof tools)[Name]["parameters"]>;
 };
 
-export const kotaTools = Object.entries<ToolText>(tools).map(([name, text]) => ({
+export const codeTools = Object.entries<ToolText>(tools).map(([name, text]) => ({
 	name: name as keyof ToolCalls,
 	...text,
 }));
@@ -114,7 +114,7 @@ const LISTS = Object.values<ToolText>(tools).flatMap(({ parameters: { properties
 );
 
 /** Wraps single strings where lists are expected. pi validates the rest. */
-export function prepareKotaInput(input: unknown): unknown {
+export function prepareInput(input: unknown): unknown {
 	if (!isRecord(input)) return input;
 	const listed = Object.entries(input).map(([name, value]) =>
 		LISTS.includes(name) && typeof value === "string" ? [name, [value]] : [name, value],

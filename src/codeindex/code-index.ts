@@ -33,7 +33,7 @@ export interface IndexStatus {
 	readonly note?: string;
 }
 
-export type Asked = {
+export type IndexQueries = {
 	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
 };
 
@@ -41,7 +41,7 @@ export type Asked = {
  * The code index of one project, in a worker thread. Every question refreshes it first. Questions
  * reject with `not-indexed` until the first `build`: consent is up to the caller.
  */
-export interface CodeIndex extends Asked {
+export interface CodeIndex extends IndexQueries {
 	readonly root: string;
 	status(): Promise<IndexStatus>;
 	build(options?: CallOptions): Promise<BuildReport>;

@@ -1,6 +1,6 @@
 export type * from "./answers.ts";
 export type {
-	Asked,
+	IndexQueries,
 	BuildReport,
 	CallOptions,
 	CodeIndex,

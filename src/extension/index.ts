@@ -1,5 +1,5 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
-import { createCodeSystem } from "../code/system.ts";
+import { CodeSystem } from "../code/system.ts";
 import { createEconomySystem } from "../economy/system.ts";
 import { createPagingSystem } from "../paging/system.ts";
 import { createPruningSystem } from "../pruning/system.ts";
@@ -47,7 +47,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
 	const workset = createWorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = createReadCacheSystem(session);
-	const code = createCodeSystem(session, { subcommands: pruning.commands });
+	const code = new CodeSystem(session, { subcommands: pruning.commands });
 	const economy = createEconomySystem();
 	const systems: System[] = [
 		...more.map((create) => create(session)),

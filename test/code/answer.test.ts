@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import type { Draft } from "../../src/code/outline.ts";
+import type { RenderedAnswer } from "../../src/code/outline.ts";
 import { type Delivery, deliver, MOST_BYTES } from "../../src/code/run-tool.ts";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
@@ -10,7 +10,7 @@ import { tempDir } from "../support/temp.ts";
 const LAST_LINE = "[120 files indexed; checked just now]";
 const lines = (length: number) => Array.from({ length }, (_, at) => `  src/file-${at}.ts  value`);
 
-function draft(items: string[]): Draft {
+function rendered(items: string[]): RenderedAnswer {
 	return { forms: [() => [{ head: [`${items.length} files`], items }]], lastLine: LAST_LINE };
 }
 
@@ -29,14 +29,14 @@ describe("an answer", () => {
 				return { kind: "not-kept", why: "" };
 			},
 		};
-		const { text, details } = await deliver(draft(lines(3)), delivery({ blobs }));
+		const { text, details } = await deliver(rendered(lines(3)), delivery({ blobs }));
 		expect(text).toBe(["3 files", ...lines(3), LAST_LINE].join("\n"));
 		expect(details).toEqual({ truncated: false, originalBytes: Buffer.byteLength(text) });
 		expect(kept).toBe(0);
 	});
 
 	test("that does not fit is kept whole, and its excerpt points to it", async () => {
-		const { text, details } = await deliver(draft(lines(1000)), delivery());
+		const { text, details } = await deliver(rendered(lines(1000)), delivery());
 		const whole = ["1000 files", ...lines(1000), LAST_LINE].join("\n");
 		if (!details.truncated || !details.blobPath) throw new Error("not kept");
 		expect(readFileSync(details.blobPath, "utf8")).toBe(whole);
@@ -66,7 +66,7 @@ describe("an answer", () => {
 			return [{ head: ["brief"], items: [] }];
 		};
 		await deliver(
-			{ ...draft(lines(1000)), forms: [...draft(lines(1000)).forms, brief] },
+			{ ...rendered(lines(1000)), forms: [...rendered(lines(1000)).forms, brief] },
 			delivery({ blobs }),
 		);
 		expect(order).toEqual(["kept", "brief form"]);
@@ -74,7 +74,7 @@ describe("an answer", () => {
 
 	test("that cannot be kept is shortened all the same, and says why there is no way back", async () => {
 		const blobs = createBlobStore({ enabled: false, dir: tempDir(), maxBytes: 1, maxAgeDays: 1 });
-		const { text, details } = await deliver(draft(lines(1000)), delivery({ blobs }));
+		const { text, details } = await deliver(rendered(lines(1000)), delivery({ blobs }));
 		expect(text).toContain("the whole answer is not kept (blobs.enabled is false)");
 		expect(text).toContain("src/file-0.ts");
 		expect(Object.keys(details)).toEqual(["truncated", "originalBytes", "excerptBytes"]);
@@ -84,7 +84,7 @@ describe("an answer", () => {
 describe("the offer of the whole answer", () => {
 	test("is not made for an answer that fits", async () => {
 		const offerWhole = () => Promise.reject(new Error("asked"));
-		expect((await deliver(draft(lines(3)), delivery({ offerWhole }))).details.truncated).toBe(
+		expect((await deliver(rendered(lines(3)), delivery({ offerWhole }))).details.truncated).toBe(
 			false,
 		);
 	});
@@ -95,7 +95,7 @@ describe("the offer of the whole answer", () => {
 			sizes.push(bytes);
 			return true;
 		};
-		const { text, details } = await deliver(draft(lines(1000)), delivery({ offerWhole }));
+		const { text, details } = await deliver(rendered(lines(1000)), delivery({ offerWhole }));
 		expect(text).toBe(["1000 files", ...lines(1000), LAST_LINE].join("\n"));
 		expect(details.truncated).toBe(false);
 		expect(sizes).toEqual([details.originalBytes]);
@@ -103,7 +103,7 @@ describe("the offer of the whole answer", () => {
 
 	test("taken, still has an upper limit", async () => {
 		const { text, details } = await deliver(
-			draft(lines(9000)),
+			rendered(lines(9000)),
 			delivery({ offerWhole: async () => true }),
 		);
 		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(MOST_BYTES);
@@ -112,7 +112,10 @@ describe("the offer of the whole answer", () => {
 	});
 
 	test("declined, leaves the short answer", async () => {
-		const { text } = await deliver(draft(lines(1000)), delivery({ offerWhole: async () => false }));
+		const { text } = await deliver(
+			rendered(lines(1000)),
+			delivery({ offerWhole: async () => false }),
+		);
 		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(5000);
 	});
 });

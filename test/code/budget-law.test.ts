@@ -1,7 +1,7 @@
 /** The law of the tools: no answer is larger than its budget, whatever the project holds. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
+import { CodeProject, projectPaths, runTool } from "../../src/code/index.ts";
 import type { ToolCalls } from "../../src/code/tool-texts.ts";
 import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
@@ -23,7 +23,7 @@ async function answerOf<Name extends keyof ToolCalls>(
 	blobs: Parameters<typeof runTool>[2]["delivery"]["blobs"] = keepAnything,
 ) {
 	const index: CodeIndex = fakeIndex(answers);
-	const project = createKotaProject({
+	const project = new CodeProject({
 		root: "/project",
 		confirmIndex: true,
 		open: async () => index,
@@ -31,7 +31,7 @@ async function answerOf<Name extends keyof ToolCalls>(
 	return await runTool(name, call, {
 		project,
 		paths: projectPaths("/project", "/project/packages/web", () => true),
-		asker: {},
+		caller: {},
 		delivery: { maxBytes, blobs },
 		now: () => NOW,
 	});

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createKotaProject, type KotaProject } from "../../src/code/project.ts";
+import { CodeProject } from "../../src/code/project.ts";
 import { CodeIndexError, type IndexProgress } from "../../src/codeindex/index.ts";
 import { coverage, type FakeIndex, fakeIndex } from "./fake-index.ts";
 
@@ -10,7 +10,7 @@ const query = { query: "x" };
 function project(index: FakeIndex, confirmIndex = true) {
 	const states: string[] = [];
 	let opened = 0;
-	const made: KotaProject = createKotaProject({
+	const made: CodeProject = new CodeProject({
 		root: "/project",
 		confirmIndex,
 		open: async () => {
@@ -298,7 +298,7 @@ describe("the engine", () => {
 
 	test("that could not be opened is tried again", async () => {
 		let fails = true;
-		const made = createKotaProject({
+		const made = new CodeProject({
 			root: "/project",
 			confirmIndex: true,
 			open: async () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKotaProject, projectPaths, runTool } from "../../src/code/index.ts";
+import { CodeProject, projectPaths, runTool } from "../../src/code/index.ts";
 import type { ToolCalls } from "../../src/code/tool-texts.ts";
 import { dependencies, taskContext } from "../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
@@ -13,9 +13,9 @@ const index = fakeIndex({
 
 function ask<Name extends keyof ToolCalls>(name: Name, call: ToolCalls[Name]) {
 	return runTool(name, call, {
-		project: createKotaProject({ root: "/project", confirmIndex: true, open: async () => index }),
+		project: new CodeProject({ root: "/project", confirmIndex: true, open: async () => index }),
 		paths: projectPaths("/project", "/project", () => true),
-		asker: {},
+		caller: {},
 		delivery: { maxBytes: 5000, blobs: { keep: async () => ({ kind: "not-kept", why: "" }) } },
 		now: () => NOW,
 	});

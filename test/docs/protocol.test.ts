@@ -1,13 +1,13 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { kotaTools } from "../../src/code/tool-texts.ts";
+import { codeTools } from "../../src/code/tool-texts.ts";
 import { commandTypes } from "../../src/protocol/command-table.ts";
 import { documentAt, root } from "./documents.ts";
 
 /** Every name of the protocol stands in its schema, as a value or as a field. */
 const schema = readFileSync(join(root, "docs/protocol.schema.json"), "utf8");
-const tools = new Set<string>(["readcache_refresh", ...kotaTools.map(({ name }) => name)]);
+const tools = new Set<string>(["readcache_refresh", ...codeTools.map(({ name }) => name)]);
 /** Said not to be there. */
 const gone = new Set(["bypass_cache"]);
 

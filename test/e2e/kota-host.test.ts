@@ -1,7 +1,7 @@
 /** The kota tools as guests of pi: consent, progress, budgets, commands and briefings, with an engine of the test's. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { kotaTools } from "../../src/code/tool-texts.ts";
+import { codeTools } from "../../src/code/tool-texts.ts";
 import { CodeIndexError } from "../../src/codeindex/index.ts";
 import { coverage, type FakeIndex, fakeIndex, file, usage } from "../code/fake-index.ts";
 import { type KotaOptions, startKota } from "../support/kota-session.ts";
@@ -55,7 +55,7 @@ function dialogs(...answers: boolean[]) {
 
 describe("what the model is told of the tools", () => {
 	test("is small: names, descriptions and schemas of all six", () => {
-		const bytes = kotaTools.map(({ name, description, parameters }) =>
+		const bytes = codeTools.map(({ name, description, parameters }) =>
 			Buffer.byteLength(JSON.stringify({ name, description, parameters })),
 		);
 		expect(bytes).toHaveLength(6);
@@ -65,7 +65,7 @@ describe("what the model is told of the tools", () => {
 	test("reaches the model with each tool active", async () => {
 		const { pi } = await start(fakeIndex());
 		const active = pi.session.getActiveToolNames();
-		expect(kotaTools.filter(({ name }) => !active.includes(name))).toEqual([]);
+		expect(codeTools.filter(({ name }) => !active.includes(name))).toEqual([]);
 	});
 });
 

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { createKotaSession } from "../../src/code/open-project.ts";
+import { createCodeSession } from "../../src/code/open-project.ts";
 import { createPagingSystem } from "../../src/paging/system.ts";
 import { stopAll } from "../../src/session/session.ts";
 import { fakeSession } from "../support/fake-host.ts";
@@ -36,7 +36,7 @@ test("a system that fails to stop does not keep the others from it", async () =>
 test("a question after the end of its session does not open the code index again", async () => {
 	const view = fakeSession().view();
 	const openEngine = vi.fn(async () => ({ status: async () => ({}), close: async () => {} }));
-	const session = createKotaSession(openEngine as never);
+	const session = createCodeSession(openEngine as never);
 	const { project } = await session.open(view);
 	await project.status();
 	await session.close();

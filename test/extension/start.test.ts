@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createKotaSession } from "../../src/code/open-project.ts";
+import { createCodeSession } from "../../src/code/open-project.ts";
 import { showStart } from "../../src/extension/commands.ts";
 import { startAll } from "../../src/session/session.ts";
 import { fakeSession } from "../support/fake-host.ts";
@@ -43,7 +43,7 @@ test("code questions that could not be opened once are opened by the next questi
 			},
 		},
 	});
-	const kota = createKotaSession();
+	const kota = createCodeSession();
 	await expect(kota.open(failing)).rejects.toThrow("no settings");
 	expect((await kota.open(failing)).project.state).toBe("stopped");
 	await kota.close();

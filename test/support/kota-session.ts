@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type CodeSystemOptions, createCodeSystem } from "../../src/code/system.ts";
+import { CodeSystem, type CodeSystemOptions } from "../../src/code/system.ts";
 import { oneSystem } from "./one-system.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
 import { type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
@@ -42,8 +42,9 @@ export async function startKota(options: KotaOptions = {}): Promise<KotaPi> {
 	const store = { dir: join(tempDir(), "blobs"), ...blobs };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ kota, blobs: store }));
 	const statuses: string[] = [];
-	const code = oneSystem("kota", (spine) =>
-		createCodeSystem(spine, { ...(openEngine && { openEngine }) }),
+	const code = oneSystem(
+		"kota",
+		(spine) => new CodeSystem(spine, { ...(openEngine && { openEngine }) }),
 	);
 	const pi = await startPi({
 		...rest,

@@ -1,8 +1,8 @@
 import {
-	type Asked,
 	type CodeIndex,
 	CodeIndexError,
 	type Coverage,
+	type IndexQueries,
 	openCodeIndex,
 	type QueryOf,
 	type QuestionName,
@@ -48,7 +48,7 @@ export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS) {
 		query: QueryOf<Name>,
 	): Promise<ResponseData[Type]> {
 		return withIndex(runtime.cwd, async (index) => {
-			const asked: Asked = index;
+			const asked: IndexQueries = index;
 			if ((await index.status()).state !== "ready") await index.build({ signal });
 			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
 		});

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { createKotaProject } from "../../../src/code/index.ts";
+import { CodeProject } from "../../../src/code/index.ts";
 import { PATIENCE } from "../../support/patience.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
@@ -24,7 +24,7 @@ describe("crashes", () => {
 
 	test("a program that was given up is tried again when the project closes it", async () => {
 		const { open, root, starts } = openKota({ crashingStarts: 5 });
-		const project = createKotaProject({ root, confirmIndex: false, open: async () => open() });
+		const project = new CodeProject({ root, confirmIndex: false, open: async () => open() });
 		for (let round = 0; round < 2; round++) {
 			await expect(project.status()).rejects.toThrow("4 times in a row");
 		}
