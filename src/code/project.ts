@@ -33,9 +33,9 @@ interface Engine extends CodeIndex {
 /** Opens the configured engine. Its code is loaded lazily, with the first question. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
-		const { openExternalKota } = await import("./external/index.ts");
+		const { ExternalIndex } = await import("./external/external-index.ts");
 		const { command, args, timeoutSeconds } = settings;
-		return openExternalKota({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
+		return new ExternalIndex({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
 	return openCodeIndex({ root });

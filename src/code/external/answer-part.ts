@@ -14,7 +14,7 @@ import { faults } from "./faults.ts";
 const WHOLE = "the answer";
 
 /** Part of an untrusted answer. A wrong type throws with its path; unknown fields are ignored. */
-export class Part {
+export class AnswerPart {
 	readonly tool: string;
 	readonly value: unknown;
 	readonly #place: string;
@@ -30,34 +30,38 @@ export class Part {
 	}
 
 	/** The first of these names that has a value. Errors name the first. */
-	field(name: string, ...others: string[]): Part {
+	field(name: string, ...others: string[]): AnswerPart {
 		if (typeof this.value !== "object" || this.value === null || Array.isArray(this.value)) {
 			throw this.#wrong("an object");
 		}
 		const fields = this.value as Readonly<Record<string, unknown>>;
 		const value = others.reduce((found, other) => found ?? fields[other], fields[name]);
-		return new Part(this.tool, value, this.#place === WHOLE ? name : `${this.#place}.${name}`);
+		return new AnswerPart(
+			this.tool,
+			value,
+			this.#place === WHOLE ? name : `${this.#place}.${name}`,
+		);
 	}
 
-	entries(): [string, Part][] {
+	entries(): [string, AnswerPart][] {
 		if (this.value === undefined) return [];
 		this.field("");
 		return Object.keys(this.value as object).map((name) => [name, this.field(name)]);
 	}
 
-	items(): Part[] {
+	items(): AnswerPart[] {
 		if (!Array.isArray(this.value)) throw this.#wrong("a list");
-		return this.value.map((item, at) => new Part(this.tool, item, `${this.#place}[${at}]`));
+		return this.value.map((item, at) => new AnswerPart(this.tool, item, `${this.#place}[${at}]`));
 	}
 
 	/** The items of a field that may be absent. */
-	list(name: string): Part[] {
+	list(name: string): AnswerPart[] {
 		const field = this.field(name);
 		return field.value === undefined || field.value === null ? [] : field.items();
 	}
 
-	holding(value: unknown): Part {
-		return new Part(this.tool, value, this.#place);
+	holding(value: unknown): AnswerPart {
+		return new AnswerPart(this.tool, value, this.#place);
 	}
 
 	text(): string {

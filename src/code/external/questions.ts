@@ -9,7 +9,7 @@ import {
 import { compareText } from "../../core/compare-text.ts";
 import { isTestPath } from "../../core/project-path.ts";
 import type { ProjectFiles } from "./answer-part.ts";
-import { EDGE_WORDS, type Part, positionOf, symbolKind, usageKind } from "./answer-part.ts";
+import { type AnswerPart, EDGE_WORDS, positionOf, symbolKind, usageKind } from "./answer-part.ts";
 import { printable } from "./log-tail.ts";
 import { readSearch, searchArguments } from "./search-question.ts";
 
@@ -20,7 +20,7 @@ type Answer<N extends QuestionName> = Omit<Awaited<ReturnType<CodeIndex[N]>>, "c
 export interface Question<N extends QuestionName> {
 	readonly tool: string;
 	args(query: Query<N>, files: ProjectFiles): Record<string, unknown>;
-	read(answer: Part, query: Query<N>, files: ProjectFiles): Answer<N>;
+	read(answer: AnswerPart, query: Query<N>, files: ProjectFiles): Answer<N>;
 }
 
 export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
@@ -201,9 +201,12 @@ function atDepth(path: string, depth: number): FileAtDepth {
 	return { path, depth, kinds: [], isTest: isTestPath(path) };
 }
 
-function readSide(side: Part, files: ProjectFiles): { reached: FileAtDepth[]; cycles: string[][] } {
+function readSide(
+	side: AnswerPart,
+	files: ProjectFiles,
+): { reached: FileAtDepth[]; cycles: string[][] } {
 	const reached = new Map<string, FileAtDepth>();
-	const take = (list: Part, depth: number): void => {
+	const take = (list: AnswerPart, depth: number): void => {
 		for (const path of list.paths(files)) {
 			if ((reached.get(path)?.depth ?? Number.POSITIVE_INFINITY) > depth) {
 				reached.set(path, atDepth(path, depth));
@@ -221,7 +224,7 @@ function readSide(side: Part, files: ProjectFiles): { reached: FileAtDepth[]; cy
 	};
 }
 
-function readUnresolved(item: Part): DependenciesAnswer["unresolved"][number] {
+function readUnresolved(item: AnswerPart): DependenciesAnswer["unresolved"][number] {
 	if (item.isText) return { specifier: item.text(), line: 1 };
 	return {
 		specifier: item.field("import_source", "specifier", "source").text(),
@@ -240,7 +243,7 @@ function memberOf(symbol: string): { owner: string; name: string } | undefined {
 	return { owner: symbol.slice(0, dot), name: symbol.slice(dot + 1) };
 }
 
-function readUsage(item: Part, files: ProjectFiles): Usage[] {
+function readUsage(item: AnswerPart, files: ProjectFiles): Usage[] {
 	const column = item.field("column").position();
 	const path = files.find(item.path());
 	const line = Math.max(1, item.field("line").count());
@@ -259,7 +262,7 @@ function placeOf(
 }
 
 /** KotaDB gives the distance in words; "indirect" counts as two steps. */
-function readAffected(answer: Part, files: ProjectFiles): FileAtDepth[] {
+function readAffected(answer: AnswerPart, files: ProjectFiles): FileAtDepth[] {
 	const affected = new Map<string, FileAtDepth>();
 	for (const item of answer.field("affected_files").items()) {
 		const path = files.find(item.path());
@@ -270,7 +273,7 @@ function readAffected(answer: Part, files: ProjectFiles): FileAtDepth[] {
 	return [...affected.values()];
 }
 
-function readWarnings(list: Part[]): string[] {
+function readWarnings(list: AnswerPart[]): string[] {
 	return list
 		.slice(0, MAX_WARNINGS)
 		.map((item) => (item.isText ? item : item.field("message", "description", "title")).text());

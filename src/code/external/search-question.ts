@@ -7,7 +7,7 @@ import type {
 } from "../../codeindex/index.ts";
 import { isTestPath } from "../../core/project-path.ts";
 import type { ProjectFiles } from "./answer-part.ts";
-import { type Part, symbolWords } from "./answer-part.ts";
+import { type AnswerPart, symbolWords } from "./answer-part.ts";
 
 export function searchArguments(query: SearchQuery): Record<string, unknown> {
 	const { glob, exclude, language, symbolKinds, exportedOnly, contextLines } = query;
@@ -28,14 +28,14 @@ export function searchArguments(query: SearchQuery): Record<string, unknown> {
 }
 
 export function readSearch(
-	answer: Part,
+	answer: AnswerPart,
 	query: SearchQuery,
 	files: ProjectFiles,
 ): Omit<SearchAnswer, "coverage"> {
 	const results = answer.field("results");
 	const symbols = results.list("symbols");
 	const code = results.list("code");
-	const found = new Map<string, Draft>();
+	const found = new Map<string, PartialHit>();
 
 	for (const item of symbols) {
 		// `paths` output has plain strings.
@@ -52,7 +52,7 @@ export function readSearch(
 	}
 
 	const hits = [...found]
-		.map(([path, draft]) => toHit(path, draft, query))
+		.map(([path, partial]) => toHit(path, partial, query))
 		.filter((hit) => query.includeTests !== false || !hit.isTest)
 		.toSorted((a, b) => Number(a.isTest) - Number(b.isTest));
 	const limit = askedLimit(query);
@@ -63,7 +63,7 @@ export function readSearch(
 		...((code.length >= limit || symbols.length >= limit) && { atLeast: true as const }),
 	};
 
-	function hitAt(path: string): Draft | undefined {
+	function hitAt(path: string): PartialHit | undefined {
 		const known = files.find(path);
 		if (known === undefined) return undefined;
 		const hit = found.get(known) ?? { symbols: [], lines: new Map() };
@@ -80,13 +80,13 @@ function askedLimit({ limit = DEFAULT_LIMIT, includeTests }: SearchQuery): numbe
 	return Math.min(MAX_LIMIT, includeTests === false ? limit * 3 : limit);
 }
 
-interface Draft {
+interface PartialHit {
 	readonly symbols: SymbolBrief[];
 	/** By line number: context of one match may contain another. */
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 
-function readMatch(match: Part, lines: Draft["lines"]): void {
+function readMatch(match: AnswerPart, lines: PartialHit["lines"]): void {
 	const line = Math.max(1, match.field("line").count());
 	const before = match.list("context_before");
 	const after = match.list("context_after");
@@ -97,7 +97,11 @@ function readMatch(match: Part, lines: Draft["lines"]): void {
 	}
 }
 
-function toHit(path: string, { symbols, lines }: Draft, { contextLines }: SearchQuery): SearchHit {
+function toHit(
+	path: string,
+	{ symbols, lines }: PartialHit,
+	{ contextLines }: SearchQuery,
+): SearchHit {
 	const blocks: { first: number; text: string[]; matches: number[] }[] = [];
 	for (const [number, { text, matches }] of [...lines].toSorted(([a], [b]) => a - b)) {
 		let block = blocks.at(-1);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Part, projectFiles } from "../../../src/code/external/answer-part.ts";
+import { AnswerPart, projectFiles } from "../../../src/code/external/answer-part.ts";
 import {
 	QUESTIONS,
 	type Query,
@@ -18,7 +18,7 @@ function readAnswer<N extends QuestionName>(
 	there = files,
 ) {
 	const { tool, read }: Question<N> = QUESTIONS[name];
-	return read(new Part(tool, data), query, there);
+	return read(new AnswerPart(tool, data), query, there);
 }
 
 describe("search", () => {

@@ -9,7 +9,7 @@ import { PATIENCE, PATIENCE_MS } from "../../support/patience.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { isAlive, STATISTICS } from "./open-kota.ts";
 
-const MODULE = new URL("../../../src/code/external/index.ts", import.meta.url);
+const MODULE = new URL("../../../src/code/external/external-index.ts", import.meta.url);
 
 test("a program that forgets to close the index still ends, and takes KotaDB with it", async () => {
 	const { status, output, started } = await runProgram("console.log((await kota.status()).state);");
@@ -51,8 +51,8 @@ async function runProgram(script: string) {
 		const journal = ${JSON.stringify(journal)};
 		const loaded = [];
 		registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
-		const { openExternalKota } = await import(${JSON.stringify(MODULE.href)});
-		const kota = openExternalKota(${JSON.stringify(options)});
+		const { ExternalIndex } = await import(${JSON.stringify(MODULE.href)});
+		const kota = new ExternalIndex(${JSON.stringify(options)});
 		${script}`,
 	);
 	const program = spawn(process.execPath, [file], { stdio: ["ignore", "pipe", "inherit"] });

@@ -1,7 +1,10 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { vi } from "vitest";
-import { type ExternalKotaOptions, openExternalKota } from "../../../src/code/external/index.ts";
+import {
+	ExternalIndex,
+	type ExternalIndexOptions,
+} from "../../../src/code/external/external-index.ts";
 import {
 	type Behaviour,
 	type JournalEntry,
@@ -14,7 +17,7 @@ import { atEnd, tempDir } from "../../support/temp.ts";
 
 /** An external index on our own server, in a project of a few files. Closed when the test ends. */
 export interface TestKota {
-	readonly kota: ReturnType<typeof openExternalKota>;
+	readonly kota: ExternalIndex;
 	/** Another connection of the same kind. */
 	open(): TestKota["kota"];
 	readonly root: string;
@@ -32,7 +35,7 @@ export const STATISTICS: Reply = {
 
 export function openKota(
 	behaviour: Omit<Behaviour, "journal"> = {},
-	options: Partial<ExternalKotaOptions> = {},
+	options: Partial<ExternalIndexOptions> = {},
 ): TestKota {
 	const folder = tempDir("kota");
 	const root = options.root ?? join(folder, "shop");
@@ -42,7 +45,7 @@ export function openKota(
 	}
 	const tools = { get_index_statistics: STATISTICS, ...behaviour.tools };
 	const open = () => {
-		const kota = openExternalKota({
+		const kota = new ExternalIndex({
 			...mcpKota({ ...behaviour, journal, tools }),
 			timeoutMs: PATIENCE_MS,
 			connectTimeoutMs: PATIENCE_MS,

@@ -2,8 +2,8 @@ import { delimiter, join, sep } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { projectFiles, toolAnswer } from "../../../src/code/external/answer-part.ts";
-import { childEnvironment, databaseOf } from "../../../src/code/external/index.ts";
-import { splitLines } from "../../../src/code/external/kota-process.ts";
+import { splitLines } from "../../../src/code/external/engine-process.ts";
+import { childEnvironment, databaseOf } from "../../../src/code/external/external-index.ts";
 import { createLogTail, LOG_LIMITS } from "../../../src/code/external/log-tail.ts";
 
 describe("the log", () => {

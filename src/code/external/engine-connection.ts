@@ -5,17 +5,17 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { CodeIndexError } from "../../codeindex/index.ts";
 import { describeError } from "../../core/errno.ts";
 import { packageVersion } from "../../core/package-info.ts";
-import { Part, toolAnswer } from "./answer-part.ts";
-import { faults } from "./faults.ts";
+import { AnswerPart, toolAnswer } from "./answer-part.ts";
 import {
-	type Ending,
-	KotaProcess,
-	type KotaProcessOptions,
+	EngineProcess,
+	type EngineProcessOptions,
 	MAX_MESSAGE_BYTES,
-} from "./kota-process.ts";
+	type ProcessExit,
+} from "./engine-process.ts";
+import { faults } from "./faults.ts";
 import { printable } from "./log-tail.ts";
 
-interface KotaConnectionOptions extends KotaProcessOptions {
+interface EngineConnectionOptions extends EngineProcessOptions {
 	readonly database: string;
 	readonly connectTimeoutMs: number;
 }
@@ -39,22 +39,22 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * The first call launches KotaDB, and so does the first after a crash. It handles one request at a
  * time, so calls queue here, where they can be aborted.
  */
-export class KotaConnection {
-	readonly #options: KotaConnectionOptions;
+export class EngineConnection {
+	readonly #options: EngineConnectionOptions;
 	readonly #closing = new AbortController();
-	#run: KotaProcess | undefined;
+	#run: EngineProcess | undefined;
 	#client: Client | undefined;
 	/** Settles when the last stopped process has exited: two would fight over the database. */
 	#lastStop: Promise<void> = Promise.resolve();
 	#queue: Promise<unknown> = Promise.resolve();
 	#crashes = 0;
 
-	constructor(options: KotaConnectionOptions) {
+	constructor(options: EngineConnectionOptions) {
 		this.#options = options;
 	}
 
 	/** Returns the parsed JSON. Every failure is a `CodeIndexError`. */
-	async call(call: ToolCall): Promise<Part> {
+	async call(call: ToolCall): Promise<AnswerPart> {
 		const { signal } = call;
 		if (signal?.aborted) throw faults.aborted();
 		const turn = this.#queue.then(() => this.#perform(call));
@@ -69,14 +69,14 @@ export class KotaConnection {
 		await this.#queue;
 	}
 
-	async #perform(call: ToolCall): Promise<Part> {
+	async #perform(call: ToolCall): Promise<AnswerPart> {
 		for (let repeat = call.repeat; ; repeat = false) {
 			if (call.signal?.aborted) throw faults.aborted();
 			const client = await this.#running();
 			if (call.signal?.aborted) throw faults.aborted();
 			try {
 				const result = await this.#ask(client, call);
-				return new Part(call.tool, toolAnswer(call.tool, result));
+				return new AnswerPart(call.tool, toolAnswer(call.tool, result));
 			} catch (error) {
 				if (!(error instanceof Crash)) throw error;
 				if (!repeat) throw faults.crashed(call.tool, error.message, this.#lastWords());
@@ -100,7 +100,7 @@ export class KotaConnection {
 				void this.#stop();
 				throw error;
 			}
-			if (asked?.ending) throw this.#endFault(tool, asked.ending);
+			if (asked?.exit) throw this.#endFault(tool, asked.exit);
 			throw faults.refused(tool, describeError(error));
 		}
 	}
@@ -133,7 +133,7 @@ export class KotaConnection {
 			// KotaDB reports itself that it cannot open its database.
 		});
 		if (this.#closing.signal.aborted) throw faults.closed();
-		const run = new KotaProcess(this.#options, (ending) => this.#ended(run, ending));
+		const run = new EngineProcess(this.#options, (exit) => this.#ended(run, exit));
 		const client = new sdk.Client({ name: "pi-strata", version: packageVersion() });
 		this.#run = run;
 		try {
@@ -144,28 +144,28 @@ export class KotaConnection {
 		} catch (error) {
 			if (this.#run === run) this.#run = undefined;
 			this.#lastStop = run.stop();
-			throw this.#startFault(error, run.ending);
+			throw this.#startFault(error, run.exit);
 		}
 		this.#client = client;
 		return client;
 	}
 
-	#startFault(error: unknown, ending: Ending | undefined): Error {
+	#startFault(error: unknown, exit: ProcessExit | undefined): Error {
 		if (error instanceof CodeIndexError) return error;
 		const { command, cwd } = this.#options;
-		if (ending?.why === "not-started") return faults.notStarted(command, cwd, error);
-		return ending ? this.#endFault("starting", ending) : faults.notUnderstood(error);
+		if (exit?.reason === "not-started") return faults.notStarted(command, cwd, error);
+		return exit ? this.#endFault("starting", exit) : faults.notUnderstood(error);
 	}
 
-	#endFault(tool: string, { why, how }: Ending): Error {
-		if (why === "too-big") return faults.tooBig(tool, MAX_MESSAGE_BYTES);
-		return why === "crashed" ? new Crash(how) : faults.closed();
+	#endFault(tool: string, { reason, detail }: ProcessExit): Error {
+		if (reason === "too-big") return faults.tooBig(tool, MAX_MESSAGE_BYTES);
+		return reason === "crashed" ? new Crash(detail) : faults.closed();
 	}
 
-	#ended(run: KotaProcess, { why, how }: Ending): void {
-		if (why === "crashed") {
+	#ended(run: EngineProcess, { reason, detail }: ProcessExit): void {
+		if (reason === "crashed") {
 			this.#crashes++;
-			this.#options.log.note(`[KotaDB ended: ${how}]`);
+			this.#options.log.note(`[KotaDB ended: ${detail}]`);
 		}
 		if (this.#run !== run) return;
 		this.#run = undefined;

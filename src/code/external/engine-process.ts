@@ -5,7 +5,7 @@ import { describeError } from "../../core/errno.ts";
 import { inTime } from "../../core/in-time.ts";
 import type { LogTail } from "./log-tail.ts";
 
-export interface KotaProcessOptions {
+export interface EngineProcessOptions {
 	readonly command: string;
 	readonly args: readonly string[];
 	readonly cwd: string;
@@ -14,10 +14,10 @@ export interface KotaProcessOptions {
 	readonly log: LogTail;
 }
 
-export interface Ending {
-	readonly why: "crashed" | "stopped" | "too-big" | "not-started";
+export interface ProcessExit {
+	readonly reason: "crashed" | "stopped" | "too-big" | "not-started";
 	/** `exit status 3`, `signal SIGSEGV`, or the start error. */
-	readonly how: string;
+	readonly detail: string;
 }
 
 /** Limit for one MCP message. */
@@ -32,20 +32,20 @@ const DRAIN_MS = 500;
  * outlives it, leaks grandchildren (`bun x` starts another), inherits variables, and loses the exit
  * status.
  */
-export class KotaProcess implements Transport {
-	readonly #options: KotaProcessOptions;
-	readonly #onEnd: (ending: Ending) => void;
+export class EngineProcess implements Transport {
+	readonly #options: EngineProcessOptions;
+	readonly #onEnd: (exit: ProcessExit) => void;
 	readonly #gone = Promise.withResolvers<true>();
 	#child: ChildProcessWithoutNullStreams | undefined;
-	#exit: string | undefined;
+	#exitStatus: string | undefined;
 	#stopReason: "stopped" | "too-big" | undefined;
 	#stopping: Promise<void> | undefined;
-	ending: Ending | undefined;
+	exit: ProcessExit | undefined;
 	onmessage?: NonNullable<Transport["onmessage"]>;
 	onclose?: () => void;
 
 	/** `onEnd` is called once, before pending requests are rejected. */
-	constructor(options: KotaProcessOptions, onEnd: (ending: Ending) => void) {
+	constructor(options: EngineProcessOptions, onEnd: (exit: ProcessExit) => void) {
 		this.#options = options;
 		this.#onEnd = onEnd;
 	}
@@ -69,12 +69,13 @@ export class KotaProcess implements Transport {
 			});
 			child.once("error", (error) => {
 				reject(error);
-				if (child.pid === undefined) this.#end({ why: "not-started", how: describeError(error) });
+				if (child.pid === undefined)
+					this.#end({ reason: "not-started", detail: describeError(error) });
 			});
 			child.once("exit", (code, signal) => {
 				// Immediately, before the system can reuse the group id.
 				this.#signalAll("SIGKILL");
-				this.#exit = code === null ? `signal ${signal}` : `exit status ${code}`;
+				this.#exitStatus = code === null ? `signal ${signal}` : `exit status ${code}`;
 				process.off("exit", this.#killAtExit);
 				this.#gone.resolve(true);
 				setTimeout(() => this.#endAsExited(), DRAIN_MS).unref();
@@ -93,7 +94,7 @@ export class KotaProcess implements Transport {
 
 	send(message: unknown): Promise<void> {
 		return new Promise((resolve, reject) => {
-			if (!this.#child || this.#exit !== undefined) throw new Error("KotaDB is not running");
+			if (!this.#child || this.#exitStatus !== undefined) throw new Error("KotaDB is not running");
 			this.#child.stdin.write(`${JSON.stringify(message)}\n`, (error) =>
 				error ? reject(error) : resolve(),
 			);
@@ -104,14 +105,14 @@ export class KotaProcess implements Transport {
 		return this.stop();
 	}
 
-	stop(why: "stopped" | "too-big" = "stopped"): Promise<void> {
-		this.#stopReason ??= why;
+	stop(reason: "stopped" | "too-big" = "stopped"): Promise<void> {
+		this.#stopReason ??= reason;
 		this.#stopping ??= this.#stop();
 		return this.#stopping;
 	}
 
 	async #stop(): Promise<void> {
-		if (this.#child?.pid === undefined || this.#exit !== undefined) return;
+		if (this.#child?.pid === undefined || this.#exitStatus !== undefined) return;
 		this.#child.stdin.end();
 		for (const signal of ["SIGTERM", "SIGKILL"] as const) {
 			this.#signalAll(signal);
@@ -133,21 +134,21 @@ export class KotaProcess implements Transport {
 	}
 
 	#endAsExited(): void {
-		this.#end({ why: this.#stopReason ?? "crashed", how: this.#exit ?? "unknown" });
+		this.#end({ reason: this.#stopReason ?? "crashed", detail: this.#exitStatus ?? "unknown" });
 	}
 
-	#end(ending: Ending): void {
-		if (this.ending) return;
-		this.ending = ending;
+	#end(exit: ProcessExit): void {
+		if (this.exit) return;
+		this.exit = exit;
 		this.#gone.resolve(true);
-		this.#onEnd(ending);
+		this.#onEnd(exit);
 		this.onclose?.();
 	}
 
 	/** Windows has no process groups: only the process itself is signalled. */
 	#signalAll(signal: "SIGTERM" | "SIGKILL"): void {
 		const child = this.#child;
-		if (child?.pid === undefined || this.#exit !== undefined) return;
+		if (child?.pid === undefined || this.#exitStatus !== undefined) return;
 		try {
 			if (process.platform === "win32") child.kill(signal);
 			else process.kill(-child.pid, signal);

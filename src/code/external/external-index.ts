@@ -1,0 +1,224 @@
+import { existsSync } from "node:fs";
+import { rm, stat, writeFile } from "node:fs/promises";
+import { homedir } from "node:os";
+import { basename, delimiter, isAbsolute, join } from "node:path";
+import {
+	type BuildReport,
+	type CallOptions,
+	type CodeIndex,
+	CodeIndexError,
+	type Coverage,
+	type IndexStatus,
+} from "../../codeindex/index.ts";
+import { hashBytes } from "../../core/hash.ts";
+import { realOrGiven } from "../../core/places.ts";
+import { projectFiles } from "./answer-part.ts";
+import { EngineConnection } from "./engine-connection.ts";
+import { faults } from "./faults.ts";
+import { createLogTail } from "./log-tail.ts";
+import { QUESTIONS, type Query, type Question, type QuestionName } from "./questions.ts";
+
+export interface ExternalIndexOptions {
+	/** The program and its arguments. Security: taken from the user's own configuration only. */
+	readonly command: string;
+	readonly args: readonly string[];
+	readonly root: string;
+	/** Per question. Indexing gets ten times as much. Default: two minutes. */
+	readonly timeoutMs?: number;
+	/** From start to first response; the command may download KotaDB first. Default: 30 seconds. */
+	readonly connectTimeoutMs?: number;
+	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
+	readonly env?: Readonly<Record<string, string>>;
+}
+
+/**
+ * An index backed by KotaDB (by Jaymin West) over MCP. The first question starts it. Answers are as
+ * old as the last `build`, which indexes everything. Not reported, so empty: edge kinds, packages,
+ * exports of changed files, parse failures.
+ */
+export class ExternalIndex implements CodeIndex {
+	readonly root: string;
+	/** KotaDB keys a project by its real working folder. Any other path would index it again. */
+	readonly #realRoot: string;
+	readonly #timeoutMs: number;
+	readonly #database: string;
+	/** Exists until the first indexing completes: KotaDB cannot detect a partial index. */
+	readonly #unfinished: string;
+	readonly #log = createLogTail();
+	readonly #connection: EngineConnection;
+	#indexedFiles: number | undefined;
+	#indexedMs: number | undefined;
+	readonly search = this.#question("search");
+	readonly dependencies = this.#question("dependencies");
+	readonly usages = this.#question("usages");
+	readonly impact = this.#question("impact");
+	readonly taskContext = this.#question("taskContext");
+
+	constructor(options: ExternalIndexOptions) {
+		const { command, args, timeoutMs = 120_000, connectTimeoutMs = 30_000, env = {} } = options;
+		this.root = options.root;
+		this.#realRoot = realOrGiven(options.root);
+		this.#timeoutMs = timeoutMs;
+		this.#database = databaseOf(this.#realRoot, env);
+		this.#unfinished = `${this.#database}.unfinished`;
+		this.#connection = new EngineConnection({
+			command,
+			args,
+			cwd: this.#realRoot,
+			env: childEnvironment({ ...env, KOTADB_PATH: this.#database }),
+			database: this.#database,
+			connectTimeoutMs,
+			log: this.#log,
+		});
+	}
+
+	stderr(): string[] {
+		return this.#log.lines();
+	}
+
+	close(): Promise<void> {
+		return this.#connection.close();
+	}
+
+	async status(): Promise<IndexStatus> {
+		const statistics = await this.#readStatistics();
+		const { bytes, changedMs } = await measure(this.#database);
+		const updatedMs = this.#indexedMs ?? changedMs;
+		const isPartial = existsSync(this.#unfinished);
+		return {
+			state: statistics.files === 0 ? "absent" : isPartial ? "partial" : "ready",
+			root: this.root,
+			database: this.#database,
+			bytes,
+			...statistics,
+			...(statistics.files > 0 && updatedMs !== undefined && { updatedMs }),
+		};
+	}
+
+	async build({ signal, onProgress }: CallOptions = {}): Promise<BuildReport> {
+		const started = performance.now();
+		const before = await this.#readStatistics(signal);
+		const isFirst = before.files === 0 || existsSync(this.#unfinished);
+		onProgress?.({ phase: "parsing", done: 0 });
+		if (isFirst) {
+			await writeFile(this.#unfinished, "").catch((error: unknown) => {
+				throw faults.noDatabase(this.#database, error);
+			});
+		}
+		const tool = "index_repository";
+		const answer = await this.#connection.call({
+			tool,
+			args: { repository: `local/${basename(this.#realRoot)}`, localPath: this.#realRoot },
+			timeoutMs: this.#timeoutMs * 10,
+			signal,
+			// No retry: an out-of-memory crash would repeat.
+			repeat: false,
+		});
+		const status = answer.field("status").text();
+		if (/fail|error/i.test(status)) {
+			throw faults.refused(tool, answer.field("message").textOr(status));
+		}
+		const indexed = answer.field("stats").field("files_indexed").count();
+		await rm(this.#unfinished, { force: true });
+		this.#indexedMs = Date.now();
+		await this.#readStatistics(signal);
+		return {
+			coverage: await this.#coverage(),
+			added: isFirst ? indexed : 0,
+			changed: isFirst ? 0 : indexed,
+			removed: 0,
+			seconds: (performance.now() - started) / 1000,
+		};
+	}
+
+	async symbolMap(): Promise<never> {
+		const message = 'An external KotaDB has no symbol map: set kota.engine to "embedded" for one';
+		throw new CodeIndexError("unavailable", message);
+	}
+
+	#question<N extends QuestionName>(name: N) {
+		return (query: Query<N>, options?: CallOptions) => this.#ask(name, query, options);
+	}
+
+	async #ask<N extends QuestionName>(name: N, query: Query<N>, { signal }: CallOptions = {}) {
+		const { tool, args, read }: Question<N> = QUESTIONS[name];
+		const files = projectFiles(this.#realRoot);
+		// Validates before anything is started.
+		const given = args(query, files);
+		if (!this.#indexedFiles) await this.#readStatistics(signal);
+		// Without an index KotaDB would start building one without consent.
+		if (!this.#indexedFiles) {
+			const message = `KotaDB has not indexed ${this.root} yet: run kota_index, or /kota index`;
+			throw new CodeIndexError("not-indexed", message);
+		}
+		const data = await this.#call(tool, given, signal);
+		const answer = read(data, query, files);
+		// Only impact answers report it.
+		const at =
+			name === "impact" ? Date.parse(data.field("last_indexed_at").textOr("")) : Number.NaN;
+		if (!Number.isNaN(at)) this.#indexedMs = at;
+		return { ...answer, coverage: await this.#coverage() };
+	}
+
+	async #readStatistics(signal?: AbortSignal): Promise<{ files: number; symbols: number }> {
+		const answer = await this.#call("get_index_statistics", {}, signal);
+		this.#indexedFiles = answer.field("files").count();
+		return { files: this.#indexedFiles, symbols: answer.field("symbols").count() };
+	}
+
+	#call(tool: string, args: Record<string, unknown>, signal: AbortSignal | undefined) {
+		const timeoutMs = this.#timeoutMs;
+		return this.#connection.call({ tool, args, timeoutMs, signal, repeat: true });
+	}
+
+	async #coverage(): Promise<Coverage> {
+		return {
+			files: this.#indexedFiles ?? 0,
+			unparsed: { count: 0, paths: [] },
+			unresolvedImports: 0,
+			checkedMs: this.#indexedMs ?? (await measure(this.#database)).changedMs ?? 0,
+			refreshedFiles: 0,
+			complete: !existsSync(this.#unfinished),
+		};
+	}
+}
+
+async function measure(database: string): Promise<{ bytes: number; changedMs?: number }> {
+	const [main, journal] = await Promise.all(
+		[database, `${database}-wal`].map((path) => stat(path).catch(() => undefined)),
+	);
+	const bytes = (main?.size ?? 0) + (journal?.size ?? 0);
+	return { bytes, ...(main && { changedMs: main.mtimeMs }) };
+}
+
+/** The complete child environment. Nothing else is passed on: our environment holds API keys. */
+export function childEnvironment(
+	given: Readonly<Record<string, string>>,
+	parent: NodeJS.ProcessEnv = process.env,
+): Record<string, string> {
+	const env: Record<string, string> = {};
+	for (const name of process.platform === "win32" ? WINDOWS_NAMES : POSIX_NAMES) {
+		const value = parent[name];
+		if (value !== undefined) env[name] = name === "PATH" ? absoluteEntries(value) : value;
+	}
+	return { ...env, ...given };
+}
+
+const POSIX_NAMES = ["PATH", "HOME", "TMPDIR"];
+const WINDOWS_NAMES = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(
+	" ",
+);
+
+/** The child runs in the repository: relative PATH entries would let it supply the programs. */
+function absoluteEntries(path: string): string {
+	return path.split(delimiter).filter(isAbsolute).join(delimiter);
+}
+
+/**
+ * KotaDB's default is inside the repository, which we never write to. One per project: its queries
+ * join all projects of a database.
+ */
+export function databaseOf(root: string, given: Readonly<Record<string, string>>): string {
+	const name = `${basename(root)}-${hashBytes(root).slice(0, 12)}`;
+	return given.KOTADB_PATH || join(homedir(), ".pi", "cache", "pi-kota", "kotadb", name, "kota.db");
+}
