@@ -1,10 +1,10 @@
 export type * from "./answers.ts";
 export type {
-	IndexQueries,
 	BuildReport,
 	CallOptions,
 	CodeIndex,
 	IndexProgress,
+	IndexQueries,
 	IndexStatus,
 } from "./code-index.ts";
 export { CodeIndexError } from "./code-index.ts";

@@ -7,7 +7,7 @@ import type { Resolution } from "./index-reader.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
-import { createResolver, type Resolver } from "./resolve/resolver.ts";
+import { ModuleResolver } from "./resolve/resolver.ts";
 import { affectedBy, type ModuleResolution, type ProjectChange } from "./resolve/specifier.ts";
 import type { ProjectState, ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
 import type { IndexStore } from "./store/index-store.ts";
@@ -147,7 +147,7 @@ export class Intake {
 
 class ImportResolution {
 	readonly #store: IndexStore;
-	#current: { readonly inputs: string; readonly resolver: Resolver } | undefined;
+	#current: { readonly inputs: string; readonly resolver: ModuleResolver } | undefined;
 
 	constructor(store: IndexStore) {
 		this.#store = store;
@@ -161,7 +161,7 @@ class ImportResolution {
 			links,
 		]);
 		if (this.#current?.inputs === inputs) return;
-		const resolver = createResolver({
+		const resolver = new ModuleResolver({
 			root,
 			files: new Set(tree.files.map(({ path }) => path)),
 			configs: new Set(tree.configs.map(({ path }) => path)),

@@ -1,7 +1,7 @@
 import { extractFacts } from "../../src/codeindex/extract/extract.ts";
 import { fileWords } from "../../src/codeindex/extract/words.ts";
 import type { IndexReader } from "../../src/codeindex/index-reader.ts";
-import { createResolver } from "../../src/codeindex/resolve/resolver.ts";
+import { ModuleResolver } from "../../src/codeindex/resolve/resolver.ts";
 import { isTestPath, pathKind } from "../../src/core/project-path.ts";
 import { memoryReader } from "./memory-reader.ts";
 
@@ -12,7 +12,7 @@ export type ProjectFiles = Readonly<Record<string, string>>;
 export function indexProject(files: ProjectFiles): IndexReader {
 	const paths = Object.keys(files).sort();
 	const sources = paths.filter((path) => pathKind(path) === "source");
-	const resolver = createResolver({
+	const resolver = new ModuleResolver({
 		root: "/project",
 		files: new Set(sources),
 		configs: new Set(paths.filter((path) => pathKind(path) === "config")),

@@ -10,8 +10,6 @@ export interface ConfigProblem {
 	readonly message: string;
 }
 
-export type ConfigFiles = ReturnType<typeof createConfigFiles>;
-
 /** Untrusted: any key may hold anything. */
 export type ConfigObject = Readonly<Record<string, unknown>>;
 
@@ -37,37 +35,42 @@ export function createConfigReader(root: string): ReadConfig {
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
 /** Never throws, reads each file once. `paths` are the scanned files. */
-export function createConfigFiles(paths: ReadonlySet<string>, read: ReadConfig) {
-	const problems: ConfigProblem[] = [];
-	/** Files outside the scan, existing or not. */
-	const looked = new Set<string>();
-	const objects = new Map<string, ConfigObject | undefined>();
+export class ConfigFiles {
+	readonly paths: ReadonlySet<string>;
+	readonly problems: ConfigProblem[] = [];
+	/** Files outside the scan that were looked for, existing or not. */
+	readonly unscanned = new Set<string>();
+	readonly #read: ReadConfig;
+	readonly #objects = new Map<string, ConfigObject | undefined>();
 
-	function text(path: string): string | undefined {
+	constructor(paths: ReadonlySet<string>, read: ReadConfig) {
+		this.paths = paths;
+		this.#read = read;
+	}
+
+	text(path: string): string | undefined {
 		const isScanned = pathKind(path) === "config" && !/(?:^|\/)node_modules\//.test(path);
-		if (isScanned && !paths.has(path)) return undefined;
-		if (!isScanned) looked.add(path);
+		if (isScanned && !this.paths.has(path)) return undefined;
+		if (!isScanned) this.unscanned.add(path);
 		try {
-			return read(path);
+			return this.#read(path);
 		} catch (error) {
-			problems.push({ path, message: describeError(error) });
+			this.problems.push({ path, message: describeError(error) });
 			return undefined;
 		}
 	}
 
 	/** Returns an empty object for other JSON. */
-	function object(path: string): ConfigObject | undefined {
-		return getOrAdd(objects, path, () => {
-			const found = text(path);
+	object(path: string): ConfigObject | undefined {
+		return getOrAdd(this.#objects, path, () => {
+			const found = this.text(path);
 			if (found === undefined) return undefined;
 			const { value, problem } = parseTolerantJson(found);
 			const message = problem ?? (isRecord(value) ? undefined : "it does not hold an object");
-			if (message !== undefined) problems.push({ path, message });
+			if (message !== undefined) this.problems.push({ path, message });
 			return isRecord(value) ? value : {};
 		});
 	}
-
-	return { paths, text, object, problems, looked };
 }
 
 /** Ignores inherited keys such as `constructor`. */
@@ -93,7 +96,7 @@ function parseTolerantJson(text: string): { value: unknown; problem?: string | u
 	try {
 		return { value: JSON.parse(plain) };
 	} catch {
-		return new Parser(plain).parse();
+		return new TolerantJsonParser(plain).parse();
 	}
 }
 
@@ -103,7 +106,7 @@ const MAX_DEPTH = 200;
 /** Blanks and comments, also without an end. */
 const TRIVIA = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
 
-class Parser {
+class TolerantJsonParser {
 	readonly #text: string;
 	#at = 0;
 	#problem: string | undefined;

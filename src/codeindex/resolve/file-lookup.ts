@@ -1,121 +1,125 @@
 import { below, folderOf, joinPath, nameOf, restBelow } from "../../core/project-path.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
-import type { Package } from "./packages.ts";
+import type { Packages } from "./packages.ts";
 
 /** `typed`: TypeScript and declarations. */
 export type Wanted = "typed" | "plain" | "all";
 
 /** Finds files as TypeScript does, in memory: files outside the scan do not exist. */
-export type FileLookup = ReturnType<typeof createFileLookup>;
+export class FileLookup {
+	readonly #files: ReadonlySet<string>;
+	readonly #linkTargets: ReadonlyMap<string, string>;
+	readonly #packages: Pick<Packages, "at">;
+	#folders: Set<string> | undefined;
 
-export function createFileLookup(
-	files: ReadonlySet<string>,
-	links: readonly Symlink[],
-	packageAt: (folder: string) => Package | undefined,
-) {
-	const linkTargets = new Map(links.map(({ path, target }) => [path, target]));
-	let folders: Set<string> | undefined;
+	constructor(
+		files: ReadonlySet<string>,
+		links: readonly Symlink[],
+		packages: Pick<Packages, "at">,
+	) {
+		this.#files = files;
+		this.#linkTargets = new Map(links.map(({ path, target }) => [path, target]));
+		this.#packages = packages;
+	}
 
-	function file(path: string): string | undefined {
-		if (files.has(path)) return path;
-		return linkTargets.size === 0 ? undefined : behindLinks(path);
+	file(path: string): string | undefined {
+		if (this.#files.has(path)) return path;
+		return this.#linkTargets.size === 0 ? undefined : this.#behindLinks(path);
+	}
+
+	hasFolder(folder: string): boolean {
+		this.#folders ??= foldersOf(this.#files);
+		return this.#folders.has(folder);
+	}
+
+	/** Only a suffix such as `.ios` may precede the extension. */
+	literal(path: string, suffixes: readonly string[]): string | undefined {
+		const extension = extensionOf(path);
+		return this.#first(path.slice(0, path.length - extension.length), [extension], suffixes);
+	}
+
+	/** Without an extension, or with the one of the output. */
+	module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+		return (
+			this.#withExtension(path, wanted, suffixes) ??
+			this.#first(path, WITHOUT_EXTENSION[wanted], suffixes)
+		);
+	}
+
+	/** For `package.json`: TypeScript extensions are literal. */
+	exactly(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
+			return this.file(path) ?? this.literal(path, suffixes);
+		}
+		return this.#withExtension(path, wanted, suffixes);
+	}
+
+	/** By `package.json`, else `index`. */
+	folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+		const found = this.#packages.at(path);
+		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
+		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
+		// Entries outside the folder are ignored: change detection could not track them.
+		if (entryPath !== undefined && restBelow(path, entryPath) !== undefined) {
+			const target =
+				this.exactly(entryPath, wanted, suffixes) ??
+				this.module(entryPath, wanted, suffixes) ??
+				this.module(below(entryPath, "index"), wanted, suffixes);
+			if (target !== undefined) return target;
+		}
+		return this.module(below(path, "index"), wanted, suffixes);
+	}
+
+	source(output: string): string | undefined {
+		const extension = extensionOf(output);
+		const known = SOURCE_CANDIDATES.get(extension);
+		if (known === undefined) return undefined;
+		const stem = extension === "" ? output : output.slice(0, -extension.length);
+		return this.#first(stem, known, NO_SUFFIX) ?? this.#first(`${stem}/index`, known, NO_SUFFIX);
 	}
 
 	/** The scan already resolves links to links. */
-	function behindLinks(path: string): string | undefined {
+	#behindLinks(path: string): string | undefined {
 		for (let at = path; at !== ""; at = folderOf(at)) {
-			const target = linkTargets.get(at);
+			const target = this.#linkTargets.get(at);
 			if (target === undefined) continue;
 			const real = target + path.slice(at.length);
-			return files.has(real) ? real : undefined;
+			return this.#files.has(real) ? real : undefined;
 		}
 		return undefined;
 	}
 
-	function hasFolder(folder: string): boolean {
-		if (folders === undefined) {
-			folders = new Set([""]);
-			for (const path of files) {
-				for (let at = folderOf(path); !folders.has(at); at = folderOf(at)) folders.add(at);
-			}
-		}
-		return folders.has(folder);
+	#withExtension(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+		const extension = extensionOf(path);
+		if (extension === "") return undefined;
+		const stem = path.slice(0, -extension.length);
+		const known = CANDIDATES.get(extension);
+		if (known) return this.#first(stem, known[wanted], suffixes);
+		// `a.css` may be described by `a.d.css.ts`.
+		return wanted === "plain" ? undefined : this.#first(stem, [`.d${extension}.ts`], suffixes);
 	}
 
-	function first(
+	#first(
 		stem: string,
 		extensions: readonly string[],
 		suffixes: readonly string[],
 	): string | undefined {
 		for (const extension of extensions) {
 			for (const suffix of suffixes) {
-				const found = file(stem + suffix + extension);
+				const found = this.file(stem + suffix + extension);
 				if (found !== undefined) return found;
 			}
 		}
 		return undefined;
 	}
+}
 
-	/** Only a suffix such as `.ios` may precede the extension. */
-	function literal(path: string, suffixes: readonly string[]): string | undefined {
-		const extension = extensionOf(path);
-		return first(path.slice(0, path.length - extension.length), [extension], suffixes);
+function foldersOf(files: Iterable<string>): Set<string> {
+	const folders = new Set([""]);
+	for (const path of files) {
+		for (let at = folderOf(path); !folders.has(at); at = folderOf(at)) folders.add(at);
 	}
-
-	function withExtension(
-		path: string,
-		wanted: Wanted,
-		suffixes: readonly string[],
-	): string | undefined {
-		const extension = extensionOf(path);
-		if (extension === "") return undefined;
-		const stem = path.slice(0, -extension.length);
-		const known = CANDIDATES.get(extension);
-		if (known) return first(stem, known[wanted], suffixes);
-		// `a.css` may be described by `a.d.css.ts`.
-		return wanted === "plain" ? undefined : first(stem, [`.d${extension}.ts`], suffixes);
-	}
-
-	/** Without an extension, or with the one of the output. */
-	function module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
-		return (
-			withExtension(path, wanted, suffixes) ?? first(path, WITHOUT_EXTENSION[wanted], suffixes)
-		);
-	}
-
-	/** For `package.json`: TypeScript extensions are literal. */
-	function exactly(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
-		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
-			return file(path) ?? literal(path, suffixes);
-		}
-		return withExtension(path, wanted, suffixes);
-	}
-
-	/** By `package.json`, else `index`. */
-	function folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
-		const found = packageAt(path);
-		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
-		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
-		// Entries outside the folder are ignored: change detection could not track them.
-		if (entryPath !== undefined && restBelow(path, entryPath) !== undefined) {
-			const target =
-				exactly(entryPath, wanted, suffixes) ??
-				module(entryPath, wanted, suffixes) ??
-				module(below(entryPath, "index"), wanted, suffixes);
-			if (target !== undefined) return target;
-		}
-		return module(below(path, "index"), wanted, suffixes);
-	}
-
-	function source(output: string): string | undefined {
-		const extension = extensionOf(output);
-		const known = SOURCE_CANDIDATES.get(extension);
-		if (known === undefined) return undefined;
-		const stem = extension === "" ? output : output.slice(0, -extension.length);
-		return first(stem, known, NO_SUFFIX) ?? first(`${stem}/index`, known, NO_SUFFIX);
-	}
-
-	return { file, literal, hasFolder, module, exactly, folder, source };
+	return folders;
 }
 
 const NO_SUFFIX = [""];

@@ -20,38 +20,26 @@ type Conditions = (condition: string) => boolean;
 /** Fallback when the usual conditions find nothing. */
 export const anyCondition: Conditions = () => true;
 
-/** Prefers sources over build output. */
-export function createPackageFiles(lookup: FileLookup, tsconfigs: Tsconfigs) {
-	const mappingsOf = new Map<string, ReturnType<typeof findMappings>>();
+/** Finds the files of a package of the project. Prefers sources over build output. */
+export class PackageFiles {
+	readonly #lookup: FileLookup;
+	readonly #tsconfigs: Tsconfigs;
+	readonly #mappings = new Map<string, readonly OutputMapping[]>();
 
-	function offered(scope: Scope, owner: Package, subpath: string): string | undefined {
-		if (owner.exports === undefined) {
-			return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
-		}
+	constructor(lookup: FileLookup, tsconfigs: Tsconfigs) {
+		this.#lookup = lookup;
+		this.#tsconfigs = tsconfigs;
+	}
+
+	forSubpath(scope: Scope, owner: Package, subpath: string): string | undefined {
+		if (owner.exports === undefined) return this.#withoutExports(scope, owner, subpath);
 		// `node10` ignores `exports`.
 		const older =
-			scope.tsconfig.resolution === "node10" ? inPlace(scope, owner, subpath) : undefined;
-		return older ?? findExport(scope, owner, subpath);
+			scope.tsconfig.resolution === "node10" ? this.#inPlace(scope, owner, subpath) : undefined;
+		return older ?? this.#exported(scope, owner, subpath);
 	}
 
-	function findExport(scope: Scope, owner: Package, subpath: string): string | undefined {
-		const isSelf = owner === scope.owner;
-		const passes: Wanted[] = ["typed", "plain"];
-		if (isSelf && scope.tsconfig.allowJs) passes.unshift("all");
-		const asked = isSelf ? subpath.replace(/\/$/, "") : subpath;
-		for (const conditions of [scope.conditions, anyCondition]) {
-			const targets = exportTargets(owner.exports, asked, conditions);
-			// Bundlers fall back to existing files that `exports` does not list.
-			if (!targets) return inPlace(scope, owner, subpath) ?? searched(scope, owner, subpath);
-			const found = target(scope, owner, targets, passes);
-			if (found !== undefined) return found;
-			// Empty for every condition means `null`: the package hides it.
-			if (conditions === anyCondition && targets.length === 0) return undefined;
-		}
-		return usual(subpath, owner);
-	}
-
-	function target(
+	forTargets(
 		scope: Scope,
 		owner: Package,
 		targets: readonly string[],
@@ -62,87 +50,98 @@ export function createPackageFiles(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		for (const wanted of passes) {
 			for (const path of paths) {
 				const found =
-					(wanted !== "plain" ? configured(path, owner) : undefined) ??
-					lookup.exactly(path, wanted, scope.tsconfig.moduleSuffixes);
+					(wanted !== "plain" ? this.sourceOf(path, owner) : undefined) ??
+					this.#lookup.exactly(path, wanted, scope.tsconfig.moduleSuffixes);
 				if (found !== undefined) return found;
 			}
 		}
-		return firstOf(paths, (path) => guessed(path, owner));
+		return firstOf(paths, (path) => this.#guessedSource(path, owner));
 	}
 
-	function inPlace(scope: Scope, owner: Package, subpath: string): string | undefined {
+	/** The source of build output, by the output folders of the package's configurations. */
+	sourceOf(output: string, owner: Package | undefined): string | undefined {
+		const folder = owner?.folder ?? folderOf(output);
+		const mappings = getOrAdd(this.#mappings, folder, () =>
+			outputMappings(this.#tsconfigs, folder),
+		);
+		return firstOf(mappings, (mapping) => {
+			const rest = restBelow(mapping.output, output);
+			return rest ? this.#sourceIn(mapping.inputs, rest, output) : undefined;
+		});
+	}
+
+	#exported(scope: Scope, owner: Package, subpath: string): string | undefined {
+		const isSelf = owner === scope.owner;
+		const passes: Wanted[] = ["typed", "plain"];
+		if (isSelf && scope.tsconfig.allowJs) passes.unshift("all");
+		const asked = isSelf ? subpath.replace(/\/$/, "") : subpath;
+		for (const conditions of [scope.conditions, anyCondition]) {
+			const targets = exportTargets(owner.exports, asked, conditions);
+			// Bundlers fall back to existing files that `exports` does not list.
+			if (!targets) return this.#withoutExports(scope, owner, subpath);
+			const found = this.forTargets(scope, owner, targets, passes);
+			if (found !== undefined) return found;
+			// Empty for every condition means `null`: the package hides it.
+			if (conditions === anyCondition && targets.length === 0) return undefined;
+		}
+		return this.#usualSource(subpath, owner);
+	}
+
+	#withoutExports(scope: Scope, owner: Package, subpath: string): string | undefined {
+		return this.#inPlace(scope, owner, subpath) ?? this.#searched(scope, owner, subpath);
+	}
+
+	#inPlace(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		const [path] = inFolder(owner, [subpath]);
 		if (path === undefined) return undefined;
 		const entries = subpath === "." ? entriesOf(owner) : [path];
 		const folderOnly = subpath === "." || subpath.endsWith("/");
 		return (
-			firstOf(entries, (entry) => configured(entry, owner)) ??
+			firstOf(entries, (entry) => this.sourceOf(entry, owner)) ??
 			firstOf(["typed", "plain"] as const, (wanted) => {
 				return (
-					(folderOnly ? undefined : lookup.module(path, wanted, moduleSuffixes)) ??
-					lookup.folder(path, wanted, moduleSuffixes)
+					(folderOnly ? undefined : this.#lookup.module(path, wanted, moduleSuffixes)) ??
+					this.#lookup.folder(path, wanted, moduleSuffixes)
 				);
 			})
 		);
 	}
 
 	/** Beyond TypeScript: other entry points and usual source folders. */
-	function searched(scope: Scope, owner: Package, subpath: string): string | undefined {
+	#searched(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		const others = subpath === "." ? inFolder(owner, owner.otherEntries) : [];
 		const entries = subpath === "." ? entriesOf(owner) : inFolder(owner, [subpath]);
 		return (
 			firstOf(others, (path) => {
-				return configured(path, owner) ?? lookup.module(path, "all", moduleSuffixes);
+				return this.sourceOf(path, owner) ?? this.#lookup.module(path, "all", moduleSuffixes);
 			}) ??
-			firstOf(entries, (path) => guessed(path, owner)) ??
-			usual(subpath, owner)
+			firstOf(entries, (path) => this.#guessedSource(path, owner)) ??
+			this.#usualSource(subpath, owner)
 		);
 	}
 
-	/** From build output, which is rarely part of the project, to its sources. */
-	function findMappings(folder: string) {
-		const around = tsconfigs.of(below(folder, "index.ts"));
-		return [...new Set([...tsconfigs.in(folder), around])].flatMap((config) => {
-			// The default is the common folder of all sources, mostly `src`.
-			const { rootDir } = config;
-			const inputs =
-				rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
-			return config.outputFolders.map((output) => ({ output, inputs }));
-		});
-	}
-
-	function sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
+	#sourceIn(inputs: readonly string[], rest: string, output: string): string | undefined {
 		return firstOf(inputs, (input) => {
 			const path = below(input, rest);
-			return path === output ? undefined : lookup.source(path);
-		});
-	}
-
-	/** By the output folders of the package's configurations. */
-	function configured(output: string, owner: Package | undefined): string | undefined {
-		const folder = owner?.folder ?? folderOf(output);
-		const mappings = getOrAdd(mappingsOf, folder, () => findMappings(folder));
-		return firstOf(mappings, (mapping) => {
-			const rest = restBelow(mapping.output, output);
-			return rest ? sourceIn(mapping.inputs, rest, output) : undefined;
+			return path === output ? undefined : this.#lookup.source(path);
 		});
 	}
 
 	/** By convention: `dist/esm/a.js` is `src/a.ts`. */
-	function guessed(output: string, owner: Package): string | undefined {
+	#guessedSource(output: string, owner: Package): string | undefined {
 		const names = (restBelow(owner.folder, output) ?? "").split("/");
 		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
 		for (let dropped = 1; dropped < names.length; dropped++) {
 			if (!OUTPUT_FOLDER.test(names[dropped - 1] ?? "")) return undefined;
-			const found = sourceIn(inputs, names.slice(dropped).join("/"), output);
+			const found = this.#sourceIn(inputs, names.slice(dropped).join("/"), output);
 			if (found !== undefined) return found;
 		}
 		return undefined;
 	}
 
-	function usual(subpath: string, owner: Package): string | undefined {
+	#usualSource(subpath: string, owner: Package): string | undefined {
 		const rest = subpath.slice(2);
 		const places =
 			rest === ""
@@ -150,11 +149,25 @@ export function createPackageFiles(lookup: FileLookup, tsconfigs: Tsconfigs) {
 				: [`src/${rest}`, rest, `lib/${rest}`];
 		return firstOf(places, (place) => {
 			const path = below(owner.folder, place);
-			return lookup.module(path, "all", [""]) ?? lookup.source(path);
+			return this.#lookup.module(path, "all", [""]) ?? this.#lookup.source(path);
 		});
 	}
+}
 
-	return { offered, target, configured };
+/** From build output, which is rarely part of the project, to its sources. */
+interface OutputMapping {
+	readonly output: string;
+	readonly inputs: readonly string[];
+}
+
+function outputMappings(tsconfigs: Tsconfigs, folder: string): OutputMapping[] {
+	const enclosing = tsconfigs.forFile(below(folder, "index.ts"));
+	return [...new Set([...tsconfigs.inFolder(folder), enclosing])].flatMap((config) => {
+		// The default is the common folder of all sources, mostly `src`.
+		const { rootDir } = config;
+		const inputs = rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
+		return config.outputFolders.map((output) => ({ output, inputs }));
+	});
 }
 
 function entriesOf(owner: Package): string[] {

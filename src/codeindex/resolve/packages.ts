@@ -5,57 +5,65 @@ import { matchesPath, type PathPattern, parsePathPattern } from "../scan/path-pa
 import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./config-files.ts";
 
 export type Package = ReturnType<typeof readPackage>;
-export type Packages = ReturnType<typeof createPackages>;
 
-export function createPackages(files: ConfigFiles) {
-	const byFolder = new Map<string, Package>();
-	const patterns: WorkspacePatterns[] = [];
-	for (const path of files.paths) {
-		const folder = folderOf(path);
-		if (path.endsWith("pnpm-workspace.yaml")) {
-			patterns.push(workspacePatterns(folder, pnpmWorkspacePatterns(files.text(path) ?? "")));
-		} else if (/(?:^|\/)package\.json$/.test(path)) {
-			const manifest = files.object(path);
-			if (manifest === undefined) continue;
-			byFolder.set(folder, readPackage(folder, manifest));
-			const workspaces = own(manifest, "workspaces");
-			const listed = isRecord(workspaces)
-				? ownTexts(workspaces, "packages")
-				: ownTexts(manifest, "workspaces");
-			if (listed) patterns.push(workspacePatterns(folder, listed));
+export class Packages {
+	readonly #byFolder = new Map<string, Package>();
+	readonly #byName: ReadonlyMap<string, Package>;
+	readonly #workspaceByName: ReadonlyMap<string, Package>;
+	/** Memoized {@link enclosing}. */
+	readonly #enclosing = new Map<string, Package | undefined>();
+
+	constructor(files: ConfigFiles) {
+		const patterns: WorkspacePatterns[] = [];
+		for (const path of files.paths) {
+			const folder = folderOf(path);
+			if (path.endsWith("pnpm-workspace.yaml")) {
+				patterns.push(workspacePatterns(folder, pnpmWorkspacePatterns(files.text(path) ?? "")));
+			} else if (/(?:^|\/)package\.json$/.test(path)) {
+				const manifest = files.object(path);
+				if (manifest === undefined) continue;
+				this.#byFolder.set(folder, readPackage(folder, manifest));
+				const workspaces = own(manifest, "workspaces");
+				const listed = isRecord(workspaces)
+					? ownTexts(workspaces, "packages")
+					: ownTexts(manifest, "workspaces");
+				if (listed) patterns.push(workspacePatterns(folder, listed));
+			}
 		}
-	}
-	const everyName = namesOf(byFolder.values());
-	// Without a workspace, as in a partial checkout, every package counts.
-	const members = [...byFolder.values()].filter((found) => isMember(found.folder, patterns));
-	const workspaceName = patterns.length === 0 ? everyName : namesOf(members);
-	const aroundFolder = new Map<string, Package | undefined>();
-
-	function around(folder: string): Package | undefined {
-		return getOrAdd(
-			aroundFolder,
-			folder,
-			() => byFolder.get(folder) ?? (folder === "" ? undefined : around(folderOf(folder))),
-		);
+		const all = [...this.#byFolder.values()];
+		this.#byName = namesOf(all);
+		// Without a workspace, as in a partial checkout, every package counts.
+		this.#workspaceByName =
+			patterns.length === 0
+				? this.#byName
+				: namesOf(all.filter(({ folder }) => isMember(folder, patterns)));
 	}
 
-	function named(name: string, from: Package | undefined): Package | undefined {
+	at(folder: string): Package | undefined {
+		return this.#byFolder.get(folder);
+	}
+
+	enclosing(folder: string): Package | undefined {
+		return getOrAdd(this.#enclosing, folder, () => {
+			const here = this.at(folder);
+			return here ?? (folder === "" ? undefined : this.enclosing(folderOf(folder)));
+		});
+	}
+
+	named(name: string, from: Package | undefined): Package | undefined {
 		const place = from?.dependencies.get(name);
 		if (place?.startsWith("npm:")) return undefined;
 		const [, path] = /^(?:file|link|portal):(.*)$/.exec(place ?? "") ?? [];
-		if (path !== undefined && from) return byFolder.get(joinPath(from.folder, path) ?? "\0");
-		return (
-			workspaceName.get(name) ?? (place?.startsWith("workspace:") ? everyName.get(name) : undefined)
-		);
+		if (path !== undefined && from) return this.at(joinPath(from.folder, path) ?? "\0");
+		const found = this.#workspaceByName.get(name);
+		return found ?? (place?.startsWith("workspace:") ? this.#byName.get(name) : undefined);
 	}
 
-	function dependsOn(name: string, from: Package | undefined): boolean {
+	dependsOn(name: string, from: Package | undefined): boolean {
 		if (from === undefined) return false;
 		if (from.dependencies.has(name)) return true;
-		return from.folder !== "" && dependsOn(name, around(folderOf(from.folder)));
+		return from.folder !== "" && this.dependsOn(name, this.enclosing(folderOf(from.folder)));
 	}
-
-	return { at: (folder: string) => byFolder.get(folder), around, named, dependsOn };
 }
 
 function readPackage(folder: string, manifest: ConfigObject) {

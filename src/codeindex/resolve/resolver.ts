@@ -2,16 +2,10 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { below, folderOf, joinPath, restBelow } from "../../core/project-path.ts";
 import type { EdgeKind } from "../facts.ts";
 import type { Symlink } from "../scan/scanned-tree.ts";
-import { createConfigFiles, type ReadConfig } from "./config-files.ts";
-import { createFileLookup, type FileLookup, type Wanted } from "./file-lookup.ts";
-import {
-	anyCondition,
-	createPackageFiles,
-	firstOf,
-	type Scope,
-	tableTargets,
-} from "./package-files.ts";
-import { createPackages, type Package, type Packages } from "./packages.ts";
+import { ConfigFiles, type ConfigProblem, type ReadConfig } from "./config-files.ts";
+import { FileLookup, type Wanted } from "./file-lookup.ts";
+import { anyCondition, firstOf, PackageFiles, type Scope, tableTargets } from "./package-files.ts";
+import { type Package, Packages } from "./packages.ts";
 import {
 	builtinName,
 	isAsset,
@@ -19,7 +13,7 @@ import {
 	specifierKind,
 	withoutLoaderHints,
 } from "./specifier.ts";
-import { createTsconfigs, type MappedPlace, type Tsconfig, type Tsconfigs } from "./tsconfig.ts";
+import { type MappedPlace, type Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
 export interface ResolverOptions {
 	/** Absolute specifiers below it are resolved. */
@@ -30,107 +24,122 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-export type Resolver = ReturnType<typeof createResolver>;
-
 /**
  * Agrees with TypeScript where that finds a file. Packages of the project resolve to their sources,
  * built or not. Deterministic.
  */
-export function createResolver(options: ResolverOptions) {
-	const configs = createConfigFiles(options.configs, options.readConfig);
-	const packages = createPackages(configs);
-	const lookup = createFileLookup(options.files, options.links ?? [], packages.at);
-	const tsconfigs = createTsconfigs(configs, (name) => packages.named(name, undefined)?.folder);
-	const packageFiles = createPackageFiles(lookup, tsconfigs);
-	const requesterOf = createRequesters(tsconfigs, packages);
+export class ModuleResolver {
+	readonly #root: string;
+	readonly #configs: ConfigFiles;
+	readonly #packages: Packages;
+	readonly #lookup: FileLookup;
+	readonly #packageFiles: PackageFiles;
+	readonly #importerOf: ReturnType<typeof createImporters>;
+
+	constructor({ root, files, configs, links = [], readConfig }: ResolverOptions) {
+		this.#root = root.replaceAll("\\", "/").replace(/\/$/, "");
+		this.#configs = new ConfigFiles(configs, readConfig);
+		this.#packages = new Packages(this.#configs);
+		this.#lookup = new FileLookup(files, links, this.#packages);
+		const findPackage = (name: string) => this.#packages.named(name, undefined)?.folder;
+		const tsconfigs = new Tsconfigs(this.#configs, findPackage);
+		this.#packageFiles = new PackageFiles(this.#lookup, tsconfigs);
+		this.#importerOf = createImporters(tsconfigs, this.#packages);
+	}
+
+	get problems(): readonly ConfigProblem[] {
+		return this.#configs.problems;
+	}
+
+	/** Configuration files outside the scan that decided an answer, existing or not. */
+	get lookedFor(): ReadonlySet<string> {
+		return this.#configs.unscanned;
+	}
 
 	/** `require` selects other files of some packages. */
-	function resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
-		const requester = requesterOf(from);
-		const isRequire = asksByRequire(requester.isCommonJs, kinds);
-		const { scope, answers } = isRequire ? requester.require : requester.import;
+	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
+		const importer = this.#importerOf(from);
+		const isRequire = resolvesAsRequire(importer.isCommonJs, kinds);
+		const { scope, answers } = isRequire ? importer.require : importer.import;
 		// A relative path may follow a loader prefix.
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
-		const known = isLocal ? requester.relative : answers;
+		const known = isLocal ? importer.relative : answers;
 		const answer = known.get(specifier);
 		if (answer) return answer;
-		const resolution = resolveNew({ ...scope, folder: requester.folder }, specifier);
+		const resolution = this.#resolveNew({ ...scope, folder: importer.folder }, specifier);
 		known.set(specifier, resolution);
 		return resolution;
 	}
 
-	function resolveNew(scope: FolderScope, specifier: string): ModuleResolution {
-		const found = find(scope, specifier, 0);
+	#resolveNew(scope: FolderScope, specifier: string): ModuleResolution {
+		const found = this.#find(scope, specifier, 0);
 		if (found.kind !== "unresolved") return found;
 		const plain = withoutLoaderHints(specifier);
-		const again = plain === specifier ? found : find(scope, plain, 0);
+		const again = plain === specifier ? found : this.#find(scope, plain, 0);
 		if (again.kind !== "unresolved" || !isAsset(plain)) return again;
 		const path = plain.startsWith(".") ? joinPath(scope.folder, plain) : undefined;
 		return { kind: "external", name: `asset:${path ?? plain}` };
 	}
 
 	/** `depth` counts redirects through a package's `imports`. */
-	function find(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
+	#find(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const sorted = specifierKind(specifier);
 		if (sorted.kind === "invalid") return unresolved(sorted.reason);
-		if (sorted.kind === "relative") return findRelative(scope, specifier, sorted.folderOnly);
-		const mapped = findMapped(scope, specifier);
+		if (sorted.kind === "relative") return this.#findRelative(scope, specifier, sorted.folderOnly);
+		const mapped = this.#findMapped(scope, specifier);
 		if (mapped.kind === "file") return mapped;
 		if (sorted.kind === "scheme") return { kind: "external", name: sorted.name };
-		if (sorted.kind === "absolute") return findAbsolute(scope, specifier);
-		if (specifier.startsWith("#")) return findImport(scope, specifier, depth);
+		if (sorted.kind === "absolute") return this.#findAbsolute(scope, specifier);
+		if (specifier.startsWith("#")) return this.#findImport(scope, specifier, depth);
 		const { packageName, subpath } = sorted;
-		const own = packageName && selfOrWorkspace(scope, packageName);
-		if (own) return findInPackage(scope, own, subpath);
+		const own = packageName && this.#selfOrWorkspace(scope, packageName);
+		if (own) return this.#findInPackage(scope, own, subpath);
 		const builtin = builtinName(specifier);
 		if (builtin !== undefined) return { kind: "external", name: builtin };
 		if (packageName === undefined) return unresolved(mapped.reason ?? "no configuration maps it");
-		if (mapped.reason === undefined || packages.dependsOn(packageName, scope.owner)) {
+		if (mapped.reason === undefined || this.#packages.dependsOn(packageName, scope.owner)) {
 			return { kind: "external", name: packageName };
 		}
 		return unresolved(mapped.reason);
 	}
 
-	function findRelative(
-		scope: FolderScope,
-		specifier: string,
-		folderOnly: boolean,
-	): ModuleResolution {
+	#findRelative(scope: FolderScope, specifier: string, folderOnly: boolean): ModuleResolution {
 		const path = joinPath(scope.folder, specifier);
 		if (path === undefined) return unresolved("it leads out of the project");
 		const paths = [path, ...otherRootDirs(scope.tsconfig, path)];
 		const places = paths.map((each) => ({ path: each, folderOnly }));
-		const found = findFirst(scope, places);
+		const found = this.#findFirst(scope, places);
 		if (found !== undefined) return file(found);
-		const lenient = folderOnly ? undefined : (unusual(lookup, path) ?? sourceOfOutput(path));
+		const lenient = folderOnly
+			? undefined
+			: (unusual(this.#lookup, path) ?? this.#sourceOfOutput(path));
 		return lenient === undefined ? unresolved(`${path} is not in the project`) : file(lenient);
 	}
 
 	/** Such as `../dist/cli.js` in `bin/cli.js`. */
-	function sourceOfOutput(path: string): string | undefined {
+	#sourceOfOutput(path: string): string | undefined {
 		if (!/\.[cm]?js$/.test(path)) return undefined;
-		const found = packageFiles.configured(path, packages.around(folderOf(path)));
+		const found = this.#packageFiles.sourceOf(path, this.#packages.enclosing(folderOf(path)));
 		// Same name only: change detection could not track others.
 		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
 	}
 
-	function findAbsolute(scope: FolderScope, specifier: string): ModuleResolution {
-		const root = options.root.replaceAll("\\", "/").replace(/\/$/, "");
-		const inRoot = specifier.startsWith(`${root}/`) ? specifier.slice(root.length) : specifier;
-		const path = joinPath("", inRoot);
-		const found = path === undefined ? undefined : findFirst(scope, [{ path }]);
+	#findAbsolute(scope: FolderScope, specifier: string): ModuleResolution {
+		const isBelow = specifier.startsWith(`${this.#root}/`);
+		const path = joinPath("", isBelow ? specifier.slice(this.#root.length) : specifier);
+		const found = path === undefined ? undefined : this.#findFirst(scope, [{ path }]);
 		return found === undefined ? unresolved("the path is not in the project") : file(found);
 	}
 
 	/** Returns a reason if a mapping matches but no file exists. */
-	function findMapped(
+	#findMapped(
 		scope: FolderScope,
 		specifier: string,
 	): { kind: "file"; path: string } | { kind?: never; reason?: string } {
 		const { mapped, baseUrl, path: configPath } = scope.tsconfig;
 		const match = mapped?.(specifier);
 		if (match) {
-			const found = findFirst(scope, match.places);
+			const found = this.#findFirst(scope, match.places);
 			if (found !== undefined) return file(found);
 			const isInstalled = match.places.some(({ path }) => /(?:^|\/)node_modules\//.test(path));
 			if (match.isCatchAll || isInstalled) return {};
@@ -139,15 +148,16 @@ export function createResolver(options: ResolverOptions) {
 		if (baseUrl === undefined) return {};
 		const path = joinPath(baseUrl, specifier);
 		const folderOnly = specifier.endsWith("/");
-		const found = path === undefined ? undefined : findFirst(scope, [{ path, folderOnly }]);
+		const found = path === undefined ? undefined : this.#findFirst(scope, [{ path, folderOnly }]);
 		if (found !== undefined) return file(found);
 		const top = below(baseUrl, specifier.split("/", 1)[0] ?? "");
-		const isThere = specifier.includes("/") && top !== "" && lookup.hasFolder(top);
+		const isThere = specifier.includes("/") && top !== "" && this.#lookup.hasFolder(top);
 		return isThere ? { reason: `${path} is not in the project` } : {};
 	}
 
-	function findFirst(scope: Scope, places: readonly MappedPlace[]): string | undefined {
+	#findFirst(scope: Scope, places: readonly MappedPlace[]): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
+		const lookup = this.#lookup;
 		for (const wanted of scope.passes) {
 			for (const { path, isLiteral, folderOnly } of places) {
 				const found =
@@ -160,7 +170,7 @@ export function createResolver(options: ResolverOptions) {
 		return undefined;
 	}
 
-	function findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
+	#findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const { owner } = scope;
 		if (owner?.imports === undefined || depth >= MAX_REDIRECTS) {
 			return unresolved("no package.json around the file has imports for it");
@@ -168,11 +178,11 @@ export function createResolver(options: ResolverOptions) {
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const targets = tableTargets(owner.imports, specifier, conditions);
 			if (!targets) break;
-			const found = packageFiles.target(scope, owner, targets);
+			const found = this.#packageFiles.forTargets(scope, owner, targets);
 			if (found !== undefined) return file(found);
 			for (const target of targets) {
 				if (/^\.{0,2}\//.test(target)) continue;
-				const other = find({ ...scope, folder: owner.folder }, target, depth + 1);
+				const other = this.#find({ ...scope, folder: owner.folder }, target, depth + 1);
 				if (other.kind !== "unresolved") return other;
 			}
 		}
@@ -180,43 +190,40 @@ export function createResolver(options: ResolverOptions) {
 	}
 
 	/** A self-reference needs `exports`. */
-	function selfOrWorkspace(scope: Scope, name: string): Package | undefined {
-		const { owner } = scope;
+	#selfOrWorkspace({ owner }: Scope, name: string): Package | undefined {
 		if (owner?.name === name && owner.exports !== undefined) return owner;
-		return packages.named(name, owner);
+		return this.#packages.named(name, owner);
 	}
 
-	function findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
-		const found = packageFiles.offered(scope, owner, subpath);
+	#findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
+		const found = this.#packageFiles.forSubpath(scope, owner, subpath);
 		if (found !== undefined) return file(found);
 		if (isAsset(subpath)) {
 			return { kind: "external", name: `asset:${below(owner.folder, subpath.slice(2))}` };
 		}
 		return unresolved(`the package in ${owner.folder || "the root"} has no source for ${subpath}`);
 	}
-
-	return { resolve, problems: configs.problems, lookedFor: configs.looked };
 }
 
 interface FolderScope extends Scope {
 	readonly folder: string;
 }
 
-function createRequesters(tsconfigs: Tsconfigs, packages: Packages) {
-	const requesters = new Map<string, ReturnType<typeof add>>();
+function createImporters(tsconfigs: Tsconfigs, packages: Packages) {
+	const importers = new Map<string, ReturnType<typeof add>>();
 	const shared = new Map<Tsconfig, Map<Package | undefined, ReturnType<typeof share>>>();
 
 	function add(from: string) {
 		const folder = folderOf(from);
-		const tsconfig = tsconfigs.of(from);
-		const owner = packages.around(folder);
+		const tsconfig = tsconfigs.forFile(from);
+		const owner = packages.enclosing(folder);
 		const ofConfig = getOrAdd(shared, tsconfig, () => new Map());
 		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => share(tsconfig, owner));
 		const relative = getOrAdd(relativeTo, folder, () => new Map());
 		return { ...both, folder, relative, isCommonJs: isCommonJs(from, tsconfig, owner) };
 	}
 
-	return (from: string) => getOrAdd(requesters, from, () => add(from));
+	return (from: string) => getOrAdd(importers, from, () => add(from));
 }
 
 /** For files with the same configuration and package; `relativeTo` is by folder. */
@@ -229,7 +236,7 @@ function share(tsconfig: Tsconfig, owner: Package | undefined) {
 	};
 }
 
-function asksByRequire(isCommonJs: boolean, kinds: readonly EdgeKind[]): boolean {
+function resolvesAsRequire(isCommonJs: boolean, kinds: readonly EdgeKind[]): boolean {
 	if (kinds.length > 0 && kinds.every((kind) => kind === "require")) return true;
 	return isCommonJs && !kinds.includes("dynamic");
 }
@@ -256,6 +263,7 @@ const MAX_REDIRECTS = 5;
 
 const unresolved = (reason: string): ModuleResolution => ({ kind: "unresolved", reason });
 const file = (path: string) => ({ kind: "file", path }) as const;
+
 function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	const around = rootDirs
 		.filter((dir) => restBelow(dir, path))
@@ -269,7 +277,7 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
 	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));
-	return firstOf(paths, lookup.file);
+	return firstOf(paths, (candidate) => lookup.file(candidate));
 }
 
 function stemOf(path: string): string {

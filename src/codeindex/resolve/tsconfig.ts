@@ -250,45 +250,57 @@ function placeAt(target: string, star: string): MappedPlace[] {
 /** Where no file applies. */
 const NO_TSCONFIG = tsconfigOf("", { allowJs: true }, []);
 
-export type Tsconfigs = ReturnType<typeof createTsconfigs>;
+export class Tsconfigs {
+	readonly #files: ConfigFiles;
+	readonly #findPackage: FindPackage;
+	readonly #byPath = new Map<string, Tsconfig | undefined>();
+	readonly #nearest = new Map<string, Tsconfig>();
+	readonly #pathsIn = new Map<string, string[]>();
 
-export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
-	const byPath = new Map<string, Tsconfig | undefined>();
-	const nearestTo = new Map<string, Tsconfig>();
-	const pathsIn = new Map<string, string[]>();
-	for (const path of files.paths) {
-		if (!/(?:^|\/)[tj]sconfig[^/]*\.json$/.test(path)) continue;
-		getOrAdd(pathsIn, folderOf(path), () => []).push(path);
+	constructor(files: ConfigFiles, findPackage: FindPackage) {
+		this.#files = files;
+		this.#findPackage = findPackage;
+		for (const path of files.paths) {
+			if (!/(?:^|\/)[tj]sconfig[^/]*\.json$/.test(path)) continue;
+			getOrAdd(this.#pathsIn, folderOf(path), () => []).push(path);
+		}
 	}
 
-	function at(path: string): Tsconfig | undefined {
-		return getOrAdd(byPath, path, () => {
+	/** The nearest configuration, or the one among its references that includes the file. */
+	forFile(path: string): Tsconfig {
+		const config = this.#nearestTo(folderOf(path));
+		if (config.references.length === 0 || config.includes(path)) return config;
+		return this.#including(config, path) ?? config;
+	}
+
+	inFolder(folder: string): readonly Tsconfig[] {
+		return (this.#pathsIn.get(folder) ?? []).flatMap((path) => this.#at(path) ?? []);
+	}
+
+	#at(path: string): Tsconfig | undefined {
+		return getOrAdd(this.#byPath, path, () => {
+			const files = this.#files;
 			if (files.object(path) === undefined) return undefined;
 			const settings: Settings = {};
-			const leaf = folderOf(path);
-			collect(path, settings, { leaf, files, findPackage, left: MAX_EXTENDED, open: new Set() });
+			const findPackage = this.#findPackage;
+			const limits = { left: MAX_EXTENDED, open: new Set<string>() };
+			collect(path, settings, { leaf: folderOf(path), files, findPackage, ...limits });
 			return tsconfigOf(path, settings, referencesOf(path, files));
 		});
 	}
 
-	function nearest(folder: string): Tsconfig {
-		return getOrAdd(nearestTo, folder, () => {
-			const here = at(below(folder, "tsconfig.json")) ?? at(below(folder, "jsconfig.json"));
-			return here ?? (folder === "" ? NO_TSCONFIG : nearest(folderOf(folder)));
+	#nearestTo(folder: string): Tsconfig {
+		return getOrAdd(this.#nearest, folder, () => {
+			const here =
+				this.#at(below(folder, "tsconfig.json")) ?? this.#at(below(folder, "jsconfig.json"));
+			return here ?? (folder === "" ? NO_TSCONFIG : this.#nearestTo(folderOf(folder)));
 		});
 	}
 
-	/** The nearest configuration, or the one among its references that includes the file. */
-	function of(path: string): Tsconfig {
-		const config = nearest(folderOf(path));
-		if (config.references.length === 0 || config.includes(path)) return config;
-		return including(config, path) ?? config;
-	}
-
-	function including(config: Tsconfig, path: string): Tsconfig | undefined {
+	#including(config: Tsconfig, path: string): Tsconfig | undefined {
 		const seen = new Set(config.references);
 		for (const reference of seen) {
-			const referenced = at(reference);
+			const referenced = this.#at(reference);
 			if (referenced?.includes(path)) return referenced;
 			for (const next of referenced?.references ?? []) {
 				if (seen.size < MAX_REFERENCES) seen.add(next);
@@ -296,12 +308,6 @@ export function createTsconfigs(files: ConfigFiles, findPackage: FindPackage) {
 		}
 		return undefined;
 	}
-
-	function inFolder(folder: string): readonly Tsconfig[] {
-		return (pathsIn.get(folder) ?? []).flatMap((path) => at(path) ?? []);
-	}
-
-	return { of, in: inFolder };
 }
 
 const MAX_REFERENCES = 500;

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createResolver } from "../../../src/codeindex/resolve/resolver.ts";
+import { ModuleResolver } from "../../../src/codeindex/resolve/resolver.ts";
 import { affectedBy } from "../../../src/codeindex/resolve/specifier.ts";
 
 const json = JSON.stringify;
@@ -68,7 +68,7 @@ const specifier = fc
 	.map((parts) => parts.join(""));
 
 const resolverOver = (files: Iterable<string>) => {
-	return createResolver({
+	return new ModuleResolver({
 		root: "/project",
 		files: new Set(files),
 		configs: new Set(Object.keys(configs)),

@@ -3,7 +3,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { EdgeKind } from "../../../src/codeindex/facts.ts";
 import { createConfigReader } from "../../../src/codeindex/resolve/config-files.ts";
-import { createResolver } from "../../../src/codeindex/resolve/resolver.ts";
+import { ModuleResolver } from "../../../src/codeindex/resolve/resolver.ts";
 import { tempDir } from "../../support/temp.ts";
 import { scanTree } from "../scan/fresh-scan.ts";
 import { resolverOf, weFind } from "./typescript-oracle.ts";
@@ -337,7 +337,7 @@ describe("on disk", () => {
 		symlinkSync("loop", join(root, "app/loop"));
 		const tree = await scanTree(root);
 		const paths = (files: readonly { path: string }[]) => new Set(files.map(({ path }) => path));
-		const resolver = createResolver({
+		const resolver = new ModuleResolver({
 			root,
 			files: paths(tree.files),
 			configs: paths(tree.configs),

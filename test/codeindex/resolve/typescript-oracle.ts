@@ -1,6 +1,6 @@
 import ts from "typescript-5";
 import type { EdgeKind } from "../../../src/codeindex/facts.ts";
-import { createResolver, type Resolver } from "../../../src/codeindex/resolve/resolver.ts";
+import { ModuleResolver } from "../../../src/codeindex/resolve/resolver.ts";
 import { pathKind } from "../../../src/core/project-path.ts";
 
 /** A project in memory: paths and what the files hold. Folders of `links` in `node_modules` lead to packages. */
@@ -12,9 +12,9 @@ export interface MemoryProject {
 const root = "/project";
 
 /** Our resolver over the project. */
-export function resolverOf({ files }: MemoryProject): Resolver {
+export function resolverOf({ files }: MemoryProject): ModuleResolver {
 	const paths = Object.keys(files).filter((path) => !path.startsWith("node_modules/"));
-	return createResolver({
+	return new ModuleResolver({
 		root,
 		files: new Set(paths.filter((path) => pathKind(path) === "source")),
 		configs: new Set(paths.filter((path) => pathKind(path) === "config")),
