@@ -2,48 +2,77 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Declared, Member, Position, Reference, Step, TypeName } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf, IndexReader } from "../index-reader.ts";
 import {
-	createExportChains,
 	type DeclaredEntity,
 	type Entity,
+	ExportChains,
 	keyOf,
 	type MemberEntity,
 	pairsOf,
 	UNKNOWN,
 } from "./modules.ts";
 
-export type Linker = ReturnType<typeof createLinker>;
-
 /** One per reader, since it caches results. */
 export function linkerOf(reader: IndexReader): Linker {
-	return getOrAdd(linkers, reader, () => createLinker(reader));
+	return getOrAdd(linkers, reader, () => new Linker(reader));
 }
 
 const linkers = new WeakMap<IndexReader, Linker>();
 
-function createLinker(reader: IndexReader) {
-	// Mutual recursion: exports need members (`module.exports = thing`), and vice versa.
-	const chains = createExportChains(reader, (entity, name): Entity | undefined =>
-		memberOf({ entity, side: "value" }, name),
-	);
-	return { ...chains, reader, declaredAt, implementation, memberAt, membersAt, overridden, steps };
+/** Adds members to exports: each may lead to the other. */
+export class Linker extends ExportChains {
+	declaredAt({ file, binding }: BindingRef): Declared | undefined {
+		const found = this.reader.bindings(file)[binding];
+		return found?.kind === "declared" ? found : undefined;
+	}
 
-	function membersAt({ file, binding }: BindingRef, name: string): readonly MemberEntity[] {
-		const holder = declaredAt({ file, binding });
+	memberAt(member: MemberEntity): Member | undefined {
+		return this.#holderOf(member) as Member | undefined;
+	}
+
+	membersAt({ file, binding }: BindingRef, name: string): readonly MemberEntity[] {
+		const holder = this.declaredAt({ file, binding });
 		const paths = holder ? [...pathsTo(holder, name)] : [];
 		return paths.map((path) => ({ kind: "member", file, binding, path }));
 	}
 
-	function memberAt(member: MemberEntity): Member | undefined {
-		return holderOf(member) as Member | undefined;
+	/** The entities that a reference's steps lead to, as far as they are known. */
+	followSteps(at: BindingRef, { side = "value", steps = [] }: Reference): readonly Entity[] {
+		return this.#walk({ entity: this.resolveBinding(at), side }, steps);
 	}
 
-	function steps(at: BindingRef, { side = "value", steps = [] }: Reference): readonly Entity[] {
-		return walk({ entity: chains.bound(at), side }, steps);
+	/** Members it overrides, implements or declares the types of, nearest first. */
+	overridden(member: MemberEntity): readonly MemberEntity[] {
+		const found = new Map([[keyOf(member), member]]);
+		for (const below of found.values()) {
+			const described = this.implementation(below);
+			if (described?.kind === "member") found.set(keyOf(described), described);
+			for (const above of this.#inherited(below)) found.set(keyOf(above), above);
+		}
+		found.delete(keyOf(member));
+		return [...found.values()];
+	}
+
+	/** The JavaScript that a declaration of a pair, or a member of it, describes. */
+	implementation(entity: DeclaredEntity | MemberEntity): DeclaredEntity | MemberEntity | undefined {
+		let holder: Declared | Member | undefined = this.declaredAt(entity);
+		let found: Entity | undefined = this.implementationOf(entity);
+		for (const index of entity.kind === "member" ? entity.path : []) {
+			const member: Member | undefined = holder?.members?.[index];
+			if (!member || !found) return undefined;
+			const side = member.static ? "value" : "instance";
+			found = this.#memberOf({ entity: found, side }, member.name);
+			holder = member;
+		}
+		return found?.kind === entity.kind ? found : undefined;
+	}
+
+	protected override valueMember(entity: Entity, name: string): Entity | undefined {
+		return this.#memberOf({ entity, side: "value" }, name);
 	}
 
 	/** `seen` guards against cycles: classes that extend each other, aliases of aliases. */
-	function memberOf(
-		{ entity, side }: Held,
+	#memberOf(
+		{ entity, side }: EntitySide,
 		name: string,
 		seen = new Set<string>(),
 	): Entity | undefined {
@@ -52,8 +81,8 @@ function createLinker(reader: IndexReader) {
 		if (seen.has(key)) return undefined;
 		seen.add(key);
 
-		if (entity.kind === "namespace") return chains.exported(entity.file, name);
-		const holder = holderOf(entity);
+		if (entity.kind === "namespace") return this.resolveExport(entity.file, name);
+		const holder = this.#holderOf(entity);
 		if (!holder) return undefined;
 		const members = holder.members ?? [];
 		const index = members.findIndex(
@@ -63,106 +92,78 @@ function createLinker(reader: IndexReader) {
 			const path = entity.kind === "member" ? [...entity.path, index] : [index];
 			return { kind: "member", file: entity.file, binding: entity.binding, path };
 		}
-		for (const next of elsewhere(entity, holder, side)) {
-			const inherited = memberOf(next, name, seen);
+		for (const next of this.#inheritedFrom(entity, holder, side)) {
+			const inherited = this.#memberOf(next, name, seen);
 			if (inherited) return inherited;
 		}
 		return undefined;
 	}
 
-	function declaredAt({ file, binding }: BindingRef): Declared | undefined {
-		const found = reader.bindings(file)[binding];
-		return found?.kind === "declared" ? found : undefined;
-	}
-
-	function holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined {
-		let holder: Declared | Member | undefined = declaredAt(entity);
+	#holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined {
+		let holder: Declared | Member | undefined = this.declaredAt(entity);
 		if (entity.kind === "member") for (const at of entity.path) holder = holder?.members?.[at];
 		return holder;
 	}
 
-	function* elsewhere(
+	/** Where a name that is not an own member is looked up: parents, then the type. */
+	*#inheritedFrom(
 		entity: Entity & { file: FileId },
 		holder: Declared | Member,
-		side: Held["side"],
-	): Generator<Held> {
+		side: Side,
+	): Generator<EntitySide> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
 			// Interfaces have no static side; classes inherit it.
-			yield { entity: typed(entity.file, parent).entity, side };
+			yield { entity: this.#typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
-		const type = typed(entity.file, holder.type);
+		const type = this.#typed(entity.file, holder.type);
 		if (isOfItsType(holder.symbol, side)) yield type;
 		// `const Alias = Foo; new Alias()` is a Foo.
 		else if (side === "instance" && type.side === "value") yield { ...type, side: "instance" };
 	}
 
-	function typed(file: FileId, { binding, side, path = [] }: TypeName): Held {
-		const start = { entity: chains.bound({ file, binding }), side };
+	#typed(file: FileId, { binding, side, path = [] }: TypeName): EntitySide {
+		const start = { entity: this.resolveBinding({ file, binding }), side };
 		const last = path.at(-1);
 		if (!last) return start;
-		const reached = walk(start, path);
+		const reached = this.#walk(start, path);
 		const entity = reached.length === path.length ? reached.at(-1) : undefined;
 		return { entity: entity ?? UNKNOWN, side: sideAfter(last) };
 	}
 
-	function walk(start: Held, steps: readonly Step[]): readonly Entity[] {
+	#walk(start: EntitySide, steps: readonly Step[]): readonly Entity[] {
 		const reached: Entity[] = [];
-		let held = start;
+		let at = start;
 		for (const step of steps) {
-			const entity = memberOf(held, step.name);
+			const entity = this.#memberOf(at, step.name);
 			if (!entity) break;
 			reached.push(entity);
-			held = { entity, side: sideAfter(step) };
+			at = { entity, side: sideAfter(step) };
 		}
 		return reached;
 	}
 
-	/** Members it overrides, implements or declares the types of, nearest first. */
-	function overridden(member: MemberEntity): readonly MemberEntity[] {
-		const found = new Map([[keyOf(member), member]]);
-		for (const below of found.values()) {
-			const described = implementation(below);
-			if (described?.kind === "member") found.set(keyOf(described), described);
-			for (const above of inherited(below)) found.set(keyOf(above), above);
-		}
-		found.delete(keyOf(member));
-		return [...found.values()];
-	}
-
-	/** Of a pair: what a declaration, or a member of it, describes in the JavaScript. */
-	function implementation(
-		entity: DeclaredEntity | MemberEntity,
-	): DeclaredEntity | MemberEntity | undefined {
-		let holder: Declared | Member | undefined = declaredAt(entity);
-		let found: Entity | undefined = chains.implementation(entity);
-		for (const index of entity.kind === "member" ? entity.path : []) {
-			const member: Member | undefined = holder?.members?.[index];
-			if (!member || !found) return undefined;
-			found = memberOf({ entity: found, side: member.static ? "value" : "instance" }, member.name);
-			holder = member;
-		}
-		return found?.kind === entity.kind ? found : undefined;
-	}
-
-	function inherited(member: MemberEntity): readonly MemberEntity[] {
-		const owner = declaredAt(member);
-		const own = memberAt(member);
+	#inherited(member: MemberEntity): readonly MemberEntity[] {
+		const owner = this.declaredAt(member);
+		const own = this.memberAt(member);
 		if (!own || !owner?.heritage || member.path.length !== 1) return [];
 		// A type alias overrides nothing.
 		if (owner.symbol !== "class" && owner.symbol !== "interface") return [];
 		const side = own.static ? "value" : "instance";
 		return owner.heritage.flatMap((parent) => {
-			const above = memberOf({ entity: typed(member.file, parent).entity, side }, own.name);
+			const { entity } = this.#typed(member.file, parent);
+			const above = this.#memberOf({ entity, side }, own.name);
 			return above?.kind === "member" ? [above] : [];
 		});
 	}
 }
 
 /** `instance`: the result of a call or construction, or a value of the type. `value`: itself. */
-interface Held {
+type Side = "instance" | "value";
+
+interface EntitySide {
 	readonly entity: Entity;
-	readonly side: "instance" | "value";
+	readonly side: Side;
 }
 
 function* pathsTo(holder: Declared | Member, name: string): Generator<readonly number[]> {
@@ -172,11 +173,11 @@ function* pathsTo(holder: Declared | Member, name: string): Generator<readonly n
 	}
 }
 
-function sideAfter(step: Step): Held["side"] {
+function sideAfter(step: Step): Side {
 	return step.called ? "instance" : "value";
 }
 
-function isOfItsType(symbol: Declared["symbol"] | Member["symbol"], side: Held["side"]): boolean {
+function isOfItsType(symbol: Declared["symbol"] | Member["symbol"], side: Side): boolean {
 	const needed = symbol === "function" || symbol === "method" || symbol === "type";
 	return side === (needed ? "instance" : "value");
 }
@@ -187,7 +188,7 @@ export interface ExportRef {
 	readonly name: string;
 }
 
-export interface WayVisitor {
+export interface ReferrerVisitor {
 	/** Bindings that, followed by `path`, are the symbol. With a path, `references` to each. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
@@ -200,32 +201,32 @@ export interface WayVisitor {
 }
 
 /** Walks backwards to imports and re-exports, through barrels, aliases and namespaces. */
-export function visitWays(
+export function visitReferrers(
 	linker: Linker,
 	start: DeclaredEntity | ExportRef,
-	visitor: WayVisitor,
+	visitor: ReferrerVisitor,
 ): void {
 	const { reader } = linker;
 	const pairs = pairsOf(reader);
 	const visited = new Set<string>();
-	const queue: Carrier[] = [];
-	const copies: (BindingRef & Pick<Carrier, "path">)[] = [];
+	const queue: ExportedPath[] = [];
+	const copies: (BindingRef & Pick<ExportedPath, "path">)[] = [];
 
 	if (start.kind === "export") enqueue({ file: start.file, name: start.name, path: [] });
 	else reachDeclared(start);
 	for (;;) {
-		const carrier = queue.pop();
-		const copy = carrier ? undefined : copies.pop();
-		if (carrier) throughExport(carrier);
+		const exported = queue.pop();
+		const copy = exported ? undefined : copies.pop();
+		if (exported) throughExport(exported);
 		else if (copy) reach([copy], copy.path);
 		else break;
 	}
 
-	function enqueue(carrier: Carrier): void {
-		const key = `${carrier.file} ${carrier.name} ${carrier.path.join(".")}`;
-		if (visited.has(key) || carrier.path.length > MAX_PATH) return;
+	function enqueue(exported: ExportedPath): void {
+		const key = `${exported.file} ${exported.name} ${exported.path.join(".")}`;
+		if (visited.has(key) || exported.path.length > MAX_PATH) return;
 		visited.add(key);
-		queue.push(carrier);
+		queue.push(exported);
 	}
 
 	function reachDeclared(symbol: DeclaredEntity): void {
@@ -251,16 +252,16 @@ export function visitWays(
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
-			for (const way of waysWithin(holder, binding, path)) {
-				const key = `${file}:${index} ${way.join(".")}`;
-				if (visited.has(key) || way.length > MAX_PATH) continue;
+			for (const rest of pathsThroughCopies(holder, binding, path)) {
+				const key = `${file}:${index} ${rest.join(".")}`;
+				if (visited.has(key) || rest.length > MAX_PATH) continue;
 				visited.add(key);
-				copies.push({ file, binding: index, path: way });
+				copies.push({ file, binding: index, path: rest });
 			}
 		}
 	}
 
-	function throughExport({ file, name, path }: Carrier): void {
+	function throughExport({ file, name, path }: ExportedPath): void {
 		if (path.length === 0 && start.kind === "declared") throughPair(file, name);
 		reach(importsOf(file, name), path);
 		if (name === "=") asWhole(file, path);
@@ -269,10 +270,10 @@ export function visitWays(
 			if (passed.kind === "star") {
 				if (passesOn(other, file, name)) enqueue({ file: other, name, path });
 			} else if (passed.kind === "from") {
-				const way = pathBehind(passed.imported, { file, name, path });
-				if (!way) continue;
-				if (way.length === 0 && passed.imported !== "*") visitor.exported?.(other, passed.at);
-				enqueue({ file: other, name: passed.name, path: way });
+				const rest = pathAfterImport(passed.imported, { file, name, path });
+				if (!rest) continue;
+				if (rest.length === 0 && passed.imported !== "*") visitor.exported?.(other, passed.at);
+				enqueue({ file: other, name: passed.name, path: rest });
 			}
 		}
 	}
@@ -283,7 +284,7 @@ export function visitWays(
 		// Declaration files often name a whole CommonJS module `default`.
 		const isDefault = name === "=" && !linker.ownExports(file).byName.has("default");
 		for (const same of isDefault ? [name, "default"] : [name]) {
-			const found = linker.exportedHere(other, same);
+			const found = linker.resolveOwnExport(other, same);
 			if (found?.kind !== "declared" || visited.has(keyOf(found))) continue;
 			visitor.counterpart?.(found);
 			reachDeclared(found);
@@ -299,9 +300,9 @@ export function visitWays(
 		return other === undefined ? read(file) : [...read(file), ...read(other)];
 	}
 
-	function pathBehind(
+	function pathAfterImport(
 		imported: string,
-		{ file, name, path }: Carrier,
+		{ file, name, path }: ExportedPath,
 	): readonly string[] | undefined {
 		if (imported === name) return path;
 		if (name === "=") {
@@ -332,7 +333,7 @@ export function visitWays(
 
 	function isAllOf(file: FileId, name: string): boolean {
 		if (name !== "=" && name !== "default") return false;
-		const whole = linker.exported(file, name);
+		const whole = linker.resolveExport(file, name);
 		if (whole?.kind !== "namespace") return false;
 		return whole.file === file || whole.file === pairs.other(file);
 	}
@@ -345,17 +346,17 @@ export function visitWays(
 
 	/** Own names and earlier stars take precedence. */
 	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
-		const through = linker.exported(barrel, name);
+		const through = linker.resolveExport(barrel, name);
 		if (through === undefined) return false;
 		return [file, pairs.other(file)].some((one) => {
-			const here = one === undefined ? undefined : linker.exported(one, name);
+			const here = one === undefined ? undefined : linker.resolveExport(one, name);
 			return here !== undefined && keyOf(through) === keyOf(here);
 		});
 	}
 }
 
 /** `path` leads from the export to the symbol (`ns.inner.symbol`). */
-interface Carrier {
+interface ExportedPath {
 	readonly file: FileId;
 	readonly name: string;
 	readonly path: readonly string[];
@@ -366,7 +367,7 @@ function stopsWithin({ usage, steps = [] }: Reference, path: readonly string[]):
 	return steps.length < path.length && steps.every(({ name }, index) => name === path[index]);
 }
 
-function* waysWithin(
+function* pathsThroughCopies(
 	{ symbol, type, members = [] }: Declared | Member,
 	binding: number,
 	path: readonly string[],
@@ -381,7 +382,7 @@ function* waysWithin(
 	}
 	for (const member of members) {
 		if (!member.static) continue;
-		for (const way of waysWithin(member, binding, path)) yield [member.name, ...way];
+		for (const rest of pathsThroughCopies(member, binding, path)) yield [member.name, ...rest];
 	}
 }
 

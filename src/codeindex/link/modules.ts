@@ -32,66 +32,105 @@ export function keyOf(entity: Entity): string {
 
 type NamedExport = Exclude<Export, { kind: "star" }>;
 
-/** `memberOf` serves CommonJS: `import { a }` of `module.exports = thing` is `thing.a`. */
-export function createExportChains(
-	reader: IndexReader,
-	memberOf: (entity: Entity, name: string) => Entity | undefined,
-) {
-	const pairs = pairsOf(reader);
-	const own = new Map<FileId, ReturnType<typeof sortExports>>();
-	const found = new Map<string, Entity | undefined>();
-	// Cycle guard: a barrel may re-export itself.
-	const pending = new Set<string>();
+type ExportTable = ReturnType<typeof sortExports>;
 
-	function ownExports(file: FileId): ReturnType<typeof sortExports> {
+/** Follows exports to declarations, through re-exports and CommonJS. Memoizes what is certain. */
+export abstract class ExportChains {
+	readonly reader: IndexReader;
+	readonly #pairs: ModulePairs;
+	readonly #own = new Map<FileId, ExportTable>();
+	readonly #found = new Map<string, Entity | undefined>();
+	/** Cycle guard: a barrel may re-export itself. */
+	readonly #pending = new Set<string>();
+
+	constructor(reader: IndexReader) {
+		this.reader = reader;
+		this.#pairs = pairsOf(reader);
+	}
+
+	/** For CommonJS: `import { a }` of `module.exports = thing` is `thing.a`. */
+	protected abstract valueMember(entity: Entity, name: string): Entity | undefined;
+
+	ownExports(file: FileId): ExportTable {
 		// Fast path without a closure.
-		return own.get(file) ?? getOrAdd(own, file, () => sortExports(reader.exports(file)));
+		const known = this.#own.get(file);
+		return known ?? getOrAdd(this.#own, file, () => sortExports(this.reader.exports(file)));
 	}
 
 	/** Covers both files of a pair. `name` may be `default` or `=` (all of CommonJS). */
-	function exported(file: FileId, name: string): Entity | undefined {
+	resolveExport(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
-		if (found.has(key)) return found.get(key);
-		if (pending.has(key)) return undefined;
-		pending.add(key);
-		const entity = inPair(file, (one) => exportedHere(one, name));
-		pending.delete(key);
+		if (this.#found.has(key)) return this.#found.get(key);
+		if (this.#pending.has(key)) return undefined;
+		this.#pending.add(key);
+		const entity = this.#inPair(file, (one) => this.resolveOwnExport(one, name));
+		this.#pending.delete(key);
 		// Only cache certain results: another pending chain may have cut this one short.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
-		if (isCertain || pending.size === 0) found.set(key, entity);
+		if (isCertain || this.#pending.size === 0) this.#found.set(key, entity);
 		return entity;
 	}
 
-	function exportedHere(file: FileId, name: string): Entity | undefined {
+	/** Without the other file of a pair. */
+	resolveOwnExport(file: FileId, name: string): Entity | undefined {
 		return (
-			throughStars(file, name, new Set()) ?? wholeModule(file, name) ?? partOfWhole(file, name)
+			this.#throughStars(file, name, new Set()) ??
+			this.#wholeModule(file, name) ??
+			this.#partOfWhole(file, name)
 		);
 	}
 
-	function implementation({ file, binding }: BindingRef): DeclaredEntity | undefined {
-		const plain = pairs.implementation(file);
+	resolveBinding(at: BindingRef): Entity {
+		const binding = this.reader.bindings(at.file)[at.binding];
+		if (!binding) return UNKNOWN;
+		if (binding.kind === "declared") {
+			return { kind: "declared", file: at.file, binding: at.binding };
+		}
+		return this.#resolveImport(at.file, binding.request, binding.imported);
+	}
+
+	exportedNames(file: FileId): ReadonlySet<string> {
+		const names = new Set<string>();
+		const files = new Set([file]);
+		for (const one of files) {
+			const { byName, stars } = this.ownExports(one);
+			for (const name of byName.keys()) {
+				if (one === file || (name !== "default" && name !== "=")) names.add(name);
+			}
+			for (const { request } of stars) {
+				const target = this.reader.resolutions(one)[request];
+				if (target?.kind === "file") files.add(target.file);
+			}
+		}
+		return names;
+	}
+
+	/** The JavaScript that a declaration of a pair describes. */
+	protected implementationOf({ file, binding }: BindingRef): DeclaredEntity | undefined {
+		const plain = this.#pairs.implementation(file);
 		if (plain === undefined) return undefined;
-		for (const { name } of ownExports(file).byBinding.get(binding) ?? []) {
-			const entity = exportedHere(plain, name);
+		for (const { name } of this.ownExports(file).byBinding.get(binding) ?? []) {
+			const entity = this.resolveOwnExport(plain, name);
 			if (entity?.kind === "declared") return entity;
 		}
 		return undefined;
 	}
 
 	/** Own names first, then each `export *` in order. The first match wins, as in TypeScript. */
-	function throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
+	#throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
 		if (seen.has(file)) return undefined;
 		seen.add(file);
-		const exports = ownExports(file);
+		const exports = this.ownExports(file);
 		const own = exports.byName.get(name);
-		if (own) return ofExport(file, own);
+		if (own?.kind === "local") return this.resolveBinding({ file, binding: own.binding });
+		if (own) return this.#resolveImport(file, own.request, own.imported);
 		if (name === "default" || name === "=") return undefined;
 		let outside: Entity | undefined;
 		for (const star of exports.stars) {
-			const target = reader.resolutions(file)[star.request];
+			const target = this.reader.resolutions(file)[star.request];
 			const entity =
 				target?.kind === "file"
-					? inPair(target.file, (one) => throughStars(one, name, seen))
+					? this.#inPair(target.file, (one) => this.#throughStars(one, name, seen))
 					: outsideOf(target);
 			if (entity === undefined) continue;
 			if (entity.kind !== "external" && entity.kind !== "unknown") return entity;
@@ -100,65 +139,33 @@ export function createExportChains(
 		return outside;
 	}
 
-	function inPair(file: FileId, find: (file: FileId) => Entity | undefined): Entity | undefined {
-		const other = pairs.other(file);
+	#inPair(file: FileId, find: (file: FileId) => Entity | undefined): Entity | undefined {
+		const other = this.#pairs.other(file);
 		return find(file) ?? (other === undefined ? undefined : find(other));
 	}
 
-	function exportedNames(file: FileId): ReadonlySet<string> {
-		const names = new Set<string>();
-		const files = new Set([file]);
-		for (const one of files) {
-			const { byName, stars } = ownExports(one);
-			for (const name of byName.keys()) {
-				if (one === file || (name !== "default" && name !== "=")) names.add(name);
-			}
-			for (const { request } of stars) {
-				const target = reader.resolutions(one)[request];
-				if (target?.kind === "file") files.add(target.file);
-			}
-		}
-		return names;
-	}
-
-	function ofExport(file: FileId, own: NamedExport): Entity {
-		if (own.kind === "local") return bound({ file, binding: own.binding });
-		return imported(file, own.request, own.imported);
-	}
-
 	/** `import all from "./common.cjs"` gives the whole module, which has no `default`. */
-	function wholeModule(file: FileId, name: string): Entity | undefined {
+	#wholeModule(file: FileId, name: string): Entity | undefined {
 		if (name !== "default" && name !== "=") return undefined;
-		const { byName } = ownExports(file);
-		if (name === "default" && byName.has("=")) return exported(file, "=");
-		const isCommonJs = /\.(?:c?jsx?|cts)$/.test(reader.files.get(file)?.path ?? "");
+		const { byName } = this.ownExports(file);
+		if (name === "default" && byName.has("=")) return this.resolveExport(file, "=");
+		const isCommonJs = /\.(?:c?jsx?|cts)$/.test(this.reader.files.get(file)?.path ?? "");
 		if (name === "=" || (isCommonJs && byName.size > 0)) return { kind: "namespace", file };
 		return undefined;
 	}
 
-	function partOfWhole(file: FileId, name: string): Entity | undefined {
-		if (name === "=" || !ownExports(file).byName.has("=")) return undefined;
-		const whole = exported(file, "=");
-		return whole && memberOf(whole, name);
+	#partOfWhole(file: FileId, name: string): Entity | undefined {
+		if (name === "=" || !this.ownExports(file).byName.has("=")) return undefined;
+		const whole = this.resolveExport(file, "=");
+		return whole && this.valueMember(whole, name);
 	}
 
-	function imported(file: FileId, request: number, name: string): Entity {
-		const target = reader.resolutions(file)[request];
+	#resolveImport(file: FileId, request: number, name: string): Entity {
+		const target = this.reader.resolutions(file)[request];
 		if (target?.kind !== "file") return outsideOf(target);
 		if (name === "*") return { kind: "namespace", file: target.file };
-		return exported(target.file, name) ?? UNKNOWN;
+		return this.resolveExport(target.file, name) ?? UNKNOWN;
 	}
-
-	function bound(at: BindingRef): Entity {
-		const binding = reader.bindings(at.file)[at.binding];
-		if (!binding) return UNKNOWN;
-		if (binding.kind === "declared") {
-			return { kind: "declared", file: at.file, binding: at.binding };
-		}
-		return imported(at.file, binding.request, binding.imported);
-	}
-
-	return { exported, exportedHere, implementation, exportedNames, bound, ownExports };
 }
 
 function outsideOf(target: Resolution | undefined): Entity {
@@ -182,10 +189,11 @@ type ModulePairs = ReturnType<typeof findPairs>;
  * TypeScript, an import resolves to the declaration and loads the JavaScript.
  */
 export function pairsOf(reader: IndexReader): ModulePairs {
-	return memo.get(reader.shape) ?? getOrAdd(memo, reader.shape, () => findPairs(reader));
+	const known = pairsByShape.get(reader.shape);
+	return known ?? getOrAdd(pairsByShape, reader.shape, () => findPairs(reader));
 }
 
-const memo = new WeakMap<object, ModulePairs>();
+const pairsByShape = new WeakMap<object, ModulePairs>();
 
 /** Unique files. Includes both files of a pair, the declaration for its types. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
@@ -232,9 +240,9 @@ function findPairs(reader: IndexReader) {
 	const implementations = new Map<FileId, FileId>();
 	const declarations = new Map<FileId, FileId>();
 	for (const { id, path } of reader.files.values()) {
-		const beside = BESIDE.find(({ declaration }) => path.endsWith(declaration));
-		if (!beside) continue;
-		const { declaration, sources, plain } = beside;
+		const extensions = PAIR_EXTENSIONS.find(({ declaration }) => path.endsWith(declaration));
+		if (!extensions) continue;
+		const { declaration, sources, plain } = extensions;
 		const stem = path.slice(0, -declaration.length);
 		// A TypeScript sibling takes precedence.
 		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
@@ -250,7 +258,7 @@ function findPairs(reader: IndexReader) {
 }
 
 /** A `.d.ts` is hidden by TypeScript and describes JavaScript. A RegExp is five times slower. */
-const BESIDE = [
+const PAIR_EXTENSIONS = [
 	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
 	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },
 	{ declaration: ".d.cts", sources: [".cts"], plain: [".cjs"] },

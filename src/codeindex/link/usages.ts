@@ -1,29 +1,29 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
 import type { FileId } from "../index-reader.ts";
-import { type ExportRef, type Linker, visitWays } from "./linker.ts";
+import { type ExportRef, type Linker, visitReferrers } from "./linker.ts";
 import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
 
-export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): Places {
+export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSites {
 	const declared = linker.declaredAt(symbol);
-	if (!declared) return new Places();
-	const places = new Places({ file: symbol.file, at: declared.at });
-	for (const at of declared.alsoAt ?? []) places.add(symbol.file, at, "declaration");
-	addUsages(linker, symbol, places);
-	return places;
+	if (!declared) return new UsageSites();
+	const sites = new UsageSites({ file: symbol.file, at: declared.at });
+	for (const at of declared.alsoAt ?? []) sites.add(symbol.file, at, "declaration");
+	addUsages(linker, symbol, sites);
+	return sites;
 }
 
 /** Covers a declared or re-exported name, by imports from this file. */
-export function usagesOfExport(linker: Linker, file: FileId, name: string): Places {
-	const places = new Places();
-	addUsages(linker, { kind: "export", file, name }, places);
-	return places;
+export function usagesOfExport(linker: Linker, file: FileId, name: string): UsageSites {
+	const sites = new UsageSites();
+	addUsages(linker, { kind: "export", file, name }, sites);
+	return sites;
 }
 
 /** Other files that import the symbol or access it through a namespace. Fast for plain imports. */
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
-	visitWays(linker, symbol, {
+	visitReferrers(linker, symbol, {
 		bindings(all, path, references = []) {
 			for (const [index, at] of all.entries()) {
 				const isImporter =
@@ -36,32 +36,32 @@ export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): Reado
 	return importers;
 }
 
-function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, places: Places): void {
+function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, sites: UsageSites): void {
 	const { reader } = linker;
-	visitWays(linker, start, {
+	visitReferrers(linker, start, {
 		bindings(all, path, known) {
 			const references = known ?? reader.referencesOfAll(all);
 			for (const [index, at] of all.entries()) {
 				// A nameless import, such as `require("x")` in an expression, names nothing.
 				if (path.length === 0 && "as" in at && at.as.name !== "") {
-					places.add(at.file, at.as.at, "import");
-					if (at.as.importedAt) places.add(at.file, at.as.importedAt, "import");
+					sites.add(at.file, at.as.at, "import");
+					if (at.as.importedAt) sites.add(at.file, at.as.importedAt, "import");
 				}
 				for (const one of references[index] ?? []) {
 					if (!leadsAlong(one, path)) continue;
 					const { usage, steps = [] } = one;
 					const written = path.length === 0 ? one.at : steps[path.length - 1]?.at;
-					if (written) places.add(at.file, written, steps.length === path.length ? usage : "read");
+					if (written) sites.add(at.file, written, steps.length === path.length ? usage : "read");
 				}
 			}
 		},
 		exported(file, all) {
-			for (const at of all) places.add(file, at, "re-export");
+			for (const at of all) sites.add(file, at, "re-export");
 		},
 		counterpart(symbol) {
 			const declared = linker.declaredAt(symbol);
 			for (const at of declared ? [declared.at, ...(declared.alsoAt ?? [])] : []) {
-				places.add(symbol.file, at, "declaration");
+				sites.add(symbol.file, at, "declaration");
 			}
 		},
 	});
@@ -96,61 +96,61 @@ export function usagesOfMembers(
 	const usesOf = (member: MemberEntity): Uses =>
 		getOrAdd(uses, keyOf(member), () => {
 			const above = new Set(linker.overridden(member).map(keyOf));
-			return { member, above, places: new Places() };
+			return { member, above, sites: new UsageSites() };
 		});
 	for (const { file, binding, reference } of reader.accessing(name)) {
 		if (!isWithin(file)) continue;
-		const reached = linker.steps({ file, binding }, reference);
+		const reached = linker.followSteps({ file, binding }, reference);
 		const steps = reference.steps ?? [];
 		for (const [index, step] of steps.entries()) {
 			if (step.name !== name) continue;
 			const entity = reached[index];
 			if (entity?.kind === "member") {
-				if (step.at) usesOf(entity).places.add(file, step.at, kindAt(reference, index));
+				if (step.at) usesOf(entity).sites.add(file, step.at, kindAt(reference, index));
 			} else if (
 				entity === undefined &&
-				!isOutside(index, reached, linker.bound({ file, binding }))
+				!isOutside(index, reached, linker.resolveBinding({ file, binding }))
 			) {
 				unclear.set(file, (unclear.get(file) ?? 0) + 1);
 			}
 		}
 	}
-	const bearers = reader.named(name).filter(({ isMember }) => isMember);
-	if (bearers.length <= MAX_BEARERS) {
-		for (const at of bearers) for (const member of linker.membersAt(at, name)) usesOf(member);
+	const declarations = reader.named(name).filter(({ isMember }) => isMember);
+	if (declarations.length <= MAX_DECLARATIONS) {
+		for (const at of declarations) for (const member of linker.membersAt(at, name)) usesOf(member);
 	}
 
 	return {
 		/** Per file, accesses of the name on an unknown receiver. */
 		unclear,
 		/** Includes uses of members it overrides and of those that override it. */
-		of(member: MemberEntity): readonly Place[] {
+		of(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
 			const at = linker.memberAt(member)?.at;
-			const places = new Places(at && { file: member.file, at });
-			for (const [key, { member: other, above: aboveOther, places: found }] of uses) {
+			const sites = new UsageSites(at && { file: member.file, at });
+			for (const [key, { member: other, above: aboveOther, sites: found }] of uses) {
 				if (key !== own && !above.has(key) && !aboveOther.has(own)) continue;
 				const declared = linker.memberAt(other);
-				for (const at of declared?.alsoAt ?? []) places.add(other.file, at, "declaration");
-				if (key !== own && declared) places.add(other.file, declared.at, "declaration");
-				found.each((file, at, kind) => places.add(file, at, kind));
+				for (const at of declared?.alsoAt ?? []) sites.add(other.file, at, "declaration");
+				if (key !== own && declared) sites.add(other.file, declared.at, "declaration");
+				found.each((file, at, kind) => sites.add(file, at, kind));
 			}
-			return places.all();
+			return sites.all();
 		},
 	};
 }
 
 /** Above this (`id`, `name`), overriding members without an access are not searched. */
-const MAX_BEARERS = 1000;
+const MAX_DECLARATIONS = 1000;
 
 interface Uses {
 	readonly member: MemberEntity;
 	readonly above: ReadonlySet<string>;
-	readonly places: Places;
+	readonly sites: UsageSites;
 }
 
-function kindAt({ steps = [], usage }: Reference, index: number): Place["kind"] {
+function kindAt({ steps = [], usage }: Reference, index: number): UsageSite["kind"] {
 	if (index === steps.length - 1) return usage;
 	return steps[index]?.called ? "call" : "read";
 }
@@ -161,22 +161,22 @@ function isOutside(index: number, reached: readonly Entity[], start: Entity): bo
 	return last.kind === "external";
 }
 
-export interface Place {
+export interface UsageSite {
 	readonly file: FileId;
 	readonly at: Position;
 	readonly kind: UsageKind;
 }
 
-/** Unique places, in columns. Most arrive in order; only unordered files are sorted. */
-class Places {
+/** Unique sites, in columns. Most arrive in order; only unordered files are sorted. */
+class UsageSites {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];
 	readonly #starts: number[] = [];
 	readonly #files: FileId[] = [];
-	readonly #definition: Pick<Place, "file" | "at"> | undefined;
+	readonly #definition: Pick<UsageSite, "file" | "at"> | undefined;
 
 	/** The definition itself is not a use. */
-	constructor(definition?: Pick<Place, "file" | "at">) {
+	constructor(definition?: Pick<UsageSite, "file" | "at">) {
 		this.#definition = definition;
 	}
 
@@ -192,45 +192,45 @@ class Places {
 
 	/** By file, then line and column. */
 	each(visit: (file: FileId, at: Position, kind: UsageKind) => void): void {
-		const stretches = new Map<FileId, number | number[]>();
-		this.#files.forEach((file, stretch) => {
-			const known = stretches.get(file);
-			if (known === undefined) stretches.set(file, stretch);
-			else if (typeof known === "number") stretches.set(file, [known, stretch]);
-			else known.push(stretch);
+		const runs = new Map<FileId, number | number[]>();
+		this.#files.forEach((file, run) => {
+			const known = runs.get(file);
+			if (known === undefined) runs.set(file, run);
+			else if (typeof known === "number") runs.set(file, [known, run]);
+			else known.push(run);
 		});
-		for (const [file, own] of stretches) {
+		for (const [file, own] of runs) {
 			if (typeof own === "number" && this.#isInOrder(own)) {
-				for (let place = this.#start(own); place < this.#start(own + 1); place++) {
-					visit(file, this.#at(place), this.#kinds[place] as UsageKind);
+				for (let site = this.#start(own); site < this.#start(own + 1); site++) {
+					visit(file, this.#at(site), this.#kinds[site] as UsageKind);
 				}
 			} else this.#eachSorted([own].flat(), (at, kind) => visit(file, at, kind));
 		}
 	}
 
-	all(): readonly Place[] {
-		const all: Place[] = [];
+	all(): readonly UsageSite[] {
+		const all: UsageSite[] = [];
 		this.each((file, at, kind) => all.push({ file, at, kind }));
 		return all;
 	}
 
-	#isInOrder(stretch: number): boolean {
-		for (let place = this.#start(stretch) + 1; place < this.#start(stretch + 1); place++) {
-			if (compare(this.#at(place - 1), this.#at(place)) >= 0) return false;
+	#isInOrder(run: number): boolean {
+		for (let site = this.#start(run) + 1; site < this.#start(run + 1); site++) {
+			if (compare(this.#at(site - 1), this.#at(site)) >= 0) return false;
 		}
 		return true;
 	}
 
-	#eachSorted(stretches: number[], visit: (at: Position, kind: UsageKind) => void): void {
-		const places = stretches.flatMap((stretch) => {
-			const start = this.#start(stretch);
-			return Array.from({ length: this.#start(stretch + 1) - start }, (_, index) => start + index);
+	#eachSorted(runs: number[], visit: (at: Position, kind: UsageKind) => void): void {
+		const sites = runs.flatMap((run) => {
+			const start = this.#start(run);
+			return Array.from({ length: this.#start(run + 1) - start }, (_, index) => start + index);
 		});
-		places.sort((one, other) => compare(this.#at(one), this.#at(other)));
-		for (let index = 0; index < places.length; index++) {
-			const at = this.#at(places[index] as number);
-			let kind = this.#kinds[places[index] as number] as UsageKind;
-			for (let next = places[index + 1]; next !== undefined; next = places[index + 1]) {
+		sites.sort((one, other) => compare(this.#at(one), this.#at(other)));
+		for (let index = 0; index < sites.length; index++) {
+			const at = this.#at(sites[index] as number);
+			let kind = this.#kinds[sites[index] as number] as UsageKind;
+			for (let next = sites[index + 1]; next !== undefined; next = sites[index + 1]) {
 				if (compare(at, this.#at(next)) !== 0) break;
 				// `export default a` is both a read and an export: the more specific kind wins.
 				if (kind === "read") kind = this.#kinds[next] as UsageKind;
@@ -240,12 +240,12 @@ class Places {
 		}
 	}
 
-	#start(stretch: number): number {
-		return this.#starts[stretch] ?? this.#ats.length;
+	#start(run: number): number {
+		return this.#starts[run] ?? this.#ats.length;
 	}
 
-	#at(place: number): Position {
-		return this.#ats[place] as Position;
+	#at(site: number): Position {
+		return this.#ats[site] as Position;
 	}
 }
 

@@ -41,7 +41,7 @@ function exportsNamed(
 		const inside = one.kind === "local" ? bindings[one.binding]?.name : undefined;
 		return name === wanted || inside === wanted ? [name] : [];
 	});
-	const outside = names.length === 0 ? linker.exported(file.id, wanted) : undefined;
+	const outside = names.length === 0 ? linker.resolveExport(file.id, wanted) : undefined;
 	if (outside) names.push(byName.has("=") ? "=" : wanted);
 	const found = names.map(
 		(name) => declaredExport(reader, file, name) ?? passedOn(reader, file, name),
@@ -76,19 +76,19 @@ function declaredExport(
 	const { binding } = one;
 	const declared = reader.bindings(file)[binding];
 	if (declared?.kind !== "declared") return undefined;
-	const places = usagesOfSymbol(linker, { kind: "declared", file, binding });
+	const sites = usagesOfSymbol(linker, { kind: "declared", file, binding });
 	const inside = name === "=" && declared.name !== "default" ? declared.name : name;
 	return {
 		path,
 		name: writtenName(inside),
 		kind: declared.symbol,
-		...usesOf(reader, file, places),
+		...usesOf(reader, file, sites),
 	};
 }
 
 function passedOn(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
 	const linker = linkerOf(reader);
-	const kind = kindOf(reader, linker.exported(id, name));
+	const kind = kindOf(reader, linker.resolveExport(id, name));
 	const uses = usesOf(reader, id, usagesOfExport(linker, id, name));
 	return { path, name: writtenName(name), kind, ...uses };
 }
@@ -102,7 +102,7 @@ function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {
 function usesOf(
 	reader: IndexReader,
 	file: FileId,
-	places: ReturnType<typeof usagesOfSymbol>,
+	sites: ReturnType<typeof usagesOfSymbol>,
 ): Pick<UsedExport, "users" | "usages" | "files"> {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
@@ -110,7 +110,7 @@ function usesOf(
 	let usages = 0;
 	let files = 0;
 	let last: FileId | undefined;
-	places.each((user, _, kind) => {
+	sites.each((user, _, kind) => {
 		usages++;
 		if (user !== last) files++;
 		last = user;

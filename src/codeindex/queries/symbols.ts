@@ -134,7 +134,7 @@ export function matchingSymbols(
 	const found: [FoundSymbol, number][] = [];
 	for (const [name, strength] of matchingNames(reader, words)) {
 		if (found.length >= MAX_SYMBOLS) break;
-		const limit = Math.min(MAX_SYMBOLS - found.length, MAX_BEARERS);
+		const limit = Math.min(MAX_SYMBOLS - found.length, MAX_PER_NAME);
 		for (const symbol of symbolsNamed(reader, name, { limit }).symbols) {
 			found.push([symbol, strength]);
 		}
@@ -148,10 +148,10 @@ export function symbolsOfName(
 	name: string,
 	filters: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
-	const { symbols } = symbolsCalled(reader, name, { limit: MAX_BEARERS });
+	const { symbols } = symbolsCalled(reader, name, { limit: MAX_PER_NAME });
 	if (symbols.length === 0) return undefined;
 	return matchesByFile(
-		symbols.map((symbol) => [symbol, VERY_NAME]),
+		symbols.map((symbol) => [symbol, EXACT_NAME]),
 		filters,
 	);
 }
@@ -175,9 +175,9 @@ function matchesByFile(
 }
 
 const MAX_NAMES = 60;
-const MAX_BEARERS = 100;
+const MAX_PER_NAME = 100;
 const MAX_SYMBOLS = 400;
-const VERY_NAME = 4;
+const EXACT_NAME = 4;
 
 function matchingNames(
 	reader: IndexReader,
@@ -204,7 +204,7 @@ function matchingNames(
 }
 
 function likeness(name: string, text: string): number {
-	if (name === text) return VERY_NAME;
+	if (name === text) return EXACT_NAME;
 	const folded = name.toLowerCase();
 	const wanted = text.toLowerCase();
 	if (folded === wanted) return 3.5;

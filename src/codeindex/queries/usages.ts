@@ -6,7 +6,12 @@ import type { SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { type Linker, linkerOf } from "../link/linker.ts";
 import { keyOf } from "../link/modules.ts";
-import { type MemberUsages, type Place, usagesOfMembers, usagesOfSymbol } from "../link/usages.ts";
+import {
+	type MemberUsages,
+	type UsageSite,
+	usagesOfMembers,
+	usagesOfSymbol,
+} from "../link/usages.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
@@ -59,9 +64,11 @@ function definitionsOf(
 	if (!file || found.length > 0 || owners.length > 0) return { found, omitted };
 	const binding = reader.bindings(file.id).findIndex((one) => one.name === name);
 	const entity =
-		binding >= 0 ? linker.bound({ file: file.id, binding }) : linker.exported(file.id, name);
-	const elsewhere = entity && describe(reader, entity);
-	return { found: elsewhere ? [elsewhere] : [], omitted: 0 };
+		binding >= 0
+			? linker.resolveBinding({ file: file.id, binding })
+			: linker.resolveExport(file.id, name);
+	const imported = entity && describe(reader, entity);
+	return { found: imported ? [imported] : [], omitted: 0 };
 }
 
 /** Only files that reach a declaration can know its type. */
@@ -104,7 +111,7 @@ function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {
 function toDefinition(
 	reader: IndexReader,
 	found: FoundSymbol,
-	places: readonly Place[],
+	sites: readonly UsageSite[],
 	includeTests: boolean,
 ): Definition {
 	const { entity, facts, exported, owners } = found;
@@ -118,19 +125,19 @@ function toDefinition(
 		...(owners.length > 0 && { owner: owners.join(".") }),
 		exported,
 		signature: facts.signature,
-		usages: toUsages(reader, places, includeTests),
+		usages: toUsages(reader, sites, includeTests),
 		...(isGlobal && { global: true as const }),
 	};
 }
 
 function toUsages(
 	reader: IndexReader,
-	places: readonly Place[],
+	sites: readonly UsageSite[],
 	includeTests: boolean,
 ): readonly Usage[] {
 	const files = new Map<string, Usage[]>();
 	let current: { file: FileId; path: string; isTest: boolean; usages: Usage[] } | undefined;
-	for (const { file, at, kind } of places) {
+	for (const { file, at, kind } of sites) {
 		if (current?.file !== file) {
 			const { path = "", isTest = false } = reader.files.get(file) ?? {};
 			current = { file, path, isTest, usages: [] };

@@ -20,10 +20,10 @@ function link(files: ProjectFiles) {
 		reader,
 		linker,
 		idOf,
-		exported: (path: string, name: string) => show(linker.exported(idOf(path), name)),
+		exported: (path: string, name: string) => show(linker.resolveExport(idOf(path), name)),
 		bound: (path: string, name: string) => {
 			const binding = reader.bindings(idOf(path)).findIndex((one) => one.name === name);
-			return show(linker.bound({ file: idOf(path), binding }));
+			return show(linker.resolveBinding({ file: idOf(path), binding }));
 		},
 	};
 }
@@ -221,7 +221,7 @@ describe("members", () => {
 		const file = idOf("a.ts") as never;
 		const reached = [0, 1, 2, 3, 4].flatMap((binding) =>
 			reader.references({ file, binding }).flatMap((reference) => {
-				return linker.steps({ file, binding }, reference).map((entity) => entity.kind);
+				return linker.followSteps({ file, binding }, reference).map((entity) => entity.kind);
 			}),
 		);
 		expect(reached).toEqual(["member"]);
