@@ -3,8 +3,8 @@ import { compareText } from "../core/compare-text.ts";
 import { isSurelySame } from "../core/file-times.ts";
 import type { Coverage } from "./answers.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
-import type { FileParser, Intake, RefreshPlan, Scan } from "./intake.ts";
 import { readSource } from "./read-source.ts";
+import type { FileParser, RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
 import { TreeScanner } from "./scan/scan-tree.ts";
 import type {
 	KnownConfig,
@@ -36,7 +36,7 @@ export class Indexer {
 	readonly #lock: () => Pick<WriterLock, "take" | "release">;
 	readonly #scanner: TreeScanner;
 	readonly #parser: FileParser | undefined;
-	#intake: Intake | undefined;
+	#runner: RefreshRunner | undefined;
 
 	constructor(
 		root: string,
@@ -68,21 +68,21 @@ export class Indexer {
 		return await this.#whileLocked(options, async () => {
 			// Another process may have stored the same changes.
 			const current = store.sync() ? await planRefresh(store, scan, options) : plan;
-			if (!current.isEmpty) await this.#takeIn(current, options);
+			if (!current.isEmpty) await this.#run(current, options);
 			return reportOf(current);
 		});
 	}
 
 	/** Not while a refresh is in flight. */
 	close(): void {
-		this.#intake?.close();
+		this.#runner?.close();
 	}
 
-	async #takeIn(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
+	async #run(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
 		// Loaded only when there is something to write.
-		const { Intake } = await import("./intake.ts");
-		this.#intake ??= new Intake(this.#root, this.#store, this.#parser);
-		await this.#intake.carryOut(plan, options);
+		const { RefreshRunner } = await import("./refresh-runner.ts");
+		this.#runner ??= new RefreshRunner(this.#root, this.#store, this.#parser);
+		await this.#runner.run(plan, options);
 	}
 
 	async #whileLocked<T>({ signal, mayBuild }: RefreshOptions, work: () => Promise<T>): Promise<T> {
@@ -125,22 +125,22 @@ async function planRefresh(
 	const { added, removed, toHash } = changedFiles(store.files.rows, tree.files);
 	const changed: ScannedFile[] = [];
 	const confirmed: ScannedFile[] = [];
-	const announced: ScannedFile[] = [];
+	const registered: ScannedFile[] = [];
 	for (const [index, file] of toHash.entries()) {
 		if (index % READS_PER_TURN === 0) {
 			await setImmediate();
 			if (signal?.aborted) throw new CodeIndexError("aborted", "Refreshing the index was aborted.");
 		}
 		const content = store.files.rows.get(file.path)?.content;
-		if (!content) announced.push(file);
+		if (!content) registered.push(file);
 		else if (hasHash(root, file.path, content.hash)) confirmed.push(file);
 		else changed.push(file);
 	}
 	const project = projectChanges(store.projectState(), scan);
 	const completes = isComplete || mayBuild;
 	const files = {
-		added: completes ? [...announced, ...added] : [],
-		unknown: completes ? added : [],
+		added: completes ? [...registered, ...added] : [],
+		withoutId: completes ? added : [],
 		changed,
 		removed,
 		confirmed,

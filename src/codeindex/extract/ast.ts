@@ -61,20 +61,20 @@ export function annotationOf(node: Node): Of<"TSTypeAnnotation"> | null | undefi
 }
 
 /** Unwraps `!`, `as const`, `satisfies` and `await`; an assignment becomes its value. */
-export function bare(node: Node): Node {
+export function unwrap(node: Node): Node {
 	switch (node.type) {
 		case "ChainExpression":
 		case "TSNonNullExpression":
 		case "TSSatisfiesExpression":
 		case "TSInstantiationExpression":
-			return bare(node.expression);
+			return unwrap(node.expression);
 		case "TSAsExpression":
 		case "TSTypeAssertion":
-			return isConst(node.typeAnnotation) ? bare(node.expression) : node;
+			return isConst(node.typeAnnotation) ? unwrap(node.expression) : node;
 		case "AwaitExpression":
-			return bare(node.argument);
+			return unwrap(node.argument);
 		case "AssignmentExpression":
-			return node.operator === "=" ? bare(node.right) : node;
+			return node.operator === "=" ? unwrap(node.right) : node;
 		default:
 			return node;
 	}

@@ -1,7 +1,6 @@
 import type { Declared, Member, SymbolKind, TypeName } from "../facts.ts";
 import {
 	annotationOf,
-	bare,
 	type ClassNode,
 	declaredName,
 	dotted,
@@ -16,6 +15,7 @@ import {
 	type Node,
 	type Of,
 	symbolOfValue,
+	unwrap,
 } from "./ast.ts";
 import { docBefore } from "./docs.ts";
 import {
@@ -26,7 +26,7 @@ import {
 	SYMBOLS,
 } from "./facts-builder.ts";
 import {
-	given,
+	instanceOf,
 	member,
 	resultOf,
 	typeOfAnnotation,
@@ -37,7 +37,7 @@ import {
 } from "./receivers.ts";
 import { ANY, eachName, Scope, TYPE, VALUE } from "./scope.ts";
 import { headEnd, headOf } from "./signature.ts";
-import { enterSpace, innerOwner, isAmbient } from "./types.ts";
+import { enterNamespace, innerOwner, isAmbient } from "./types.ts";
 
 export function describeBindings(facts: FactsBuilder): void {
 	for (const [index, binding] of facts.bindings.entries()) {
@@ -64,7 +64,7 @@ function describeBinding(
 	const doc = docs.find((text) => text !== undefined);
 	const owner: TypeName = { binding: index, side: "value" };
 	for (const one of declarations) {
-		const value = bare(initialOf(one.node) ?? one.node);
+		const value = unwrap(initialOf(one.node) ?? one.node);
 		if (value.type === "ObjectExpression" || value.type === "ClassExpression") {
 			facts.owners.set(value, owner);
 		}
@@ -96,17 +96,17 @@ function symbolOf({ symbol, node, path }: Declaration): SymbolKind {
 }
 
 function initialOf(node: Node): Node | undefined {
-	return node.type === "VariableDeclarator" && node.init ? bare(node.init) : undefined;
+	return node.type === "VariableDeclarator" && node.init ? unwrap(node.init) : undefined;
 }
 
 function heritageOf(outer: Place, node: Node): (TypeName | undefined)[] {
 	const place = generic(outer, node as Of<"ClassDeclaration">);
 	switch (node.type) {
 		case "VariableDeclarator":
-			return node.init ? heritageOf(place, bare(node.init)) : [];
+			return node.init ? heritageOf(place, unwrap(node.init)) : [];
 		case "ClassDeclaration":
 		case "ClassExpression": {
-			const base = node.superClass ? [given(typeOfExpression(place, node.superClass))] : [];
+			const base = node.superClass ? [instanceOf(typeOfExpression(place, node.superClass))] : [];
 			const types = node.implements?.map((one) => typeOfEntity(place, one.expression, TYPE)) ?? [];
 			return [...base, ...types];
 		}
@@ -142,10 +142,12 @@ function headStart(facts: FactsBuilder, { node }: Declaration): number {
 
 function merged(members: readonly Member[]): Member[] {
 	const byName = Map.groupBy(members, (member) => `${member.static} ${member.name}`);
-	return [...byName.values()].map((same) => (same.length === 1 ? (same[0] as Member) : one(same)));
+	return [...byName.values()].map((same) =>
+		same.length === 1 ? (same[0] as Member) : mergeMembers(same),
+	);
 }
 
-function one(same: readonly Member[]): Member {
+function mergeMembers(same: readonly Member[]): Member {
 	const [first, ...others] = same as [Member, ...Member[]];
 	const type = same.find((part) => part.type)?.type;
 	const inner = merged(same.flatMap((part) => part.members ?? []));
@@ -166,7 +168,7 @@ function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 		case "ClassExpression":
 			return classMembers(place, node, owner);
 		case "TSInterfaceDeclaration":
-			return typeMembers(ownPlace(generic(place, node), given(owner)), node.body.body);
+			return typeMembers(ownPlace(generic(place, node), instanceOf(owner)), node.body.body);
 		case "TSTypeAliasDeclaration": {
 			const inner = generic(place, node);
 			return partsOf(node.typeAnnotation).flatMap((part) =>
@@ -179,13 +181,13 @@ function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 				return key ? [describe(place, { key, node: one, symbol: "enum", static: true })] : [];
 			});
 		case "TSModuleDeclaration":
-			return spaceMembers(place, node, owner);
+			return namespaceMembers(place, node, owner);
 		case "VariableDeclarator": {
 			if (node.id.type !== "Identifier") return [];
 			const type = node.id.typeAnnotation?.typeAnnotation;
 			if (type?.type === "TSTypeLiteral") return literalMembers(place, type);
 			if (type || !node.init) return [];
-			return membersOf(place, bare(node.init), owner);
+			return membersOf(place, unwrap(node.init), owner);
 		}
 		case "ObjectExpression":
 			return objectMembers(place, node, 1);
@@ -226,12 +228,12 @@ interface Kind {
 	readonly members?: readonly Member[];
 }
 
-function describe({ facts }: Place, what: Described): Member {
-	const { key, node, symbol, type, members = [] } = what;
+function describe({ facts }: Place, described: Described): Member {
+	const { key, node, symbol, type, members = [] } = described;
 	return {
 		name: key.name,
 		symbol,
-		static: what.static,
+		static: described.static,
 		at: facts.positions.at(key.start),
 		endLine: facts.positions.line(Math.max(node.end - 1, 0)),
 		signature: headOf(facts.source, node.start, headEnd(node)),
@@ -247,7 +249,7 @@ function isFreeze({ callee }: Of<"CallExpression">): boolean {
 
 function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] {
 	const place = generic(outer, node);
-	const instance = ownPlace(place, given(owner));
+	const instance = ownPlace(place, instanceOf(owner));
 	const statics = ownPlace(place, owner);
 	return node.body.body.flatMap((one): Member[] => {
 		if (one.type === "StaticBlock" || one.type === "TSIndexSignature") return [];
@@ -265,8 +267,8 @@ function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] 
 		}
 		const annotation = annotationOf(one);
 		const kind = annotation
-			? annotated(inner, annotation.typeAnnotation)
-			: valued(inner, one.value ? bare(one.value) : undefined, 1);
+			? kindOfType(inner, annotation.typeAnnotation)
+			: kindOfValue(inner, one.value ? unwrap(one.value) : undefined, 1);
 		return [describe(place, { ...common, ...kind })];
 	});
 }
@@ -293,7 +295,7 @@ function assignedMembers(place: Place, { body }: FunctionNode): Member[] {
 		const key = memberKey(left);
 		if (!key || key.name.startsWith("#")) return [];
 		place.facts.done.add(left);
-		const made = bare(right);
+		const made = unwrap(right);
 		const type = made.type === "NewExpression" ? typeOfExpression(place, made) : undefined;
 		const symbol = isFunction(made) ? "method" : "property";
 		return [describe(place, { key, node: expression, symbol, static: false, type })];
@@ -308,7 +310,7 @@ function typeMembers(place: Place, signatures: readonly Node[]): Member[] {
 		const common = { key, node: one, static: false };
 		if (one.type === "TSPropertySignature") {
 			const type = one.typeAnnotation?.typeAnnotation;
-			return [describe(place, { ...common, ...annotated(place, type) })];
+			return [describe(place, { ...common, ...kindOfType(place, type) })];
 		}
 		const type = typeOfAnnotation(generic(place, one), one.returnType);
 		const symbol = one.kind === "method" ? "method" : "property";
@@ -320,12 +322,12 @@ function objectMembers(place: Place, node: Of<"ObjectExpression">, depth: number
 	return node.properties.flatMap((one): Member[] => {
 		const key = one.type === "Property" && keyOf(one.key, one.computed);
 		if (!key) return [];
-		const value = valued(place, bare(one.value), depth + 1);
+		const value = kindOfValue(place, unwrap(one.value), depth + 1);
 		return [describe(place, { key, node: one, static: true, ...value })];
 	});
 }
 
-function annotated(place: Place, type: Node | undefined): Kind {
+function kindOfType(place: Place, type: Node | undefined): Kind {
 	if (type?.type === "TSFunctionType") {
 		return { symbol: "method", type: typeOfAnnotation(generic(place, type), type.returnType) };
 	}
@@ -337,7 +339,7 @@ function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
 	return typeMembers(place, type.members).map((one) => ({ ...one, static: true }));
 }
 
-function valued(place: Place, value: Node | undefined, depth: number): Kind {
+function kindOfValue(place: Place, value: Node | undefined, depth: number): Kind {
 	if (!value) return { symbol: "property" };
 	if (isFunction(value)) return { symbol: "method", type: resultOf(generic(place, value), value) };
 	const isObject = value.type === "ObjectExpression" && depth <= MAX_DEPTH;
@@ -345,20 +347,24 @@ function valued(place: Place, value: Node | undefined, depth: number): Kind {
 	return { symbol: "property", type: typeOfExpression(place, value), members };
 }
 
-function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: TypeName): Member[] {
+function namespaceMembers(
+	place: Place,
+	node: Of<"TSModuleDeclaration">,
+	owner: TypeName,
+): Member[] {
 	const { body, id } = node;
 	if (!body || id.type === "Literal") return [];
 	const inner = innerOwner(id, owner);
 	const ambient = isAmbient(place, node);
 	const own: Member[] = [];
 	if (inner) {
-		const within = { facts: place.facts, scope: enterSpace(place, body, inner, ambient) };
+		const within = { facts: place.facts, scope: enterNamespace(place, body, inner, ambient) };
 		for (const statement of body.body) {
 			if (statement.type !== "ExportNamedDeclaration") {
 				if (ambient) own.push(...declaredMembers(within, statement, inner));
 			} else if (statement.declaration) {
 				own.push(...declaredMembers(within, statement.declaration, inner));
-			} else own.push(...statement.specifiers.map((one) => passedOn(within, one)));
+			} else own.push(...statement.specifiers.map((one) => reExported(within, one)));
 		}
 	}
 	// `namespace A.B.C` is three nested namespaces.
@@ -369,7 +375,7 @@ function spaceMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: Type
 	);
 }
 
-function passedOn(place: Place, node: Of<"ExportSpecifier">): Member {
+function reExported(place: Place, node: Of<"ExportSpecifier">): Member {
 	const found = place.scope.lookup(moduleName(node.local).name, ANY);
 	const type = found && typeOfName(place.facts, found);
 	const key = moduleName(node.exported);

@@ -8,10 +8,10 @@ import {
 	type Of,
 } from "./ast.ts";
 import { declareStatements } from "./declare.ts";
-import { expect } from "./expressions.ts";
-import { given, typeOfAnnotation, typeOfExpression, typeOfOwner } from "./receivers.ts";
+import { expectType } from "./expressions.ts";
+import { instanceOf, typeOfAnnotation, typeOfExpression, typeOfOwner } from "./receivers.ts";
 import { eachName, type LocalValue, Scope, TYPE, VALUE } from "./scope.ts";
-import { assign, forEach, type Visits, visitPattern, type Walk } from "./walk.ts";
+import { assign, forTypes, type Visits, visitPattern, type Walk } from "./walk.ts";
 
 export const blockVisits: Visits = {
 	BlockStatement: (walk, node: Of<"BlockStatement">) => block(walk, node.body),
@@ -38,23 +38,23 @@ export const blockVisits: Visits = {
 		for (const declarator of node.declarations) {
 			if (walk.facts.done.has(declarator)) continue;
 			const { id, init } = declarator;
-			expect(walk.facts, init, typeOfAnnotation(walk, annotationOf(id)));
+			expectType(walk.facts, init, typeOfAnnotation(walk, annotationOf(id)));
 			visitPattern(walk, id, { init: init ?? undefined });
 			walk.visit(init);
 		}
 	},
 	ReturnStatement(walk, node: Of<"ReturnStatement">) {
-		expect(walk.facts, node.argument, walk.result);
+		expectType(walk.facts, node.argument, walk.result);
 		walk.visit(node.argument);
 	},
 
-	...forEach(
+	...forTypes(
 		"FunctionDeclaration FunctionExpression ArrowFunctionExpression TSDeclareFunction TSEmptyBodyFunctionExpression",
 		functionLike,
 	),
-	...forEach("ClassDeclaration ClassExpression", classLike),
-	...forEach("MethodDefinition PropertyDefinition AccessorProperty", classMember),
-	...forEach(
+	...forTypes("ClassDeclaration ClassExpression", classLike),
+	...forTypes("MethodDefinition PropertyDefinition AccessorProperty", classMember),
+	...forTypes(
 		"TSAbstractMethodDefinition TSAbstractPropertyDefinition TSAbstractAccessorProperty",
 		classMember,
 	),
@@ -136,8 +136,8 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 			: !isArrow && !facts.methods.has(node) && { self: null, base: null }),
 	});
 	if (node.type === "FunctionExpression" && node.id) scope.declare(node.id, VALUE);
-	const first = facts.given.get(node);
-	const known = (index: number): LocalValue => (index === 0 && first ? { given: first } : {});
+	const first = facts.callbackArguments.get(node);
+	const known = (index: number): LocalValue => (index === 0 && first ? { contextual: first } : {});
 	node.params.forEach((parameter, index) => {
 		declareParameter(walk, scope, parameter, known(index));
 	});
@@ -149,7 +149,7 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 		});
 		walk.visit(node.returnType);
 		walk.result = typeOfAnnotation(walk, node.returnType);
-		if (isArrow) expect(facts, node.body, walk.result);
+		if (isArrow) expectType(facts, node.body, walk.result);
 		if (node.body?.type === "BlockStatement") block(walk, node.body.body, true);
 		else walk.visit(node.body);
 	});
@@ -183,7 +183,10 @@ function classLike(walk: Walk, node: ClassNode): void {
 		walk.visit(node.superTypeArguments);
 		walk.visitAll(node.implements);
 		const base = node.superClass ? typeOfExpression(walk, node.superClass) : undefined;
-		const instance = new Scope(scope, { self: given(own) ?? null, base: given(base) ?? null });
+		const instance = new Scope(scope, {
+			self: instanceOf(own) ?? null,
+			base: instanceOf(base) ?? null,
+		});
 		const statics = new Scope(scope, { self: own ?? null, base: base ?? null });
 		for (const one of node.body.body) {
 			const isStatic = one.type === "StaticBlock" || ("static" in one && one.static);
@@ -200,6 +203,6 @@ function classMember(walk: Walk, node: Of<"MethodDefinition"> | Of<"PropertyDefi
 	const { value } = node;
 	if (!value) return;
 	if (node.type !== "PropertyDefinition") walk.facts.methods.add(value);
-	else expect(walk.facts, value, typeOfAnnotation(walk, annotation));
+	else expectType(walk.facts, value, typeOfAnnotation(walk, annotation));
 	walk.visit(value);
 }

@@ -12,7 +12,7 @@ import { MEANING, type Place, SYMBOLS } from "./facts-builder.ts";
 import { declareImports, importsEquals, importsModule } from "./imports.ts";
 import { ANY, eachName, type LocalValue, type Scope } from "./scope.ts";
 
-export interface Space {
+export interface Namespace {
 	readonly owner: TypeName;
 	/** Shared by all declarations of the namespace. */
 	readonly exported: Scope;
@@ -23,10 +23,10 @@ export interface Space {
 export function declareStatements(
 	{ facts, scope }: Place,
 	statements: readonly Node[],
-	space?: Space,
+	namespace?: Namespace,
 ): void {
-	const target: Target = { facts, scope, space, exported: space?.ambient ?? false };
-	const hoisting: Target = { facts, scope, space: undefined, exported: false };
+	const target: Target = { facts, scope, namespace, exported: namespace?.ambient ?? false };
+	const hoisting: Target = { facts, scope, namespace: undefined, exported: false };
 	for (const statement of statements) {
 		declareStatement(target, statement);
 		if (scope.isFunction) hoistVars(hoisting, statement);
@@ -34,7 +34,7 @@ export function declareStatements(
 }
 
 interface Target extends Place {
-	readonly space: Space | undefined;
+	readonly namespace: Namespace | undefined;
 	readonly exported: boolean;
 	readonly from?: number;
 }
@@ -49,7 +49,7 @@ function declareStatement(target: Target, node: Node): void {
 	}
 	switch (node.type) {
 		case "VariableDeclaration":
-			if (node.kind !== "var" || target.space) declareVariables(target, node);
+			if (node.kind !== "var" || target.namespace) declareVariables(target, node);
 			return;
 		case "ImportDeclaration":
 			declareImports(target, node);
@@ -76,24 +76,24 @@ function add(
 	node: Node,
 	value: LocalValue = isFunctionDeclaration(node) ? { function: node } : { init: node },
 ): void {
-	const { facts, scope, space } = target;
+	const { facts, scope, namespace } = target;
 	const meaning = MEANING[symbol];
 	if (scope === facts.top) {
 		const from = target.from ?? node.start;
 		const { path } = value;
 		facts.declareTop({ symbol, id, node, from, ...(path && { path }) }, meaning);
-	} else if (space && target.exported) {
-		const { names } = space.exported;
+	} else if (namespace && target.exported) {
+		const { names } = namespace.exported;
 		const known = names.get(id.name);
 		if (known) known.meaning |= meaning;
-		else names.set(id.name, { kind: "member", meaning, owner: space.owner, name: id.name });
+		else names.set(id.name, { kind: "member", meaning, owner: namespace.owner, name: id.name });
 	} else scope.declare(id, meaning, value);
 }
 
 function declareVariables(target: Target, node: Of<"VariableDeclaration">): void {
 	for (const declarator of node.declarations) {
 		const { id, init } = declarator;
-		if (init && (isMadeRequire(id, init) || importsModule(target, declarator))) continue;
+		if (init && (isCreatedRequire(id, init) || importsModule(target, declarator))) continue;
 		const from = node.declarations.length === 1 ? { from: target.from ?? node.start } : {};
 		eachName(id, { init: init ?? undefined }, (name, value) => {
 			add({ ...target, ...from }, "variable", name, declarator, value);
@@ -102,7 +102,7 @@ function declareVariables(target: Target, node: Of<"VariableDeclaration">): void
 }
 
 /** `createRequire(…)` is not declared: its result acts like CommonJS `require`. */
-function isMadeRequire(id: Node, init: Node): boolean {
+function isCreatedRequire(id: Node, init: Node): boolean {
 	return (
 		isNamed(id, "require") &&
 		init.type === "CallExpression" &&

@@ -1,7 +1,7 @@
 import type { FactsBuilder } from "./facts-builder.ts";
-import { ANY, SPACE, TYPE } from "./scope.ts";
+import { ANY, NAMESPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
-import { access, type Chain, close, type Reached } from "./walk.ts";
+import { access, type Chain, type Reached, record } from "./walk.ts";
 
 /** First sentence of the doc comment that ends right before `from`. */
 export function docBefore(source: string, from: number): string | undefined {
@@ -74,14 +74,14 @@ function refer(
 	for (const name of found[0].split(/[.#]/)) {
 		if (chain) chain = access(facts, chain, { name, start: at });
 		else {
-			const meaning = dotted ? SPACE : (begin as number);
+			const meaning = dotted ? NAMESPACE : (begin as number);
 			const known = facts.top.lookup(name, meaning);
 			if (known?.kind !== "binding") break;
 			chain = { binding: known.binding, start: at, side: "value", steps: [] };
 		}
 		at += name.length + 1;
 	}
-	close(facts, chain, "type");
+	record(facts, chain, "type");
 	return from + found[0].length;
 }
 

@@ -1,5 +1,4 @@
 import {
-	bare,
 	declaredName,
 	isFunction,
 	isNamed,
@@ -11,6 +10,7 @@ import {
 	nodesIn,
 	type Of,
 	symbolOfValue,
+	unwrap,
 } from "./ast.ts";
 import { type Declaration, type FactsBuilder, type Place, SYMBOLS } from "./facts-builder.ts";
 import { moduleCall } from "./imports.ts";
@@ -278,7 +278,7 @@ function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const isKnown = facts.exports.some((one) => one.kind !== "star" && one.name === name);
 	if (isKnown || isVoid(value) || exportModule(place, name, value)) return false;
 	if (value.type === "Identifier" && exportBinding(facts, name, value, scope)) return true;
-	const node = bare(value);
+	const node = unwrap(value);
 	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
 	facts.commonJsNames.set(name, exportHidden(facts, name, declaration));
 	return false;

@@ -1,5 +1,14 @@
 import type { TypeName } from "../facts.ts";
-import { bare, isConst, isFunction, isIndex, keyOf, memberKey, type Node, type Of } from "./ast.ts";
+import {
+	isConst,
+	isFunction,
+	isIndex,
+	keyOf,
+	memberKey,
+	type Node,
+	type Of,
+	unwrap,
+} from "./ast.ts";
 import { exportsAccess } from "./exports.ts";
 import type { FactsBuilder } from "./facts-builder.ts";
 import {
@@ -17,15 +26,15 @@ import {
 	access,
 	assign,
 	call,
-	close,
 	destructure,
-	forEach,
+	forTypes,
 	fromName,
 	fromType,
 	OTHER,
-	only,
 	type Reached,
+	record,
 	type Visits,
+	visitOnly,
 	type Walk,
 } from "./walk.ts";
 
@@ -103,7 +112,7 @@ function reachMember(walk: Walk, node: Of<"MemberExpression">): Reached {
 	const object = walk.reach(node.object);
 	const key = memberKey(node);
 	if (key && !isIndex(key)) return access(facts, object, key);
-	close(facts, object, "read");
+	record(facts, object, "read");
 	if (!key) walk.visit(node.property);
 	return fromType(elementOf(walk, node.object));
 }
@@ -115,20 +124,20 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	if (callee.type === "MemberExpression" && memberKey(callee)?.name === "then") {
 		// The callback gets the promised value; types are stored unwrapped.
 		const promised = typeOfExpression(walk, callee.object);
-		close(facts, walk.reach(callee.object), "read");
-		if (promised && isFunction(callback)) facts.given.set(callback, promised);
+		record(facts, walk.reach(callee.object), "read");
+		if (promised && isFunction(callback)) facts.callbackArguments.set(callback, promised);
 		walk.visitAll(node.arguments);
 		return undefined;
 	}
 	const element = elementBy(WITH_CALLBACK, walk, node);
-	if (element && isFunction(callback)) facts.given.set(callback, element);
+	if (element && isFunction(callback)) facts.callbackArguments.set(callback, element);
 	const called = walk.reach(callee);
 	walk.visit(node.typeArguments);
 	walk.visitAll(node.arguments);
-	const given = elementBy(ONE_ELEMENT, walk, node);
-	if (given) {
-		close(facts, called, "call");
-		return fromType(given);
+	const item = elementBy(ONE_ELEMENT, walk, node);
+	if (item) {
+		record(facts, called, "call");
+		return fromType(item);
 	}
 	const isLocal =
 		callee.type === "Identifier" && scope.lookup(callee.name, VALUE)?.kind === "local";
@@ -141,26 +150,26 @@ function reachCast(
 ): Reached {
 	const { expression, typeAnnotation } = node;
 	if (isConst(typeAnnotation)) return walk.reach(expression);
-	expect(walk.facts, expression, typeOfAnnotation(walk, typeAnnotation));
+	expectType(walk.facts, expression, typeOfAnnotation(walk, typeAnnotation));
 	const inner = walk.reach(expression);
 	walk.visit(typeAnnotation);
 	if (node.type === "TSSatisfiesExpression") return inner;
-	close(walk.facts, inner, "read");
+	record(walk.facts, inner, "read");
 	return fromType(typeOfAnnotation(walk, typeAnnotation));
 }
 
 /** The literal's keys count as uses of the type's members. */
-export function expect(
+export function expectType(
 	facts: FactsBuilder,
 	node: Node | null | undefined,
 	type: TypeName | undefined,
 ): void {
 	if (!type || !node) return;
-	const value = node.type === "AwaitExpression" ? node : bare(node);
+	const value = node.type === "AwaitExpression" ? node : unwrap(node);
 	if (value.type === "ObjectExpression") facts.expected.set(value, type);
 	else if (value.type === "ConditionalExpression") {
-		expect(facts, value.consequent, type);
-		expect(facts, value.alternate, type);
+		expectType(facts, value.consequent, type);
+		expectType(facts, value.alternate, type);
 	}
 }
 
@@ -179,9 +188,9 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 			walk.visit(property);
 			continue;
 		}
-		if (expected) close(facts, access(facts, fromType(expected), key), "write");
+		if (expected) record(facts, access(facts, fromType(expected), key), "write");
 		const { value } = property;
-		const inner = bare(value);
+		const inner = unwrap(value);
 		if (inner.type === "ObjectExpression") {
 			const part = member(self, key.name);
 			if (part) (owner ? facts.owners : facts.expected).set(inner, part);
@@ -196,12 +205,12 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 const read = (walk: Walk, node: Node): void => walk.use(node, "read");
 
 export const expressionVisits: Visits = {
-	...forEach("Identifier MemberExpression CallExpression NewExpression ImportExpression", read),
-	...forEach("ChainExpression AwaitExpression TSNonNullExpression TSAsExpression", read),
-	...forEach("TSInstantiationExpression TSTypeAssertion TSSatisfiesExpression", read),
+	...forTypes("Identifier MemberExpression CallExpression NewExpression ImportExpression", read),
+	...forTypes("ChainExpression AwaitExpression TSNonNullExpression TSAsExpression", read),
+	...forTypes("TSInstantiationExpression TSTypeAssertion TSSatisfiesExpression", read),
 	ObjectExpression: visitObject,
-	...forEach("MetaProperty BreakStatement ContinueStatement JSXClosingFragment", only()),
-	LabeledStatement: only("body"),
+	...forTypes("MetaProperty BreakStatement ContinueStatement JSXClosingFragment", visitOnly()),
+	LabeledStatement: visitOnly("body"),
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { facts } = walk;
 		if (facts.done.has(node)) return;
@@ -227,7 +236,7 @@ export const expressionVisits: Visits = {
 		if (node.left.type === "PrivateIdentifier") {
 			const self = fromType(walk.scope.enclosing("self"));
 			const key = keyOf(node.left, false);
-			if (self && key) close(walk.facts, access(walk.facts, self, key), "read");
+			if (self && key) record(walk.facts, access(walk.facts, self, key), "read");
 		} else walk.visit(node.left);
 		walk.visit(node.right);
 	},
@@ -238,13 +247,13 @@ export const expressionVisits: Visits = {
 		walk.visitAll(node.attributes);
 	},
 	JSXClosingElement: (walk, node: Of<"JSXClosingElement">) => element(walk, node.name),
-	JSXAttribute: only("value"),
+	JSXAttribute: visitOnly("value"),
 };
 
 /** Lower-case names without a dot are intrinsic elements. */
 function element(walk: Walk, name: Node): void {
 	if (name.type === "JSXIdentifier" && /^[a-z]|-/.test(name.name)) return;
-	close(walk.facts, reachElement(walk, name), "jsx");
+	record(walk.facts, reachElement(walk, name), "jsx");
 }
 
 function reachElement(walk: Walk, name: Node): Reached {

@@ -23,7 +23,7 @@ export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
 	const facts = new FactsBuilder(source, positions, languageOf(path));
-	const problem = fill(facts, parsed) ?? parsed.problem;
+	const problem = extractInto(facts, parsed) ?? parsed.problem;
 	release(parsed);
 	return {
 		status: problem === undefined ? "parsed" : "broken",
@@ -38,7 +38,10 @@ export function extractFacts(path: string, source: string): FileFacts {
 	};
 }
 
-function fill(facts: FactsBuilder, { program, module, problem }: Parsed): string | undefined {
+function extractInto(
+	facts: FactsBuilder,
+	{ program, module, problem }: Parsed,
+): string | undefined {
 	facts.isModule = module?.hasModuleSyntax ?? false;
 	if (module && problem !== undefined && !program?.body.length) recoverModule(facts, module);
 	if (!program) return undefined;

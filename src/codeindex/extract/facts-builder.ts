@@ -32,9 +32,9 @@ export class FactsBuilder {
 	/** Bindings declared by an assignment to `exports.a`. */
 	readonly commonJsNames = new Map<string, number>();
 	/** Exports of namespaces, by path: merged declarations share them. */
-	readonly spaces = new Map<string, Scope>();
-	/** First argument types of callbacks. */
-	readonly given = new Map<Node, TypeName>();
+	readonly namespaces = new Map<string, Scope>();
+	/** Types of the first argument of callbacks. */
+	readonly callbackArguments = new Map<Node, TypeName>();
 	/** Declared types of object literals. */
 	readonly expected = new Map<Node, TypeName>();
 	/** Values of methods: their `this` is the class. */

@@ -1,7 +1,7 @@
 import type { EcmaScriptModule } from "oxc-parser";
-import { bare, isNamed, type Key, keyOf, moduleName, type Node, type Of, textOf } from "./ast.ts";
+import { isNamed, type Key, keyOf, moduleName, type Node, type Of, textOf, unwrap } from "./ast.ts";
 import type { FactsBuilder, Place } from "./facts-builder.ts";
-import { SPACE, VALUE } from "./scope.ts";
+import { NAMESPACE, VALUE } from "./scope.ts";
 
 export function declareImports({ facts, scope }: Place, node: Of<"ImportDeclaration">): void {
 	const { specifiers, source } = node;
@@ -41,11 +41,11 @@ export function importsEquals(
 		return true;
 	}
 	if (target.type !== "TSQualifiedName" || target.left.type !== "Identifier") return false;
-	const name = scope.lookup(target.left.name, SPACE);
-	const space = name?.kind === "binding" ? facts.bindings[name.binding] : undefined;
-	if (space?.kind !== "imported" || space.imported !== "*") return false;
+	const name = scope.lookup(target.left.name, NAMESPACE);
+	const namespace = name?.kind === "binding" ? facts.bindings[name.binding] : undefined;
+	if (namespace?.kind !== "imported" || namespace.imported !== "*") return false;
 	const { name: imported, start: importedAt } = target.right;
-	facts.addImport({ ...own, request: space.request, imported, importedAt });
+	facts.addImport({ ...own, request: namespace.request, imported, importedAt });
 	return true;
 }
 
@@ -53,7 +53,7 @@ export function importsEquals(
 export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
 	const { id, init } = node;
 	if (!init || id.type === "ArrayPattern") return false;
-	const value = bare(init);
+	const value = unwrap(init);
 	if (value.type === "MemberExpression" && !value.computed && id.type === "Identifier") {
 		const call = moduleCall(place, value.object);
 		const { property } = value;
@@ -114,7 +114,7 @@ interface ModuleCall {
 
 /** A literal `import("x")` or `require("x")`, awaited or not. Adds the request. */
 export function moduleCall({ facts, scope }: Place, expression: Node): ModuleCall | undefined {
-	const node = bare(expression);
+	const node = unwrap(expression);
 	if (node.type === "ImportExpression") {
 		const specifier = textOf(node.source);
 		if (specifier === undefined) return undefined;

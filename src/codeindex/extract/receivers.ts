@@ -1,6 +1,5 @@
 import type { Step, TypeName } from "../facts.ts";
 import {
-	bare,
 	dotted,
 	type FunctionNode,
 	isFunction,
@@ -10,10 +9,11 @@ import {
 	memberKey,
 	type Node,
 	type Of,
+	unwrap,
 } from "./ast.ts";
 import type { FactsBuilder, Place } from "./facts-builder.ts";
 import { moduleCall } from "./imports.ts";
-import { type LocalName, type LocalValue, type Name, SPACE, TYPE, VALUE } from "./scope.ts";
+import { type LocalName, type LocalValue, NAMESPACE, type Name, TYPE, VALUE } from "./scope.ts";
 
 export const MAX_STEPS = 4;
 
@@ -21,7 +21,7 @@ export const MAX_STEPS = 4;
 export type Receiver = TypeName | undefined;
 
 export function typeOfExpression(place: Place, expression: Node): Receiver {
-	const node = bare(expression);
+	const node = unwrap(expression);
 	switch (node.type) {
 		case "Identifier": {
 			const name = place.scope.lookup(node.name, VALUE);
@@ -37,7 +37,7 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 			return member(typeOfExpression(place, node.object), key.name);
 		}
 		case "NewExpression":
-			return given(typeOfExpression(place, node.callee));
+			return instanceOf(typeOfExpression(place, node.callee));
 		case "CallExpression":
 			return (
 				typeOfModule(place, node) ?? elementBy(ONE_ELEMENT, place, node) ?? typeOfCall(place, node)
@@ -101,7 +101,7 @@ export function resultOf(place: Place, node: FunctionNode): Receiver {
 	const value =
 		body.type === "BlockStatement" ? last?.type === "ReturnStatement" && last.argument : body;
 	if (!value) return undefined;
-	const made = bare(value);
+	const made = unwrap(value);
 	const isMade = made.type === "NewExpression" || made.type === "TSAsExpression";
 	return isMade ? typeOfExpression(place, made) : undefined;
 }
@@ -132,7 +132,7 @@ export function memberAlong(of: Receiver, names: readonly Key[]): Receiver {
 }
 
 /** The result of a call or construction, or a value of the named type. */
-export function given(of: Receiver): Receiver {
+export function instanceOf(of: Receiver): Receiver {
 	if (!of) return undefined;
 	if (!of.path?.length) return of.side === "value" ? { ...of, side: "instance" } : undefined;
 	const last = of.path.at(-1) as Step;
@@ -148,7 +148,7 @@ function typeOfLocal(facts: FactsBuilder, { value, scope, bound }: LocalName): R
 
 export function typeOfValue(place: Place, value: LocalValue): Receiver {
 	if (value.annotation) return typeOfAnnotation(place, value.annotation);
-	if (value.given) return value.given;
+	if (value.contextual) return value.contextual;
 	if (!value.init) return undefined;
 	return value.element ? elementOf(place, value.init) : typeOfExpression(place, value.init);
 }
@@ -161,12 +161,12 @@ export function typeOfModule(place: Place, node: Node): Receiver {
 }
 
 function typeOfCall(place: Place, node: Of<"CallExpression">): Receiver {
-	const callee = bare(node.callee);
+	const callee = unwrap(node.callee);
 	if (callee.type === "Identifier") {
 		const name = place.scope.lookup(callee.name, VALUE);
 		if (name?.kind === "local") return resultOfLocal(place.facts, name);
 	}
-	return given(typeOfExpression(place, callee));
+	return instanceOf(typeOfExpression(place, callee));
 }
 
 function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
@@ -175,7 +175,7 @@ function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
 	if (value?.function || (isFunction(inner) && !value?.path)) {
 		return resultOf({ facts, scope }, inner as FunctionNode);
 	}
-	return given(typeOfName(facts, name));
+	return instanceOf(typeOfName(facts, name));
 }
 
 // These have the members of their first type argument.
@@ -192,7 +192,7 @@ function typeOfReference(place: Place, type: Of<"TSTypeReference">): Receiver {
 	if (!first) return undefined;
 	if (TRANSPARENT.has(typeName.name)) return typeOfAnnotation(place, first);
 	const isMade = typeName.name === "InstanceType" || typeName.name === "ReturnType";
-	return isMade ? given(typeOfAnnotation(place, first)) : undefined;
+	return isMade ? instanceOf(typeOfAnnotation(place, first)) : undefined;
 }
 
 /** As a type: a value of it. As a value (after `typeof`): the thing itself. */
@@ -206,7 +206,7 @@ export function typeOfEntity(
 	// A type parameter already stands for a value of its bound.
 	const isParameter =
 		node.type === "Identifier" && place.scope.lookup(node.name, TYPE)?.kind === "local";
-	return isParameter ? whole : given(whole);
+	return isParameter ? whole : instanceOf(whole);
 }
 
 function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver {
@@ -215,7 +215,7 @@ function typeOfPlainEntity(place: Place, node: Node, meaning: number): Receiver 
 		return name && typeOfName(place.facts, name);
 	}
 	if (node.type === "ThisExpression") return place.scope.enclosing("self");
-	const left = meaning === VALUE ? VALUE : SPACE;
+	const left = meaning === VALUE ? VALUE : NAMESPACE;
 	if (node.type === "MemberExpression") {
 		const key = memberKey(node);
 		return key && member(typeOfPlainEntity(place, node.object, left), key.name);
@@ -233,12 +233,12 @@ function typeOfImportType(
 ): Receiver {
 	const binding = facts.typeImport(source.value, source.start);
 	const whole = memberAlong({ binding, side: "value" }, dotted(qualifier));
-	return isType && qualifier ? given(whole) : whole;
+	return isType && qualifier ? instanceOf(whole) : whole;
 }
 
 /** For a local name typed as `Foo[]` or similar. */
 export function elementOf(place: Place, list: Node): Receiver {
-	const node = bare(list);
+	const node = unwrap(list);
 	if (node.type === "Identifier") {
 		const name = place.scope.lookup(node.name, VALUE);
 		if (name?.kind !== "local" || !name.value || name.value.path) return undefined;

@@ -5,7 +5,7 @@ import { annotationOf, type FunctionNode, type Key, keyOf, type Node, type Of } 
 export const VALUE = 1;
 export const TYPE = 2;
 /** May precede a dot in a type: namespaces, enums, imports. */
-export const SPACE = 4;
+export const NAMESPACE = 4;
 export const ANY = 7;
 
 /** All names are declared on entry, hoisted ones included. */
@@ -108,7 +108,7 @@ export interface LocalValue {
 	readonly init?: Node | undefined;
 	readonly function?: FunctionNode;
 	/** From the context: the parameter of a callback. */
-	readonly given?: TypeName | undefined;
+	readonly contextual?: TypeName | undefined;
 	/** Destructured properties: `a` and `b` for `{ a: { b } }`. */
 	readonly path?: readonly string[];
 	/** An element of the value, as in `for (const name of value)`. */
@@ -126,7 +126,7 @@ export function eachName(
 			return;
 		case "AssignmentPattern": {
 			// A default is the fallback for an unknown type.
-			const isKnown = value.annotation || value.init || value.given || value.path;
+			const isKnown = value.annotation || value.init || value.contextual || value.path;
 			const isNamed = pattern.left.type === "Identifier";
 			eachName(pattern.left, isNamed && !isKnown ? { init: pattern.right } : value, take);
 			return;

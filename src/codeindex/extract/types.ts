@@ -2,20 +2,20 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import type { TypeName, UsageKind } from "../facts.ts";
 import { dotted, type Key, keyOf, memberKey, moduleName, type Node, type Of } from "./ast.ts";
 import { signature } from "./blocks.ts";
-import { declareStatements, type Space } from "./declare.ts";
+import { declareStatements, type Namespace } from "./declare.ts";
 import type { Place } from "./facts-builder.ts";
 import { memberAlong, typeOfAnnotation, typeOfOwner } from "./receivers.ts";
-import { ANY, Scope, SPACE, TYPE, VALUE } from "./scope.ts";
+import { ANY, NAMESPACE, Scope, TYPE, VALUE } from "./scope.ts";
 import {
 	access,
-	close,
-	forEach,
+	forTypes,
 	fromName,
 	fromType,
 	OTHER,
-	only,
 	type Reached,
+	record,
 	type Visits,
+	visitOnly,
 	type Walk,
 } from "./walk.ts";
 
@@ -39,7 +39,7 @@ export const typeVisits: Visits = {
 		for (const { name, start } of dotted(node.qualifier)) {
 			reached = access(facts, reached, { name, start });
 		}
-		close(facts, reached, "type");
+		record(facts, reached, "type");
 		walk.visit(node.typeArguments);
 	},
 	TSIndexedAccessType(walk, node: Of<"TSIndexedAccessType">) {
@@ -49,11 +49,11 @@ export const typeVisits: Visits = {
 		if (!key) walk.visit(indexType);
 		else {
 			const owner = fromType(typeOfAnnotation(walk, objectType));
-			if (owner) close(walk.facts, access(walk.facts, owner, key), "type");
+			if (owner) record(walk.facts, access(walk.facts, owner, key), "type");
 		}
 	},
-	TSTypePredicate: only("typeAnnotation"),
-	TSNamedTupleMember: only("elementType"),
+	TSTypePredicate: visitOnly("typeAnnotation"),
+	TSNamedTupleMember: visitOnly("elementType"),
 	TSPropertySignature(walk, node: Of<"TSPropertySignature">) {
 		if (node.computed) walk.visit(node.key);
 		walk.visit(node.typeAnnotation);
@@ -95,7 +95,7 @@ export const typeVisits: Visits = {
 		scope.names.set(name.name, { kind: "local", meaning: TYPE, scope });
 		walk.visit(constraint);
 	},
-	TSTypeParameter: only("constraint", "default"),
+	TSTypeParameter: visitOnly("constraint", "default"),
 	TSInterfaceDeclaration: generic("typeParameters", "extends", "body"),
 	TSTypeAliasDeclaration: generic("typeParameters", "typeAnnotation"),
 
@@ -103,7 +103,7 @@ export const typeVisits: Visits = {
 		const { body } = node;
 		if (!body) return;
 		const { owner, adds } = ownerOfModule(walk, node);
-		walk.within(enterSpace(walk, body, owner, isAmbient(walk, node)), () => {
+		walk.within(enterNamespace(walk, body, owner, isAmbient(walk, node)), () => {
 			if (owner && adds) for (const one of body.body) addsTo(walk, owner, one);
 			walk.visitAll(body.body);
 		});
@@ -113,7 +113,7 @@ export const typeVisits: Visits = {
 		if (walk.facts.done.has(node) || typeName.type === "TSExternalModuleReference") return;
 		entity(walk, typeName, TYPE, "type");
 	},
-	...forEach("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", only()),
+	...forTypes("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", visitOnly()),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
 		// Top-level lists are exports. In a namespace they re-export outer names.
@@ -123,7 +123,7 @@ export const typeVisits: Visits = {
 				const { name } = moduleName(local);
 				const found = walk.scope.lookup(name, ANY);
 				const chain = found && fromName(walk.facts, found, { name, start });
-				close(walk.facts, chain, "re-export");
+				record(walk.facts, chain, "re-export");
 			}
 		}
 	},
@@ -136,7 +136,7 @@ export const typeVisits: Visits = {
 };
 
 function generic(...fields: string[]) {
-	const visit = only(...fields);
+	const visit = visitOnly(...fields);
 	return (walk: Walk, node: Of<"TSInterfaceDeclaration"> | Of<"TSTypeAliasDeclaration">) =>
 		walk.within(walk.scope.withTypeParameters(node.typeParameters), () => visit(walk, node));
 }
@@ -149,12 +149,12 @@ function heritage(usage: UsageKind) {
 }
 
 function entity(walk: Walk, node: Node, meaning: number, usage: UsageKind): void {
-	close(walk.facts, reachEntity(walk, node, meaning), usage);
+	record(walk.facts, reachEntity(walk, node, meaning), usage);
 }
 
 function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 	const { facts, scope } = walk;
-	const left = meaning === VALUE ? VALUE : SPACE;
+	const left = meaning === VALUE ? VALUE : NAMESPACE;
 	switch (node.type) {
 		case "Identifier": {
 			const name = scope.lookup(node.name, meaning);
@@ -174,7 +174,7 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 }
 
 /** Declarations of one namespace share their exported names. */
-export function enterSpace(
+export function enterNamespace(
 	{ facts, scope: outer }: Place,
 	body: Of<"TSModuleBlock">,
 	owner: TypeName | undefined,
@@ -182,14 +182,18 @@ export function enterSpace(
 ): Scope {
 	const entered = facts.entered.get(body);
 	if (entered) return entered;
-	let space: Space | undefined;
+	let namespace: Namespace | undefined;
 	if (owner) {
 		const key = [owner.binding, ...(owner.path ?? []).map(({ name }) => name)].join(".");
-		space = { owner, exported: getOrAdd(facts.spaces, key, () => new Scope(outer)), ambient };
+		namespace = {
+			owner,
+			exported: getOrAdd(facts.namespaces, key, () => new Scope(outer)),
+			ambient,
+		};
 	}
-	const scope = new Scope(space?.exported ?? outer);
+	const scope = new Scope(namespace?.exported ?? outer);
 	facts.entered.set(body, scope);
-	declareStatements({ facts, scope }, body.body, space);
+	declareStatements({ facts, scope }, body.body, namespace);
 	return scope;
 }
 
@@ -214,12 +218,12 @@ function ownerOfModule(
 		return { owner: { binding, side: "value" }, adds: true };
 	}
 	const [first] = dotted(id);
-	return { owner: innerOwner(id, first && typeOfOwner(walk, first.name, SPACE)) };
+	return { owner: innerOwner(id, first && typeOfOwner(walk, first.name, NAMESPACE)) };
 }
 
 function addsTo({ facts }: Walk, owner: TypeName, statement: Node): void {
 	const node = statement.type === "ExportNamedDeclaration" ? statement.declaration : statement;
 	const id = node && "id" in node ? (node.id as Node | null) : undefined;
 	const key = id?.type === "Identifier" && keyOf(id, false);
-	if (key) close(facts, access(facts, fromType(owner), key), "declaration");
+	if (key) record(facts, access(facts, fromType(owner), key), "declaration");
 }

@@ -43,7 +43,7 @@ export class Walk {
 	}
 
 	use(node: Node | null | undefined, usage: UsageKind): void {
-		if (node) close(this.facts, this.reach(node), usage);
+		if (node) record(this.facts, this.reach(node), usage);
 	}
 
 	reach(node: Node): Reached {
@@ -62,11 +62,11 @@ export class Walk {
 export type Visits = Readonly<Record<string, Visit | undefined>>;
 type Visit = (walk: Walk, node: never) => void;
 
-export function forEach(types: string, visit: Visit): Visits {
+export function forTypes(types: string, visit: Visit): Visits {
 	return Object.fromEntries(types.split(" ").map((type) => [type, visit]));
 }
 
-export function only(...fields: string[]): (walk: Walk, node: Node) => void {
+export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void {
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
@@ -127,12 +127,12 @@ export function fromType(type: TypeName | undefined): Chain | undefined {
 export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 	if (chain === OTHER) return OTHER;
 	if (!chain || chain.steps.length >= MAX_STEPS) {
-		if (chain) close(facts, chain, "read");
+		if (chain) record(facts, chain, "read");
 		facts.looseAccesses.set(key.name, (facts.looseAccesses.get(key.name) ?? 0) + 1);
 		return undefined;
 	}
 	// The call itself is already recorded; the next step is looked up on its result.
-	const { binding, start, side, steps } = chain.ending ? called(facts, chain) : chain;
+	const { binding, start, side, steps } = chain.ending ? asCalled(facts, chain) : chain;
 	return { binding, start, side, steps: [...steps, key] };
 }
 
@@ -140,7 +140,7 @@ export function call(facts: FactsBuilder, chain: Reached, ending: "call" | "new"
 	if (!chain || chain === OTHER) return chain;
 	if (chain.ending) {
 		// The type of a result's result is unknown.
-		close(facts, chain, "read");
+		record(facts, chain, "read");
 		return undefined;
 	}
 	if (chain.steps.length === 0 && chain.start === undefined) {
@@ -149,7 +149,7 @@ export function call(facts: FactsBuilder, chain: Reached, ending: "call" | "new"
 	return { ...chain, ending };
 }
 
-export function close(facts: FactsBuilder, chain: Reached, usage: UsageKind): void {
+export function record(facts: FactsBuilder, chain: Reached, usage: UsageKind): void {
 	if (!chain || chain === OTHER) return;
 	const { binding, start, side, steps, ending } = chain;
 	const { positions, references } = facts;
@@ -162,17 +162,17 @@ export function close(facts: FactsBuilder, chain: Reached, usage: UsageKind): vo
 		return;
 	}
 	if (!at && steps.every((step) => step.start === undefined)) return;
-	references.push({ ...use, side, steps: steps.map((step) => placed(facts, step)) });
+	references.push({ ...use, side, steps: steps.map((step) => withPosition(facts, step)) });
 }
 
-function called(facts: FactsBuilder, chain: Chain): Chain {
+function asCalled(facts: FactsBuilder, chain: Chain): Chain {
 	const last = chain.steps.at(-1);
 	if (last) return { ...chain, steps: [...chain.steps.slice(0, -1), { ...last, called: true }] };
-	close(facts, chain, "read");
+	record(facts, chain, "read");
 	return { binding: chain.binding, side: "instance", steps: [] };
 }
 
-function placed({ positions }: FactsBuilder, { name, start, called }: Link): Step {
+function withPosition({ positions }: FactsBuilder, { name, start, called }: Link): Step {
 	if (start === undefined) return called ? { name, called } : { name };
 	const at = positions.at(start);
 	return called ? { name, at, called } : { name, at };
@@ -190,19 +190,23 @@ export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): vo
 /** Records the properties that `const { a, b: { c } } = value` reads. */
 export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalValue): void {
 	const annotation = annotationOf(node);
-	take(walk, node, annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value));
+	readProperties(
+		walk,
+		node,
+		annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value),
+	);
 }
 
-function take(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined): void {
+function readProperties(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined): void {
 	const { facts } = walk;
 	for (const property of node.properties) {
 		if (property.type === "RestElement") continue;
 		const key = keyOf(property.key, property.computed);
 		if (!key) continue;
-		close(facts, access(facts, fromType(type), key), "read");
+		record(facts, access(facts, fromType(type), key), "read");
 		const { value } = property;
 		const inner: Node = value.type === "AssignmentPattern" ? value.left : value;
-		if (inner.type === "ObjectPattern") take(walk, inner, member(type, key.name));
+		if (inner.type === "ObjectPattern") readProperties(walk, inner, member(type, key.name));
 	}
 }
 

@@ -45,21 +45,21 @@ export class Parser {
 		signal?: AbortSignal,
 	): Promise<void> {
 		if (signal?.aborted) throw aborted();
-		const waiting = batchesOf(files).reverse();
+		const queue = batchesOf(files).reverse();
 		const failure = new AbortController();
 		const stop = AbortSignal.any([failure.signal, ...(signal ? [signal] : [])]);
 		const work = async () => {
-			for (let batch = waiting.pop(); batch; batch = waiting.pop()) {
+			for (let batch = queue.pop(); batch; batch = queue.pop()) {
 				const outcomes = await this.#parseBatch(batch, stop);
 				if (stop.aborted) throw aborted();
 				if (outcomes) for (const outcome of outcomes) take(outcome);
 				// Retries each file of a lost batch alone.
-				else waiting.push(...batch.map((path) => [path]));
+				else queue.push(...batch.map((path) => [path]));
 			}
 		};
-		const lanes = Math.min(this.#processes * BATCHES_AHEAD, waiting.length);
+		const workers = Math.min(this.#processes * BATCHES_AHEAD, queue.length);
 		try {
-			await Promise.all(Array.from({ length: lanes }, work));
+			await Promise.all(Array.from({ length: workers }, work));
 		} catch (error) {
 			failure.abort();
 			throw error;

@@ -9,7 +9,7 @@ import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf, dependentsOf } from "../link/modules.ts";
 import { byPath, cyclesAmong, ranksOf, reach, toFileAtDepth } from "./graph.ts";
 import { isGlobalFile, knownFile } from "./known-file.ts";
-import { symbolsOf, toBrief } from "./symbols.ts";
+import { symbolsIn, toBrief } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 
 export function dependencies(
@@ -73,7 +73,7 @@ export function taskContext(
 				.map(({ path }) => path),
 			dependentCount: dependentsOf(reader, target.id).filter(({ file }) => file !== target.id)
 				.length,
-			symbols: includeSymbols ? symbolsOf(reader, target.id).map(toBrief) : [],
+			symbols: includeSymbols ? symbolsIn(reader, target.id).map(toBrief) : [],
 		})),
 		impacted: impacted.slice(0, maxImpactedFiles).map(toFileAtDepth),
 		impactedCount: impacted.length,

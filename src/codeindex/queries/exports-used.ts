@@ -44,7 +44,7 @@ function exportsNamed(
 	const outside = names.length === 0 ? linker.resolveExport(file.id, wanted) : undefined;
 	if (outside) names.push(byName.has("=") ? "=" : wanted);
 	const found = names.map(
-		(name) => declaredExport(reader, file, name) ?? passedOn(reader, file, name),
+		(name) => declaredExport(reader, file, name) ?? reExported(reader, file, name),
 	);
 	// `export *` of a package may provide any name: it counts if someone imports it.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
@@ -86,7 +86,7 @@ function declaredExport(
 	};
 }
 
-function passedOn(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
+function reExported(reader: IndexReader, { id, path }: IndexedFile, name: string): UsedExport {
 	const linker = linkerOf(reader);
 	const kind = kindOf(reader, linker.resolveExport(id, name));
 	const uses = usesOf(reader, id, usagesOfExport(linker, id, name));
@@ -115,8 +115,8 @@ function usesOf(
 		if (user !== last) files++;
 		last = user;
 		if (user === file || user === other) return;
-		const isPassedOn = kind === "declaration" && pairs.implementation(user) !== undefined;
-		const isUse = kind !== "import" && kind !== "re-export" && !isPassedOn;
+		const isDeclarationFile = kind === "declaration" && pairs.implementation(user) !== undefined;
+		const isUse = kind !== "import" && kind !== "re-export" && !isDeclarationFile;
 		users.set(user, isUse || (users.get(user) ?? false));
 	});
 	return { users, usages, files };
@@ -160,10 +160,10 @@ function warn(
 	const files = whole.length > 0 ? whole : changed;
 	const [file] = files;
 	if (unknown.length === 0 || !file) return [];
-	const names = some(unknown);
+	const names = firstFew(unknown);
 	if (files.length === 1) {
 		const exported = [...linkerOf(reader).exportedNames(file.id)].sort();
-		const has = exported.length > 0 ? some(exported.map(writtenName)) : "nothing";
+		const has = exported.length > 0 ? firstFew(exported.map(writtenName)) : "nothing";
 		const taken = whole.length > 0 ? ": all of the file is taken as changed" : "";
 		return [`${file.path} exports nothing named ${names} (it exports ${has})${taken}.`];
 	}
@@ -172,7 +172,7 @@ function warn(
 }
 
 /** The first names, and how many more there are. */
-export function some(names: readonly string[], most = 8): string {
+export function firstFew(names: readonly string[], most = 8): string {
 	const more = names.length - most;
 	return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");
 }

@@ -20,21 +20,24 @@ type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
 /** Each by the shape of the graph. */
 const graphs = new WeakMap<object, FileGraph>();
-const reversed = new WeakMap<object, FileGraph>();
+const transposed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
 const orders = new WeakMap<object, readonly FileId[]>();
 const cyclesByKinds = new WeakMap<object, Map<string, Cycles>>();
 
 function graphOf(reader: IndexReader, kinds?: ReadonlySet<EdgeKind>): FileGraph {
-	if (!kinds) return getOrAdd(graphs, reader.shape, () => pack(reader, () => true));
-	return pack(reader, (found) => found.some((kind) => kinds.has(kind)));
+	if (!kinds) return getOrAdd(graphs, reader.shape, () => buildGraph(reader, () => true));
+	return buildGraph(reader, (found) => found.some((kind) => kinds.has(kind)));
 }
 
-function graphBackwards(reader: IndexReader): FileGraph {
-	return getOrAdd(reversed, reader.shape, () => turnRound(graphOf(reader)));
+function transposedGraphOf(reader: IndexReader): FileGraph {
+	return getOrAdd(transposed, reader.shape, () => transpose(graphOf(reader)));
 }
 
-function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boolean): FileGraph {
+function buildGraph(
+	reader: IndexReader,
+	isWanted: (kinds: readonly EdgeKind[]) => boolean,
+): FileGraph {
 	const byPath = new Map<string, IndexedFile>();
 	for (const file of reader.files.values()) byPath.set(file.path, file);
 	const files = [...byPath.keys()].sort().map((path) => byPath.get(path) as IndexedFile);
@@ -59,7 +62,7 @@ function pack(reader: IndexReader, isWanted: (kinds: readonly EdgeKind[]) => boo
 	return { files, indexOf, starts, targets: Int32Array.from(targets), kinds: allKinds };
 }
 
-function turnRound({ files, indexOf, starts, targets, kinds }: FileGraph): FileGraph {
+function transpose({ files, indexOf, starts, targets, kinds }: FileGraph): FileGraph {
 	const back = new Int32Array(starts.length);
 	for (const target of targets) back[target + 1] = (back[target + 1] as number) + 1;
 	for (let index = 1; index < back.length; index++) {
@@ -154,7 +157,7 @@ export function reach(
 	{ direction, depth = Number.POSITIVE_INFINITY, kinds, includeTests = true }: ReachOptions,
 ): readonly Reached[] {
 	const wanted = kinds && new Set(kinds);
-	const graph = direction === "dependents" ? graphBackwards(reader) : graphOf(reader);
+	const graph = direction === "dependents" ? transposedGraphOf(reader) : graphOf(reader);
 	// Graph numbers are in path order, so numbers are sorted instead of paths.
 	const fileOf = (number: number) => reader.files.get((graph.files[number] as GraphFile).id);
 	const isSeen = new Uint8Array(graph.files.length);
@@ -241,8 +244,7 @@ export function* components({
 }: Pick<FileGraph, "starts" | "targets">): Generator<readonly number[]> {
 	const count = starts.length - 1;
 	const order = new Int32Array(count);
-	/** Tarjan's low-link. */
-	const earliest = new Int32Array(count);
+	const lowLink = new Int32Array(count);
 	const isOpen = new Uint8Array(count);
 	const next = starts.slice();
 	const open: number[] = [];
@@ -265,19 +267,19 @@ export function* components({
 			}
 			path.pop();
 			const parent = path.at(-1);
-			if (parent !== undefined) lower(parent, earliest[node] as number);
-			if (earliest[node] === order[node]) yield close(node);
+			if (parent !== undefined) lower(parent, lowLink[node] as number);
+			if (lowLink[node] === order[node]) yield close(node);
 		}
 	}
 
 	function enter(node: number): void {
-		order[node] = earliest[node] = ++visited;
+		order[node] = lowLink[node] = ++visited;
 		isOpen[node] = 1;
 		open.push(node);
 	}
 
 	function lower(node: number, to: number): void {
-		if (to < (earliest[node] as number)) earliest[node] = to;
+		if (to < (lowLink[node] as number)) lowLink[node] = to;
 	}
 
 	function close(first: number): readonly number[] {

@@ -3,7 +3,7 @@ import { counted } from "../../text/figures.ts";
 import type { ImpactAnswer, ImpactQuery, Uncovered } from "../answers.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf, dependentsOf, pairsOf } from "../link/modules.ts";
-import { byUse, changedExports, exportsUsed, some, type UsedExport } from "./exports-used.ts";
+import { byUse, changedExports, exportsUsed, firstFew, type UsedExport } from "./exports-used.ts";
 import { byPath, cyclesAmong, type Reached, reach, toFileAtDepth } from "./graph.ts";
 import { hintFor, isGlobalFile, isOutside, knownFile } from "./known-file.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
@@ -173,7 +173,7 @@ function impactWarnings(reader: IndexReader, query: ImpactQuery) {
 			...(broken.length > MAX_LISTED
 				? [`${counted(broken.length - MAX_LISTED, "more import")} will break.`]
 				: []),
-			...create.flatMap((path) => creation(reader, path)),
+			...create.flatMap((path) => creationWarnings(reader, path)),
 			...touchedCycles(reader, [...modify, ...remove]),
 		],
 		brokenImports: broken.length,
@@ -216,30 +216,30 @@ function brokenImports(reader: IndexReader, remove: readonly string[]): string[]
 }
 
 /** A new file can fix imports, or shadow another file of the same name. */
-function creation(reader: IndexReader, path: string): string[] {
+function creationWarnings(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [`${path} exists already.`];
 	if (isOutside(path)) return [outside(path)];
 	const stem = withoutExtension(path);
 	const warnings: string[] = [];
 	for (const other of shadowed(reader, path)) {
-		const askers = dependentsOf(reader, other.id).filter(({ file }) =>
-			asksWithoutExtension(reader, file, other, stem),
+		const importers = dependentsOf(reader, other.id).filter(({ file }) =>
+			importsWithoutExtension(reader, file, other, stem),
 		);
-		if (askers.length === 0) continue;
+		if (importers.length === 0) continue;
 		warnings.push(
-			`${path} may take the place of ${other.path} for ${counted(askers.length, "file")} asking for "${nameOf(stem)}".`,
+			`${path} may take the place of ${other.path} for ${counted(importers.length, "file")} asking for "${nameOf(stem)}".`,
 		);
 	}
-	const mended = new Set<string>();
+	const fixed = new Set<string>();
 	for (const { file, specifier } of reader.unresolved()) {
 		const from = reader.files.get(file)?.path;
 		if (from === undefined || !specifier.startsWith(".")) continue;
 		const target = joinPath(folderOf(from), specifier);
-		if (target !== undefined && withoutExtension(target) === stem) mended.add(from);
+		if (target !== undefined && withoutExtension(target) === stem) fixed.add(from);
 	}
-	if (mended.size > 0) {
-		const files = [...mended].sort().slice(0, 3).join(", ");
-		warnings.push(`${path} is asked for already, by ${counted(mended.size, "file")}: ${files}.`);
+	if (fixed.size > 0) {
+		const files = [...fixed].sort().slice(0, 3).join(", ");
+		warnings.push(`${path} is asked for already, by ${counted(fixed.size, "file")}: ${files}.`);
 	}
 	return warnings;
 }
@@ -252,7 +252,7 @@ function shadowed(reader: IndexReader, path: string): IndexedFile[] {
 	);
 }
 
-function asksWithoutExtension(
+function importsWithoutExtension(
 	reader: IndexReader,
 	file: FileId,
 	other: IndexedFile,
@@ -270,7 +270,7 @@ function asksWithoutExtension(
 
 function touchedCycles(reader: IndexReader, paths: readonly string[]): string[] {
 	return cyclesAmong(reader, known(reader, paths)).map((group) => {
-		return `Import cycle of ${group.length} files: ${some(group, 4)}.`;
+		return `Import cycle of ${group.length} files: ${firstFew(group, 4)}.`;
 	});
 }
 

@@ -5,7 +5,7 @@ import { identifierWords } from "../extract/words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
 import { ranksOf } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
-import { matchingSymbols, type SymbolMatch, symbolsOfName, toBrief } from "./symbols.ts";
+import { exactMatches, matchingSymbols, type SymbolMatch, toBrief } from "./symbols.ts";
 
 /**
  * Declaring files first, tests last. A single name matches exactly if it is declared anywhere, else
@@ -19,7 +19,7 @@ export function search(
 	const words = queryWords(query.query);
 	const { scope = ["code", "symbols"], limit = 15 } = query;
 	const name = identifierIn(query.query);
-	const declared = name === undefined ? undefined : symbolsOfName(reader, name, query);
+	const declared = name === undefined ? undefined : exactMatches(reader, name, query);
 	// Names such as `$` or `_` have no full-text words.
 	const hasNoWords = words.length === 0;
 	if (hasNoWords && !declared) return { hits: [], total: 0 };
@@ -51,8 +51,8 @@ export function search(
 		name === undefined
 			? { files: found }
 			: isOneWord && !declared
-				? havingNameFirst(found, name, readText)
-				: havingName(found, name, { isDeclared: declared !== undefined, readText });
+				? rankByName(found, name, readText)
+				: filterByName(found, name, { isDeclared: declared !== undefined, readText });
 	const wanted = { words, ...(having === "name" && { name }) };
 	return {
 		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
@@ -80,7 +80,7 @@ interface Checked {
 	readonly isCut?: boolean;
 }
 
-function havingName(
+function filterByName(
 	found: readonly Candidate[],
 	name: string,
 	{ isDeclared, readText }: { isDeclared: boolean; readText: ReadText },
@@ -107,7 +107,7 @@ function havingName(
 }
 
 /** A single word may be a name or a plain word: files with the name come first. */
-function havingNameFirst(found: readonly Candidate[], name: string, readText: ReadText): Checked {
+function rankByName(found: readonly Candidate[], name: string, readText: ReadText): Checked {
 	const read = found.slice(0, MAX_FILES).map((one) => {
 		const text = readText(one.file.path);
 		return { ...one, text, isFirst: hasIdentifier(text ?? "", name) };

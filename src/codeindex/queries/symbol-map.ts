@@ -5,7 +5,7 @@ import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import { importersOfSymbol } from "../link/usages.ts";
 import { byPath, filesByRank } from "./graph.ts";
-import { type FoundSymbol, symbolsOf } from "./symbols.ts";
+import { type FoundSymbol, symbolsIn } from "./symbols.ts";
 
 /** Highest-ranked files within a budget, by path. A block depends on its file alone. */
 export function symbolMap(
@@ -57,7 +57,7 @@ const MAX_SYMBOLS = 24;
 const MAX_MEMBERS = 12;
 
 function blockOf(reader: IndexReader, file: IndexedFile): string | undefined {
-	const exported = symbolsOf(reader, file.id).filter((symbol) => symbol.exported);
+	const exported = symbolsIn(reader, file.id).filter((symbol) => symbol.exported);
 	if (exported.length === 0) return undefined;
 	const lines = exported.slice(0, MAX_SYMBOLS).flatMap(linesOf);
 	const more = exported.length - MAX_SYMBOLS;
@@ -65,7 +65,7 @@ function blockOf(reader: IndexReader, file: IndexedFile): string | undefined {
 }
 
 function linesOf({ facts }: FoundSymbol): string[] {
-	const members = (facts.members ?? []).filter(isTelling);
+	const members = (facts.members ?? []).filter(isPublic);
 	const names = members.slice(0, MAX_MEMBERS).map(({ name, symbol }) => {
 		return symbol === "method" ? `${name}()` : name;
 	});
@@ -73,14 +73,14 @@ function linesOf({ facts }: FoundSymbol): string[] {
 	return [`  ${facts.signature}`, ...(names.length > 0 ? [`    ${names.join(", ")}${more}`] : [])];
 }
 
-function isTelling({ name, signature }: Member): boolean {
+function isPublic({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
 }
 
 /** Stops counting at a thousand. */
 function usersOf(reader: IndexReader, file: FileId): number {
 	const users = new Set<FileId>();
-	for (const { entity, exported } of symbolsOf(reader, file)) {
+	for (const { entity, exported } of symbolsIn(reader, file)) {
 		if (users.size >= 1000) break;
 		if (!exported || entity.kind !== "declared") continue;
 		for (const user of importersOfSymbol(linkerOf(reader), entity)) users.add(user);

@@ -14,7 +14,7 @@ export interface FoundSymbol {
 	readonly owners: readonly string[];
 }
 
-export function symbolsOf(reader: IndexReader, file: FileId): readonly FoundSymbol[] {
+export function symbolsIn(reader: IndexReader, file: FileId): readonly FoundSymbol[] {
 	const { byBinding } = linkerOf(reader).ownExports(file);
 	const found: FoundSymbol[] = [];
 	for (const [binding, declared] of reader.bindings(file).entries()) {
@@ -66,7 +66,7 @@ export function splitName(symbol: string): {
 	return { name, owners: names.filter((owner) => owner !== "prototype") };
 }
 
-export function symbolsCalled(
+export function symbolsByName(
 	reader: IndexReader,
 	symbol: string,
 	{ limit, file }: Omit<NamedOptions, "owner">,
@@ -143,12 +143,12 @@ export function matchingSymbols(
 }
 
 /** `name` may be `Owner.member`. Returns `undefined` if there are none. */
-export function symbolsOfName(
+export function exactMatches(
 	reader: IndexReader,
 	name: string,
 	filters: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
-	const { symbols } = symbolsCalled(reader, name, { limit: MAX_PER_NAME });
+	const { symbols } = symbolsByName(reader, name, { limit: MAX_PER_NAME });
 	if (symbols.length === 0) return undefined;
 	return matchesByFile(
 		symbols.map((symbol) => [symbol, EXACT_NAME]),

@@ -14,7 +14,7 @@ import {
 } from "../link/usages.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
-import { byPlace, describe, type FoundSymbol, splitName, symbolsCalled } from "./symbols.ts";
+import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
 
 export function usages(
 	reader: IndexReader,
@@ -53,7 +53,7 @@ function definitionsOf(
 	const { reader } = linker;
 	const { name, owners } = splitName(symbol);
 	const limits = { limit: MAX_DEFINITIONS, file: file?.id };
-	const { symbols, omitted } = symbolsCalled(reader, symbol, limits);
+	const { symbols, omitted } = symbolsByName(reader, symbol, limits);
 	const found = withoutDescriptions(linker, symbols).sort(byImportance(reader));
 	if (omitted > MAX_OMITTED && found.every(({ entity }) => entity.kind === "member")) {
 		throw new CodeIndexError(

@@ -7,7 +7,7 @@ import { haveSameTimes, timesOf } from "../../core/file-times.ts";
 import { below, folderOf, type PathKind, pathKind } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
-import { ListingWatch, rulesAround } from "./listing-watch.ts";
+import { ListingSnapshot, rulesAround } from "./listing-snapshot.ts";
 import {
 	MAX_FILES,
 	MAX_SOURCE_BYTES,
@@ -46,7 +46,7 @@ const MAX_AGE_MS = 10 * 60_000;
 export class TreeScanner {
 	readonly #root: string;
 	readonly #now: () => number;
-	#memory: { listing: Listing; watch: ListingWatch; listedMs: number } | undefined;
+	#cached: { listing: Listing; snapshot: ListingSnapshot; listedMs: number } | undefined;
 	#hasScanned = false;
 	#slowSinceMs = Number.NEGATIVE_INFINITY;
 
@@ -59,27 +59,30 @@ export class TreeScanner {
 	async scan(options: ScanOptions = {}): Promise<ScannedTree> {
 		const isSlow = this.#isRecent(this.#slowSinceMs);
 		const quick = isSlow ? { ...options, othersMs: 0 } : options;
-		return (await this.#scanAsRemembered(options)) ?? (await this.#scanAgain(quick));
+		return (await this.#scanCachedListing(options)) ?? (await this.#scanAgain(quick));
 	}
 
-	async #scanAsRemembered(options: ScanOptions): Promise<ScannedTree | undefined> {
-		const memory = this.#memory;
-		if (!memory || !this.#isRecent(memory.listedMs) || !memory.watch.stillHolds()) return undefined;
-		const scan = new Scan(this.#root, options);
-		return (await scan.lookAgain(memory.listing)) ? scan.result() : undefined;
+	async #scanCachedListing(options: ScanOptions): Promise<ScannedTree | undefined> {
+		const cached = this.#cached;
+		if (!cached || !this.#isRecent(cached.listedMs) || !cached.snapshot.isCurrent())
+			return undefined;
+		const scan = new TreeScan(this.#root, options);
+		return (await scan.rescan(cached.listing)) ? scan.result() : undefined;
 	}
 
 	async #scanAgain(options: ScanOptions): Promise<ScannedTree> {
-		this.#memory = undefined;
+		this.#cached = undefined;
 		const listedMs = this.#now();
 		// Often the first scan is the only one.
-		const watch = this.#hasScanned ? await ListingWatch.take(this.#root, this.#now) : undefined;
-		const scan = new Scan(this.#root, options);
-		await scan.lookAround();
+		const snapshot = this.#hasScanned
+			? await ListingSnapshot.take(this.#root, this.#now)
+			: undefined;
+		const scan = new TreeScan(this.#root, options);
+		await scan.scanAll();
 		this.#hasScanned = true;
 		const tree = scan.result();
-		const listing = watch && scan.listing();
-		if (watch && listing) this.#memory = { watch, listing, listedMs };
+		const listing = snapshot && scan.listing();
+		if (snapshot && listing) this.#cached = { snapshot, listing, listedMs };
 		if (options.othersMs !== 0 && tree.trouble.some(({ kind }) => kind === "slow")) {
 			this.#slowSinceMs = this.#now();
 		}
@@ -95,9 +98,9 @@ export class TreeScanner {
 const BATCH_SIZE = 512;
 const MAX_NESTED_REPOSITORIES = 200;
 /** Trouble that persists until a folder or rule changes. */
-const LASTING = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
+const PERSISTENT = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
-class Scan {
+class TreeScan {
 	/** The real path. */
 	readonly #root: string;
 	readonly #options: ScanOptions;
@@ -111,7 +114,7 @@ class Scan {
 	readonly #listingTrouble: ScanTrouble[] = [];
 	#listedBy: "git" | "walk" = "git";
 	#nested = 0;
-	#sinceTurn = 0;
+	#sinceYield = 0;
 
 	constructor(root: string, options: ScanOptions) {
 		this.#options = options;
@@ -124,44 +127,44 @@ class Scan {
 		}
 	}
 
-	async lookAround(): Promise<void> {
-		this.#refuseIfAborted();
+	async scanAll(): Promise<void> {
+		this.#throwIfAborted();
 		const listed = await this.#listRepository("");
 		// Git lists nothing if the repository ignores the whole folder.
 		if (!listed || this.#files.size === 0) {
 			this.#listedBy = "walk";
 			await this.#walk("");
 		}
-		this.#lookAtOtherConfigs();
+		this.#addOtherConfigs();
 		this.#options.onProgress?.(this.#files.size);
 	}
 
 	/** None if a transient error occurred. */
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
-		if (!trouble.every(({ kind }) => LASTING.has(kind))) return undefined;
+		if (!trouble.every(({ kind }) => PERSISTENT.has(kind))) return undefined;
 		const entries = byPath(this.#listed);
 		for (const entry of entries) {
-			const file = this.#of(entry.kind).get(entry.path);
+			const file = this.#mapFor(entry.kind).get(entry.path);
 			if (file) entry.file = file;
 		}
 		return { listedBy: this.#listedBy, entries, trouble };
 	}
 
 	/** False if the listing is outdated. */
-	async lookAgain({ listedBy, entries, trouble }: Listing): Promise<boolean> {
-		this.#refuseIfAborted();
+	async rescan({ listedBy, entries, trouble }: Listing): Promise<boolean> {
+		this.#throwIfAborted();
 		this.#listedBy = listedBy;
 		for (const one of trouble) this.#note(one);
 		for (const entry of entries) {
 			const stats = this.#lstat(entry.path);
-			if (stats?.isFile()) this.#lookAtAgain(entry, stats);
+			if (stats?.isFile()) this.#restat(entry, stats);
 			else if (stats?.isSymbolicLink() && !entry.file) this.#addLink(entry.path);
 			else if (stats) return false;
-			if (++this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
+			if (++this.#sinceYield >= BATCH_SIZE) await this.#yieldToEventLoop();
 		}
 		if (this.#files.size === 0) return false;
-		this.#lookAtOtherConfigs();
+		this.#addOtherConfigs();
 		this.#options.onProgress?.(this.#files.size);
 		return true;
 	}
@@ -176,20 +179,20 @@ class Scan {
 		};
 	}
 
-	#lookAtAgain(entry: ListedEntry, stats: Stats): void {
+	#restat(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
 		if (kind === "other") return;
 		if (file && haveSameTimes(file, timesOf(stats))) {
-			this.#of(kind).set(path, file);
+			this.#mapFor(kind).set(path, file);
 		} else {
 			this.#add(path, kind, stats);
-			const found = this.#of(kind).get(path);
+			const found = this.#mapFor(kind).get(path);
 			if (found) entry.file = found;
 		}
 	}
 
 	/** May be links: workspace packages are links in `node_modules`. */
-	#lookAtOtherConfigs(): void {
+	#addOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
 			if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) || this.#configs.has(path)) continue;
 			const stats = statSync(join(this.#root, path), { throwIfNoEntry: false });
@@ -203,12 +206,12 @@ class Scan {
 			for (const { path, kind } of entries) {
 				const inRoot = below(folder, path);
 				if (kind === "repository") repositories.push(inRoot);
-				else this.#lookAt(inRoot, kind);
-				if (++this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
+				else this.#visit(inRoot, kind);
+				if (++this.#sinceYield >= BATCH_SIZE) await this.#yieldToEventLoop();
 			}
 		};
 		const outcome = await listGitFiles(join(this.#root, folder), take, this.#options);
-		this.#refuseIfAborted();
+		this.#throwIfAborted();
 		if (outcome.kind === "failed") {
 			const message = `git could not list the files: ${outcome.message}`;
 			this.#noteListing({ kind: "git", path: folder, message });
@@ -251,19 +254,19 @@ class Scan {
 				this.#noteListing({ ...trouble, path: inRoot(trouble.path) });
 			}
 			this.#folders.set(inRoot(found.path), true);
-			for (const path of found.files) this.#lookAt(inRoot(path), "file");
-			for (const path of found.links) this.#lookAt(inRoot(path), "link");
-			this.#sinceTurn += 4 + found.files.length;
-			if (this.#sinceTurn >= BATCH_SIZE) await this.#letOthersRun();
+			for (const path of found.files) this.#visit(inRoot(path), "file");
+			for (const path of found.links) this.#visit(inRoot(path), "link");
+			this.#sinceYield += 4 + found.files.length;
+			if (this.#sinceYield >= BATCH_SIZE) await this.#yieldToEventLoop();
 			if (this.#files.size >= MAX_FILES) return;
 		}
 	}
 
-	#lookAt(path: string, listedAs: "file" | "link"): void {
+	#visit(path: string, listedAs: "file" | "link"): void {
 		const kind = pathKind(path);
 		if (kind === "other" && listedAs === "file") return;
 		if (!isPathBelow(path)) return;
-		if (this.#of(kind).has(path) || this.#links.has(path)) return;
+		if (this.#mapFor(kind).has(path) || this.#links.has(path)) return;
 		if (kind === "source" && this.#files.size >= MAX_FILES) {
 			const message = `there are more than ${MAX_FILES} source files; the rest is left out`;
 			this.#noteListing({ kind: "too-many", path: "", message });
@@ -276,7 +279,7 @@ class Scan {
 		else if (stats.isFile() && kind !== "other") this.#add(path, kind, stats);
 	}
 
-	#of(kind: PathKind): Map<string, ScannedFile> {
+	#mapFor(kind: PathKind): Map<string, ScannedFile> {
 		return kind === "config" ? this.#configs : this.#files;
 	}
 
@@ -285,7 +288,7 @@ class Scan {
 			const message = `it has ${stats.size} bytes; files over ${MAX_SOURCE_BYTES} are left out`;
 			this.#note({ kind: "too-big", path, message });
 		} else {
-			this.#of(kind).set(path, { path, ...timesOf(stats) });
+			this.#mapFor(kind).set(path, { path, ...timesOf(stats) });
 		}
 	}
 
@@ -331,14 +334,14 @@ class Scan {
 		this.#note(trouble);
 	}
 
-	async #letOthersRun(): Promise<void> {
-		this.#sinceTurn = 0;
+	async #yieldToEventLoop(): Promise<void> {
+		this.#sinceYield = 0;
 		this.#options.onProgress?.(this.#files.size);
 		await setImmediate();
-		this.#refuseIfAborted();
+		this.#throwIfAborted();
 	}
 
-	#refuseIfAborted(): void {
+	#throwIfAborted(): void {
 		if (this.#options.signal?.aborted) {
 			throw new CodeIndexError("aborted", "Looking at the files of the project was aborted.");
 		}

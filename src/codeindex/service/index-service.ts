@@ -50,7 +50,7 @@ export class IndexService {
 	#lock: WriterLock | undefined;
 	#note: string | undefined;
 	/** An earlier index implies consent to a rebuild. */
-	#isAgreed = false;
+	#hasConsent = false;
 	#retryMs = RETRY_MS;
 	#leftOut: ReturnType<typeof leftOut> = {};
 
@@ -62,7 +62,7 @@ export class IndexService {
 	async status(): Promise<IndexStatus> {
 		const bare = { root: this.#root, database: this.#path };
 		if (!this.#opened && !existsSync(this.#path)) {
-			return { state: "absent", ...bare, bytes: 0, files: 0, symbols: 0, ...this.#noted() };
+			return { state: "absent", ...bare, bytes: 0, files: 0, symbols: 0, ...this.#noteField() };
 		}
 		const { store } = await this.#open();
 		store.sync();
@@ -75,13 +75,13 @@ export class IndexService {
 			symbols: store.files.total("symbols"),
 			...(updatedMs === undefined ? {} : { updatedMs }),
 			...this.#leftOut,
-			...this.#noted(),
+			...this.#noteField(),
 		};
 	}
 
 	async build(call: ServiceCall): Promise<BuildReport> {
 		const start = performance.now();
-		return await this.#surviving(call, async ({ store, indexer }) => {
+		return await this.#withRecovery(call, async ({ store, indexer }) => {
 			const done = await indexer.refresh({ ...call, mayBuild: true });
 			const { added, changed, removed } = done;
 			const coverage = store.read((reader) => this.#coverage(store, reader, done));
@@ -96,10 +96,10 @@ export class IndexService {
 	): Promise<Uncovered<AnswerOf<Name>> & Covered> {
 		if (!this.#opened && !existsSync(this.#path)) throw this.#notIndexed();
 		const answer = await queries[name]();
-		return await this.#surviving(call, async ({ store, indexer, inMemory }) => {
+		return await this.#withRecovery(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
-			if (isMissing && !(inMemory && this.#isAgreed)) throw this.#notIndexed();
+			if (isMissing && !(inMemory && this.#hasConsent)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			return store.read((reader) => ({
 				...answer(reader, query, (path) => this.#readText(path)),
@@ -127,20 +127,20 @@ export class IndexService {
 	}
 
 	/** Rebuilds a damaged index and retries. */
-	async #surviving<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
+	async #withRecovery<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
 		try {
-			return await this.#explaining(async () => {
-				const opened = await this.#openInPlace(call);
+			return await this.#withClearErrors(async () => {
+				const opened = await this.#openCurrent(call);
 				opened.wasEmpty &&= opened.store.state().updatedMs === undefined;
 				return await work(opened);
 			});
 		} catch (error) {
-			if (storeFailure(error) !== "damaged") return await this.#inMemory(error, work);
-			const again = this.#explaining(async () => {
+			if (storeFailure(error) !== "damaged") return await this.#retryInMemory(error, work);
+			const again = this.#withClearErrors(async () => {
 				await this.#replace(error, call);
 				return await work(await this.#open());
 			});
-			return await again.catch((another) => this.#inMemory(another, work));
+			return await again.catch((another) => this.#retryInMemory(another, work));
 		}
 	}
 
@@ -150,22 +150,22 @@ export class IndexService {
 	}
 
 	/** Throws the error unless it means that the disk cannot be written to. */
-	async #inMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
+	async #retryInMemory<T>(error: unknown, work: (opened: Opened) => Promise<T>): Promise<T> {
 		if (!this.#isUnwritable(error)) throw error;
 		const before = this.#opened;
 		if (before?.wasEmpty) await this.#removeUnfinished(before);
 		this.close();
-		return await this.#explaining(async () => work(await this.#openInMemory(error)));
+		return await this.#withClearErrors(async () => work(await this.#openInMemory(error)));
 	}
 
 	/** Not for damage and an unwritable disk, from which the service recovers. */
-	async #explaining<T>(work: () => Promise<T>): Promise<T> {
+	async #withClearErrors<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
 		} catch (error) {
 			const failure = storeFailure(error);
 			const inMemory = this.#opened?.inMemory;
-			if (failure === "full" && inMemory) throw this.#noRoom(inMemory.reason, error);
+			if (failure === "full" && inMemory) throw this.#outOfSpace(inMemory.reason, error);
 			if (failure !== "busy") throw error;
 			const message = `Another process is writing the index in ${this.#path}. Try again when it is done.`;
 			throw new CodeIndexError("failed", message, { cause: error });
@@ -173,13 +173,13 @@ export class IndexService {
 	}
 
 	/** Reopens if the file was deleted or replaced. */
-	async #openInPlace(call: ServiceCall): Promise<Opened> {
+	async #openCurrent(call: ServiceCall): Promise<Opened> {
 		const opened = await this.#open();
 		const { inMemory } = opened;
-		const isBack = inMemory !== undefined && this.#canWriteAgain(inMemory);
+		const isBack = inMemory !== undefined && this.#canWrite(inMemory);
 		if (!isBack && opened.store.isInPlace()) return opened;
 		const hadContent = opened.store.files.indexed.size > 0;
-		this.#isAgreed ||= hadContent;
+		this.#hasConsent ||= hadContent;
 		this.close();
 		const current = await this.#open();
 		// The earlier index implies consent.
@@ -218,8 +218,8 @@ export class IndexService {
 		const { cause = error } = error as { cause?: unknown };
 		const reason = describeError(cause);
 		const bytes = sizeOf(this.#path);
-		this.#isAgreed ||= bytes > 0;
-		if (bytes > MAX_MEMORY_BYTES) throw this.#noRoom(reason, error);
+		this.#hasConsent ||= bytes > 0;
+		if (bytes > MAX_MEMORY_BYTES) throw this.#outOfSpace(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
 			// An index of a newer version, or one that no engine can open, is left alone.
 			if (trouble instanceof CodeIndexError && trouble.cause === undefined) throw trouble;
@@ -235,7 +235,7 @@ export class IndexService {
 		return this.#opened;
 	}
 
-	#canWriteAgain(inMemory: InMemory): boolean {
+	#canWrite(inMemory: InMemory): boolean {
 		if (performance.now() < inMemory.retryAt) return false;
 		const folder = dirname(this.#path);
 		const probe = join(folder, temporaryName());
@@ -254,7 +254,7 @@ export class IndexService {
 
 	async #replace(damage: unknown, call: ServiceCall): Promise<void> {
 		const damaged = this.#opened?.store.identity ?? identityOf(this.#path);
-		this.#isAgreed = true;
+		this.#hasConsent = true;
 		this.close();
 		const lock = this.#writerLock();
 		try {
@@ -304,7 +304,7 @@ export class IndexService {
 		};
 	}
 
-	#noted(): Pick<IndexStatus, "note"> {
+	#noteField(): Pick<IndexStatus, "note"> {
 		const inMemory = this.#opened?.inMemory;
 		const note = inMemory
 			? `The index is in memory only: ${dirname(this.#path)} cannot be written to (${inMemory.reason}).`
@@ -312,7 +312,7 @@ export class IndexService {
 		return note === undefined ? {} : { note };
 	}
 
-	#noRoom(reason: string, cause: unknown): CodeIndexError {
+	#outOfSpace(reason: string, cause: unknown): CodeIndexError {
 		const message = `The index cannot be written to ${dirname(this.#path)} (${reason}), and is too large to be kept in memory. What was there is as it was. Make room, or name another cache folder in XDG_CACHE_HOME, and try again.`;
 		return new CodeIndexError("failed", message, { cause });
 	}

@@ -27,7 +27,7 @@ export type IndexCall = {
  * of it in the caller's thread.
  */
 export function toColumns(answer: unknown): unknown {
-	const isLong = (list: unknown) => Array.isArray(list) && list.length >= WORTHWHILE;
+	const isLong = (list: unknown) => Array.isArray(list) && list.length >= MIN_PACKED;
 	return withLists(answer, isLong, { usages: packUsages, files: packFiles });
 }
 
@@ -36,9 +36,9 @@ export function fromColumns(sent: unknown): unknown {
 	return withLists(sent, isPacked, { usages: unpackUsages, files: unpackFiles });
 }
 
-const WORTHWHILE = 200;
+const MIN_PACKED = 200;
 /** Never part of a path. */
-const BETWEEN = "\0";
+const SEPARATOR = "\0";
 const FILE_LISTS = ["dependents", "dependencies", "affected", "impacted"];
 
 function withLists(
@@ -76,13 +76,13 @@ function packUsages(usages: readonly Usage[]) {
 		places[at++] = column;
 		places[at++] = usageKinds.indexOf(kind);
 	}
-	return { paths: paths.join(BETWEEN), runs: Int32Array.from(runs), places };
+	return { paths: paths.join(SEPARATOR), runs: Int32Array.from(runs), places };
 }
 
 function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): Usage[] {
 	const usages: Usage[] = [];
 	let at = 0;
-	for (const [run, path] of paths.split(BETWEEN).entries()) {
+	for (const [run, path] of paths.split(SEPARATOR).entries()) {
 		const isTest = runs[run * 2 + 1] === 1;
 		for (let left = runs[run * 2] as number; left > 0; left--) {
 			const line = places[at++] as number;
@@ -107,8 +107,8 @@ function packFiles(files: readonly FileAtDepth[]) {
 		numbers[at++] = via === undefined ? -1 : numberOf(vias, via);
 	}
 	return {
-		paths: files.map(({ path }) => path).join(BETWEEN),
-		vias: [...vias.keys()].join(BETWEEN),
+		paths: files.map(({ path }) => path).join(SEPARATOR),
+		vias: [...vias.keys()].join(SEPARATOR),
 		numbers,
 		kinds: [...kindSets.keys()].map((set) => set.split(" ") as EdgeKind[]),
 	};
@@ -116,8 +116,8 @@ function packFiles(files: readonly FileAtDepth[]) {
 
 function unpackFiles(columns: ReturnType<typeof packFiles>): FileAtDepth[] {
 	const { paths, vias, numbers, kinds } = columns;
-	const steps = vias.split(BETWEEN);
-	return paths.split(BETWEEN).map((path, index) => {
+	const steps = vias.split(SEPARATOR);
+	return paths.split(SEPARATOR).map((path, index) => {
 		const at = index * 4;
 		const file = {
 			path,

@@ -60,7 +60,7 @@ export class FileTable {
 		this.rows.set(path, row);
 		this.byId.set(id, row);
 		if (content) this.indexed.set(id, content.file);
-		if (before?.file.isTest !== content?.file.isTest) this.#forgetLists();
+		if (before?.file.isTest !== content?.file.isTest) this.#clearLists();
 		this.#replaceEdges(id, before?.edges, content?.edges);
 	}
 
@@ -71,7 +71,7 @@ export class FileTable {
 		this.byId.delete(row.id);
 		this.indexed.delete(row.id);
 		this.#replaceEdges(row.id, row.content?.edges);
-		this.#forgetLists();
+		this.#clearLists();
 	}
 
 	dependencies(id: FileId): readonly Edge[] {
@@ -84,7 +84,7 @@ export class FileTable {
 
 	load(database: DatabaseSync): void {
 		for (const map of [this.rows, this.indexed, this.byId, this.#edgesBack]) map.clear();
-		this.#forgetLists();
+		this.#clearLists();
 		this.#lastId = 0;
 		for (const row of database.prepare("SELECT * FROM files ORDER BY id").iterate()) {
 			const loaded = fromColumns(row);
@@ -122,7 +122,7 @@ export class FileTable {
 		});
 	}
 
-	#forgetLists(): void {
+	#clearLists(): void {
 		this.#shape = {};
 		this.#dependencies.clear();
 		this.#dependents.clear();

@@ -57,9 +57,9 @@ export class IndexStore {
 		this.#writer ??= new IndexWriter(this.#database, {
 			files: this.files,
 			names: this.#names,
-			changed: (file) => {
+			onChange: (file) => {
 				this.#hasChanged = true;
-				this.#facts.forget(file);
+				this.#facts.evict(file);
 			},
 		});
 		return this.#writer;
@@ -173,8 +173,8 @@ export class IndexStore {
 		this.#reload();
 	}
 
-	/** Vacuums after many changes. No effect without space or with busy readers. */
-	tidy(): void {
+	/** For after many changes. No effect without space or with busy readers. */
+	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
 			this.#database.exec("VACUUM");
@@ -202,8 +202,8 @@ export class IndexStore {
 	}
 
 	#reload(): void {
-		this.#names.forget();
-		this.#facts.forgetAll();
+		this.#names.clear();
+		this.#facts.clear();
 		this.#reader = undefined;
 		this.#seenVersion = this.#dataVersion.get()?.data_version;
 		this.files.load(this.#database);

@@ -23,26 +23,26 @@ interface WriterParts {
 	readonly files: FileTable;
 	readonly names: NameIds;
 	/** Called for every file whose facts were written or removed. */
-	readonly changed: (file: FileId) => void;
+	readonly onChange: (file: FileId) => void;
 }
 
 /** Runs in the caller's transaction. A file's rows in other tables follow from its stored facts. */
 export class IndexWriter {
 	readonly #files: FileTable;
 	readonly #names: NameIds;
-	readonly #changed: WriterParts["changed"];
+	readonly #onChange: WriterParts["onChange"];
 	readonly #sql: ReturnType<typeof prepare>;
 	readonly #bytes = new ByteWriter();
 
-	constructor(database: DatabaseSync, { files, names, changed }: WriterParts) {
+	constructor(database: DatabaseSync, { files, names, onChange }: WriterParts) {
 		this.#files = files;
 		this.#names = names;
-		this.#changed = changed;
+		this.#onChange = onChange;
 		this.#sql = prepare(database);
 	}
 
 	/** Assigns an id before indexing, so that other files' requests can point to it. */
-	announce(scanned: ScannedFile): FileId {
+	register(scanned: ScannedFile): FileId {
 		const row = this.#files.rows.get(scanned.path);
 		if (row) return row.id;
 		const id = this.#files.newId();
@@ -52,7 +52,7 @@ export class IndexWriter {
 	}
 
 	put({ scanned, storedMs, hash, isTest, packed, requests, resolutions }: ParsedFile): FileId {
-		const id = this.announce(scanned);
+		const id = this.register(scanned);
 		if (this.#files.indexed.has(id)) this.#removeContent(id);
 
 		this.#sql.setLinks.run(id, packed.exports, packed.requests, this.#resolutions(resolutions));
@@ -77,7 +77,7 @@ export class IndexWriter {
 		const figures = linkFigures(requests, resolutions);
 		const content = { hash, file, symbols: packed.symbols, ...figures };
 		this.#setFile({ ...scanned, id, storedMs, content });
-		this.#changed(id);
+		this.#onChange(id);
 		return id;
 	}
 
@@ -91,7 +91,7 @@ export class IndexWriter {
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
 		const figures = linkFigures(requests, resolutions);
 		this.#setFile({ ...row, content: { ...row.content, ...figures } });
-		this.#changed(id);
+		this.#onChange(id);
 	}
 
 	/** The content was checked again and is unchanged. */
@@ -110,7 +110,7 @@ export class IndexWriter {
 		}
 		this.#sql.removeFile.run(row.id);
 		this.#files.remove(path);
-		this.#changed(row.id);
+		this.#onChange(row.id);
 	}
 
 	#setFile(row: FileRow): void {
@@ -134,7 +134,7 @@ export class IndexWriter {
 	#addNames(id: FileId, names: Uint8Array): void {
 		const ids: number[] = [];
 		for (const { name, declared, mentioned } of unpackNames(names)) {
-			const nameId = this.#names.give(name, declared !== undefined);
+			const nameId = this.#names.idFor(name, declared !== undefined);
 			ids.push(nameId);
 			if (declared) this.#sql.addDeclared.run(nameId, id, declared);
 			if (mentioned) this.#sql.addMention.run(nameId, id, mentioned);
@@ -151,7 +151,7 @@ export class IndexWriter {
 		for (const [target, byName] of imports) {
 			for (const [name, entries] of byName) {
 				records.importEntries(this.#bytes, name, entries);
-				const nameId = this.#names.give(name, false);
+				const nameId = this.#names.idFor(name, false);
 				this.#sql.addImport.run(target, nameId, id, this.#bytes.take());
 			}
 		}
@@ -164,7 +164,7 @@ export class IndexWriter {
 	#removeLinkRows(id: FileId, { imports, passes }: LinkRows): void {
 		for (const [target, byName] of imports) {
 			for (const name of byName.keys()) {
-				this.#sql.removeImport.run(target, this.#names.give(name, false), id);
+				this.#sql.removeImport.run(target, this.#names.idFor(name, false), id);
 			}
 		}
 		for (const target of passes.keys()) this.#sql.removePass.run(target, id);

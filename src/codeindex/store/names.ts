@@ -2,16 +2,16 @@ import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { compareText } from "../../core/compare-text.ts";
 
 /** Cached ids of a large project, at some 100 bytes each. */
-const MAX_KEPT = 300_000;
+const MAX_CACHED = 300_000;
 
 /** Never part of a name. */
-const BETWEEN = "\u001f";
+const SEPARATOR = "\u001f";
 /** Above this, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;
 
 /** Name ids. A name keeps its id even when unused. */
 export class NameIds {
-	readonly #kept = new Map<string, { id: number; isDeclared: boolean }>();
+	readonly #cached = new Map<string, { id: number; isDeclared: boolean }>();
 	readonly #find: StatementSync;
 	readonly #insert: StatementSync;
 	readonly #markDeclared: StatementSync;
@@ -38,13 +38,16 @@ export class NameIds {
 		return this.#look(name)?.id;
 	}
 
-	like(part: string, limit: number): string[] {
+	containing(part: string, limit: number): string[] {
 		const wanted = part.toLowerCase();
-		if (wanted === "" || wanted.includes(BETWEEN)) return [];
+		if (wanted === "" || wanted.includes(SEPARATOR)) return [];
 		const declared = this.#declaredNames();
 		const names = new Set<string>();
 		// An equal name is the shortest of its prefix matches.
-		for (const found of [occurrences(declared, BETWEEN + wanted), occurrences(declared, wanted)]) {
+		for (const found of [
+			occurrences(declared, SEPARATOR + wanted),
+			occurrences(declared, wanted),
+		]) {
 			for (const name of found) {
 				if (names.size >= limit) return [...names];
 				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
@@ -53,7 +56,7 @@ export class NameIds {
 		return [...names];
 	}
 
-	give(name: string, isDeclared: boolean): number {
+	idFor(name: string, isDeclared: boolean): number {
 		const known = this.#look(name);
 		if (!known) return this.#add(name, isDeclared);
 		if (isDeclared && !known.isDeclared) {
@@ -65,37 +68,38 @@ export class NameIds {
 	}
 
 	/** Call after a rollback, or a write of another process. */
-	forget(): void {
-		this.#kept.clear();
+	clear(): void {
+		this.#cached.clear();
 		this.#lastId = undefined;
 		this.#declared = undefined;
 		this.#newlyDeclared = [];
 	}
 
 	#look(name: string) {
-		const kept = this.#kept.get(name);
-		if (kept) return kept;
+		const known = this.#cached.get(name);
+		if (known) return known;
 		// During a first indexing all names are cached.
-		if (this.#kept.size === this.#lastId) return undefined;
+		if (this.#cached.size === this.#lastId) return undefined;
 		const row = this.#find.get(name);
 		if (!row) return undefined;
-		return this.#keep(name, row.id as number, row.declared === 1);
+		return this.#remember(name, row.id as number, row.declared === 1);
 	}
 
 	#add(name: string, isDeclared: boolean): number {
 		this.#lastId ??= Number(this.#largest.get()?.id ?? 0);
 		const id = ++this.#lastId;
 		this.#insert.run(name, id, isDeclared ? 1 : 0);
-		this.#keep(name, id, isDeclared);
+		this.#remember(name, id, isDeclared);
 		if (isDeclared) this.#newlyDeclared.push(name);
 		return id;
 	}
 
-	#keep(name: string, id: number, isDeclared: boolean) {
-		if (this.#kept.size >= MAX_KEPT) this.#kept.clear();
-		const kept = { id, isDeclared };
-		this.#kept.set(name, kept);
-		return kept;
+	#remember(name: string, id: number, isDeclared: boolean) {
+		// Evicts all: cheaper than tracking use, and rare.
+		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
+		const known = { id, isDeclared };
+		this.#cached.set(name, known);
+		return known;
 	}
 
 	#declaredNames(): DeclaredNames {
@@ -106,7 +110,7 @@ export class NameIds {
 			exact = fresh.reduce(inserted, this.#declared.exact);
 		} else {
 			const names = this.#allDeclared.all().map(({ name }) => name as string);
-			exact = `${BETWEEN}${inOrder(names).join(BETWEEN)}${BETWEEN}`;
+			exact = `${SEPARATOR}${inOrder(names).join(SEPARATOR)}${SEPARATOR}`;
 		}
 		this.#declared = { exact, folded: foldedAlike(exact) };
 		this.#newlyDeclared = [];
@@ -122,8 +126,8 @@ interface DeclaredNames {
 
 function* occurrences({ exact, folded }: DeclaredNames, wanted: string): Generator<string> {
 	for (let at = folded.indexOf(wanted); at >= 0; ) {
-		const start = folded.lastIndexOf(BETWEEN, at) + 1;
-		const end = folded.indexOf(BETWEEN, at + 1);
+		const start = folded.lastIndexOf(SEPARATOR, at) + 1;
+		const end = folded.indexOf(SEPARATOR, at + 1);
 		yield exact.slice(start, end);
 		at = folded.indexOf(wanted, end);
 	}
@@ -138,16 +142,16 @@ function inOrder(names: readonly string[]): string[] {
 function inserted(text: string, name: string): string {
 	let low = 0;
 	let high = text.length - 1;
-	// Binary search; both bounds are always at a BETWEEN.
+	// Binary search; both bounds are always at a SEPARATOR.
 	while (low < high) {
-		const start = text.lastIndexOf(BETWEEN, (low + high) >> 1);
-		const end = text.indexOf(BETWEEN, start + 1);
+		const start = text.lastIndexOf(SEPARATOR, (low + high) >> 1);
+		const end = text.indexOf(SEPARATOR, start + 1);
 		const other = text.slice(start + 1, end);
 		if (other === name) return text;
 		if (compare(other, name) < 0) low = end;
 		else high = start;
 	}
-	return `${text.slice(0, low)}${BETWEEN}${name}${text.slice(low)}`;
+	return `${text.slice(0, low)}${SEPARATOR}${name}${text.slice(low)}`;
 }
 
 /** Lower case with offsets preserved: some letters become two when folded. */

@@ -176,24 +176,24 @@ export function packBindings(values: readonly Binding[]): Uint8Array {
 	bindings(writer, values);
 	const plain = writer.take();
 	writer.number(plain.length);
-	writer.bytes(squeeze(plain));
+	writer.bytes(compress(plain));
 	return writer.take();
 }
 
 export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 	const reader = new ByteReader(bytes);
 	const length = reader.number();
-	return bindings(new ByteReader(unsqueeze(bytes.subarray(reader.at), length)));
+	return bindings(new ByteReader(decompress(bytes.subarray(reader.at), length)));
 }
 
 /** Inflating takes some 20 µs: not for data read from thousands of files. */
-function squeeze(bytes: Uint8Array): Uint8Array {
-	if (bytes.length < WORTHWHILE) return bytes;
+function compress(bytes: Uint8Array): Uint8Array {
+	if (bytes.length < MIN_COMPRESSED) return bytes;
 	return deflateRawSync(bytes, { ...COMPRESSION, level: 3, memLevel: 6 });
 }
 
-function unsqueeze(bytes: Uint8Array, length: number): Uint8Array {
-	if (length < WORTHWHILE) return bytes;
+function decompress(bytes: Uint8Array, length: number): Uint8Array {
+	if (length < MIN_COMPRESSED) return bytes;
 	try {
 		return inflateRawSync(bytes, { ...COMPRESSION, maxOutputLength: length });
 	} catch (error) {
@@ -201,7 +201,7 @@ function unsqueeze(bytes: Uint8Array, length: number): Uint8Array {
 	}
 }
 
-const WORTHWHILE = 64;
+const MIN_COMPRESSED = 64;
 
 /** Common signature text, most frequent last. Part of the format: a change needs a new schema. */
 const DICTIONARY = Buffer.from(

@@ -130,7 +130,7 @@ export class StoredReader implements IndexReader {
 	}
 
 	namesLike(part: string, limit: number): readonly string[] {
-		return this.#names.like(part, limit);
+		return this.#names.containing(part, limit);
 	}
 
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[] {
@@ -193,7 +193,7 @@ const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
 const MAX_DECODED = 200_000;
 const MANY = 16;
 
-/** What files say, remembered across readers until a file changes. */
+/** Facts of files, cached across readers until a file changes. */
 export class StoredFacts {
 	readonly sql: ReturnType<typeof prepare>;
 	readonly #bindings = new Map<FileId, readonly Binding[]>();
@@ -209,14 +209,14 @@ export class StoredFacts {
 	}
 
 	bindings(file: FileId): readonly Binding[] {
-		return remembered(this.#bindings, file, () => {
+		return cached(this.#bindings, file, () => {
 			const data = this.sql.bindings.get(file)?.data as Uint8Array | undefined;
 			return data ? unpackBindings(data) : [];
 		});
 	}
 
 	links(file: FileId): LinkFacts {
-		return remembered(this.#links, file, () => {
+		return cached(this.#links, file, () => {
 			const row = this.sql.links.get(file);
 			return row ? unpackLinks(row) : { exports: [], requests: [], resolutions: [] };
 		});
@@ -232,15 +232,15 @@ export class StoredFacts {
 		const wanted = new Set<FileId>();
 		const byFile = new Map<FileId, Uint8Array>();
 		for (const { file } of at) {
-			const kept = this.#references.get(file);
-			if (kept) byFile.set(file, kept);
+			const known = this.#references.get(file);
+			if (known) byFile.set(file, known);
 			else wanted.add(file);
 		}
 		// One statement takes half the time of one per file.
 		const rows = wanted.size > 0 ? this.sql.manyReferences.all(JSON.stringify([...wanted])) : [];
 		for (const { id, data } of rows as unknown as { id: FileId; data: Uint8Array }[]) {
 			byFile.set(id, data);
-			if (this.#referenceBytes + data.length > MAX_REFERENCE_BYTES) this.#forgetReferences();
+			if (this.#referenceBytes + data.length > MAX_REFERENCE_BYTES) this.#evictReferences();
 			this.#references.set(id, data);
 			this.#referenceBytes += data.length;
 		}
@@ -250,44 +250,44 @@ export class StoredFacts {
 	importsOf(target: FileId, name: number, imported: string): readonly ImportOf[] {
 		return this.#imports.get(`${target} ${name}`, {
 			all: () => unpackRows(this.sql.imports.all(target, name), imported),
-			of: (file) => unpackRows(this.sql.importsOfFile.all(target, name, file), imported),
+			ofFile: (file) => unpackRows(this.sql.importsOfFile.all(target, name, file), imported),
 		});
 	}
 
-	forget(file: FileId): void {
+	evict(file: FileId): void {
 		this.#bindings.delete(file);
 		this.#links.delete(file);
 		this.#referenceBytes -= this.#references.get(file)?.length ?? 0;
 		this.#references.delete(file);
 		for (const { length } of this.#decoded.get(file)?.values() ?? []) this.#decodedCount -= length;
 		this.#decoded.delete(file);
-		this.#imports.forget(file);
+		this.#imports.invalidate(file);
 	}
 
-	forgetAll(): void {
+	clear(): void {
 		this.#bindings.clear();
 		this.#links.clear();
-		this.#forgetReferences();
-		this.#imports.forgetAll();
+		this.#evictReferences();
+		this.#imports.clear();
 	}
 
 	#decode({ file, binding }: BindingRef, packed: Uint8Array | undefined): readonly Reference[] {
 		const known = this.#decoded.get(file)?.get(binding);
 		if (known || !packed) return known ?? [];
 		const references = unpackReferences(packed, binding);
-		if (this.#decodedCount + references.length > MAX_DECODED) this.#forgetDecoded();
+		if (this.#decodedCount + references.length > MAX_DECODED) this.#evictDecoded();
 		getOrAdd(this.#decoded, file, () => new Map()).set(binding, references);
 		this.#decodedCount += references.length;
 		return references;
 	}
 
-	#forgetReferences(): void {
+	#evictReferences(): void {
 		this.#references.clear();
 		this.#referenceBytes = 0;
-		this.#forgetDecoded();
+		this.#evictDecoded();
 	}
 
-	#forgetDecoded(): void {
+	#evictDecoded(): void {
 		this.#decoded.clear();
 		this.#decodedCount = 0;
 	}
@@ -314,13 +314,13 @@ function prepare(database: DatabaseSync) {
 	};
 }
 
-/** Evicts the least recently used. */
-function remembered<T>(kept: Map<FileId, T>, file: FileId, decode: () => T): T {
-	const found = kept.get(file);
+/** Evicts the least recently used file. */
+function cached<T>(cache: Map<FileId, T>, file: FileId, decode: () => T): T {
+	const found = cache.get(file);
 	const value = found ?? decode();
-	if (found !== undefined) kept.delete(file);
-	else if (kept.size >= MAX_FILES) kept.delete(kept.keys().next().value as FileId);
-	kept.set(file, value);
+	if (found !== undefined) cache.delete(file);
+	else if (cache.size >= MAX_FILES) cache.delete(cache.keys().next().value as FileId);
+	cache.set(file, value);
 	return value;
 }
 
@@ -335,7 +335,7 @@ function unpackRows(rows: readonly Record<string, unknown>[], imported: string):
 
 interface ImportSource {
 	all(): readonly ImportOf[];
-	of(file: FileId): readonly ImportOf[];
+	ofFile(file: FileId): readonly ImportOf[];
 }
 
 /** Shorter lists are read from the database just as fast. */
@@ -346,34 +346,35 @@ const MAX_IMPORTS = 100_000;
 /** Long import lists. After a change, only the changed file's imports are reread. */
 export class ImportLists {
 	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
-	#kept = 0;
+	#cached = 0;
 
 	get(key: string, source: ImportSource): readonly ImportOf[] {
 		const list = this.#lists.get(key);
-		if (!list) return this.#keep(key, source.all());
+		if (!list) return this.#add(key, source.all());
 		if (list.stale.size === 0) return list.all;
-		const lasting = list.all.filter(({ file }) => !list.stale.has(file));
-		const renewed = [...list.stale].flatMap((file) => source.of(file));
-		this.#kept += lasting.length + renewed.length - list.all.length;
-		list.all = [...lasting, ...renewed].sort((one, other) => one.file - other.file);
+		const current = list.all.filter(({ file }) => !list.stale.has(file));
+		const reread = [...list.stale].flatMap((file) => source.ofFile(file));
+		this.#cached += current.length + reread.length - list.all.length;
+		list.all = [...current, ...reread].sort((one, other) => one.file - other.file);
 		list.stale.clear();
 		return list.all;
 	}
 
-	forget(file: FileId): void {
+	/** The file's imports are read again on the next use. */
+	invalidate(file: FileId): void {
 		for (const { stale } of this.#lists.values()) stale.add(file);
 	}
 
-	forgetAll(): void {
+	clear(): void {
 		this.#lists.clear();
-		this.#kept = 0;
+		this.#cached = 0;
 	}
 
-	#keep(key: string, all: readonly ImportOf[]): readonly ImportOf[] {
+	#add(key: string, all: readonly ImportOf[]): readonly ImportOf[] {
 		if (all.length < LONG_LIST || all.length > MAX_IMPORTS) return all;
-		if (this.#kept + all.length > MAX_IMPORTS) this.forgetAll();
+		if (this.#cached + all.length > MAX_IMPORTS) this.clear();
 		this.#lists.set(key, { all, stale: new Set() });
-		this.#kept += all.length;
+		this.#cached += all.length;
 		return all;
 	}
 }

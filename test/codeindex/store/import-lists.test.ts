@@ -34,7 +34,7 @@ test("a long list stays what the database says while files change, come and go",
 						readings++;
 						return all();
 					},
-					of: (file) => stored.get(file) ?? [],
+					ofFile: (file) => stored.get(file) ?? [],
 				});
 			expect(get()).toEqual(all());
 			for (const changes of rounds) {
@@ -43,7 +43,7 @@ test("a long list stays what the database says while files change, come and go",
 						file,
 						Array.from({ length: imports }, (_, binding) => importOf(file, binding)),
 					);
-					lists.forget(file as FileId);
+					lists.invalidate(file as FileId);
 				}
 				expect(get()).toEqual(all());
 			}
@@ -56,8 +56,8 @@ test("after everything was forgotten, a list is read anew", () => {
 	const lists = new ImportLists();
 	const listOf = (length: number) => Array.from({ length }, (_, file) => importOf(file, 0));
 	const get = (length: number) =>
-		lists.get("1 2", { all: () => listOf(length), of: () => [] }).length;
+		lists.get("1 2", { all: () => listOf(length), ofFile: () => [] }).length;
 	expect([get(150), get(151)]).toEqual([150, 150]);
-	lists.forgetAll();
+	lists.clear();
 	expect(get(152)).toBe(152);
 });

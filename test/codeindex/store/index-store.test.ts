@@ -121,9 +121,9 @@ describe("a stored index", () => {
 				const model = new Map<string, MemoryFile>();
 				store.begin();
 				// Announced at once, so that ids are known to what leads there.
-				const announce = (one: string) =>
-					store.writer.announce({ path: one, bytes: 10, mtimeMs: 0, ctimeMs: 0, inode: 0 });
-				const ids = paths.map(announce);
+				const register = (one: string) =>
+					store.writer.register({ path: one, bytes: 10, mtimeMs: 0, ctimeMs: 0, inode: 0 });
+				const ids = paths.map(register);
 				store.commit();
 				for (const step of changes) {
 					const at = paths[step.path] as string;
@@ -154,7 +154,7 @@ describe("a stored index", () => {
 							store.writer.setResolutions(one.file.id, elsewhere);
 							model.set(other, { ...one, resolutions: elsewhere });
 						}
-						ids[step.path] = announce(at);
+						ids[step.path] = register(at);
 					}
 					store.commit();
 				}

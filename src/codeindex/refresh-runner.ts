@@ -15,7 +15,7 @@ import { requests as requestsOf } from "./store/records.ts";
 
 /** Files per transaction of a first indexing: the most an interruption can lose. */
 const FILES_PER_COMMIT = 250;
-const TIDY_AFTER = 200;
+const VACUUM_AFTER = 200;
 
 export interface Scan {
 	readonly root: string;
@@ -27,9 +27,9 @@ export interface RefreshPlan {
 	readonly scan: Scan;
 	readonly isFirst: boolean;
 	readonly completes: boolean;
-	/** New files to parse. Some have an id already; `unknown` have none. */
+	/** New files to parse. Some have an id already; `withoutId` have none. */
 	readonly added: readonly ScannedFile[];
-	readonly unknown: readonly ScannedFile[];
+	readonly withoutId: readonly ScannedFile[];
 	readonly changed: readonly ScannedFile[];
 	readonly removed: readonly string[];
 	/** New or inconclusive timestamps, same content. */
@@ -46,14 +46,14 @@ export interface RefreshPlan {
 
 export type FileParser = Pick<Parser, "parse" | "close">;
 
-export class Intake {
+export class RefreshRunner {
 	readonly #store: IndexStore;
-	readonly #imports: ImportResolution;
+	readonly #imports: ImportResolver;
 	readonly #parser: FileParser;
 
 	constructor(root: string, store: IndexStore, parser: FileParser = new Parser(root)) {
 		this.#store = store;
-		this.#imports = new ImportResolution(store);
+		this.#imports = new ImportResolver(store);
 		this.#parser = parser;
 	}
 
@@ -62,7 +62,7 @@ export class Intake {
 	}
 
 	/** Atomic, except that a first indexing keeps its completed files. */
-	async carryOut(plan: RefreshPlan, options: CallOptions): Promise<void> {
+	async run(plan: RefreshPlan, options: CallOptions): Promise<void> {
 		const store = this.#store;
 		store.begin();
 		try {
@@ -75,9 +75,9 @@ export class Intake {
 			}
 			store.setState({ isComplete: plan.completes, updatedMs: Date.now() });
 			store.commit();
-			if (done < TIDY_AFTER) return;
+			if (done < VACUUM_AFTER) return;
 			options.onProgress?.({ phase: "storing", done, total: done });
-			store.tidy();
+			store.vacuum();
 		} catch (error) {
 			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
 			// Every stored file is consistent by itself.
@@ -90,10 +90,10 @@ export class Intake {
 	#prepare(plan: RefreshPlan): void {
 		const { writer } = this.#store;
 		const { scan, project, isFirst, completes } = plan;
-		for (const file of plan.unknown) writer.announce(file);
+		for (const file of plan.withoutId) writer.register(file);
 		this.#imports.use(scan, project.state);
 		this.#imports.resolveAgain({
-			added: plan.unknown.map(({ path }) => path),
+			added: plan.withoutId.map(({ path }) => path),
 			removed: plan.removed,
 			configs: project.changed,
 			links: project.state.links,
@@ -145,7 +145,7 @@ export class Intake {
 	}
 }
 
-class ImportResolution {
+class ImportResolver {
 	readonly #store: IndexStore;
 	#current: { readonly inputs: string; readonly resolver: ModuleResolver } | undefined;
 

@@ -17,11 +17,11 @@ import type { OuterRules } from "./walk-files.ts";
 /** Above this, asking git is faster than checking each folder. */
 const MAX_FOLDERS = 20_000;
 
-interface Look extends FileTimes {
+interface PathSnapshot extends FileTimes {
 	readonly takenMs: number;
 }
 
-interface WatchedFolder extends Look {
+interface FolderSnapshot extends PathSnapshot {
 	/** Names with types. Absent if the folder could not be read. */
 	readonly entries: ReadonlyMap<string, EntryType> | undefined;
 }
@@ -32,12 +32,12 @@ type EntryType = "folder" | "link" | "file";
  * Detects new entries and other ignore rules: no entry appears or changes type without its folder
  * changing. Deleted files are found by checking the list.
  */
-export class ListingWatch {
+export class ListingSnapshot {
 	readonly #given: string;
 	readonly #root: string;
 	readonly #now: () => number;
-	readonly #folders = new Map<string, WatchedFolder>();
-	#rules: ReadonlyMap<string, Look> = new Map();
+	readonly #folders = new Map<string, FolderSnapshot>();
+	#rules: ReadonlyMap<string, PathSnapshot> = new Map();
 
 	private constructor(given: string, root: string, now: () => number) {
 		this.#given = given;
@@ -49,29 +49,29 @@ export class ListingWatch {
 	 * Taken before the listing, so that concurrent changes show in the next scan. Undefined if the
 	 * root is gone or there are too many folders.
 	 */
-	static async take(given: string, now: () => number): Promise<ListingWatch | undefined> {
-		const root = orNothing(() => realpathSync(given));
+	static async take(given: string, now: () => number): Promise<ListingSnapshot | undefined> {
+		const root = orUndefined(() => realpathSync(given));
 		if (root === undefined) return undefined;
-		const watch = new ListingWatch(given, root, now);
-		if (!watch.#takeFolders()) return undefined;
-		const paths = [...(await watch.#ruleFiles())];
-		watch.#rules = new Map(paths.map((path) => [path, { takenMs: now(), ...look(path) }]));
-		return watch;
+		const snapshot = new ListingSnapshot(given, root, now);
+		if (!snapshot.#takeFolders()) return undefined;
+		const paths = [...(await snapshot.#ruleFiles())];
+		snapshot.#rules = new Map(paths.map((path) => [path, { takenMs: now(), ...timesAt(path) }]));
+		return snapshot;
 	}
 
 	/** False also for a file changed so recently that a second change would not show. */
-	stillHolds(): boolean {
-		if (orNothing(() => realpathSync(this.#given)) !== this.#root) return false;
+	isCurrent(): boolean {
+		if (orUndefined(() => realpathSync(this.#given)) !== this.#root) return false;
 		for (const [path, before] of this.#rules) {
-			if (!isSurelySame(before, before.takenMs, look(path))) return false;
+			if (!isSurelySame(before, before.takenMs, timesAt(path))) return false;
 		}
 		for (const [path, before] of this.#folders) {
 			const takenMs = this.#now();
-			const stats = lstatOrNothing(`${this.#root}/${path}`);
+			const stats = lstatOrUndefined(`${this.#root}/${path}`);
 			if (!stats?.isDirectory()) return false;
 			if (isSurelySame(before, before.takenMs, timesOf(stats))) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
-			if (!bringsNothing(before.entries, entries)) return false;
+			if (!hasNothingNew(before.entries, entries)) return false;
 			this.#folders.set(path, { ...timesOf(stats), takenMs, entries });
 		}
 		return true;
@@ -83,7 +83,7 @@ export class ListingWatch {
 		for (let path = open.pop(); path !== undefined; path = open.pop()) {
 			if (this.#folders.size >= MAX_FOLDERS) return false;
 			const takenMs = this.#now();
-			const stats = lstatOrNothing(`${this.#root}/${path}`);
+			const stats = lstatOrUndefined(`${this.#root}/${path}`);
 			// Gone since its parent was read, which shows there.
 			if (!stats?.isDirectory()) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
@@ -127,7 +127,7 @@ export async function rulesAround(folder: string): Promise<OuterRules[]> {
 	];
 }
 
-function orNothing<T>(attempt: () => T): T | undefined {
+function orUndefined<T>(attempt: () => T): T | undefined {
 	try {
 		return attempt();
 	} catch {
@@ -136,7 +136,7 @@ function orNothing<T>(attempt: () => T): T | undefined {
 }
 
 /** Files may be gone, but no folder, link or `.gitignore`. */
-function bringsNothing(before: WatchedFolder["entries"], now: WatchedFolder["entries"]): boolean {
+function hasNothingNew(before: FolderSnapshot["entries"], now: FolderSnapshot["entries"]): boolean {
 	if (before === undefined || now === undefined) return before === now;
 	for (const [name, type] of now) if (before.get(name) !== type) return false;
 	if (now.size === before.size) return true;
@@ -149,7 +149,7 @@ function bringsNothing(before: WatchedFolder["entries"], now: WatchedFolder["ent
 /** Of other files only `.gitignore` and `.git` matter. */
 function readEntries(folder: string): Map<string, EntryType> | undefined {
 	// The listing reports the error.
-	const found = orNothing(() => readdirSync(folder, { withFileTypes: true }));
+	const found = orUndefined(() => readdirSync(folder, { withFileTypes: true }));
 	if (!found) return undefined;
 	const entries = new Map<string, EntryType>();
 	for (const entry of found) {
@@ -164,14 +164,14 @@ function readEntries(folder: string): Map<string, EntryType> | undefined {
 	return entries;
 }
 
-function lstatOrNothing(path: string): Stats | undefined {
-	return orNothing(() => lstatSync(path, { throwIfNoEntry: false }));
+function lstatOrUndefined(path: string): Stats | undefined {
+	return orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** Negative sizes stand for what is no file. */
 const MISSING: FileTimes = { bytes: -1, mtimeMs: 0, ctimeMs: 0, inode: 0 };
 
-function look(path: string): FileTimes {
+function timesAt(path: string): FileTimes {
 	try {
 		let stats = lstatSync(path, { throwIfNoEntry: false });
 		// Git follows links to its own files.
@@ -210,7 +210,7 @@ function commonFolder(marker: string): string | undefined {
 }
 
 function gitFolder(marker: string): string | undefined {
-	const isFolder = orNothing(() => statSync(marker, { throwIfNoEntry: false })?.isDirectory());
+	const isFolder = orUndefined(() => statSync(marker, { throwIfNoEntry: false })?.isDirectory());
 	if (isFolder) return marker;
 	const pointer = textOf(marker)?.match(/^gitdir: (.+)$/)?.[1];
 	return pointer === undefined ? undefined : resolve(dirname(marker), pointer);
@@ -234,7 +234,7 @@ function userFolder(): string {
 
 /** Small regular files only: opening a pipe would block. */
 function textOf(path: string): string | undefined {
-	return orNothing(() => {
+	return orUndefined(() => {
 		const stats = statSync(path, { throwIfNoEntry: false });
 		if (!stats?.isFile() || stats.size > MAX_POINTER_BYTES) return undefined;
 		return readFileSync(path, "utf8").trim();
