@@ -17,9 +17,7 @@ interface FileLookup {
 	isFile(path: string): boolean;
 }
 
-/**
- * Returns a number if the prompt names too many. Mode `always` falls back to files last touched.
- */
+/** Returns a number if the prompt names too many. Mode `always` falls back to files last touched. */
 export function filesToBrief(
 	prompt: string,
 	mode: "onPaths" | "always",

@@ -56,10 +56,7 @@ function shownFiles(files: readonly FileAtDepth[], show: (path: string) => strin
 	}));
 }
 
-function perDepth(
-	{ name, files }: Side,
-	lines: (files: readonly FileAtDepth[]) => string[],
-): Section[] {
+function perDepth({ name, files }: Side, lines: (files: Side["files"]) => string[]): Section[] {
 	return [...Map.groupBy(files, ({ depth }) => depth)]
 		.toSorted(([a], [b]) => a - b)
 		.map(([depth, some]) => ({
@@ -103,19 +100,15 @@ function cycleLine(files: readonly string[], show: (path: string) => string): st
 	return more > 0 ? `  ${shown}, … ${grouped(more)} more` : `  ${shown}`;
 }
 
-function whyEmpty(
-	answer: AnswerOf<"dependencies">,
-	input: DepsInput,
-	{ countTests }: Advice,
-): Section[] {
+function whyEmpty(answer: AnswerOf<"dependencies">, input: DepsInput, advice: Advice): Section[] {
 	const { direction, includeTests } = input;
 	const lines: string[] = [];
 	if (direction !== "dependencies" && answer.global) {
-		const nobody =
+		const subject =
 			answer.dependents.length === 0 ? "No file of the project imports it, but this" : "This";
-		lines.push(`${nobody} file's top level is global: uses in other files are not followed.`);
+		lines.push(`${subject} file's top level is global: uses in other files are not followed.`);
 	} else if (direction !== "dependencies" && answer.dependents.length === 0) {
-		const tests = includeTests ? "" : ` Tests are not counted: ${countTests}.`;
+		const tests = includeTests ? "" : ` Tests are not counted: ${advice.countTests}.`;
 		lines.push(
 			`No file of the project imports it: an entry point, reached in a way that cannot be seen (a computed import, a framework), or unused.${tests}`,
 		);

@@ -139,17 +139,13 @@ function splitPath(path: string): [folder: string, name: string] {
 }
 
 /** The last line of every answer: coverage, freshness, unparsed files. */
-export function coverageLine(
-	coverage: Coverage,
-	nowMs: number,
-	{ index }: Advice = TOOL_ADVICE,
-): string {
+export function coverageLine(coverage: Coverage, nowMs: number, advice = TOOL_ADVICE): string {
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
 	const { leftOut, notStored } = coverage;
 	const facts = [
 		...(complete
 			? []
-			: [`INCOMPLETE, the first indexing is not finished: ${index} goes on with it`]),
+			: [`INCOMPLETE, the first indexing is not finished: ${advice.index} goes on with it`]),
 		`${counted(files, "file")} indexed`,
 		`checked ${ago(nowMs - checkedMs)}`,
 		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
@@ -161,14 +157,11 @@ export function coverageLine(
 	return `[${facts.join("; ")}]`;
 }
 
-export function whyNothingIndexed(
-	{ files, complete }: Coverage,
-	{ index }: Advice,
-): string | undefined {
+export function whyNothingIndexed({ files, complete }: Coverage, advice: Advice) {
 	if (files > 0) return undefined;
 	return complete
 		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
-		: `Nothing is indexed yet: the first indexing was interrupted. ${index} goes on with it.`;
+		: `Nothing is indexed yet: the first indexing was interrupted. ${advice.index} goes on with it.`;
 }
 
 const NAMED_FILES = 3;

@@ -108,8 +108,7 @@ export interface Caller extends CallOptions {
 export class CodeProject {
 	readonly root: string;
 	readonly #options: ProjectOptions;
-	#state: "stopped" | "starting" | "running" = "stopped";
-	#indexed: IndexStatus["state"] | "unknown" = "unknown";
+	readonly #shown: ShownState = { state: "stopped", indexed: "unknown" };
 	#engine: Promise<Engine> | undefined;
 	#stderr: () => readonly string[] = () => [];
 	#building: SharedBuild | undefined;
@@ -122,11 +121,11 @@ export class CodeProject {
 	}
 
 	get state() {
-		return this.#state;
+		return this.#shown.state;
 	}
 
 	get indexed() {
-		return this.#indexed;
+		return this.#shown.indexed;
 	}
 
 	stderr(): readonly string[] {
@@ -164,14 +163,14 @@ export class CodeProject {
 
 	async status(): Promise<IndexStatus> {
 		const found = await this.#withEngine((index) => index.status());
-		this.#setIndexed(found.state);
+		this.#show("indexed", found.state);
 		return found;
 	}
 
 	async close(): Promise<void> {
 		const closing = this.#engine;
 		this.#engine = undefined;
-		this.#setState("stopped");
+		this.#show("state", "stopped");
 		// Ignores failures: an engine that failed to open or close is gone either way.
 		await closing?.then((index) => index.close()).catch(() => {});
 	}
@@ -279,38 +278,37 @@ export class CodeProject {
 	}
 
 	#startEngine(): Promise<Engine> {
-		this.#setState("starting");
+		this.#show("state", "starting");
 		const opening = this.#options.open();
 		opening.then(
 			(opened) => {
 				if (this.#engine !== opening) return;
 				this.#stderr = () => opened.stderr?.() ?? [];
-				this.#setState("running");
+				this.#show("state", "running");
 			},
 			() => {
 				if (this.#engine !== opening) return;
 				this.#engine = undefined;
-				this.#setState("stopped");
+				this.#show("state", "stopped");
 			},
 		);
 		return opening;
 	}
 
 	#noteCoverage({ coverage }: Covered): void {
-		this.#setIndexed(coverage.complete ? "ready" : "partial");
+		this.#show("indexed", coverage.complete ? "ready" : "partial");
 	}
 
-	#setState(state: CodeProject["state"]): void {
-		if (this.#state === state) return;
-		this.#state = state;
+	#show<Key extends keyof ShownState>(key: Key, value: ShownState[Key]): void {
+		if (this.#shown[key] === value) return;
+		this.#shown[key] = value;
 		this.#options.onChange?.();
 	}
+}
 
-	#setIndexed(indexed: CodeProject["indexed"]): void {
-		if (this.#indexed === indexed) return;
-		this.#indexed = indexed;
-		this.#options.onChange?.();
-	}
+interface ShownState {
+	state: "stopped" | "starting" | "running";
+	indexed: IndexStatus["state"] | "unknown";
 }
 
 interface SharedBuild {

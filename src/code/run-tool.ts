@@ -26,11 +26,7 @@ interface ToolRun extends QuestionContext {
 	readonly now: () => number;
 }
 
-export async function runTool<Name extends ToolName>(
-	name: Name,
-	call: ToolCalls[Name],
-	run: ToolRun,
-) {
+export async function runTool<N extends ToolName>(name: N, call: ToolCalls[N], run: ToolRun) {
 	try {
 		const { render } = await answers[name](call, run);
 		return await deliver(render(run.now()), run.delivery);
@@ -89,10 +85,7 @@ export interface Delivery {
 /** Upper limit even with the user's consent. */
 export const MOST_BYTES = 50_000;
 
-/**
- * Over budget, the whole is stored as a blob; then a briefer form is used, then items are dropped.
- * A line is cut last, never within a character.
- */
+/** Over budget, stores the whole as a blob, then uses a briefer form, then drops items. */
 export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
 	const text = wholeAnswer(answer);
 	const originalBytes = bytesOf(text);

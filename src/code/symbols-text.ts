@@ -53,10 +53,7 @@ const FORMS = {
 
 const LINE_BYTES = 140;
 
-function heading(
-	{ hits, total, atLeast, inexact }: AnswerOf<"search">,
-	{ query }: SearchInput,
-): string {
+function heading({ hits, total, atLeast, inexact }: AnswerOf<"search">, { query }: SearchInput) {
 	const shown = hits.length < total ? `${grouped(hits.length)} of ` : "";
 	const all = `${atLeast ? "at least " : ""}${counted(total, "file")}`;
 	if (inexact)
@@ -64,11 +61,7 @@ function heading(
 	return `${shown}${all} for ${quoted(query)}, best first`;
 }
 
-function nothingFound(
-	{ coverage }: AnswerOf<"search">,
-	input: SearchInput,
-	advice: Advice,
-): string[] {
+function nothingFound({ coverage }: AnswerOf<"search">, input: SearchInput, advice: Advice) {
 	const nothing = whyNothingIndexed(coverage, advice);
 	if (nothing) return [nothing];
 	const { filters, scope } = input;
@@ -278,11 +271,7 @@ function perFolder(usages: readonly Usage[]): string[] {
 	);
 }
 
-function nothingNamed(
-	answer: AnswerOf<"usages">,
-	{ symbol, file }: UsagesInput,
-	advice: Advice,
-): string[] {
+function nothingNamed(answer: AnswerOf<"usages">, { symbol, file }: UsagesInput, advice: Advice) {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [nothing];
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);

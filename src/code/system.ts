@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import type { AnswerOf, QueryOf } from "../codeindex/index.ts";
+import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { createBlobStore } from "../core/blob-store.ts";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
@@ -74,10 +74,7 @@ export class CodeSystem implements System {
 		}
 	}
 
-	async symbolMap(
-		session: SessionView,
-		query: QueryOf<"symbolMap">,
-	): Promise<AnswerOf<"symbolMap">> {
+	async symbolMap(session: SessionView, query: SymbolMapQuery): Promise<SymbolMapAnswer> {
 		const { code, project } = await this.#codeSession.open(session);
 		return await project.ask("symbolMap", query, callerOf(session, code, session.signal));
 	}

@@ -37,10 +37,7 @@ export type IndexQueries = {
 	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
 };
 
-/**
- * The code index of one project, in a worker thread. Every question refreshes it first. Questions
- * reject with `not-indexed` until the first `build`: consent is up to the caller.
- */
+/** Every question refreshes the index first. Until the first `build` it rejects: `not-indexed`. */
 export interface CodeIndex extends IndexQueries {
 	readonly root: string;
 	status(): Promise<IndexStatus>;

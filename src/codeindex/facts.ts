@@ -45,10 +45,7 @@ export interface Declared {
 	readonly signature: string;
 	/** First sentence, at most 200 characters. */
 	readonly doc?: string;
-	/**
-	 * Names it extends, implements or, for a type alias, consists of. Instance side; static members
-	 * are on the value side of the same names.
-	 */
+	/** Names it extends, implements or, for a type alias, consists of. Their value side is static. */
 	readonly heritage?: readonly TypeName[];
 	/** A variable's type or a function's result (promises unwrapped), if it is a name. */
 	readonly type?: TypeName;

@@ -35,10 +35,7 @@ export interface ImportOf extends BindingRef {
 	readonly isExported: boolean;
 }
 
-/**
- * Synchronous view of one state of the index. A change creates a new reader, so derived data can be
- * cached by identity.
- */
+/** One state of the index. A change creates a new reader: derived data can be cached by identity. */
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;

@@ -150,15 +150,12 @@ async function planRefresh(
 	return { scan, isFirst: !isComplete, completes, ...files, project, isEmpty };
 }
 
-export function changedFiles(
-	known: ReadonlyMap<string, KnownFile>,
-	scanned: readonly ScannedFile[],
-) {
+export function changedFiles(known: ReadonlyMap<string, KnownFile>, files: readonly ScannedFile[]) {
 	const added: ScannedFile[] = [];
 	const unchanged: ScannedFile[] = [];
 	// Metadata is inconclusive.
 	const toHash: ScannedFile[] = [];
-	for (const file of scanned) {
+	for (const file of files) {
 		const before = known.get(file.path);
 		if (before === undefined) added.push(file);
 		else if (isSurelySame(before, before.storedMs, file)) unchanged.push(file);
@@ -166,16 +163,13 @@ export function changedFiles(
 	}
 	const removed: string[] = [];
 	if (unchanged.length + toHash.length < known.size) {
-		const present = new Set(scanned.map((file) => file.path));
+		const present = new Set(files.map((file) => file.path));
 		for (const path of known.keys()) if (!present.has(path)) removed.push(path);
 	}
 	return { added, removed, unchanged, toHash };
 }
 
-function projectChanges(
-	before: ProjectState,
-	{ root, tree, scannedMs }: Scan,
-): RefreshPlan["project"] {
+function projectChanges(before: ProjectState, { root, tree, scannedMs }: Scan) {
 	const known = new Map(before.configs.map((config) => [config.path, config]));
 	const { added, removed, unchanged, toHash } = changedFiles(known, tree.configs);
 	const looked = [...added, ...toHash].map((file): KnownConfig => {

@@ -36,11 +36,8 @@ export class AnswerPart {
 		}
 		const fields = this.value as Readonly<Record<string, unknown>>;
 		const value = others.reduce((found, other) => found ?? fields[other], fields[name]);
-		return new AnswerPart(
-			this.tool,
-			value,
-			this.#place === WHOLE ? name : `${this.#place}.${name}`,
-		);
+		const place = this.#place === WHOLE ? name : `${this.#place}.${name}`;
+		return new AnswerPart(this.tool, value, place);
 	}
 
 	entries(): [string, AnswerPart][] {

@@ -35,10 +35,7 @@ const MAX_CRASHES = 4;
 const BACKOFF_MS = 200;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * The first call launches KotaDB, and so does the first after a crash. It handles one request at a
- * time, so calls queue here, where they can be aborted.
- */
+/** Calls launch KotaDB on demand. It runs one at a time, so the others queue here, abortable. */
 export class EngineConnection {
 	readonly #options: EngineConnectionOptions;
 	readonly #closing = new AbortController();

@@ -28,9 +28,8 @@ const GRACE_MS = 2000;
 const DRAIN_MS = 500;
 
 /**
- * One run of KotaDB as an MCP transport. The SDK's stdio transport keeps our process alive,
- * outlives it, leaks grandchildren (`bun x` starts another), inherits variables, and loses the exit
- * status.
+ * One process of KotaDB as an MCP transport. The SDK's own keeps our process alive, outlives it,
+ * leaks grandchildren (`bun x` starts another), inherits variables, and loses the exit status.
  */
 export class EngineProcess implements Transport {
 	readonly #options: EngineProcessOptions;

@@ -32,9 +32,8 @@ export interface ExternalIndexOptions {
 }
 
 /**
- * An index backed by KotaDB (by Jaymin West) over MCP. The first question starts it. Answers are as
- * old as the last `build`, which indexes everything. Not reported, so empty: edge kinds, packages,
- * exports of changed files, parse failures.
+ * KotaDB (by Jaymin West) over MCP. Answers are as old as the last `build`, which indexes all.
+ * Not reported, so empty: edge kinds, packages, exports of changed files, parse failures.
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
@@ -197,27 +196,22 @@ export function childEnvironment(
 	parent: NodeJS.ProcessEnv = process.env,
 ): Record<string, string> {
 	const env: Record<string, string> = {};
-	for (const name of process.platform === "win32" ? WINDOWS_NAMES : POSIX_NAMES) {
+	for (const name of process.platform === "win32" ? WINDOWS_VARS : POSIX_VARS) {
 		const value = parent[name];
 		if (value !== undefined) env[name] = name === "PATH" ? absoluteEntries(value) : value;
 	}
 	return { ...env, ...given };
 }
 
-const POSIX_NAMES = ["PATH", "HOME", "TMPDIR"];
-const WINDOWS_NAMES = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(
-	" ",
-);
+const POSIX_VARS = ["PATH", "HOME", "TMPDIR"];
+const WINDOWS_VARS = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(" ");
 
 /** The child runs in the repository: relative PATH entries would let it supply the programs. */
 function absoluteEntries(path: string): string {
 	return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
-/**
- * KotaDB's default is inside the repository, which we never write to. One per project: its queries
- * join all projects of a database.
- */
+/** Outside the repository. One per project: KotaDB's queries join all projects of a database. */
 export function databaseOf(root: string, given: Readonly<Record<string, string>>): string {
 	const name = `${basename(root)}-${hashBytes(root).slice(0, 12)}`;
 	return given.KOTADB_PATH || join(homedir(), ".pi", "cache", "pi-kota", "kotadb", name, "kota.db");

@@ -201,10 +201,7 @@ function atDepth(path: string, depth: number): FileAtDepth {
 	return { path, depth, kinds: [], isTest: isTestPath(path) };
 }
 
-function readSide(
-	side: AnswerPart,
-	files: ProjectFiles,
-): { reached: FileAtDepth[]; cycles: string[][] } {
+function readSide(side: AnswerPart, files: ProjectFiles) {
 	const reached = new Map<string, FileAtDepth>();
 	const take = (list: AnswerPart, depth: number): void => {
 		for (const path of list.paths(files)) {

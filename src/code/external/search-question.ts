@@ -97,11 +97,8 @@ function readMatch(match: AnswerPart, lines: PartialHit["lines"]): void {
 	}
 }
 
-function toHit(
-	path: string,
-	{ symbols, lines }: PartialHit,
-	{ contextLines }: SearchQuery,
-): SearchHit {
+function toHit(path: string, hit: PartialHit, { contextLines }: SearchQuery): SearchHit {
+	const { symbols, lines } = hit;
 	const blocks: { first: number; text: string[]; matches: number[] }[] = [];
 	for (const [number, { text, matches }] of [...lines].toSorted(([a], [b]) => a - b)) {
 		let block = blocks.at(-1);

@@ -48,11 +48,8 @@ export function describeBindings(facts: FactsBuilder): void {
 // Preferred kind of a name with several.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
-function describeBinding(
-	facts: FactsBuilder,
-	{ name, declarations }: PendingBinding,
-	index: number,
-): Declared {
+function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: number): Declared {
+	const { name, declarations } = pending;
 	const { positions, source } = facts;
 	const top = { facts, scope: facts.top };
 	const kinds = declarations.map((one) => symbolOf(one));
@@ -142,13 +139,12 @@ function headStart(facts: FactsBuilder, { node }: Declaration): number {
 
 function merged(members: readonly Member[]): Member[] {
 	const byName = Map.groupBy(members, (member) => `${member.static} ${member.name}`);
-	return [...byName.values()].map((same) =>
-		same.length === 1 ? (same[0] as Member) : mergeMembers(same),
-	);
+	return [...byName.values()].map(mergeMembers);
 }
 
 function mergeMembers(same: readonly Member[]): Member {
 	const [first, ...others] = same as [Member, ...Member[]];
+	if (others.length === 0) return first;
 	const type = same.find((part) => part.type)?.type;
 	const inner = merged(same.flatMap((part) => part.members ?? []));
 	return {
@@ -181,7 +177,7 @@ function membersOf(place: Place, node: Node, owner: TypeName): Member[] {
 				return key ? [describe(place, { key, node: one, symbol: "enum", static: true })] : [];
 			});
 		case "TSModuleDeclaration":
-			return namespaceMembers(place, node, owner);
+			return moduleMembers(place, node, owner);
 		case "VariableDeclarator": {
 			if (node.id.type !== "Identifier") return [];
 			const type = node.id.typeAnnotation?.typeAnnotation;
@@ -347,11 +343,7 @@ function kindOfValue(place: Place, value: Node | undefined, depth: number): Kind
 	return { symbol: "property", type: typeOfExpression(place, value), members };
 }
 
-function namespaceMembers(
-	place: Place,
-	node: Of<"TSModuleDeclaration">,
-	owner: TypeName,
-): Member[] {
+function moduleMembers(place: Place, node: Of<"TSModuleDeclaration">, owner: TypeName): Member[] {
 	const { body, id } = node;
 	if (!body || id.type === "Literal") return [];
 	const inner = innerOwner(id, owner);

@@ -183,10 +183,8 @@ function classLike(walk: Walk, node: ClassNode): void {
 		walk.visit(node.superTypeArguments);
 		walk.visitAll(node.implements);
 		const base = node.superClass ? typeOfExpression(walk, node.superClass) : undefined;
-		const instance = new Scope(scope, {
-			self: instanceOf(own) ?? null,
-			base: instanceOf(base) ?? null,
-		});
+		const types = { self: instanceOf(own) ?? null, base: instanceOf(base) ?? null };
+		const instance = new Scope(scope, types);
 		const statics = new Scope(scope, { self: own ?? null, base: base ?? null });
 		for (const one of node.body.body) {
 			const isStatic = one.type === "StaticBlock" || ("static" in one && one.static);

@@ -213,11 +213,7 @@ function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, ta
 	if (last && value.type === "Identifier" && isCovered) facts.done.add(last);
 }
 
-function isOnlyNamed(
-	place: Place,
-	value: Node,
-	target: Node | undefined,
-): target is Of<"Identifier"> {
+function isOnlyNamed(place: Place, value: Node, target?: Node): target is Of<"Identifier"> {
 	const isBound = target?.type === "Identifier" && place.scope.bindingOf(target.name) !== undefined;
 	if (!isBound) return false;
 	return value.type !== "Identifier" && !moduleCall(place, value);
@@ -253,17 +249,14 @@ function exportWhole(place: Place, value: Node, outer: Node): boolean {
 	return exportValue(place.facts, "=", value, outer, place.scope);
 }
 
-function exportProperty(
-	place: Place,
-	property: Of<"ObjectExpression">["properties"][number],
-): void {
-	if (property.type === "SpreadElement") {
-		exportStar(place, property.argument);
+function exportProperty(place: Place, node: Of<"ObjectExpression">["properties"][number]): void {
+	if (node.type === "SpreadElement") {
+		exportStar(place, node.argument);
 		return;
 	}
-	const key = keyOf(property.key, property.computed);
+	const key = keyOf(node.key, node.computed);
 	if (!key) return;
-	if (exportName(place, key, property.value, property)) place.facts.done.add(property);
+	if (exportName(place, key, node.value, node)) place.facts.done.add(node);
 }
 
 function exportStar(place: Place, value: Node): void {

@@ -185,11 +185,8 @@ export function enterNamespace(
 	let namespace: Namespace | undefined;
 	if (owner) {
 		const key = [owner.binding, ...(owner.path ?? []).map(({ name }) => name)].join(".");
-		namespace = {
-			owner,
-			exported: getOrAdd(facts.namespaces, key, () => new Scope(outer)),
-			ambient,
-		};
+		const exported = getOrAdd(facts.namespaces, key, () => new Scope(outer));
+		namespace = { owner, exported, ambient };
 	}
 	const scope = new Scope(namespace?.exported ?? outer);
 	facts.entered.set(body, scope);

@@ -70,10 +70,7 @@ export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/**
- * A name and its member steps, not yet a reference. Without a position it came from a type, and
- * counts only if a written step follows.
- */
+/** A name and its member steps. Without a position, which means from a type, a step must follow. */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number | undefined;
@@ -190,11 +187,8 @@ export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): vo
 /** Records the properties that `const { a, b: { c } } = value` reads. */
 export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalValue): void {
 	const annotation = annotationOf(node);
-	readProperties(
-		walk,
-		node,
-		annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value),
-	);
+	const type = annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value);
+	readProperties(walk, node, type);
 }
 
 function readProperties(walk: Walk, node: Of<"ObjectPattern">, type: TypeName | undefined): void {

@@ -19,21 +19,14 @@ export interface UsedExport {
 	readonly files: number;
 }
 
-export function exportsUsed(
-	reader: IndexReader,
-	files: readonly IndexedFile[],
-): readonly UsedExport[] {
+export function exportsUsed(reader: IndexReader, files: readonly IndexedFile[]): UsedExport[] {
 	return files.flatMap((file) => {
 		const { byName } = linkerOf(reader).ownExports(file.id);
 		return [...byName.keys()].flatMap((name) => declaredExport(reader, file, name) ?? []);
 	});
 }
 
-function exportsNamed(
-	reader: IndexReader,
-	file: IndexedFile,
-	wanted: string,
-): readonly UsedExport[] {
+function exportsNamed(reader: IndexReader, file: IndexedFile, wanted: string): UsedExport[] {
 	const linker = linkerOf(reader);
 	const { byName } = linker.ownExports(file.id);
 	const bindings = reader.bindings(file.id);

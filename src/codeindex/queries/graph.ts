@@ -13,9 +13,10 @@ interface FileGraph {
 	/** The edges of file n are `targets[starts[n]]` up to `targets[starts[n + 1] - 1]`. */
 	readonly starts: Int32Array;
 	readonly targets: Int32Array;
-	readonly kinds: readonly (readonly EdgeKind[])[];
+	readonly kinds: readonly Kinds[];
 }
 
+type Kinds = readonly EdgeKind[];
 type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
 /** Each by the shape of the graph. */
@@ -34,19 +35,16 @@ function transposedGraphOf(reader: IndexReader): FileGraph {
 	return getOrAdd(transposed, reader.shape, () => transpose(graphOf(reader)));
 }
 
-function buildGraph(
-	reader: IndexReader,
-	isWanted: (kinds: readonly EdgeKind[]) => boolean,
-): FileGraph {
+function buildGraph(reader: IndexReader, isWanted: (kinds: Kinds) => boolean): FileGraph {
 	const byPath = new Map<string, IndexedFile>();
 	for (const file of reader.files.values()) byPath.set(file.path, file);
 	const files = [...byPath.keys()].sort().map((path) => byPath.get(path) as IndexedFile);
 	const indexOf = new Map(files.map(({ id }, index) => [id, index]));
 	const starts = new Int32Array(files.length + 1);
 	const targets: number[] = [];
-	const allKinds: (readonly EdgeKind[])[] = [];
+	const allKinds: Kinds[] = [];
 	for (const [index, { id }] of files.entries()) {
-		const own: { target: number; kinds: readonly EdgeKind[] }[] = [];
+		const own: { target: number; kinds: Kinds }[] = [];
 		for (const { file, kinds } of dependenciesOf(reader, id)) {
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
@@ -70,14 +68,14 @@ function transpose({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 	}
 	const next = back.slice();
 	const sources = new Int32Array(targets.length);
-	const kindsBack: (readonly EdgeKind[])[] = new Array(targets.length);
+	const kindsBack: Kinds[] = new Array(targets.length);
 	for (let from = 0; from < files.length; from++) {
 		for (let edge = starts[from] as number; edge < (starts[from + 1] as number); edge++) {
 			const target = targets[edge] as number;
 			const place = next[target] as number;
 			next[target] = place + 1;
 			sources[place] = from;
-			kindsBack[place] = kinds[edge] as readonly EdgeKind[];
+			kindsBack[place] = kinds[edge] as Kinds;
 		}
 	}
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
@@ -138,7 +136,7 @@ export interface ReachOptions {
 	/** Default: unlimited. */
 	readonly depth?: number;
 	/** Default: all. */
-	readonly kinds?: readonly EdgeKind[];
+	readonly kinds?: Kinds;
 	/** Default: true. */
 	readonly includeTests?: boolean;
 }
@@ -146,7 +144,7 @@ export interface ReachOptions {
 export interface Reached {
 	readonly file: IndexedFile;
 	readonly depth: number;
-	readonly kinds: readonly EdgeKind[];
+	readonly kinds: Kinds;
 	readonly via?: IndexedFile;
 }
 
@@ -164,7 +162,7 @@ export function reach(
 	let frontier = Int32Array.from(starts, ({ id }) => graph.indexOf.get(id) ?? 0).sort();
 	for (const start of frontier) isSeen[start] = 1;
 	const reached: Reached[] = [];
-	const kindsTo: (readonly EdgeKind[])[] = [];
+	const kindsTo: Kinds[] = [];
 	const stepBefore = new Int32Array(graph.files.length);
 	for (let level = 1; level <= depth && frontier.length > 0; level++) {
 		const next: number[] = [];
@@ -173,7 +171,7 @@ export function reach(
 			for (let edge = graph.starts[from] as number; edge < end; edge++) {
 				const to = graph.targets[edge] as number;
 				if (isSeen[to]) continue;
-				const all = graph.kinds[edge] as readonly EdgeKind[];
+				const all = graph.kinds[edge] as Kinds;
 				const found = wanted ? all.filter((kind) => wanted.has(kind)) : all;
 				if (found.length === 0 || (!includeTests && graph.files[to]?.isTest)) continue;
 				isSeen[to] = 1;
@@ -187,7 +185,7 @@ export function reach(
 			const file = fileOf(to);
 			const via = level > 1 ? fileOf(stepBefore[to] as number) : undefined;
 			if (!file) continue;
-			const kinds = kindsTo[to] as readonly EdgeKind[];
+			const kinds = kindsTo[to] as Kinds;
 			reached.push(via ? { file, depth: level, kinds, via } : { file, depth: level, kinds });
 		}
 	}
@@ -215,7 +213,7 @@ type Cycles = ReadonlyMap<FileId, readonly string[]>;
 export function cyclesAmong(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
-	kinds?: readonly EdgeKind[],
+	kinds?: Kinds,
 ): readonly (readonly string[])[] {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
 	const ofShape = getOrAdd(cyclesByKinds, reader.shape, () => new Map<string, Cycles>());

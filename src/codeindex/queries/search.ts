@@ -1,6 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
-import type { MatchingLines, SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
+import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
 import { identifierWords } from "../extract/words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
 import { ranksOf } from "./graph.ts";
@@ -302,11 +302,7 @@ function countMatches(lines: readonly string[], words: readonly QueryWord[]): Ma
 	return new Map();
 }
 
-function inWindows(
-	lines: readonly string[],
-	matches: readonly number[],
-	context: number,
-): MatchingLines[] {
+function inWindows(lines: readonly string[], matches: readonly number[], context: number) {
 	const windows: { first: number; last: number; matches: number[] }[] = [];
 	for (const line of matches) {
 		const first = Math.max(1, line - context);

@@ -197,9 +197,7 @@ function matchingNames(
 		}
 	}
 	return [...strengths]
-		.sort(
-			([nameA, a], [nameB, b]) => b - a || nameA.length - nameB.length || compareText(nameA, nameB),
-		)
+		.sort(([one, a], [other, b]) => b - a || one.length - other.length || compareText(one, other))
 		.slice(0, MAX_NAMES);
 }
 

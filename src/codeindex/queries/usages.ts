@@ -63,10 +63,8 @@ function definitionsOf(
 	}
 	if (!file || found.length > 0 || owners.length > 0) return { found, omitted };
 	const binding = reader.bindings(file.id).findIndex((one) => one.name === name);
-	const entity =
-		binding >= 0
-			? linker.resolveBinding({ file: file.id, binding })
-			: linker.resolveExport(file.id, name);
+	const at = { file: file.id, binding };
+	const entity = binding >= 0 ? linker.resolveBinding(at) : linker.resolveExport(file.id, name);
 	const imported = entity && describe(reader, entity);
 	return { found: imported ? [imported] : [], omitted: 0 };
 }

@@ -4,19 +4,16 @@ import type { Packages } from "./packages.ts";
 
 /** `typed`: TypeScript and declarations. */
 export type Wanted = "typed" | "plain" | "all";
+type Suffixes = readonly string[];
 
 /** Finds files as TypeScript does, in memory: files outside the scan do not exist. */
 export class FileLookup {
 	readonly #files: ReadonlySet<string>;
 	readonly #linkTargets: ReadonlyMap<string, string>;
-	readonly #packages: Pick<Packages, "at">;
+	readonly #packages: Packages;
 	#folders: Set<string> | undefined;
 
-	constructor(
-		files: ReadonlySet<string>,
-		links: readonly Symlink[],
-		packages: Pick<Packages, "at">,
-	) {
+	constructor(files: ReadonlySet<string>, links: readonly Symlink[], packages: Packages) {
 		this.#files = files;
 		this.#linkTargets = new Map(links.map(({ path, target }) => [path, target]));
 		this.#packages = packages;
@@ -33,13 +30,13 @@ export class FileLookup {
 	}
 
 	/** Only a suffix such as `.ios` may precede the extension. */
-	literal(path: string, suffixes: readonly string[]): string | undefined {
+	literal(path: string, suffixes: Suffixes): string | undefined {
 		const extension = extensionOf(path);
 		return this.#first(path.slice(0, path.length - extension.length), [extension], suffixes);
 	}
 
 	/** Without an extension, or with the one of the output. */
-	module(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+	module(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		return (
 			this.#withExtension(path, wanted, suffixes) ??
 			this.#first(path, WITHOUT_EXTENSION[wanted], suffixes)
@@ -47,7 +44,7 @@ export class FileLookup {
 	}
 
 	/** For `package.json`: TypeScript extensions are literal. */
-	exactly(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+	exactly(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
 			return this.file(path) ?? this.literal(path, suffixes);
 		}
@@ -55,7 +52,7 @@ export class FileLookup {
 	}
 
 	/** By `package.json`, else `index`. */
-	folder(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+	folder(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		const found = this.#packages.at(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
 		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
@@ -89,7 +86,7 @@ export class FileLookup {
 		return undefined;
 	}
 
-	#withExtension(path: string, wanted: Wanted, suffixes: readonly string[]): string | undefined {
+	#withExtension(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		const extension = extensionOf(path);
 		if (extension === "") return undefined;
 		const stem = path.slice(0, -extension.length);
@@ -99,11 +96,7 @@ export class FileLookup {
 		return wanted === "plain" ? undefined : this.#first(stem, [`.d${extension}.ts`], suffixes);
 	}
 
-	#first(
-		stem: string,
-		extensions: readonly string[],
-		suffixes: readonly string[],
-	): string | undefined {
+	#first(stem: string, extensions: readonly string[], suffixes: Suffixes): string | undefined {
 		for (const extension of extensions) {
 			for (const suffix of suffixes) {
 				const found = this.file(stem + suffix + extension);

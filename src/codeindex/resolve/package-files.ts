@@ -183,11 +183,8 @@ function inFolder(owner: Package, written: readonly string[]): string[] {
 	});
 }
 
-export function firstOf<T, U>(
-	items: readonly T[],
-	find: (item: T) => U | undefined,
-): U | undefined {
-	for (const item of items) {
+export function firstOf<T, U>(all: readonly T[], find: (item: T) => U | undefined): U | undefined {
+	for (const item of all) {
 		const found = find(item);
 		if (found !== undefined) return found;
 	}
@@ -195,11 +192,7 @@ export function firstOf<T, U>(
 }
 
 /** In order of preference; empty if the name is hidden. As in TypeScript, they need not be built. */
-function exportTargets(
-	exports: unknown,
-	subpath: string,
-	conditions: Conditions,
-): string[] | undefined {
+function exportTargets(exports: unknown, subpath: string, conditions: Conditions) {
 	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	if (isTable) return tableTargets(exports, subpath, conditions);
 	return subpath === "." ? collect(exports, conditions) : undefined;

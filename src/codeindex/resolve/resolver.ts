@@ -24,13 +24,12 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-/**
- * Agrees with TypeScript where that finds a file. Packages of the project resolve to their sources,
- * built or not. Deterministic.
- */
+/** Agrees with TypeScript where that finds a file. Packages of the project resolve to sources. */
 export class ModuleResolver {
+	readonly problems: readonly ConfigProblem[];
+	/** Configuration files outside the scan that decided an answer, existing or not. */
+	readonly lookedFor: ReadonlySet<string>;
 	readonly #root: string;
-	readonly #configs: ConfigFiles;
 	readonly #packages: Packages;
 	readonly #lookup: FileLookup;
 	readonly #packageFiles: PackageFiles;
@@ -38,22 +37,15 @@ export class ModuleResolver {
 
 	constructor({ root, files, configs, links = [], readConfig }: ResolverOptions) {
 		this.#root = root.replaceAll("\\", "/").replace(/\/$/, "");
-		this.#configs = new ConfigFiles(configs, readConfig);
-		this.#packages = new Packages(this.#configs);
+		const configFiles = new ConfigFiles(configs, readConfig);
+		this.problems = configFiles.problems;
+		this.lookedFor = configFiles.unscanned;
+		this.#packages = new Packages(configFiles);
 		this.#lookup = new FileLookup(files, links, this.#packages);
 		const findPackage = (name: string) => this.#packages.named(name, undefined)?.folder;
-		const tsconfigs = new Tsconfigs(this.#configs, findPackage);
+		const tsconfigs = new Tsconfigs(configFiles, findPackage);
 		this.#packageFiles = new PackageFiles(this.#lookup, tsconfigs);
 		this.#importerOf = createImporters(tsconfigs, this.#packages);
-	}
-
-	get problems(): readonly ConfigProblem[] {
-		return this.#configs.problems;
-	}
-
-	/** Configuration files outside the scan that decided an answer, existing or not. */
-	get lookedFor(): ReadonlySet<string> {
-		return this.#configs.unscanned;
 	}
 
 	/** `require` selects other files of some packages. */

@@ -121,9 +121,8 @@ function derive({ added, removed, links }: ProjectChange) {
 	return {
 		removed: new Set(removed),
 		/**
-		 * Names that a relative specifier must end in to find an added file: its own, that of a parent
-		 * folder, or one on the way through a link. Cut at the first dot: extensions, suffixes and `.d`
-		 * are interchangeable.
+		 * Names that a relative specifier must end in to find an added file: its own, a parent
+		 * folder's, or one through a link. Without extensions, suffixes and `.d`: those may differ.
 		 */
 		names: new Set(paths.flatMap((path) => path.split("/")).map(stemOf)),
 	};

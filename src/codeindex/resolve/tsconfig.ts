@@ -112,9 +112,7 @@ function findBase(name: string, folder: string, chain: Chain): string | undefine
 	if (/^\.{0,2}\/|^\.\.?$|^\$\{/.test(name)) {
 		const path = inProject(name, folder, leaf);
 		if (path === undefined) return undefined;
-		return [path, `${path}.json`].find(
-			(candidate) => nameOf(candidate) !== "" && exists(candidate),
-		);
+		return [path, `${path}.json`].find((one) => nameOf(one) !== "" && exists(one));
 	}
 	const [, packageName = "", rest = ""] = /^((?:@[^/]+\/)?[^/]+)\/?(.*)$/.exec(name) ?? [];
 	const ownFolder = findPackage(packageName);
@@ -205,10 +203,7 @@ export interface MappedPlace {
 	readonly folderOnly?: boolean;
 }
 
-/**
- * Exact names first, then the longest prefix. Ignores keys and targets with two stars, as TypeScript
- * does.
- */
+/** Exact names first, then the longest prefix. As in TypeScript, two stars match nothing. */
 function createPathMappings(
 	value: ReadonlyMap<string, readonly string[]>,
 	inProject: (target: string) => string | undefined,

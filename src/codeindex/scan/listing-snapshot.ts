@@ -28,10 +28,7 @@ interface FolderSnapshot extends PathSnapshot {
 
 type EntryType = "folder" | "link" | "file";
 
-/**
- * Detects new entries and other ignore rules: no entry appears or changes type without its folder
- * changing. Deleted files are found by checking the list.
- */
+/** Detects new entries, by their folder's times, and changed ignore rules. Not deleted files. */
 export class ListingSnapshot {
 	readonly #given: string;
 	readonly #root: string;
@@ -45,10 +42,7 @@ export class ListingSnapshot {
 		this.#now = now;
 	}
 
-	/**
-	 * Taken before the listing, so that concurrent changes show in the next scan. Undefined if the
-	 * root is gone or there are too many folders.
-	 */
+	/** Take it before listing, so that concurrent changes show. Undefined: no root, or too large. */
 	static async take(given: string, now: () => number): Promise<ListingSnapshot | undefined> {
 		const root = orUndefined(() => realpathSync(given));
 		if (root === undefined) return undefined;

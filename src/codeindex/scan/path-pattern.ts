@@ -166,11 +166,8 @@ function partsOf(pattern: string): Unit[][] | undefined {
 }
 
 /** `undefined` without an end, or with an unknown name between `[:` and `:]`. */
-export function parseClass(
-	pattern: string,
-	start: number,
-): { unit: Unit; end: number } | undefined {
-	let at = start + 1;
+export function parseClass(pattern: string, from: number): { unit: Unit; end: number } | undefined {
+	let at = from + 1;
 	const negated = pattern[at] === "!" || pattern[at] === "^";
 	if (negated) at++;
 	const tests: ((code: number) => boolean)[] = [];

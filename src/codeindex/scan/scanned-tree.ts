@@ -13,9 +13,8 @@ export interface Symlink {
 
 export interface ScanTrouble {
 	/**
-	 * `git`: git failed, so the tree was walked. `slow`: git timed out on untracked files; a walk
-	 * found them. `rules`: a `.gitignore` is only partly applied. `link`: broken, or out of the
-	 * project.
+	 * `git`: failed, so the tree was walked. `slow`: timed out, so a walk found untracked files.
+	 * `rules`: a `.gitignore` is only partly applied. `link`: broken, or out of the project.
 	 */
 	readonly kind:
 		| "unreadable"

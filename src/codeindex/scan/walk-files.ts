@@ -124,10 +124,7 @@ function rulesFor(place: Place, entries: readonly Dirent[], folder: string): Pla
 	return [...place.rules, ...rulesIn(join(folder, ".gitignore"), given)];
 }
 
-function rulesIn(
-	file: string,
-	given: Pick<PlacedRules, "path" | "depth" | "above">,
-): [PlacedRules] | [] {
+function rulesIn(file: string, given: Pick<PlacedRules, "path" | "depth" | "above">) {
 	try {
 		const text = readPartSync(file, 0, 4 * MAX_IGNORE_BYTES).toString();
 		const isCut = text.length > MAX_IGNORE_BYTES;

@@ -22,10 +22,7 @@ export type IndexCall = {
 	[M in Method]: { readonly method: M; readonly query: Calls[M]["query"] };
 }[Method];
 
-/**
- * Long lists become typed arrays and one string: as objects, 40,000 usages take 80 ms to post, half
- * of it in the caller's thread.
- */
+/** Long lists become typed arrays and one string: as objects, 40,000 usages take 80 ms to post. */
 export function toColumns(answer: unknown): unknown {
 	const isLong = (list: unknown) => Array.isArray(list) && list.length >= MIN_PACKED;
 	return withLists(answer, isLong, { usages: packUsages, files: packFiles });

@@ -107,12 +107,8 @@ export class FileTable {
 		this.#dependencies.delete(id);
 	}
 
-	#list(
-		lists: Map<FileId, readonly Edge[]>,
-		id: FileId,
-		edges: Edges | undefined,
-	): readonly Edge[] {
-		return getOrAdd(lists, id, () => {
+	#list(memo: Map<FileId, readonly Edge[]>, id: FileId, edges: Edges | undefined): readonly Edge[] {
+		return getOrAdd(memo, id, () => {
 			const list: Edge[] = [];
 			for (const [file, kinds] of edges ?? []) {
 				// Files not yet indexed are invisible to readers.

@@ -44,11 +44,8 @@ export class NameIds {
 		const declared = this.#declaredNames();
 		const names = new Set<string>();
 		// An equal name is the shortest of its prefix matches.
-		for (const found of [
-			occurrences(declared, SEPARATOR + wanted),
-			occurrences(declared, wanted),
-		]) {
-			for (const name of found) {
+		for (const text of [SEPARATOR + wanted, wanted]) {
+			for (const name of occurrences(declared, text)) {
 				if (names.size >= limit) return [...names];
 				if (!names.has(name) && this.#isDeclared.get(name)) names.add(name);
 			}

@@ -1,13 +1,8 @@
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
+import type { FileWords } from "../extract/words.ts";
 import type { FileFacts, Member } from "../facts.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
 import { packReferences } from "./references.ts";
-
-export interface FileText {
-	readonly path: string;
-	readonly symbols: string;
-	readonly text: string;
-}
 
 /** Packed by the parser, so that threads exchange bytes, not objects. */
 export interface PackedFile {
@@ -22,10 +17,10 @@ export interface PackedFile {
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;
 	readonly names: Uint8Array;
-	readonly text: FileText;
+	readonly text: FileWords;
 }
 
-export function packFile(facts: FileFacts, text: FileText): PackedFile {
+export function packFile(facts: FileFacts, text: FileWords): PackedFile {
 	const writer = new ByteWriter();
 	const packed = (write: () => void): Uint8Array => {
 		write();

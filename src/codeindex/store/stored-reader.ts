@@ -164,10 +164,7 @@ export class StoredReader implements IndexReader {
 
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
 
-/**
- * Strictest and fastest first: all words exact, all as prefixes, any as a prefix. All parts of a
- * word are required; the last is the prefix.
- */
+/** Strictest and fastest first: all words exact, all as prefixes (of the last part), any so. */
 function textQueries(words: readonly string[]): readonly string[] {
 	const exact = words.map((word) => term(word, "")).filter((text) => text !== "");
 	const begun = words.map((word) => term(word, "*")).filter((text) => text !== "");
