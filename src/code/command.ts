@@ -20,8 +20,8 @@ export function registerKotaCommand(
 	const { host } = spine;
 	const commands = new Map<string, Subcommand>([
 		["status", { usage: "the engine, the index and the settings", run: status }],
-		["index", { usage: "index the project, or take in what changed", run: index }],
-		["restart", { usage: "close the engine and open it anew", run: restart }],
+		["index", { usage: "index the project, or refresh its index", run: index }],
+		["restart", { usage: "close the engine and open it again", run: restart }],
 		...more,
 		["help", { usage: "this list", run: async () => help() }],
 	]);

@@ -31,7 +31,7 @@ export function depsForms(
 	const outline = (parts: (side: Side) => Section[]) => () => [
 		remark(`${oneLine(show(answer.file))}: ${totals.join(", ")} (depth ${depth})`),
 		...sides.filter(({ files }) => files.length > 0).flatMap(parts),
-		...besides(answer, direction, show),
+		...furtherSections(answer, direction, show),
 		...whyEmpty(answer, input, advice),
 	];
 	return [
@@ -70,7 +70,7 @@ function described({ path, isTest, kinds, via }: FileAtDepth): string {
 	return `  ${oneLine(path)}${isTest ? " (test)" : ""}  ${kinds.join(", ")}${step}`.trimEnd();
 }
 
-function besides(
+function furtherSections(
 	{ external, unresolved, cycles }: AnswerOf<"dependencies">,
 	direction: DepsInput["direction"],
 	show: (path: string) => string,

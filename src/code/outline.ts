@@ -201,7 +201,7 @@ function ago(ms: number): string {
 
 export type ProjectPaths = ReturnType<typeof projectPaths>;
 
-/** What a text needs to know of its reader. */
+/** The reader of a text: how paths are shown, and which commands are advised. */
 export type Audience = Pick<ProjectPaths, "show" | "advice">;
 
 /** The index has root-relative paths; the model and users write them from the working folder. */

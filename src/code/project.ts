@@ -75,7 +75,7 @@ export interface QuestionContext {
 	readonly caller: Caller;
 }
 
-/** The text of the answer is made on request. */
+/** Renders the text of the answer on request. */
 export async function answerTo<Name extends QuestionName>(
 	name: Name,
 	input: Inputs[Name],
@@ -246,7 +246,7 @@ export class CodeProject {
 	async #askUser(found: IndexStatus, { confirm, signal }: Caller): Promise<Consent> {
 		if (!confirm) {
 			throw new Error(
-				`${this.root} is not indexed yet, and there is nobody to ask whether it may be: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
+				`${this.root} is not indexed yet, and there is no user to confirm it: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
 			);
 		}
 		const others = new Waiters<Consent>(abortedBy);

@@ -53,7 +53,7 @@ const answers: {
 	) => Promise<{ render(nowMs: number): RenderedAnswer }>;
 } = {
 	async kota_index({ path }, run) {
-		refuseElsewhere(path, run.paths);
+		refuseOutside(path, run.paths);
 		const report = await run.project.build(run.caller);
 		const forms = [() => [remark(buildText(report))]];
 		return { render: (nowMs) => ({ forms, lastLine: coverageLine(report.coverage, nowMs) }) };
@@ -67,7 +67,7 @@ const answers: {
 };
 
 /** Tools cover only the working folder's project. Indexing another would help no answer. */
-function refuseElsewhere(path: string | undefined, paths: ProjectPaths): void {
+function refuseOutside(path: string | undefined, paths: ProjectPaths): void {
 	if (path === undefined || path.trim() === "") return;
 	const within = paths.find(path.trim());
 	if (within !== ".." && !within.startsWith("../")) return;

@@ -2,7 +2,7 @@ import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
 
 export type { EdgeKind, SymbolKind, UsageKind };
 
-/** What one source file says by itself. Plain data: it crosses threads and compares by value. */
+/** Facts of one source file, before linking. Plain data: crosses threads, compares by value. */
 export interface FileFacts {
 	/** `broken`: the parser failed or recovered; partial facts are kept. */
 	readonly status: "parsed" | "broken";

@@ -75,7 +75,7 @@ async function claimFolder(folder: string): Promise<void> {
 	if (opened.kind === "ready") return;
 	const cause = opened.kind === "unusable" ? opened.cause : undefined;
 	const failure = cause === undefined ? "other" : storeFailure(cause);
-	// The index is then kept in memory.
+	// The index then stays in memory.
 	if (failure === "full" || failure === "unwritable") return;
 	throw new CodeIndexError("unavailable", opened.message, { cause });
 }
@@ -145,10 +145,10 @@ function indexError(cause: WorkerError): CodeIndexError {
 	if (fault === "aborted") return new CodeIndexError("aborted", "The call was aborted.");
 	if (fault === "closed") return new CodeIndexError("aborted", "The code index was closed.");
 	if (fault === "unsendable") {
-		const what = `The question cannot be put to the code index: ${message}`;
-		return new CodeIndexError("bad-query", what, { cause });
+		const unsendable = `The question cannot be sent to the code index: ${message}`;
+		return new CodeIndexError("bad-query", unsendable, { cause });
 	}
 	if (fault === "busy") return new CodeIndexError("failed", `The code index is busy: ${message}.`);
-	const what = `The code index stopped unexpectedly (${message}). The next question starts it again.`;
-	return new CodeIndexError("failed", what);
+	const stopped = `The code index stopped unexpectedly (${message}). The next question starts it again.`;
+	return new CodeIndexError("failed", stopped);
 }

@@ -162,7 +162,7 @@ export class EngineConnection {
 	#ended(run: EngineProcess, { reason, detail }: ProcessExit): void {
 		if (reason === "crashed") {
 			this.#crashes++;
-			this.#options.log.note(`[KotaDB ended: ${detail}]`);
+			this.#options.log.note(`[KotaDB exited: ${detail}]`);
 		}
 		if (this.#run !== run) return;
 		this.#run = undefined;

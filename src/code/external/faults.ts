@@ -34,18 +34,18 @@ export const faults = {
 
 	notUnderstood: (error: unknown) =>
 		failed(
-			`What kota.command starts does not speak MCP as expected: ${printable(describeError(error), 300)}`,
+			`The program of kota.command does not speak MCP as expected: ${printable(describeError(error), 300)}`,
 			error,
 		),
 
 	crashed: (tool: string, how: string, words: string) =>
 		failed(
-			`KotaDB ended (${how}) while it was at work on ${tool}${words}. The next question starts it again`,
+			`KotaDB exited (${how}) while running ${tool}${words}. The next question starts it again`,
 		),
 
 	gaveUp: (times: number, words: string) =>
 		failed(
-			`KotaDB ended ${times} times in a row and is not started again by itself${words}. See /kota status, correct kota.command and kota.args if need be, then /kota restart; ${EMBEDDED}`,
+			`KotaDB exited ${times} times in a row and is not restarted automatically${words}. See /kota status, correct kota.command and kota.args if needed, then /kota restart; ${EMBEDDED}`,
 		),
 
 	timedOut: (tool: string, ms: number) =>
@@ -65,7 +65,7 @@ export const faults = {
 		),
 
 	refused: (tool: string, words: string) =>
-		failed(`KotaDB could not do ${tool}: ${printable(words, 500) || "it did not say why"}`),
+		failed(`KotaDB failed on ${tool}: ${printable(words, 500) || "it gave no reason"}`),
 
 	misshapen: (tool: string, what: string) =>
 		failed(

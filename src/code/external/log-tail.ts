@@ -9,7 +9,7 @@ export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as c
 /** The last lines of a program's output, sanitized for a terminal. */
 export function createLogTail() {
 	const decoder = new StringDecoder("utf8");
-	const kept: string[] = [];
+	const finished: string[] = [];
 	let bytes = 0;
 	let unfinished = "";
 
@@ -26,7 +26,7 @@ export function createLogTail() {
 		note: add,
 		lines(): string[] {
 			const rest = printable(unfinished);
-			return [...kept, ...(rest === "" ? [] : [rest])].slice(-LOG_LIMITS.lines);
+			return [...finished, ...(rest === "" ? [] : [rest])].slice(-LOG_LIMITS.lines);
 		},
 	};
 
@@ -39,10 +39,10 @@ export function createLogTail() {
 	function add(line: string): void {
 		const text = printable(line);
 		if (text === "") return;
-		kept.push(text);
+		finished.push(text);
 		bytes += Buffer.byteLength(text);
-		while (kept.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes) {
-			bytes -= Buffer.byteLength(kept.shift() ?? "");
+		while (finished.length > LOG_LIMITS.lines || bytes > LOG_LIMITS.bytes) {
+			bytes -= Buffer.byteLength(finished.shift() ?? "");
 		}
 	}
 }

@@ -209,7 +209,7 @@ function ownerOfModule(
 ): { owner?: TypeName | undefined; adds?: true } {
 	if (kind === "global") return {};
 	if (id.type === "Literal") {
-		// In a module this augments another file; elsewhere it declares a module.
+		// In a module this augments another file; in a script it declares a module.
 		if (!walk.facts.isModule) return {};
 		const binding = walk.facts.typeImport(id.value, id.start);
 		return { owner: { binding, side: "value" }, adds: true };

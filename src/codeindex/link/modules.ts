@@ -34,7 +34,7 @@ type NamedExport = Exclude<Export, { kind: "star" }>;
 
 type ExportTable = ReturnType<typeof sortExports>;
 
-/** Follows exports to declarations, through re-exports and CommonJS. Memoizes what is certain. */
+/** Follows exports to declarations, through re-exports and CommonJS. Memoizes certain results. */
 export abstract class ExportChains {
 	readonly reader: IndexReader;
 	readonly #pairs: ModulePairs;

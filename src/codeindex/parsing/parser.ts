@@ -109,5 +109,5 @@ function batchesOf(files: readonly ScannedFile[]): string[][] {
 }
 
 function aborted(): CodeIndexError {
-	return new CodeIndexError("aborted", "Indexing was aborted; what is done so far is kept.");
+	return new CodeIndexError("aborted", "Indexing was aborted. Completed files are kept.");
 }

@@ -39,7 +39,7 @@ function exportsNamed(reader: IndexReader, file: IndexedFile, wanted: string): U
 	const found = names.map(
 		(name) => declaredExport(reader, file, name) ?? reExported(reader, file, name),
 	);
-	// `export *` of a package may provide any name: it counts if someone imports it.
+	// `export *` of a package may provide any name: it counts only if imported.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
 	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }

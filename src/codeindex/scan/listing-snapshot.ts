@@ -162,7 +162,7 @@ function lstatOrUndefined(path: string): Stats | undefined {
 	return orUndefined(() => lstatSync(path, { throwIfNoEntry: false }));
 }
 
-/** Negative sizes stand for what is no file. */
+/** Negative sizes are sentinels for paths that are not files. */
 const MISSING: FileTimes = { bytes: -1, mtimeMs: 0, ctimeMs: 0, inode: 0 };
 
 function timesAt(path: string): FileTimes {

@@ -226,7 +226,7 @@ class TreeScan {
 			this.#noteListing({ kind: "bad-name", path: below(folder, path), message: BAD_NAME });
 		}
 		if (outcome.isPartial) {
-			const message = "git took too long to find the files that it does not track";
+			const message = "git took too long to list untracked files";
 			this.#noteListing({ kind: "slow", path: folder, message });
 			await this.#walk(folder, await rulesAround(join(this.#root, folder)));
 		}
@@ -343,7 +343,7 @@ class TreeScan {
 
 	#throwIfAborted(): void {
 		if (this.#options.signal?.aborted) {
-			throw new CodeIndexError("aborted", "Looking at the files of the project was aborted.");
+			throw new CodeIndexError("aborted", "Scanning the project was aborted.");
 		}
 	}
 }

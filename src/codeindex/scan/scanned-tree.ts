@@ -52,7 +52,7 @@ export interface KnownConfig extends KnownFile {
 	readonly hash: string;
 }
 
-/** Besides the list of files, this decides where imports lead. */
+/** Decides, with the list of files, where imports lead. */
 export interface ProjectState {
 	readonly configs: readonly KnownConfig[];
 	readonly links: readonly Symlink[];

@@ -185,7 +185,7 @@ export class IndexService {
 		// The earlier index implies consent.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
-				this.#note = `The index was deleted while it was open, and was built again ${timeOfDay()}.`;
+				this.#note = `The index was deleted while it was open, and was rebuilt ${timeOfDay()}.`;
 			await current.indexer.refresh({ ...call, mayBuild: true });
 		}
 		if (!current.inMemory) this.#retryMs = RETRY_MS;
@@ -259,14 +259,14 @@ export class IndexService {
 		const lock = this.#writerLock();
 		try {
 			if (!(await lock.take(REPLACE_WAIT_MS, call.signal))) {
-				const message = `The index in ${this.#path} is damaged, and another process is at it. Try again.`;
+				const message = `The index in ${this.#path} is damaged, and another process is writing it. Try again.`;
 				throw new CodeIndexError("failed", message, { cause: damage });
 			}
 			if (identityOf(this.#path) === damaged) removeDatabase(this.#path);
 		} finally {
 			lock.release();
 		}
-		this.#note = `The index was damaged (${describeError(damage)}) and built anew ${timeOfDay()}.`;
+		this.#note = `The index was damaged (${describeError(damage)}) and rebuilt ${timeOfDay()}.`;
 		const { indexer } = await this.#open();
 		await indexer.refresh({ ...call, mayBuild: true });
 	}
@@ -282,7 +282,7 @@ export class IndexService {
 			removeDatabase(this.#path);
 			lock.remove();
 		} catch {
-			return; // the next build starts from what could not be removed
+			return; // the next build starts from the remains
 		}
 		removeIfEmpty(dirname(this.#path));
 	}
@@ -313,7 +313,7 @@ export class IndexService {
 	}
 
 	#outOfSpace(reason: string, cause: unknown): CodeIndexError {
-		const message = `The index cannot be written to ${dirname(this.#path)} (${reason}), and is too large to be kept in memory. What was there is as it was. Make room, or name another cache folder in XDG_CACHE_HOME, and try again.`;
+		const message = `The index cannot be written to ${dirname(this.#path)} (${reason}), and is too large for memory. The stored index is unchanged. Free some space, or set XDG_CACHE_HOME to another folder, and try again.`;
 		return new CodeIndexError("failed", message, { cause });
 	}
 

@@ -223,7 +223,7 @@ export function makePrivateFile(path: string): void {
 		closeSync(openSync(path, "a", 0o600));
 		chmodSync(path, 0o600);
 	} catch (error) {
-		const message = `The code index cannot be kept in ${folder}: ${describeError(error)}`;
+		const message = `The code index cannot be stored in ${folder}: ${describeError(error)}`;
 		throw new UnavailableStore({ message, cause: error });
 	}
 }

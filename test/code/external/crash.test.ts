@@ -51,7 +51,7 @@ describe("crashes", () => {
 	test("a question that it crashes over every time fails, and others are still answered", async () => {
 		const { kota, calls, starts } = openKota({ tools: { search: { crash: true } } });
 		await expect(kota.search({ query: "cart" })).rejects.toThrow(
-			/ended \(exit status 7\) while it was at work on search.*Segmentation fault/,
+			/exited \(exit status 7\) while running search.*Segmentation fault/,
 		);
 		expect(calls("search")).toHaveLength(2);
 		expect(starts().map(isAlive)).toEqual([false, false]);
@@ -60,7 +60,7 @@ describe("crashes", () => {
 
 	test("indexing that it crashed over is not repeated", async () => {
 		const { kota, calls } = openKota({ tools: { index_repository: { crash: true } } });
-		await expect(kota.build()).rejects.toThrow(/while it was at work on index_repository/);
+		await expect(kota.build()).rejects.toThrow(/while running index_repository/);
 		expect(calls("index_repository")).toHaveLength(1);
 	});
 
@@ -68,7 +68,7 @@ describe("crashes", () => {
 		const { kota, starts } = openKota();
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");
-		const ended = "[KotaDB ended: signal SIGKILL]";
+		const ended = "[KotaDB exited: signal SIGKILL]";
 		await vi.waitFor(() => expect(kota.stderr()).toContain(ended), PATIENCE);
 		await kota.status();
 		expect(starts()).toHaveLength(2);

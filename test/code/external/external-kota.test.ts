@@ -111,7 +111,7 @@ describe("the index", () => {
 			{ tools: { get_index_statistics: EMPTY, index_repository: { crash: true } } },
 			{ env },
 		);
-		await expect(first.kota.build()).rejects.toThrow(/at work on index_repository/);
+		await expect(first.kota.build()).rejects.toThrow(/while running index_repository/);
 
 		const { kota } = openKota({ tools: { search: code, index_repository: INDEXED } }, { env });
 		expect(await kota.status()).toMatchObject({ state: "partial" });
@@ -167,7 +167,7 @@ describe("bad answers", () => {
 			{ error: "Symbol \u001b[31mtable\u0000 is locked\n".repeat(500) },
 			/table is locked/,
 		],
-		["an error of the protocol", { protocolError: "boom" }, /could not do search: .*boom/],
+		["an error of the protocol", { protocolError: "boom" }, /failed on search: .*boom/],
 		["text that is not JSON", { text: "Sorry, nothing found" }, /not JSON but begins with "Sorry/],
 		["a result of another shape", { result: { content: "yes" } }, /search/],
 		["JSON of another shape", { json: { results: [] } }, /results should be an object/],

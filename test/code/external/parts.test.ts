@@ -117,7 +117,7 @@ describe("an MCP result", () => {
 		[{ content: [{ type: "image", data: "" }] }, /holds no text/],
 		[undefined, /holds no text/],
 		[{ isError: true }, /it did not say why/],
-		[{ ...text('{"ok": true}'), isError: true }, /could not do search: \{"ok": true\}/],
+		[{ ...text('{"ok": true}'), isError: true }, /failed on search: \{"ok": true\}/],
 		[text('{"results": {"code": ['), /is not JSON/],
 		[text(""), /is not JSON/],
 	])("%j is no answer", (result, message) => {
