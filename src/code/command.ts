@@ -1,7 +1,7 @@
 import { blobFolder } from "../core/blob-store.ts";
 import type { SessionView, Spine } from "../session/index.ts";
 import { megabytes } from "../text/figures.ts";
-import { type CodeSession, callerOf } from "./open-project.ts";
+import { type CodeSession, callerOf } from "./code-session.ts";
 
 export interface Subcommand {
 	readonly usage: string;

@@ -15,7 +15,7 @@ import {
 	whyNothingIndexed,
 } from "./outline.ts";
 import { symbolText } from "./symbols-text.ts";
-import type { DepsInput, TaskContextInput } from "./tools.ts";
+import type { DepsInput, TaskContextInput } from "./tool-inputs.ts";
 
 /** Forms: with kinds and steps, by folder, numbers only. */
 export function depsForms(

@@ -3,4 +3,4 @@ export { buildText, progressText, statusText } from "./index-text.ts";
 export { COMMAND_ADVICE, projectPaths, wholeAnswer } from "./outline.ts";
 export { answerTo, type Caller, CodeProject, openEngine } from "./project.ts";
 export { runTool, toolError } from "./run-tool.ts";
-export { searchInput } from "./tools.ts";
+export { searchInput } from "./tool-inputs.ts";

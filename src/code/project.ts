@@ -23,7 +23,7 @@ import {
 	searchQuery,
 	type TaskContextInput,
 	type UsagesInput,
-} from "./tools.ts";
+} from "./tool-inputs.ts";
 
 interface Engine extends CodeIndex {
 	/** The last stderr lines of an external engine, sanitized for display. */
@@ -197,7 +197,7 @@ export class CodeProject {
 		}
 	}
 
-	/** Concurrent callers share one build: parallel tool calls start at the same time. */
+	/** Coalesces concurrent builds: parallel tool calls start at the same time. */
 	#beginBuild(): SharedBuild {
 		const waiters = new Waiters<BuildReport>(abortedBy);
 		const { signal } = waiters;

@@ -15,8 +15,14 @@ import {
 	wholeAnswer,
 } from "./outline.ts";
 import { answerTo, type QuestionContext } from "./project.ts";
-import type { ToolCalls } from "./tool-texts.ts";
-import { depsInput, impactQuery, searchInput, taskContextInput, usagesInput } from "./tools.ts";
+import type { ToolCalls } from "./tool-definitions.ts";
+import {
+	depsInput,
+	impactQuery,
+	searchInput,
+	taskContextInput,
+	usagesInput,
+} from "./tool-inputs.ts";
 
 type ToolName = keyof ToolCalls;
 

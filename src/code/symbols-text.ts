@@ -13,7 +13,7 @@ import {
 	type Section,
 	whyNothingIndexed,
 } from "./outline.ts";
-import type { SearchInput, UsagesInput } from "./tools.ts";
+import type { SearchInput, UsagesInput } from "./tool-inputs.ts";
 
 export function searchForms(
 	answer: AnswerOf<"search">,

@@ -6,10 +6,10 @@ import { inTime } from "../core/in-time.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import { property } from "../core/property.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
+import { type CodeSession, callerOf, createCodeSession, showStatus } from "./code-session.ts";
 import { registerKotaCommand, type Subcommand } from "./command.ts";
 import type * as Code from "./index.ts";
-import { type CodeSession, callerOf, createCodeSession, showStatus } from "./open-project.ts";
-import { codeTools, prepareInput } from "./tool-texts.ts";
+import { codeTools, prepareInput } from "./tool-definitions.ts";
 
 export interface CodeSystemOptions {
 	subcommands?: ReadonlyMap<string, Subcommand>;

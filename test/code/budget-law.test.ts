@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CodeProject, projectPaths, runTool } from "../../src/code/index.ts";
-import type { ToolCalls } from "../../src/code/tool-texts.ts";
+import type { ToolCalls } from "../../src/code/tool-definitions.ts";
 import type { CodeIndex } from "../../src/codeindex/index.ts";
 import {
 	depsAnswer,

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { CodeProject, projectPaths, runTool } from "../../src/code/index.ts";
-import type { ToolCalls } from "../../src/code/tool-texts.ts";
+import type { ToolCalls } from "../../src/code/tool-definitions.ts";
 import { dependencies, taskContext } from "../../src/codeindex/queries/dependencies.ts";
 import { indexProject } from "../codeindex/memory-project.ts";
 import { coverage, fakeIndex, NOW } from "./fake-index.ts";

@@ -11,8 +11,13 @@ import {
 	wholeText,
 } from "../../src/code/outline.ts";
 import { searchForms, usagesForms } from "../../src/code/symbols-text.ts";
-import type { ToolCalls } from "../../src/code/tool-texts.ts";
-import { depsInput, searchInput, taskContextInput, usagesInput } from "../../src/code/tools.ts";
+import type { ToolCalls } from "../../src/code/tool-definitions.ts";
+import {
+	depsInput,
+	searchInput,
+	taskContextInput,
+	usagesInput,
+} from "../../src/code/tool-inputs.ts";
 import type {
 	DependenciesAnswer,
 	ImpactAnswer,

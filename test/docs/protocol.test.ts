@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { codeTools } from "../../src/code/tool-texts.ts";
+import { codeTools } from "../../src/code/tool-definitions.ts";
 import { commandTypes } from "../../src/protocol/command-table.ts";
 import { documentAt, root } from "./documents.ts";
 

@@ -1,7 +1,7 @@
 /** The kota tools as guests of pi: consent, progress, budgets, commands and briefings, with an engine of the test's. */
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
-import { codeTools } from "../../src/code/tool-texts.ts";
+import { codeTools } from "../../src/code/tool-definitions.ts";
 import { CodeIndexError } from "../../src/codeindex/index.ts";
 import { coverage, type FakeIndex, fakeIndex, file, usage } from "../code/fake-index.ts";
 import { type KotaOptions, startKota } from "../support/kota-session.ts";

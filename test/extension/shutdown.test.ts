@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
-import { createCodeSession } from "../../src/code/open-project.ts";
+import { createCodeSession } from "../../src/code/code-session.ts";
 import { createPagingSystem } from "../../src/paging/system.ts";
 import { stopAll } from "../../src/session/session.ts";
 import { fakeSession } from "../support/fake-host.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createCodeSession } from "../../src/code/open-project.ts";
+import { createCodeSession } from "../../src/code/code-session.ts";
 import { showStart } from "../../src/extension/commands.ts";
 import { startAll } from "../../src/session/session.ts";
 import { fakeSession } from "../support/fake-host.ts";

@@ -1,7 +1,7 @@
 import type { Node as AnyNode } from "oxc-parser";
 
 export type Node = AnyNode;
-
+/** The nodes of one type: `Of<"CallExpression">`. */
 export type Of<T extends Node["type"]> = Narrow<Node, T>;
 type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : never) : never;
 

@@ -122,22 +122,22 @@ export function typeOfOwner({ facts, scope }: Place, name: string, meaning: numb
 	return found && found.kind !== "local" ? typeOfName(facts, found) : undefined;
 }
 
-export function member(of: TypeName | null | undefined, name: string): Receiver {
-	if (!of || (of.path?.length ?? 0) >= MAX_STEPS) return undefined;
-	return { ...of, path: [...(of.path ?? []), { name }] };
+export function member(owner: TypeName | null | undefined, name: string): Receiver {
+	if (!owner || (owner.path?.length ?? 0) >= MAX_STEPS) return undefined;
+	return { ...owner, path: [...(owner.path ?? []), { name }] };
 }
 
-export function memberAlong(of: Receiver, names: readonly Key[]): Receiver {
-	return names.reduce((owner, { name }) => member(owner, name), of);
+export function memberAlong(first: Receiver, names: readonly Key[]): Receiver {
+	return names.reduce((owner, { name }) => member(owner, name), first);
 }
 
 /** The result of a call or construction, or a value of the named type. */
-export function instanceOf(of: Receiver): Receiver {
-	if (!of) return undefined;
-	if (!of.path?.length) return of.side === "value" ? { ...of, side: "instance" } : undefined;
-	const last = of.path.at(-1) as Step;
+export function instanceOf(type: Receiver): Receiver {
+	if (!type) return undefined;
+	if (!type.path?.length) return type.side === "value" ? { ...type, side: "instance" } : undefined;
+	const last = type.path.at(-1) as Step;
 	if (last.called) return undefined;
-	return { ...of, path: [...of.path.slice(0, -1), { ...last, called: true }] };
+	return { ...type, path: [...type.path.slice(0, -1), { ...last, called: true }] };
 }
 
 function typeOfLocal(facts: FactsBuilder, { value, scope, bound }: LocalName): Receiver {

@@ -19,7 +19,7 @@ const MAX_WORDS = 20_000;
  * word repeats up to four times: ranking sees term frequency and the index stays small.
  */
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
-	if (counter.remembered > MAX_REMEMBERED) counter = new WordCounter();
+	if (counter.size > MAX_CACHED) counter = new WordCounter();
 	return {
 		path: counter.words(path),
 		symbols: counter.words(namesOf(facts).join(" ")),
@@ -66,15 +66,15 @@ function namesOf({ bindings }: FileFacts): string[] {
 	);
 }
 
-/** Cached identifiers; some 10 MB. */
-const MAX_REMEMBERED = 50_000;
+/** Cached identifiers, some 10 MB. Above this all are evicted. */
+const MAX_CACHED = 50_000;
 
 /** Caches identifiers and finds them without allocating strings: a quarter less time. */
 class WordCounter {
 	/** Open addressing with linear probing. */
 	#identifiers: (Identifier | undefined)[] = emptyTable(4096);
 	readonly #words = new Map<string, Word>();
-	remembered = 0;
+	size = 0;
 
 	words(text: string, times: (count: number) => number = () => 1): string {
 		const found: Word[] = [];
@@ -140,7 +140,7 @@ class WordCounter {
 		);
 		const identifier = { text, hash, words, count: 0 };
 		this.#identifiers[place] = identifier;
-		if (++this.remembered * 2 > this.#identifiers.length) this.#grow();
+		if (++this.size * 2 > this.#identifiers.length) this.#grow();
 		return identifier;
 	}
 

@@ -11,7 +11,7 @@ import {
 	UNKNOWN,
 } from "./modules.ts";
 
-/** One per reader, since it caches results. */
+/** Memoized per reader, since a linker caches results. */
 export function linkerOf(reader: IndexReader): Linker {
 	return getOrAdd(linkers, reader, () => new Linker(reader));
 }

@@ -124,7 +124,7 @@ export function usagesOfMembers(
 		/** Per file, accesses of the name on an unknown receiver. */
 		unclear,
 		/** Includes uses of members it overrides and of those that override it. */
-		of(member: MemberEntity): readonly UsageSite[] {
+		forMember(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
 			const at = linker.memberAt(member)?.at;

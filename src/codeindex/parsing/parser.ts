@@ -15,7 +15,7 @@ export interface ParserOptions {
 
 const BATCH_FILES = 32;
 const BATCH_BYTES = 400_000;
-/** Per process: one in progress, one queued. */
+/** In flight per process: one running, one queued. */
 const BATCHES_AHEAD = 2;
 /** A file that needs more is stored as failed. */
 const MAX_HEAP_MB = 512;

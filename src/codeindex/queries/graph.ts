@@ -19,7 +19,7 @@ interface FileGraph {
 type Kinds = readonly EdgeKind[];
 type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-/** Each by the shape of the graph. */
+/** Memoized by the shape of the graph. */
 const graphs = new WeakMap<object, FileGraph>();
 const transposed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();

@@ -33,7 +33,7 @@ export function usages(
 			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity).all(), includeTests);
 		}
 		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
-		const definition = toDefinition(reader, one, members.of(one.entity), includeTests);
+		const definition = toDefinition(reader, one, members.forMember(one.entity), includeTests);
 		const possible = possibleIn(reader, members.unclear, includeTests);
 		return possible.count > 0 ? { ...definition, possible } : definition;
 	});

@@ -218,7 +218,7 @@ function createImporters(tsconfigs: Tsconfigs, packages: Packages) {
 	return (from: string) => getOrAdd(importers, from, () => add(from));
 }
 
-/** For files with the same configuration and package; `relativeTo` is by folder. */
+/** Memoized for files with the same configuration and package; `relativeTo` is by folder. */
 function share(tsconfig: Tsconfig, owner: Package | undefined) {
 	const answers = () => new Map<string, ModuleResolution>();
 	return {

@@ -89,7 +89,7 @@ export interface ResolvedModuleRequest {
 export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
-	const { removed, names } = getOrAdd(derived, change, () => derive(change));
+	const { removed, names } = getOrAdd(derivedOf, change, () => derive(change));
 	if (resolution.kind === "file" && removed.has(resolution.path)) return true;
 	const sorted = specifierKind(specifier);
 	if (sorted.kind === "invalid") return false;
@@ -111,7 +111,7 @@ export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest
 	});
 }
 
-const derived = new WeakMap<ProjectChange, ReturnType<typeof derive>>();
+const derivedOf = new WeakMap<ProjectChange, ReturnType<typeof derive>>();
 
 function derive({ added, removed, links }: ProjectChange) {
 	const leading = links.filter(({ target }) =>

@@ -35,9 +35,9 @@ interface InMemory {
 const REPLACE_WAIT_MS = 10_000;
 /** About 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** Interval and size of the probe of an unwritable disk. */
+/** Retry interval and probe size while the disk is unwritable. */
 const RETRY_MS = 60_000;
-/** Each failure after a good probe doubles the interval, up to this. */
+/** Backoff: each failure after a good probe doubles the interval, up to this. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;

@@ -43,9 +43,9 @@ export class FileTable {
 		return this.indexed.size === this.rows.size;
 	}
 
-	total(of: "symbols" | "unresolved"): number {
+	total(field: "symbols" | "unresolved"): number {
 		let sum = 0;
-		for (const { content } of this.rows.values()) sum += content?.[of] ?? 0;
+		for (const { content } of this.rows.values()) sum += content?.[field] ?? 0;
 		return sum;
 	}
 

@@ -68,15 +68,15 @@ export class IndexStore {
 	/** Rejects with {@link DamagedDatabase} or a `CodeIndexError` with code `unavailable`. */
 	static async open(path: string): Promise<IndexStore> {
 		makePrivateFile(path);
-		return IndexStore.#of(path, await openDatabase(path, migrations));
+		return IndexStore.#fromOpened(path, await openDatabase(path, migrations));
 	}
 
 	/** Copies the index on disk as far as it is readable. Limited to `maxBytes`. */
 	static async openInMemory(copyOf: string, maxBytes: number): Promise<IndexStore> {
-		return IndexStore.#of("", await openInMemory(migrations, { copyOf, maxBytes }));
+		return IndexStore.#fromOpened("", await openInMemory(migrations, { copyOf, maxBytes }));
 	}
 
-	static #of(path: string, opened: OpenedDatabase): IndexStore {
+	static #fromOpened(path: string, opened: OpenedDatabase): IndexStore {
 		if (opened.kind === "open") {
 			try {
 				opened.database.exec("PRAGMA cache_size = -32000; PRAGMA temp_store = MEMORY");

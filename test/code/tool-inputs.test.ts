@@ -7,7 +7,7 @@ import {
 	searchQuery,
 	taskContextInput,
 	usagesInput,
-} from "../../src/code/tools.ts";
+} from "../../src/code/tool-inputs.ts";
 
 const find = (path: string) => path;
 

@@ -1,5 +1,5 @@
 import type { QueryOf } from "../codeindex/index.ts";
-import type { ToolCalls } from "./tool-texts.ts";
+import type { ToolCalls } from "./tool-definitions.ts";
 
 const CAPS = {
 	limit: 50,
