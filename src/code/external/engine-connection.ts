@@ -26,7 +26,7 @@ interface ToolCall {
 	readonly timeoutMs: number;
 	readonly signal?: AbortSignal | undefined;
 	/** Retry once if KotaDB crashes during the call. */
-	readonly repeat: boolean;
+	readonly retry: boolean;
 }
 
 /** Consecutive crashes without an answer before automatic restarts stop. */
@@ -67,7 +67,7 @@ export class EngineConnection {
 	}
 
 	async #perform(call: ToolCall): Promise<AnswerPart> {
-		for (let repeat = call.repeat; ; repeat = false) {
+		for (let retry = call.retry; ; retry = false) {
 			if (call.signal?.aborted) throw faults.aborted();
 			const client = await this.#running();
 			if (call.signal?.aborted) throw faults.aborted();
@@ -76,7 +76,7 @@ export class EngineConnection {
 				return new AnswerPart(call.tool, toolAnswer(call.tool, result));
 			} catch (error) {
 				if (!(error instanceof Crash)) throw error;
-				if (!repeat) throw faults.crashed(call.tool, error.message, this.#lastWords());
+				if (!retry) throw faults.crashed(call.tool, error.message, this.#lastWords());
 			}
 		}
 	}

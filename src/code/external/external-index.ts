@@ -110,8 +110,8 @@ export class ExternalIndex implements CodeIndex {
 			args: { repository: `local/${basename(this.#realRoot)}`, localPath: this.#realRoot },
 			timeoutMs: this.#timeoutMs * 10,
 			signal,
-			// No retry: an out-of-memory crash would repeat.
-			repeat: false,
+			// No retry: an out-of-memory crash would retry.
+			retry: false,
 		});
 		const status = answer.field("status").text();
 		if (/fail|error/i.test(status)) {
@@ -167,7 +167,7 @@ export class ExternalIndex implements CodeIndex {
 
 	#call(tool: string, args: Record<string, unknown>, signal: AbortSignal | undefined) {
 		const timeoutMs = this.#timeoutMs;
-		return this.#connection.call({ tool, args, timeoutMs, signal, repeat: true });
+		return this.#connection.call({ tool, args, timeoutMs, signal, retry: true });
 	}
 
 	async #coverage(): Promise<Coverage> {

@@ -111,6 +111,7 @@ type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
 	readonly scope?: Scope;
 };
 
+/** Where a name is looked up: in a scope of a file. */
 export interface Place {
 	readonly facts: FactsBuilder;
 	readonly scope: Scope;
