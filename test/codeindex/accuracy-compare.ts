@@ -4,7 +4,7 @@ import { linkerOf } from "../../src/codeindex/link/linker.ts";
 import type { MemberEntity } from "../../src/codeindex/link/modules.ts";
 import {
 	type MemberUsages,
-	type Place,
+	type UsageSite,
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../../src/codeindex/link/usages.ts";
@@ -48,7 +48,7 @@ export function compareWithTypeScript(
 				if (oracle.isShorthand(`${reader.files.get(file)?.path}:${facts.at.join(":")}`)) continue;
 				const usages = memberUsages.get(facts.name) ?? usagesOfMembers(linker, facts.name);
 				memberUsages.set(facts.name, usages);
-				const places = usages.of(member);
+				const places = usages.forMember(member);
 				members.add(file, `${declared.name}.${facts.name}`, facts, places);
 			}
 		}
@@ -77,7 +77,7 @@ class Tally {
 		this.#of = of;
 	}
 
-	add(file: FileId, name: string, facts: Declared | Member, places: readonly Place[]): void {
+	add(file: FileId, name: string, facts: Declared | Member, places: readonly UsageSite[]): void {
 		const path = this.#pathOf(file);
 		const declarations = [facts.at, ...(facts.alsoAt ?? [])];
 		const own = declarations.map(([line, column]) => `${path}:${line}:${column}`);

@@ -110,7 +110,7 @@ export class ExternalIndex implements CodeIndex {
 			args: { repository: `local/${basename(this.#realRoot)}`, localPath: this.#realRoot },
 			timeoutMs: this.#timeoutMs * 10,
 			signal,
-			// No retry: an out-of-memory crash would retry.
+			// No retry: an out-of-memory crash would repeat.
 			retry: false,
 		});
 		const status = answer.field("status").text();
@@ -130,10 +130,10 @@ export class ExternalIndex implements CodeIndex {
 		};
 	}
 
-	async symbolMap(): Promise<never> {
+	readonly symbolMap: CodeIndex["symbolMap"] = async () => {
 		const message = 'An external KotaDB has no symbol map: set kota.engine to "embedded" for one';
 		throw new CodeIndexError("unavailable", message);
-	}
+	};
 
 	#question<N extends QuestionName>(name: N) {
 		return (query: Query<N>, options?: CallOptions) => this.#ask(name, query, options);

@@ -116,7 +116,7 @@ describe("an MCP result", () => {
 		[{ content: [] }, /holds no text/],
 		[{ content: [{ type: "image", data: "" }] }, /holds no text/],
 		[undefined, /holds no text/],
-		[{ isError: true }, /it did not say why/],
+		[{ isError: true }, /it gave no reason/],
 		[{ ...text('{"ok": true}'), isError: true }, /failed on search: \{"ok": true\}/],
 		[text('{"results": {"code": ['), /is not JSON/],
 		[text(""), /is not JSON/],
