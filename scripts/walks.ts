@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { WebSocket } from "ws";
-import { defaultLimits, startServer } from "../src/server/index.ts";
+import { DEFAULT_LIMITS, startServer } from "../src/server/index.ts";
 import type { PiHarness } from "../test/support/pi-session.ts";
 import { startPruning } from "../test/support/pruning-session.ts";
 import { readIn, startReads } from "../test/support/read-session.ts";
@@ -62,7 +62,7 @@ async function prompt(): Promise<string[]> {
 		listen: { port: 0, host: "127.0.0.1" },
 		auth: "none",
 		origins: [],
-		limits: defaultLimits,
+		limits: DEFAULT_LIMITS,
 		warn: (line) => console.error(line),
 	});
 	await server.ready;

@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
-/** Token files are checked when they are read. */
+/** Without token files, which are checked when they are read. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -17,34 +17,34 @@ const OWN_FILES = [
 	"journal.mark",
 ];
 
-const hasModes = process.platform !== "win32";
+const HAS_MODES = process.platform !== "win32";
 
 /**
  * Creates a private folder, whatever the umask, or verifies that no other user can write to it, its
  * files or its parents: that user could forge sessions and tokens. Throws a one-line error.
  */
 export async function claimDataFolder(folder: string): Promise<void> {
-	const made = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+	const created = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
 		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
 		throw unusable(folder, why, error);
 	});
-	if (!hasModes) return;
-	if (made !== undefined) await chmod(folder, 0o700);
+	if (!HAS_MODES) return;
+	if (created !== undefined) await chmod(folder, 0o700);
 	const real = await realpath(folder);
-	refuseForeign(await stat(real), folder, "data folder");
+	refuseIfOthersCanWrite(await stat(real), folder, "data folder");
 	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
 		const { mode } = await stat(path);
 		if ((mode & 0o1002) !== 0o002) continue; // sticky: others can move only their own files
 		throw unusable(
 			folder,
-			`everyone can replace it, since ${path} is open to all; run: chmod o-w ${path}`,
+			`every user can replace it, since ${path} is writable by all; run: chmod o-w ${path}`,
 		);
 	}
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // opening it reports what is wrong
-		refuseForeign(stats, path, "file");
+		if (!stats?.isFile()) continue; // opening it reports the fault
+		refuseIfOthersCanWrite(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}
 }
@@ -53,22 +53,22 @@ export async function claimDataFolder(folder: string): Promise<void> {
 export function makePrivateFile(path: string): void {
 	const file = openSync(path, "a", 0o600);
 	try {
-		if (hasModes) fchmodSync(file, 0o600);
+		if (HAS_MODES) fchmodSync(file, 0o600);
 	} finally {
 		closeSync(file);
 	}
 }
 
-function refuseForeign({ uid, mode }: Stats, path: string, what: string): void {
+function refuseIfOthersCanWrite({ uid, mode }: Stats, path: string, noun: string): void {
 	if (uid !== process.getuid?.()) {
 		throw new Error(
-			`the ${what} ${path} belongs to another user; start the server as that user, or choose another folder with --data-dir`,
+			`the ${noun} ${path} belongs to another user; start the server as that user, or choose another folder with --data-dir`,
 		);
 	}
 	if ((mode & 0o022) !== 0) {
 		const octal = (mode & 0o777).toString(8).padStart(4, "0");
 		throw new Error(
-			`other users can write to the ${what} ${path} (mode ${octal}); run: chmod go-w ${path}`,
+			`other users can write to the ${noun} ${path} (mode ${octal}); run: chmod go-w ${path}`,
 		);
 	}
 }
@@ -104,7 +104,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 			{ cause: error },
 		);
 	}
-	// Only for the message above.
+	// Only for the message of a second server.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
 	const held = database;
 	return { release: () => held.close() };
@@ -115,6 +115,6 @@ async function pidIn(path: string): Promise<number | undefined> {
 		const pid = property(JSON.parse(await readFile(path, "utf8")), "pid");
 		return typeof pid === "number" ? pid : undefined;
 	} catch {
-		return undefined; // not written yet
+		return undefined; // the message does without it
 	}
 }

@@ -2,9 +2,9 @@ import { nearest } from "../text/nearest.ts";
 
 const MEGABYTE = 2 ** 20;
 
-const engineLimits = {
+const ENGINE_LIMITS = {
 	maxFrameBytes: 10 * MEGABYTE,
-	/** In flight per connection (more are refused before acceptance), in total, and per principal. */
+	/** Commands in flight: per connection, in total and per principal. More are refused. */
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
@@ -13,19 +13,19 @@ const engineLimits = {
 	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
 	/** One answer as JSON, in characters; a read with a larger one fails. */
 	maxAnswerBytes: 64 * MEGABYTE,
-	/** Per principal, with bursts up to the same number. Stops a runaway program, not a busy one. */
+	/** Per principal, with bursts up to the same number. Meant for a runaway program. */
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,
 	longMs: 300_000,
 	/** A command queued longer never starts. */
 	queueMs: 300_000,
 	dependencyMs: 30_000,
-	/** How long a lane waits for the handler of a timed-out command. */
+	/** How long a lane waits for the handler of a timed-out command to end. */
 	graceMs: 5_000,
 };
 
-const outboxLimits = {
-	/** Above: pending deltas of a session are joined. */
+const OUTBOX_LIMITS = {
+	/** Above: pending deltas of a session are coalesced. */
 	softQueueBytes: MEGABYTE / 4,
 	/** High-water mark. Above: deltas become a `gap`, and the client's own frames are not read. */
 	hardQueueBytes: 4 * MEGABYTE,
@@ -33,12 +33,12 @@ const outboxLimits = {
 	maxQueueBytes: 64 * MEGABYTE,
 	/** Above, over all connections: the largest are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
-	/** For each megabyte in flight, how long the client may take nothing. */
+	/** For each megabyte in flight, how long the client may read nothing. */
 	stallMs: 30_000,
 };
 
-export const defaultLimits = {
-	...engineLimits,
+export const DEFAULT_LIMITS = {
+	...ENGINE_LIMITS,
 	/** In total, per principal, and new ones per minute and principal. */
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
@@ -48,27 +48,27 @@ export const defaultLimits = {
 	maxSessionsPerPrincipal: 100,
 	/** How long running commands may continue after a stop. */
 	drainMs: 30_000,
-	...outboxLimits,
+	...OUTBOX_LIMITS,
 } as const satisfies Record<string, number>;
 
-export type EngineLimits = Record<keyof typeof engineLimits, number>;
-export type OutboxLimits = Record<keyof typeof outboxLimits, number>;
-export type ServerLimits = Record<keyof typeof defaultLimits, number>;
+export type EngineLimits = Record<keyof typeof ENGINE_LIMITS, number>;
+export type OutboxLimits = Record<keyof typeof OUTBOX_LIMITS, number>;
+export type ServerLimits = Record<keyof typeof DEFAULT_LIMITS, number>;
 
 /** Example: `["maxSessions=20", "drainMs=5000"]`. Throws for an unknown name or a bad number. */
 export function limitsFrom(assignments: readonly string[]): ServerLimits {
-	const limits: ServerLimits = { ...defaultLimits };
+	const limits: ServerLimits = { ...DEFAULT_LIMITS };
 	for (const assignment of assignments) {
 		const [name = "", value = ""] = assignment.split("=", 2);
 		if (!isLimit(name)) {
-			const known = Object.keys(defaultLimits);
+			const known = Object.keys(DEFAULT_LIMITS);
 			const close = nearest(name, known);
 			const hint = close ? `did you mean "${close}"?` : `known: ${known.join(", ")}`;
 			throw new Error(`unknown limit "${name}"; ${hint}`);
 		}
 		const number = Number(value);
 		if (value === "" || !Number.isSafeInteger(number) || number < 1) {
-			throw new Error(`limit ${name} needs a whole number from 1 on, got "${value}"`);
+			throw new Error(`limit ${name} must be a whole number of at least 1, got "${value}"`);
 		}
 		limits[name] = number;
 	}
@@ -76,7 +76,7 @@ export function limitsFrom(assignments: readonly string[]): ServerLimits {
 }
 
 function isLimit(name: string): name is keyof ServerLimits {
-	return Object.hasOwn(defaultLimits, name);
+	return Object.hasOwn(DEFAULT_LIMITS, name);
 }
 
 export type RateBucket = ReturnType<typeof createRateBucket>;

@@ -10,7 +10,7 @@ export interface Metrics {
 	connections: ConnectionCounters;
 	journal: JournalStats & { healthy: boolean };
 	sessions: number;
-	process: ReturnType<ReturnType<typeof createProcessGauge>["read"]>;
+	process: ReturnType<ProcessGauge["read"]>;
 	latencyMs?: Latency | undefined;
 }
 
@@ -48,12 +48,12 @@ export function prometheusText(metrics: Metrics): string {
 const ROWS: readonly Row[] = [
 	counter("commands_accepted", "Commands admitted.", ({ engine }) => engine.accepted),
 	counter("commands_finished", "Commands that ended.", ({ engine }) => engine.finished),
-	counter("commands_failed", "Commands that ended in failure.", ({ engine }) => engine.failed),
-	counter("commands_replayed", "Commands answered by replay.", ({ engine }) => engine.replayed),
+	counter("commands_failed", "Commands that failed.", ({ engine }) => engine.failed),
+	counter("commands_replayed", "Commands answered again.", ({ engine }) => engine.replayed),
 	counter("commands_timed_out", "Commands that timed out.", ({ engine }) => engine.timedOut),
 	counter("commands_rate_limited", "Refused by rate.", ({ engine }) => engine.rateLimited),
 	counter("commands_rejected", "Refused before admission.", ({ engine }) => engine.rejected),
-	gauge("commands_pending", "Commands under way.", ({ engine }) => engine.pending),
+	gauge("commands_pending", "Commands in flight.", ({ engine }) => engine.pending),
 	gauge("lanes", "Lanes with work.", ({ engine }) => engine.lanes),
 	gauge("sessions", "Sessions.", ({ sessions }) => sessions),
 	gauge("connections", "Open connections.", ({ connections }) => connections.open),
@@ -64,13 +64,15 @@ const ROWS: readonly Row[] = [
 		"Connections closed because they did not read.",
 		({ connections }) => connections.overloaded,
 	),
-	gauge("queued_bytes", "Waiting to be sent.", ({ connections }) => connections.queuedBytes),
-	gauge("journal_healthy", "1 when it can be written.", ({ journal }) => Number(journal.healthy)),
-	gauge("journal_bytes", "Size on disk.", ({ journal }) => journal.bytes),
-	gauge("journal_commands", "Outcomes kept.", ({ journal }) => journal.commands),
-	gauge("journal_events", "Events kept.", ({ journal }) => journal.events),
-	gauge("journal_pending", "Records not yet written.", ({ journal }) => journal.pending),
-	counter("journal_commits", "Transactions.", ({ journal }) => journal.commits),
+	gauge("queued_bytes", "Bytes waiting to be sent.", ({ connections }) => connections.queuedBytes),
+	gauge("journal_healthy", "1 if the journal can be written.", ({ journal }) =>
+		Number(journal.healthy),
+	),
+	gauge("journal_bytes", "Size of the journal on disk.", ({ journal }) => journal.bytes),
+	gauge("journal_commands", "Outcomes in the journal.", ({ journal }) => journal.commands),
+	gauge("journal_events", "Events in the journal.", ({ journal }) => journal.events),
+	gauge("journal_pending", "Unflushed records.", ({ journal }) => journal.pending),
+	counter("journal_commits", "Transactions of the journal.", ({ journal }) => journal.commits),
 	counter(
 		"journal_commit_seconds",
 		"Time spent in transactions.",
@@ -97,23 +99,28 @@ function gauge(name: string, help: string, value: Row["value"]): Row {
 
 const RESOLUTION_MS = 20;
 
-export function createProcessGauge() {
-	const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
-	delay.enable();
-	return {
-		read() {
-			const { rss, heapUsed, external } = process.memoryUsage();
-			const { user, system } = process.cpuUsage();
-			const loopDelayMs = Math.max(0, delay.percentile(99) / 1e6 - RESOLUTION_MS);
-			delay.reset();
-			return {
-				uptimeSeconds: process.uptime(),
-				memory: { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external },
-				cpuSeconds: (user + system) / 1e6,
-				/** 99th percentile of timer delay since the last read. */
-				loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
-			};
-		},
-		close: () => void delay.disable(),
-	};
+export class ProcessGauge {
+	readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
+
+	constructor() {
+		this.#delay.enable();
+	}
+
+	read() {
+		const { rss, heapUsed, external } = process.memoryUsage();
+		const { user, system } = process.cpuUsage();
+		const loopDelayMs = Math.max(0, this.#delay.percentile(99) / 1e6 - RESOLUTION_MS);
+		this.#delay.reset();
+		return {
+			uptimeSeconds: process.uptime(),
+			memory: { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external },
+			cpuSeconds: (user + system) / 1e6,
+			/** 99th percentile of timer delay since the last read. */
+			loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
+		};
+	}
+
+	close(): void {
+		this.#delay.disable();
+	}
 }

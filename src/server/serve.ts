@@ -9,7 +9,7 @@ import type { Models } from "./demo/demo-provider.ts";
 import { createEngine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
 import { openJournal } from "./journal/sqlite-journal.ts";
-import { createProcessGauge, type Metrics, prometheusText } from "./metrics.ts";
+import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { createSessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
@@ -30,14 +30,14 @@ export interface RunningServer {
 	stop(reason: string): Promise<void>;
 }
 
-/** For unsent output at the end. */
-const FAREWELL_MS = 2_000;
-const SESSIONS_MS = 5_000;
+/** For unsent output and for sessions, when the server stops. */
+const FLUSH_MS = 2_000;
+const CLOSE_SESSIONS_MS = 5_000;
 
 /** Resolves once it listens, before the journal and pi are loaded. Throws a one-line error. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
-	let parts: Parts | undefined;
+	let backend: Backend | undefined;
 	let stopping: Promise<void> | undefined;
 	const connections = Promise.withResolvers<Connections>();
 	connections.promise.catch(() => {}); // reported by `ready`
@@ -55,18 +55,18 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			connections: connections.promise,
 			readiness() {
 				if (stopping) return { ok: false, why: "the server is stopping" };
-				return parts?.journal.health() ?? { ok: false, why: "the server is starting" };
+				return backend?.journal.health() ?? { ok: false, why: "the server is starting" };
 			},
-			metrics: () => parts && prometheusText(parts.metrics()),
+			metrics: () => backend && prometheusText(backend.metrics()),
 		});
 	} catch (error) {
 		lock.release();
 		throw error;
 	}
 
-	const ready = openParts(options).then(
+	const ready = openBackend(options).then(
 		(opened) => {
-			parts = opened;
+			backend = opened;
 			connections.resolve(opened.connections);
 			if (!options.stdio || stopping) return;
 			serveStdio({
@@ -81,19 +81,19 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			throw error;
 		},
 	);
-	ready.catch(() => {}); // reported to callers that await it
+	ready.catch(() => {}); // callers that await it get the error
 
 	async function stop(reason: string): Promise<void> {
 		try {
 			listeners.stopListening();
-			await ready.catch(() => {}); // never started: nothing to stop
-			if (parts) {
-				await parts.engine.shutdown(reason, options.limits.drainMs);
-				await inTime(parts.streams.settled(), FAREWELL_MS);
-				await parts.connections.close(FAREWELL_MS);
+			await ready.catch(() => {}); // reported by `ready`
+			if (backend) {
+				await backend.engine.shutdown(reason, options.limits.drainMs);
+				await inTime(backend.streams.settled(), FLUSH_MS);
+				await backend.connections.close(FLUSH_MS);
 			}
 			await listeners.close();
-			await parts?.close();
+			await backend?.close();
 		} finally {
 			lock.release();
 		}
@@ -110,10 +110,10 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
-type Parts = Awaited<ReturnType<typeof openParts>>;
+type Backend = Awaited<ReturnType<typeof openBackend>>;
 
-/** What answers commands, without the listeners. */
-async function openParts(options: ServerOptions) {
+/** Everything that answers commands: journal, streams, sessions and engine, without listeners. */
+async function openBackend(options: ServerOptions) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large: it loads while the journal is read.
 	const loading = Promise.all([
@@ -130,7 +130,7 @@ async function openParts(options: ServerOptions) {
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(options);
-		// An unreadable journal does not know which projects are in use.
+		// With an unreadable journal it is unknown which projects are in use.
 		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
 		const sessions = createSessions({
 			agentDir,
@@ -163,7 +163,7 @@ async function openParts(options: ServerOptions) {
 				replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
 				metrics: () => metrics(),
 			}),
-			replayed: attachments.repeat,
+			replayed: attachments.attachAgain,
 			limits,
 			serverVersion: packageVersion(),
 			transports: [
@@ -177,7 +177,7 @@ async function openParts(options: ServerOptions) {
 			streams.drop(client);
 		};
 		const connections = createConnections({ engine: { ...engine, disconnect }, limits });
-		const gauge = createProcessGauge();
+		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
 			engine: engine.counters(),
 			connections: connections.counters(),
@@ -195,8 +195,8 @@ async function openParts(options: ServerOptions) {
 			async close() {
 				gauge.close();
 				try {
-					await inTime(sessions.close(), SESSIONS_MS);
-					await inTime(streams.settled(), SESSIONS_MS);
+					await inTime(sessions.close(), CLOSE_SESSIONS_MS);
+					await inTime(streams.settled(), CLOSE_SESSIONS_MS);
 					await models?.close();
 				} finally {
 					await journal.close();

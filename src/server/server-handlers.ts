@@ -14,21 +14,40 @@ interface ServerHandlersOptions {
 		handlers: Pick<Handlers, keyof Sessions["handlers"]>;
 	};
 	streams: Pick<Streams, "unsubscribe" | "remove" | "begin">;
-	attachments: Pick<Attachments, "attach" | "known">;
+	attachments: Pick<Attachments, "attach" | "checkedId">;
 	journal: Pick<Journal, "history" | "recovered" | "health">;
 	replay: SessionReplay;
 	metrics(): Metrics;
 	now?: () => number;
 }
 
-const DEFAULT_HISTORY = 100;
+const DEFAULT_HISTORY_LIMIT = 100;
+
+export function createServerHandlers(options: ServerHandlersOptions): Handlers {
+	const { sessions, replay } = options;
+	return {
+		...sessions.handlers,
+		...createSubscriptionHandlers(options),
+		...createStatusHandlers(options),
+		get_command_history: async (call) => commandHistory(call, options.journal),
+		async replay_session({ command: { sessionPath, content }, principal, signal }) {
+			const caller = { principal, signal };
+			if (sessionPath !== undefined && content === undefined) {
+				const file = await sessions.readableFile(principal, sessionPath);
+				return { data: await replay.ofFile(file, caller) };
+			}
+			if (sessionPath === undefined && content !== undefined) {
+				return { data: await replay.ofContent(content, caller) };
+			}
+			throw new CommandError("invalid_command", "give either sessionPath or content");
+		},
+	};
+}
 
 /** Creating or loading a session subscribes the caller; deleting one ends its stream. */
-export function createServerHandlers(options: ServerHandlersOptions): Handlers {
-	const { sessions, streams, journal, replay } = options;
-	const { attach, known } = options.attachments;
-	const startedAtMs = (options.now ?? Date.now)();
+function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHandlersOptions) {
 	const { handlers } = sessions;
+	const { attach, checkedId } = attachments;
 
 	function subscribing<Type extends "create_session" | "load_session">(handler: Handler<Type>) {
 		return async (call: Call<Type>): Promise<Done> => {
@@ -43,7 +62,6 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 	}
 
 	return {
-		...handlers,
 		create_session: subscribing(handlers.create_session),
 		load_session: subscribing(handlers.load_session),
 		async delete_session(call) {
@@ -53,7 +71,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		},
 		async subscribe(call) {
 			const { sessionId, after, lifecycle } = call.command;
-			const id = sessionId === undefined ? undefined : known(call, sessionId);
+			const id = sessionId === undefined ? undefined : checkedId(call, sessionId);
 			if (lifecycle) call.client.lifecycle = lifecycle;
 			const seq = id === undefined ? undefined : await attach(call, id, after);
 			return answer<"subscribe">({
@@ -63,7 +81,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		},
 		async switch_session(call) {
 			const { principal, client, signal } = call;
-			const sessionId = known(call, call.command.sessionId);
+			const sessionId = checkedId(call, call.command.sessionId);
 			const command = { type: "get_state" as const, sessionId };
 			const state = await handlers.get_state({ principal, client, signal, command });
 			const seq = await attach(call, sessionId);
@@ -71,17 +89,27 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		},
 		async unsubscribe(call) {
 			const { principal, client, command } = call;
-			streams.unsubscribe(client, { principal, sessionId: known(call, command.sessionId) });
+			streams.unsubscribe(client, { principal, sessionId: checkedId(call, command.sessionId) });
 			return answer<"unsubscribe">({});
 		},
-		get_metrics: async () => answer<"get_metrics">(metricsData(options.metrics())),
+	} satisfies Partial<Handlers>;
+}
+
+function createStatusHandlers({
+	sessions,
+	journal,
+	metrics,
+	now = Date.now,
+}: ServerHandlersOptions) {
+	const startedAtMs = now();
+	return {
+		get_metrics: async () => answer<"get_metrics">(metricsData(metrics())),
 		async health_check() {
 			const health = journal.health();
-			const { uptimeMs } = metricsData(options.metrics());
 			return answer<"health_check">({
 				status: health.ok ? "ok" : "degraded",
 				problems: health.ok ? [] : [health.why],
-				uptimeMs,
+				uptimeMs: metricsData(metrics()).uptimeMs,
 				sessions: sessions.count(),
 			});
 		},
@@ -95,45 +123,38 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 				interrupted: recovered.interrupted.filter(isOwn).map(historyEntry),
 			});
 		},
-		async get_command_history({ principal, command }) {
-			const { sessionIdFilter, commandId, fromTimestamp, toTimestamp } = command;
-			const limit = command.limit ?? DEFAULT_HISTORY;
-			const found = journal.history({
-				principal,
-				...(sessionIdFilter !== undefined && { sessionId: sessionIdFilter }),
-				...(commandId !== undefined && { commandId }),
-				...(fromTimestamp !== undefined && { fromMs: fromTimestamp }),
-				...(toTimestamp !== undefined && { toMs: toTimestamp }),
-				limit: limit + 1,
-			});
-			const entries = found.slice(0, limit);
-			return answer<"get_command_history">({
-				enabled: true,
-				initState: journal.health().ok ? "ready" : "failed",
-				filters: {
-					...(sessionIdFilter !== undefined && { sessionIdFilter }),
-					...(commandId !== undefined && { commandId }),
-					...(fromTimestamp !== undefined && { fromTimestamp }),
-					...(toTimestamp !== undefined && { toTimestamp }),
-					limit,
-				},
-				entries,
-				returned: entries.length,
-				truncated: found.length > limit,
-			});
+	} satisfies Partial<Handlers>;
+}
+
+function commandHistory(
+	{ principal, command }: Call<"get_command_history">,
+	journal: ServerHandlersOptions["journal"],
+): Done {
+	const { sessionIdFilter, commandId, fromTimestamp, toTimestamp } = command;
+	const limit = command.limit ?? DEFAULT_HISTORY_LIMIT;
+	const found = journal.history({
+		principal,
+		...(sessionIdFilter !== undefined && { sessionId: sessionIdFilter }),
+		...(commandId !== undefined && { commandId }),
+		...(fromTimestamp !== undefined && { fromMs: fromTimestamp }),
+		...(toTimestamp !== undefined && { toMs: toTimestamp }),
+		limit: limit + 1,
+	});
+	const entries = found.slice(0, limit);
+	return answer<"get_command_history">({
+		enabled: true,
+		initState: journal.health().ok ? "ready" : "failed",
+		filters: {
+			...(sessionIdFilter !== undefined && { sessionIdFilter }),
+			...(commandId !== undefined && { commandId }),
+			...(fromTimestamp !== undefined && { fromTimestamp }),
+			...(toTimestamp !== undefined && { toTimestamp }),
+			limit,
 		},
-		async replay_session({ command: { sessionPath, content }, principal, signal }) {
-			const by = { principal, signal };
-			if (sessionPath !== undefined && content === undefined) {
-				const file = await sessions.readableFile(principal, sessionPath);
-				return { data: await replay.ofFile(file, by) };
-			}
-			if (sessionPath === undefined && content !== undefined) {
-				return { data: await replay.ofContent(content, by) };
-			}
-			throw new CommandError("invalid_command", "give either sessionPath or content");
-		},
-	};
+		entries,
+		returned: entries.length,
+		truncated: found.length > limit,
+	});
 }
 
 function answer<Type extends keyof ResponseData>(data: ResponseData[Type]): Done {
@@ -150,45 +171,45 @@ export function createAttachments(
 ) {
 	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
-		// Its disconnect was already handled: it would stay subscribed forever.
+		// Its disconnect was already handled: the subscription would leak.
 		if (caller.client.gone) return 0;
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
 		for (const event of sessions.openDialogs(stream)) {
-			if (isToCome(stream, event, after ?? seq)) continue;
+			if (isInStream(stream, event, after ?? seq)) continue;
 			caller.client.send(createMessage({ type: "event", sessionId, event }));
 		}
 		return seq;
 	}
 
-	/** A question is always sent again, with its time left. The rest may be among the events. */
-	function isToCome(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
+	/** A question is always sent again, with its time left. Other requests may be among the events. */
+	function isInStream(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasRequest(stream, event.requestId, after);
 	}
 
-	/** Subscribes a repetition's connection if the first answer says that the command did so. */
-	function repeat(call: Caller & { command: Command }, data: () => unknown): void {
+	/** Subscribes the connection of a repeated command, which is answered from its stored outcome. */
+	function attachAgain(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
 		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;
-		const { sessionId, after } = placeOf(command, data);
+		const { sessionId, after } = subscriptionOf(command, data);
 		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
 		attach(call, sessionId, after).catch(() => {
-			// The stream has changed: another session has this name now.
+			// Another session has this id now.
 		});
 	}
 
 	/** Throws `unknown_session` if the caller has no such session. */
-	function known(caller: Caller, sessionId: string): string {
+	function checkedId(caller: Caller, sessionId: string): string {
 		if (sessions.has(caller.principal, sessionId)) return sessionId;
 		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
 	}
 
-	return { attach, repeat, known };
+	return { attach, attachAgain, checkedId };
 }
 
-function placeOf(
+function subscriptionOf(
 	command: Command,
 	data: () => unknown,
 ): { sessionId?: unknown; after?: number | undefined } {

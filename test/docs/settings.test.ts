@@ -4,7 +4,7 @@ import { describe, expect, test } from "vitest";
 import { loadConfig } from "../../src/core/config.ts";
 import { settings } from "../../src/core/settings.ts";
 import strata from "../../src/extension/index.ts";
-import { defaultLimits } from "../../src/server/limits.ts";
+import { DEFAULT_LIMITS } from "../../src/server/limits.ts";
 import { prometheusText } from "../../src/server/metrics.ts";
 import { startPi } from "../support/pi-session.ts";
 import { reportTexts } from "../support/read-session.ts";
@@ -93,7 +93,7 @@ describe("docs/server.md", () => {
 			const numbers = values.split(",").map(Number);
 			return codeIn(names).map((name, index) => [name, numbers[index]] as const);
 		});
-		expect(Object.fromEntries(told)).toEqual(defaultLimits);
+		expect(Object.fromEntries(told)).toEqual(DEFAULT_LIMITS);
 	});
 
 	test("names metrics that there are", () => {

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, test, vi } from "vitest";
-import { createSlots } from "../../src/server/sessions/slots.ts";
+import { SessionTable } from "../../src/server/sessions/session-table.ts";
 import { enterAgentDir, leaveAgentDir } from "../support/agent-dir.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { sdk } from "../support/pi-sdk.ts";
@@ -26,16 +26,16 @@ test("sessions that were created and deleted leave nothing behind", async () => 
 	const owners = { own() {}, disown() {} };
 	const piProcesses = async () => new Map<string, number>();
 	const base = { ...host, owners, piProcesses, emit() {}, save() {} };
-	const slots = createSlots({ ...base, recovered: [], maxSessions: 2 });
+	const table = new SessionTable({ ...base, recovered: [], maxSessions: 2 });
 	const left: WeakRef<object>[] = [];
 	for (let round = 0; round < 20; round++) {
 		const record = { principal: "anna", id: "s", cwd, createdAtMs: 0, settings: {} };
-		const slot = await slots.add(record);
-		const { session } = await slot.live();
-		left.push(new WeakRef(slot), new WeakRef(session), new WeakRef(session.sessionManager));
-		await slots.remove(slot);
+		const held = await table.add(record);
+		const { session } = await held.live();
+		left.push(new WeakRef(held), new WeakRef(session), new WeakRef(session.sessionManager));
+		await table.remove(held);
 	}
-	expect(slots.count()).toBe(0);
+	expect(table.count).toBe(0);
 	await vi.waitFor(() => {
 		collect();
 		// The last round may still stand in some register or cache.

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import {
-	createProcessGauge,
 	type Metrics,
 	metricsData,
+	ProcessGauge,
 	prometheusText,
 } from "../../src/server/metrics.ts";
 import { atEnd } from "../support/temp.ts";
@@ -33,7 +33,7 @@ test("get_metrics has the same figures in the protocol's shape", () => {
 });
 
 function metrics(): Metrics {
-	const gauge = createProcessGauge();
+	const gauge = new ProcessGauge();
 	atEnd(() => gauge.close());
 	return {
 		engine: {

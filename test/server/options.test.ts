@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { defaultLimits, limitsFrom } from "../../src/server/limits.ts";
+import { DEFAULT_LIMITS, limitsFrom } from "../../src/server/limits.ts";
 import { checkedOptions, type ServerOptions } from "../../src/server/options.ts";
 
 const TLS = { cert: "cert", key: "key" };
@@ -11,7 +11,7 @@ const base: ServerOptions = {
 	allowProjectTrust: false,
 	auth: { tokenFile: "/data/tokens" },
 	origins: [],
-	limits: { ...defaultLimits },
+	limits: { ...DEFAULT_LIMITS },
 	warn() {},
 };
 
@@ -43,9 +43,9 @@ describe("options of a server", () => {
 
 describe("limits", () => {
 	test("are the defaults, with those replaced that are named", () => {
-		expect(limitsFrom([])).toEqual(defaultLimits);
+		expect(limitsFrom([])).toEqual(DEFAULT_LIMITS);
 		expect(limitsFrom(["maxSessions=5", "drainMs=10"])).toEqual({
-			...defaultLimits,
+			...DEFAULT_LIMITS,
 			maxSessions: 5,
 			drainMs: 10,
 		});

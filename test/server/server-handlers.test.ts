@@ -298,6 +298,6 @@ function setUp({ gone = false } = {}) {
 			signal: new AbortController().signal,
 		});
 	const repeat = (command: Command, data: unknown) =>
-		attachments.repeat({ command, principal: "ann", client }, () => data);
+		attachments.attachAgain({ command, principal: "ann", client }, () => data);
 	return { run, repeat, calls, sent, queries, client };
 }

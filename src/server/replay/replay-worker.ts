@@ -3,14 +3,14 @@ import { serveJobs } from "../../core/worker-entry.ts";
 import { knownModel, type ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
-export interface ReplayOrder {
+export interface ReplayJob {
 	file: string;
 	/** The file's name in the report and in errors. */
 	shownAs: string;
 	prune: PruneSettings;
 }
 
-serveJobs<ReplayOrder, ReplayReport>(async ({ file, shownAs, prune }) => {
+serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {
 	try {
 		const tools = await import("../../economy/replay/index.ts");
 		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
@@ -22,7 +22,7 @@ serveJobs<ReplayOrder, ReplayReport>(async ({ file, shownAs, prune }) => {
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		return { ...tools.buildReport(session, { policies }), file: shownAs };
 	} catch (error) {
-		// The reader's errors name the file, which may be a temporary one of ours.
+		// Errors of reading name the file, which may be a temporary one.
 		throw new Error(describeError(error).replaceAll(file, shownAs));
 	}
 });

@@ -10,76 +10,88 @@ import {
 import { type CommandType, type Data, type ResponseData, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
+import type { SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { SessionHandlers } from "./slot.ts";
 
 const IDLE_MS = 60_000;
 
-/** One index per project, shared by all its sessions. */
-export function createCodeHandlers(open = openCodeIndex, idleMs = IDLE_MS) {
-	const projects = new Map<string, Project>();
+interface PooledIndex {
+	readonly index: CodeIndex;
+	inFlight: number;
+	timer?: NodeJS.Timeout;
+}
 
-	return {
-		handlers: {
-			code_status: ({ runtime }, _, { call: { signal } }) =>
-				withIndex(runtime.cwd, async (index) => {
-					const { state } = await index.status();
-					if (state !== "ready") return { state };
-					// Coverage comes with every answer; a one-word search is the cheapest.
-					const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
-					return withoutFolders({ state, coverage }) as ResponseData["code_status"];
-				}),
-			code_search: (live, command, { call }) => ask(live, call, "search", fieldsOf(command)),
-			code_deps: (live, command, { call }) => ask(live, call, "dependencies", fieldsOf(command)),
-			code_usages: (live, command, { call }) => ask(live, call, "usages", fieldsOf(command)),
-		} satisfies Partial<SessionHandlers>,
-		async close() {
-			const all = [...projects.values()];
-			projects.clear();
-			for (const { timer } of all) clearTimeout(timer);
-			await Promise.all(all.map(({ index }) => index.close()));
-		},
-	};
+/** One index per project, shared by all its sessions. Closes an index that was idle for `idleMs`. */
+export class IndexPool {
+	readonly #open: typeof openCodeIndex;
+	readonly #idleMs: number;
+	readonly #byFolder = new Map<string, PooledIndex>();
 
+	constructor(open = openCodeIndex, idleMs = IDLE_MS) {
+		this.#open = open;
+		this.#idleMs = idleMs;
+	}
+
+	/** @throws CommandError */
+	async use<Answer>(cwd: string, work: (index: CodeIndex) => Promise<Answer>): Promise<Answer> {
+		let pooled = this.#byFolder.get(cwd);
+		try {
+			pooled ??= { index: this.#open({ root: cwd }), inFlight: 0 };
+			this.#byFolder.set(cwd, pooled);
+			clearTimeout(pooled.timer);
+			pooled.inFlight++;
+			return await work(pooled.index);
+		} catch (error) {
+			throw asFailure(error);
+		} finally {
+			if (pooled) this.#release(cwd, pooled);
+		}
+	}
+
+	async close(): Promise<void> {
+		const all = [...this.#byFolder.values()];
+		this.#byFolder.clear();
+		for (const { timer } of all) clearTimeout(timer);
+		await Promise.all(all.map(({ index }) => index.close()));
+	}
+
+	#release(cwd: string, pooled: PooledIndex): void {
+		if (--pooled.inFlight > 0 || this.#byFolder.get(cwd) !== pooled) return;
+		pooled.timer = setTimeout(() => {
+			this.#byFolder.delete(cwd);
+			void pooled.index.close();
+		}, this.#idleMs);
+		pooled.timer.unref();
+	}
+}
+
+export function createCodeHandlers(indexes: IndexPool) {
 	async function ask<Type extends CommandType, Name extends QuestionName>(
 		{ runtime }: LiveSession,
 		{ signal }: Call<Type>,
 		question: Name,
 		query: QueryOf<Name>,
 	): Promise<ResponseData[Type]> {
-		return withIndex(runtime.cwd, async (index) => {
+		return indexes.use(runtime.cwd, async (index) => {
 			const asked: IndexQueries = index;
 			if ((await index.status()).state !== "ready") await index.build({ signal });
 			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
 		});
 	}
 
-	async function withIndex<Answer>(
-		cwd: string,
-		work: (index: CodeIndex) => Promise<Answer>,
-	): Promise<Answer> {
-		let project = projects.get(cwd);
-		try {
-			project ??= { index: open({ root: cwd }), asking: 0 };
-			projects.set(cwd, project);
-			clearTimeout(project.timer);
-			project.asking++;
-			return await work(project.index);
-		} catch (error) {
-			throw asFailure(error);
-		} finally {
-			if (project) leave(cwd, project);
-		}
-	}
-
-	function leave(cwd: string, project: Project): void {
-		if (--project.asking > 0 || projects.get(cwd) !== project) return;
-		project.timer = setTimeout(() => {
-			projects.delete(cwd);
-			void project.index.close();
-		}, idleMs);
-		project.timer.unref();
-	}
+	return {
+		code_status: ({ runtime }, _, { call: { signal } }) =>
+			indexes.use(runtime.cwd, async (index) => {
+				const { state } = await index.status();
+				if (state !== "ready") return { state };
+				// Coverage comes with every answer; a one-word search is the cheapest.
+				const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
+				return withoutFolders({ state, coverage }) as ResponseData["code_status"];
+			}),
+		code_search: (live, command, { call }) => ask(live, call, "search", fieldsOf(command)),
+		code_deps: (live, command, { call }) => ask(live, call, "dependencies", fieldsOf(command)),
+		code_usages: (live, command, { call }) => ask(live, call, "usages", fieldsOf(command)),
+	} satisfies Partial<SessionHandlers>;
 }
 
 /** Hides the server's index folder from clients. */
@@ -95,12 +107,6 @@ function fieldsOf<Fields extends { type: CommandType }>(command: Fields): Fields
 	const known = rowOf(command.type)?.fields.properties ?? {};
 	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));
 	return Object.fromEntries(given) as Fields;
-}
-
-interface Project {
-	readonly index: CodeIndex;
-	asking: number;
-	timer?: NodeJS.Timeout;
 }
 
 const CODES: Readonly<Record<CodeIndexError["code"], Data<"ErrorCode">>> = {

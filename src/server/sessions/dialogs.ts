@@ -7,8 +7,6 @@ import type {
 import type { CommandOf, Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 
-export type Dialogs = ReturnType<typeof createDialogs>;
-
 type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
 interface DialogsOptions {
@@ -17,11 +15,11 @@ interface DialogsOptions {
 	timeoutMs?: number | undefined;
 }
 
-interface Waiting {
+interface OpenDialog {
 	readonly request: Question;
 	readonly expiresMs: number;
 	/** Returns the expected form if the response does not fit. */
-	take(response: DialogResponse): string | undefined;
+	answer(response: DialogResponse): string | undefined;
 	cancel(): void;
 }
 
@@ -39,148 +37,151 @@ type WithoutId<Request> = Request extends unknown
 	: never;
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
-const MINUTE = 60_000;
+const MINUTE_MS = 60_000;
 /** Node fires longer timers at once. */
-const MAX_TIMEOUT = 2 ** 31 - 1;
+const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Bounds an extension that asks in a loop. */
-const MAX_WAITING = 100;
+const MAX_OPEN = 100;
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
 
-export function createDialogs({ emit, timeoutMs = MINUTE }: DialogsOptions) {
-	const waiting = new Map<string, Waiting>();
-	const shown = new Map<string, Data<"ExtensionUiRequest">>();
+/** Questions and displays of extensions, sent to clients as events. */
+export class Dialogs {
+	readonly #emit: DialogsOptions["emit"];
+	readonly #timeoutMs: number;
+	readonly #open = new Map<string, OpenDialog>();
+	readonly #shown = new Map<string, Data<"ExtensionUiRequest">>();
+
+	constructor({ emit, timeoutMs = MINUTE_MS }: DialogsOptions) {
+		this.#emit = emit;
+		this.#timeoutMs = timeoutMs;
+	}
 
 	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
-	const ui = {
+	readonly ui = {
 		select: (title, options, opts?) =>
-			ask({ method: "select", title, options }, opts, undefined, (response) =>
+			this.#ask({ method: "select", title, options }, opts, undefined, (response) =>
 				"value" in response && options.includes(response.value)
 					? { value: response.value }
 					: { problem: "one of the options as `value`" },
 			),
 		confirm: (title, message, opts?) =>
-			ask({ method: "confirm", title, message }, opts, false, (response) =>
+			this.#ask({ method: "confirm", title, message }, opts, false, (response) =>
 				"confirmed" in response
 					? { value: response.confirmed }
 					: { problem: "`confirmed` as true or false" },
 			),
 		input: (title, placeholder?, opts?) =>
-			ask({ method: "input", title, placeholder }, opts, undefined, textOf),
+			this.#ask({ method: "input", title, placeholder }, opts, undefined, textIn),
 		editor: (title, prefill?) =>
-			ask({ method: "editor", title, prefill }, undefined, undefined, textOf),
-		notify: (message, notifyType = "info") => send({ method: "notify", message, notifyType }),
-		setStatus(statusKey, statusText) {
-			const isGone = statusText === undefined;
-			show(["status", statusKey], isGone, { method: "setStatus", statusKey, statusText });
+			this.#ask({ method: "editor", title, prefill }, undefined, undefined, textIn),
+		notify: (message, notifyType = "info") => this.#send({ method: "notify", message, notifyType }),
+		setStatus: (statusKey, statusText) => {
+			const isCleared = statusText === undefined;
+			this.#show(["status", statusKey], isCleared, { method: "setStatus", statusKey, statusText });
 		},
-		setWidget(widgetKey: string, content: unknown, options?: ExtensionWidgetOptions) {
+		setWidget: (widgetKey: string, content: unknown, options?: ExtensionWidgetOptions) => {
 			if (content !== undefined && !Array.isArray(content)) return; // drawn by code, for a terminal
-			show(["widget", widgetKey], content === undefined, {
+			this.#show(["widget", widgetKey], content === undefined, {
 				method: "setWidget",
 				widgetKey,
 				widgetLines: content?.map(String),
 				widgetPlacement: options?.placement || undefined,
 			});
 		},
-		setTitle: (title) => show(["title"], false, { method: "setTitle", title }),
-		setWorkingMessage: (message?) => send({ method: "setWorkingMessage", message }),
-		setEditorText: (text) => send({ method: "set_editor_text", text }),
-		pasteToEditor: (text) => send({ method: "set_editor_text", text }),
+		setTitle: (title) => this.#show(["title"], false, { method: "setTitle", title }),
+		setWorkingMessage: (message?) => this.#send({ method: "setWorkingMessage", message }),
+		setEditorText: (text) => this.#send({ method: "set_editor_text", text }),
+		pasteToEditor: (text) => this.#send({ method: "set_editor_text", text }),
 	} satisfies Partial<ExtensionUIContext>;
 
-	return {
-		ui,
-
-		/** The first valid answer counts; an invalid one leaves the dialog open. */
-		answer(requestId: string, response: DialogResponse) {
-			const dialog = waiting.get(requestId);
-			if (!dialog) {
-				throw new CommandError(
-					"not_found",
-					`No dialog "${requestId}" waits for an answer: it was answered, ran out of time or was closed`,
-				);
-			}
-			const problem = dialog.take(response);
-			if (problem) {
-				throw new CommandError(
-					"invalid_command",
-					`response: a ${dialog.request.method} dialog takes ${problem}, or \`cancelled: true\``,
-				);
-			}
-		},
-
-		/** Open dialogs, statuses, widgets and title, for a late subscriber. */
-		current: (): Data<"SessionEvent">[] => [
-			...shown.values(),
-			...[...waiting.values()].map(({ request, expiresMs }) => ({
-				...request,
-				timeout: Math.max(1, expiresMs - Date.now()),
-			})),
-		],
-
-		cancelAll,
-
-		reset() {
-			cancelAll();
-			shown.clear();
-		},
-	};
-
-	function cancelAll(): void {
-		for (const dialog of [...waiting.values()]) dialog.cancel();
+	/** The first valid answer counts; an invalid one leaves the dialog open. */
+	answer(requestId: string, response: DialogResponse): void {
+		const dialog = this.#open.get(requestId);
+		if (!dialog) {
+			throw new CommandError(
+				"not_found",
+				`No dialog "${requestId}" waits for an answer: it was answered, timed out or was closed`,
+			);
+		}
+		const problem = dialog.answer(response);
+		if (!problem) return;
+		throw new CommandError(
+			"invalid_command",
+			`response: a ${dialog.request.method} dialog takes ${problem}, or \`cancelled: true\``,
+		);
 	}
 
-	function ask<Value>(
+	/** Open dialogs, statuses, widgets and title, for a late subscriber. */
+	current(): Data<"SessionEvent">[] {
+		const open = [...this.#open.values()].map(({ request, expiresMs }) => ({
+			...request,
+			timeout: Math.max(1, expiresMs - Date.now()),
+		}));
+		return [...this.#shown.values(), ...open];
+	}
+
+	cancelAll(): void {
+		for (const dialog of [...this.#open.values()]) dialog.cancel();
+	}
+
+	reset(): void {
+		this.cancelAll();
+		this.#shown.clear();
+	}
+
+	#ask<Value>(
 		asked: WithoutId<Question>,
 		opts: ExtensionUIDialogOptions | undefined,
 		fallback: Value,
-		read: (response: DialogResponse) => { value: Value } | { problem: string },
+		parse: (response: DialogResponse) => { value: Value } | { problem: string },
 	): Promise<Value> {
 		const { signal, timeout } = opts ?? {};
-		if (signal?.aborted || waiting.size >= MAX_WAITING) return Promise.resolve(fallback);
-		const waitMs = Math.min(timeout ?? timeoutMs, MAX_TIMEOUT);
+		if (signal?.aborted || this.#open.size >= MAX_OPEN) return Promise.resolve(fallback);
+		const waitMs = Math.min(timeout ?? this.#timeoutMs, MAX_TIMEOUT_MS);
 		const request = { ...requestOf(asked), timeout: waitMs } as Question;
 		const { requestId } = request;
 		return new Promise((resolve) => {
 			const end = (value: Value, reason: "answered" | "timeout" | "aborted") => {
-				if (!waiting.delete(requestId)) return;
+				if (!this.#open.delete(requestId)) return;
 				clearTimeout(timer);
 				signal?.removeEventListener("abort", onAbort);
-				emit({ type: "extension_ui_closed", requestId, reason });
+				this.#emit({ type: "extension_ui_closed", requestId, reason });
 				resolve(value);
 			};
 			const onAbort = () => end(fallback, "aborted");
 			const timer = setTimeout(() => end(fallback, "timeout"), waitMs);
 			signal?.addEventListener("abort", onAbort, { once: true });
-			waiting.set(requestId, {
+			this.#open.set(requestId, {
 				request,
 				expiresMs: Date.now() + waitMs,
-				take(response) {
-					const answer = "cancelled" in response ? { value: fallback } : read(response);
+				answer(response) {
+					const answer = "cancelled" in response ? { value: fallback } : parse(response);
 					if ("problem" in answer) return answer.problem;
 					end(answer.value, "answered");
 					return undefined;
 				},
 				cancel: onAbort,
 			});
-			emit(request);
+			this.#emit(request);
 		});
 	}
 
-	function send(asked: Asked): Data<"ExtensionUiRequest"> {
+	#send(asked: Asked): Data<"ExtensionUiRequest"> {
 		const request = requestOf(asked);
-		emit(request);
+		this.#emit(request);
 		return request;
 	}
 
-	function show(what: string[], isGone: boolean, asked: Asked): void {
-		const key = JSON.stringify(what);
-		const request = send(asked);
-		shown.delete(key);
-		if (isGone || JSON.stringify(request).length > MAX_SHOWN_CHARACTERS) return;
-		if (shown.size === MAX_SHOWN) shown.delete(shown.keys().next().value as string);
-		shown.set(key, request);
+	/** Bounded: evicts the display that was set longest ago. */
+	#show(name: string[], isCleared: boolean, asked: Asked): void {
+		const key = JSON.stringify(name);
+		const request = this.#send(asked);
+		this.#shown.delete(key);
+		if (isCleared || JSON.stringify(request).length > MAX_SHOWN_CHARACTERS) return;
+		if (this.#shown.size === MAX_SHOWN)
+			this.#shown.delete(this.#shown.keys().next().value as string);
+		this.#shown.set(key, request);
 	}
 }
 
@@ -196,6 +197,6 @@ function requestOf(asked: Asked): Data<"ExtensionUiRequest"> {
 	} as Data<"ExtensionUiRequest">;
 }
 
-function textOf(response: DialogResponse): { value: string | undefined } | { problem: string } {
+function textIn(response: DialogResponse): { value: string | undefined } | { problem: string } {
 	return "value" in response ? { value: response.value } : { problem: "a text as `value`" };
 }

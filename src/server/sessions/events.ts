@@ -1,8 +1,6 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
 import type { Data } from "../../protocol/index.ts";
 
-export type EventTranslator = ReturnType<typeof createEventTranslator>;
-
 interface EventTranslatorOptions {
 	emit(event: Data<"SessionEvent">): void;
 	/** Whether the run was aborted on purpose. Pi reports an abort in a tool as an error. */
@@ -11,111 +9,123 @@ interface EventTranslatorOptions {
 
 /** Streamed characters of a shell command; its result has the tail. */
 const MAX_BASH_CHARACTERS = 1024 * 1024;
-/** Tools repeat all output in each update. */
+/** Between updates of one tool call: each repeats all output so far. */
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
 /** Translates pi's events: deltas instead of growing messages, each text once. */
-export function createEventTranslator({ emit, wasAborted }: EventTranslatorOptions) {
-	let usage: string | undefined;
-	let bashCharacters = 0;
-	const updated = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
-	const aborted = () => wasAborted() && { aborted: true as const };
+export class EventTranslator {
+	readonly #emit: EventTranslatorOptions["emit"];
+	readonly #wasAborted: () => boolean;
+	#usage: string | undefined;
+	#bashCharacters = 0;
+	/** Tool updates by call: the timer of the pause, and the latest update held back. */
+	readonly #updates = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
-	return {
-		take(event: AgentSessionEvent) {
-			switch (event.type) {
-				case "message_start":
-					usage = undefined;
-					return send({ type: event.type, message: withoutText(event.message) });
-				case "message_update":
-					return sendUpdate(event);
-				case "message_end": {
-					const message = event.message as Data<"AgentMessage">;
-					const hasFailed = message.stopReason === "error" || message.stopReason === "aborted";
-					const isFailedAnswer = message.role === "assistant" && hasFailed;
-					return send({ type: event.type, message, ...(isFailedAnswer && aborted()) });
-				}
-				case "turn_end":
-					return send({
-						type: event.type,
-						message: withoutText(event.message),
-						toolResults: event.toolResults.map(withoutText),
-					});
-				case "agent_end":
-					return send({
-						type: event.type,
-						messages: [],
-						messageCount: event.messages.length,
-						willRetry: event.willRetry,
-						...aborted(),
-					});
-				case "agent_settled":
-					return send({ type: event.type, ...aborted() });
-				case "tool_execution_update":
-					return sendNowAndThen(event.toolCallId, event as Data<"SessionEvent">);
-				case "tool_execution_end":
-					dropUpdates(event.toolCallId);
-					return send(event as Data<"SessionEvent">);
-				case "bash_execution_update":
-					return sendBash(event);
-				default:
-					return send(event as Data<"SessionEvent">);
-			}
-		},
-		bashStarts() {
-			bashCharacters = 0;
-		},
-		close() {
-			for (const callId of [...updated.keys()]) dropUpdates(callId);
-		},
-	};
-
-	function send(event: Data<"SessionEvent">, most?: number): void {
-		const { value, cut } = bounded(event, most);
-		emit(cut ? ({ ...value, truncated: true } as Data<"SessionEvent">) : value);
+	constructor({ emit, wasAborted }: EventTranslatorOptions) {
+		this.#emit = emit;
+		this.#wasAborted = wasAborted;
 	}
 
-	function sendUpdate(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
+	translate(event: AgentSessionEvent) {
+		switch (event.type) {
+			case "message_start":
+				this.#usage = undefined;
+				return this.#send({ type: event.type, message: withoutText(event.message) });
+			case "message_update":
+				return this.#sendDelta(event);
+			case "message_end": {
+				const message = event.message as Data<"AgentMessage">;
+				const hasFailed = message.stopReason === "error" || message.stopReason === "aborted";
+				const isFailedAnswer = message.role === "assistant" && hasFailed;
+				return this.#send({ type: event.type, message, ...(isFailedAnswer && this.#aborted()) });
+			}
+			case "turn_end":
+				return this.#send({
+					type: event.type,
+					message: withoutText(event.message),
+					toolResults: event.toolResults.map(withoutText),
+				});
+			case "agent_end":
+				return this.#send({
+					type: event.type,
+					messages: [],
+					messageCount: event.messages.length,
+					willRetry: event.willRetry,
+					...this.#aborted(),
+				});
+			case "agent_settled":
+				return this.#send({ type: event.type, ...this.#aborted() });
+			case "tool_execution_update":
+				return this.#sendThrottled(event.toolCallId, event as Data<"SessionEvent">);
+			case "tool_execution_end":
+				this.#dropUpdates(event.toolCallId);
+				return this.#send(event as Data<"SessionEvent">);
+			case "bash_execution_update":
+				return this.#sendBash(event);
+			default:
+				return this.#send(event as Data<"SessionEvent">);
+		}
+	}
+
+	bashStarts(): void {
+		this.#bashCharacters = 0;
+	}
+
+	close(): void {
+		for (const callId of [...this.#updates.keys()]) this.#dropUpdates(callId);
+	}
+
+	#aborted() {
+		return this.#wasAborted() && { aborted: true as const };
+	}
+
+	#send(event: Data<"SessionEvent">, most?: number): void {
+		const { value, cut } = bounded(event, most);
+		this.#emit(cut ? ({ ...value, truncated: true } as Data<"SessionEvent">) : value);
+	}
+
+	#sendDelta(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as Data<"AgentMessage">;
 		// Most providers count once or twice per answer: skip unchanged usage.
-		const counted = JSON.stringify(message.usage);
-		const isNew = counted !== undefined && counted !== usage;
-		usage = counted;
-		emit({
+		const usage = JSON.stringify(message.usage);
+		const isNew = usage !== undefined && usage !== this.#usage;
+		this.#usage = usage;
+		this.#emit({
 			type: "message_update",
 			...(isNew && message.usage && { usage: message.usage }),
 			assistantMessageEvent: deltaOf(event.assistantMessageEvent),
 		});
 	}
 
-	function sendNowAndThen(callId: string, event: Data<"SessionEvent">): void {
-		const running = updated.get(callId);
-		if (running) {
-			running.next = event;
+	/** Coalesces: of the updates during a pause only the latest is sent. */
+	#sendThrottled(callId: string, event: Data<"SessionEvent">): void {
+		const paused = this.#updates.get(callId);
+		if (paused) {
+			paused.next = event;
 			return;
 		}
-		send(event, MAX_UPDATE_CHARACTERS);
+		this.#send(event, MAX_UPDATE_CHARACTERS);
 		const timer = setTimeout(() => {
-			const next = updated.get(callId)?.next;
-			updated.delete(callId);
-			if (next) sendNowAndThen(callId, next);
+			const next = this.#updates.get(callId)?.next;
+			this.#updates.delete(callId);
+			if (next) this.#sendThrottled(callId, next);
 		}, UPDATE_PAUSE_MS);
 		timer.unref();
-		updated.set(callId, { timer });
+		this.#updates.set(callId, { timer });
 	}
 
-	function dropUpdates(callId: string): void {
-		clearTimeout(updated.get(callId)?.timer);
-		updated.delete(callId);
+	#dropUpdates(callId: string): void {
+		clearTimeout(this.#updates.get(callId)?.timer);
+		this.#updates.delete(callId);
 	}
 
-	function sendBash(event: Extract<AgentSessionEvent, { type: "bash_execution_update" }>): void {
-		if (bashCharacters > MAX_BASH_CHARACTERS) return;
-		bashCharacters += event.delta.length;
-		const isLast = bashCharacters > MAX_BASH_CHARACTERS;
+	#sendBash(event: Extract<AgentSessionEvent, { type: "bash_execution_update" }>): void {
+		if (this.#bashCharacters > MAX_BASH_CHARACTERS) return;
+		this.#bashCharacters += event.delta.length;
+		const isLast = this.#bashCharacters > MAX_BASH_CHARACTERS;
 		const delta = isLast ? "\n[more output follows that is not streamed]\n" : event.delta;
-		emit({ ...event, delta } as Data<"SessionEvent">);
+		this.#emit({ ...event, delta } as Data<"SessionEvent">);
 	}
 }
 
@@ -153,7 +163,7 @@ function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
-/** The value if its texts fit in `most` characters, else a cut copy. The file has everything. */
+/** The value if its texts fit in `most` characters, else a cut copy. The session file is complete. */
 export function bounded<Value>(
 	value: Value,
 	most = MAX_EVENT_CHARACTERS,

@@ -5,20 +5,20 @@ import type { StrataInside } from "../../extension/index.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
-import { createDialogs, type Dialogs } from "./dialogs.ts";
-import { createEventTranslator, type EventTranslator } from "./events.ts";
+import { Dialogs } from "./dialogs.ts";
+import { EventTranslator } from "./events.ts";
 import {
 	describeDamage,
 	type OpenedFile,
 	openSessionFile,
 	type SessionFileOptions,
 } from "./open-session-file.ts";
-import { createPiRuntime, type Host, OWN_NAME, type PiState } from "./pi-runtime.ts";
-import { createFileGuard, ensureSessionFile, type FileGuard } from "./session-file.ts";
+import { createPiRuntime, OWN_NAME, type PiOptions, type PiState } from "./pi-runtime.ts";
+import { ensureSessionFile, FileGuard } from "./session-file.ts";
 import { type ChosenSettings, chosenIn } from "./stored-settings.ts";
 
 export interface LiveSessionOptions extends SessionFileOptions {
-	readonly host: Host;
+	readonly pi: PiOptions;
 	emit(event: Data<"SessionEvent">): void;
 	onChange(): void;
 }
@@ -27,7 +27,7 @@ export type Replacement = Extract<Data<"SessionEvent">, { type: "session_replace
 
 const CLOSE_MS = 5000;
 /** Time for pi to accept a pending prompt before `abort` stops it anyway. */
-const TAKE_MS = 5000;
+const ACCEPT_MS = 5000;
 
 /** A session with a running pi. Pi replaces its session objects: read them each time. */
 export class LiveSession {
@@ -41,28 +41,28 @@ export class LiveSession {
 	readonly #state: PiState;
 	readonly #translator: EventTranslator;
 	/** Neither accepted nor refused yet: pi's own abort does not reach them. */
-	readonly #pending = new Set<PendingPrompt>();
+	readonly #pendingPrompts = new Set<PendingPrompt>();
 	/** The user's shell commands, including those pi has not started. */
-	readonly #shell = new Set<AbortController>();
+	readonly #shellCommands = new Set<AbortController>();
 	/** Increases whenever something may have changed, or is about to. */
 	revision = 0;
 	wasAborted = false;
-	/** Pi's session is gone: the successor is pending, or its creation failed. */
+	/** Pi has disposed of its session: the successor is pending, or its creation failed. */
 	isBroken = false;
 	/** Resolves when the {@link replacing} in flight ends, also on failure. */
 	replacement: Promise<void> | undefined;
-	#reason: Replacement = "new";
+	#replacementReason: Replacement = "new";
 	#unsubscribe = () => {};
 	/** Pi's session closed cleanly; its file may still lack something. */
 	#isClosing = false;
 
 	static async open(options: LiveSessionOptions): Promise<LiveSession> {
-		const { host, settings, cwd } = options;
+		const { pi, settings, cwd } = options;
 		const opened = openSessionFile(options);
 		const { model, thinkingLevel } = settings;
 		const state: PiState = { chosen: chosenIn(settings), preferred: { model, thinkingLevel } };
 		if (opened.leaf) state.chosen.leaf = opened.leaf;
-		const runtime = await createPiRuntime(host, state, { cwd, sessionManager: opened.manager });
+		const runtime = await createPiRuntime(pi, state, { cwd, sessionManager: opened.manager });
 		const live = new LiveSession(options, state, runtime, opened);
 		try {
 			await live.#bind(runtime.session);
@@ -80,35 +80,35 @@ export class LiveSession {
 		runtime: AgentSessionRuntime,
 		opened: OpenedFile,
 	) {
-		const { emit, onChange, settings, host } = options;
+		const { emit, onChange, settings, pi } = options;
 		this.#options = options;
 		this.#state = state;
 		this.chosen = state.chosen;
 		this.runtime = runtime;
-		this.#translator = createEventTranslator({ emit, wasAborted: () => this.wasAborted });
-		this.dialogs = createDialogs({
+		this.#translator = new EventTranslator({ emit, wasAborted: () => this.wasAborted });
+		this.dialogs = new Dialogs({
 			emit: (event) => {
 				emit(event);
 				if (event.type !== "extension_ui_request") return;
-				const isAborting = [...this.#pending].some(({ isAborted }) => isAborted);
+				const isAborting = [...this.#pendingPrompts].some(({ isAborted }) => isAborted);
 				if (isAborting) queueMicrotask(() => this.dialogs.cancelAll());
 			},
-			timeoutMs: host.dialogTimeoutMs,
+			timeoutMs: pi.dialogTimeoutMs,
 		});
-		const guard = createFileGuard({
+		const guard = new FileGuard({
 			session: () => (this.isBroken && !this.#isClosing ? undefined : runtime.session),
 			notify: this.dialogs.ui.notify,
-			moved: () => this.#announce("fork"),
-			mended: onChange,
+			onMoved: () => this.#announceReplacement("fork"),
+			onRepaired: onChange,
 		});
 		this.guard = guard;
-		guard.watch();
+		guard.checkAndReport();
 		this.warning = [opened.warning, this.#damage()].filter(Boolean).join(" ") || undefined;
 		try {
 			const { session } = runtime;
 			if (settings.name && !session.sessionName) session.setSessionName(settings.name);
 		} catch {
-			guard.watch(); // pi has the name but could not append it
+			guard.checkAndReport(); // pi has the name but could not append it
 		}
 		runtime.setBeforeSessionInvalidate(() => {
 			this.isBroken = true;
@@ -122,8 +122,8 @@ export class LiveSession {
 		runtime.setRebindSession(async (session) => {
 			await this.#bind(session);
 			this.isBroken = false;
-			this.#announce(this.#reason);
-			guard.watch();
+			this.#announceReplacement(this.#replacementReason);
+			guard.checkAndReport();
 			const damage = this.#damage();
 			if (damage) this.dialogs.ui.notify(damage, "warning");
 		});
@@ -138,19 +138,19 @@ export class LiveSession {
 	}
 
 	get isBashRunning(): boolean {
-		return this.#shell.size > 0;
+		return this.#shellCommands.size > 0;
 	}
 
 	async replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T> {
-		const over = Promise.withResolvers<void>();
-		this.#reason = reason;
-		this.replacement = over.promise;
+		const ended = Promise.withResolvers<void>();
+		this.#replacementReason = reason;
+		this.replacement = ended.promise;
 		try {
 			return await replace();
 		} finally {
-			this.#reason = "new";
+			this.#replacementReason = "new";
 			this.replacement = undefined;
-			over.resolve();
+			ended.resolve();
 		}
 	}
 
@@ -161,12 +161,12 @@ export class LiveSession {
 
 	/** Throws outside the demo's sample projects. */
 	checkModelUse(): void {
-		const { sampleProjects } = this.#options.host;
+		const { sampleProjects } = this.#options.pi;
 		if (sampleProjects === undefined) return;
 		if (isWithin(realOrGiven(sampleProjects), realOrGiven(this.runtime.cwd))) return;
 		throw new CommandError(
 			"wrong_state",
-			"The server runs its demo, a script that works on sample projects only: create a session without a folder (cwd), or set up a model with pi",
+			"The server runs its demo, a script that works on sample projects only: create a session without cwd, or set up a model with pi",
 		);
 	}
 
@@ -174,7 +174,7 @@ export class LiveSession {
 		this.dialogs.reset();
 		await this.session.reload();
 		this.applyTools();
-		this.#announce("reload");
+		this.#announceReplacement("reload");
 	}
 
 	applyTools(): void {
@@ -187,40 +187,40 @@ export class LiveSession {
 
 	async runningBash<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
 		const stopping = new AbortController();
-		this.#shell.add(stopping);
+		this.#shellCommands.add(stopping);
 		this.#translator.bashStarts();
 		try {
 			return await run(stopping.signal);
 		} finally {
-			this.#shell.delete(stopping);
+			this.#shellCommands.delete(stopping);
 		}
 	}
 
 	abortBash(): void {
-		for (const stopping of this.#shell) stopping.abort();
+		for (const stopping of this.#shellCommands) stopping.abort();
 	}
 
 	/** Lets `abort` reach a prompt until pi accepts or refuses it. */
-	taking<T>(take: () => Promise<T>): Promise<T> {
-		const taken = take();
-		const over = async () => {
-			this.#pending.delete(prompt);
+	accepting<T>(accept: () => Promise<T>): Promise<T> {
+		const accepted = accept();
+		const end = async () => {
+			this.#pendingPrompts.delete(prompt);
 			if (prompt.isAborted) await this.#stop();
 		};
-		const prompt: PendingPrompt = { isAborted: false, over: taken.then(over, over) };
-		this.#pending.add(prompt);
-		return taken;
+		const prompt: PendingPrompt = { isAborted: false, ended: accepted.then(end, end) };
+		this.#pendingPrompts.add(prompt);
+		return accepted;
 	}
 
 	/** Stops the run, dialogs and pending prompts. Resolves when idle, or after a time limit. */
 	async abort(): Promise<void> {
 		await nextTick(); // a prompt sent right before this is then pending
-		const prompts = [...this.#pending];
+		const prompts = [...this.#pendingPrompts];
 		for (const prompt of prompts) prompt.isAborted = true;
 		await this.#stop();
 		if (prompts.length === 0) return;
-		const over = Promise.all(prompts.map((prompt) => prompt.over));
-		await Promise.race([over, sleep(TAKE_MS, undefined, { ref: false })]);
+		const ended = Promise.all(prompts.map((prompt) => prompt.ended));
+		await Promise.race([ended, sleep(ACCEPT_MS, undefined, { ref: false })]);
 	}
 
 	async close(): Promise<void> {
@@ -251,9 +251,9 @@ export class LiveSession {
 			this.revision++;
 			if (event.type === "agent_start") this.wasAborted = false;
 			// Check first: lines of another program must not be overwritten.
-			if (APPENDING.has(event.type)) this.guard.watch();
-			if (event.type === "agent_settled") this.#keepFile(session);
-			this.#translator.take(event);
+			if (APPENDING.has(event.type)) this.guard.checkAndReport();
+			if (event.type === "agent_settled") this.#writeFile(session);
+			this.#translator.translate(event);
 			if (CHANGING.has(event.type)) this.#options.onChange();
 		});
 		const { runtime } = this;
@@ -270,15 +270,15 @@ export class LiveSession {
 					this.replacing("switch", () => runtime.switchSession(path, given)),
 				reload: () => this.reload(),
 			},
-			shutdownHandler: () => {}, // one session does not end the server
+			shutdownHandler: () => {}, // a session must not stop the server
 			onError: ({ extensionPath, event, error }) =>
 				this.#reportError(safeText(extensionPath), event, error),
 		});
 		this.applyTools();
 	}
 
-	/** A run without an answer leaves a file too. */
-	#keepFile(session: AgentSession): void {
+	/** Also after a run without an answer, for which pi writes no file. */
+	#writeFile(session: AgentSession): void {
 		try {
 			ensureSessionFile(session);
 		} catch (error) {
@@ -291,7 +291,7 @@ export class LiveSession {
 		this.#options.emit({ type: "extension_error", ...about });
 	}
 
-	#announce(reason: Replacement): void {
+	#announceReplacement(reason: Replacement): void {
 		const { sessionFile } = this.session;
 		this.revision++;
 		this.#options.emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });
@@ -299,14 +299,14 @@ export class LiveSession {
 	}
 
 	#damage(): string | undefined {
-		return describeDamage(this.guard.garbled(), this.session.sessionManager);
+		return describeDamage(this.guard.garbled, this.session.sessionManager);
 	}
 }
 
 interface PendingPrompt {
 	isAborted: boolean;
 	/** Resolves after acceptance or refusal and, if aborted, the end of the run. */
-	readonly over: Promise<void>;
+	readonly ended: Promise<void>;
 }
 
 /** Pi appends to its file around these events. */

@@ -3,13 +3,13 @@ import { type SessionEntry, SessionManager } from "@earendil-works/pi-coding-age
 import type { GarbledLine } from "../../core/session-file-watch.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
-import type { Host } from "./pi-runtime.ts";
+import type { PiOptions } from "./pi-runtime.ts";
 import { lastEntryOf, moveTo } from "./session-file.ts";
-import { sessionFolder } from "./session-files.ts";
+import { sessionFolder } from "./stored-sessions.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
 export interface SessionFileOptions {
-	readonly host: Pick<Host, "agentDir">;
+	readonly pi: Pick<PiOptions, "agentDir">;
 	readonly cwd: string;
 	/** Pi's session file; absent: created from `settings`. */
 	readonly file?: string;
@@ -22,8 +22,8 @@ export type OpenedFile = ReturnType<typeof openSessionFile>;
 
 /** The session continues at `leaf`; absent: after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
-	const { host, cwd, file, settings, wasCutOff = false } = options;
-	const folder = sessionFolder(host.agentDir, cwd);
+	const { pi, cwd, file, settings, wasCutOff = false } = options;
+	const folder = sessionFolder(pi.agentDir, cwd);
 	const { piSessionId: id } = settings;
 	// A crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));

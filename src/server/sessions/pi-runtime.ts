@@ -16,10 +16,10 @@ import {
 import { errnoOf } from "../../core/errno.ts";
 import { isRecord } from "../../core/property.ts";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
-import { rememberName } from "./session-file.ts";
+import { memoizeName } from "./session-file.ts";
 import type { ChosenSettings, StoredSettings } from "./stored-settings.ts";
 
-export interface Host {
+export interface PiOptions {
 	/** Pi's agent folder. Extensions find it through pi's `getAgentDir()`. */
 	readonly agentDir: string;
 	readonly modelRuntime: ModelRuntime;
@@ -27,11 +27,11 @@ export interface Host {
 	readonly allowProjectTrust?: boolean;
 	/** Timeout in ms of a dialog that sets none. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
-	/** The scripted models must not work outside this folder. */
+	/** The demo's scripted model must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
 
-/** Outlives pi's session objects. */
+/** State that outlives pi's session objects. */
 export interface PiState {
 	readonly chosen: ChosenSettings;
 	/** For a session without messages; one with messages brings its own. */
@@ -42,15 +42,15 @@ export interface PiState {
 export const OWN_NAME = "pi-strata";
 
 export function createPiRuntime(
-	host: Host,
+	pi: PiOptions,
 	state: PiState,
 	first: { cwd: string; sessionManager: SessionManager },
 ): Promise<AgentSessionRuntime> {
-	const { agentDir, modelRuntime } = host;
+	const { agentDir, modelRuntime } = pi;
 	const { chosen } = state;
 	const create: CreateAgentSessionRuntimeFactory = async (target) => {
 		const { cwd, sessionManager, sessionStartEvent } = target;
-		rememberName(sessionManager);
+		memoizeName(sessionManager);
 		const factory = createStrata((opened) => {
 			state.inside = opened;
 		});
@@ -58,7 +58,7 @@ export function createPiRuntime(
 			cwd,
 			agentDir,
 			modelRuntime,
-			settingsManager: createSessionSettings(host, cwd, chosen),
+			settingsManager: createSessionSettings(pi, cwd, chosen),
 			resourceLoaderOptions: {
 				extensionFactories: [{ name: OWN_NAME, factory }],
 				extensionsOverride: withoutOtherStrata,
@@ -78,8 +78,8 @@ export function createPiRuntime(
 }
 
 /** Project settings and extensions run code: the server must allow it. */
-export function isTrusted(settings: StoredSettings, cwd: string, host: Host): boolean {
-	return host.allowProjectTrust === true && settings.trustedCwd === cwd;
+export function isTrusted(settings: StoredSettings, cwd: string, pi: PiOptions): boolean {
+	return pi.allowProjectTrust === true && settings.trustedCwd === cwd;
 }
 
 function modelOptions({ model, thinkingLevel }: PiState["preferred"], modelRuntime: ModelRuntime) {
@@ -99,15 +99,19 @@ function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult 
 }
 
 /** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
-function createSessionSettings(host: Host, cwd: string, chosen: ChosenSettings): SettingsManager {
+function createSessionSettings(
+	pi: PiOptions,
+	cwd: string,
+	chosen: ChosenSettings,
+): SettingsManager {
 	const storage: Parameters<typeof SettingsManager.fromStorage>[0] = {
 		withLock(scope, change) {
-			const folder = scope === "global" ? host.agentDir : join(cwd, CONFIG_DIR_NAME);
-			const stored = readIfThere(join(folder, "settings.json"));
+			const folder = scope === "global" ? pi.agentDir : join(cwd, CONFIG_DIR_NAME);
+			const stored = readIfPresent(join(folder, "settings.json"));
 			change(scope === "global" ? withModes(stored, chosen) : stored);
 		},
 	};
-	return SettingsManager.fromStorage(storage, { projectTrusted: isTrusted(chosen, cwd, host) });
+	return SettingsManager.fromStorage(storage, { projectTrusted: isTrusted(chosen, cwd, pi) });
 }
 
 function withModes(stored: string | undefined, modes: ChosenSettings): string | undefined {
@@ -136,7 +140,7 @@ function parsed(stored = "{}"): unknown {
 	}
 }
 
-function readIfThere(path: string): string | undefined {
+function readIfPresent(path: string): string | undefined {
 	try {
 		return readFileSync(path, "utf8");
 	} catch (error) {

@@ -17,80 +17,84 @@ import { safeText } from "../safe-text.ts";
 interface FileGuardOptions {
 	session(): AgentSession | undefined;
 	notify(message: string, type: "info" | "warning" | "error"): void;
-	moved(): void;
-	mended(): void;
+	onMoved(): void;
+	onRepaired(): void;
 }
 
 const RETRY_MS = 1000;
 
-export type FileGuard = ReturnType<typeof createFileGuard>;
-
 /** Restores entries missing in the file: pi ignores a failed append, which orphans later ones. */
-export function createFileGuard(options: FileGuardOptions) {
-	const { session, notify, moved, mended } = options;
-	let watched: SessionFileWatch | undefined;
-	let retry: NodeJS.Timeout | undefined;
-	let reported: string | undefined;
-	let isClosed = false;
+export class FileGuard {
+	readonly #options: FileGuardOptions;
+	#watched: SessionFileWatch | undefined;
+	#retry: NodeJS.Timeout | undefined;
+	#reported: string | undefined;
+	#isClosed = false;
+
+	constructor(options: FileGuardOptions) {
+		this.#options = options;
+	}
+
+	get lastInFile(): string | undefined {
+		const file = this.#options.session()?.sessionManager.getSessionFile();
+		return this.#watched?.file === file ? this.#watched?.last : undefined;
+	}
+
+	/** As of opening the file. */
+	get garbled(): SessionFileWatch["garbled"] {
+		return this.#watched?.garbled ?? [];
+	}
 
 	/** Throws a {@link CommandError} on failure and retries every second. Idle cost: one stat. */
-	function check(): void {
+	check(): void {
+		const { session, notify, onRepaired } = this.#options;
 		const pi = session();
-		if (!pi || isClosed) return; // another session may have the file
+		if (!pi || this.#isClosed) return; // another session may have the file
 		try {
-			mend(pi);
+			this.#repair(pi);
 		} catch (error) {
-			const message = `What was said last is not in the session's file, which cannot be written (${safeText(error)}). Changes are refused until it can be; reads go on.`;
-			if (!retry) {
-				retry = setInterval(watch, RETRY_MS).unref();
+			const message = `The last entries are not in the session's file, which cannot be written (${safeText(error)}). Changes are refused until it can be; reads still work.`;
+			if (!this.#retry) {
+				this.#retry = setInterval(() => this.checkAndReport(), RETRY_MS).unref();
 				notify(message, "error");
 			}
 			throw new CommandError("wrong_state", message, { cause: error });
 		}
-		if (!retry) return;
-		clearInterval(retry);
-		retry = undefined;
-		notify("The session's file is whole again: nothing is missing in it.", "info");
-		mended();
+		if (!this.#retry) return;
+		clearInterval(this.#retry);
+		this.#retry = undefined;
+		notify("The session's file is complete again.", "info");
+		onRepaired();
 	}
 
-	/** `check` during a run: reports failures, never throws. */
-	function watch(): void {
+	/** `check` during a run: reports failures to clients, never throws. */
+	checkAndReport(): void {
 		try {
-			check();
+			this.check();
 		} catch {
 			// reported, and retried
 		}
 	}
 
-	return {
-		check,
-		watch,
-		lastInFile(): string | undefined {
-			const file = session()?.sessionManager.getSessionFile();
-			return watched?.file === file ? watched?.last : undefined;
-		},
-		/** As of opening the file. */
-		garbled: () => watched?.garbled ?? [],
-		/** Retries a last time, then leaves the file alone. */
-		close() {
-			if (retry) watch();
-			clearInterval(retry);
-			isClosed = true;
-		},
-	};
+	/** Retries a last time, then leaves the file alone. */
+	close(): void {
+		if (this.#retry) this.checkAndReport();
+		clearInterval(this.#retry);
+		this.#isClosed = true;
+	}
 
-	function mend(pi: AgentSession): void {
+	#repair(pi: AgentSession): void {
 		const { sessionManager } = pi;
 		const file = sessionManager.getSessionFile();
 		if (file === undefined) return;
-		if (watched?.file !== file) watched = watchSessionFile(file);
+		if (this.#watched?.file !== file) this.#watched = watchSessionFile(file);
+		const watched = this.#watched;
 		const { isSeen } = watched;
 		const state = watched.look(fileEntriesOf(sessionManager));
 		if (state.kind === "in-step" || state.kind === "unwritten") return;
 		if (state.kind === "foreign") {
 			if (pi.isStreaming && state.missing > 0) throw new Error("another program writes to it");
-			leave(pi, file, state.entries > 0);
+			this.#continueInCopy(pi, file, state.entries > 0);
 			return;
 		}
 		// Pi did not write this file itself: it must read it before it appends.
@@ -105,22 +109,22 @@ export function createFileGuard(options: FileGuardOptions) {
 		if (after.kind !== "in-step") throw new Error("it still lacks entries");
 	}
 
-	/** Continues in a copy; the file belongs to the other program. */
-	function leave(pi: AgentSession, file: string, isAnother: boolean): void {
-		const what = isAnother
+	/** The file belongs to the other program. */
+	#continueInCopy(pi: AgentSession, file: string, isForeign: boolean): void {
+		const cause = isForeign
 			? "Another program writes to the file of this session"
-			: "The file of this session holds something that was not written whole";
-		const isNew = reported !== file;
-		reported = file;
+			: "The file of this session holds an unreadable line";
+		const isNew = this.#reported !== file;
+		this.#reported = file;
 		const { isStreaming } = pi;
 		if (!isStreaming) {
 			moveToCopy(pi);
-			moved();
+			this.#options.onMoved();
 		}
 		const who = isStreaming ? "At the end of the run the session" : "The session";
-		const now = `${what}. ${who} goes on in a copy, with all that is its own.`;
-		if (isNew) notify(now, "warning");
-		if (!isStreaming) mend(pi);
+		const message = `${cause}. ${who} continues in a copy with all of its own entries.`;
+		if (isNew) this.#options.notify(message, "warning");
+		if (!isStreaming) this.#repair(pi);
 	}
 }
 
@@ -146,7 +150,7 @@ export function ensureSessionFile(session: AgentSession): void {
 	writeSessionFile(session, file);
 }
 
-/** Atomic. Pi continues in the file at the same place. */
+/** Atomic. Pi continues in the file from the same leaf. */
 function writeSessionFile(
 	session: AgentSession,
 	file: string,
@@ -159,7 +163,7 @@ function writeSessionFile(
 	reopen(session, file);
 }
 
-/** A run keeps its state: the file holds the same. */
+/** No effect during a run in the same file: it holds the same entries. */
 function reopen(session: AgentSession, file: string): void {
 	const { sessionManager } = session;
 	if (session.isStreaming && sessionManager.getSessionFile() === file) return;
@@ -211,8 +215,8 @@ export function moveTo(manager: SessionManager, leaf: string | null): void {
 	else manager.branch(leaf);
 }
 
-/** Caches the session name: pi searches all entries at each change. */
-export function rememberName(manager: SessionManager): void {
+/** Memoizes the session name: pi searches all entries at each change. */
+export function memoizeName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
 	let known = { entries: [] as unknown[], count: 0, last: undefined as unknown, name: "" };
 	manager.getSessionName = () => {

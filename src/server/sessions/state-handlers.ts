@@ -5,74 +5,79 @@ import { basename, dirname, join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import type { CommandOf, Data, ResponseData } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
-import { modelView, type SessionHandlers } from "./slot.ts";
-import type { StoredFiles } from "./stored-files.ts";
-import { slashCommands, stoppable } from "./talk-handlers.ts";
+import type { VisibleFiles } from "./file-owners.ts";
+import { modelView, type SessionHandlers } from "./held-session.ts";
+import { slashCommands, stoppable } from "./prompt-handlers.ts";
 
-export function createStateHandlers(stored: Pick<StoredFiles, "list">) {
+export function createStateHandlers(stored: Pick<VisibleFiles, "list">) {
 	return {
-		...settings,
-		get_state(live, _command, { slot }) {
-			const { session } = live;
-			return {
-				...slot.info(),
-				isCompacting: session.isCompacting,
-				isBashRunning: live.isBashRunning,
-				steeringMode: session.steeringMode,
-				followUpMode: session.followUpMode,
-				autoCompactionEnabled: session.autoCompactionEnabled,
-				autoRetryEnabled: session.autoRetryEnabled,
-				pendingMessageCount: session.pendingMessageCount,
-			};
-		},
-		get_messages: ({ session }) => ({ messages: session.messages as Data<"AgentMessage">[] }),
-		get_session_stats({ session }) {
-			const { sessionFile, contextUsage, ...stats } = session.getSessionStats();
-			return {
-				...stats,
-				...(sessionFile && { sessionFile }),
-				...(contextUsage && { contextUsage }),
-			};
-		},
-		get_context_usage: ({ session }) => session.getContextUsage() ?? null,
-		get_last_assistant_text: ({ session }) => ({ text: session.getLastAssistantText() ?? null }),
-		async list_session_files({ session }, _command, { slot }) {
+		...stateReads,
+		...settingsHandlers,
+		...actionHandlers,
+		async list_session_files({ session }, _command, { held }) {
 			const folder = session.sessionManager.getSessionDir();
-			const { files } = await stored.list(folder, slot.principal);
+			const { files } = await stored.list(folder, held.principal);
 			return { files };
-		},
-		async bash(live, command, { call }) {
-			live.ensureFile();
-			return live.runningBash((signal) =>
-				runBash(live.session, command, AbortSignal.any([signal, call.signal])),
-			);
-		},
-		async export_html({ session }, { outputPath }) {
-			const { sessionFile } = session;
-			if (!sessionFile || !existsSync(sessionFile)) {
-				throw new CommandError(
-					"wrong_state",
-					"The session has said nothing yet: send a prompt first",
-				);
-			}
-			const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
-			const folder = await exportFolder(sessionFile);
-			const path = join(folder, name);
-			// Rename into place: pi would write through a link of that name.
-			const temporary = join(folder, `.${randomUUID()}.html`);
-			try {
-				await session.exportToHtml(temporary);
-				await rename(temporary, path);
-				return { path };
-			} catch (error) {
-				await rm(temporary, { force: true });
-				throw error;
-			}
 		},
 	} satisfies Partial<SessionHandlers>;
 }
 
-const settings = {
+const stateReads = {
+	get_state(live, _command, { held }) {
+		const { session } = live;
+		return {
+			...held.info(),
+			isCompacting: session.isCompacting,
+			isBashRunning: live.isBashRunning,
+			steeringMode: session.steeringMode,
+			followUpMode: session.followUpMode,
+			autoCompactionEnabled: session.autoCompactionEnabled,
+			autoRetryEnabled: session.autoRetryEnabled,
+			pendingMessageCount: session.pendingMessageCount,
+		};
+	},
+	get_messages: ({ session }) => ({ messages: session.messages as Data<"AgentMessage">[] }),
+	get_session_stats({ session }) {
+		const { sessionFile, contextUsage, ...stats } = session.getSessionStats();
+		return {
+			...stats,
+			...(sessionFile && { sessionFile }),
+			...(contextUsage && { contextUsage }),
+		};
+	},
+	get_context_usage: ({ session }) => session.getContextUsage() ?? null,
+	get_last_assistant_text: ({ session }) => ({ text: session.getLastAssistantText() ?? null }),
+} satisfies Partial<SessionHandlers>;
+
+const actionHandlers = {
+	async bash(live, command, { call }) {
+		live.ensureFile();
+		return live.runningBash((signal) =>
+			runBash(live.session, command, AbortSignal.any([signal, call.signal])),
+		);
+	},
+	async export_html({ session }, { outputPath }) {
+		const { sessionFile } = session;
+		if (!sessionFile || !existsSync(sessionFile)) {
+			throw new CommandError("wrong_state", "The session is empty: send a prompt first");
+		}
+		const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
+		const folder = await exportFolder(sessionFile);
+		const path = join(folder, name);
+		// Rename into place: pi would write through a link of that name.
+		const temporary = join(folder, `.${randomUUID()}.html`);
+		try {
+			await session.exportToHtml(temporary);
+			await rename(temporary, path);
+			return { path };
+		} catch (error) {
+			await rm(temporary, { force: true });
+			throw error;
+		}
+	},
+} satisfies Partial<SessionHandlers>;
+
+const settingsHandlers = {
 	async set_model({ session }, { provider, modelId }) {
 		const available = session.modelRuntime.getAvailableSnapshot();
 		const model = available.find((one) => one.provider === provider && one.id === modelId);
@@ -166,19 +171,19 @@ async function runBash(
 	{ command, excludeFromContext = false, id }: CommandOf<"bash">,
 	signal: AbortSignal,
 ): Promise<ResponseData["bash"]> {
-	const taken = await session.extensionRunner.emitUserBash({
+	const handled = await session.extensionRunner.emitUserBash({
 		type: "user_bash",
 		command,
 		excludeFromContext,
 		cwd: session.sessionManager.getCwd(),
 	});
-	const known = taken?.result ?? (signal.aborted ? NEVER_BEGUN : undefined);
+	const known = handled?.result ?? (signal.aborted ? NEVER_STARTED : undefined);
 	if (known) session.recordBashResult(command, known, { excludeFromContext });
 	const run = () =>
 		session.executeBash(command, undefined, {
 			excludeFromContext,
 			...(id !== undefined && { id }),
-			...(taken?.operations && { operations: taken.operations }),
+			...(handled?.operations && { operations: taken.operations }),
 		});
 	const { output, exitCode, cancelled, truncated, fullOutputPath } =
 		known ?? (await stoppable(signal, () => session.abortBash(), run));
@@ -191,7 +196,7 @@ async function runBash(
 	};
 }
 
-const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
+const NEVER_STARTED: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	output: "",
 	exitCode: undefined,
 	cancelled: true,
@@ -201,11 +206,11 @@ const NEVER_BEGUN: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 /** Private: the session folder also holds files of other principals. */
 async function exportFolder(sessionFile: string): Promise<string> {
 	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
-	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may be there
+	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may exist
 	const found = await lstat(folder).catch(() => undefined);
 	if (found?.isDirectory()) return folder;
 	throw new CommandError(
 		"wrong_state",
-		"The session's folder for exports cannot be made: something else has its name, or the disk does not take it",
+		"The session's folder for exports cannot be created: a file has its name, or the disk cannot be written",
 	);
 }

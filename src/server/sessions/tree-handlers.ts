@@ -5,36 +5,38 @@ import { textOf } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
+import type { VisibleFiles } from "./file-owners.ts";
+import type { SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses } from "./open-session-file.ts";
-import { checkProject } from "./session-files.ts";
-import type { SessionHandlers } from "./slot.ts";
-import type { Slots } from "./slots.ts";
+import { stoppable } from "./prompt-handlers.ts";
+import type { SessionTable } from "./session-table.ts";
 import { refuseIfBusy } from "./state-handlers.ts";
-import type { StoredFiles } from "./stored-files.ts";
-import { stoppable } from "./talk-handlers.ts";
+import { checkProject } from "./stored-sessions.ts";
 
-/** Moves within the tree, and replaces pi's session behind the server's id. */
+/** Replaces pi's session behind the server's id, and moves within its tree. */
 export function createTreeHandlers(
-	files: Pick<StoredFiles, "find" | "check">,
-	slots: Pick<Slots, "openFiles">,
+	files: Pick<VisibleFiles, "resolve" | "assertVisible">,
+	table: Pick<SessionTable, "openFiles">,
 	{ agentDir, piProcesses }: { agentDir: string; piProcesses: PiProcesses },
 ) {
 	return {
-		async new_session(live, { parentSession }, { slot }) {
+		...treeHandlers,
+		async new_session(live, { parentSession }, { held }) {
 			const isGiven = parentSession !== undefined;
-			const parent = isGiven && (await files.find(parentSession, slot.principal, "parentSession"));
+			const parent =
+				isGiven && (await files.resolve(parentSession, held.principal, "parentSession"));
 			const given = parent ? { parentSession: parent.path } : {};
 			return replace(live, "new", () => live.runtime.newSession(given));
 		},
-		async switch_session_file(live, { sessionPath }, { slot }) {
-			const file = await files.find(sessionPath, slot.principal);
+		async switch_session_file(live, { sessionPath }, { held }) {
+			const file = await files.resolve(sessionPath, held.principal);
 			const cwd = await checkProject(file.cwd, sessionPath);
 			const pid = (await piProcesses()).get(file.path);
-			files.check(file, slot.principal, sessionPath);
+			files.assertVisible(file, held.principal, sessionPath);
 			// Two pi sessions appending to one file would corrupt it.
-			const owner = slots.openFiles().get(file.path);
-			if (owner && owner !== slot) {
+			const owner = table.openFiles().get(file.path);
+			if (owner && owner !== held) {
 				throw new CommandError(
 					"wrong_state",
 					`sessionPath: "${sessionPath}" is open as session "${owner.sessionId}"`,
@@ -44,73 +46,78 @@ export function createTreeHandlers(
 			const path = fork?.file ?? file.path;
 			const enter = () => live.runtime.switchSession(path);
 			try {
-				const result = await slot.moving(path, () => replace(live, "switch", enter, [sessionPath]));
+				const result = await held.whileMovingTo(path, () =>
+					replace(live, "switch", enter, [sessionPath]),
+				);
 				return result.cancelled ? result : { ...result, ...fork?.about };
 			} finally {
 				if (live.session.sessionFile !== path) fork?.discard();
 			}
 		},
-		async fork(live, { entryId }, { slot }) {
-			const entry = live.session.sessionManager.getEntry(entryId);
-			if (entry?.type !== "message" || entry.message.role !== "user") {
-				throw new CommandError(
-					"not_found",
-					`entryId: "${entryId}" is no message of the user: see get_fork_messages`,
-				);
-			}
-			live.ensureFile();
-			const result = await replace(live, "fork", () => live.runtime.fork(entryId));
-			const text = result.selectedText ?? "";
-			return { sessionId: slot.sessionId, text, cancelled: result.cancelled };
-		},
-		async clone(live) {
-			const leafId = live.session.sessionManager.getLeafId();
-			if (!leafId) {
-				throw new CommandError("wrong_state", "The session has nothing yet that could be cloned");
-			}
-			live.ensureFile();
-			const fork = () => live.runtime.fork(leafId, { position: "at" });
-			const { cancelled } = await replace(live, "clone", fork);
-			return { cancelled };
-		},
-		async navigate_tree(live, { targetId, options }, { call }) {
-			const { session, chosen } = live;
-			const { sessionManager } = session;
-			refuseIfBusy(session);
-			if (!sessionManager.getEntry(targetId)) {
-				throw new CommandError("not_found", `targetId: there is no entry "${targetId}"`);
-			}
-			if (options?.summarize) live.checkModelUse();
-			const stop = () => session.abortBranchSummary();
-			const { editorText, cancelled, aborted } = await stoppable(call.signal, stop, () =>
-				session.navigateTree(targetId, options),
-			);
-			const last = sessionManager.getEntries().at(-1);
-			if (last) chosen.leaf = { id: sessionManager.getLeafId(), afterEntry: last.id };
-			return {
-				cancelled,
-				...(editorText !== undefined && { editorText }),
-				...(aborted !== undefined && { aborted }),
-			};
-		},
-		get_tree({ session: { sessionManager } }, { flat }) {
-			const labelOf = (id: string) => sessionManager.getLabel(id);
-			const { truncated, ...shown } = flat
-				? flatTree(sessionManager.getEntries(), labelOf)
-				: nestedTree(sessionManager.getTree());
-			return { leafId: sessionManager.getLeafId(), ...shown, ...(truncated && { truncated }) };
-		},
-		get_fork_messages: ({ session }) => ({ messages: session.getUserMessagesForForking() }),
-		get_entries({ session: { sessionManager } }, { since }) {
-			const entries = sessionManager.getEntries();
-			const from = since === undefined ? 0 : entries.findIndex(({ id }) => id === since) + 1;
-			if (since !== undefined && from === 0) {
-				throw new CommandError("not_found", `since: there is no entry "${since}"`);
-			}
-			return { entries: entries.slice(from), leafId: sessionManager.getLeafId() };
-		},
 	} satisfies Partial<SessionHandlers>;
 }
+
+const treeHandlers = {
+	async fork(live, { entryId }, { held }) {
+		const entry = live.session.sessionManager.getEntry(entryId);
+		if (entry?.type !== "message" || entry.message.role !== "user") {
+			throw new CommandError(
+				"not_found",
+				`entryId: "${entryId}" is not a message of the user: see get_fork_messages`,
+			);
+		}
+		live.ensureFile();
+		const result = await replace(live, "fork", () => live.runtime.fork(entryId));
+		const text = result.selectedText ?? "";
+		return { sessionId: held.sessionId, text, cancelled: result.cancelled };
+	},
+	async clone(live) {
+		const leafId = live.session.sessionManager.getLeafId();
+		if (!leafId) {
+			throw new CommandError("wrong_state", "The session is empty: there is nothing to clone");
+		}
+		live.ensureFile();
+		const fork = () => live.runtime.fork(leafId, { position: "at" });
+		const { cancelled } = await replace(live, "clone", fork);
+		return { cancelled };
+	},
+	async navigate_tree(live, { targetId, options }, { call }) {
+		const { session, chosen } = live;
+		const { sessionManager } = session;
+		refuseIfBusy(session);
+		if (!sessionManager.getEntry(targetId)) {
+			throw new CommandError("not_found", `targetId: there is no entry "${targetId}"`);
+		}
+		if (options?.summarize) live.checkModelUse();
+		const stop = () => session.abortBranchSummary();
+		const { editorText, cancelled, aborted } = await stoppable(call.signal, stop, () =>
+			session.navigateTree(targetId, options),
+		);
+		const last = sessionManager.getEntries().at(-1);
+		if (last) chosen.leaf = { id: sessionManager.getLeafId(), afterEntry: last.id };
+		return {
+			cancelled,
+			...(editorText !== undefined && { editorText }),
+			...(aborted !== undefined && { aborted }),
+		};
+	},
+	get_tree({ session: { sessionManager } }, { flat }) {
+		const labelOf = (id: string) => sessionManager.getLabel(id);
+		const { truncated, ...shown } = flat
+			? flatTree(sessionManager.getEntries(), labelOf)
+			: nestedTree(sessionManager.getTree());
+		return { leafId: sessionManager.getLeafId(), ...shown, ...(truncated && { truncated }) };
+	},
+	get_fork_messages: ({ session }) => ({ messages: session.getUserMessagesForForking() }),
+	get_entries({ session: { sessionManager } }, { since }) {
+		const entries = sessionManager.getEntries();
+		const from = since === undefined ? 0 : entries.findIndex(({ id }) => id === since) + 1;
+		if (since !== undefined && from === 0) {
+			throw new CommandError("not_found", `since: there is no entry "${since}"`);
+		}
+		return { entries: entries.slice(from), leafId: sessionManager.getLeafId() };
+	},
+} satisfies Partial<SessionHandlers>;
 
 async function replace<Result extends { cancelled: boolean }>(
 	live: LiveSession,
@@ -127,7 +134,7 @@ async function replace<Result extends { cancelled: boolean }>(
 	}
 }
 
-/** Nodes after these are left out. */
+/** Further nodes are left out. */
 export const MAX_NODES = 10_000;
 /** Deep nesting breaks JSON parsers and pages. The flat form has no depth limit. */
 export const MAX_DEPTH = 1000;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFairQueue } from "../../../src/server/replay/session-replay.ts";
+import { FairQueue } from "../../../src/server/replay/fair-queue.ts";
 
 describe("heavy work", () => {
 	test("of one principal never takes all there is, and each gets its turn", async () => {
@@ -19,7 +19,7 @@ describe("heavy work", () => {
 	});
 
 	test("is refused beyond the bounds, of one principal and in all, and welcome again afterwards", async () => {
-		const { ask, end } = start({ waiting: 3, waitingOfOne: 2 });
+		const { ask, end } = start({ waiting: 3, waitingPerPrincipal: 2 });
 		for (const name of ["a1", "a2", "a3", "b1"]) ask(name);
 		await expect(ask("a4")).rejects.toMatchObject({ code: "busy" });
 		ask("b2");
@@ -35,7 +35,7 @@ describe("heavy work", () => {
 	});
 
 	test("that is aborted while it waits never runs, and frees its place", async () => {
-		const { ask, begun, end } = start({ waitingOfOne: 1 });
+		const { ask, begun, end } = start({ waitingPerPrincipal: 1 });
 		ask("a1");
 		const controller = new AbortController();
 		const stopped = ask("a2", controller.signal);
@@ -48,7 +48,7 @@ describe("heavy work", () => {
 	});
 
 	test("that fails makes room like any other", async () => {
-		const queue = createFairQueue(LIMITS);
+		const queue = new FairQueue(LIMITS);
 		const { signal } = new AbortController();
 		for (let round = 0; round < 5; round++) {
 			const failing = queue.run("a", signal, () => Promise.reject(new Error("no")));
@@ -76,11 +76,11 @@ test("an abort in the moment in which the last work of a principal ends forgets 
 	expect(begun).toEqual(["a1", "a3", "a4"]);
 });
 
-const LIMITS = { atOnce: 2, atOnceOfOne: 1, waiting: 64, waitingOfOne: 8 };
+const LIMITS = { running: 2, runningPerPrincipal: 1, waiting: 64, waitingPerPrincipal: 8 };
 
 /** The first letter of a name is its principal. */
 function start(limits: Partial<typeof LIMITS> = {}) {
-	const queue = createFairQueue({ ...LIMITS, ...limits });
+	const queue = new FairQueue({ ...LIMITS, ...limits });
 	const begun: string[] = [];
 	const ends = new Map<string, () => void>();
 	return {

@@ -58,7 +58,7 @@ test("stops when it is told to", async () => {
 	controller.abort();
 	await expect(running).rejects.toMatchObject({
 		code: "failed",
-		message: "the replay was stopped",
+		message: "the replay was aborted",
 	});
 	expect(existsSync(tmpFolder) ? readdirSync(tmpFolder) : []).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { CodeIndex } from "../../../src/codeindex/index.ts";
-import { createCodeHandlers } from "../../../src/server/sessions/code-handlers.ts";
+import { createCodeHandlers, IndexPool } from "../../../src/server/sessions/code-handlers.ts";
 
 describe("the code indexes of a server", () => {
 	test("are opened once a project, shared, and closed when nobody asks", async () => {
@@ -14,7 +14,8 @@ describe("the code indexes of a server", () => {
 				close: async () => void log.push(`close ${root}`),
 			} as unknown as CodeIndex;
 		};
-		const { handlers, close } = createCodeHandlers(open, 10);
+		const indexes = new IndexPool(open, 10);
+		const handlers = createCodeHandlers(indexes);
 		const ask = (cwd: string) =>
 			handlers.code_search(
 				{ runtime: { cwd } } as never,
@@ -28,7 +29,7 @@ describe("the code indexes of a server", () => {
 		await expect.poll(() => log.slice(2).sort()).toEqual(["close /a", "close /b"]);
 		await ask("/a");
 		expect(log.at(-1)).toBe("open /a");
-		await close();
+		await indexes.close();
 		expect(log.at(-1)).toBe("close /a");
 	});
 
@@ -43,7 +44,8 @@ describe("the code indexes of a server", () => {
 				},
 				close: async () => {},
 			}) as unknown as CodeIndex;
-		const { handlers, close } = createCodeHandlers(open, 10);
+		const indexes = new IndexPool(open, 10);
+		const handlers = createCodeHandlers(indexes);
 		const command = { id: "1", type: "code_search", sessionId: "s", query: "x", limit: 3 };
 		await handlers.code_search(
 			{ runtime: { cwd: "/a" } } as never,
@@ -51,7 +53,7 @@ describe("the code indexes of a server", () => {
 			{ call: { signal: new AbortController().signal } } as never,
 		);
 		expect(queries).toEqual([{ query: "x", limit: 3 }]);
-		await close();
+		await indexes.close();
 	});
 
 	test.each(["absent", "partial", "ready"] as const)(
@@ -65,7 +67,8 @@ describe("the code indexes of a server", () => {
 					search: async () => ({ hits: [], coverage: { files: 7 } }),
 					close: async () => {},
 				}) as unknown as CodeIndex;
-			const { handlers, close } = createCodeHandlers(open, 10);
+			const indexes = new IndexPool(open, 10);
+			const handlers = createCodeHandlers(indexes);
 			const call = { signal: new AbortController().signal };
 			const answer = await handlers.code_status(
 				{ runtime: { cwd: "/a" } } as never,
@@ -74,7 +77,7 @@ describe("the code indexes of a server", () => {
 			);
 			expect(answer).toEqual({ state, ...(state === "ready" && { coverage: { files: 7 } }) });
 			expect(log).toEqual([]);
-			await close();
+			await indexes.close();
 		},
 	);
 
@@ -86,7 +89,8 @@ describe("the code indexes of a server", () => {
 				search: async () => ({ hits: [], coverage: { files: 7, notStored } }),
 				close: async () => {},
 			}) as unknown as CodeIndex;
-		const { handlers, close } = createCodeHandlers(open, 10);
+		const indexes = new IndexPool(open, 10);
+		const handlers = createCodeHandlers(indexes);
 		const call = { signal: new AbortController().signal };
 		const answer = await handlers.code_status(
 			{ runtime: { cwd: "/a" } } as never,
@@ -95,6 +99,6 @@ describe("the code indexes of a server", () => {
 		);
 		const reason = "EROFS, open 'db'";
 		expect(answer).toEqual({ state: "ready", coverage: { files: 7, notStored: { reason } } });
-		await close();
+		await indexes.close();
 	});
 });

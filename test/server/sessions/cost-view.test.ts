@@ -2,7 +2,7 @@ import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { costView } from "../../../src/server/sessions/cost-view.ts";
-import { savingsView } from "../../../src/server/sessions/inspector.ts";
+import { savingsView } from "../../../src/server/sessions/savings-view.ts";
 
 const MODEL = {
 	provider: "anthropic",

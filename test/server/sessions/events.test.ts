@@ -1,15 +1,19 @@
 import type { AgentSessionEvent } from "@earendil-works/pi-coding-agent";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
-import { createEventTranslator } from "../../../src/server/sessions/events.ts";
+import { EventTranslator } from "../../../src/server/sessions/events.ts";
 
 function translate() {
 	const sent: Data<"SessionEvent">[] = [];
-	const translator = createEventTranslator({
+	const translator = new EventTranslator({
 		emit: (event) => sent.push(event),
 		wasAborted: () => false,
 	});
-	return { sent, take: (event: object) => translator.take(event as AgentSessionEvent), translator };
+	return {
+		sent,
+		take: (event: object) => translator.translate(event as AgentSessionEvent),
+		translator,
+	};
 }
 
 const update = (text: string) => ({

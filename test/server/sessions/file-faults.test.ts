@@ -139,7 +139,7 @@ describe("a session whose file cannot be written for a while", () => {
 			disk.mend();
 			expect(await session.say("three")).toMatchObject({ success: true });
 			expect(await session.name("in time")).toMatchObject({ success: true });
-			await seeing(session, "whole again");
+			await seeing(session, "complete again");
 		}
 		await server.restart();
 		for (const session of sessions) {
@@ -208,7 +208,7 @@ describe("a session whose file cannot be written for a while", () => {
 		expect((await next.view()).said).toEqual(["say one"]);
 		expect(await next.say("two")).toMatchObject({ success: false, code: "wrong_state" });
 		disk.mend();
-		await seeing(next, "whole again");
+		await seeing(next, "complete again");
 		await server.restart();
 		expect(await (await reopen(server, session)).state()).toMatchObject({
 			sessionName: "in the record",
@@ -242,7 +242,7 @@ describe("a session whose file cannot be written for a while", () => {
 		await fresh.ask({ type: "create_session", cwd: tempDir("project") });
 		expect(await fresh.say("nothing")).toMatchObject({ success: false });
 		disk.mend();
-		await seeing(session, "whole again");
+		await seeing(session, "complete again");
 		expect(await fresh.say("something")).toMatchObject({ success: true });
 		await server.restart();
 		expect((await (await reopen(server, fresh)).view()).said).toEqual(["say something"]);

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { expect, test, vi } from "vitest";
-import { checkSessionFile } from "../../../src/server/sessions/session-files.ts";
+import { checkSessionFile } from "../../../src/server/sessions/stored-sessions.ts";
 import { tempDir } from "../../support/temp.ts";
 
 // Node's own algorithm does not know the long form of a short name (Windows), the system's does. A link stands for it.

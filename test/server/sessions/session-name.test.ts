@@ -1,7 +1,7 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { rememberName } from "../../../src/server/sessions/session-file.ts";
+import { memoizeName } from "../../../src/server/sessions/session-file.ts";
 
 type Step = (manager: SessionManager) => void;
 
@@ -33,7 +33,7 @@ test("a session that remembers its name has the one that pi finds", () => {
 	fc.assert(
 		fc.property(fc.array(fc.array(step, { maxLength: 4 }), { maxLength: 12 }), (rounds) => {
 			const manager = SessionManager.inMemory();
-			rememberName(manager);
+			memoizeName(manager);
 			for (const steps of rounds) {
 				for (const take of steps) take(manager);
 				const found = SessionManager.prototype.getSessionName.call(manager);
@@ -47,6 +47,6 @@ test("a pi that keeps its entries elsewhere is asked for the name", () => {
 	const manager = SessionManager.inMemory();
 	manager.appendSessionInfo("one");
 	const elsewhere = { getSessionName: () => manager.getSessionName() } as SessionManager;
-	rememberName(elsewhere);
+	memoizeName(elsewhere);
 	expect(elsewhere.getSessionName()).toBe("one");
 });

@@ -2,7 +2,7 @@ import { findPackageJSON } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, test } from "vitest";
-import { TERMINAL_COMMANDS } from "../../../src/server/sessions/talk-handlers.ts";
+import { TERMINAL_COMMANDS } from "../../../src/server/sessions/prompt-handlers.ts";
 
 test("the commands of pi's terminal are known by name", async () => {
 	const found = findPackageJSON("@earendil-works/pi-coding-agent", import.meta.url);

@@ -2,7 +2,7 @@ import type { Data } from "../../../src/protocol/index.ts";
 import { createAccess } from "../../../src/server/auth/access.ts";
 import type { Client } from "../../../src/server/engine/message.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
-import { defaultLimits, type ServerLimits } from "../../../src/server/limits.ts";
+import { DEFAULT_LIMITS, type ServerLimits } from "../../../src/server/limits.ts";
 import { createConnections } from "../../../src/server/transports/connections.ts";
 import { listenHttp } from "../../../src/server/transports/http.ts";
 import { createPage } from "../../../src/server/transports/page.ts";
@@ -32,7 +32,7 @@ export interface EchoOptions {
 export function echoConnections(limits: Partial<ServerLimits> = {}) {
 	const clients = new Set<Client>();
 	const heard: (string | Uint8Array)[] = [];
-	const all: ServerLimits = { ...defaultLimits, ...limits };
+	const all: ServerLimits = { ...DEFAULT_LIMITS, ...limits };
 	const answers = createHeldAnswers();
 	const connections = createConnections({
 		limits: all,

@@ -2,11 +2,11 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { createMessage } from "../../../src/server/engine/message.ts";
-import { defaultLimits } from "../../../src/server/limits.ts";
+import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
 import { Outbox, OutboxPool } from "../../../src/server/transports/outbox.ts";
 
 const limits = {
-	...defaultLimits,
+	...DEFAULT_LIMITS,
 	softQueueBytes: 1_000,
 	hardQueueBytes: 5_000,
 	maxQueueBytes: 500_000,

@@ -3,12 +3,12 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Response } from "../../../src/protocol/index.ts";
 import { createMessage, type Message, WrittenData } from "../../../src/server/engine/message.ts";
 import { responseMessage, writtenOutcome } from "../../../src/server/engine/outcome.ts";
-import { defaultLimits } from "../../../src/server/limits.ts";
+import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
 import { createConnections } from "../../../src/server/transports/connections.ts";
 import { openLineConnection } from "../../../src/server/transports/line-transports.ts";
 import { textFrame } from "../../../src/server/transports/websocket.ts";
 
-const limits = { ...defaultLimits, hardQueueBytes: 10_000, maxQueueBytesInAll: 100_000 };
+const limits = { ...DEFAULT_LIMITS, hardQueueBytes: 10_000, maxQueueBytesInAll: 100_000 };
 const engine = { connect() {}, receive() {}, answered: async () => undefined, disconnect() {} };
 
 /** Connections whose other side takes nothing until it is told to. */

@@ -3,7 +3,9 @@ import { hashBytes } from "../../core/hash.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type Journal, JournalUnavailable, type SessionRecord } from "../journal/journal.ts";
+import type { HeldSession } from "./held-session.ts";
 import type { PiProcesses } from "./open-session-file.ts";
+import type { SessionTable } from "./session-table.ts";
 import {
 	checkSessionFile,
 	listStoredSessions,
@@ -11,40 +13,39 @@ import {
 	type PathField,
 	type SessionPlaces,
 	type StoredSession,
-} from "./session-files.ts";
-import type { Slot } from "./slot.ts";
-import type { Slots } from "./slots.ts";
+} from "./stored-sessions.ts";
 import { parseSettings } from "./stored-settings.ts";
 
 const MAX_LISTED = 200;
 
-export type StoredFiles = ReturnType<typeof createStoredFiles>;
+export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
 
 /** Session files as a principal sees them: those of others do not exist. */
-export function createStoredFiles(
+export function createVisibleFiles(
 	places: SessionPlaces,
-	slots: Pick<Slots, "openFiles">,
-	owners: Pick<FileOwners, "of">,
+	table: Pick<SessionTable, "openFiles">,
+	owners: Pick<FileOwners, "ownersOf">,
 	piProcesses: PiProcesses,
 ) {
-	/** Open: visible to the session's principal only. Closed: to the owner, or to all without one. */
+	/** Open: to the session's principal only. Closed: to the owner; without one, to all. */
 	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
-		const open = slots.openFiles();
-		const ofFiles = owners.of(files);
+		const open = table.openFiles();
+		const ownersByFile = owners.ownersOf(files);
 		return files.filter(({ path }, index) => {
-			const owner = open.get(path)?.principal ?? ofFiles[index];
+			const owner = open.get(path)?.principal ?? ownersByFile[index];
 			return owner === undefined || owner === principal;
 		});
 	}
 
 	return {
-		async find(path: string, principal: string, field: PathField = "sessionPath") {
+		/** Follows links. Rejects unless the file exists for the principal. */
+		async resolve(path: string, principal: string, field: PathField = "sessionPath") {
 			const file = await checkSessionFile(path, field, places);
 			if (visible([file], principal).length === 0) throw noSuchFile(path, field);
 			return file;
 		},
-		/** Fails like a missing file if another principal owns it by now. */
-		check(file: StoredSession, principal: string, path: string) {
+		/** Throws as for a missing file if another principal owns it by now. */
+		assertVisible(file: StoredSession, principal: string, path: string) {
 			if (visible([file], principal).length === 0) throw noSuchFile(path, "sessionPath");
 		},
 		async list(folder: string, principal: string) {
@@ -52,7 +53,7 @@ export function createStoredFiles(
 				visible(files, principal),
 			);
 			const inPi = await piProcesses();
-			const open = slots.openFiles();
+			const open = table.openFiles();
 			const files = sessions.map(({ path, view }) => {
 				const piProcess = inPi.get(path);
 				return { ...listed(view, open.get(path)), ...(piProcess !== undefined && { piProcess }) };
@@ -62,10 +63,10 @@ export function createStoredFiles(
 	};
 }
 
-function listed(view: Data<"StoredSession">, slot: Slot | undefined): Data<"StoredSession"> {
-	if (!slot) return view;
-	const { sessionName = view.sessionName, messageCount } = slot.info();
-	const { sessionId } = slot;
+function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Data<"StoredSession"> {
+	if (!held) return view;
+	const { sessionName = view.sessionName, messageCount } = held.info();
+	const { sessionId } = held;
 	return { ...view, sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
@@ -76,7 +77,7 @@ export type FileOwners = ReturnType<typeof createFileOwners>;
 
 export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
 
-/** The first principal to open a file owns it for good; without an owner it is open to all. */
+/** The first principal to open a file owns it permanently; without an owner it is open to all. */
 export function createFileOwners(journal: OwnersJournal) {
 	// The journal keeps unwritten records in memory and reports failures.
 	const own = (principal: string, header: FileHeader): void =>
@@ -88,24 +89,24 @@ export function createFileOwners(journal: OwnersJournal) {
 		/** The file was never written. */
 		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		/** Includes files from before owners were stored. */
-		ownAll(records: readonly SessionRecord[]) {
+		/** Covers files from before owners were stored. */
+		ownRecovered(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);
 				if (file !== undefined && id !== undefined) own(principal, { id, cwd });
 			}
 		},
 		/** In order. Throws a {@link CommandError} when the journal is unreadable. */
-		of(files: readonly FileHeader[]) {
+		ownersOf(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
-			const owners = ownersOf(journal, all);
+			const owners = readOwners(journal, all);
 			return names.map(({ own, parent }) => owners.get(own) ?? owners.get(parent ?? ""));
 		},
 	};
 }
 
-function ownersOf(journal: OwnersJournal, conversations: string[]): ReadonlyMap<string, string> {
+function readOwners(journal: OwnersJournal, conversations: string[]): ReadonlyMap<string, string> {
 	try {
 		return journal.owners(conversations);
 	} catch (error) {

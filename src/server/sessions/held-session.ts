@@ -5,18 +5,18 @@ import { type Call, CommandError } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError } from "../safe-text.ts";
 import { warningOf } from "./dialogs.ts";
+import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
-import { type Host, isTrusted } from "./pi-runtime.ts";
+import { isTrusted, type PiOptions } from "./pi-runtime.ts";
 import { lastEntryOf } from "./session-file.ts";
-import type { FileHeader, FileOwners } from "./stored-files.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
-/** Runs in the open session. Returns the response's `data`; nothing stands for an empty object. */
+/** Runs in the open session and returns the response's `data`. No value means an empty object. */
 export type SessionHandler<Type extends CommandType> = (
 	live: LiveSession,
 	command: CommandOf<Type>,
-	context: { slot: Slot; call: Call<Type> },
+	context: { held: HeldSession; call: Call<Type> },
 ) => Answer<Type> | Promise<Answer<Type>>;
 
 type Answer<Type extends CommandType> =
@@ -26,7 +26,7 @@ type Answer<Type extends CommandType> =
 
 export type SessionHandlers = { readonly [Name in CommandType]: SessionHandler<Name> };
 
-export interface SlotOptions extends Host {
+export interface HeldSessionOptions extends PiOptions {
 	emit(stream: StreamName, event: Data<"SessionEvent">): void;
 	save(session: SessionRecord): void;
 	owners: Pick<FileOwners, "own" | "disown">;
@@ -35,13 +35,13 @@ export interface SlotOptions extends Host {
 	wasCutOff?: boolean;
 }
 
-/** One session: its record and, from first use on, its pi. */
-export class Slot implements StreamName {
+/** A session the server holds: its record and, from first use on, its running pi. */
+export class HeldSession implements StreamName {
 	readonly principal: string;
 	readonly sessionId: string;
-	readonly #host: SlotOptions;
+	readonly #options: HeldSessionOptions;
 	readonly #folders: Set<string>;
-	// Others only read these three.
+	// Callers only read these three.
 	/** Immutable: a change makes a new object. */
 	record: SessionRecord;
 	current: LiveSession | undefined;
@@ -53,23 +53,23 @@ export class Slot implements StreamName {
 	#wasOpen = false;
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
-	/** The last known file, and whether it was ever seen. */
-	#own: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
+	/** The last known file, and whether it was ever on disk. */
+	#ownFile: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
-	constructor(record: SessionRecord, host: SlotOptions, isKnown: boolean) {
+	constructor(record: SessionRecord, options: HeldSessionOptions, isKnown: boolean) {
 		this.principal = record.principal;
 		this.sessionId = record.id;
-		this.#host = host;
+		this.#options = options;
 		this.#folders = new Set([record.cwd]);
 		this.record = record;
 		this.#isKnown = isKnown;
-		if (!host.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
+		if (!options.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
 	}
 
 	live(): Promise<LiveSession> {
 		if (this.current?.isBroken && !this.current.replacement) {
 			this.current = undefined;
-			this.#opening = undefined; // again from its record
+			this.#opening = undefined; // reopened from its record
 		}
 		this.#opening ??= this.#open().catch((error) => {
 			this.#opening = undefined; // a retry may succeed
@@ -79,7 +79,7 @@ export class Slot implements StreamName {
 	}
 
 	/** The target file counts as open while `move` runs. */
-	async moving<T>(file: string, move: () => Promise<T>): Promise<T> {
+	async whileMovingTo<T>(file: string, move: () => Promise<T>): Promise<T> {
 		this.#movingTo = file;
 		try {
 			return await move();
@@ -97,7 +97,8 @@ export class Slot implements StreamName {
 		return [...this.#folders, ...(this.current ? [this.current.runtime.cwd] : [])];
 	}
 
-	refresh(): boolean {
+	/** Whether the record changed. */
+	refreshRecord(): boolean {
 		if (!this.current || this.#isClosed || this.current.isBroken) return false;
 		const next = recordOf(this.current, this.record);
 		if (JSON.stringify(next) === JSON.stringify(this.record)) return false;
@@ -108,10 +109,10 @@ export class Slot implements StreamName {
 
 	info(): Data<"SessionInfo"> {
 		const { id, file, cwd } = this.record;
-		const { settings, createdAt } = factsOf(this.record);
+		const { settings, createdAt } = parsedRecord(this.record);
 		const { name, model: stored } = settings;
 		const session = this.current?.session;
-		const { modelRuntime } = this.#host;
+		const { modelRuntime } = this.#options;
 		const model = session?.model ?? (stored && modelRuntime.getModel(stored.provider, stored.id));
 		const level = session?.thinkingLevel ?? settings.thinkingLevel ?? "off";
 		return {
@@ -119,7 +120,7 @@ export class Slot implements StreamName {
 			...(name && { sessionName: name }),
 			...(file && { sessionFile: file }),
 			cwd,
-			...(isTrusted(settings, cwd, this.#host) && { projectTrusted: true }),
+			...(isTrusted(settings, cwd, this.#options) && { projectTrusted: true }),
 			...(model && { model: modelView(model) }),
 			thinkingLevel: level as Data<"SessionInfo">["thinkingLevel"],
 			isStreaming: session?.isStreaming ?? false,
@@ -138,66 +139,66 @@ export class Slot implements StreamName {
 		this.#opening = undefined;
 	}
 
-	/** Saves for the next process what extensions added during close, or that it is unknown. */
-	keep(): void {
+	/** Saves what extensions added during close, or that the next process must assume a crash. */
+	saveClosed(): void {
 		const record = this.record;
-		const isUnknown = !this.#closedAs && (this.#host.wasCutOff || this.#wasOpen);
+		const isUnknown = !this.#closedAs && (this.#options.wasCutOff || this.#wasOpen);
 		const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
 		const last = this.#closedAs ?? (cutOff || record);
-		if (JSON.stringify(last) !== JSON.stringify(record)) this.#host.save(last);
+		if (JSON.stringify(last) !== JSON.stringify(record)) this.#options.save(last);
 	}
 
 	/** A session without messages has no file and needs no owner. */
-	leave(): void {
-		const own = this.#own;
+	disownUnwritten(): void {
+		const own = this.#ownFile;
 		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
-			this.#host.owners.disown(this.principal, own.header);
+			this.#options.owners.disown(this.principal, own.header);
 		}
-		this.#own = undefined;
+		this.#ownFile = undefined;
 	}
 
-	/** Runs before anything is written: the file is never open to others. */
-	#ownFile(live: LiveSession): void {
+	/** Runs before anything is written: the file is never visible to other principals. */
+	#claimFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
 		if (!header) return;
-		if (header.id !== this.#own?.header.id || file !== this.#own.file) {
-			this.leave();
-			this.#own = { header, file, isWritten: false };
-			this.#host.owners.own(this.principal, header);
+		if (header.id !== this.#ownFile?.header.id || file !== this.#ownFile.file) {
+			this.disownUnwritten();
+			this.#ownFile = { header, file, isWritten: false };
+			this.#options.owners.own(this.principal, header);
 		}
-		this.#own.isWritten ||= file !== undefined && existsSync(file);
+		this.#ownFile.isWritten ||= file !== undefined && existsSync(file);
 	}
 
 	async #open(): Promise<LiveSession> {
 		const { file, cwd, id } = this.record;
-		const host = this.#host;
+		const options = this.#options;
 		const settings = parseSettings(this.record.settings);
-		if (!existsSync(cwd)) throw gone(id, "folder");
-		if (file && !existsSync(file)) throw gone(id, "file");
+		if (!existsSync(cwd)) throw missing(id, "folder");
+		if (file && !existsSync(file)) throw missing(id, "file");
 		try {
 			// Two processes appending to one file would corrupt it.
-			const pid = file && (await host.piProcesses()).get(realFile(file) ?? file);
-			const { agentDir } = host;
+			const pid = file && (await options.piProcesses()).get(realFile(file) ?? file);
+			const { agentDir } = options;
 			this.fork = file && pid ? forkSession(file, { pid, cwd, agentDir }) : undefined;
 			const path = this.fork?.file ?? file;
 			const live = await LiveSession.open({
-				host,
+				pi: options,
 				cwd,
 				settings,
 				...(path && { file: path }),
 				// A broken session counts as crashed.
-				wasCutOff: host.wasCutOff || this.#wasOpen || settings.cutOff === true,
+				wasCutOff: options.wasCutOff || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
-					if (!this.#isClosed) host.emit(this, event);
+					if (!this.#isClosed) options.emit(this, event);
 				},
 				onChange: () => {
-					if (this.current && !this.current.isBroken) this.#ownFile(this.current);
+					if (this.current && !this.current.isBroken) this.#claimFile(this.current);
 					this.#saveIfChanged();
 				},
 			});
 			this.current = live;
-			this.#ownFile(live);
+			this.#claimFile(live);
 			if (this.#isKnown) this.#announce(live.warning);
 			this.#isKnown = true;
 			this.#wasOpen = true;
@@ -209,13 +210,13 @@ export class Slot implements StreamName {
 		}
 	}
 
-	/** No command caused this: clients learn it from events. */
+	/** No command caused this: events notify the clients. */
 	#announce(warning: string | undefined): void {
 		this.#saveIfChanged(); // pi may have added to the file
 		if (this.fork) {
 			const { file, about } = this.fork;
 			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
-			this.#host.emit(this, event);
+			this.#options.emit(this, event);
 			this.#warn(about.warning);
 		}
 		if (warning) this.#warn(warning);
@@ -225,25 +226,25 @@ export class Slot implements StreamName {
 	#withdrawTrust(): void {
 		const { trustedCwd: _, ...settings } = this.record.settings;
 		this.record = { ...this.record, settings };
-		this.#host.save(this.record);
+		this.#options.save(this.record);
 		this.#warn(
 			"This server does not load settings, extensions and skills of projects. This session no longer trusts its project.",
 		);
 	}
 
 	#saveIfChanged(): void {
-		if (this.refresh()) this.#host.save(this.record);
+		if (this.refreshRecord()) this.#options.save(this.record);
 	}
 
 	#warn(message: string): void {
-		this.#host.emit(this, warningOf(message));
+		this.#options.emit(this, warningOf(message));
 	}
 }
 
-function gone(id: string, what: "folder" | "file"): CommandError {
+function missing(id: string, what: "folder" | "file"): CommandError {
 	return new CommandError(
 		"wrong_state",
-		`The ${what} of session "${id}" is no longer there: bring it back, or delete the session`,
+		`The ${what} of session "${id}" no longer exists: restore it, or delete the session`,
 	);
 }
 
@@ -251,7 +252,7 @@ function realFile(file: string | undefined): string | undefined {
 	try {
 		return file && realpathSync(file);
 	} catch {
-		return undefined; // gone, so no other session can open it either
+		return undefined; // no other session can open a missing file
 	}
 }
 
@@ -276,20 +277,21 @@ function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
 	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings };
 }
 
-const facts = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
+const parsedRecords = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
 
-function factsOf(record: SessionRecord) {
-	const known = facts.get(record);
+/** Memoized: every listing needs it. */
+function parsedRecord(record: SessionRecord) {
+	const known = parsedRecords.get(record);
 	if (known) return known;
 	const settings = parseSettings(record.settings);
-	const found = { settings, createdAt: new Date(record.createdAtMs).toISOString() };
-	facts.set(record, found);
-	return found;
+	const parsed = { settings, createdAt: new Date(record.createdAtMs).toISOString() };
+	parsedRecords.set(record, parsed);
+	return parsed;
 }
 
 type PiModel = NonNullable<AgentSession["model"]>;
 
-/** Without addresses and headers, which may hold keys. */
+/** Without addresses and headers, which may hold keys. Memoized. */
 export function modelView(model: PiModel): Data<"Model"> {
 	const known = views.get(model);
 	if (known) return known;

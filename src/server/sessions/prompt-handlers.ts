@@ -3,10 +3,10 @@ import type { CommandOf, CommandType, Data } from "../../protocol/index.ts";
 import { nearest } from "../../text/nearest.ts";
 import { CommandError } from "../engine/call.ts";
 import { asCommandError } from "../safe-text.ts";
+import type { SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
-import type { SessionHandlers } from "./slot.ts";
 
-export const talkHandlers = {
+export const promptHandlers = {
 	prompt,
 	steer: (live, command) => queue(live, "steer", command),
 	follow_up: (live, command) => queue(live, "followUp", command),
@@ -39,7 +39,7 @@ export const talkHandlers = {
 } satisfies Partial<SessionHandlers>;
 
 async function prompt(live: LiveSession, command: CommandOf<"prompt">): Promise<object> {
-	const run = await live.taking(async () => {
+	const run = await live.accepting(async () => {
 		const { session } = live;
 		const { verbatim, message } = command;
 		const checked = verbatim ? command : { ...command, message: checkedMessage(session, message) };

@@ -1,98 +1,12 @@
 import { basename } from "node:path";
-import type { AgentSession, SessionEntry } from "@earendil-works/pi-coding-agent";
-import { loadConfig } from "../../core/config.ts";
+import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import type { Command, CommandType, Data } from "../../protocol/index.ts";
+import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
-import { CommandError } from "../engine/call.ts";
-import { contextSource, contextView, pieceText } from "./context-view.ts";
-import { costView, removedBy } from "./cost-view.ts";
-import type { Basis } from "./kept-answers.ts";
-import type { LiveSession } from "./live-session.ts";
-import type { SessionHandlers } from "./slot.ts";
-
-export function createInsightHandlers(agentDir: string) {
-	const costOf = (session: AgentSession) =>
-		costView({
-			entries: session.sessionManager.getEntries(),
-			branch: session.sessionManager.getBranch(),
-			findModel: (provider, id) => session.modelRuntime.getModel(provider, id),
-			compactsAbove(provider, id) {
-				const window = session.modelRuntime.getModel(provider, id)?.contextWindow;
-				const settings = session.settingsManager.getCompactionSettings({ provider, id });
-				return window && settings.enabled ? window - settings.reserveTokens : undefined;
-			},
-		});
-	return {
-		get_context_view: (live) => contextView(contextSource(live)),
-		get_context_piece(live, { pieceId, offset = 0 }) {
-			const piece = pieceText(contextSource(live), pieceId, offset);
-			if (piece) return piece;
-			throw new CommandError(
-				"not_found",
-				`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
-			);
-		},
-		get_cost: ({ session }) => costOf(session),
-		get_tiers({ session, inside }) {
-			const view = inside?.tiers(session);
-			if (!view) return { layout: "off", files: [], picture: "" };
-			const files = view.files.map(({ changedMs, place: _place, ...file }) => ({
-				...file,
-				lastChangeMs: changedMs,
-			}));
-			return { ...view, files };
-		},
-		get_savings({ session }) {
-			const { config } = loadConfig({ agentDir, cwd: session.sessionManager.getCwd() });
-			return savingsView({
-				entries: session.sessionManager.getEntries(),
-				misses: costOf(session).requests.flatMap(({ miss }) => miss ?? []),
-				enabled: {
-					readCache: config.readcache.mode === "on",
-					paging: config.paging.enabled,
-					kota: config.kota.enabled,
-					pruning: config.prune.enabled,
-					tiers: config.tiers.enabled,
-					economy: true,
-				},
-			});
-		},
-	} satisfies Partial<SessionHandlers>;
-}
-
-/** `undefined`: not cacheable. While pi works it changes the last message in place. */
-export function basisOf(command: Command, { session, revision }: LiveSession): Basis | undefined {
-	if (session.isStreaming || session.isCompacting) return undefined;
-	const list = BASES[command.type]?.(session);
-	return list && { facts: [revision, session, ...list.facts], list: list.list };
-}
-
-const BASES: { readonly [Type in CommandType]?: (session: AgentSession) => Basis } = {
-	get_messages: (session) => ({ facts: [], list: session.messages }),
-	get_tree: entriesOf,
-	get_entries: entriesOf,
-	get_context_view: contextOf,
-	get_context_piece: contextOf,
-};
-
-function entriesOf({ sessionManager }: AgentSession): Basis {
-	return { facts: [sessionManager, sessionManager.getLeafId()], list: sessionManager.getEntries() };
-}
-
-/** Same inputs as `contextSource`. */
-function contextOf(session: AgentSession): Basis {
-	const { sessionManager, model, systemPrompt } = session;
-	const { facts, list } = entriesOf(session);
-	const tools = session
-		.getAllTools()
-		.flatMap(({ name, description, parameters }) => [name, description, parameters]);
-	const more = [sessionManager.getCwd(), sessionManager.getHeader(), model, systemPrompt];
-	return { facts: [...facts, ...more, ...session.getActiveToolNames(), ...tools], list };
-}
+import { removedBy } from "./cost-view.ts";
 
 type System = Exclude<keyof Data<"Savings">, "total">;
 
@@ -103,7 +17,7 @@ interface SavingsSource {
 	enabled: Readonly<Record<System, boolean>>;
 }
 
-/** What our systems saved, derived from the session's entries. */
+/** The savings of our systems, derived from the session's entries. */
 export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
@@ -149,7 +63,7 @@ interface Use {
 	readonly tokens?: number;
 }
 
-/** Only what a budget cut off is measured. */
+/** Measured only where a budget cut text off. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
 		if (isError || !toolName.startsWith("kota_")) return [];

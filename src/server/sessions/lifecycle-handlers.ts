@@ -1,0 +1,134 @@
+import { randomUUID } from "node:crypto";
+import { join } from "node:path";
+import type { ResponseData } from "../../protocol/index.ts";
+import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
+import type { VisibleFiles } from "./file-owners.ts";
+import type { HeldSession } from "./held-session.ts";
+import type { SessionTable } from "./session-table.ts";
+import { checkFolder, checkProject } from "./stored-sessions.ts";
+import type { StoredSettings } from "./stored-settings.ts";
+
+export interface LifecycleOptions {
+	agentDir: string;
+	/** Session files in `.pi/sessions` here or above may be opened. */
+	cwd: string;
+	/** For a session without a `cwd`; undefined: it must name one. Default: the server's folder. */
+	startFolder?: string | undefined;
+	/** Makes a folder for each session without a `cwd` instead. */
+	newFolder?: () => Promise<string>;
+	/** Called with a deleted session's folders, and with those in use. */
+	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
+	allowProjectTrust?: boolean;
+}
+
+/** Creates, loads, lists and deletes sessions. */
+export function createLifecycleHandlers(
+	options: LifecycleOptions,
+	table: SessionTable,
+	files: VisibleFiles,
+) {
+	const { newFolder, leaveFolders } = options;
+	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
+	const startsIn = newFolder
+		? { startsIn: { sample: true as const } }
+		: startFolder !== undefined && { startsIn: { folder: startFolder } };
+	const leave = async (left: readonly string[]) => leaveFolders?.(left, table.folders());
+
+	return {
+		async create_session({ command, principal }) {
+			const { trustProject } = command;
+			if (trustProject && !options.allowProjectTrust) {
+				throw new CommandError(
+					"forbidden",
+					"trustProject: this server does not load settings and extensions of projects",
+				);
+			}
+			const cwd = await (command.cwd === undefined
+				? defaultFolder(newFolder, startFolder)
+				: checkFolder(command.cwd));
+			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
+			const id = command.sessionId ?? randomUUID();
+			const record = { principal, id, cwd, createdAtMs: Date.now(), settings };
+			try {
+				return opened(await table.add(record));
+			} catch (error) {
+				if (command.cwd === undefined) await leave([cwd]);
+				throw error;
+			}
+		},
+		load_session: (call) => loadSession(call, table, files),
+		async list_sessions({ principal }) {
+			const sessions = table.ownedBy(principal).map((held) => held.info());
+			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
+		},
+		async list_stored_sessions({ principal }) {
+			const folder = join(options.agentDir, "sessions");
+			const { files: sessions, ...more } = await files.list(folder, principal);
+			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
+		},
+		async delete_session({ command, principal }) {
+			const held = table.getOrThrow(principal, command.sessionId);
+			const folders = held.folders();
+			await table.remove(held);
+			await leave(folders);
+			return { data: { deleted: true }, removed: held.sessionId };
+		},
+	} satisfies Partial<Handlers>;
+}
+
+/** The error does not name the folder, which the client does not know. */
+async function defaultFolder(
+	newFolder: LifecycleOptions["newFolder"],
+	startFolder: string | undefined,
+): Promise<string> {
+	const folder = (await newFolder?.()) ?? startFolder;
+	if (folder === undefined) {
+		const error =
+			"cwd: name a folder: the server was started in pi-strata's own, which is not a project";
+		throw new CommandError("invalid_command", error);
+	}
+	return checkFolder(folder).catch(() => {
+		const error = "The server's own folder no longer exists: name one with cwd";
+		throw new CommandError("wrong_state", error);
+	});
+}
+
+async function loadSession(
+	{ command, principal }: Call<"load_session">,
+	table: SessionTable,
+	files: VisibleFiles,
+): Promise<Done> {
+	const { sessionPath, sessionId: id = randomUUID() } = command;
+	const file = await files.resolve(sessionPath, principal);
+	const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
+	await table.waitForMoves(file.path);
+	// No await from here to `add`: two could open the file at once.
+	files.assertVisible(file, principal, sessionPath);
+	const owner = table.openFiles().get(file.path);
+	if (owner) {
+		await owner.live();
+		if (table.get(principal, owner.sessionId) !== owner) {
+			const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
+			throw new CommandError("wrong_state", error);
+		}
+		owner.refreshRecord(); // the command that put the file there may be in flight
+		return { data: answer(owner), session: owner.record };
+	}
+	if (typeof project !== "string") throw project;
+	const record = { principal, id, cwd: project, file: file.path };
+	const held = await table.add({ ...record, createdAtMs: Date.now(), settings: {} });
+	const { forkedFrom, warning: forked } = held.fork?.about ?? {};
+	const warning = [forked, held.current?.warning].filter(Boolean).join(" ");
+	return {
+		...opened(held),
+		data: { ...answer(held), ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) },
+	};
+}
+
+function opened(held: HeldSession): Done {
+	return { data: answer(held), session: held.record, opened: true };
+}
+
+function answer(held: HeldSession): ResponseData["create_session"] {
+	return { sessionId: held.sessionId, sessionInfo: held.info() };
+}

@@ -1,0 +1,218 @@
+import { type CommandType, rowOf } from "../../protocol/index.ts";
+import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
+import type { Recovered, SessionRecord } from "../journal/journal.ts";
+import { asCommandError, safeText } from "../safe-text.ts";
+import { AnswerCache, answerInputs, cacheKeyOf } from "./answer-cache.ts";
+import {
+	HeldSession,
+	type HeldSessionOptions,
+	type SessionHandler,
+	type SessionHandlers,
+} from "./held-session.ts";
+import type { LiveSession } from "./live-session.ts";
+import { lastEntryOf } from "./session-file.ts";
+
+export interface SessionTableOptions extends HeldSessionOptions {
+	/** Each is reopened on first use. */
+	recovered: Recovered["sessions"];
+	maxSessions: number;
+	/** Default: `maxSessions`. */
+	maxSessionsPerPrincipal?: number;
+}
+
+/** The server's sessions by principal and id, and their files and folders. */
+export class SessionTable {
+	readonly #options: SessionTableOptions;
+	readonly #sessions = new Map<string, HeldSession>();
+	/** Deleted for clients; running work may still write to their files. */
+	readonly #closing = new Set<HeldSession>();
+	readonly #answers = new AnswerCache();
+
+	constructor(options: SessionTableOptions) {
+		this.#options = options;
+		for (const { version: _version, ...record } of options.recovered) {
+			const key = keyOf(record.principal, record.id);
+			this.#sessions.set(key, new HeldSession(record, options, true));
+		}
+	}
+
+	get count(): number {
+		return this.#sessions.size;
+	}
+
+	get(principal: string, sessionId: string): HeldSession | undefined {
+		return this.#sessions.get(keyOf(principal, sessionId));
+	}
+
+	/** @throws CommandError `unknown_session` */
+	getOrThrow(principal: string, sessionId: string): HeldSession {
+		const held = this.get(principal, sessionId);
+		if (held) return held;
+		throw new CommandError(
+			"unknown_session",
+			`There is no session "${sessionId}": create it, or see list_sessions`,
+		);
+	}
+
+	ownedBy(principal: string): HeldSession[] {
+		return [...this.#sessions.values()].filter((held) => held.principal === principal);
+	}
+
+	/** By real path, closing sessions included. */
+	openFiles(): Map<string, HeldSession> {
+		const all = this.#withClosing();
+		return new Map(all.flatMap((held) => held.files().map((file) => [file, held] as const)));
+	}
+
+	folders(): string[] {
+		return this.#withClosing().flatMap((held) => held.folders());
+	}
+
+	/** Waits until no session enters or leaves the file: only then its session is known. */
+	async waitForMoves(file: string): Promise<void> {
+		for (;;) {
+			const move = this.openFiles().get(file)?.current?.replacement;
+			if (!move) return;
+			await move;
+		}
+	}
+
+	async add(record: SessionRecord): Promise<HeldSession> {
+		this.#checkRoom(record);
+		const held = new HeldSession(record, this.#options, false);
+		this.#sessions.set(keyOf(record.principal, record.id), held);
+		try {
+			await held.live();
+		} catch (error) {
+			this.#drop(held);
+			throw error;
+		}
+		held.refreshRecord();
+		return held;
+	}
+
+	async remove(held: HeldSession): Promise<void> {
+		this.#drop(held);
+		this.#answers.evict(held);
+		this.#closing.add(held);
+		try {
+			await held.close();
+			held.disownUnwritten();
+		} finally {
+			this.#closing.delete(held);
+		}
+	}
+
+	/** Opens the session first; after a change its record goes with the outcome. */
+	bindHandlers<Given extends Partial<SessionHandlers>>(given: Given) {
+		const entries = Object.entries(given).map(([type, run]) => [
+			type,
+			(call: Call) => this.#run(call, run as SessionHandler<CommandType>),
+		]);
+		return Object.fromEntries(entries) as Pick<Handlers, keyof Given & CommandType>;
+	}
+
+	async close(): Promise<void> {
+		const all = [...this.#sessions.values()];
+		this.#sessions.clear();
+		await Promise.all(all.map((held) => held.close()));
+		for (const held of all) held.saveClosed();
+	}
+
+	#withClosing(): HeldSession[] {
+		return [...this.#closing, ...this.#sessions.values()];
+	}
+
+	#checkRoom({ principal, id }: SessionRecord): void {
+		const { maxSessions, maxSessionsPerPrincipal = maxSessions } = this.#options;
+		if (this.get(principal, id)) {
+			throw new CommandError("session_exists", `There is a session "${id}" already`);
+		}
+		if (this.count >= maxSessions) {
+			throw new CommandError(
+				"limit_reached",
+				`The server has ${this.count} sessions, which is its limit: delete one first`,
+			);
+		}
+		const own = this.ownedBy(principal).length;
+		if (own < maxSessionsPerPrincipal) return;
+		throw new CommandError(
+			"limit_reached",
+			`You have ${own} sessions, which is the limit for one principal: delete one first`,
+		);
+	}
+
+	#drop(held: HeldSession): void {
+		const { principal, sessionId } = held;
+		if (this.get(principal, sessionId) !== held) return;
+		this.#sessions.delete(keyOf(principal, sessionId));
+	}
+
+	async #run(call: Call, run: SessionHandler<CommandType>): Promise<Done> {
+		const { command, principal } = call;
+		const { effect, path } = rowOf(command.type) ?? {};
+		const held = this.getOrThrow(principal, (command as { sessionId?: string }).sessionId ?? "");
+		const before = held.record;
+		const isPresent = () => this.get(principal, held.sessionId) === held;
+		try {
+			const wasOpen = held.current !== undefined;
+			const live = await held.live();
+			if (!wasOpen) await call.turn?.();
+			const answer = () => run(live, command as never, { held, call: call as never });
+			if (effect !== "change") {
+				const inputs = isPresent() ? answerInputs(command, live) : undefined;
+				if (!inputs) return doneWith(await answer());
+				return this.#answers.answer(held, cacheKeyOf(command), inputs, answer);
+			}
+			live.revision++;
+			const change = async () => doneWith(await answer());
+			// Control commands must get through, whatever happened to the file.
+			const changed = path === "lane" ? guarded(live, change) : change();
+			const done = await changed.finally(() => live.revision++);
+			held.refreshRecord();
+			return { ...done, ...(isPresent() && held.record !== before && { session: held.record }) };
+		} catch (error) {
+			throw asCommandError(error);
+		}
+	}
+}
+
+/** Unambiguous: a principal's name has no space. */
+function keyOf(principal: string, sessionId: string): string {
+	return `${principal} ${sessionId}`;
+}
+
+function doneWith(data: unknown): Done {
+	return { data: data === undefined ? {} : data };
+}
+
+/** Verifies the session's file before and after a change. */
+async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
+	live.guard.check();
+	const { sessionManager } = live.session;
+	const last = lastEntryOf(sessionManager);
+	try {
+		const done = await change();
+		const notDurable = lossIn(live);
+		return { ...done, ...(notDurable && { notDurable }) };
+	} catch (error) {
+		const loss = lossIn(live);
+		// Pi continues with an entry that it could not append.
+		if (lastEntryOf(sessionManager) === last || !isSystemError(error)) throw error;
+		const repaired = `It was carried out, but pi could not write to the session's file (${safeText(error)}). The file is complete again.`;
+		return { notDurable: loss ?? repaired };
+	}
+}
+
+function lossIn(live: LiveSession): string | undefined {
+	try {
+		live.guard.check();
+		return undefined;
+	} catch (error) {
+		return `It was carried out and may be lost. ${asCommandError(error).message}`;
+	}
+}
+
+function isSystemError(error: unknown): boolean {
+	return error instanceof Error && ("syscall" in error || isSystemError(error.cause));
+}
