@@ -19,10 +19,7 @@ const OWN_FILES = [
 
 const HAS_MODES = process.platform !== "win32";
 
-/**
- * Creates a private folder, whatever the umask, or verifies that no other user can write to it, its
- * files or its parents: that user could forge sessions and tokens. Throws a one-line error.
- */
+/** Makes it private. Throws if another user could write to it: that user could forge tokens. */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const created = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
 		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
@@ -35,10 +32,8 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
 		const { mode } = await stat(path);
 		if ((mode & 0o1002) !== 0o002) continue; // sticky: others can move only their own files
-		throw unusable(
-			folder,
-			`every user can replace it, since ${path} is writable by all; run: chmod o-w ${path}`,
-		);
+		const why = `every user can replace it, since ${path} is writable by all; run: chmod o-w ${path}`;
+		throw unusable(folder, why);
 	}
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
@@ -88,8 +83,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 	try {
 		makePrivateFile(path); // SQLite would follow the umask
 		database = new sqlite.DatabaseSync(path);
-		// The transaction stays open, which excludes other processes. It writes nothing, so a full disk
-		// does no harm.
+		// The open transaction excludes other processes. It writes nothing: the disk may be full.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		database?.close();

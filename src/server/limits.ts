@@ -81,10 +81,7 @@ function isLimit(name: string): name is keyof ServerLimits {
 
 export type RateBucket = ReturnType<typeof createRateBucket>;
 
-/**
- * Token bucket: a rate per minute, with bursts up to the same number. Starts full. `clock` is
- * monotonic, in milliseconds.
- */
+/** Token bucket, full at the start: bursts up to `perMinute`. `clock`: monotonic milliseconds. */
 export function createRateBucket(perMinute: number, clock: () => number) {
 	const perMs = perMinute / 60_000;
 	let left = perMinute;

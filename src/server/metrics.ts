@@ -59,11 +59,7 @@ const ROWS: readonly Row[] = [
 	gauge("connections", "Open connections.", ({ connections }) => connections.open),
 	counter("connections_opened", "Connections opened.", ({ connections }) => connections.opened),
 	counter("connections_refused", "Connections refused.", ({ connections }) => connections.refused),
-	counter(
-		"connections_overloaded",
-		"Connections closed because they did not read.",
-		({ connections }) => connections.overloaded,
-	),
+	counter("connections_overloaded", "Closed by backpressure.", (all) => all.connections.overloaded),
 	gauge("queued_bytes", "Bytes waiting to be sent.", ({ connections }) => connections.queuedBytes),
 	gauge("journal_healthy", "1 if the journal can be written.", ({ journal }) =>
 		Number(journal.healthy),
@@ -75,18 +71,14 @@ const ROWS: readonly Row[] = [
 	counter("journal_commits", "Transactions of the journal.", ({ journal }) => journal.commits),
 	counter(
 		"journal_commit_seconds",
-		"Time spent in transactions.",
-		({ journal }) => journal.commitMsTotal / 1000,
+		"In transactions.",
+		({ journal }) => journal.commitMsTotal / 1e3,
 	),
 	gauge("uptime_seconds", "Since the start.", ({ process }) => process.uptimeSeconds),
 	gauge("resident_bytes", "Resident memory.", ({ process }) => process.memory.rssBytes),
 	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.memory.heapUsedBytes),
 	counter("cpu_seconds", "Processor time.", ({ process }) => process.cpuSeconds),
-	gauge(
-		"loop_delay_seconds",
-		"Delay of the event loop, 99th percentile.",
-		({ process }) => process.loopDelayMs / 1000,
-	),
+	gauge("loop_delay_seconds", "Event loop delay, p99.", ({ process }) => process.loopDelayMs / 1e3),
 ];
 
 function counter(name: string, help: string, value: Row["value"]): Row {

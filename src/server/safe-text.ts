@@ -28,6 +28,14 @@ export function asCommandError(
 	return new CommandError(code, safeText(error, given) || "The command failed", { cause: error });
 }
 
+export function notFound(message: string): CommandError {
+	return new CommandError("not_found", message);
+}
+
+export function wrongState(message: string): CommandError {
+	return new CommandError("wrong_state", message);
+}
+
 const MAX_TEXT = 500;
 
 /** A quoted absolute path, spaces included. */

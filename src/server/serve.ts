@@ -141,7 +141,7 @@ async function openBackend(options: ServerOptions) {
 			leaveFolders: (left, inUse) => projects.retire({ left, inUse }),
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
-			wasCutOff: crashed,
+			afterCrash: crashed,
 			emit: streams.emit,
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {

@@ -200,7 +200,6 @@ export function createAttachments(
 		});
 	}
 
-	/** Throws `unknown_session` if the caller has no such session. */
 	function checkedId(caller: Caller, sessionId: string): string {
 		if (sessions.has(caller.principal, sessionId)) return sessionId;
 		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
@@ -213,16 +212,9 @@ function subscriptionOf(
 	command: Command,
 	data: () => unknown,
 ): { sessionId?: unknown; after?: number | undefined } {
-	switch (command.type) {
-		case "create_session":
-			return { sessionId: property(data(), "sessionId"), after: 0 };
-		case "load_session":
-			return { sessionId: property(data(), "sessionId") };
-		case "subscribe":
-			return command;
-		case "switch_session":
-			return { sessionId: command.sessionId };
-		default:
-			return {};
-	}
+	if (command.type === "subscribe") return command;
+	if (command.type === "switch_session") return { sessionId: command.sessionId };
+	if (command.type === "load_session") return { sessionId: property(data(), "sessionId") };
+	if (command.type !== "create_session") return {};
+	return { sessionId: property(data(), "sessionId"), after: 0 };
 }

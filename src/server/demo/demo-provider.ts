@@ -22,11 +22,8 @@ export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 export type Models = Awaited<ReturnType<typeof openModels>>;
 
 /** The user's models, or else the demo's. Never both: real work must not pick a script. */
-export async function openModels({
-	agentDir,
-	demo,
-	warn,
-}: Pick<ServerOptions, "agentDir" | "demo" | "warn">) {
+export async function openModels(options: Pick<ServerOptions, "agentDir" | "demo" | "warn">) {
+	const { agentDir, demo, warn } = options;
 	if (demo === "always") return await openDemo();
 	const authPath = join(agentDir, "auth.json");
 	const modelsPath = join(agentDir, "models.json");
@@ -66,7 +63,7 @@ async function openDemo() {
 	}
 }
 
-/** Hides the user's keys. */
+/** The demo must not see the user's keys. */
 const NO_CREDENTIALS: NonNullable<
 	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
 > = {
@@ -82,10 +79,7 @@ const CONTEXT_WINDOW = 56_000;
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/**
- * A provider on loopback whose one model is a script: the part of Anthropic's API that pi uses, with
- * a simulated prompt cache.
- */
+/** Serves a scripted model on loopback: Anthropic's API, as pi uses it, and a simulated cache. */
 export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
 	config: Parameters<ModelRuntime["registerProvider"]>[1];
 	close(): Promise<void>;
@@ -99,12 +93,12 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
 		const body = await bodyOf(request);
 		const messages = property(body, "messages");
 		if (!Array.isArray(messages)) return fail(response, 400, "messages must be a list");
-		const said = demoAnswer(messages);
+		const next = demoAnswer(messages);
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
-		for (const event of eventsOf(said, billed(body))) {
+		for (const event of eventsOf(next, billed(body))) {
 			const isWord = property(event.delta, "type") === "text_delta";
 			if (isWord) await sleep(1000 / wordsPerSecond);
-			if (response.destroyed) return; // pi has aborted
+			if (response.destroyed) return; // pi aborted the request
 			response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 		}
 		response.end();
@@ -220,9 +214,8 @@ function isSame(given: string, key: string): boolean {
 
 function fail(response: ServerResponse, status: number, message: string): void {
 	response.writeHead(status, { "content-type": "application/json" });
-	response.end(
-		JSON.stringify({ type: "error", error: { type: "invalid_request_error", message } }),
-	);
+	const error = { type: "invalid_request_error", message };
+	response.end(JSON.stringify({ type: "error", error }));
 }
 
 interface DemoCall {
@@ -235,15 +228,15 @@ interface DemoAnswer {
 	readonly calls: readonly DemoCall[];
 }
 
-/** The next step depends on the conversation alone, so it can be forked, resumed and replayed. */
+/** Depends on the conversation alone, so a session can be forked, resumed and replayed. */
 export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 	const prompts = messages.flatMap((message, at) => (isPrompt(message) ? [at] : []));
 	const script = SCRIPTS[Math.min(Math.max(prompts.length, 1), SCRIPTS.length) - 1] ?? [];
 	const answers = messages
 		.slice(prompts.at(-1) ?? 0)
 		.filter((message) => property(message, "role") === "assistant").length;
-	const said = script[answers] ?? step("That is all I know: I am a script.");
-	return said.text === PRUNED && !messages.some(hasStub) ? step(NOT_PRUNED) : said;
+	const next = script[answers] ?? step("That is all I know: I am a script.");
+	return next.text === PRUNED && !messages.some(hasStub) ? step(NOT_PRUNED) : next;
 }
 
 const reads = (...paths: string[]): DemoCall[] =>
@@ -308,7 +301,7 @@ const LATER: readonly DemoAnswer[] = [
 
 const SCRIPTS = [FIRST, SECOND, LATER];
 
-/** Excludes tool results and what extensions insert. */
+/** Excludes tool results and text that extensions insert. */
 function isPrompt(message: unknown): boolean {
 	if (property(message, "role") !== "user") return false;
 	return blocksOf(message).every(

@@ -9,14 +9,13 @@ import { CommandError } from "../engine/call.ts";
 export function createSampleProjects(folder: string, warn: (line: string) => void) {
 	return {
 		folder,
-		/** @throws CommandError with what is wrong */
 		async make() {
 			const project = await makeSampleProject(folder).catch((error: unknown) => {
-				const why = errnoOf(error) ?? "see the server's standard error";
+				const reason = errnoOf(error) ?? "see the server's standard error";
 				warn(`a sample project cannot be written: ${describeError(error)}`);
 				throw new CommandError(
 					"failed",
-					`The sample project of the session cannot be written (${why}): name a folder with cwd, or make room on the server's disk`,
+					`The sample project of the session cannot be written (${reason}): name a folder with cwd, or free space on the server's disk`,
 					{ cause: error },
 				);
 			});
@@ -25,10 +24,7 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 			});
 			return project;
 		},
-		/**
-		 * Deletes the projects of the `left` folders (default: all), except those of `inUse`. Touches
-		 * nothing else and follows no link. Failures are retried at the next start.
-		 */
+		/** Deletes projects of `left` (default: all) that are not `inUse`. Follows no link. */
 		async retire({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
 			try {
 				if (!(await isFolder(folder))) return;
@@ -54,7 +50,6 @@ async function isFolder(path: string): Promise<boolean> {
 	return stats?.isDirectory() === true;
 }
 
-/** Resolves links. */
 function projectsOf(folders: readonly string[], parent: string): string[] {
 	return folders
 		.map(realOrGiven)
@@ -82,7 +77,7 @@ export async function makeSampleProject(parent: string): Promise<string> {
 		}
 		return root;
 	} catch (error) {
-		await rm(root, { recursive: true, force: true }).catch(() => {}); // half a project is none
+		await rm(root, { recursive: true, force: true }).catch(() => {}); // never leave half a project
 		throw error;
 	}
 }

@@ -5,22 +5,17 @@ interface Tenant {
 	readonly waiting: Set<() => void>;
 }
 
-interface FairQueueLimits {
-	running: number;
-	runningPerPrincipal: number;
-	waiting: number;
-	waitingPerPrincipal: number;
-}
+type Limit = "running" | "runningPerPrincipal" | "waiting" | "waitingPerPrincipal";
 
 /** Runs heavy work, round-robin: the principal served last goes to the end. */
 export class FairQueue {
-	readonly #limits: FairQueueLimits;
+	readonly #limits: Record<Limit, number>;
 	/** In the order of their turns. */
 	readonly #tenants = new Map<string, Tenant>();
 	#running = 0;
 	#waiting = 0;
 
-	constructor(limits: FairQueueLimits) {
+	constructor(limits: Record<Limit, number>) {
 		this.#limits = limits;
 	}
 

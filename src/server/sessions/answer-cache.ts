@@ -89,9 +89,7 @@ function isSame(one: AnswerInputs, other: AnswerInputs): boolean {
 }
 
 function areIdentical(one: readonly unknown[], other: readonly unknown[]): boolean {
-	if (one.length !== other.length) return false;
-	for (let at = 0; at < one.length; at++) if (!Object.is(one[at], other[at])) return false;
-	return true;
+	return one.length === other.length && one.every((item, at) => Object.is(item, other[at]));
 }
 
 export function cacheKeyOf(command: Command): string {

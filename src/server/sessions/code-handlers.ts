@@ -32,7 +32,6 @@ export class IndexPool {
 		this.#idleMs = idleMs;
 	}
 
-	/** @throws CommandError */
 	async use<Answer>(cwd: string, work: (index: CodeIndex) => Promise<Answer>): Promise<Answer> {
 		let pooled = this.#byFolder.get(cwd);
 		try {

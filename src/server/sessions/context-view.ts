@@ -20,7 +20,6 @@ export function contextSource({ session, inside }: LiveSession) {
 	const active = new Set(session.getActiveToolNames());
 	return {
 		cwd: sessionManager.getCwd(),
-		/** Tokens the model takes; 0 without a model. */
 		window: model?.contextWindow ?? 0,
 		startedMs: Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0,
 		systemPrompt: session.systemPrompt,
@@ -36,7 +35,7 @@ export function contextSource({ session, inside }: LiveSession) {
 	};
 }
 
-/** The content of the model's window, by piece. Sizes are pi's estimates. */
+/** The content of the next request, by piece. Sizes are pi's estimates. */
 export function contextView(source: ContextSource): Data<"ContextView"> {
 	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
@@ -47,7 +46,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 		tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
 		...lastRequest(source.branch, pieces),
 		pieces,
-		history: contextHistory(source.branch, {
+		history: tokensByRequest(source.branch, {
 			system: estimateTokens(source.systemPrompt.length),
 			tools: estimateTokens(JSON.stringify(source.tools).length),
 		}),
@@ -55,9 +54,9 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 }
 
 /** Characters per response. */
-const STRETCH = 32_768;
+const MAX_TEXT = 32_768;
 
-/** A stretch of a piece's text; `undefined` if the piece is not in the context. */
+/** A part of a piece's text; `undefined` if the piece is not in the context. */
 export function pieceText(
 	source: ContextSource,
 	pieceId: string,
@@ -66,7 +65,7 @@ export function pieceText(
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
 	const totalChars = piece.text.length;
-	const text = wholeCharacters(piece.text.slice(offset), STRETCH);
+	const text = wholeCharacters(piece.text.slice(offset), MAX_TEXT);
 	const nextOffset = offset + text.length;
 	return { pieceId, text, offset, totalChars, ...(nextOffset < totalChars && { nextOffset }) };
 }
@@ -77,34 +76,34 @@ function piecesOf(source: ContextSource): Piece[] {
 	const { startedMs, systemPrompt, tools, projected, branch } = source;
 	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
 	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-	const head = (id: "system" | "tools", label: string, text: string): Piece => ({
-		id,
-		kind: id,
-		label: label.slice(0, MAX_LABEL),
-		sinceMs: startedMs,
-		text,
-	});
 	const names = tools.map(({ name }) => name).join(", ");
+	const label = `${tools.length} tools: ${names}`.slice(0, MAX_LABEL);
+	const head: Piece[] = [
+		{
+			id: "system",
+			kind: "system",
+			label: "system prompt",
+			sinceMs: startedMs,
+			text: systemPrompt,
+		},
+		{ id: "tools", kind: "tools", label, sinceMs: startedMs, text: JSON.stringify(tools) },
+	];
 	const body = projected.flatMap(({ sourceEntry, messages }) =>
 		messages
-			.filter(({ role }) => role !== "system") // shown whole at the head
+			.filter(({ role }) => role !== "system") // already at the head
 			.map((message, index): Piece => {
-				const edit = edits.get(sourceEntry.id);
-				const since = Date.parse((edit ?? sourceEntry).timestamp) || startedMs;
+				const entryId = sourceEntry.id;
+				const { timestamp } = edits.get(entryId) ?? sourceEntry;
 				return {
-					id: index === 0 ? sourceEntry.id : `${sourceEntry.id}.${index}`,
-					entryId: sourceEntry.id,
-					sinceMs: since,
+					id: index === 0 ? entryId : `${entryId}.${index}`,
+					entryId,
+					sinceMs: Date.parse(timestamp) || startedMs,
 					text: messageText(message),
 					...described(message, sourceEntry, source),
 				};
 			}),
 	);
-	return [
-		head("system", "system prompt", systemPrompt),
-		head("tools", `${tools.length} tools: ${names}`, JSON.stringify(tools)),
-		...body,
-	].filter(({ text }) => text !== "");
+	return [...head, ...body].filter(({ text }) => text !== "");
 }
 
 const MAX_LABEL = 120;
@@ -142,7 +141,7 @@ function describedResult(message: unknown, entry: SessionEntry, source: ContextS
 	const plain = Number(property(property(property(message, "details"), "readcache"), "plainBytes"));
 	return {
 		...kept,
-		kind: toolName === "read" ? "read" : "tool",
+		kind: resultKind(toolName),
 		...(plain > text.length && { replacedTokens: estimateTokens(plain) }),
 	};
 }
@@ -150,13 +149,13 @@ function describedResult(message: unknown, entry: SessionEntry, source: ContextS
 function shownPath(input: unknown, cwd: string): string | undefined {
 	const path = property(foldReadInput(input), "path");
 	if (typeof path !== "string") return undefined;
-	const way = isAbsolute(path) ? relative(cwd, path) : path;
-	return way === "" || way.startsWith("..") ? path : way;
+	const inProject = isAbsolute(path) ? relative(cwd, path) : path;
+	return inProject === "" || inProject.startsWith("..") ? path : inProject;
 }
 
-function labelOf(message: unknown, otherwise: string): string {
-	const words = collapsed(messageText(message).slice(0, 4 * MAX_LABEL));
-	return words.slice(0, MAX_LABEL) || otherwise;
+function labelOf(message: unknown, fallback: string): string {
+	const text = collapsed(messageText(message).slice(0, 4 * MAX_LABEL));
+	return text.slice(0, MAX_LABEL) || fallback;
 }
 
 /** The latest request, and how many leading pieces it held unchanged. */
@@ -180,18 +179,18 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 const MAX_MOMENTS = 300;
 
 /** Tokens by kind in each request. System prompt and tools count at their current size. */
-function contextHistory(
+function tokensByRequest(
 	branch: readonly SessionEntry[],
 	head: { system: number; tools: number },
 ): Data<"ContextMoment">[] {
 	const moments: Data<"ContextMoment">[] = [];
 	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
-	const byKind = new Map<Data<"ContextKind">, number>();
+	const byKind = new Map<Data<"ContextKind">, number>([
+		["system", head.system],
+		["tools", head.tools],
+	]);
 	const add = (kind: Data<"ContextKind">, tokens: number) =>
 		byKind.set(kind, (byKind.get(kind) ?? 0) + tokens);
-	add("system", head.system);
-	add("tools", head.tools);
-
 	for (const entry of branch) {
 		if (isAnswer(entry)) {
 			const held = [...byKind].filter(([, tokens]) => tokens > 0);
@@ -218,7 +217,7 @@ function contextHistory(
 		const piece = pieceOf(entry);
 		if (piece) put(entry.id, piece.kind, piece.text);
 	}
-	return thinnedOut(moments);
+	return sampled(moments);
 
 	function put(id: string, kind: Data<"ContextKind">, text: string): void {
 		const tokens = estimateTokens(text.length);
@@ -242,36 +241,31 @@ function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Ma
 }
 
 function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string } | undefined {
-	switch (entry.type) {
-		case "compaction":
-		case "branch_summary":
-			return { kind: "conversation", text: entry.summary };
-		case "custom_message":
-			return { kind: "conversation", text: messageText(entry) };
-		case "message": {
-			if (entry.message.role === "system") return undefined;
-			if (property(entry.message, "excludeFromContext") === true) return undefined;
-			return { kind: kindOf(entry.message), text: messageText(entry.message) };
-		}
-		default:
-			return undefined;
-	}
+	if (TEXT_ENTRIES.has(entry.type)) return { kind: "conversation", text: messageText(entry) };
+	if (entry.type !== "message" || entry.message.role === "system") return undefined;
+	if (property(entry.message, "excludeFromContext") === true) return undefined;
+	const isResult = entry.message.role === "toolResult";
+	const kind = isResult ? resultKind(property(entry.message, "toolName")) : "conversation";
+	return { kind, text: messageText(entry.message) };
 }
 
-function kindOf(message: unknown): Data<"ContextKind"> {
-	if (property(message, "role") !== "toolResult") return "conversation";
-	return property(message, "toolName") === "read" ? "read" : "tool";
-}
+const TEXT_ENTRIES: ReadonlySet<string> = new Set([
+	"compaction",
+	"branch_summary",
+	"custom_message",
+]);
 
-function thinnedOut(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
+const resultKind = (toolName: unknown) => (toolName === "read" ? "read" : "tool");
+
+function sampled(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
 	const step = Math.ceil(moments.length / MAX_MOMENTS);
 	if (step <= 1) return moments;
 	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
 }
 
-const PICTURE = "[image]".padEnd(PICTURE_CHARACTERS, " ");
+const IMAGE_TEXT = "[image]".padEnd(PICTURE_CHARACTERS, " ");
 
-/** All text of a message. A picture counts as many characters as pi assumes. */
+/** All text of a message. An image counts as many characters as pi assumes. */
 function messageText(message: unknown): string {
 	const content = property(message, "content");
 	if (typeof content === "string") return content;
@@ -284,16 +278,9 @@ function messageText(message: unknown): string {
 }
 
 function blockText(block: unknown): string {
-	switch (property(block, "type")) {
-		case "text":
-			return String(property(block, "text") ?? "");
-		case "thinking":
-			return String(property(block, "thinking") ?? "");
-		case "toolCall":
-			return `${property(block, "name")}(${JSON.stringify(property(block, "arguments")) ?? ""})`;
-		case "image":
-			return PICTURE;
-		default:
-			return "";
-	}
+	const type = property(block, "type");
+	if (type === "text" || type === "thinking") return String(property(block, type) ?? "");
+	if (type === "image") return IMAGE_TEXT;
+	if (type !== "toolCall") return "";
+	return `${property(block, "name")}(${JSON.stringify(property(block, "arguments")) ?? ""})`;
 }

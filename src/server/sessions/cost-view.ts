@@ -60,7 +60,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		pruned = false;
 		usedMs = atMs;
 		lastId = entry.id;
-		const appendOnly = withoutUs(tokens, removedAt.get(entry.id), miss);
+		const appendOnly = appendOnlyTokens(tokens, removedAt.get(entry.id), miss);
 		const limit = compactsAbove?.(provider, id) ?? Number.POSITIVE_INFINITY;
 		if (promptOf(appendOnly) > limit) overLimit++;
 		const dollars = model.cost?.input ? dollarsOf({ ...NOTHING, output }, model.cost) : undefined;
@@ -103,17 +103,17 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
-/** Removed tokens: `fresh` since the last request, `standing` from before. */
-interface Missing {
+/** `fresh` since the last request, `standing` from before. */
+interface RemovedTokens {
 	fresh: number;
 	standing: number;
 }
 
 /** Keyed by the entry that answers the request. */
-function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
+function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedTokens> {
 	const byId = new Map(branch.map((entry) => [entry.id, entry]));
 	const order = new Map(branch.map((entry, index) => [entry.id, index]));
-	const found = new Map<string, Missing>();
+	const found = new Map<string, RemovedTokens>();
 	let standing = new Map<string, number>();
 	let fresh = 0;
 	for (const entry of branch) {
@@ -138,13 +138,13 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, Missing> {
 	return found;
 }
 
-/** The bill of pi's own prompt: removed text still in it, no rewrites caused by pruning. */
-function withoutUs(
+/** Tokens of pi's own prompt: removed text still in it, no rewrites caused by pruning. */
+function appendOnlyTokens(
 	billed: PromptTokens,
-	missing: Missing | undefined,
+	removed: RemovedTokens | undefined,
 	miss: CostlyMiss | undefined,
 ): PromptTokens {
-	const { fresh = 0, standing = 0 } = missing ?? {};
+	const { fresh = 0, standing = 0 } = removed ?? {};
 	let { input, read, write, writeOneHour } = billed;
 	if (miss?.cause === "pruning") {
 		const rewritten = Math.min(miss.tokens, write);
@@ -179,7 +179,7 @@ function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["total
 	const sum = (pick: (request: Data<"CostRequest">) => number) =>
 		requests.reduce((total, request) => total + pick(request), 0);
 	const missed = requests.flatMap(({ miss }) => miss ?? []);
-	const outputDollars = addUp(requests.map((request) => request.outputDollars));
+	const outputDollars = sumIfAllKnown(requests.map((request) => request.outputDollars));
 	return {
 		requests: requests.length,
 		read: sum(({ read }) => read),
@@ -197,18 +197,15 @@ function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["total
 }
 
 function addPrices(prices: readonly Data<"Price">[]): Data<"Price"> {
-	const dollars = addUp(prices.map((price) => price.dollars));
+	const dollars = sumIfAllKnown(prices.map((price) => price.dollars));
 	const tokens = prices.reduce((total, price) => total + price.tokens, 0);
 	return { tokens, ...(dollars !== undefined && { dollars }) };
 }
 
-function addUp(values: readonly (number | undefined)[]): number | undefined {
-	let total = 0;
-	for (const value of values) {
-		if (value === undefined) return undefined;
-		total += value;
-	}
-	return values.length > 0 ? total : undefined;
+function sumIfAllKnown(values: readonly (number | undefined)[]): number | undefined {
+	const known = values.filter((value) => value !== undefined);
+	if (values.length === 0 || known.length < values.length) return undefined;
+	return known.reduce((total, value) => total + value, 0);
 }
 
 function promptOf({ input, read, write }: PromptTokens): number {
@@ -221,7 +218,7 @@ export function removedBy(entry: SessionEntry, byId: Entries) {
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
 	const { details, content } = entry.message;
 	const note = property(details, "readcache");
-	const label = DERIVED.get(String(property(note, "mode")));
+	const label = LABELS_BY_MODE.get(String(property(note, "mode")));
 	const plainBytes = countIn(note, "plainBytes");
 	const shown = textOf(content);
 	if (!label || plainBytes === 0 || shown === undefined) return undefined;
@@ -229,8 +226,7 @@ export function removedBy(entry: SessionEntry, byId: Entries) {
 	return { system: "readCache" as const, label, tokens: estimateTokens(bytes) };
 }
 
-/** Modes of the read cache. */
-const DERIVED: ReadonlyMap<string, string> = new Map([
+const LABELS_BY_MODE: ReadonlyMap<string, string> = new Map([
 	["unchanged", "unchanged file"],
 	["unchanged_range", "unchanged lines"],
 	["diff", "diff"],

@@ -6,6 +6,7 @@ import type {
 } from "@earendil-works/pi-coding-agent";
 import type { CommandOf, Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
+import { notFound } from "../safe-text.ts";
 
 type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
@@ -23,17 +24,12 @@ interface OpenDialog {
 	cancel(): void;
 }
 
-type Question = Extract<
-	Data<"ExtensionUiRequest">,
-	{ method: "select" | "confirm" | "input" | "editor" }
->;
+type QuestionMethod = "select" | "confirm" | "input" | "editor";
+type Question = Extract<Data<"ExtensionUiRequest">, { method: QuestionMethod }>;
+type AddedField = "type" | "requestId" | "timeout" | "truncated";
 /** Optional fields may be `undefined`: JSON leaves them out. */
 type WithoutId<Request> = Request extends unknown
-	? {
-			[Field in Exclude<keyof Request, "type" | "requestId" | "timeout" | "truncated">]:
-				| Request[Field]
-				| undefined;
-		}
+	? { [Field in Exclude<keyof Request, AddedField>]: Request[Field] | undefined }
 	: never;
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
@@ -63,13 +59,13 @@ export class Dialogs {
 			this.#ask({ method: "select", title, options }, opts, undefined, (response) =>
 				"value" in response && options.includes(response.value)
 					? { value: response.value }
-					: { problem: "one of the options as `value`" },
+					: { expected: "one of the options as `value`" },
 			),
 		confirm: (title, message, opts?) =>
 			this.#ask({ method: "confirm", title, message }, opts, false, (response) =>
 				"confirmed" in response
 					? { value: response.confirmed }
-					: { problem: "`confirmed` as true or false" },
+					: { expected: "`confirmed` as true or false" },
 			),
 		input: (title, placeholder?, opts?) =>
 			this.#ask({ method: "input", title, placeholder }, opts, undefined, textIn),
@@ -98,18 +94,11 @@ export class Dialogs {
 	/** The first valid answer counts; an invalid one leaves the dialog open. */
 	answer(requestId: string, response: DialogResponse): void {
 		const dialog = this.#open.get(requestId);
-		if (!dialog) {
-			throw new CommandError(
-				"not_found",
-				`No dialog "${requestId}" waits for an answer: it was answered, timed out or was closed`,
-			);
-		}
-		const problem = dialog.answer(response);
-		if (!problem) return;
-		throw new CommandError(
-			"invalid_command",
-			`response: a ${dialog.request.method} dialog takes ${problem}, or \`cancelled: true\``,
-		);
+		if (!dialog) throw notFound(`Dialog "${requestId}" is not open: answered, timed out or closed`);
+		const expected = dialog.answer(response);
+		if (!expected) return;
+		const message = `a ${dialog.request.method} dialog takes ${expected}, or \`cancelled: true\``;
+		throw new CommandError("invalid_command", `response: ${message}`);
 	}
 
 	/** Open dialogs, statuses, widgets and title, for a late subscriber. */
@@ -134,7 +123,7 @@ export class Dialogs {
 		asked: WithoutId<Question>,
 		opts: ExtensionUIDialogOptions | undefined,
 		fallback: Value,
-		parse: (response: DialogResponse) => { value: Value } | { problem: string },
+		parse: (response: DialogResponse) => { value: Value } | { expected: string },
 	): Promise<Value> {
 		const { signal, timeout } = opts ?? {};
 		if (signal?.aborted || this.#open.size >= MAX_OPEN) return Promise.resolve(fallback);
@@ -157,7 +146,7 @@ export class Dialogs {
 				expiresMs: Date.now() + waitMs,
 				answer(response) {
 					const answer = "cancelled" in response ? { value: fallback } : parse(response);
-					if ("problem" in answer) return answer.problem;
+					if ("expected" in answer) return answer.expected;
 					end(answer.value, "answered");
 					return undefined;
 				},
@@ -197,6 +186,6 @@ function requestOf(asked: Asked): Data<"ExtensionUiRequest"> {
 	} as Data<"ExtensionUiRequest">;
 }
 
-function textIn(response: DialogResponse): { value: string | undefined } | { problem: string } {
-	return "value" in response ? { value: response.value } : { problem: "a text as `value`" };
+function textIn(response: DialogResponse): { value: string | undefined } | { expected: string } {
+	return "value" in response ? { value: response.value } : { expected: "a text as `value`" };
 }

@@ -15,16 +15,14 @@ const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
 /** Translates pi's events: deltas instead of growing messages, each text once. */
 export class EventTranslator {
-	readonly #emit: EventTranslatorOptions["emit"];
-	readonly #wasAborted: () => boolean;
+	readonly #options: EventTranslatorOptions;
 	#usage: string | undefined;
 	#bashCharacters = 0;
 	/** Tool updates by call: the timer of the pause, and the latest update held back. */
 	readonly #updates = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
-	constructor({ emit, wasAborted }: EventTranslatorOptions) {
-		this.#emit = emit;
-		this.#wasAborted = wasAborted;
+	constructor(options: EventTranslatorOptions) {
+		this.#options = options;
 	}
 
 	translate(event: AgentSessionEvent) {
@@ -77,12 +75,12 @@ export class EventTranslator {
 	}
 
 	#aborted() {
-		return this.#wasAborted() && { aborted: true as const };
+		return this.#options.wasAborted() && { aborted: true as const };
 	}
 
 	#send(event: Data<"SessionEvent">, most?: number): void {
 		const { value, cut } = bounded(event, most);
-		this.#emit(cut ? ({ ...value, truncated: true } as Data<"SessionEvent">) : value);
+		this.#options.emit(cut ? ({ ...value, truncated: true } as Data<"SessionEvent">) : value);
 	}
 
 	#sendDelta(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
@@ -91,7 +89,7 @@ export class EventTranslator {
 		const usage = JSON.stringify(message.usage);
 		const isNew = usage !== undefined && usage !== this.#usage;
 		this.#usage = usage;
-		this.#emit({
+		this.#options.emit({
 			type: "message_update",
 			...(isNew && message.usage && { usage: message.usage }),
 			assistantMessageEvent: deltaOf(event.assistantMessageEvent),
@@ -125,7 +123,7 @@ export class EventTranslator {
 		this.#bashCharacters += event.delta.length;
 		const isLast = this.#bashCharacters > MAX_BASH_CHARACTERS;
 		const delta = isLast ? "\n[more output follows that is not streamed]\n" : event.delta;
-		this.#emit({ ...event, delta } as Data<"SessionEvent">);
+		this.#options.emit({ ...event, delta } as Data<"SessionEvent">);
 	}
 }
 
@@ -178,7 +176,7 @@ export function clipText(text: string, most: number): string {
 	return `${kept}\n[${text.length - kept.length} more characters are not shown here]`;
 }
 
-/** Pi makes nothing deeper. */
+/** Deeper than any event of pi. */
 const MAX_DEPTH = 64;
 const SMALL = 8;
 
@@ -224,7 +222,7 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 	return copy;
 }
 
-/** Names and ids stay whole, within this slack. */
+/** Names and ids are not cut, within this slack. */
 const MAX_NAME = 256;
 const SLACK = 16 * 1024;
 

@@ -66,8 +66,7 @@ export function createVisibleFiles(
 function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Data<"StoredSession"> {
 	if (!held) return view;
 	const { sessionName = view.sessionName, messageCount } = held.info();
-	const { sessionId } = held;
-	return { ...view, sessionId, ...(sessionName && { sessionName }), messageCount };
+	return { ...view, sessionId: held.sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
 /** From the file's first line; survives a move or copy. */

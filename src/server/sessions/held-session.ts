@@ -1,9 +1,10 @@
 import { existsSync, realpathSync } from "node:fs";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import type { CommandOf, CommandType, Data, ResponseData } from "../../protocol/index.ts";
-import { type Call, CommandError } from "../engine/call.ts";
+import type { Call } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
-import { asCommandError } from "../safe-text.ts";
+import { asCommandError, wrongState } from "../safe-text.ts";
 import { warningOf } from "./dialogs.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
@@ -21,7 +22,7 @@ export type SessionHandler<Type extends CommandType> = (
 
 type Answer<Type extends CommandType> =
 	| ResponseData[Type]
-	// biome-ignore lint/suspicious/noConfusingVoidType: such a handler returns nothing
+	// biome-ignore lint/suspicious/noConfusingVoidType: such a handler has no return value
 	| (object extends ResponseData[Type] ? void : never);
 
 export type SessionHandlers = { readonly [Name in CommandType]: SessionHandler<Name> };
@@ -32,7 +33,7 @@ export interface HeldSessionOptions extends PiOptions {
 	owners: Pick<FileOwners, "own" | "disown">;
 	piProcesses: PiProcesses;
 	/** The last process crashed: files may be ahead of records. Default: no. */
-	wasCutOff?: boolean;
+	afterCrash?: boolean;
 }
 
 /** A session the server holds: its record and, from first use on, its running pi. */
@@ -141,8 +142,8 @@ export class HeldSession implements StreamName {
 
 	/** Saves what extensions added during close, or that the next process must assume a crash. */
 	saveClosed(): void {
-		const record = this.record;
-		const isUnknown = !this.#closedAs && (this.#options.wasCutOff || this.#wasOpen);
+		const { record } = this;
+		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
 		const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
 		const last = this.#closedAs ?? (cutOff || record);
 		if (JSON.stringify(last) !== JSON.stringify(record)) this.#options.save(last);
@@ -188,7 +189,7 @@ export class HeldSession implements StreamName {
 				settings,
 				...(path && { file: path }),
 				// A broken session counts as crashed.
-				wasCutOff: options.wasCutOff || this.#wasOpen || settings.cutOff === true,
+				afterCrash: options.afterCrash || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
 					if (!this.#isClosed) options.emit(this, event);
 				},
@@ -241,11 +242,9 @@ export class HeldSession implements StreamName {
 	}
 }
 
-function missing(id: string, what: "folder" | "file"): CommandError {
-	return new CommandError(
-		"wrong_state",
-		`The ${what} of session "${id}" no longer exists: restore it, or delete the session`,
-	);
+function missing(id: string, what: "folder" | "file"): Error {
+	const state = `The ${what} of session "${id}" no longer exists`;
+	return wrongState(`${state}: restore it, or delete the session`);
 }
 
 function realFile(file: string | undefined): string | undefined {
@@ -281,24 +280,20 @@ const parsedRecords = new WeakMap<SessionRecord, { settings: StoredSettings; cre
 
 /** Memoized: every listing needs it. */
 function parsedRecord(record: SessionRecord) {
-	const known = parsedRecords.get(record);
-	if (known) return known;
-	const settings = parseSettings(record.settings);
-	const parsed = { settings, createdAt: new Date(record.createdAtMs).toISOString() };
-	parsedRecords.set(record, parsed);
-	return parsed;
+	return getOrAdd(parsedRecords, record, () => ({
+		settings: parseSettings(record.settings),
+		createdAt: new Date(record.createdAtMs).toISOString(),
+	}));
 }
 
 type PiModel = NonNullable<AgentSession["model"]>;
 
+const modelViews = new WeakMap<PiModel, Data<"Model">>();
+
 /** Without addresses and headers, which may hold keys. Memoized. */
 export function modelView(model: PiModel): Data<"Model"> {
-	const known = views.get(model);
-	if (known) return known;
-	const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;
-	const view = { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost };
-	views.set(model, view);
-	return view;
+	return getOrAdd(modelViews, model, () => {
+		const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;
+		return { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost };
+	});
 }
-
-const views = new WeakMap<PiModel, Data<"Model">>();

@@ -1,6 +1,6 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { loadConfig } from "../../core/config.ts";
-import { CommandError } from "../engine/call.ts";
+import { notFound } from "../safe-text.ts";
 import { contextSource, contextView, pieceText } from "./context-view.ts";
 import { costView } from "./cost-view.ts";
 import type { SessionHandlers } from "./held-session.ts";
@@ -23,10 +23,7 @@ export function createInsightHandlers(agentDir: string) {
 		get_context_piece(live, { pieceId, offset = 0 }) {
 			const piece = pieceText(contextSource(live), pieceId, offset);
 			if (piece) return piece;
-			throw new CommandError(
-				"not_found",
-				`pieceId: "${pieceId}" is not in the context (any more): see get_context_view`,
-			);
+			throw notFound(`pieceId: "${pieceId}" is not in the context: see get_context_view`);
 		},
 		get_cost: ({ session }) => costOf(session),
 		get_tiers({ session, inside }) {

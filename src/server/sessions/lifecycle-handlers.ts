@@ -2,16 +2,14 @@ import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import type { ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
+import { wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import type { HeldSession } from "./held-session.ts";
 import type { SessionTable } from "./session-table.ts";
-import { checkFolder, checkProject } from "./stored-sessions.ts";
+import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions.ts";
 import type { StoredSettings } from "./stored-settings.ts";
 
-export interface LifecycleOptions {
-	agentDir: string;
-	/** Session files in `.pi/sessions` here or above may be opened. */
-	cwd: string;
+export interface LifecycleOptions extends SessionPlaces {
 	/** For a session without a `cwd`; undefined: it must name one. Default: the server's folder. */
 	startFolder?: string | undefined;
 	/** Makes a folder for each session without a `cwd` instead. */
@@ -34,18 +32,27 @@ export function createLifecycleHandlers(
 		: startFolder !== undefined && { startsIn: { folder: startFolder } };
 	const leave = async (left: readonly string[]) => leaveFolders?.(left, table.folders());
 
+	/** The errors do not name the folder, which the client does not know. */
+	async function defaultFolder(): Promise<string> {
+		const folder = (await newFolder?.()) ?? startFolder;
+		if (folder === undefined) {
+			const error =
+				"cwd: name a folder: the server runs in pi-strata's own, which is not a project";
+			throw new CommandError("invalid_command", error);
+		}
+		return checkFolder(folder).catch(() => {
+			throw wrongState("The server's own folder no longer exists: name one with cwd");
+		});
+	}
+
 	return {
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
 			if (trustProject && !options.allowProjectTrust) {
-				throw new CommandError(
-					"forbidden",
-					"trustProject: this server does not load settings and extensions of projects",
-				);
+				const error = "trustProject: this server does not load settings and extensions of projects";
+				throw new CommandError("forbidden", error);
 			}
-			const cwd = await (command.cwd === undefined
-				? defaultFolder(newFolder, startFolder)
-				: checkFolder(command.cwd));
+			const cwd = await (command.cwd === undefined ? defaultFolder() : checkFolder(command.cwd));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			const id = command.sessionId ?? randomUUID();
 			const record = { principal, id, cwd, createdAtMs: Date.now(), settings };
@@ -76,23 +83,6 @@ export function createLifecycleHandlers(
 	} satisfies Partial<Handlers>;
 }
 
-/** The error does not name the folder, which the client does not know. */
-async function defaultFolder(
-	newFolder: LifecycleOptions["newFolder"],
-	startFolder: string | undefined,
-): Promise<string> {
-	const folder = (await newFolder?.()) ?? startFolder;
-	if (folder === undefined) {
-		const error =
-			"cwd: name a folder: the server was started in pi-strata's own, which is not a project";
-		throw new CommandError("invalid_command", error);
-	}
-	return checkFolder(folder).catch(() => {
-		const error = "The server's own folder no longer exists: name one with cwd";
-		throw new CommandError("wrong_state", error);
-	});
-}
-
 async function loadSession(
 	{ command, principal }: Call<"load_session">,
 	table: SessionTable,
@@ -108,8 +98,7 @@ async function loadSession(
 	if (owner) {
 		await owner.live();
 		if (table.get(principal, owner.sessionId) !== owner) {
-			const error = `sessionPath: "${sessionPath}" is being closed: try again in a moment`;
-			throw new CommandError("wrong_state", error);
+			throw wrongState(`sessionPath: "${sessionPath}" is being closed: try again in a moment`);
 		}
 		owner.refreshRecord(); // the command that put the file there may be in flight
 		return { data: answer(owner), session: owner.record };

@@ -3,8 +3,7 @@ import type { AgentSession, AgentSessionRuntime } from "@earendil-works/pi-codin
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import type { StrataInside } from "../../extension/index.ts";
 import type { Data } from "../../protocol/index.ts";
-import { CommandError } from "../engine/call.ts";
-import { safeText } from "../safe-text.ts";
+import { safeText, wrongState } from "../safe-text.ts";
 import { Dialogs } from "./dialogs.ts";
 import { EventTranslator } from "./events.ts";
 import {
@@ -113,10 +112,8 @@ export class LiveSession {
 		runtime.setBeforeSessionInvalidate(() => {
 			this.isBroken = true;
 			const { model, thinkingLevel } = runtime.session;
-			state.preferred = {
-				model: model && { provider: model.provider, id: model.id },
-				thinkingLevel,
-			};
+			const preferred = model && { provider: model.provider, id: model.id };
+			state.preferred = { model: preferred, thinkingLevel };
 			this.dialogs.reset();
 		});
 		runtime.setRebindSession(async (session) => {
@@ -164,8 +161,7 @@ export class LiveSession {
 		const { sampleProjects } = this.#options.pi;
 		if (sampleProjects === undefined) return;
 		if (isWithin(realOrGiven(sampleProjects), realOrGiven(this.runtime.cwd))) return;
-		throw new CommandError(
-			"wrong_state",
+		throw wrongState(
 			"The server runs its demo, a script that works on sample projects only: create a session without cwd, or set up a model with pi",
 		);
 	}

@@ -1,6 +1,7 @@
 import { rmSync, statSync } from "node:fs";
 import { type SessionEntry, SessionManager } from "@earendil-works/pi-coding-agent";
 import type { GarbledLine } from "../../core/session-file-watch.ts";
+import { counted } from "../../text/figures.ts";
 import { CommandError } from "../engine/call.ts";
 import { safeText } from "../safe-text.ts";
 import type { PiOptions } from "./pi-runtime.ts";
@@ -15,21 +16,21 @@ export interface SessionFileOptions {
 	readonly file?: string;
 	readonly settings: StoredSettings;
 	/** The last process crashed: the file may be ahead of the record. */
-	readonly wasCutOff?: boolean;
+	readonly afterCrash?: boolean;
 }
 
 export type OpenedFile = ReturnType<typeof openSessionFile>;
 
 /** The session continues at `leaf`; absent: after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
-	const { pi, cwd, file, settings, wasCutOff = false } = options;
+	const { pi, cwd, file, settings, afterCrash = false } = options;
 	const folder = sessionFolder(pi.agentDir, cwd);
 	const { piSessionId: id } = settings;
 	// A crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
 	if (!found) return { manager: SessionManager.create(cwd, folder, { ...(id && { id }) }) };
-	const manager = openWhole(found, folder, options);
-	const { leaf, warning } = ownPlace(manager.getEntries(), settings, wasCutOff);
+	const manager = openNonEmpty(found, folder, options);
+	const { leaf, warning } = resumePoint(manager.getEntries(), settings, afterCrash);
 	const afterEntry = lastEntryOf(manager);
 	if (leaf !== undefined) moveTo(manager, leaf);
 	return {
@@ -40,17 +41,17 @@ export function openSessionFile(options: SessionFileOptions) {
 }
 
 /** Refuses an empty file: pi would silently start a new session in it. */
-function openWhole(file: string, folder: string, options: SessionFileOptions): SessionManager {
+function openNonEmpty(file: string, folder: string, options: SessionFileOptions): SessionManager {
 	try {
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
 		return SessionManager.open(file, folder, options.cwd);
 	} catch (error) {
 		if (error instanceof Error && "syscall" in error) {
-			const now = `The session's file cannot be opened now (${safeText(error)}): try again later`;
-			throw new CommandError("wrong_state", now, { cause: error });
+			const message = `The session's file cannot be opened now (${safeText(error)}): try again later`;
+			throw new CommandError("wrong_state", message, { cause: error });
 		}
 		const { messageCount } = options.settings;
-		const lost = messageCount ? `Its ${messageCount} messages` : "What it held";
+		const lost = messageCount ? `Its ${messageCount} messages` : "Its content";
 		throw new CommandError(
 			"wrong_state",
 			`${safeText(error)}. ${lost} cannot be read: restore the file, or delete the session`,
@@ -59,11 +60,11 @@ function openWhole(file: string, folder: string, options: SessionFileOptions): S
 	}
 }
 
-/** `leaf`: `null` before the first entry, absent after the last. Ignores foreign branches. */
-export function ownPlace(
+/** `leaf`: `null` before the first entry, absent after the last. Never in a foreign branch. */
+export function resumePoint(
 	entries: readonly SessionEntry[],
 	{ leaf, lastEntry, lastInFile }: Pick<StoredSettings, "leaf" | "lastEntry" | "lastInFile">,
-	wasCutOff: boolean,
+	afterCrash: boolean,
 ): { readonly leaf?: string | null; readonly warning?: string } {
 	const last = entries.at(-1)?.id;
 	const recorded = lastEntry ?? leaf?.afterEntry;
@@ -73,21 +74,22 @@ export function ownPlace(
 	if (last === recorded) return own === undefined ? {} : { leaf: own };
 	if (lastEntry === undefined) return {};
 	if (!ids.has(lastEntry)) {
-		const lost = `The session's file lacks the last entry that this server wrote to it (${lastEntry}). What was said last may be missing.`;
+		const lost = `The session's file lacks the last entry that this server wrote to it (${lastEntry}). The latest messages may be missing.`;
 		if (lastInFile === undefined || !ids.has(lastInFile)) return { warning: lost };
-		const place = ownPlace(entries, { ...(leaf && { leaf }), lastEntry: lastInFile }, wasCutOff);
+		const earlier = { ...(leaf && { leaf }), lastEntry: lastInFile };
+		const place = resumePoint(entries, earlier, afterCrash);
 		return { ...place, warning: [lost, place.warning].filter(Boolean).join(" ") };
 	}
 	const place = own === undefined ? lastEntry : own;
 	const added = entries.slice(entries.findIndex(({ id }) => id === lastEntry) + 1);
-	const count = `${added.length} ${added.length === 1 ? "entry" : "entries"}`;
-	const what = `Another program has added to the session's file since this server had it open (${count})`;
+	const count = counted(added.length, "entry", "entries");
+	const growth = `Another program has added to the session's file since this server had it open (${count})`;
 	if (continues(added, place)) {
-		return wasCutOff ? {} : { warning: `${what}. The session goes on behind that.` };
+		return afterCrash ? {} : { warning: `${growth}. The session continues after them.` };
 	}
 	return {
 		leaf: place,
-		warning: `${what}, in a branch of its own. The session stays in its own branch; get_tree shows both.`,
+		warning: `${growth}, in a branch of its own. The session stays in its own branch; get_tree shows both.`,
 	};
 }
 
@@ -131,9 +133,7 @@ function hiddenBefore(manager: SessionManager): string | undefined {
 	const before = entries.slice(0, entries.indexOf(first));
 	const messages = before.filter(({ type }) => type === "message").length;
 	const last = before.at(-1);
-	const back = last
-		? ` get_tree shows them, and navigate_tree to ${last.id} goes back to them.`
-		: "";
+	const back = last ? ` get_tree shows them; navigate_tree to ${last.id} returns to them.` : "";
 	return `Entry ${first.id} has lost its parent ${first.parentId}: the ${before.length} entries before it, with ${messages} messages, are out of view.${back}`;
 }
 

@@ -17,6 +17,7 @@ import { errnoOf } from "../../core/errno.ts";
 import { isRecord } from "../../core/property.ts";
 import { createStrata, type StrataInside } from "../../extension/index.ts";
 import { memoizeName } from "./session-file.ts";
+import { parseJson } from "./stored-sessions.ts";
 import type { ChosenSettings, StoredSettings } from "./stored-settings.ts";
 
 export interface PiOptions {
@@ -58,7 +59,7 @@ export function createPiRuntime(
 			cwd,
 			agentDir,
 			modelRuntime,
-			settingsManager: createSessionSettings(pi, cwd, chosen),
+			settingsManager: sessionSettings(pi, cwd, chosen),
 			resourceLoaderOptions: {
 				extensionFactories: [{ name: OWN_NAME, factory }],
 				extensionsOverride: withoutOtherStrata,
@@ -99,11 +100,7 @@ function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult 
 }
 
 /** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
-function createSessionSettings(
-	pi: PiOptions,
-	cwd: string,
-	chosen: ChosenSettings,
-): SettingsManager {
+function sessionSettings(pi: PiOptions, cwd: string, chosen: ChosenSettings): SettingsManager {
 	const storage: Parameters<typeof SettingsManager.fromStorage>[0] = {
 		withLock(scope, change) {
 			const folder = scope === "global" ? pi.agentDir : join(cwd, CONFIG_DIR_NAME);
@@ -117,7 +114,7 @@ function createSessionSettings(
 function withModes(stored: string | undefined, modes: ChosenSettings): string | undefined {
 	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
 	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
-	const settings = parsed(stored);
+	const settings = parseJson(stored ?? "{}");
 	if (!isRecord(settings)) return stored; // pi reports what is wrong
 	const withEnabled = (name: string, enabled: boolean | undefined) => {
 		const known = settings[name];
@@ -130,14 +127,6 @@ function withModes(stored: string | undefined, modes: ChosenSettings): string | 
 		...withEnabled("compaction", autoCompaction),
 		...withEnabled("retry", autoRetry),
 	});
-}
-
-function parsed(stored = "{}"): unknown {
-	try {
-		return JSON.parse(stored);
-	} catch {
-		return undefined;
-	}
 }
 
 function readIfPresent(path: string): string | undefined {

@@ -2,7 +2,7 @@ import type { AgentSession, PromptOptions } from "@earendil-works/pi-coding-agen
 import type { CommandOf, CommandType, Data } from "../../protocol/index.ts";
 import { nearest } from "../../text/nearest.ts";
 import { CommandError } from "../engine/call.ts";
-import { asCommandError } from "../safe-text.ts";
+import { asCommandError, wrongState } from "../safe-text.ts";
 import type { SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
 
@@ -73,7 +73,7 @@ export async function stoppable<Result>(
 	}
 }
 
-/** Pi's own refusals name files of the server. */
+/** Pi's own refusals would name files of the server. */
 async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Promise<void> {
 	const { session } = live;
 	const { streamingBehavior, message, verbatim } = command;
@@ -81,22 +81,20 @@ async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Pro
 	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;
-		throw new CommandError(
-			"wrong_state",
-			"The session is answering: say how to add to it with streamingBehavior (steer or followUp), or abort first",
+		throw wrongState(
+			"The session is answering: set streamingBehavior (steer or followUp) to add to it, or abort first",
 		);
 	}
 	const { model, modelRuntime } = session;
 	if (!model || model.provider === NO_PROVIDER) {
 		const isAny = (await modelRuntime.getAvailable()).length > 0;
-		throw new CommandError("wrong_state", isAny ? NONE_CHOSEN : NONE_SET_UP);
+		throw wrongState(isAny ? NONE_CHOSEN : NONE_SET_UP);
 	}
 	const hasKey =
 		modelRuntime.hasConfiguredAuth(model.provider) ||
 		(await modelRuntime.checkAuth(model.provider)) !== undefined;
 	if (!hasKey) {
-		throw new CommandError(
-			"wrong_state",
+		throw wrongState(
 			`The server has no key for provider "${model.provider}": log in with pi on the server, or choose another model`,
 		);
 	}
@@ -106,22 +104,22 @@ async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Pro
 const NO_PROVIDER = "unknown";
 const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
-	"No model is set up on the server: run pi there and /login, or give the server a provider's key in its environment, then start it again. To try it without a model, start it with --demo always";
+	"No model is set up on the server: run pi there and /login, or set a provider's key in the server's environment, then restart it. To try it without a model, start it with --demo always";
 
-/** `accepted`: pi took it and it is in the file. `ended`: the run is over; never rejects. */
+/** `accepted`: pi accepted it and it is in the file. `ended`: the run is over; never rejects. */
 function startPrompt(
 	session: AgentSession,
 	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
 ): { accepted: Promise<void>; ended: Promise<void> } {
-	let isTaken = false;
+	let isAccepted = false;
 	const recorded = Promise.withResolvers<void>();
 	const unsubscribe = session.subscribe((event) => {
 		const isUsers = event.type === "message_end" && event.message.role === "user";
-		if (isTaken && isUsers) recorded.resolve();
+		if (isAccepted && isUsers) recorded.resolve();
 	});
 	// Pi 0.87 passes a boolean; 1.5 passes a word, only for accepted prompts.
 	const preflightResult = ((result: unknown) => {
-		isTaken = result !== false;
+		isAccepted = result !== false;
 	}) as NonNullable<PromptOptions["preflightResult"]>;
 	const run = session.prompt(message, {
 		source: "rpc",
@@ -130,11 +128,11 @@ function startPrompt(
 		...(streamingBehavior && { streamingBehavior }),
 		...(verbatim && { expandPromptTemplates: false }),
 	});
-	const whole = run.catch((error) => {
-		if (!isTaken) throw error;
+	const unlessAccepted = run.catch((error) => {
+		if (!isAccepted) throw error;
 	});
 	return {
-		accepted: Promise.race([recorded.promise, whole]).finally(unsubscribe),
+		accepted: Promise.race([recorded.promise, unlessAccepted]).finally(unsubscribe),
 		ended: run.catch(() => {}),
 	};
 }
@@ -195,33 +193,27 @@ function checkedMessage(session: AgentSession, message: string): string {
 /** Starts with a letter, no slash: `/usr/bin`, `//` and a lone slash are text. */
 const COMMAND = /^\p{L}[^/]*$/u;
 
+const WITHOUT_EQUIVALENT =
+	"bug changelog hotkeys login logout quit scoped-models settings share trust".split(" ");
+
 /** Pi's terminal commands and their protocol equivalents. */
 export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map(
 	Object.entries<CommandType[]>({
-		bug: [],
-		changelog: [],
+		...Object.fromEntries(WITHOUT_EQUIVALENT.map((name) => [name, []])),
 		clone: ["clone"],
 		compact: ["compact"],
 		copy: ["get_last_assistant_text"],
 		export: ["export_html"],
 		fork: ["get_fork_messages", "fork"],
-		hotkeys: [],
 		import: ["load_session"],
-		login: [],
-		logout: [],
 		model: ["get_available_models", "set_model"],
 		name: ["set_session_name"],
 		new: ["new_session"],
-		quit: [],
 		reload: ["reload"],
 		resume: ["list_stored_sessions", "load_session"],
-		"scoped-models": [],
 		session: ["get_session_stats"],
-		settings: [],
-		share: [],
 		thinking: ["set_thinking_level"],
 		tree: ["get_tree", "navigate_tree"],
-		trust: [],
 	}),
 );
 
@@ -233,7 +225,7 @@ function refusal(word: string, commands: readonly Data<"SlashCommand">[]): strin
 			instead.length > 0 ? `use ${instead.join(" and ")} of the protocol` : "it does nothing here";
 		return `"/${word}" is a command of pi's terminal: ${use}. ${asText}`;
 	}
-	const names = [...commands.map(({ name }) => name), ...TERMINAL_COMMANDS.keys()];
+	const names = [...commands.map(({ name }) => name), ...[...TERMINAL_COMMANDS.keys()].sort()];
 	const near = [nearest(word, names) ?? [], names.filter((name) => name.startsWith(word))].flat();
 	const hint = [...new Set(near)].slice(0, MAX_NEAR).map((name) => `"/${name}"`);
 	const meant = hint.length > 0 ? ` Did you mean ${hint.join(" or ")}?` : " See get_commands.";

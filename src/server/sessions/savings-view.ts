@@ -58,10 +58,7 @@ function figuresOf(uses: readonly Use[]) {
 	};
 }
 
-interface Use {
-	readonly label: string;
-	readonly tokens?: number;
-}
+type Use = { readonly label: string; readonly tokens?: number };
 
 /** Measured only where a budget cut text off. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {

@@ -30,10 +30,7 @@ export class SessionTable {
 
 	constructor(options: SessionTableOptions) {
 		this.#options = options;
-		for (const { version: _version, ...record } of options.recovered) {
-			const key = keyOf(record.principal, record.id);
-			this.#sessions.set(key, new HeldSession(record, options, true));
-		}
+		for (const { version: _version, ...record } of options.recovered) this.#hold(record, true);
 	}
 
 	get count(): number {
@@ -48,10 +45,8 @@ export class SessionTable {
 	getOrThrow(principal: string, sessionId: string): HeldSession {
 		const held = this.get(principal, sessionId);
 		if (held) return held;
-		throw new CommandError(
-			"unknown_session",
-			`There is no session "${sessionId}": create it, or see list_sessions`,
-		);
+		const message = `There is no session "${sessionId}": create it, or see list_sessions`;
+		throw new CommandError("unknown_session", message);
 	}
 
 	ownedBy(principal: string): HeldSession[] {
@@ -70,17 +65,13 @@ export class SessionTable {
 
 	/** Waits until no session enters or leaves the file: only then its session is known. */
 	async waitForMoves(file: string): Promise<void> {
-		for (;;) {
-			const move = this.openFiles().get(file)?.current?.replacement;
-			if (!move) return;
-			await move;
-		}
+		const move = () => this.openFiles().get(file)?.current?.replacement;
+		for (let pending = move(); pending; pending = move()) await pending;
 	}
 
 	async add(record: SessionRecord): Promise<HeldSession> {
 		this.#checkRoom(record);
-		const held = new HeldSession(record, this.#options, false);
-		this.#sessions.set(keyOf(record.principal, record.id), held);
+		const held = this.#hold(record, false);
 		try {
 			await held.live();
 		} catch (error) {
@@ -119,6 +110,12 @@ export class SessionTable {
 		for (const held of all) held.saveClosed();
 	}
 
+	#hold(record: SessionRecord, isKnown: boolean): HeldSession {
+		const held = new HeldSession(record, this.#options, isKnown);
+		this.#sessions.set(keyOf(record.principal, record.id), held);
+		return held;
+	}
+
 	#withClosing(): HeldSession[] {
 		return [...this.#closing, ...this.#sessions.values()];
 	}
@@ -128,24 +125,18 @@ export class SessionTable {
 		if (this.get(principal, id)) {
 			throw new CommandError("session_exists", `There is a session "${id}" already`);
 		}
-		if (this.count >= maxSessions) {
-			throw new CommandError(
-				"limit_reached",
-				`The server has ${this.count} sessions, which is its limit: delete one first`,
-			);
-		}
 		const own = this.ownedBy(principal).length;
-		if (own < maxSessionsPerPrincipal) return;
-		throw new CommandError(
-			"limit_reached",
-			`You have ${own} sessions, which is the limit for one principal: delete one first`,
-		);
+		const isFull = this.count >= maxSessions;
+		if (!isFull && own < maxSessionsPerPrincipal) return;
+		const limit = isFull
+			? `The server has ${this.count} sessions, which is its limit`
+			: `You have ${own} sessions, which is the limit for one principal`;
+		throw new CommandError("limit_reached", `${limit}: delete one first`);
 	}
 
 	#drop(held: HeldSession): void {
-		const { principal, sessionId } = held;
-		if (this.get(principal, sessionId) !== held) return;
-		this.#sessions.delete(keyOf(principal, sessionId));
+		const key = keyOf(held.principal, held.sessionId);
+		if (this.#sessions.get(key) === held) this.#sessions.delete(key);
 	}
 
 	async #run(call: Call, run: SessionHandler<CommandType>): Promise<Done> {

@@ -18,10 +18,7 @@ export interface SessionsOptions
 	owners: OwnersJournal;
 }
 
-/**
- * One pi runtime per session, in process. Ids are the server's own: pi's ids change. Restores the
- * last process's sessions, none of them open yet.
- */
+/** One pi runtime per session, in process. Ids are the server's own, since pi's ids change. */
 export function createSessions(options: SessionsOptions) {
 	const { agentDir, cwd } = options;
 	initTheme("dark"); // extensions may ask for a theme, which pi's modes set up

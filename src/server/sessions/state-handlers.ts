@@ -4,7 +4,7 @@ import { lstat, mkdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import type { CommandOf, Data, ResponseData } from "../../protocol/index.ts";
-import { CommandError } from "../engine/call.ts";
+import { notFound, wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import { modelView, type SessionHandlers } from "./held-session.ts";
 import { slashCommands, stoppable } from "./prompt-handlers.ts";
@@ -39,11 +39,7 @@ const stateReads = {
 	get_messages: ({ session }) => ({ messages: session.messages as Data<"AgentMessage">[] }),
 	get_session_stats({ session }) {
 		const { sessionFile, contextUsage, ...stats } = session.getSessionStats();
-		return {
-			...stats,
-			...(sessionFile && { sessionFile }),
-			...(contextUsage && { contextUsage }),
-		};
+		return { ...stats, ...(sessionFile && { sessionFile }), ...(contextUsage && { contextUsage }) };
 	},
 	get_context_usage: ({ session }) => session.getContextUsage() ?? null,
 	get_last_assistant_text: ({ session }) => ({ text: session.getLastAssistantText() ?? null }),
@@ -59,7 +55,7 @@ const actionHandlers = {
 	async export_html({ session }, { outputPath }) {
 		const { sessionFile } = session;
 		if (!sessionFile || !existsSync(sessionFile)) {
-			throw new CommandError("wrong_state", "The session is empty: send a prompt first");
+			throw wrongState("The session is empty: send a prompt first");
 		}
 		const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
 		const folder = await exportFolder(sessionFile);
@@ -82,9 +78,8 @@ const settingsHandlers = {
 		const available = session.modelRuntime.getAvailableSnapshot();
 		const model = available.find((one) => one.provider === provider && one.id === modelId);
 		if (!model) {
-			throw new CommandError(
-				"not_found",
-				`There is no model "${modelId}" of provider "${provider}" with a key: see get_available_models`,
+			throw notFound(
+				`"${provider}/${modelId}" is not a model with a key: see get_available_models`,
 			);
 		}
 		await session.setModel(model);
@@ -140,10 +135,8 @@ const settingsHandlers = {
 		const known = new Set(session.getAllTools().map(({ name }) => name));
 		const unknown = tools.filter((name) => !known.has(name));
 		if (unknown.length > 0) {
-			throw new CommandError(
-				"not_found",
-				`There is no tool ${unknown.map((name) => `"${name}"`).join(", ")}: see get_tools`,
-			);
+			const names = unknown.map((name) => `"${name}"`).join(", ");
+			throw notFound(`There is no tool ${names}: see get_tools`);
 		}
 		chosen.tools = [...new Set(tools)];
 		live.applyTools();
@@ -162,7 +155,7 @@ const settingsHandlers = {
 
 export function refuseIfBusy({ isStreaming, isCompacting }: AgentSession): void {
 	if (!isStreaming && !isCompacting) return;
-	throw new CommandError("wrong_state", "The session is busy: wait for it, or abort first");
+	throw wrongState("The session is busy: wait for it, or abort first");
 }
 
 /** Ends as cancelled once `signal` aborts. An extension may run the command. */
@@ -209,8 +202,7 @@ async function exportFolder(sessionFile: string): Promise<string> {
 	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may exist
 	const found = await lstat(folder).catch(() => undefined);
 	if (found?.isDirectory()) return folder;
-	throw new CommandError(
-		"wrong_state",
+	throw wrongState(
 		"The session's folder for exports cannot be created: a file has its name, or the disk cannot be written",
 	);
 }

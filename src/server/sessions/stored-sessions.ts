@@ -8,6 +8,7 @@ import type { Data } from "../../protocol/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { CommandError } from "../engine/call.ts";
 import type { ServerOptions } from "../options.ts";
+import { notFound } from "../safe-text.ts";
 
 /** `.pi/sessions` in `cwd` and above it counts too. */
 export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
@@ -26,25 +27,21 @@ export async function checkFolder(cwd: string): Promise<string> {
 	// The protocol accepts absolute paths of any system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
-		throw new CommandError("not_found", `cwd: there is no folder "${cwd}" on the server`);
+		throw notFound(`cwd: there is no folder "${cwd}" on the server`);
 	}
 	return resolve(cwd);
 }
 
-/** The command's field that names a file. */
 export type PathField = "sessionPath" | "parentSession";
 
 export function noSuchFile(path: string, field: PathField): CommandError {
-	return new CommandError("not_found", `${field}: there is no file "${path}"`);
+	return notFound(`${field}: there is no file "${path}"`);
 }
 
 /** The error names the file only: the client may not know the folder. */
 export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
 	return checkFolder(cwd).catch(() => {
-		throw new CommandError(
-			"not_found",
-			`sessionPath: the folder that "${sessionPath}" belongs to is not there`,
-		);
+		throw notFound(`sessionPath: the project folder of "${sessionPath}" does not exist`);
 	});
 }
 
@@ -60,16 +57,14 @@ export async function checkSessionFile(
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
 	if (!real && isInside(resolve(path))) throw noSuchFile(path, field);
 	if (!real || !isInside(real)) {
-		throw new CommandError(
-			"forbidden",
-			`${field}: "${path}" is not in a sessions folder of the server`,
-		);
+		const message = `${field}: "${path}" is not in a sessions folder of the server`;
+		throw new CommandError("forbidden", message);
 	}
 	const head = await readStored(real, HEAD_BYTES);
 	if (head) return head;
 	const isEmpty = (await stat(real)).size === 0;
-	const why = isEmpty ? "is empty (0 bytes): what it held is lost" : "is not a session of pi";
-	throw new CommandError("not_found", `${field}: "${path}" ${why}`);
+	const why = isEmpty ? "is empty (0 bytes): its content is lost" : "is not a session of pi";
+	throw notFound(`${field}: "${path}" ${why}`);
 }
 
 /** The newest, at most `most`. `chosen` filters by header. */
@@ -90,8 +85,8 @@ export async function listStoredSessions(
 			if (head) heads.push(head);
 		}
 		for (const head of chosen(heads)) {
-			const whole = head.bytes > HEAD_BYTES && left > HEAD_BYTES;
-			const stored = whole ? await readStored(head.path, left).catch(() => undefined) : head;
+			const isCut = head.bytes > HEAD_BYTES && left > HEAD_BYTES;
+			const stored = isCut ? await readStored(head.path, left).catch(() => undefined) : head;
 			left -= head.bytes;
 			if (stored) sessions.push(stored);
 		}
@@ -153,16 +148,16 @@ async function readStored(path: string, most: number) {
 		if (size === 0) return undefined;
 		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, size)), 0);
 		const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
-		const header = parsed(lines[0]);
+		const header = parseJson(lines[0]);
 		const id = property(header, "id");
 		const cwd = property(header, "cwd");
 		if (property(header, "type") !== "session") return undefined;
 		if (typeof id !== "string" || typeof cwd !== "string") return undefined;
 		const parentSession = property(header, "parentSession");
-		const name = property(parsed(lines.findLast(isOf("session_info"))), "name");
+		const name = property(parseJson(lines.findLast(isOf("session_info"))), "name");
 		const firstMessage = firstMessageIn(lines);
-		const whole = bytesRead === size ? lines : lines.slice(0, -1);
-		const damagedLines = whole.filter(isDamaged).length;
+		const complete = bytesRead === size ? lines : lines.slice(0, -1);
+		const damagedLines = complete.filter(isDamaged).length;
 		const createdMs = Date.parse(String(property(header, "timestamp"))) || birthtimeMs;
 		const view: Data<"StoredSession"> = {
 			sessionPath: path,
@@ -195,7 +190,7 @@ function isDamaged(line: string): boolean {
 
 function firstMessageIn(lines: readonly string[]): string | undefined {
 	for (const line of lines.filter(isOf("message"))) {
-		const message = property(parsed(line), "message");
+		const message = property(parseJson(line), "message");
 		if (property(message, "role") !== "user") continue;
 		const content = property(message, "content");
 		const parts = Array.isArray(content)
@@ -207,10 +202,11 @@ function firstMessageIn(lines: readonly string[]): string | undefined {
 	return undefined;
 }
 
-function parsed(line: string | undefined): unknown {
+/** `undefined` for text that is not JSON, such as a line cut by a limit. */
+export function parseJson(text: string | undefined): unknown {
 	try {
-		return line ? JSON.parse(line) : undefined;
+		return text ? JSON.parse(text) : undefined;
 	} catch {
-		return undefined; // cut by our own limit, or not a session
+		return undefined;
 	}
 }

@@ -3,8 +3,7 @@ import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
-import { CommandError } from "../engine/call.ts";
-import { asCommandError } from "../safe-text.ts";
+import { asCommandError, notFound, wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import type { SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -37,10 +36,7 @@ export function createTreeHandlers(
 			// Two pi sessions appending to one file would corrupt it.
 			const owner = table.openFiles().get(file.path);
 			if (owner && owner !== held) {
-				throw new CommandError(
-					"wrong_state",
-					`sessionPath: "${sessionPath}" is open as session "${owner.sessionId}"`,
-				);
+				throw wrongState(`sessionPath: "${sessionPath}" is open as session "${owner.sessionId}"`);
 			}
 			const fork = pid === undefined ? undefined : forkSession(file.path, { pid, cwd, agentDir });
 			const path = fork?.file ?? file.path;
@@ -61,10 +57,7 @@ const treeHandlers = {
 	async fork(live, { entryId }, { held }) {
 		const entry = live.session.sessionManager.getEntry(entryId);
 		if (entry?.type !== "message" || entry.message.role !== "user") {
-			throw new CommandError(
-				"not_found",
-				`entryId: "${entryId}" is not a message of the user: see get_fork_messages`,
-			);
+			throw notFound(`entryId: "${entryId}" is not a message of the user: see get_fork_messages`);
 		}
 		live.ensureFile();
 		const result = await replace(live, "fork", () => live.runtime.fork(entryId));
@@ -74,7 +67,7 @@ const treeHandlers = {
 	async clone(live) {
 		const leafId = live.session.sessionManager.getLeafId();
 		if (!leafId) {
-			throw new CommandError("wrong_state", "The session is empty: there is nothing to clone");
+			throw wrongState("The session is empty: there is nothing to clone");
 		}
 		live.ensureFile();
 		const fork = () => live.runtime.fork(leafId, { position: "at" });
@@ -86,7 +79,7 @@ const treeHandlers = {
 		const { sessionManager } = session;
 		refuseIfBusy(session);
 		if (!sessionManager.getEntry(targetId)) {
-			throw new CommandError("not_found", `targetId: there is no entry "${targetId}"`);
+			throw notFound(`targetId: there is no entry "${targetId}"`);
 		}
 		if (options?.summarize) live.checkModelUse();
 		const stop = () => session.abortBranchSummary();
@@ -113,7 +106,7 @@ const treeHandlers = {
 		const entries = sessionManager.getEntries();
 		const from = since === undefined ? 0 : entries.findIndex(({ id }) => id === since) + 1;
 		if (since !== undefined && from === 0) {
-			throw new CommandError("not_found", `since: there is no entry "${since}"`);
+			throw notFound(`since: there is no entry "${since}"`);
 		}
 		return { entries: entries.slice(from), leafId: sessionManager.getLeafId() };
 	},
@@ -187,18 +180,18 @@ export function nestedTree(roots: readonly SessionTreeNode[]) {
 }
 
 export function previewOf(entry: SessionEntry): string {
-	return collapsed(wordsOf(entry).slice(0, MAX_PREVIEW * 4)).slice(0, MAX_PREVIEW);
+	return collapsed(entryText(entry).slice(0, MAX_PREVIEW * 4)).slice(0, MAX_PREVIEW);
 }
 
-function wordsOf(entry: SessionEntry): string {
+function entryText(entry: SessionEntry): string {
 	switch (entry.type) {
 		case "message":
-			return contentWords(entry.message);
+			return contentText(entry.message);
+		case "custom_message":
+			return contentText(entry);
 		case "compaction":
 		case "branch_summary":
 			return entry.summary;
-		case "custom_message":
-			return contentWords(entry);
 		case "model_change":
 			return `${entry.provider}/${entry.modelId}`;
 		case "thinking_level_change":
@@ -212,17 +205,17 @@ function wordsOf(entry: SessionEntry): string {
 	}
 }
 
-function contentWords(message: unknown): string {
+function contentText(message: unknown): string {
 	const command = property(message, "command");
 	if (typeof command === "string") return `$ ${command}`;
 	const content = property(message, "content");
-	const whole = textOf(content);
-	if (whole !== undefined) return whole;
+	const text = textOf(content);
+	if (text !== undefined) return text;
 	if (!Array.isArray(content)) return "";
-	return content.map(blockWords).filter(Boolean).join(" ");
+	return content.map(blockText).filter(Boolean).join(" ");
 }
 
-function blockWords(block: unknown): string {
+function blockText(block: unknown): string {
 	const text = property(block, "text");
 	if (typeof text === "string") return text;
 	if (property(block, "type") === "toolCall") return `${property(block, "name")}(…)`;

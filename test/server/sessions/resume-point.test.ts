@@ -1,6 +1,6 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import { ownPlace } from "../../../src/server/sessions/open-session-file.ts";
+import { resumePoint } from "../../../src/server/sessions/open-session-file.ts";
 
 /** "b<a" is an entry b whose parent is a. */
 function tree(...links: string[]): SessionEntry[] {
@@ -12,59 +12,59 @@ function tree(...links: string[]): SessionEntry[] {
 
 describe("the place of a session in its file", () => {
 	test("is behind the last entry if the server wrote it", () => {
-		expect(ownPlace(tree("a", "b<a"), { lastEntry: "b" }, false)).toEqual({});
-		expect(ownPlace([], {}, false)).toEqual({});
+		expect(resumePoint(tree("a", "b<a"), { lastEntry: "b" }, false)).toEqual({});
+		expect(resumePoint([], {}, false)).toEqual({});
 	});
 
 	test("is where the session was moved to", () => {
 		const leaf = { id: "a", afterEntry: "b" };
-		expect(ownPlace(tree("a", "b<a"), { leaf, lastEntry: "b" }, false)).toEqual({ leaf: "a" });
-		expect(ownPlace(tree("a", "b<a"), { leaf }, false)).toEqual({ leaf: "a" });
+		expect(resumePoint(tree("a", "b<a"), { leaf, lastEntry: "b" }, false)).toEqual({ leaf: "a" });
+		expect(resumePoint(tree("a", "b<a"), { leaf }, false)).toEqual({ leaf: "a" });
 		const start = { id: null, afterEntry: "b" };
-		expect(ownPlace(tree("a", "b<a"), { leaf: start }, false)).toEqual({ leaf: null });
+		expect(resumePoint(tree("a", "b<a"), { leaf: start }, false)).toEqual({ leaf: null });
 		const stale = { id: "a", afterEntry: "a" };
-		expect(ownPlace(tree("a", "b<a"), { leaf: stale, lastEntry: "b" }, false)).toEqual({});
+		expect(resumePoint(tree("a", "b<a"), { leaf: stale, lastEntry: "b" }, false)).toEqual({});
 	});
 
 	test("is behind what continues its own branch, which is reported unless a crash explains it", () => {
 		const grown = tree("a", "b<a", "c<b");
-		expect(ownPlace(grown, { lastEntry: "b" }, true)).toEqual({});
-		const { leaf, warning } = ownPlace(grown, { lastEntry: "b" }, false);
+		expect(resumePoint(grown, { lastEntry: "b" }, true)).toEqual({});
+		const { leaf, warning } = resumePoint(grown, { lastEntry: "b" }, false);
 		expect(leaf).toBeUndefined();
 		expect(warning).toMatch(/\(1 entry\)\. The session goes on/);
 	});
 
-	test.each([true, false])("stays in its own branch when another one was added", (wasCutOff) => {
+	test.each([true, false])("stays in its own branch when another one was added", (afterCrash) => {
 		const grown = tree("a", "b<a", "c<a", "d<c");
-		expect(ownPlace(grown, { lastEntry: "b" }, wasCutOff)).toMatchObject({
+		expect(resumePoint(grown, { lastEntry: "b" }, afterCrash)).toMatchObject({
 			leaf: "b",
 			warning: expect.stringContaining("(2 entries), in a branch of its own"),
 		});
 		const moved = { leaf: { id: "a", afterEntry: "b" }, lastEntry: "b" };
-		expect(ownPlace(tree("a", "b<a", "c<b"), moved, true)).toMatchObject({ leaf: "a" });
-		expect(ownPlace(tree("a", "b<a", "c<a", "d<c"), moved, true)).toEqual({});
-		expect(ownPlace(tree("a", "b<a", "c"), moved, true)).toMatchObject({ leaf: "a" });
+		expect(resumePoint(tree("a", "b<a", "c<b"), moved, true)).toMatchObject({ leaf: "a" });
+		expect(resumePoint(tree("a", "b<a", "c<a", "d<c"), moved, true)).toEqual({});
+		expect(resumePoint(tree("a", "b<a", "c"), moved, true)).toMatchObject({ leaf: "a" });
 		const atStart = { leaf: { id: null, afterEntry: "b" }, lastEntry: "b" };
-		expect(ownPlace(tree("a", "b<a", "c", "d<c"), atStart, true)).toEqual({});
-		expect(ownPlace(tree("a", "b<a", "c<b"), atStart, true)).toMatchObject({ leaf: null });
+		expect(resumePoint(tree("a", "b<a", "c", "d<c"), atStart, true)).toEqual({});
+		expect(resumePoint(tree("a", "b<a", "c<b"), atStart, true)).toMatchObject({ leaf: null });
 	});
 
 	test("is behind what the file is known to have had if it lacks the last entry, not in another's branch", () => {
 		const settings = { lastEntry: "x", lastInFile: "b" };
 		const lacks = expect.stringContaining("lacks the last entry");
-		expect(ownPlace(tree("a", "b<a"), settings, true)).toEqual({ warning: lacks });
+		expect(resumePoint(tree("a", "b<a"), settings, true)).toEqual({ warning: lacks });
 		const both = expect.stringMatching(/lacks the last entry.*in a branch of its own/);
 		const foreign = tree("a", "b<a", "c<a");
-		expect(ownPlace(foreign, settings, true)).toEqual({ leaf: "b", warning: both });
+		expect(resumePoint(foreign, settings, true)).toEqual({ leaf: "b", warning: both });
 		const leaf = { id: "a", afterEntry: "b" };
-		expect(ownPlace(tree("a", "b<a"), { ...settings, leaf }, true)).toEqual({
+		expect(resumePoint(tree("a", "b<a"), { ...settings, leaf }, true)).toEqual({
 			leaf: "a",
 			warning: lacks,
 		});
 	});
 
 	test("cannot be kept in a file that lost it, which is reported", () => {
-		const { leaf, warning } = ownPlace(tree("a"), { lastEntry: "b" }, true);
+		const { leaf, warning } = resumePoint(tree("a"), { lastEntry: "b" }, true);
 		expect(leaf).toBeUndefined();
 		expect(warning).toContain("lacks the last entry");
 	});
