@@ -131,14 +131,14 @@ async function openBackend(options: ServerOptions) {
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(options);
 		// With an unreadable journal it is unknown which projects are in use.
-		if (journal.health().ok) await projects.retire({ inUse: recovered.map(({ cwd }) => cwd) });
+		if (journal.health().ok) await projects.sweep({ inUse: recovered.map(({ cwd }) => cwd) });
 		const sessions = createSessions({
 			agentDir,
 			cwd,
 			modelRuntime: models.modelRuntime,
 			startFolder: options.startFolder,
 			...(models.isDemo && { newFolder: projects.make, sampleProjects: projects.folder }),
-			leaveFolders: (left, inUse) => projects.retire({ left, inUse }),
+			releaseFolders: (left, inUse) => projects.sweep({ left, inUse }),
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
 			afterCrash: crashed,

@@ -25,7 +25,7 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 			return project;
 		},
 		/** Deletes projects of `left` (default: all) that are not `inUse`. Follows no link. */
-		async retire({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
+		async sweep({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
 			try {
 				if (!(await isFolder(folder))) return;
 				const real = await realpath(folder);

@@ -25,9 +25,8 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	const { tmpFolder } = options;
 	const queue = new FairQueue(LIMITS);
 	const entry = workerEntry("./replay-worker", import.meta.url);
-	const resourceLimits = { maxOldGenerationSizeMb: MAX_HEAP_MB };
 	const supervisor = new WorkerSupervisor<ReplayJob, ReplayReport>({
-		start: () => thread(entry, { resourceLimits }),
+		start: () => thread(entry, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } }),
 		size: LIMITS.running,
 		// A replay leaves a large heap behind.
 		idleMs: 0,

@@ -174,7 +174,7 @@ export class Dialogs {
 	}
 }
 
-export function warningOf(message: string): Data<"SessionEvent"> {
+export function warningEvent(message: string): Data<"SessionEvent"> {
 	return requestOf({ method: "notify", message, notifyType: "warning" });
 }
 

@@ -5,7 +5,7 @@ import type { CommandOf, CommandType, Data, ResponseData } from "../../protocol/
 import type { Call } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError, wrongState } from "../safe-text.ts";
-import { warningOf } from "./dialogs.ts";
+import { warningEvent } from "./dialogs.ts";
 import type { FileHeader, FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
@@ -238,7 +238,7 @@ export class HeldSession implements StreamName {
 	}
 
 	#warn(message: string): void {
-		this.#options.emit(this, warningOf(message));
+		this.#options.emit(this, warningEvent(message));
 	}
 }
 

@@ -15,7 +15,7 @@ export interface LifecycleOptions extends SessionPlaces {
 	/** Makes a folder for each session without a `cwd` instead. */
 	newFolder?: () => Promise<string>;
 	/** Called with a deleted session's folders, and with those in use. */
-	leaveFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
+	releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	allowProjectTrust?: boolean;
 }
 
@@ -25,12 +25,12 @@ export function createLifecycleHandlers(
 	table: SessionTable,
 	files: VisibleFiles,
 ) {
-	const { newFolder, leaveFolders } = options;
+	const { newFolder, releaseFolders } = options;
 	const startFolder = "startFolder" in options ? options.startFolder : options.cwd;
 	const startsIn = newFolder
 		? { startsIn: { sample: true as const } }
 		: startFolder !== undefined && { startsIn: { folder: startFolder } };
-	const leave = async (left: readonly string[]) => leaveFolders?.(left, table.folders());
+	const release = async (left: readonly string[]) => releaseFolders?.(left, table.folders());
 
 	/** The errors do not name the folder, which the client does not know. */
 	async function defaultFolder(): Promise<string> {
@@ -59,7 +59,7 @@ export function createLifecycleHandlers(
 			try {
 				return opened(await table.add(record));
 			} catch (error) {
-				if (command.cwd === undefined) await leave([cwd]);
+				if (command.cwd === undefined) await release([cwd]);
 				throw error;
 			}
 		},
@@ -77,7 +77,7 @@ export function createLifecycleHandlers(
 			const held = table.getOrThrow(principal, command.sessionId);
 			const folders = held.folders();
 			await table.remove(held);
-			await leave(folders);
+			await release(folders);
 			return { data: { deleted: true }, removed: held.sessionId };
 		},
 	} satisfies Partial<Handlers>;

@@ -22,7 +22,8 @@ export interface LiveSessionOptions extends SessionFileOptions {
 	onChange(): void;
 }
 
-export type Replacement = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
+type ReplacedEvent = Extract<Data<"SessionEvent">, { type: "session_replaced" }>;
+export type ReplacementReason = ReplacedEvent["reason"];
 
 const CLOSE_MS = 5000;
 /** Time for pi to accept a pending prompt before `abort` stops it anyway. */
@@ -50,7 +51,7 @@ export class LiveSession {
 	isBroken = false;
 	/** Resolves when the {@link replacing} in flight ends, also on failure. */
 	replacement: Promise<void> | undefined;
-	#replacementReason: Replacement = "new";
+	#replacementReason: ReplacementReason = "new";
 	#unsubscribe = () => {};
 	/** Pi's session closed cleanly; its file may still lack something. */
 	#isClosing = false;
@@ -138,7 +139,7 @@ export class LiveSession {
 		return this.#shellCommands.size > 0;
 	}
 
-	async replacing<T>(reason: Replacement, replace: () => Promise<T>): Promise<T> {
+	async replacing<T>(reason: ReplacementReason, replace: () => Promise<T>): Promise<T> {
 		const ended = Promise.withResolvers<void>();
 		this.#replacementReason = reason;
 		this.replacement = ended.promise;
@@ -287,7 +288,7 @@ export class LiveSession {
 		this.#options.emit({ type: "extension_error", ...about });
 	}
 
-	#announceReplacement(reason: Replacement): void {
+	#announceReplacement(reason: ReplacementReason): void {
 		const { sessionFile } = this.session;
 		this.revision++;
 		this.#options.emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });

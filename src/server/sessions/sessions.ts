@@ -3,12 +3,12 @@ import { markedSessions } from "../../core/session-marks.ts";
 import type { StreamName } from "../journal/journal.ts";
 import { createCodeHandlers, IndexPool } from "./code-handlers.ts";
 import { createFileOwners, createVisibleFiles, type OwnersJournal } from "./file-owners.ts";
-import { createInsightHandlers } from "./insight-handlers.ts";
 import { createLifecycleHandlers, type LifecycleOptions } from "./lifecycle-handlers.ts";
 import { promptHandlers } from "./prompt-handlers.ts";
 import { SessionTable, type SessionTableOptions } from "./session-table.ts";
 import { createStateHandlers } from "./state-handlers.ts";
 import { createTreeHandlers } from "./tree-handlers.ts";
+import { createViewHandlers } from "./view-handlers.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
 
@@ -32,7 +32,7 @@ export function createSessions(options: SessionsOptions) {
 		...promptHandlers,
 		...createTreeHandlers(files, table, { agentDir, piProcesses }),
 		...createStateHandlers(files),
-		...createInsightHandlers(agentDir),
+		...createViewHandlers(agentDir),
 		...createCodeHandlers(indexes),
 	};
 	return {

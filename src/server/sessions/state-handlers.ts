@@ -78,9 +78,7 @@ const settingsHandlers = {
 		const available = session.modelRuntime.getAvailableSnapshot();
 		const model = available.find((one) => one.provider === provider && one.id === modelId);
 		if (!model) {
-			throw notFound(
-				`"${provider}/${modelId}" is not a model with a key: see get_available_models`,
-			);
+			throw notFound(`"${provider}/${modelId}" is not available: see get_available_models`);
 		}
 		await session.setModel(model);
 		return modelView(model);

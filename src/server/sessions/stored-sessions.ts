@@ -67,39 +67,39 @@ export async function checkSessionFile(
 	throw notFound(`${field}: "${path}" ${why}`);
 }
 
-/** The newest, at most `most`. `chosen` filters by header. */
+/** The newest first. `filter` sees the headers. */
 export async function listStoredSessions(
 	folder: string,
-	most: number,
-	chosen: (files: readonly StoredSession[]) => readonly StoredSession[],
+	limit: number,
+	filter: (files: readonly StoredSession[]) => readonly StoredSession[],
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
 	const files = await sessionFilesIn(await realOrGiven(folder), 2);
 	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
 	const sessions: StoredSession[] = [];
-	let left = MAX_LISTING_BYTES;
+	let bytesLeft = MAX_LISTING_BYTES;
 	let at = 0;
-	for (; at < Math.min(files.length, MAX_HEADS) && sessions.length < most; at += most) {
+	for (; at < Math.min(files.length, MAX_HEADS) && sessions.length < limit; at += limit) {
 		const heads: StoredSession[] = [];
-		for (const { path } of files.slice(at, at + most)) {
+		for (const { path } of files.slice(at, at + limit)) {
 			const head = await readStored(path, HEAD_BYTES).catch(() => undefined);
 			if (head) heads.push(head);
 		}
-		for (const head of chosen(heads)) {
-			const isCut = head.bytes > HEAD_BYTES && left > HEAD_BYTES;
-			const stored = isCut ? await readStored(head.path, left).catch(() => undefined) : head;
-			left -= head.bytes;
+		for (const head of filter(heads)) {
+			const isCut = head.bytes > HEAD_BYTES && bytesLeft > HEAD_BYTES;
+			const stored = isCut ? await readStored(head.path, bytesLeft).catch(() => undefined) : head;
+			bytesLeft -= head.bytes;
 			if (stored) sessions.push(stored);
 		}
 	}
 	return {
-		sessions: sessions.slice(0, most),
-		truncated: files.length > at || sessions.length > most,
+		sessions: sessions.slice(0, limit),
+		truncated: files.length > at || sessions.length > limit,
 	};
 }
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_HEADS = 2_000;
-/** Per listing; of further files only the beginning is read. */
+/** Per listing. Of further files only the head is read. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
@@ -139,14 +139,14 @@ async function sessionFilesIn(folder: string, depth: number) {
 	}
 }
 
-/** The view counts only what was read, without parsing entries. `path` has its links resolved. */
-async function readStored(path: string, most: number) {
+/** Counts only lines it has read, without parsing entries. `path` has its links resolved. */
+async function readStored(path: string, maxBytes: number) {
 	// Non-blocking: a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		const { mtimeMs, size, birthtimeMs } = await file.stat();
 		if (size === 0) return undefined;
-		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(most, size)), 0);
+		const { buffer, bytesRead } = await file.read(Buffer.alloc(Math.min(maxBytes, size)), 0);
 		const lines = buffer.toString("utf8", 0, bytesRead).split("\n");
 		const header = parseJson(lines[0]);
 		const id = property(header, "id");
@@ -154,7 +154,7 @@ async function readStored(path: string, most: number) {
 		if (property(header, "type") !== "session") return undefined;
 		if (typeof id !== "string" || typeof cwd !== "string") return undefined;
 		const parentSession = property(header, "parentSession");
-		const name = property(parseJson(lines.findLast(isOf("session_info"))), "name");
+		const name = property(parseJson(lines.findLast(hasType("session_info"))), "name");
 		const firstMessage = firstMessageIn(lines);
 		const complete = bytesRead === size ? lines : lines.slice(0, -1);
 		const damagedLines = complete.filter(isDamaged).length;
@@ -165,7 +165,7 @@ async function readStored(path: string, most: number) {
 			cwd,
 			createdAt: new Date(createdMs).toISOString(),
 			modifiedAt: new Date(mtimeMs).toISOString(),
-			messageCount: lines.filter(isOf("message")).length,
+			messageCount: lines.filter(hasType("message")).length,
 			...(firstMessage && { firstMessage }),
 			...(damagedLines > 0 && { damagedLines }),
 			fileExists: true,
@@ -178,7 +178,7 @@ async function readStored(path: string, most: number) {
 }
 
 /** Pi writes the type first: no parsing needed. */
-function isOf(type: string): (line: string) => boolean {
+function hasType(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);
 }
@@ -189,7 +189,7 @@ function isDamaged(line: string): boolean {
 }
 
 function firstMessageIn(lines: readonly string[]): string | undefined {
-	for (const line of lines.filter(isOf("message"))) {
+	for (const line of lines.filter(hasType("message"))) {
 		const message = property(parseJson(line), "message");
 		if (property(message, "role") !== "user") continue;
 		const content = property(message, "content");

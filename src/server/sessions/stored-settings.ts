@@ -4,7 +4,7 @@ const isText = (value: unknown) => typeof value === "string";
 const isFlag = (value: unknown) => typeof value === "boolean";
 const isQueueMode = (value: unknown) => value === "all" || value === "one-at-a-time";
 
-const FITS = {
+const CHECKS = {
 	// Set by a client for one session only.
 	steeringMode: isQueueMode,
 	followUpMode: isQueueMode,
@@ -30,21 +30,21 @@ const FITS = {
 	messageCount: (value: unknown) => typeof value === "number",
 };
 
-type Fitting<Fits> = Fits extends (value: unknown) => value is infer Value ? Value : never;
+type Valid<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
 
-/** Recreates a session, also one without a pi file. */
-export type StoredSettings = { [Name in keyof typeof FITS]?: Fitting<(typeof FITS)[Name]> };
+/** Enough to recreate a session, also one without a file. */
+export type StoredSettings = { [Name in keyof typeof CHECKS]?: Valid<(typeof CHECKS)[Name]> };
 
-/** Input may be of another version: drops what does not fit. */
+/** Drops invalid settings: another version may have stored them. */
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
-	const fits = (name: string, value: unknown) =>
-		Object.hasOwn(FITS, name) && FITS[name as keyof typeof FITS](value);
-	return Object.fromEntries(Object.entries(stored).filter(([name, value]) => fits(name, value)));
+	const isValid = (name: string, value: unknown) =>
+		Object.hasOwn(CHECKS, name) && CHECKS[name as keyof typeof CHECKS](value);
+	return Object.fromEntries(Object.entries(stored).filter(([name, value]) => isValid(name, value)));
 }
 
 export type ChosenSettings = ReturnType<typeof chosenIn>;
 
-/** Drops what pi's session knows itself. Settings added later are kept. */
+/** Drops settings that pi's session knows itself. */
 export function chosenIn(settings: StoredSettings) {
 	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
 	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;

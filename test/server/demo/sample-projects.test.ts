@@ -13,11 +13,14 @@ describe("sample projects", () => {
 		const indexesOf = (project: string) =>
 			readdirSync(codeIndexFolder()).filter((name) => name.startsWith(basename(project)));
 		expect(indexesOf(one)).toHaveLength(1);
-		await projects.retire({ left: [join(one, "src")], inUse: [two, join(one, "src", "deep")] });
+		await projects.sweep({
+			left: [join(one, "src")],
+			inUse: [two, join(one, "src", "deep")],
+		});
 		expect(readdirSync(folder)).toHaveLength(2);
-		await projects.retire({ left: [join(one, "src")], inUse: [two] });
+		await projects.sweep({ left: [join(one, "src")], inUse: [two] });
 		expect(existsSync(one)).toBe(false);
-		await projects.retire({ left: [two], inUse: [] });
+		await projects.sweep({ left: [two], inUse: [] });
 		expect(readdirSync(folder)).toEqual([]);
 		expect([...indexesOf(one), ...indexesOf(two)]).toEqual([]);
 	});
@@ -28,7 +31,7 @@ describe("sample projects", () => {
 		for (const name of ["shop-kept01", "shop-orphan", ...others]) {
 			mkdirSync(join(folder, name), { recursive: true });
 		}
-		await projects.retire({ inUse: [join(folder, "shop-kept01", "src")] });
+		await projects.sweep({ inUse: [join(folder, "shop-kept01", "src")] });
 		expect(readdirSync(folder).sort()).toEqual(["shop-kept01", ...others].sort());
 	});
 
@@ -40,12 +43,12 @@ describe("sample projects", () => {
 		mkdirSync(project, { recursive: true });
 		symlinkSync(outside, join(project, "link"));
 		symlinkSync(outside, join(folder, "shop-abcdef"));
-		await projects.retire({
+		await projects.sweep({
 			left: [outside, folder, join(folder, ".."), join(folder, "..", "shop-aaaaaa"), "/", "."],
 			inUse: [],
 		});
 		expect(existsSync(project)).toBe(true);
-		await projects.retire({ inUse: [] });
+		await projects.sweep({ inUse: [] });
 		expect(existsSync(project)).toBe(false);
 		expect(readdirSync(outside)).toEqual(["file"]);
 		expect(readdirSync(folder)).toEqual(["shop-abcdef"]);
@@ -54,7 +57,7 @@ describe("sample projects", () => {
 		mkdirSync(join(outside, "shop-bbbbbb"));
 		const linked = join(tempDir(), "projects");
 		symlinkSync(outside, linked);
-		await createSampleProjects(linked, () => {}).retire({ inUse: [] });
+		await createSampleProjects(linked, () => {}).sweep({ inUse: [] });
 		expect(readdirSync(outside)).toContain("shop-bbbbbb");
 	});
 

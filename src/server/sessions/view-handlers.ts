@@ -6,7 +6,7 @@ import { costView } from "./cost-view.ts";
 import type { SessionHandlers } from "./held-session.ts";
 import { savingsView } from "./savings-view.ts";
 
-export function createInsightHandlers(agentDir: string) {
+export function createViewHandlers(agentDir: string) {
 	const costOf = (session: AgentSession) =>
 		costView({
 			entries: session.sessionManager.getEntries(),
