@@ -54,9 +54,9 @@ describe("limits", () => {
 	test.each([
 		["maxSesions=5", 'did you mean "maxSessions"?'],
 		["__proto__=5", 'unknown limit "__proto__"'],
-		["maxSessions", "needs a whole number"],
-		["maxSessions=0", "needs a whole number"],
-		["maxSessions=1.5", "needs a whole number"],
+		["maxSessions", "must be a whole number"],
+		["maxSessions=0", "must be a whole number"],
+		["maxSessions=1.5", "must be a whole number"],
 		["maxSessions=many", 'got "many"'],
 	])("%s is refused", (assignment, fault) => {
 		expect(() => limitsFrom([assignment])).toThrow(fault);

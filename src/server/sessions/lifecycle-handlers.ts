@@ -19,6 +19,9 @@ export interface LifecycleOptions extends SessionPlaces {
 	allowProjectTrust?: boolean;
 }
 
+const NO_FOLDER = "cwd: name a folder: the server runs in pi-strata's own, which is not a project";
+const NO_TRUST = "trustProject: this server does not load settings and extensions of projects";
+
 /** Creates, loads, lists and deletes sessions. */
 export function createLifecycleHandlers(
 	options: LifecycleOptions,
@@ -35,11 +38,7 @@ export function createLifecycleHandlers(
 	/** The errors do not name the folder, which the client does not know. */
 	async function defaultFolder(): Promise<string> {
 		const folder = (await newFolder?.()) ?? startFolder;
-		if (folder === undefined) {
-			const error =
-				"cwd: name a folder: the server runs in pi-strata's own, which is not a project";
-			throw new CommandError("invalid_command", error);
-		}
+		if (folder === undefined) throw new CommandError("invalid_command", NO_FOLDER);
 		return checkFolder(folder).catch(() => {
 			throw wrongState("The server's own folder no longer exists: name one with cwd");
 		});
@@ -48,10 +47,7 @@ export function createLifecycleHandlers(
 	return {
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
-			if (trustProject && !options.allowProjectTrust) {
-				const error = "trustProject: this server does not load settings and extensions of projects";
-				throw new CommandError("forbidden", error);
-			}
+			if (trustProject && !options.allowProjectTrust) throw new CommandError("forbidden", NO_TRUST);
 			const cwd = await (command.cwd === undefined ? defaultFolder() : checkFolder(command.cwd));
 			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			const id = command.sessionId ?? randomUUID();
