@@ -34,12 +34,12 @@ export interface ServerOptions {
 export function checkedOptions(options: ServerOptions): ServerOptions {
 	const { listen, socketPath, stdio, auth } = options;
 	if (!listen && socketPath === undefined && !stdio) {
-		throw new Error("nothing to listen on: give a port, a socket or stdio");
+		throw new Error("nothing to listen on: set a port, a socket or stdio");
 	}
 	if (listen && !isLoopback(listen.host)) {
 		if (auth === "none") {
 			throw new Error(
-				`--auth none is for loopback and sockets only, ${listen.host} can be reached by others; use a token`,
+				`--auth none is for loopback and sockets only, and ${listen.host} can be reached by others; use a token`,
 			);
 		}
 		if (!listen.tls) {

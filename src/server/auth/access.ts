@@ -22,13 +22,13 @@ export function createAccess(options: AccessOptions) {
 		/** The request must name this server (`Host`) and come from no foreign page (`Origin`). */
 		admits({ host, origin }: IncomingHttpHeaders): { ok: true } | { ok: false; why: string } {
 			if (!isOwnHost(host, options)) {
-				return { ok: false, why: "this server does not go by the name in the Host header" };
+				return { ok: false, why: "the Host header does not name this server" };
 			}
 			// Only browsers send an origin.
 			const own = `${options.tls ? "https" : "http"}://${host}`;
 			const isOwn = origin === undefined || origin.toLowerCase() === own.toLowerCase();
 			if (!isOwn && !options.origins.includes(origin)) {
-				return { ok: false, why: "pages of this origin may not connect; allow it with --origin" };
+				return { ok: false, why: "pages of this origin may not connect; allow them with --origin" };
 			}
 			return { ok: true };
 		},

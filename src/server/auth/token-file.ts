@@ -63,7 +63,7 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 			);
 		}
 		const other = entries.find((entry) => entry.token === token);
-		if (other) throw new Error(`${where}: ${other.name} has the same token; make another`);
+		if (other) throw new Error(`${where}: ${other.name} has the same token; choose another`);
 		entries.push({ name, token });
 		if (entries.length > MAX_ENTRIES) {
 			throw new Error(`token file ${path} has more than ${MAX_ENTRIES} entries`);
@@ -100,26 +100,26 @@ function faultIn(stats: Stats, path: string): string | undefined {
 		if (!isOwn) return "belongs to another user; use a file of your own";
 	}
 	const isTooLarge = stats.size > MAX_FILE_BYTES;
-	return isTooLarge ? `has ${stats.size} bytes, at most ${MAX_FILE_BYTES} fit` : undefined;
+	return isTooLarge ? `has ${stats.size} bytes; the limit is ${MAX_FILE_BYTES}` : undefined;
 }
 
-/** Private from the start. Returns the content of a faster process, if there is one. */
+/** Private from the start. Returns the content of a concurrent process that was first. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
-	const text = `# name:token, one a line; the name is whose sessions they are. Keep this file to yourself.\nlocal:${token}\n`;
+	const text = `# name:token, one per line; sessions belong to the name. Keep this file private.\nlocal:${token}\n`;
 	const folder = dirname(path);
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	const temporary = join(folder, temporaryName());
 	try {
 		await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
-		// A link, as a rename would replace the file of a faster process.
+		// A link fails if the file exists; a rename would replace it.
 		await link(temporary, path);
 		return text;
 	} catch (error) {
 		if (errnoOf(error) !== "EEXIST") throw error;
 		const other = await readPrivate(path);
 		if (other !== undefined) return other;
-		throw new Error(`token file ${path} is a link that leads nowhere; remove it`, { cause: error });
+		throw new Error(`token file ${path} is a broken link; remove it`, { cause: error });
 	} finally {
 		await rm(temporary, { force: true });
 	}

@@ -15,7 +15,7 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 				warn(`a sample project cannot be written: ${describeError(error)}`);
 				throw new CommandError(
 					"failed",
-					`The sample project of the session cannot be written (${reason}): name a folder with cwd, or free space on the server's disk`,
+					`The sample project cannot be written (${reason}): name a folder with cwd, or free space on the server's disk`,
 					{ cause: error },
 				);
 			});

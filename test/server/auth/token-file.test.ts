@@ -73,7 +73,7 @@ describe("the token file", () => {
 		expect((await loadTokens(path)).principalOf(A)).toBe("ann");
 		const nowhere = join(tempDir(), "link");
 		symlinkSync("/no/such/place/tokens", nowhere);
-		await expect(loadTokens(nowhere)).rejects.toThrow(`${nowhere} is a link that leads nowhere`);
+		await expect(loadTokens(nowhere)).rejects.toThrow(`${nowhere} is a broken link`);
 	});
 
 	test("one without entries is refused", async () => {
