@@ -261,7 +261,7 @@ function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
 	const { sessionFile, model, sessionName } = session;
 	const isWritten = sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));
 	const lastEntry = lastEntryOf(session.sessionManager);
-	const lastInFile = live.guard.lastInFile();
+	const lastInFile = live.guard.lastInFile;
 	const settings: StoredSettings = {
 		...chosen,
 		piSessionId: session.sessionId,

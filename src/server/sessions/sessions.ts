@@ -12,11 +12,8 @@ import { createViewHandlers } from "./view-handlers.ts";
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-export interface SessionsOptions
-	extends Omit<SessionTableOptions, "owners" | "piProcesses">,
-		LifecycleOptions {
-	owners: OwnersJournal;
-}
+export type SessionsOptions = Omit<SessionTableOptions, "owners" | "piProcesses"> &
+	LifecycleOptions & { owners: OwnersJournal };
 
 /** One pi runtime per session, in process. Ids are the server's own, since pi's ids change. */
 export function createSessions(options: SessionsOptions) {

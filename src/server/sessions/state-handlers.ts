@@ -174,7 +174,7 @@ async function runBash(
 		session.executeBash(command, undefined, {
 			excludeFromContext,
 			...(id !== undefined && { id }),
-			...(handled?.operations && { operations: taken.operations }),
+			...(handled?.operations && { operations: handled.operations }),
 		});
 	const { output, exitCode, cancelled, truncated, fullOutputPath } =
 		known ?? (await stoppable(signal, () => session.abortBash(), run));
