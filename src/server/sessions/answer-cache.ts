@@ -89,7 +89,9 @@ function isSame(one: AnswerInputs, other: AnswerInputs): boolean {
 }
 
 function areIdentical(one: readonly unknown[], other: readonly unknown[]): boolean {
-	return one.length === other.length && one.every((item, at) => Object.is(item, other[at]));
+	if (one.length !== other.length) return false;
+	for (let at = 0; at < one.length; at++) if (!Object.is(one[at], other[at])) return false;
+	return true;
 }
 
 export function cacheKeyOf(command: Command): string {

@@ -85,7 +85,7 @@ export function resumePoint(
 	const count = counted(added.length, "entry", "entries");
 	const growth = `Another program has added to the session's file since this server had it open (${count})`;
 	if (continues(added, place)) {
-		return afterCrash ? {} : { warning: `${growth}. The session continues after them.` };
+		return afterCrash ? {} : { warning: `${growth}. The session continues from there.` };
 	}
 	return {
 		leaf: place,

@@ -319,7 +319,7 @@ describe("a session file that another program writes to", () => {
 		expect(await next.say("three")).toMatchObject({ success: true });
 		const other = await reopen(server, continued);
 		expect((await other.view()).said).toEqual(["say one", "behind its end"]);
-		await seeing(other, "continues after them");
+		await seeing(other, "continues from there");
 
 		await server.restart();
 		const last = await reopen(server, branched);

@@ -31,7 +31,7 @@ describe("the place of a session in its file", () => {
 		expect(resumePoint(grown, { lastEntry: "b" }, true)).toEqual({});
 		const { leaf, warning } = resumePoint(grown, { lastEntry: "b" }, false);
 		expect(leaf).toBeUndefined();
-		expect(warning).toMatch(/\(1 entry\)\. The session goes on/);
+		expect(warning).toMatch(/\(1 entry\)\. The session continues/);
 	});
 
 	test.each([true, false])("stays in its own branch when another one was added", (afterCrash) => {
