@@ -110,7 +110,7 @@ export class IndexClient {
 		const entry = workerEntry("./service/index-worker", import.meta.url);
 		this.#supervisor = new WorkerSupervisor({
 			start: () => thread(entry, { workerData }),
-			ahead: Number.POSITIVE_INFINITY,
+			maxInFlight: Number.POSITIVE_INFINITY,
 			closeMs: CLOSE_MS,
 			onAbort: "signal",
 		});

@@ -2,7 +2,7 @@ import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import type { Config } from "./config.ts";
 import { type Hash, isHash } from "./hash.ts";
-import { createObjectStore } from "./object-store.ts";
+import { ObjectStore } from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
 
 export type BlobSettings = Omit<Config["blobs"], "scope">;
@@ -41,7 +41,7 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	const folder = blobFolder(settings);
 	const fileName = (hash: Hash) => `${hash}${EXTENSION}`;
 	const pathOf = (hash: Hash) => join(folder, fileName(hash));
-	const objects = createObjectStore({
+	const objects = new ObjectStore({
 		folder,
 		name: BLOB_STORE,
 		version: 1,
@@ -74,8 +74,8 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 			return got.kind === "found" ? { kind: "found", text: got.bytes.toString() } : got;
 		},
 		/** Evicts texts unused for `maxAgeDays`, then the least recently used above `maxBytes`. */
-		sweep: objects.sweep,
-		clear: objects.clear,
+		sweep: () => objects.sweep(),
+		clear: () => objects.clear(),
 		/** Last used first. */
 		async latest(count: number) {
 			const newest = (await objects.list()).sort((a, b) => b.usedMs - a.usedMs);
@@ -85,6 +85,6 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 			});
 		},
 		idOf,
-		stats: objects.stats,
+		stats: () => objects.stats(),
 	};
 }

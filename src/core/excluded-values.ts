@@ -4,8 +4,6 @@ import { join } from "node:path";
 import type { BlobStore } from "./blob-store.ts";
 import { type FileTimes, isSurelySame, timesOf } from "./file-times.ts";
 import { matchesAny } from "./glob.ts";
-import { hashBytes } from "./hash.ts";
-import type { ObjectStore } from "./object-store.ts";
 import { readRegularFile } from "./regular-file.ts";
 import {
 	createValueFinder,
@@ -14,104 +12,110 @@ import {
 	secretVariables,
 } from "./secret-values.ts";
 
-export type ExcludedValues = ReturnType<typeof createExcludedValues>;
-
 /** Bounds the time a turn waits. The scan goes from the root outwards. */
-const maxFolders = 2_000;
-const maxFiles = 200;
-const maxFileBytes = 256 * 1024;
+const MAX_FOLDERS = 2_000;
+const MAX_FILES = 200;
+const MAX_FILE_BYTES = 256 * 1024;
 /** Variables get twice as many, so that keys cannot displace them. */
-const maxValues = 20_000;
-/** Calls within this time share one scan. */
-const freshMs = 1_000;
-const sideBySide = 32;
+const MAX_VALUES = 20_000;
+/** Calls within this time are coalesced into one scan. */
+const SCAN_INTERVAL_MS = 1_000;
+const CONCURRENCY = 32;
+
+interface ExcludedValuesOptions {
+	readonly root: string;
+	readonly exclude: readonly string[];
+	readonly env?: NodeJS.ProcessEnv;
+}
 
 /**
  * Contents of excluded files, which no store may hold. Kept in memory only. A value removed from
  * its file still counts: earlier output may hold it.
  */
-export function createExcludedValues({
-	root,
-	exclude,
-	env = process.env,
-}: {
-	readonly root: string;
-	readonly exclude: readonly string[];
-	readonly env?: NodeJS.ProcessEnv;
-}) {
-	const values = secretVariables(env);
-	let find = createValueFinder(values);
-	let folders = new Map<string, Folder>();
-	let contents = new Map<string, Content>();
-	let revision = 0;
-	let leftOut = 0;
-	let looking: Promise<void> | undefined;
-	let lookedAt = Number.NEGATIVE_INFINITY;
-	let isExpired = false;
+export class ExcludedValues {
+	readonly #root: string;
+	readonly #exclude: readonly string[];
+	readonly #values: Set<string>;
+	#find: (text: string) => boolean;
+	#folders = new Map<string, ScannedFolder>();
+	#files = new Map<string, ScannedFile>();
+	#revision = 0;
+	#leftOut = 0;
+	#scanning: Promise<void> | undefined;
+	#scannedAt = Number.NEGATIVE_INFINITY;
+	#isExpired = false;
+
+	constructor({ root, exclude, env = process.env }: ExcludedValuesOptions) {
+		this.#root = root;
+		this.#exclude = exclude;
+		this.#values = secretVariables(env);
+		this.#find = createValueFinder(this.#values);
+	}
 
 	/** Scans the project. Await it before using the other members. Never rejects. */
-	async function refresh(): Promise<void> {
-		if (looking && isExpired) await looking;
-		if (!looking && !isExpired && performance.now() - lookedAt < freshMs) return;
-		if (!looking) {
-			isExpired = false;
-			lookedAt = performance.now();
-			looking = look().finally(() => {
-				looking = undefined;
+	async refresh(): Promise<void> {
+		if (this.#scanning && this.#isExpired) await this.#scanning;
+		const isRecent = performance.now() - this.#scannedAt < SCAN_INTERVAL_MS;
+		if (!this.#scanning && !this.#isExpired && isRecent) return;
+		if (!this.#scanning) {
+			this.#isExpired = false;
+			this.#scannedAt = performance.now();
+			this.#scanning = this.#scan().finally(() => {
+				this.#scanning = undefined;
 			});
 		}
-		await looking;
+		await this.#scanning;
 	}
 
-	return {
-		refresh,
-		/** Files may have been written: the next refresh must scan again. */
-		expire(): void {
-			isExpired = true;
-		},
-		appearIn: (text: string) => find(text),
-		/** Changes whenever values are added: earlier decisions are then stale. */
-		get revision() {
-			return revision;
-		},
-		/** `leftOut` counts files that were too many, too large or unreadable. */
-		get files() {
-			return { read: contents.size, leftOut };
-		},
-	};
+	/** Files may have been written: the next refresh must scan again. */
+	expire(): void {
+		this.#isExpired = true;
+	}
 
-	async function look(): Promise<void> {
-		const paths = await excludedPaths();
-		const next = new Map<string, Content>();
-		const before = values.size;
-		leftOut = Math.max(0, paths.length - maxFiles);
+	appearIn(text: string): boolean {
+		return this.#find(text);
+	}
+
+	/** Changes whenever values are added: earlier decisions are then stale. */
+	get revision(): number {
+		return this.#revision;
+	}
+
+	/** `leftOut` counts files that were too many, too large or unreadable. */
+	get files(): { read: number; leftOut: number } {
+		return { read: this.#files.size, leftOut: this.#leftOut };
+	}
+
+	async #scan(): Promise<void> {
+		const paths = await this.#excludedPaths();
+		const next = new Map<string, ScannedFile>();
+		const before = this.#values.size;
+		this.#leftOut = Math.max(0, paths.length - MAX_FILES);
 		// Variables first: many keys and certificates must not displace them.
 		const order = Object.groupBy(paths, (path) => (isVariablesFile(path) ? "first" : "then"));
-		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, maxFiles);
-		await inGroups(chosen, async (path) => {
-			const content = await contentOf(path, contents.get(path));
-			if (content) next.set(path, content);
-			if (!content || content.isCut) leftOut++;
+		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, MAX_FILES);
+		await inBatches(chosen, async (path) => {
+			const file = await this.#scanFile(path, this.#files.get(path));
+			if (file) next.set(path, file);
+			if (!file || file.isCut) this.#leftOut++;
 		});
-		contents = next;
-		if (values.size === before) return;
-		find = createValueFinder(values);
-		revision++;
+		this.#files = next;
+		if (this.#values.size === before) return;
+		this.#find = createValueFinder(this.#values);
+		this.#revision++;
 	}
 
-	async function contentOf(
-		path: string,
-		before: Content | undefined,
-	): Promise<Content | undefined> {
+	async #scanFile(path: string, before: ScannedFile | undefined) {
 		try {
 			const takenMs = Date.now();
 			const times = timesOf(await stat(path));
 			if (before && isSurelySame(before, before.takenMs, times)) return before;
-			const file = await readRegularFile(await realpath(path), maxFileBytes);
+			const file = await readRegularFile(await realpath(path), MAX_FILE_BYTES);
 			if (file.kind !== "read") return undefined;
 			const text = textOf(file.bytes);
 			const found = text === undefined ? [] : secretValuesOf(path, text);
-			const room = isVariablesFile(path) ? 2 * maxValues : maxValues;
+			const values = this.#values;
+			const room = isVariablesFile(path) ? 2 * MAX_VALUES : MAX_VALUES;
 			for (const value of found) if (values.size < room) values.add(value);
 			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
 			return { ...times, takenMs, isCut };
@@ -121,40 +125,44 @@ export function createExcludedValues({
 	}
 
 	/** Files near the root first. Includes git-ignored files: secrets usually are ignored. */
-	async function excludedPaths(): Promise<string[]> {
+	async #excludedPaths(): Promise<string[]> {
 		const found: string[] = [];
-		const next = new Map<string, Folder>();
-		let level = [root];
+		const next = new Map<string, ScannedFolder>();
+		let level = [this.#root];
 		while (level.length > 0) {
 			const deeper: string[] = [];
-			await inGroups(level, async (path) => {
-				const folder = await folderOf(path, folders.get(path));
+			await inBatches(level, async (path) => {
+				const folder = await scanFolder(path, this.#exclude, this.#folders.get(path));
 				if (!folder) return;
 				next.set(path, folder);
 				found.push(...folder.excluded);
 				deeper.push(...folder.inner);
 			});
-			level = deeper.sort().slice(0, maxFolders - next.size);
+			level = deeper.sort().slice(0, MAX_FOLDERS - next.size);
 		}
-		folders = next;
+		this.#folders = next;
 		return found;
 	}
+}
 
-	async function folderOf(path: string, before: Folder | undefined): Promise<Folder | undefined> {
-		try {
-			const takenMs = Date.now();
-			const times = timesOf(await lstat(path));
-			if (before && isSurelySame(before, before.takenMs, times)) return before;
-			const entries = await readdir(path, { withFileTypes: true });
-			const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
-			const excluded = entries
-				.filter((entry) => !entry.isDirectory())
-				.map(({ name }) => join(path, name))
-				.filter((file) => matchesAny(exclude, file));
-			return { ...times, takenMs, inner, excluded };
-		} catch {
-			return undefined;
-		}
+async function scanFolder(
+	path: string,
+	exclude: readonly string[],
+	before: ScannedFolder | undefined,
+): Promise<ScannedFolder | undefined> {
+	try {
+		const takenMs = Date.now();
+		const times = timesOf(await lstat(path));
+		if (before && isSurelySame(before, before.takenMs, times)) return before;
+		const entries = await readdir(path, { withFileTypes: true });
+		const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
+		const excluded = entries
+			.filter((entry) => !entry.isDirectory())
+			.map(({ name }) => join(path, name))
+			.filter((file) => matchesAny(exclude, file));
+		return { ...times, takenMs, inner, excluded };
+	} catch {
+		return undefined;
 	}
 }
 
@@ -168,16 +176,16 @@ function textOf(bytes: Buffer): string | undefined {
 	return bytes.includes(0) ? undefined : bytes.toString();
 }
 
-interface Look extends FileTimes {
+interface Scanned extends FileTimes {
 	readonly takenMs: number;
 }
 
-interface Content extends Look {
+interface ScannedFile extends Scanned {
 	/** The limit dropped some of its values. */
 	readonly isCut: boolean;
 }
 
-interface Folder extends Look {
+interface ScannedFolder extends Scanned {
 	readonly inner: readonly string[];
 	readonly excluded: readonly string[];
 }
@@ -186,12 +194,12 @@ function isFolderToEnter(entry: Dirent): boolean {
 	return entry.isDirectory() && entry.name !== "node_modules" && entry.name !== ".git";
 }
 
-async function inGroups<Item>(
+async function inBatches<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<void>,
 ): Promise<void> {
-	for (let at = 0; at < items.length; at += sideBySide) {
-		await Promise.all(items.slice(at, at + sideBySide).map(work));
+	for (let at = 0; at < items.length; at += CONCURRENCY) {
+		await Promise.all(items.slice(at, at + CONCURRENCY).map(work));
 	}
 }
 
@@ -207,14 +215,10 @@ export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore 
 	};
 }
 
-/** Refuses file versions too: a copy of an excluded file may have any name. */
-export function guardObjects(store: ObjectStore, values: ExcludedValues): ObjectStore {
-	return {
-		...store,
-		async put(bytes, hash) {
-			await values.refresh();
-			if (!values.appearIn(Buffer.from(bytes).toString())) return await store.put(bytes, hash);
-			return { kind: "failed", reason: "excluded", message: WHY, hash: hash ?? hashBytes(bytes) };
-		},
+/** For an object store: a copy of an excluded file may have any name. */
+export function refuseExcluded(values: ExcludedValues) {
+	return async (bytes: Uint8Array): Promise<string | undefined> => {
+		await values.refresh();
+		return values.appearIn(Buffer.from(bytes).toString()) ? WHY : undefined;
 	};
 }

@@ -22,12 +22,12 @@ export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
 }
 
 /** The coarsest timestamp resolution in use (FAT). */
-const tickMs = 2_000;
+const TICK_MS = 2_000;
 
 /**
  * A second write within one clock tick leaves no trace. `takenMs` is when `before` was taken, ahead
  * of the content (ms since 1970).
  */
 export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
-	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - tickMs;
+	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - TICK_MS;
 }

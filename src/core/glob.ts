@@ -1,7 +1,7 @@
 import { matchesAll, type Wildcard } from "../text/wildcard.ts";
 
 /** Longer patterns never match. Callers that read patterns from a file should reject them. */
-export const maxGlobLength = 512;
+export const MAX_GLOB_LENGTH = 512;
 
 /**
  * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`),
@@ -36,7 +36,7 @@ function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compi
 	const literal = new Set<string>();
 	const others: Matcher[] = [];
 	for (const pattern of patterns) {
-		if (pattern === "" || pattern.length > maxGlobLength) continue;
+		if (pattern === "" || pattern.length > MAX_GLOB_LENGTH) continue;
 		const isFolder = withSlashes(pattern, platform).endsWith("/");
 		const parts = splitPath(isFolder ? `${pattern}/**` : pattern, platform);
 		const [first = ""] = parts;

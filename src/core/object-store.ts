@@ -5,7 +5,7 @@ import { isTemporaryName, temporaryName, writeFileAtomic } from "./atomic-file.t
 import { describeError, errnoOf } from "./errno.ts";
 import { type Hash, hashBytes, isHash } from "./hash.ts";
 import { readRegularFile } from "./regular-file.ts";
-import { chooseExpired } from "./retention.ts";
+import { chooseEvicted } from "./retention.ts";
 import { openStoreFolder, type StoreFolder } from "./store-version.ts";
 
 export type ObjectStoreOptions = {
@@ -22,6 +22,8 @@ export type ObjectStoreOptions = {
 	readonly maxAgeMs: number;
 	/** A larger object is neither stored nor loaded. Default: 32 MiB. */
 	readonly maxObjectBytes?: number;
+	/** Returns why the bytes must not be stored. Default: accepts all. */
+	readonly refuse?: (bytes: Uint8Array) => Promise<string | undefined>;
 	readonly now?: () => number;
 };
 
@@ -30,7 +32,7 @@ type StoreFault = {
 	/**
 	 * `newer`, `unusable`: see {@link StoreFolder}. `too-big`: over `maxObjectBytes`. `corrupt`: the
 	 * hash did not match; the object is deleted. `not-a-file`: a link or folder has the object's
-	 * name. `io`: disk full, read-only or not permitted. `excluded`: the caller refused it.
+	 * name. `io`: disk full, read-only or not permitted. `excluded`: refused by `refuse`.
 	 */
 	readonly reason: "newer" | "unusable" | "too-big" | "corrupt" | "not-a-file" | "io" | "excluded";
 	readonly message: string;
@@ -45,11 +47,10 @@ type GetResult =
 	| { readonly kind: "missing" }
 	| StoreFault;
 
-export type ObjectStore = ReturnType<typeof createObjectStore>;
 export type SweepResult = Swept | StoreFault;
 
 type Count = "removedObjects" | "removedBytes" | "removedTemporary" | "objects" | "bytes";
-/** `trouble`: the first reason why an expired object could not be deleted. */
+/** `trouble`: the first reason why an evicted object could not be deleted. */
 type Swept = { kind: "swept"; trouble?: string } & Record<Count, number>;
 
 /** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
@@ -60,113 +61,52 @@ type StoredFile = { path: string; bytes: number; usedMs: number };
  * cache: an object can vanish at any time, so every caller needs a fallback. No method throws or
  * rejects. The disk is not touched before the first call.
  */
-export function createObjectStore(options: ObjectStoreOptions) {
-	const { folder, name, version, maxBytes, maxAgeMs, now = Date.now } = options;
-	const { fileName = defaultFileName, maxObjectBytes = 32 * 1024 * 1024 } = options;
-	const { isLegacy = () => false } = options;
-	const tmpFolder = join(folder, "tmp");
-	const pathOf = (hash: Hash) => join(folder, fileName(hash));
-	const objectFolder = dirname(fileName(anyHash));
-	const isObject = (entryName: string) => {
-		const hash = entryName.match(/[0-9a-f]{64}/)?.[0];
-		return isHash(hash) && basename(fileName(hash)) === entryName;
-	};
+export class ObjectStore {
+	readonly #options: Required<ObjectStoreOptions>;
+	readonly #tmpFolder: string;
+	/** Relative to the store's folder. */
+	readonly #objectFolder: string;
+	#opening: Promise<StoreFolder> | undefined;
 
-	let opening: Promise<StoreFolder> | undefined;
-
-	/** Opens once. The next call retries after a failure, as disks recover. */
-	function open(): Promise<StoreFolder> {
-		opening ??= openFolders().then((opened) => {
-			if (opened.kind !== "ready") opening = undefined;
-			return opened;
-		});
-		return opening;
-	}
-
-	/** Does the work in a store that exists and can be used; `absent` is the result without one. */
-	async function ifExisting<Result>(
-		absent: Result,
-		work: () => Promise<Result>,
-	): Promise<Result | StoreFault> {
-		try {
-			if (opening === undefined && (await isMissing(folder))) return absent;
-			const opened = await open();
-			return opened.kind === "ready" ? await work() : failed(opened.kind, opened.message);
-		} catch (error) {
-			return ioFault(error);
-		}
-	}
-
-	async function openFolders(): Promise<StoreFolder> {
-		const owns = (entry: string) =>
-			entry === objectFolder || entry === "tmp" || isObject(entry) || isLegacy(entry);
-		const opened = await openStoreFolder({ folder, name, version, owns });
-		if (opened.kind !== "ready") return opened;
-		for (const inner of [join(folder, objectFolder), tmpFolder]) {
-			const reason = await makeFolder(inner);
-			if (reason === undefined) continue;
-			return { kind: "unusable", message: `The ${name} store cannot use ${inner}: ${reason}.` };
-		}
-		return opened;
-	}
-
-	/** Records a use at most once per `useIntervalMs`; false if the object has vanished. */
-	async function countUse(path: string, usedMs: number): Promise<boolean> {
-		const nowMs = now();
-		// A time in the future is corrected too, or the object would never expire.
-		if (Math.abs(nowMs - usedMs) < useIntervalMs) return true;
-		try {
-			await lutimes(path, nowMs / 1000, nowMs / 1000);
-			return true;
-		} catch (error) {
-			// On a read-only disk the object stays usable; it only looks older than it is.
-			return errnoOf(error) !== "ENOENT";
-		}
-	}
-
-	/** An object dated in the future would never expire, so it counts as used now. */
-	async function notAhead(file: StoredFile): Promise<StoredFile> {
-		if (file.usedMs - now() < useIntervalMs) return file;
-		await countUse(file.path, file.usedMs);
-		const stats = await statOf(file.path);
-		return stats ? { ...file, usedMs: stats.mtimeMs } : file;
-	}
-
-	async function isPresent(path: string, size: number): Promise<boolean> {
-		const stats = await statOf(path);
-		if (!stats?.isFile() || stats.size !== size) return false;
-		return await countUse(path, stats.mtimeMs);
+	constructor(options: ObjectStoreOptions) {
+		this.#options = { ...DEFAULTS, ...options };
+		this.#tmpFolder = join(options.folder, "tmp");
+		this.#objectFolder = dirname(this.#options.fileName(anyHash));
 	}
 
 	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
-	async function put(bytes: Uint8Array, hash = hashBytes(bytes)): Promise<PutResult> {
+	async put(bytes: Uint8Array, hash = hashBytes(bytes)): Promise<PutResult> {
+		const { maxObjectBytes, refuse } = this.#options;
+		const refusal = await refuse(bytes);
+		if (refusal !== undefined) return { ...failed("excluded", refusal), hash };
 		if (bytes.length > maxObjectBytes) return { ...tooBig(maxObjectBytes), hash };
-		const path = pathOf(hash);
+		const path = this.#pathOf(hash);
 		for (let attempt = 1; ; attempt++) {
-			const opened = await open();
+			const opened = await this.#open();
 			if (opened.kind !== "ready") return { ...failed(opened.kind, opened.message), hash };
 			try {
-				if (await isPresent(path, bytes.length)) return { kind: "present", hash };
+				if (await this.#isPresent(path, bytes.length)) return { kind: "present", hash };
 				// Not flushed: `get` detects damage by a power cut.
-				await writeFileAtomic(path, bytes, { tmpFolder });
+				await writeFileAtomic(path, bytes, { tmpFolder: this.#tmpFolder });
 				return { kind: "stored", hash };
 			} catch (error) {
 				// On Windows, a file that another process has open cannot be replaced.
-				const present = await isPresent(path, bytes.length).catch(() => false);
+				const present = await this.#isPresent(path, bytes.length).catch(() => false);
 				if (present) return { kind: "present", hash };
 				if (errnoOf(error) !== "ENOENT" || attempt === 2) return { ...ioFault(error), hash };
 				// The folder was removed during the session: create it again.
-				opening = undefined;
+				this.#opening = undefined;
 			}
 		}
 	}
 
 	/** Verifies the hash; counts as a use. */
-	async function get(hash: Hash): Promise<GetResult> {
+	async get(hash: Hash): Promise<GetResult> {
 		// Hashes come from session files; a malformed one must never become part of a path.
 		if (!isHash(hash)) return { kind: "missing" };
-		const path = pathOf(hash);
-		return await ifExisting<GetResult>({ kind: "missing" }, async () => {
+		const { maxObjectBytes } = this.#options;
+		const path = this.#pathOf(hash);
+		return await this.#ifExisting<GetResult>({ kind: "missing" }, async () => {
 			const file = await readRegularFile(path, maxObjectBytes);
 			if (file.kind === "missing") return file;
 			if (file.kind === "refused") {
@@ -175,18 +115,16 @@ export function createObjectStore(options: ObjectStoreOptions) {
 			}
 			if (hashBytes(file.bytes) !== hash) {
 				await remove(path);
-				return failed(
-					"corrupt",
-					`${path} did not hold the bytes it is named after and was deleted`,
-				);
+				return failed("corrupt", `${path} did not match its hash and was deleted`);
 			}
-			await countUse(path, file.modifiedMs);
+			await this.#countUse(path, file.modifiedMs);
 			return { kind: "found", bytes: file.bytes };
 		});
 	}
 
-	/** Evicts by {@link chooseExpired}, and deletes leftovers of crashes. */
-	async function sweepTo(limitBytes: number): Promise<SweepResult> {
+	/** Evicts by {@link chooseEvicted}, and deletes leftovers of crashes. */
+	async sweep(maxBytes = this.#options.maxBytes): Promise<SweepResult> {
+		const { maxAgeMs, now } = this.#options;
 		const swept: Swept = {
 			kind: "swept",
 			removedObjects: 0,
@@ -195,19 +133,19 @@ export function createObjectStore(options: ObjectStoreOptions) {
 			objects: 0,
 			bytes: 0,
 		};
-		return await ifExisting(swept, async () => {
-			for await (const file of filesIn(tmpFolder, isTemporaryName)) {
-				if (Math.abs(now() - file.usedMs) <= temporaryAgeMs) continue;
+		return await this.#ifExisting(swept, async () => {
+			for await (const file of filesIn(this.#tmpFolder, isTemporaryName)) {
+				if (Math.abs(now() - file.usedMs) <= TEMPORARY_AGE_MS) continue;
 				if (await remove(file.path)) swept.removedTemporary++;
 			}
 			const objects: StoredFile[] = [];
-			for await (const file of filesIn(join(folder, objectFolder), isObject)) {
-				objects.push(await notAhead(file));
+			for await (const file of this.#objects()) {
+				objects.push(await this.#notAhead(file));
 				swept.objects++;
 				swept.bytes += file.bytes;
 			}
-			for (const file of chooseExpired(objects, { maxBytes: limitBytes, maxAgeMs, nowMs: now() })) {
-				const outcome = await removeUnused(file, tmpFolder);
+			for (const file of chooseEvicted(objects, { maxBytes, maxAgeMs, nowMs: now() })) {
+				const outcome = await removeUnused(file, this.#tmpFolder);
 				if (outcome === "kept") continue;
 				if (typeof outcome !== "string") {
 					swept.trouble ??= outcome.message;
@@ -223,42 +161,128 @@ export function createObjectStore(options: ObjectStoreOptions) {
 		});
 	}
 
-	async function look(): Promise<{ found: StoredFile[]; fault?: StoreFault }> {
+	/** A cap of 0 bytes evicts everything. */
+	async clear(): Promise<SweepResult> {
+		return await this.sweep(0);
+	}
+
+	/** Best effort; empty for an unusable store. */
+	async list(): Promise<StoredFile[]> {
+		return (await this.#look()).found;
+	}
+
+	/** With a `fault`, the counts are lower bounds. */
+	async stats(): Promise<{ objects: number; bytes: number; fault?: StoreFault }> {
+		const { found, fault } = await this.#look();
+		const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
+		return { objects: found.length, bytes, ...(fault && { fault }) };
+	}
+
+	/** Opens once. The next call retries after a failure, as disks recover. */
+	#open(): Promise<StoreFolder> {
+		this.#opening ??= this.#openFolders().then((opened) => {
+			if (opened.kind !== "ready") this.#opening = undefined;
+			return opened;
+		});
+		return this.#opening;
+	}
+
+	async #openFolders(): Promise<StoreFolder> {
+		const { folder, name, version, isLegacy } = this.#options;
+		const owns = (entry: string) =>
+			entry === this.#objectFolder || entry === "tmp" || this.#isObject(entry) || isLegacy(entry);
+		const opened = await openStoreFolder({ folder, name, version, owns });
+		if (opened.kind !== "ready") return opened;
+		for (const inner of [join(folder, this.#objectFolder), this.#tmpFolder]) {
+			const reason = await makeFolder(inner);
+			if (reason === undefined) continue;
+			return { kind: "unusable", message: `The ${name} store cannot use ${inner}: ${reason}.` };
+		}
+		return opened;
+	}
+
+	/** Does the work in a store that exists and can be used; `absent` is the result without one. */
+	async #ifExisting<Result>(
+		absent: Result,
+		work: () => Promise<Result>,
+	): Promise<Result | StoreFault> {
+		try {
+			if (this.#opening === undefined && (await isMissing(this.#options.folder))) return absent;
+			const opened = await this.#open();
+			return opened.kind === "ready" ? await work() : failed(opened.kind, opened.message);
+		} catch (error) {
+			return ioFault(error);
+		}
+	}
+
+	async #look(): Promise<{ found: StoredFile[]; fault?: StoreFault }> {
 		const found: StoredFile[] = [];
-		const fault = await ifExisting(undefined, async () => {
-			for await (const file of filesIn(join(folder, objectFolder), isObject)) found.push(file);
+		const fault = await this.#ifExisting(undefined, async () => {
+			for await (const file of this.#objects()) found.push(file);
 			return undefined;
 		});
 		return { found, ...(fault && { fault }) };
 	}
 
-	/** With a `fault`, the counts are lower bounds. */
-	async function stats() {
-		const { found, fault } = await look();
-		const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
-		return { objects: found.length, bytes, ...(fault && { fault }) };
+	#objects(): AsyncGenerator<StoredFile> {
+		const folder = join(this.#options.folder, this.#objectFolder);
+		return filesIn(folder, (name) => this.#isObject(name));
 	}
 
-	return {
-		put,
-		get,
-		sweep: () => sweepTo(maxBytes),
-		clear: () => sweepTo(0), // a cap of 0 bytes evicts everything
-		/** Best effort; empty for an unusable store. */
-		list: async () => (await look()).found,
-		stats,
-	};
+	#isObject(entryName: string): boolean {
+		const hash = entryName.match(/[0-9a-f]{64}/)?.[0];
+		return isHash(hash) && basename(this.#options.fileName(hash)) === entryName;
+	}
+
+	#pathOf(hash: Hash): string {
+		return join(this.#options.folder, this.#options.fileName(hash));
+	}
+
+	/** Records a use at most once per `USE_INTERVAL_MS`; false if the object has vanished. */
+	async #countUse(path: string, usedMs: number): Promise<boolean> {
+		const nowMs = this.#options.now();
+		// A time in the future is corrected too, or the object would never expire.
+		if (Math.abs(nowMs - usedMs) < USE_INTERVAL_MS) return true;
+		try {
+			await lutimes(path, nowMs / 1000, nowMs / 1000);
+			return true;
+		} catch (error) {
+			// On a read-only disk the object stays usable; it only looks older than it is.
+			return errnoOf(error) !== "ENOENT";
+		}
+	}
+
+	/** An object dated in the future would never expire, so it counts as used now. */
+	async #notAhead(file: StoredFile): Promise<StoredFile> {
+		if (file.usedMs - this.#options.now() < USE_INTERVAL_MS) return file;
+		await this.#countUse(file.path, file.usedMs);
+		const stats = await statOf(file.path);
+		return stats ? { ...file, usedMs: stats.mtimeMs } : file;
+	}
+
+	async #isPresent(path: string, size: number): Promise<boolean> {
+		const stats = await statOf(path);
+		if (!stats?.isFile() || stats.size !== size) return false;
+		return await this.#countUse(path, stats.mtimeMs);
+	}
 }
 
 /**
- * Interval of mtime updates, half the guard of {@link chooseExpired}: a use protects for the rest.
+ * Interval of mtime updates, half the guard of {@link chooseEvicted}: a use protects for the rest.
  */
-const useIntervalMs = 5 * 60_000;
+const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
-const temporaryAgeMs = 60 * 60_000;
+const TEMPORARY_AGE_MS = 60 * 60_000;
 
 const anyHash = hashBytes("");
-const defaultFileName = (hash: Hash) => `objects/sha256-${hash}.txt`;
+
+const DEFAULTS = {
+	fileName: (hash: Hash) => `objects/sha256-${hash}.txt`,
+	isLegacy: () => false,
+	maxObjectBytes: 32 * 1024 * 1024,
+	refuse: async () => undefined,
+	now: () => Date.now(),
+};
 
 function failed(reason: StoreFault["reason"], message: string): StoreFault {
 	return { kind: "failed", reason, message };

@@ -32,8 +32,8 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<R
 }
 
 // Windows has neither flag. Without O_NONBLOCK, opening a pipe blocks until it has a writer.
-const followingFlags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
-const flags = followingFlags | (constants.O_NOFOLLOW ?? 0);
+const FOLLOWING_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
+const FLAGS = FOLLOWING_FLAGS | (constants.O_NOFOLLOW ?? 0);
 
 const NOT_A_FILE = { kind: "refused", reason: "not-a-file" } as const;
 
@@ -41,7 +41,7 @@ async function openWithoutFollowing(path: string): Promise<number | RegularFile>
 	try {
 		const isFollowed = constants.O_NOFOLLOW === undefined;
 		if (isFollowed && (await lstat(path)).isSymbolicLink()) return NOT_A_FILE;
-		return await open(path, flags);
+		return await open(path, FLAGS);
 	} catch (error) {
 		if (errnoOf(error) === "ENOENT") return { kind: "missing" };
 		if (errnoOf(error) === "ELOOP") return NOT_A_FILE;
@@ -67,7 +67,7 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 
 /** Up to `length` bytes from `start` on. Follows links, never blocks on a pipe. */
 export function readPartSync(path: string, start: number, length: number): Buffer {
-	return withFileSync(path, followingFlags, (file, { size }) =>
+	return withFileSync(path, FOLLOWING_FLAGS, (file, { size }) =>
 		// Some file systems report a size of 0.
 		readRangeSync(file, start, Math.min(length, Math.max(65_536, size - start))),
 	);
@@ -75,7 +75,7 @@ export function readPartSync(path: string, start: number, length: number): Buffe
 
 /** `undefined` unless a regular file; without bytes over `maxBytes`. Never blocks on a pipe. */
 export function readWholeSync(path: string, maxBytes: number, followLinks: boolean) {
-	return withFileSync(path, followLinks ? followingFlags : flags, (file, stats) => {
+	return withFileSync(path, followLinks ? FOLLOWING_FLAGS : FLAGS, (file, stats) => {
 		if (!stats.isFile()) return undefined;
 		const { size } = stats;
 		return { size, bytes: size > maxBytes ? undefined : readRangeSync(file, 0, size) };

@@ -1,26 +1,26 @@
-export type Kept = { readonly bytes: number; readonly usedMs: number };
+export type Evictable = { readonly bytes: number; readonly usedMs: number };
 
 /** Guards recent uses from eviction, unless the store exceeds twice its cap. */
-export const retentionGuardMs = 10 * 60_000;
+export const RETENTION_GUARD_MS = 10 * 60_000;
 
 /** Everything unused for longer than `maxAgeMs`, then the least recently used above `maxBytes`. */
-export function chooseExpired<Item extends Kept>(
+export function chooseEvicted<Item extends Evictable>(
 	items: readonly Item[],
 	{ maxBytes, maxAgeMs, nowMs }: { maxBytes: number; maxAgeMs: number; nowMs: number },
 ): Item[] {
-	const isGuarded = (item: Item) => nowMs - item.usedMs < retentionGuardMs;
+	const isGuarded = (item: Item) => nowMs - item.usedMs < RETENTION_GUARD_MS;
 	const isTooOld = (item: Item) => nowMs - item.usedMs > maxAgeMs && !isGuarded(item);
-	const expired = items.filter(isTooOld);
+	const evicted = items.filter(isTooOld);
 	const rest = items.filter((item) => !isTooOld(item));
 	let bytes = rest.reduce((sum, item) => sum + item.bytes, 0);
 	// Skips the sort, which is slow for a large store.
-	if (bytes <= maxBytes) return expired;
+	if (bytes <= maxBytes) return evicted;
 
 	for (const item of rest.toSorted((a, b) => a.usedMs - b.usedMs)) {
 		// Items used later are guarded at least as well, so the loop can stop.
 		if (bytes <= (isGuarded(item) ? 2 * maxBytes : maxBytes)) break;
 		bytes -= item.bytes;
-		expired.push(item);
+		evicted.push(item);
 	}
-	return expired;
+	return evicted;
 }

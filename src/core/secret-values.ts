@@ -9,7 +9,7 @@ import { basename } from "node:path";
 export function secretValuesOf(path: string, text: string): Set<string> {
 	const values = new Set<string>();
 	const whole = text.trim();
-	if (!/\s/.test(whole.slice(0, longestValue))) addValue(values, whole, leastValue);
+	if (!/\s/.test(whole.slice(0, MAX_VALUE_CHARS))) addValue(values, whole, MIN_VALUE_CHARS);
 	const isVariables = isVariablesFile(path);
 	for (const line of text.split(/\r\n?|\n/)) {
 		const sign = isVariables ? line.indexOf("=") : -1;
@@ -28,7 +28,7 @@ export function isVariablesFile(path: string): boolean {
 export function secretVariables(env: NodeJS.ProcessEnv): Set<string> {
 	const values = new Set<string>();
 	for (const [name, value] of Object.entries(env)) {
-		if (value !== undefined && secretName.test(name)) addValue(values, value, leastValue);
+		if (value !== undefined && SECRET_NAME.test(name)) addValue(values, value, MIN_VALUE_CHARS);
 	}
 	return values;
 }
@@ -38,11 +38,11 @@ export function createValueFinder(values: Iterable<string>): (text: string) => b
 	const byBeginning = new Map<string, string[]>();
 	const begins = new Uint8Array(1 << 16);
 	let last: string | undefined;
-	for (const value of Array.from(values, (one) => one.slice(0, longestValue)).sort()) {
+	for (const value of Array.from(values, (one) => one.slice(0, MAX_VALUE_CHARS)).sort()) {
 		// Its prefix finds it too.
-		if (value.length < leastValue || (last !== undefined && value.startsWith(last))) continue;
+		if (value.length < MIN_VALUE_CHARS || (last !== undefined && value.startsWith(last))) continue;
 		last = value;
-		const beginning = value.slice(0, leastValue);
+		const beginning = value.slice(0, MIN_VALUE_CHARS);
 		const same = byBeginning.get(beginning);
 		if (same) same.push(value);
 		else byBeginning.set(beginning, [value]);
@@ -50,10 +50,10 @@ export function createValueFinder(values: Iterable<string>): (text: string) => b
 	}
 	if (byBeginning.size === 0) return () => false;
 	return (text) => {
-		for (let at = 0; at <= text.length - leastValue; at++) {
+		for (let at = 0; at <= text.length - MIN_VALUE_CHARS; at++) {
 			if (begins[hashAt(text, at)] === 0) continue;
-			const same = byBeginning.get(text.slice(at, at + leastValue));
-			if (same && text.startsWith(lastUpTo(same, text.slice(at, at + longestValue)), at))
+			const same = byBeginning.get(text.slice(at, at + MIN_VALUE_CHARS));
+			if (same && text.startsWith(lastUpTo(same, text.slice(at, at + MAX_VALUE_CHARS)), at))
 				return true;
 		}
 		return false;
@@ -72,33 +72,33 @@ function lastUpTo(sorted: readonly string[], text: string): string {
 }
 
 /** Shorter values are words that occur in any text. */
-const leastValue = 6;
-const leastLine = 12;
+const MIN_VALUE_CHARS = 6;
+const MIN_LINE_CHARS = 12;
 /** Longer values are matched by this many characters. */
-const longestValue = 100;
-const longestWritten = 400;
+const MAX_VALUE_CHARS = 100;
+const MAX_WRITTEN_CHARS = 400;
 
-const secretWord = "key(?!board|ring|map|word)|token|secret|passw|passphrase|credential";
-const secretName = new RegExp(`${secretWord}|(?:^|_)(?:pass|pw|pin|salt|dsn)(?:_|$)|_pwd`, "i");
+const SECRET_WORD = "key(?!board|ring|map|word)|token|secret|passw|passphrase|credential";
+const SECRET_NAME = new RegExp(`${SECRET_WORD}|(?:^|_)(?:pass|pw|pin|salt|dsn)(?:_|$)|_pwd`, "i");
 /** The bounds keep matching of a long line linear. */
-const secretAssignment = new RegExp(
-	`(?:${secretWord})[\\w.-]{0,40}["']?\\s{0,20}[:=]\\s{0,20}|\\bpassword\\s{1,20}`,
+const SECRET_ASSIGNMENT = new RegExp(
+	`(?:${SECRET_WORD})[\\w.-]{0,40}["']?\\s{0,20}[:=]\\s{0,20}|\\bpassword\\s{1,20}`,
 	"gi",
 );
-const assignment = /^["']?([\w.-]{1,60})["']?\s{0,20}[:=]\s{0,20}(?=\S)/;
-const fence = /^-----(?:BEGIN|END) /;
-const comment = /^(?:#|\/\/|;|--|\/?\*)/;
+const ASSIGNMENT = /^["']?([\w.-]{1,60})["']?\s{0,20}[:=]\s{0,20}(?=\S)/;
+const FENCE = /^-----(?:BEGIN|END) /;
+const COMMENT = /^(?:#|\/\/|;|--|\/?\*)/;
 
 /** Not secret, and common in the output of programs. */
-const common = new Set([
+const COMMON_VALUES = new Set([
 	...["production", "development", "staging", "testing", "localhost", "example", "default"],
 	...["enabled", "disabled", "verbose", "warning", "postgres", "postgresql", "sqlite", "sqlite3"],
 	...["mongodb", "memory", "password", "changeme", "secret", "apiVersion: v1", "kind: Config"],
 ]);
-const loopback =
+const LOOPBACK =
 	/^(?:\w+:\/\/)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[?::1\]?)(?::\d+)?(?:\/\w*)?$/;
 /** Parts of variable names whose values occur in their project's sources and output. */
-const settingName =
+const SETTING_NAME =
 	/(?:^|_)(?:app|name|project|service|host|hostname|port|env|environment|mode|level|debug|region|zone|tz|timezone|lang|locale|driver|connection|database|db|bucket|queue|channel|dir|path|folder|file|url|uri|origin|domain|module|type|format|version|user|username|email|timeout|ttl|ms|seconds|size|bytes|max|min|limit|count|workers)(?:_|$)/i;
 
 /** Whether a value consists of words and numbers, as names, paths and addresses do. */
@@ -107,64 +107,65 @@ function isPlain(value: string): boolean {
 }
 
 function addVariable(values: Set<string>, name: string, rest: string): void {
-	const written = rest.trimStart().slice(0, longestWritten);
+	const written = rest.trimStart().slice(0, MAX_WRITTEN_CHARS);
 	// Cuts a trailing comment; the full text is added too, as the value may hold the sign.
 	const end = written.search(/\s#/);
 	const value = end < 0 ? written : written.slice(0, end);
-	if (settingName.test(name) && !secretName.test(name) && isPlain(unquoted(value))) return;
-	addValue(values, written, leastValue);
-	addValue(values, value, leastValue);
+	if (SETTING_NAME.test(name) && !SECRET_NAME.test(name) && isPlain(unquoted(value))) return;
+	addValue(values, written, MIN_VALUE_CHARS);
+	addValue(values, value, MIN_VALUE_CHARS);
 	addWritten(values, value);
 }
 
 function addWritten(values: Set<string>, value: string): void {
 	const password = /:\/\/[^\s:/@]{0,100}:([^\s@]{1,200})@/.exec(value)?.[1];
-	if (password !== undefined) addValue(values, password, leastValue);
+	if (password !== undefined) addValue(values, password, MIN_VALUE_CHARS);
 	if (!value.includes("\\")) return;
 	for (const line of unquoted(value).split(/\\[nr]/)) {
-		if (!fence.test(line)) addValue(values, line.replace(/\\(.)/g, "$1"), leastLine);
+		if (!FENCE.test(line)) addValue(values, line.replace(/\\(.)/g, "$1"), MIN_LINE_CHARS);
 	}
 }
 
 function addLine(values: Set<string>, line: string): void {
-	if (fence.test(line)) return;
-	const named = assignment.exec(line);
-	const setting = line.slice(named?.[0].length, longestWritten);
-	const isSetting = named && !secretName.test(named[1] ?? "") && isPlain(unquoted(setting));
-	if (!isSetting && !comment.test(line)) addValue(values, line, leastLine);
-	addWritten(values, line.slice(0, longestWritten));
+	if (FENCE.test(line)) return;
+	const named = ASSIGNMENT.exec(line);
+	const setting = line.slice(named?.[0].length, MAX_WRITTEN_CHARS);
+	const isSetting = named && !SECRET_NAME.test(named[1] ?? "") && isPlain(unquoted(setting));
+	if (!isSetting && !COMMENT.test(line)) addValue(values, line, MIN_LINE_CHARS);
+	addWritten(values, line.slice(0, MAX_WRITTEN_CHARS));
 	let isFirst = true;
-	for (const { 0: name, index } of line.matchAll(secretAssignment)) {
+	for (const { 0: name, index } of line.matchAll(SECRET_ASSIGNMENT)) {
 		const start = index + name.length;
 		if (isFirst) addVariable(values, name, line.slice(start));
 		isFirst = false;
-		const assigned = line.slice(start, start + longestValue);
+		const assigned = line.slice(start, start + MAX_VALUE_CHARS);
 		const value =
 			/^(["'`])(.*?)(?<!\\)\1/.exec(assigned)?.[2] ?? /^[^\s,;}\]]*/.exec(assigned)?.[0];
-		addValue(values, value ?? "", leastValue);
+		addValue(values, value ?? "", MIN_VALUE_CHARS);
 	}
 	// `\n` separates the lines of a key in JSON.
 	for (const token of line.split(/\\[nr]|[\s"'`,;:=<>(){}[\]\\]+/)) {
 		const isAddress = token.startsWith("//") && !token.includes("@");
-		if (!isAddress && /\d/.test(token) && /[a-z]/i.test(token)) addValue(values, token, leastLine);
+		if (!isAddress && /\d/.test(token) && /[a-z]/i.test(token))
+			addValue(values, token, MIN_LINE_CHARS);
 	}
 }
 
 function addValue(values: Set<string>, written: string, least: number): void {
 	const value = unquoted(written.trim());
-	if (value.length < least || common.has(value) || loopback.test(value)) return;
+	if (value.length < least || COMMON_VALUES.has(value) || LOOPBACK.test(value)) return;
 	// A reference to another variable, or the address of a service (`token_uri`), is not secret.
 	if (/^\$\{?\w+\}?$/.test(value) || (/^https?:\/\//.test(value) && isPlain(value))) return;
-	values.add(value.slice(0, longestValue));
+	values.add(value.slice(0, MAX_VALUE_CHARS));
 }
 
 /** A truncated value has only its first quote. */
 function unquoted(written: string): string {
-	const text = written.slice(0, longestWritten).replace(/[,;]+$/, "");
+	const text = written.slice(0, MAX_WRITTEN_CHARS).replace(/[,;]+$/, "");
 	const quote = /^["'`]/.exec(text)?.[0];
 	if (quote === undefined) return text;
 	if (text.length > 1 && text.endsWith(quote)) return text.slice(1, -1);
-	return written.length < longestWritten ? text : text.slice(1);
+	return written.length < MAX_WRITTEN_CHARS ? text : text.slice(1);
 }
 
 function hashAt(text: string, at: number): number {

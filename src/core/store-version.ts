@@ -34,12 +34,12 @@ export async function openStoreFolder(options: StoreFolderOptions): Promise<Stor
 	}
 }
 
-const versionFile = "version.json";
-const ignoreFile = ".gitignore";
+const VERSION_FILE = "version.json";
+const IGNORE_FILE = ".gitignore";
 /** Left by file managers in any folder. */
-const litter = [".DS_Store", "Thumbs.db", "desktop.ini"];
+const LITTER = [".DS_Store", "Thumbs.db", "desktop.ini"];
 /** Far more than a version file needs; a bigger one is not ours. */
-const maxVersionBytes = 4096;
+const MAX_VERSION_BYTES = 4096;
 
 async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 	const { folder, name, version } = options;
@@ -55,7 +55,7 @@ async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 		const stranger = await findStranger(options);
 		if (stranger === undefined) return await claim(options);
 		const entry = JSON.stringify(stranger);
-		return unusable(options, `it has no valid ${versionFile}, and ${entry} is not of this store`);
+		return unusable(options, `it has no valid ${VERSION_FILE}, and ${entry} is not of this store`);
 	}
 	if (found > version) {
 		const message = `The ${name} store in ${folder} has version ${found}, and this pi-strata knows up to ${version}. Update pi-strata, or run \`strata clean\` to start the store afresh.`;
@@ -82,7 +82,7 @@ async function kindOfPlace(folder: string): Promise<"missing" | "folder" | "link
 }
 
 async function readVersion(options: StoreFolderOptions): Promise<number | "unknown" | "foreign"> {
-	const file = await readRegularFile(join(options.folder, versionFile), maxVersionBytes);
+	const file = await readRegularFile(join(options.folder, VERSION_FILE), MAX_VERSION_BYTES);
 	if (file.kind === "missing") return "unknown";
 	if (file.kind === "refused") return "foreign";
 	let value: unknown;
@@ -101,8 +101,8 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 /** Our own files count as known: another process may be setting up. */
 async function findStranger({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
-		if (name === versionFile || name === ignoreFile || isTemporaryName(name)) continue;
-		if (litter.includes(name)) continue;
+		if (name === VERSION_FILE || name === IGNORE_FILE || isTemporaryName(name)) continue;
+		if (LITTER.includes(name)) continue;
 		if (!owns?.(name)) return name;
 	}
 	return undefined;
@@ -114,9 +114,9 @@ async function claim(options: StoreFolderOptions): Promise<StoreFolder> {
 	// Best effort: a folder that we may not restrict still works.
 	await chmod(folder, 0o700).catch(() => {});
 	try {
-		await writeFileAtomic(join(folder, ignoreFile), "*\n");
+		await writeFileAtomic(join(folder, IGNORE_FILE), "*\n");
 		const content = `${JSON.stringify({ store: name, version })}\n`;
-		await writeFileAtomic(join(folder, versionFile), content, { durable: true });
+		await writeFileAtomic(join(folder, VERSION_FILE), content, { durable: true });
 	} catch (error) {
 		// Windows cannot replace a file that another process, setting up the same store, holds open.
 		if ((await readVersion(options)) !== version) throw error;

@@ -10,7 +10,7 @@ export type ToWorker =
 	| { kind: "job"; id: number; value: unknown }
 	| { kind: "message"; id: number; value: unknown }
 	| { kind: "abort"; id: number }
-	| { kind: "tell"; value: unknown }
+	| { kind: "broadcast"; value: unknown }
 	| { kind: "close" };
 
 export type FromWorker =
@@ -31,7 +31,7 @@ export interface JobContext<Note, Message> {
 /** Handles jobs in order. A thrown error rejects the job and passes on its string `code`. */
 export function serveJobs<Job, Answer, Note = never, Message = never>(
 	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
-	{ onTell, onClose }: { onTell?(value: never): void; onClose?(): void } = {},
+	{ onBroadcast, onClose }: { onBroadcast?(value: never): void; onClose?(): void } = {},
 ): void {
 	const jobs = new Map<number, JobInbox<Message>>();
 	let last: Promise<void> = Promise.resolve();
@@ -68,8 +68,8 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 				return jobs.get(message.id)?.add(message.value as Message);
 			case "abort":
 				return jobs.get(message.id)?.abort();
-			case "tell":
-				return onTell?.(message.value as never);
+			case "broadcast":
+				return onBroadcast?.(message.value as never);
 			case "close":
 				for (const inbox of jobs.values()) inbox.abort();
 				void last.then(() => {

@@ -29,8 +29,8 @@ export interface SupervisorOptions {
 	start(): WorkerPort;
 	/** Most workers; another starts when a job would have to wait. Default: 1. */
 	size?: number;
-	/** Jobs in flight per worker, handled in order. Default: 1. */
-	ahead?: number;
+	/** Most jobs in flight per worker, handled in order. Default: 1. */
+	maxInFlight?: number;
 	/** Bound of queued and in-flight jobs. Default: 1,000. */
 	maxPending?: number;
 	/** Counts from when a ready worker starts the job. Default: no limit. */
@@ -63,13 +63,13 @@ interface Task {
 	readonly job: unknown;
 	readonly options: JobOptions<never>;
 	deadlineMs: number | undefined;
-	slot: Slot | undefined;
+	worker: WorkerHandle | undefined;
 	isSettled: boolean;
 	/** Idempotent. */
 	settle(error: WorkerError | undefined, answer?: unknown): void;
 }
 
-interface Slot {
+interface WorkerHandle {
 	readonly port: WorkerPort;
 	/** In flight, in send order. The worker is busy with the first. */
 	readonly tasks: Task[];
@@ -95,8 +95,8 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 	started = 0;
 	readonly #options: SupervisorOptions;
 	readonly #queue: Task[] = [];
-	/** A worker that is ending keeps its slot until it has exited. */
-	readonly #slots = new Set<Slot>();
+	/** Includes workers that are ending, until they have exited. */
+	readonly #workers = new Set<WorkerHandle>();
 	#ids = 0;
 	#pending = 0;
 	#failedStarts = 0;
@@ -108,7 +108,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 	}
 
 	get workers(): number[] {
-		return [...this.#slots].flatMap(({ isEnding, port }) => (isEnding ? [] : [port.id]));
+		return [...this.#workers].flatMap(({ isEnding, port }) => (isEnding ? [] : [port.id]));
 	}
 
 	/** Rejects with a {@link WorkerError}. */
@@ -122,7 +122,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		const { promise, resolve, reject } = Promise.withResolvers<Answer>();
 		const onAbort = () => this.#abort(task, new WorkerError("aborted", signal?.reason));
 		const task: Task = {
-			...{ id: ++this.#ids, job, options, deadlineMs, slot: undefined, isSettled: false },
+			...{ id: ++this.#ids, job, options, deadlineMs, worker: undefined, isSettled: false },
 			settle: (error, answer) => {
 				if (task.isSettled) return;
 				task.isSettled = true;
@@ -139,17 +139,19 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
-	tell(value: unknown): void {
-		for (const { isEnding, port } of this.#slots) if (!isEnding) port.post({ kind: "tell", value });
+	/** To all workers that run now. */
+	broadcast(value: unknown): void {
+		for (const { isEnding, port } of this.#workers)
+			if (!isEnding) port.post({ kind: "broadcast", value });
 	}
 
 	async close(): Promise<void> {
-		this.#closing ??= Promise.all([...this.#slots].map(({ exited }) => exited.promise));
+		this.#closing ??= Promise.all([...this.#workers].map(({ exited }) => exited.promise));
 		clearTimeout(this.#backoff);
 		const error = new WorkerError("closed", "it was closed");
-		for (const slot of this.#slots) {
-			for (const task of slot.tasks) task.settle(error);
-			if (!slot.isEnding) this.#end(slot, error, this.#options.closeMs);
+		for (const worker of this.#workers) {
+			for (const task of worker.tasks) task.settle(error);
+			if (!worker.isEnding) this.#end(worker, error, this.#options.closeMs);
 		}
 		for (const task of this.#queue.splice(0)) task.settle(error);
 		await this.#closing;
@@ -157,34 +159,34 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 
 	/** A job may wait for any worker, even one that is busy with an aborted job. */
 	#keepAlive(isNeeded: boolean): void {
-		for (const { isEnding, port } of this.#slots) if (!isEnding) port.keepAlive(isNeeded);
+		for (const { isEnding, port } of this.#workers) if (!isEnding) port.keepAlive(isNeeded);
 		if (isNeeded) this.#backoff?.ref();
 		else this.#backoff?.unref();
 	}
 
 	#assign(): void {
 		for (let task = this.#queue[0]; task && !this.#closing; task = this.#queue[0]) {
-			const slot = this.#slotFor(task);
-			if (!slot) return;
+			const worker = this.#workerFor(task);
+			if (!worker) return;
 			this.#queue.shift();
-			this.#send(slot, task);
+			this.#send(worker, task);
 		}
 	}
 
-	#slotFor({ options: { prefer } }: Task): Slot | undefined {
-		const { size = 1, ahead = 1 } = this.#options;
-		let best: Slot | undefined;
-		for (const slot of this.#slots) {
-			const load = slot.tasks.length;
-			if (slot.isEnding || load >= ahead) continue;
-			if (load === 0 && prefer?.(slot.port.id)) return slot;
-			if (!best || load < best.tasks.length) best = slot;
+	#workerFor({ options: { prefer } }: Task): WorkerHandle | undefined {
+		const { size = 1, maxInFlight = 1 } = this.#options;
+		let best: WorkerHandle | undefined;
+		for (const worker of this.#workers) {
+			const load = worker.tasks.length;
+			if (worker.isEnding || load >= maxInFlight) continue;
+			if (load === 0 && prefer?.(worker.port.id)) return worker;
+			if (!best || load < best.tasks.length) best = worker;
 		}
-		const canStart = this.#slots.size < size && !this.#backoff;
+		const canStart = this.#workers.size < size && !this.#backoff;
 		return canStart && best?.tasks.length !== 0 ? (this.#start() ?? best) : best;
 	}
 
-	#start(): Slot | undefined {
+	#start(): WorkerHandle | undefined {
 		let port: WorkerPort;
 		try {
 			port = this.#options.start();
@@ -194,20 +196,27 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		}
 		this.started++;
 		const exited = Promise.withResolvers<void>();
-		const slot: Slot = { port, tasks: [], exited, isReady: false, isEnding: false, served: 0 };
-		this.#slots.add(slot);
+		const worker: WorkerHandle = {
+			port,
+			tasks: [],
+			exited,
+			isReady: false,
+			isEnding: false,
+			served: 0,
+		};
+		this.#workers.add(worker);
 		port.keepAlive(true);
-		this.#limit(slot, "start", START_MS);
+		this.#limit(worker, "start", START_MS);
 		port.listen(
-			(message) => this.#onMessage(slot, message),
-			(error) => this.#onExit(slot, error),
+			(message) => this.#onMessage(worker, message),
+			(error) => this.#onExit(worker, error),
 		);
-		return slot;
+		return worker;
 	}
 
 	/** Rejects jobs that no other worker can take: the last would wait for as many starts. */
 	#startFailed(error: WorkerError): void {
-		const isAlone = [...this.#slots].every(({ isEnding }) => isEnding);
+		const isAlone = [...this.#workers].every(({ isEnding }) => isEnding);
 		if (isAlone) for (const task of this.#queue.splice(0)) task.settle(error);
 		const ms = Math.min(MAX_BACKOFF_MS, BACKOFF_MS * 2 ** this.#failedStarts++);
 		const retry = () => {
@@ -219,109 +228,111 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		if (this.#pending === 0) this.#backoff.unref();
 	}
 
-	#send(slot: Slot, task: Task): void {
+	#send(worker: WorkerHandle, task: Task): void {
 		try {
-			slot.port.post({ kind: "job", id: task.id, value: task.job });
+			worker.port.post({ kind: "job", id: task.id, value: task.job });
 		} catch (error) {
 			task.settle(new WorkerError("unsendable", error));
 			return;
 		}
-		task.slot = slot;
-		slot.tasks.push(task);
-		if (slot.tasks.length === 1) this.#watch(slot);
+		task.worker = worker;
+		worker.tasks.push(task);
+		if (worker.tasks.length === 1) this.#watch(worker);
 	}
 
-	#watch(slot: Slot): void {
-		if (!slot.isReady) return;
-		const [task] = slot.tasks;
-		this.#limit(slot, "deadline", task ? task.deadlineMs : this.#options.idleMs);
+	#watch(worker: WorkerHandle): void {
+		if (!worker.isReady) return;
+		const [task] = worker.tasks;
+		this.#limit(worker, "deadline", task ? task.deadlineMs : this.#options.idleMs);
 	}
 
-	#limit(slot: Slot, fault: "start" | "deadline", ms: number | undefined): void {
-		clearTimeout(slot.timer);
+	#limit(worker: WorkerHandle, fault: "start" | "deadline", ms: number | undefined): void {
+		clearTimeout(worker.timer);
 		if (ms === undefined) return;
-		const end = () => this.#end(slot, new WorkerError(fault, `over ${ms} ms`, slot.served));
-		slot.timer = setTimeout(end, ms).unref();
+		const end = () => this.#end(worker, new WorkerError(fault, `over ${ms} ms`, worker.served));
+		worker.timer = setTimeout(end, ms).unref();
 	}
 
-	#onMessage(slot: Slot, message: FromWorker): void {
-		if (slot.isEnding) return;
+	#onMessage(worker: WorkerHandle, message: FromWorker): void {
+		if (worker.isEnding) return;
 		if (message.kind === "ready") {
-			slot.isReady = true;
+			worker.isReady = true;
 			this.#failedStarts = 0;
-			this.#watch(slot);
+			this.#watch(worker);
 			return;
 		}
-		const at = slot.tasks.findIndex(({ id }) => id === message.id);
-		const task = slot.tasks[at];
+		const at = worker.tasks.findIndex(({ id }) => id === message.id);
+		const task = worker.tasks[at];
 		if (!task) return;
 		if (message.kind === "note") {
-			if (!task.isSettled) task.options.onNote?.(message.value as never, this.#running(slot, task));
+			if (!task.isSettled)
+				task.options.onNote?.(message.value as never, this.#running(worker, task));
 			return;
 		}
 		if (message.kind === "answer") {
-			slot.served++;
+			worker.served++;
 			task.settle(undefined, message.value);
 		} else {
-			task.settle(new WorkerError("failed", message.message, slot.served, message.code));
-			if (this.#options.endOnFailure && !message.isAbort) this.#end(slot);
+			task.settle(new WorkerError("failed", message.message, worker.served, message.code));
+			if (this.#options.endOnFailure && !message.isAbort) this.#end(worker);
 		}
-		if (slot.isEnding) return;
-		slot.tasks.splice(at, 1);
-		if (at === 0) this.#watch(slot);
+		if (worker.isEnding) return;
+		worker.tasks.splice(at, 1);
+		if (at === 0) this.#watch(worker);
 		this.#assign();
 	}
 
-	#running(slot: Slot, task: Task): RunningJob {
+	#running(worker: WorkerHandle, task: Task): RunningJob {
 		return {
-			send: (value, transfer) => slot.port.post({ kind: "message", id: task.id, value }, transfer),
+			send: (value, transfer) =>
+				worker.port.post({ kind: "message", id: task.id, value }, transfer),
 			extend: (deadlineMs) => {
 				task.deadlineMs = deadlineMs;
-				if (slot.tasks[0] === task) this.#watch(slot);
+				if (worker.tasks[0] === task) this.#watch(worker);
 			},
 		};
 	}
 
 	#abort(task: Task, error: WorkerError): void {
 		task.settle(error);
-		const { slot } = task;
-		if (!slot) {
+		const { worker } = task;
+		if (!worker) {
 			this.#queue.splice(this.#queue.indexOf(task), 1);
 		} else if (this.#options.onAbort === "signal") {
-			slot.port.post({ kind: "abort", id: task.id });
-		} else if (slot.tasks[0] === task) this.#end(slot);
+			worker.port.post({ kind: "abort", id: task.id });
+		} else if (worker.tasks[0] === task) this.#end(worker);
 	}
 
 	/** The worker may end by itself within `graceMs`. `error` is for its current job. */
-	#end(slot: Slot, error?: WorkerError, graceMs = 0): void {
-		this.#release(slot, error);
-		slot.port.keepAlive(true);
-		if (graceMs === 0) slot.port.end();
+	#end(worker: WorkerHandle, error?: WorkerError, graceMs = 0): void {
+		this.#release(worker, error);
+		worker.port.keepAlive(true);
+		if (graceMs === 0) worker.port.end();
 		else {
-			slot.port.post({ kind: "close" });
-			slot.timer = setTimeout(() => slot.port.end(), graceMs);
+			worker.port.post({ kind: "close" });
+			worker.timer = setTimeout(() => worker.port.end(), graceMs);
 		}
 	}
 
-	#release(slot: Slot, error?: WorkerError): void {
-		slot.isEnding = true;
-		clearTimeout(slot.timer);
-		const [busyWith, ...behind] = slot.tasks.splice(0);
-		for (const task of behind) task.slot = undefined;
+	#release(worker: WorkerHandle, error?: WorkerError): void {
+		worker.isEnding = true;
+		clearTimeout(worker.timer);
+		const [busyWith, ...behind] = worker.tasks.splice(0);
+		for (const task of behind) task.worker = undefined;
 		this.#queue.unshift(...behind.filter(({ isSettled }) => !isSettled));
 		if (error) busyWith?.settle(error);
 		if (error?.fault === "start") this.#startFailed(error);
 	}
 
-	#onExit(slot: Slot, cause: unknown): void {
-		clearTimeout(slot.timer);
-		this.#slots.delete(slot);
-		if (!slot.isEnding) {
+	#onExit(worker: WorkerHandle, cause: unknown): void {
+		clearTimeout(worker.timer);
+		this.#workers.delete(worker);
+		if (!worker.isEnding) {
 			const isMemory = (cause as { code?: unknown }).code === "ERR_WORKER_OUT_OF_MEMORY";
-			const fault = slot.isReady ? "crash" : "start";
-			this.#release(slot, new WorkerError(isMemory ? "memory" : fault, cause, slot.served));
+			const fault = worker.isReady ? "crash" : "start";
+			this.#release(worker, new WorkerError(isMemory ? "memory" : fault, cause, worker.served));
 		}
-		slot.exited.resolve();
+		worker.exited.resolve();
 		this.#assign();
 	}
 }

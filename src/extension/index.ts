@@ -4,12 +4,12 @@ import { createEconomySystem } from "../economy/system.ts";
 import { createPagingSystem } from "../paging/system.ts";
 import { createPruningSystem } from "../pruning/system.ts";
 import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
-import { createReadCacheSystem } from "../readcache/system.ts";
+import { ReadCacheSystem } from "../readcache/system.ts";
 import {
-	createSession,
 	createSessionFileWatch,
 	createSessionMark,
 	type Ledger,
+	Session,
 	type SessionHolder,
 	type Spine,
 	type System,
@@ -42,11 +42,11 @@ export function createStrata(onOpened: (inside: StrataInside) => void): (pi: Ext
 
 /** Registers the systems with pi, in call order; `more` come first. */
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
-	const session = createSession(createPiHost(pi), pi);
+	const session = new Session(createPiHost(pi), pi);
 	// Requests list tools in the order of these lines.
 	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
 	const workset = createWorksetSystem(session, (view, query) => code.symbolMap(view, query));
-	const readCache = createReadCacheSystem(session);
+	const readCache = new ReadCacheSystem(session);
 	const code = new CodeSystem(session, { subcommands: pruning.commands });
 	const economy = createEconomySystem();
 	const systems: System[] = [

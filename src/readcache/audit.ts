@@ -1,5 +1,5 @@
 import { applyUnified } from "./diff/unified.ts";
-import type { View } from "./history.ts";
+import type { FileView } from "./file-event-log.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 
 /**
@@ -7,7 +7,7 @@ import { type LineRange, shownRange } from "./metadata.ts";
  * shadow mode and the tests compare the two.
  */
 export function isInView(
-	visibleViews: readonly View[],
+	visibleViews: readonly FileView[],
 	fileText: string,
 	{ start, end }: LineRange,
 ): boolean {

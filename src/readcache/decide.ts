@@ -4,11 +4,12 @@ import { covers, type Knowledge, type Segment, wholeVersion, within } from "./kn
 import type { LineRange, Mode } from "./metadata.ts";
 import type { Window } from "./text-file.ts";
 
-export interface Request {
+/** A read of a text file, with everything a decision depends on. */
+export interface ReadToDecide {
 	lines: Lines;
 	hash: Hash;
 	range: LineRange;
-	/** What pi's own answer would show. */
+	/** The lines of pi's own answer. */
 	window: Window & { kind: "lines" };
 	knowledge: Knowledge;
 }
@@ -17,8 +18,14 @@ export interface Request {
 export type Decision =
 	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
 	| { kind: "unchanged"; base: Hash }
-	/** `elsewhere`: other lines changed. `cut`: the range goes on, as in pi's truncated answer. */
-	| { kind: "unchanged_range"; base: Hash; range: LineRange; elsewhere: boolean; cut: boolean }
+	/** `cut`: the range continues, as in pi's truncated answer. */
+	| {
+			kind: "unchanged_range";
+			base: Hash;
+			range: LineRange;
+			otherLinesChanged: boolean;
+			cut: boolean;
+	  }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
 export interface Dependencies {
@@ -31,8 +38,8 @@ export interface Dependencies {
 }
 
 /** Anything unproven ends in `plain`. */
-export async function decide(request: Request, dependencies: Dependencies): Promise<Decision> {
-	const { lines, hash, range, window, knowledge } = request;
+export async function decide(read: ReadToDecide, dependencies: Dependencies): Promise<Decision> {
+	const { lines, hash, range, window, knowledge } = read;
 	const { segments } = knowledge;
 	const isFull = range.start === 1 && range.end === lines.count;
 	if (within(segments, range).length === 0) {
@@ -41,26 +48,32 @@ export async function decide(request: Request, dependencies: Dependencies): Prom
 
 	const load = memoized(dependencies.load);
 	if (covers(segments, range)) {
-		const same = await compare(request, range, load);
+		const same = await compare(read, range, load);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
 		// A full answer also shows where the file ends, so a longer base is not the same file.
 		const endsDiffer = segments.some(({ totalLines }) => totalLines !== lines.count);
 		if (same.kind === "same" && !(isFull && endsDiffer)) {
-			const { base, elsewhere } = same;
+			const { base, otherLinesChanged } = same;
 			if (isFull) return marker({ kind: "unchanged", base });
-			return marker({ kind: "unchanged_range", range, elsewhere, cut: false, base });
+			return marker({ kind: "unchanged_range", range, otherLinesChanged, cut: false, base });
 		}
 	}
 
-	const diffed = isFull ? await tryDiff(request, { ...dependencies, load }) : undefined;
+	const diffed = isFull ? await tryDiff(read, { ...dependencies, load }) : undefined;
 	if (diffed?.kind === "diff") return diffed;
 
 	const visible = { start: range.start, end: window.end };
 	if (window.cutBy && covers(segments, visible)) {
-		const same = await compare(request, visible, load);
+		const same = await compare(read, visible, load);
 		if (same.kind === "same") {
-			const { base, elsewhere } = same;
-			return marker({ kind: "unchanged_range", range: visible, elsewhere, cut: true, base });
+			const { base, otherLinesChanged } = same;
+			return marker({
+				kind: "unchanged_range",
+				range: visible,
+				otherLinesChanged,
+				cut: true,
+				base,
+			});
 		}
 	}
 	if (diffed) return diffed;
@@ -85,7 +98,7 @@ function fallback(why: string, base: Hash): Decision {
 }
 
 type Comparison =
-	| { kind: "same"; base: Hash; elsewhere: boolean }
+	| { kind: "same"; base: Hash; otherLinesChanged: boolean }
 	| { kind: "different" }
 	| { kind: "missing"; version: Hash };
 
@@ -99,19 +112,19 @@ function memoized(load: Dependencies["load"]): Dependencies["load"] {
 }
 
 async function compare(
-	{ lines, hash, knowledge }: Request,
+	{ lines, hash, knowledge }: ReadToDecide,
 	range: LineRange,
 	load: Dependencies["load"],
 ): Promise<Comparison> {
 	const others = within(knowledge.segments, range).filter((part) => part.version !== hash);
-	let elsewhere = false;
+	let otherLinesChanged = false;
 	for (const part of others) {
 		const base = await load(part.version);
 		if (!base) return { kind: "missing", version: part.version };
 		if (!sameLines(base, lines, part)) return { kind: "different" };
-		elsewhere ||= !sameOutside(base, lines, range);
+		otherLinesChanged ||= !sameOutside(base, lines, range);
 	}
-	return { kind: "same", base: others[0]?.version ?? hash, elsewhere };
+	return { kind: "same", base: others[0]?.version ?? hash, otherLinesChanged };
 }
 
 function sameLines(base: Lines, current: Lines, { start, end }: LineRange): boolean {
@@ -129,7 +142,7 @@ function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): bo
 }
 
 async function tryDiff(
-	{ hash, knowledge }: Request,
+	{ hash, knowledge }: ReadToDecide,
 	dependencies: Dependencies,
 ): Promise<Decision | undefined> {
 	const whole = wholeVersion(knowledge.segments);

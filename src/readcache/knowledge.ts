@@ -1,7 +1,7 @@
 import type { Hash } from "../core/hash.ts";
 import { type LineRange, type Metadata, shownRange } from "./metadata.ts";
 
-/** An event that affects what the model knows of one file. */
+/** An event that changes the knowledge of one file. */
 export type FileEvent =
 	/** Shown literally, or as a diff against the version known before. */
 	| { kind: "view"; meta: Metadata; seen: Seen }
@@ -12,7 +12,7 @@ export type FileEvent =
 	/** The model's own change; hashes where noted. */
 	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
 	/** The request itself shows the file, outside the session; `undefined` where unknown. */
-	| { kind: "beside"; version: Hash | undefined };
+	| { kind: "in-request"; version: Hash | undefined };
 
 export type Seen = { visible: true } | { visible: false; why: string };
 
@@ -31,7 +31,7 @@ export interface Segment extends LineRange {
 	refreshed?: true;
 }
 
-/** What the model provably sees of one file. */
+/** The lines of one file that are provably in view. */
 export interface Knowledge {
 	/** In line order, not overlapping; {@link within} leaves out refreshed ones. */
 	segments: Segment[];
@@ -46,7 +46,7 @@ export interface Knowledge {
 export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	let segments: Segment[] = [];
 	let lost: string | undefined;
-	const forget = (why: string) => {
+	const dropAll = (why: string) => {
 		segments = [];
 		lost = why;
 	};
@@ -54,16 +54,16 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	for (const event of events) {
 		switch (event.kind) {
 			case "untracked":
-				forget("untracked");
+				dropAll("untracked");
 				break;
 			case "refresh":
-				if (event.scope === "full") forget("refreshed");
+				if (event.scope === "full") dropAll("refreshed");
 				else segments = afterRefresh(segments, event.scope);
 				break;
 			case "edit":
 				segments = segments.map((segment) => afterEdit(segment, event));
 				break;
-			case "beside": {
+			case "in-request": {
 				const same = segments.filter(({ version }) => version === event.version);
 				if (same.length < segments.length) lost = "shown-otherwise";
 				segments = same;
@@ -72,7 +72,7 @@ export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 			case "view": {
 				const next = event.seen.visible ? afterView(segments, event.meta) : undefined;
 				if (next) segments = next;
-				else forget(event.seen.visible ? "base-lost" : event.seen.why);
+				else dropAll(event.seen.visible ? "base-lost" : event.seen.why);
 			}
 		}
 	}

@@ -7,7 +7,7 @@ export const MODES = ["full", "unchanged", "unchanged_range", "diff", "full_fall
 
 export type Mode = (typeof MODES)[number];
 
-/** Stored in `details.readcache`: what the model was shown. */
+/** Stored in `details.readcache`: the version and lines that the model was shown. */
 export interface Metadata {
 	v: 1;
 	pathKey: string;
@@ -143,7 +143,7 @@ export function unchangedRangeMarker({ start, end }: LineRange, totalLines: numb
 	return `[readcache: unchanged in lines ${start}-${end} of ${totalLines}]`;
 }
 
-export function changedElsewhereMarker({ start, end }: LineRange): string {
+export function changedOutsideMarker({ start, end }: LineRange): string {
 	return `[readcache: unchanged in lines ${start}-${end}; changes exist outside this range]`;
 }
 

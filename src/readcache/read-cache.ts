@@ -8,12 +8,12 @@ import type { ObjectStore } from "../core/object-store.ts";
 import type { Ledger, PlainRead, ReadAnswer, ReadCall, SessionSource } from "../session/index.ts";
 import { checkShorthand } from "../session/read-path.ts";
 import { isInView } from "./audit.ts";
-import { type Decision, decide, type Request } from "./decide.ts";
+import { type Decision, type Dependencies, decide, type ReadToDecide } from "./decide.ts";
 import { unifiedDiff } from "./diff/unified.ts";
-import { createHistory, type ShownElsewhere } from "./history.ts";
+import { FileEventLog, type ShownFiles } from "./file-event-log.ts";
 import { knowledgeOf } from "./knowledge.ts";
 import {
-	changedElsewhereMarker,
+	changedOutsideMarker,
 	diffHeader,
 	type Metadata,
 	type Mode,
@@ -38,72 +38,73 @@ export interface ReadCacheOptions {
 	store: ObjectStore;
 	limits: WindowLimits;
 	/** Default: no other system shows files. */
-	shownElsewhere?: ShownElsewhere;
+	shown?: ShownFiles;
 }
 
-export type ReadCache = ReturnType<typeof createReadCache>;
-
-/** Answers reads from what the model provably sees. One per session. */
-export function createReadCache(options: ReadCacheOptions) {
-	const { settings, cwd, ledger, store, limits, shownElsewhere } = options;
-	const history = createHistory(ledger, cwd, shownElsewhere);
+/** Answers reads from the lines that are provably in view. One per session. */
+export class ReadCache {
+	readonly events: FileEventLog;
 	/** Since the session started. */
-	const tally = {
+	readonly tally = {
 		/** By reason. */
 		plain: new Map<string, number>(),
 		/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
 		shadow: { served: new Map<Mode, number>(), savedBytes: 0, unsound: 0 },
 	};
-	const versions = createVersions(store, settings.storeMaxBytes);
+	readonly #options: ReadCacheOptions;
+	readonly #versions: FileVersions;
 
-	return { read, history, tally, settle: versions.settle };
+	constructor(options: ReadCacheOptions) {
+		const { ledger, cwd, shown, store, settings } = options;
+		this.#options = options;
+		this.events = new FileEventLog(ledger, cwd, shown);
+		this.#versions = new FileVersions(store, settings.storeMaxBytes);
+	}
 
-	async function read(
-		call: ReadCall,
-		source: SessionSource,
-		plain: PlainRead,
-	): Promise<ReadAnswer> {
+	async read(call: ReadCall, source: SessionSource, plain: PlainRead): Promise<ReadAnswer> {
+		const { settings, cwd, limits } = this.#options;
 		// Nested: a script would take a marker for the file's content.
 		if (settings.mode === "off" || isNestedCall(call.toolCallId)) return plain(call);
 		const target = await resolved(call, cwd);
-		const asked = await examine(target, source).catch((error) => ({ why: reasonOf(error) }));
-		if ("why" in asked) {
-			count(tally.plain, asked.why);
+		const examined = await this.#examine(target, source).catch((error) => ({
+			why: reasonOf(error),
+		}));
+		if ("why" in examined) {
+			count(this.tally.plain, examined.why);
 			const result = await plain(target.call);
 			const { found } = target;
-			if (!found || asked.why === "internal-error") return result;
+			if (!found || examined.why === "internal-error") return result;
 			// Only with views to drop or text to exclude: else the answer stays exactly pi's.
-			const isOfUse = asked.why === "excluded" || history.hasViews(source, found.pathKey);
-			return isOfUse ? untracked(result, found) : result;
+			const isOfUse = examined.why === "excluded" || this.events.hasViews(source, found.pathKey);
+			return isOfUse ? withUntrackedFile(result, found) : result;
 		}
-		const servePlain = async ({ mode, base, why }: PlainDecision): Promise<ReadAnswer> => {
-			count(tally.plain, why);
-			const result = await plain(target.call, asked.lines.bytes);
-			const shown = shownLines(asked, result);
-			if (!shown) {
-				count(tally.plain, "unknown-output");
-				return result;
-			}
-			versions.keep(asked.file);
-			return noted(result, metadata(asked, mode, { ...(base && { baseHash: base }), ...shown }));
+		const servePlain = async (decision: PlainDecision) => {
+			count(this.tally.plain, decision.why);
+			return this.#noteShown(examined, decision, await plain(target.call, examined.lines.bytes));
 		};
-		const decision = await decide(asked, dependenciesFor(asked, target.call)).catch(
+		const decision = await decide(examined, this.#dependenciesFor(examined, target.call)).catch(
 			(error): PlainDecision => ({ kind: "plain", mode: "full", why: reasonOf(error) }),
 		);
 		throwIfAborted(call.signal);
 		if (decision.kind === "plain") return servePlain(decision);
-		if (decision.base !== asked.hash) versions.keep(asked.file);
-		if (settings.mode === "on") return answer(asked, decision, limits);
-		noteShadow(asked, decision, source);
+		if (decision.base !== examined.hash) this.#versions.keep(examined.file);
+		if (settings.mode === "on") return answer(examined, decision, limits);
+		this.#noteShadow(examined, decision, source);
 		return servePlain({ kind: "plain", mode: "full", why: "shadow" });
 	}
 
-	async function examine(
+	/** Waits for the writes in flight to the store. */
+	async flush(): Promise<void> {
+		await this.#versions.flush();
+	}
+
+	async #examine(
 		{ call, found }: Awaited<ReturnType<typeof resolved>>,
 		source: SessionSource,
-	): Promise<Asked | { why: string }> {
+	): Promise<ExaminedRead | { why: string }> {
 		if (!isLineNumber(call.offset) || !isLineNumber(call.limit)) return { why: "odd-range" };
 		if (!found) return { why: "not-found" };
+		const { settings, limits } = this.#options;
 		const file = await readTextFile(found, settings);
 		throwIfAborted(call.signal);
 		if ("why" in file) return file;
@@ -115,17 +116,38 @@ export function createReadCache(options: ReadCacheOptions) {
 		const range = { start, end };
 		const window = windowOf(lines, range, limits);
 		if (window.kind === "nothing") return { why: "line-too-long" };
-		const knowledge = knowledgeOf(history.eventsOf(source, file.pathKey));
+		const knowledge = knowledgeOf(this.events.eventsOf(source, file.pathKey));
 		return { file, lines, hash, range, window, knowledge };
 	}
 
-	function dependenciesFor({ file, window }: Asked, call: ReadCall) {
+	/** Adds the metadata of the lines in pi's own answer. */
+	#noteShown(
+		examined: ExaminedRead,
+		{ mode, base }: PlainDecision,
+		result: ReadAnswer,
+	): ReadAnswer {
+		const shown = shownLines(examined, result);
+		if (!shown) {
+			count(this.tally.plain, "unknown-output");
+			return result;
+		}
+		this.#versions.keep(examined.file);
+		const meta = metadata(examined, mode, { ...(base && { baseHash: base }), ...shown });
+		return withDetails(result, meta);
+	}
+
+	#dependenciesFor({ file, window }: ExaminedRead, call: ReadCall): Dependencies {
+		const { settings, limits } = this.#options;
 		const maxBytes = Math.floor(Math.min(window.bytes, limits.maxBytes) * settings.maxDiffRatio);
+		const isTooLarge = ({ bytes, count }: Lines) => {
+			const lines = bytes.at(-1) === 10 ? count - 1 : count; // people do not count the line after the last newline
+			return bytes.length > settings.maxDiffBytes || lines > settings.maxDiffLines;
+		};
 		return {
-			load: versions.load,
+			load: (version) => this.#versions.load(version),
 			maxChain: settings.maxDiffChain,
-			diff: async (base: Lines) => {
-				if ([base, file.lines].some(isTooLargeToDiff)) return { why: "too-large-to-diff" };
+			diff: async (base) => {
+				if ([base, file.lines].some(isTooLarge)) return { why: "too-large-to-diff" };
 				const diff = await unifiedDiff({
 					path: call.path,
 					base: base.bytes.toString("utf8"),
@@ -141,25 +163,21 @@ export function createReadCache(options: ReadCacheOptions) {
 		};
 	}
 
-	function isTooLargeToDiff({ bytes, count }: Lines): boolean {
-		const lines = bytes.at(-1) === 10 ? count - 1 : count; // people do not count the line after the last newline
-		return bytes.length > settings.maxDiffBytes || lines > settings.maxDiffLines;
-	}
-
-	function noteShadow(asked: Asked, decision: Served, source: SessionSource): void {
-		const range = decision.kind === "unchanged_range" ? decision.range : asked.range;
-		count<Mode>(tally.shadow.served, decision.kind);
-		const { text } = answerText(asked, decision, limits);
-		tally.shadow.savedBytes += asked.window.bytes - Buffer.byteLength(text);
-		const views = history.visibleViews(source, asked.file.pathKey);
+	#noteShadow(examined: ExaminedRead, decision: Served, source: SessionSource): void {
+		const { shadow } = this.tally;
+		const range = decision.kind === "unchanged_range" ? decision.range : examined.range;
+		count<Mode>(shadow.served, decision.kind);
+		const { text } = answerText(examined, decision, this.#options.limits);
+		shadow.savedBytes += examined.window.bytes - Buffer.byteLength(text);
+		const views = this.events.visibleViews(source, examined.file.pathKey);
 		// A diff is sound if applying it to the visible text gives the file.
-		const diff = { meta: metadata(asked, "diff", {}), text };
+		const diff = { meta: metadata(examined, "diff", {}), text };
 		const shown = decision.kind === "diff" ? [...views, diff] : views;
-		if (!isInView(shown, asked.lines.bytes.toString("utf8"), range)) tally.shadow.unsound += 1;
+		if (!isInView(shown, examined.lines.bytes.toString("utf8"), range)) shadow.unsound += 1;
 	}
 }
 
-type Asked = Request & { file: TextFile };
+type ExaminedRead = ReadToDecide & { file: TextFile };
 type Served = Exclude<Decision, { kind: "plain" }>;
 type PlainDecision = Extract<Decision, { kind: "plain" }>;
 
@@ -174,28 +192,26 @@ async function resolved(call: ReadCall, cwd: string) {
 }
 
 /** An untracked answer ends knowledge of the file. Behind a link it names the file: links move. */
-function untracked(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
-	if (path === pathKey) return result;
-	const readcache = { v: 1, mode: "untracked", pathKey };
-	return noted(result, readcache);
+function withUntrackedFile(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
+	return path === pathKey ? result : withDetails(result, { v: 1, mode: "untracked", pathKey });
 }
 
-function noted(result: ReadAnswer, readcache: object): ReadAnswer {
+function withDetails(result: ReadAnswer, readcache: object): ReadAnswer {
 	return { ...result, details: { ...(result.details as object | undefined), readcache } };
 }
 
-function answer(asked: Asked, decision: Served, limits: WindowLimits): ReadAnswer {
-	const { text, textHash } = answerText(asked, decision, limits);
-	const meta = metadata(asked, decision.kind, {
+function answer(examined: ExaminedRead, decision: Served, limits: WindowLimits): ReadAnswer {
+	const { text, textHash } = answerText(examined, decision, limits);
+	const meta = metadata(examined, decision.kind, {
 		baseHash: decision.base,
-		plainBytes: asked.window.bytes,
+		plainBytes: examined.window.bytes,
 		...(textHash && { textHash }),
 	});
 	return { content: [{ type: "text", text }], details: { readcache: meta } };
 }
 
 function answerText(
-	{ lines, window }: Asked,
+	{ lines, window }: ExaminedRead,
 	decision: Served,
 	limits: WindowLimits,
 ): { text: string; textHash?: Hash } {
@@ -203,9 +219,9 @@ function answerText(
 		case "unchanged":
 			return { text: unchangedMarker(lines.count) };
 		case "unchanged_range": {
-			const { range, elsewhere, cut } = decision;
-			const marker = elsewhere
-				? changedElsewhereMarker(range)
+			const { range, otherLinesChanged, cut } = decision;
+			const marker = otherLinesChanged
+				? changedOutsideMarker(range)
 				: unchangedRangeMarker(range, lines.count);
 			if (!cut || !window.cutBy) return { text: marker };
 			return { text: `${marker}\n\n${continuationLine(range, lines.count, window.cutBy, limits)}` };
@@ -218,7 +234,7 @@ function answerText(
 }
 
 function metadata(
-	{ file, lines, hash, range }: Asked,
+	{ file, lines, hash, range }: ExaminedRead,
 	mode: Mode,
 	more: Partial<Metadata>,
 ): Metadata {
@@ -236,9 +252,9 @@ function metadata(
 	};
 }
 
-/** Compared with the file itself; `undefined` when the text is not what we expect of pi. */
+/** The lines that pi's text holds, compared with the file; `undefined` for unexpected text. */
 function shownLines(
-	{ lines, range, window }: Asked,
+	{ lines, range, window }: ExaminedRead,
 	{ content }: ReadAnswer,
 ): Pick<Metadata, "shown" | "textHash"> | undefined {
 	const [block, ...more] = content;
@@ -254,39 +270,46 @@ function shownLines(
 	};
 }
 
-/** Earlier versions, stored or pending. */
-function createVersions(store: ObjectStore, maxBytes: number) {
-	let storedSinceSweep = 0;
-	const pending = new Map<Hash, { bytes: Buffer; write: Promise<unknown> }>();
-	return {
-		/** Background write. A failure only costs a later diff. */
-		keep({ lines: { bytes }, hash }: TextFile): void {
-			if (pending.has(hash)) return;
-			// The answer goes out first.
-			const write = setImmediate()
-				.then(() => store.put(bytes, hash))
-				.then((put) => (put.kind === "stored" ? sweepAfter(bytes.length) : undefined))
-				.finally(() => pending.delete(hash));
-			pending.set(hash, { bytes, write });
-		},
-		async load(hash: Hash): Promise<Lines | undefined> {
-			const unwritten = pending.get(hash);
-			if (unwritten) return linesOf(unwritten.bytes);
-			const stored = await store.get(hash);
-			return stored.kind === "found" ? linesOf(stored.bytes) : undefined;
-		},
-		/** Drains pending writes to the store. */
-		async settle(): Promise<void> {
-			await Promise.allSettled(Array.from(pending.values(), ({ write }) => write));
-		},
-	};
+/** Earlier versions of files, stored or in flight to the store. */
+class FileVersions {
+	readonly #store: ObjectStore;
+	readonly #maxBytes: number;
+	readonly #inFlight = new Map<Hash, { bytes: Buffer; write: Promise<unknown> }>();
+	#storedSinceSweep = 0;
+
+	constructor(store: ObjectStore, maxBytes: number) {
+		this.#store = store;
+		this.#maxBytes = maxBytes;
+	}
+
+	/** Background write. A failure only costs a later diff. */
+	keep({ lines: { bytes }, hash }: TextFile): void {
+		if (this.#inFlight.has(hash)) return;
+		// The answer goes out first.
+		const write = setImmediate()
+			.then(() => this.#store.put(bytes, hash))
+			.then((put) => (put.kind === "stored" ? this.#sweepAfter(bytes.length) : undefined))
+			.finally(() => this.#inFlight.delete(hash));
+		this.#inFlight.set(hash, { bytes, write });
+	}
+
+	async load(hash: Hash): Promise<Lines | undefined> {
+		const unwritten = this.#inFlight.get(hash);
+		if (unwritten) return linesOf(unwritten.bytes);
+		const stored = await this.#store.get(hash);
+		return stored.kind === "found" ? linesOf(stored.bytes) : undefined;
+	}
+
+	async flush(): Promise<void> {
+		await Promise.allSettled(Array.from(this.#inFlight.values(), ({ write }) => write));
+	}
 
 	/** Enforces the cap during the session too, which can last weeks. */
-	async function sweepAfter(stored: number): Promise<void> {
-		storedSinceSweep += stored;
-		if (storedSinceSweep <= maxBytes / 4) return;
-		storedSinceSweep = 0;
-		await store.sweep();
+	async #sweepAfter(stored: number): Promise<void> {
+		this.#storedSinceSweep += stored;
+		if (this.#storedSinceSweep <= this.#maxBytes / 4) return;
+		this.#storedSinceSweep = 0;
+		await this.#store.sweep();
 	}
 }
 

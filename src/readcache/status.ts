@@ -26,8 +26,8 @@ export function statusOf(
 			savedBytes += meta.plainBytes - Buffer.byteLength(item.returned);
 		}
 	}
-	const files = cache.history.paths(source).flatMap((path) => {
-		const knowledge = knowledgeOf(cache.history.eventsOf(source, path));
+	const files = cache.events.paths(source).flatMap((path) => {
+		const knowledge = knowledgeOf(cache.events.eventsOf(source, path));
 		const segments = within(knowledge.segments, { start: 1, end: Number.MAX_SAFE_INTEGER });
 		return segments.length > 0 ? [{ path, lines: describe(segments) }] : [];
 	});

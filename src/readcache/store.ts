@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { Config } from "../core/config.ts";
-import { createObjectStore, type ObjectStore } from "../core/object-store.ts";
+import { type ExcludedValues, refuseExcluded } from "../core/excluded-values.ts";
+import { ObjectStore } from "../core/object-store.ts";
 import { configuredFolder, projectRoot } from "../core/places.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
@@ -10,14 +11,22 @@ export function readCacheFolder({ storeDir }: Config["readcache"], cwd: string):
 	return configuredFolder(storeDir || join(".pi", "readcache"), projectRoot(cwd));
 }
 
-/** Does not touch the disk before its first use. */
-export function createReadCacheStore(settings: Config["readcache"], cwd: string): ObjectStore {
-	return createObjectStore({
+/**
+ * Does not touch the disk before its first use. Refuses versions with excluded `values`: a copy of
+ * an excluded file may have any name.
+ */
+export function createReadCacheStore(
+	settings: Config["readcache"],
+	cwd: string,
+	values?: ExcludedValues,
+): ObjectStore {
+	return new ObjectStore({
 		folder: readCacheFolder(settings, cwd),
 		name: "readcache",
 		version: 1,
 		maxBytes: settings.storeMaxBytes,
 		maxAgeMs: settings.storeMaxAgeDays * DAY_MS,
 		maxObjectBytes: settings.maxFileBytes,
+		...(values && { refuse: refuseExcluded(values) }),
 	});
 }

@@ -1,15 +1,14 @@
 import { Type } from "typebox";
 import type { Config } from "../core/config.ts";
 import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
-import { guardObjects } from "../core/excluded-values.ts";
 import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import { property } from "../core/property.ts";
-import type { ReadCall, SessionView, Spine, System } from "../session/index.ts";
+import type { Host, PlainRead, ReadCall, SessionView, Spine, System } from "../session/index.ts";
 import { checkShorthand, isEditingTool } from "../session/read-path.ts";
-import { returnedHash } from "./history.ts";
+import { returnedHash } from "./file-event-log.ts";
 import type { Invalidation, OwnEdit } from "./metadata.ts";
-import { createReadCache, type ReadCache } from "./read-cache.ts";
+import { ReadCache } from "./read-cache.ts";
 import { formatStatus, statusOf } from "./status.ts";
 import { createReadCacheStore } from "./store.ts";
 import {
@@ -20,114 +19,124 @@ import {
 	readTextFile,
 } from "./text-file.ts";
 
-export function createReadCacheSystem({ host, at }: Spine): System {
+type ToolCall = Parameters<NonNullable<System["onToolCall"]>>[0];
+type ToolResult = Parameters<NonNullable<System["onToolResult"]>>[0];
+
+export class ReadCacheSystem implements System {
+	readonly name = "read cache";
+	readonly returnedHash = returnedHash;
+	readonly #host: Host;
 	/** Hashes by call id, for edits in flight. */
-	const beforeEdits = new Map<string, Hash>();
-	let open:
+	readonly #beforeEdits = new Map<string, Hash>();
+	#open:
 		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
 		| undefined;
 
-	host.registerTool({
-		name: "readcache_refresh",
-		label: "readcache_refresh",
-		description:
-			"Make the next read of a file, or of some of its lines, return the full text even if it is unchanged since an earlier read.",
-		parameters: Type.Object({
-			path: Type.String({ description: "Path to the file (relative or absolute)" }),
-			offset: Type.Optional(Type.Number({ description: "First line to refresh (1-indexed)" })),
-			limit: Type.Optional(Type.Number({ description: "Number of lines to refresh" })),
-		}),
-		execute: async (_toolCallId, params, _signal, _onUpdate, ctx) => {
-			const text = await refresh(() => parseRefreshCall(params), at(ctx));
-			return { content: [{ type: "text", text }], details: undefined };
-		},
-	});
-
-	host.registerCommand("readcache-refresh", {
-		description: "Read a file afresh next time: /readcache-refresh <path> [start-end]",
-		handler: async (args, ctx) => {
-			const text = await refresh(() => parseRefreshCommand(args), at(ctx)).catch(
-				(error: Error) => error.message,
-			);
-			host.report(ctx, text);
-		},
-	});
-
-	host.registerCommand("readcache-status", {
-		description: "Show what the read cache knows, served and saved in this context",
-		handler: async (_args, ctx) => {
-			const session = at(ctx);
-			const { cache, store, settings } = openFor(session);
-			const { ledger, sessionManager: source } = session;
-			await cache.settle();
-			const shown = { mode: settings.mode, store: await store.stats() };
-			host.report(ctx, formatStatus(statusOf(cache, source, ledger.log(source), shown)));
-		},
-	});
-
-	return {
-		name: "read cache",
-		returnedHash,
-		read: (call, session, plain) =>
-			openFor(session).cache.read(call, session.sessionManager, plain),
-		async onRequest(messages) {
-			beforeEdits.clear(); // of calls that were never made
-			return messages;
-		},
-		async onToolCall({ toolName, toolCallId, input }, session) {
-			const { settings } = openFor(session);
-			if (settings.mode === "off" || !isEditingTool(toolName)) return;
-			// An error here would stop the edit itself.
-			const before = await noteOwnEdit(input, session.cwd, settings).catch(() => undefined);
-			if (before) beforeEdits.set(toolCallId, before.servedHash);
-		},
-		async onToolResult({ toolName, toolCallId, input, isError, details }, session) {
-			const { settings } = openFor(session);
-			const baseHash = beforeEdits.get(toolCallId);
-			beforeEdits.delete(toolCallId);
-			if (settings.mode === "off" || isError || !isEditingTool(toolName)) return undefined;
-			const note = await noteOwnEdit(input, session.cwd, settings);
-			if (!note) return undefined;
-			const readcache = { ...note, ...(baseHash && { baseHash }) };
-			return { details: { ...(details as object | undefined), readcache } };
-		},
-		status(session) {
-			const owner = host.otherReadOwner();
-			if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };
-			const { mode } = session.config.readcache;
-			if (mode === "off") return { on: false, why: "readcache.mode is off" };
-			if (mode === "shadow")
-				return { on: true, why: "shadow: counts only, pi's own answers are served" };
-			return { on: true, why: "files in view are answered with a marker or a diff" };
-		},
-		start(session) {
-			open = undefined;
-			// Background: failures are returned, not thrown.
-			void openFor(session).store.sweep();
-		},
-		async stop() {
-			await open?.cache.settle();
-			open = undefined;
-		},
-	};
-
-	/** Lazy, since an SDK user may call a tool before any event. */
-	function openFor({ cwd, config, values, ledger, shown }: SessionView) {
-		if (open?.cwd !== cwd) {
-			const settings = config.readcache;
-			const store = guardObjects(createReadCacheStore(settings, cwd), values);
-			const limits = host.readLimits;
-			const options = { settings, cwd, ledger, store, limits, shownElsewhere: shown };
-			open = { cache: createReadCache(options), store, settings, cwd };
-		}
-		return open;
+	constructor({ host, at }: Spine) {
+		this.#host = host;
+		host.registerTool({
+			name: "readcache_refresh",
+			label: "readcache_refresh",
+			description:
+				"Make the next read of a file, or of some of its lines, return the full text even if it is unchanged since an earlier read.",
+			parameters: Type.Object({
+				path: Type.String({ description: "Path to the file (relative or absolute)" }),
+				offset: Type.Optional(Type.Number({ description: "First line to refresh (1-indexed)" })),
+				limit: Type.Optional(Type.Number({ description: "Number of lines to refresh" })),
+			}),
+			execute: async (_toolCallId, params, _signal, _onUpdate, ctx) => {
+				const text = await this.#refresh(() => parseRefreshCall(params), at(ctx));
+				return { content: [{ type: "text", text }], details: undefined };
+			},
+		});
+		host.registerCommand("readcache-refresh", {
+			description: "Read a file in full next time: /readcache-refresh <path> [start-end]",
+			handler: async (args, ctx) => {
+				const refreshed = this.#refresh(() => parseRefreshCommand(args), at(ctx));
+				host.report(ctx, await refreshed.catch((error: Error) => error.message));
+			},
+		});
+		host.registerCommand("readcache-status", {
+			description: "Show the files in view, the answers served and the tokens saved",
+			handler: async (_args, ctx) => host.report(ctx, await this.#statusText(at(ctx))),
+		});
 	}
 
-	async function refresh(parse: () => RefreshRequest, session: SessionView): Promise<string> {
+	read(call: ReadCall, session: SessionView, plain: PlainRead) {
+		return this.#openFor(session).cache.read(call, session.sessionManager, plain);
+	}
+
+	async onRequest<Messages>(messages: Messages): Promise<Messages> {
+		this.#beforeEdits.clear(); // of calls that were never made
+		return messages;
+	}
+
+	async onToolCall({ toolName, toolCallId, input }: ToolCall, session: SessionView) {
+		const { settings } = this.#openFor(session);
+		if (settings.mode === "off" || !isEditingTool(toolName)) return;
+		// An error here would stop the edit itself.
+		const before = await noteOwnEdit(input, session.cwd, settings).catch(() => undefined);
+		if (before) this.#beforeEdits.set(toolCallId, before.servedHash);
+	}
+
+	async onToolResult(result: ToolResult, session: SessionView) {
+		const { toolName, toolCallId, input, isError, details } = result;
+		const { settings } = this.#openFor(session);
+		const baseHash = this.#beforeEdits.get(toolCallId);
+		this.#beforeEdits.delete(toolCallId);
+		if (settings.mode === "off" || isError || !isEditingTool(toolName)) return undefined;
+		const note = await noteOwnEdit(input, session.cwd, settings);
+		if (!note) return undefined;
+		const readcache = { ...note, ...(baseHash && { baseHash }) };
+		return { details: { ...(details as object | undefined), readcache } };
+	}
+
+	status(session: SessionView) {
+		const owner = this.#host.otherReadOwner();
+		if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };
+		const { mode } = session.config.readcache;
+		if (mode === "off") return { on: false, why: "readcache.mode is off" };
+		if (mode === "shadow")
+			return { on: true, why: "shadow: counts only, pi's own answers are served" };
+		return { on: true, why: "files in view are answered with a marker or a diff" };
+	}
+
+	start(session: SessionView): void {
+		this.#open = undefined;
+		// Background: failures are returned, not thrown.
+		void this.#openFor(session).store.sweep();
+	}
+
+	async stop(): Promise<void> {
+		await this.#open?.cache.flush();
+		this.#open = undefined;
+	}
+
+	/** Lazy, since an SDK user may call a tool before any event. */
+	#openFor({ cwd, config, values, ledger, shown }: SessionView) {
+		if (this.#open?.cwd !== cwd) {
+			const settings = config.readcache;
+			const store = createReadCacheStore(settings, cwd, values);
+			const limits = this.#host.readLimits;
+			const cache = new ReadCache({ settings, cwd, ledger, store, limits, shown });
+			this.#open = { cache, store, settings, cwd };
+		}
+		return this.#open;
+	}
+
+	async #statusText(session: SessionView): Promise<string> {
+		const { cache, store, settings } = this.#openFor(session);
+		const { ledger, sessionManager: source } = session;
+		await cache.flush();
+		const shown = { mode: settings.mode, store: await store.stats() };
+		return formatStatus(statusOf(cache, source, ledger.log(source), shown));
+	}
+
+	async #refresh(parse: () => RefreshTarget, session: SessionView): Promise<string> {
 		const request = parse();
-		const { settings } = openFor(session);
+		const { settings } = this.#openFor(session);
 		const entry = await invalidationFor(request, session.cwd, settings, Date.now());
-		host.appendEntry(INVALIDATION_ENTRY, entry);
+		this.#host.appendEntry(INVALIDATION_ENTRY, entry);
 		const lines =
 			entry.scopeKey === "full" ? "" : ` lines ${entry.scopeKey.slice(2).replace(":", "-")}`;
 		return `The next read of ${request.path}${lines} returns the full text.`;
@@ -147,7 +156,7 @@ export async function noteOwnEdit(
 	return { v: 1, mode: "own_edit", pathKey: file.pathKey, servedHash: file.hash };
 }
 
-export interface RefreshRequest {
+export interface RefreshTarget {
 	path: string;
 	range?: { start: number; end?: number | undefined };
 }
@@ -155,7 +164,7 @@ export interface RefreshRequest {
 const USAGE = "usage: /readcache-refresh <path> [start-end]";
 
 /** Parses `a.ts`, `a.ts 10-20`, `a.ts 10`, `a.ts:10-20`, `"a b.ts" 10-20`. */
-export function parseRefreshCommand(args: string): RefreshRequest {
+export function parseRefreshCommand(args: string): RefreshTarget {
 	const match = /^\s*(?:"([^"]+)"|'([^']+)'|(\S.*?))(?:\s+(\d+)(?:-(\d+))?)?\s*$/.exec(args);
 	const path = match?.[1] ?? match?.[2] ?? match?.[3];
 	if (!match || !path) throw new Error(USAGE);
@@ -166,7 +175,7 @@ export function parseRefreshCommand(args: string): RefreshRequest {
 	return { path, range: { start: range.start, end: range.end } };
 }
 
-export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshRequest {
+export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshTarget {
 	const { path, offset, limit } = call;
 	for (const [name, value] of Object.entries({ offset, limit })) {
 		if (value !== undefined && (!Number.isSafeInteger(value) || value < 1)) {
@@ -183,7 +192,7 @@ export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshReq
  * Throws for a file that is never cached.
  */
 export async function invalidationFor(
-	request: RefreshRequest,
+	request: RefreshTarget,
 	cwd: string,
 	eligibility: Eligibility,
 	now: number,
@@ -207,7 +216,7 @@ export async function invalidationFor(
 }
 
 function scopeKey(
-	{ start, end }: NonNullable<RefreshRequest["range"]>,
+	{ start, end }: NonNullable<RefreshTarget["range"]>,
 	totalLines: number | undefined,
 	path: string,
 ): string {

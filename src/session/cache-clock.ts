@@ -25,7 +25,8 @@ export interface CacheClock {
 	notePruned(): void;
 }
 
-export interface SentWith {
+/** The parts of a request that its cached prefix depends on. */
+export interface PrefixKey {
 	readonly model: string;
 	readonly thinking: string;
 	/** Identifies the system prompt; `undefined` before the request is built. */
@@ -46,101 +47,120 @@ export interface SentRequest {
 	readonly branched: boolean;
 }
 
-/**
- * The session loop reports every event here that touches the provider's cache. `now` returns ms
- * since 1970.
- */
-export function createCacheTimer(now: () => number = () => Date.now()) {
-	let last: SentWith | undefined;
-	/** Last known send to the provider; gaps count from here. */
-	let sentMs: number | undefined;
-	/** Last possible use of the cache: includes a fork's parent and a request being built. */
-	let usedMs: number | undefined;
-	let ttl: Ttl = "5m";
-	let inFlight: Coldness | undefined;
-	let compactedSinceRequest = false;
-	let unbilled = nothingYet();
+export interface BilledRequest {
+	readonly bill: Bill;
+	readonly request: SentRequest;
+}
 
-	return {
-		/** The last use of the cache is read from the entries of all branches. */
-		open(ctx: Pick<HostContext, "sessionManager">, reason: StartReason): void {
-			const before = lastUse(ctx.sessionManager.getEntries());
-			last = undefined;
-			sentMs = before.atMs;
-			// A fork's parent may have used the cache just now; the fork's entries do not show it.
-			usedMs = reason === "fork" ? now() : before.atMs;
-			ttl = before.ttl ?? "5m";
-			inFlight = undefined;
-			compactedSinceRequest = false;
-			unbilled = nothingYet();
-		},
-		noteCompaction(): void {
-			compactedSinceRequest = true;
-			unbilled.compacted = true;
-		},
-		noteBranch(): void {
-			unbilled.branched = true;
-		},
-		/** A request is being built: until `noteBuilt` the clock describes it. */
-		noteRequest(next: SentWith, rules: CacheRules): void {
-			inFlight = coldnessFor(next, rules);
-			last = next;
-			compactedSinceRequest = false;
-			usedMs = now();
-		},
-		noteBuilt(): void {
-			inFlight = undefined;
-		},
-		/** A request leaves: new, a retry, or a ping that keeps the cache warm. */
-		notePayload(payload: unknown, thinking: string): void {
-			const atMs = now();
-			const gapMs = Math.max(unbilled.sent?.gapMs ?? 0, atMs - (sentMs ?? atMs));
-			unbilled.sent = { payload, atMs, gapMs, thinking };
-			sentMs = atMs;
-			// A ping before any request leaves nothing of this session in the cache.
-			if (usedMs !== undefined) usedMs = atMs;
-		},
-		/** Returns the answered request, if it was billed. */
-		noteAnswer(message: unknown): { bill: Bill; request: SentRequest } | undefined {
-			const bill = billOf(message);
-			if (!bill) return undefined;
-			ttl = ttlOf(bill.tokens) ?? ttl;
-			const { sent, compacted, pruned, branched } = unbilled;
-			unbilled = nothingYet();
-			const request = sent ?? { payload: undefined, atMs: now(), gapMs: 0 };
-			return { bill, request: { ...request, compacted, pruned, branched } };
-		},
-		at: (
-			ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
-			next: () => SentWith,
-		): CacheClock => ({
+interface TrackerOptions {
+	/** Of all branches: they hold the last use of the cache. */
+	readonly entries?: readonly SessionEntry[];
+	readonly reason?: StartReason;
+	/** Ms since 1970. */
+	readonly now?: () => number;
+}
+
+/** Follows the provider's cache from a session's start. The session loop reports every event. */
+export class CacheTracker {
+	readonly #now: () => number;
+	#last: PrefixKey | undefined;
+	/** Last known send to the provider; gaps count from here. */
+	#sentMs: number | undefined;
+	/** Last possible use of the cache: includes a fork's parent and a request being built. */
+	#usedMs: number | undefined;
+	#ttl: Ttl;
+	/** Of the request being built. */
+	#coldness: Coldness | undefined;
+	#compactedSinceRequest = false;
+	#unbilled = nothingYet();
+
+	constructor({ entries = [], reason, now = () => Date.now() }: TrackerOptions = {}) {
+		const { atMs, ttl = "5m" } = lastUse(entries);
+		this.#now = now;
+		this.#ttl = ttl;
+		this.#sentMs = atMs;
+		// A fork's parent may have used the cache just now; the fork's entries do not show it.
+		this.#usedMs = reason === "fork" ? now() : atMs;
+	}
+
+	noteCompaction(): void {
+		this.#compactedSinceRequest = true;
+		this.#unbilled.compacted = true;
+	}
+
+	noteBranch(): void {
+		this.#unbilled.branched = true;
+	}
+
+	/** A request is being built: until `noteBuilt` the clock describes it. */
+	noteRequest(next: PrefixKey, rules: CacheRules): void {
+		this.#coldness = this.#coldnessFor(next, rules);
+		this.#last = next;
+		this.#compactedSinceRequest = false;
+		this.#usedMs = this.#now();
+	}
+
+	noteBuilt(): void {
+		this.#coldness = undefined;
+	}
+
+	/** A request is sent: new, a retry, or a ping that keeps the cache warm. */
+	notePayload(payload: unknown, thinking: string): void {
+		const atMs = this.#now();
+		const gapMs = Math.max(this.#unbilled.sent?.gapMs ?? 0, atMs - (this.#sentMs ?? atMs));
+		this.#unbilled.sent = { payload, atMs, gapMs, thinking };
+		this.#sentMs = atMs;
+		// A ping before any request leaves nothing of this session in the cache.
+		if (this.#usedMs !== undefined) this.#usedMs = atMs;
+	}
+
+	/** Returns the answered request, if it was billed. */
+	noteAnswer(message: unknown): BilledRequest | undefined {
+		const bill = billOf(message);
+		if (!bill) return undefined;
+		this.#ttl = ttlOf(bill.tokens) ?? this.#ttl;
+		const { sent, compacted, pruned, branched } = this.#unbilled;
+		this.#unbilled = nothingYet();
+		const request = sent ?? { payload: undefined, atMs: this.#now(), gapMs: 0 };
+		return { bill, request: { ...request, compacted, pruned, branched } };
+	}
+
+	/** The clock during one call; `next` is evaluated only when coldness is asked for. */
+	clockFor(
+		ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
+		next: () => PrefixKey,
+	): CacheClock {
+		const ttl = () => this.#ttl;
+		const coldness = () => this.#coldness ?? this.#coldnessFor(next(), rulesOf(ctx));
+		return {
 			get rules() {
 				return rulesOf(ctx);
 			},
 			get ttl() {
-				return ttl;
+				return ttl();
 			},
 			get coldness() {
-				return inFlight ?? coldnessFor(next(), rulesOf(ctx));
+				return coldness();
 			},
 			get boundAnswer() {
 				return lastBoundAnswer(ctx.sessionManager, (model) =>
 					bindsThinking(ctx.modelRegistry.find(model.provider, model.id) ?? model),
 				);
 			},
-			notePruned() {
-				unbilled.pruned = true;
+			notePruned: () => {
+				this.#unbilled.pruned = true;
 			},
-		}),
-	};
+		};
+	}
 
-	function coldnessFor(next: SentWith, { ttlMs, invalidates }: CacheRules): Coldness {
-		const isOther = (part: keyof SentWith) =>
+	#coldnessFor(next: PrefixKey, { ttlMs, invalidates }: CacheRules): Coldness {
+		const last = this.#last;
+		const isOther = (part: keyof PrefixKey) =>
 			last?.[part] !== undefined && next[part] !== undefined && last[part] !== next[part];
 		return isCold({
-			compacted: compactedSinceRequest,
-			gapMs: usedMs === undefined ? Number.POSITIVE_INFINITY : now() - usedMs,
-			ttlMs: ttlMs[ttl],
+			compacted: this.#compactedSinceRequest,
+			gapMs: this.#usedMs === undefined ? Number.POSITIVE_INFINITY : this.#now() - this.#usedMs,
+			ttlMs: ttlMs[this.#ttl],
 			modelChanged: isOther("model"),
 			toolsChanged: isOther("head") || isOther("tools"),
 			thinkingChanged: invalidates.thinking !== undefined && isOther("thinking"),

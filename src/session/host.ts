@@ -68,5 +68,5 @@ export type StartReason = SessionStartEvent["reason"];
 
 export type TurnEnd = TurnEndEvent;
 
-/** An entry for the session at the end of a turn: a context edit or a message. */
-export type Draft = NonNullable<TurnEndEventResult["entries"]>[number];
+/** An entry to add at the end of a turn: a context edit or a message. */
+export type NewEntry = NonNullable<TurnEndEventResult["entries"]>[number];

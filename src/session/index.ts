@@ -15,8 +15,7 @@ export {
 	type ContextLog,
 	type CustomItem,
 	type CustomMessageItem,
-	createLedger,
-	type Ledger,
+	Ledger,
 	type ToolResultItem,
 } from "./ledger.ts";
 export {
@@ -28,6 +27,6 @@ export {
 	textOf,
 } from "./messages.ts";
 export { createPerFolder } from "./per-folder.ts";
-export { createSession } from "./session.ts";
+export { Session } from "./session.ts";
 export { createSessionFileWatch, createSessionMark } from "./session-file.ts";
 export type { SessionHolder, SessionView, ShownFile, Spine, System } from "./system.ts";

@@ -1,4 +1,5 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { getOrAdd } from "../core/get-or-add.ts";
 import { hashBytes } from "../core/hash.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import {
@@ -90,55 +91,61 @@ interface LedgerOptions {
 	returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
-export type Ledger = ReturnType<typeof createLedger>;
+/** The record of the model's view. One per session. */
+export class Ledger {
+	readonly #returnedHash: LedgerOptions["returnedHash"];
+	#observation: ReturnType<typeof createObservation> | undefined;
+	#state = emptyState("", 0);
 
-/** What the model can see. One per session. */
-export function createLedger({ returnedHash }: LedgerOptions = {}) {
-	let observation: ReturnType<typeof createObservation> | undefined;
-	let state = emptyState("", 0);
+	constructor({ returnedHash }: LedgerOptions = {}) {
+		this.#returnedHash = returnedHash;
+	}
 
-	return {
-		/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
-		observe(source: SessionSource, messages: readonly unknown[]): void {
-			observation = createObservation(source.getSessionId(), messages);
-		},
+	/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
+	observe(source: SessionSource, messages: readonly unknown[]): void {
+		this.#observation = createObservation(source.getSessionId(), messages);
+	}
 
-		/** Indexes the observed request in the background, so that later queries are cheap. */
-		prepare(source: SessionSource): void {
-			state = advance(state, source);
-			if (observation?.sessionId === state.sessionId) observation.isInOrder(state.callIds);
-		},
+	/** Indexes the observed request in the background, so that later queries are cheap. */
+	prepare(source: SessionSource): void {
+		const { sessionId, callIds } = this.#advance(source);
+		if (this.#observation?.sessionId === sessionId) this.#observation.isInOrder(callIds);
+	}
 
-		/** The active context. The cost grows with new entries only. */
-		log(source: SessionSource): ContextLog {
-			state = advance(state, source);
-			return state;
-		},
+	/** The active context. The cost grows with new entries only. */
+	log(source: SessionSource): ContextLog {
+		return this.#advance(source);
+	}
 
-		/** Without an observed request the session alone decides. Edited messages can be visible. */
-		visibility(item: SentItem): Visibility {
-			const isResult = item.kind === "toolResult";
-			if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
-			if (item.text === undefined) return { visible: false, why: "not-text" };
-			if (isResult && !isAsReturned(item, item.text)) return { visible: false, why: "rewritten" };
-			if (observation?.sessionId !== state.sessionId) return { visible: true };
-			const siblings = state.resultsByCall.get(item.toolCallId) ?? [];
-			const sent = observation.textsOf(item.toolCallId);
-			if (sent.length === 0) return { visible: false, why: "not-sent" };
-			if (sent.length !== siblings.length) return { visible: false, why: "ambiguous" };
-			if (sent[siblings.indexOf(item)] !== item.text) return { visible: false, why: "altered" };
-			if (!observation.isInOrder(state.callIds)) return { visible: false, why: "reordered" };
-			return { visible: true };
-		},
-	};
+	/** Without an observed request the session alone decides. Edited messages can be visible. */
+	visibility(item: SentItem): Visibility {
+		const isResult = item.kind === "toolResult";
+		if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
+		if (item.text === undefined) return { visible: false, why: "not-text" };
+		if (isResult && !this.#isAsReturned(item, item.text))
+			return { visible: false, why: "rewritten" };
+		const observation = this.#observation;
+		const { sessionId, resultsByCall, callIds } = this.#state;
+		if (observation?.sessionId !== sessionId) return { visible: true };
+		const siblings = resultsByCall.get(item.toolCallId) ?? [];
+		const sent = observation.textsOf(item.toolCallId);
+		if (sent.length === 0) return { visible: false, why: "not-sent" };
+		if (sent.length !== siblings.length) return { visible: false, why: "ambiguous" };
+		if (sent[siblings.indexOf(item)] !== item.text) return { visible: false, why: "altered" };
+		if (!observation.isInOrder(callIds)) return { visible: false, why: "reordered" };
+		return { visible: true };
+	}
 
-	function isAsReturned(item: ToolResultItem, text: string): boolean {
-		const known = state.asReturned.get(item);
-		if (known !== undefined) return known;
-		const expected = returnedHash?.(item);
-		const same = expected === undefined || hashBytes(text) === expected;
-		state.asReturned.set(item, same);
-		return same;
+	#advance(source: SessionSource): State {
+		this.#state = advance(this.#state, source);
+		return this.#state;
+	}
+
+	#isAsReturned(item: ToolResultItem, text: string): boolean {
+		return getOrAdd(this.#state.asReturned, item, () => {
+			const expected = this.#returnedHash?.(item);
+			return expected === undefined || hashBytes(text) === expected;
+		});
 	}
 }
 
@@ -282,9 +289,7 @@ function messageItem(
 function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	state.sent.set(item.entryId, item);
 	state.callIds.push(item.toolCallId);
-	const siblings = state.resultsByCall.get(item.toolCallId);
-	if (siblings) siblings.push(item);
-	else state.resultsByCall.set(item.toolCallId, [item]);
+	getOrAdd(state.resultsByCall, item.toolCallId, (): SentItem[] => []).push(item);
 	return item;
 }
 

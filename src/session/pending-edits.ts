@@ -22,71 +22,93 @@ export interface PendingEdit {
 	readonly content: EditContent;
 }
 
-export type PendingEdits = ReturnType<typeof createPendingEdits>;
-
 /**
  * Every request and turn end gets these edits until the session shows them: another extension may
- * drop a draft, and hidden text must stay hidden.
+ * drop a new entry, and hidden text must stay hidden.
  */
-export function createPendingEdits(ledger: Pick<Ledger, "log">, host: Pick<Host, "appendEntry">) {
-	const pending = new Map<string, PendingEdit>();
-	const restored = new Set<string>();
-	const of = (owner: string) => [...pending.values()].filter((edit) => edit.owner === owner);
+export class PendingEdits {
+	readonly #ledger: Pick<Ledger, "log">;
+	readonly #host: Pick<Host, "appendEntry">;
+	readonly #pending = new Map<string, PendingEdit>();
+	/** Owners that have restored the recorded edits of this branch. */
+	readonly #restored = new Set<string>();
 
-	return {
-		add: (edit: PendingEdit) => void pending.set(edit.entryId, edit),
-		get: (entryId: string) => pending.get(entryId),
-		/** Cancels an edit: the next request shows the original text. */
-		drop: (entryId: string) => void pending.delete(entryId),
-		/** On leaving the branch. */
-		clear() {
-			pending.clear();
-			restored.clear();
-		},
-		/** Returns the same array if nothing changed. */
-		applyTo: <Message>(messages: readonly Message[], owner: string) =>
-			edit(messages, new Map(of(owner).map((one) => [one.sentAs, one]))),
-		unsettled(owner: string, source: SessionSource): PendingEdit[] {
-			const stateOf = statesIn(source);
-			return of(owner).filter((one) => stateOf(one) === "pending");
-		},
-		/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
-		settle(owner: string, source: SessionSource): PendingEdit[] {
-			const stateOf = statesIn(source);
-			return of(owner).filter((one) => {
-				const state = stateOf(one);
-				if (state !== "pending") pending.delete(one.entryId);
-				return state === "shown";
-			});
-		},
-		/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
-		recorded(owner: string, source: SessionSource): Map<string, EditContent> {
-			if (restored.has(owner)) return new Map();
-			restored.add(owner);
-			const edits = recordedEdits(source);
-			for (const id of edits.keys()) if (pending.has(id)) edits.delete(id);
-			return edits;
-		},
-		/**
-		 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
-		 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
-		 */
-		noteBinding(source: SessionSource, messages: readonly unknown[]): void {
-			if (pending.size === 0) return;
-			const stateOf = statesIn(source);
-			const sent = Map.groupBy(messages, editId);
-			const known = recordedEdits(source);
-			const fresh = [...pending.values()]
-				.filter((one) => stateOf(one) === "pending")
-				.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
-				.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
-				.map(({ entryId, content }) => [entryId, content]);
-			if (fresh.length > 0) host.appendEntry(SHOWN_EDITS_ENTRY, { v: 1, edits: fresh });
-		},
-	};
+	constructor(ledger: Pick<Ledger, "log">, host: Pick<Host, "appendEntry">) {
+		this.#ledger = ledger;
+		this.#host = host;
+	}
 
-	function statesIn(source: SessionSource): (edit: PendingEdit) => "pending" | "shown" | "gone" {
-		const { sent } = ledger.log(source);
+	add(edit: PendingEdit): void {
+		this.#pending.set(edit.entryId, edit);
+	}
+
+	get(entryId: string): PendingEdit | undefined {
+		return this.#pending.get(entryId);
+	}
+
+	/** Cancels an edit: the next request shows the original text. */
+	drop(entryId: string): void {
+		this.#pending.delete(entryId);
+	}
+
+	/** On leaving the branch. */
+	clear(): void {
+		this.#pending.clear();
+		this.#restored.clear();
+	}
+
+	/** Returns the same array if nothing changed. */
+	applyTo<Message>(messages: readonly Message[], owner: string): readonly Message[] {
+		return edit(messages, new Map(this.#ownedBy(owner).map((one) => [one.sentAs, one])));
+	}
+
+	unsettled(owner: string, source: SessionSource): PendingEdit[] {
+		const stateOf = this.#statesIn(source);
+		return this.#ownedBy(owner).filter((one) => stateOf(one) === "pending");
+	}
+
+	/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
+	settle(owner: string, source: SessionSource): PendingEdit[] {
+		const stateOf = this.#statesIn(source);
+		return this.#ownedBy(owner).filter((one) => {
+			const state = stateOf(one);
+			if (state !== "pending") this.#pending.delete(one.entryId);
+			return state === "shown";
+		});
+	}
+
+	/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
+	recorded(owner: string, source: SessionSource): Map<string, EditContent> {
+		if (this.#restored.has(owner)) return new Map();
+		this.#restored.add(owner);
+		const edits = recordedEdits(source);
+		for (const id of edits.keys()) if (this.#pending.has(id)) edits.delete(id);
+		return edits;
+	}
+
+	/**
+	 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
+	 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
+	 */
+	noteBinding(source: SessionSource, messages: readonly unknown[]): void {
+		if (this.#pending.size === 0) return;
+		const stateOf = this.#statesIn(source);
+		const sent = Map.groupBy(messages, editId);
+		const known = recordedEdits(source);
+		const fresh = [...this.#pending.values()]
+			.filter((one) => stateOf(one) === "pending")
+			.filter(({ sentAs, content }) => isShown(content, sent.get(sentAs) ?? []))
+			.filter(({ entryId, content }) => !isDeepStrictEqual(known.get(entryId), content))
+			.map(({ entryId, content }) => [entryId, content]);
+		if (fresh.length > 0) this.#host.appendEntry(SHOWN_EDITS_ENTRY, { v: 1, edits: fresh });
+	}
+
+	#ownedBy(owner: string): PendingEdit[] {
+		return [...this.#pending.values()].filter((edit) => edit.owner === owner);
+	}
+
+	#statesIn(source: SessionSource): (edit: PendingEdit) => "pending" | "shown" | "gone" {
+		const { sent } = this.#ledger.log(source);
 		return ({ entryId, original, content }) => {
 			const item = sent.get(entryId);
 			const texts = item?.kind === "customMessage" ? item.texts : [item?.text ?? []].flat();

@@ -1,45 +1,57 @@
 import { type LoadedConfig, loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
-import { createExcludedValues, type ExcludedValues } from "../core/excluded-values.ts";
+import { ExcludedValues } from "../core/excluded-values.ts";
 import { projectRoot } from "../core/places.ts";
 import { property } from "../core/property.ts";
-import { createCacheTimer, rulesOf, type SentWith } from "./cache-clock.ts";
+import { type BilledRequest, CacheTracker, type PrefixKey, rulesOf } from "./cache-clock.ts";
 import type { Host, HostContext, HostEvents, StartReason } from "./host.ts";
-import { createLedger } from "./ledger.ts";
-import { createPendingEdits } from "./pending-edits.ts";
+import { Ledger } from "./ledger.ts";
+import { PendingEdits } from "./pending-edits.ts";
 import type { SessionView, Spine, System } from "./system.ts";
 
-export function createSession(host: Host, events: HostEvents) {
-	let systems: readonly System[] = [];
-	let running = false;
-	let loaded: { cwd: string; config: LoadedConfig; values?: ExcludedValues } | undefined;
-	const timer = createCacheTimer();
-	const ledger = createLedger({
-		returnedHash: (item) => firstOf(systems, (system) => system.returnedHash?.(item)),
+type OnStarted = (session: SessionView, failures: string[]) => void;
+
+/** The loop of one session: passes pi's events to the systems. */
+export class Session implements Spine {
+	readonly host: Host;
+	readonly ledger = new Ledger({
+		returnedHash: (item) => firstOf(this.#systems, (system) => system.returnedHash?.(item)),
 	});
-	const edits = createPendingEdits(ledger, host);
-	const shown: SessionView["shown"] = {
-		shownBy(message) {
-			for (const system of systems) {
+	readonly edits: PendingEdits;
+	readonly #events: HostEvents;
+	readonly #shown: SessionView["shown"] = {
+		shownBy: (message) => {
+			for (const system of this.#systems) {
 				const files = system.shownBy?.(message);
 				if (system.shownBy && (!files || files.length > 0)) return files;
 			}
 			return [];
 		},
-		shownBeside: () => firstOf(systems, (system) => system.shownBeside?.()) ?? NONE,
+		shownInRequest: () => firstOf(this.#systems, (system) => system.shownInRequest?.()) ?? NONE,
 	};
+	#systems: readonly System[] = [];
+	#running = false;
+	#cache = new CacheTracker();
+	#loaded: { cwd: string; config: LoadedConfig; values?: ExcludedValues } | undefined;
 
-	const spine: Spine = { host, ledger, edits, at };
-	return { ...spine, run };
+	constructor(host: Host, events: HostEvents) {
+		this.host = host;
+		this.edits = new PendingEdits(this.ledger, host);
+		this.#events = events;
+	}
 
 	/** Inherits from pi's context, whose getters stay lazy: they throw once the session is gone. */
-	function at(ctx: HostContext): SessionView {
+	readonly at = (ctx: HostContext): SessionView => {
+		const { ledger, edits } = this;
+		const cache = () => this.#cache.clockFor(ctx, () => this.#prefixKey(ctx));
+		const loaded = () => this.#loadedFor(ctx.cwd).config;
+		const values = () => this.#valuesFor(ctx.cwd);
 		const own: Omit<SessionView, keyof HostContext> = {
 			ledger,
 			edits,
-			shown,
+			shown: this.#shown,
 			get cache() {
-				return timer.at(ctx, () => sentWith(ctx));
+				return cache();
 			},
 			get window() {
 				const usage = ctx.getContextUsage();
@@ -49,182 +61,199 @@ export function createSession(host: Host, events: HostEvents) {
 				};
 			},
 			get loaded() {
-				return loadedFor(ctx.cwd).config;
+				return loaded();
 			},
 			get config() {
-				return loadedFor(ctx.cwd).config.config;
+				return loaded().config;
 			},
 			get values() {
-				return valuesFor(ctx.cwd);
+				return values();
 			},
 		};
 		return Object.create(ctx, Object.getOwnPropertyDescriptors(own));
-	}
+	};
 
 	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
-	function run(
-		list: readonly System[],
-		onStarted: (session: SessionView, failures: string[]) => void,
-	): void {
-		systems = list;
-		const on = events.on.bind(events) as HostEvents["on"];
-		/** One handler per system: pi shows what one throws and continues with the next. */
-		const each = <Name extends keyof System>(
-			name: Name,
-			subscribe: (ask: NonNullable<System[Name]>) => void,
-		) => {
-			for (const system of systems) {
-				const method = system[name];
-				if (method) subscribe((method as () => void).bind(system) as never);
-			}
-		};
+	run(systems: readonly System[], onStarted: OnStarted): void {
+		this.#systems = systems;
+		const on = this.#events.on.bind(this.#events) as HostEvents["on"];
+		this.#onLifecycle(on, onStarted);
+		this.#onRequests(on);
+		this.#onTools(on);
+		this.#onAnswers(on);
+		this.#onTurnEnds(on);
+		this.#ownRead();
+	}
 
+	#onLifecycle(on: HostEvents["on"], onStarted: OnStarted): void {
 		on("session_start", async ({ reason }, ctx) => {
-			const failures = await stop();
-			running = true;
-			loaded = undefined;
-			edits.clear();
-			const session = at(ctx);
-			timer.open(ctx, reason);
-			failures.push(...(await startAll(systems, session, reason)));
+			const failures = await this.#stop();
+			this.#running = true;
+			this.#loaded = undefined;
+			this.edits.clear();
+			const session = this.at(ctx);
+			this.#cache = new CacheTracker({ entries: ctx.sessionManager.getEntries(), reason });
+			failures.push(...(await startAll(this.#systems, session, reason)));
 			onStarted(session, failures);
 		});
-		on("session_shutdown", async () => {
-			const failures = await stop();
-			if (failures.length > 0) throw new Error(failures.join("; "));
-		});
+		on("session_shutdown", async () => throwAll(await this.#stop()));
 
-		on("session_compact", () => timer.noteCompaction());
-		each("onCompaction", (ask) => on("session_compact", (_event, ctx) => ask(at(ctx))));
+		on("session_compact", () => this.#cache.noteCompaction());
+		this.#each("onCompaction", (ask) => on("session_compact", (_event, ctx) => ask(this.at(ctx))));
 		on("session_tree", () => {
-			timer.noteBranch();
-			edits.clear();
+			this.#cache.noteBranch();
+			this.edits.clear();
 		});
-		each("onBranch", (ask) => on("session_tree", (_event, ctx) => ask(at(ctx))));
+		this.#each("onBranch", (ask) => on("session_tree", (_event, ctx) => ask(this.at(ctx))));
 
-		each("onPrompt", (ask) =>
+		this.#each("onPrompt", (ask) =>
 			on("before_agent_start", async ({ prompt }, ctx) => {
-				const message = await ask(typeof prompt === "string" ? prompt : undefined, at(ctx));
+				const text = typeof prompt === "string" ? prompt : undefined;
+				const message = await ask(text, this.at(ctx));
 				return message && { message };
 			}),
 		);
-		each("onRunStart", (ask) => on("agent_start", (_event, ctx) => ask(at(ctx))));
-		each("onRunEnd", (ask) => on("agent_end", (_event, ctx) => ask(at(ctx))));
+		this.#each("onRunStart", (ask) => on("agent_start", (_event, ctx) => ask(this.at(ctx))));
+		this.#each("onRunEnd", (ask) => on("agent_end", (_event, ctx) => ask(this.at(ctx))));
+	}
 
+	#onRequests(on: HostEvents["on"]): void {
 		on("context_with_system", ({ messages }, ctx) => {
-			timer.noteRequest(sentWith(ctx, messages), rulesOf(ctx));
+			this.#cache.noteRequest(this.#prefixKey(ctx, messages), rulesOf(ctx));
 		});
-		each("onRequest", (ask) =>
+		this.#each("onRequest", (ask) =>
 			on("context_with_system", async (event, ctx) => {
-				const messages = await ask(event.messages, at(ctx));
+				const messages = await ask(event.messages, this.at(ctx));
 				if (messages === event.messages) return undefined;
 				return { messages: [...messages] as typeof event.messages };
 			}),
 		);
 		on("context_with_system", ({ messages }, ctx) => {
-			timer.noteBuilt();
-			ledger.observe(ctx.sessionManager, messages);
-			if (rulesOf(ctx).bindsThinking) edits.noteBinding(ctx.sessionManager, messages);
+			this.#cache.noteBuilt();
+			this.ledger.observe(ctx.sessionManager, messages);
+			if (rulesOf(ctx).bindsThinking) this.edits.noteBinding(ctx.sessionManager, messages);
 		});
-
-		each("onPayload", (ask) =>
-			on("before_provider_request", ({ payload }, ctx) => ask(payload, at(ctx))),
+		this.#each("onPayload", (ask) =>
+			on("before_provider_request", ({ payload }, ctx) => ask(payload, this.at(ctx))),
 		);
 		on("before_provider_request", ({ payload }) =>
-			timer.notePayload(payload, host.getThinkingLevel()),
+			this.#cache.notePayload(payload, this.host.getThinkingLevel()),
 		);
+	}
 
-		each("onMessage", (ask) => on("message_start", (_event, ctx) => ask(at(ctx))));
-		// While the answer streams in, all other extensions are done with the request.
-		on("message_start", ({ message }, ctx) => {
-			if (message.role === "assistant") ledger.prepare(ctx.sessionManager);
-		});
-
-		each("onToolCall", (ask) => on("tool_call", async (event, ctx) => await ask(event, at(ctx))));
+	#onTools(on: HostEvents["on"]): void {
+		this.#each("onToolCall", (ask) =>
+			on("tool_call", async (event, ctx) => await ask(event, this.at(ctx))),
+		);
 		// Any other tool may have written a file with a secret, and a copy of it.
 		on("tool_result", ({ toolName }, ctx) => {
-			if (toolName !== "read") valuesFor(ctx.cwd).expire();
+			if (toolName !== "read") this.#valuesFor(ctx.cwd).expire();
 		});
-		each("onToolResult", (ask) => on("tool_result", (event, ctx) => ask(event, at(ctx))));
+		this.#each("onToolResult", (ask) =>
+			on("tool_result", (event, ctx) => ask(event, this.at(ctx))),
+		);
+	}
 
-		let billed: ReturnType<typeof timer.noteAnswer>;
-		on("message_end", ({ message }) => {
-			billed = timer.noteAnswer(message);
+	#onAnswers(on: HostEvents["on"]): void {
+		this.#each("onMessage", (ask) => on("message_start", (_event, ctx) => ask(this.at(ctx))));
+		// While the answer streams in, all other extensions are done with the request.
+		on("message_start", ({ message }, ctx) => {
+			if (message.role === "assistant") this.ledger.prepare(ctx.sessionManager);
 		});
-		each("onAnswer", (ask) =>
+		let billed: BilledRequest | undefined;
+		on("message_end", ({ message }) => {
+			billed = this.#cache.noteAnswer(message);
+		});
+		this.#each("onAnswer", (ask) =>
 			on("message_end", async ({ message }, ctx) => {
 				if (message.role !== "assistant") return;
 				const failed = message.stopReason === "error" || message.stopReason === "aborted";
-				await ask({ message, failed, billed }, at(ctx));
+				await ask({ message, failed, billed }, this.at(ctx));
 			}),
 		);
+	}
 
-		// A single handler: pi keeps only the last list, and rebuilds the whole session for each.
-		const failedTurnEnds = new Set<string>();
+	/** A single handler: pi keeps only the last list, and rebuilds the whole session for each. */
+	#onTurnEnds(on: HostEvents["on"]): void {
+		const failed = new Set<string>();
 		on("turn_end", async (event, ctx) => {
 			let { entries } = event;
-			for (const system of systems) {
+			for (const system of this.#systems) {
 				try {
-					const drafts = await system.onTurnEnd?.({ ...event, entries }, at(ctx));
-					if (drafts && drafts.length > 0) entries = [...entries, ...drafts];
+					const added = await system.onTurnEnd?.({ ...event, entries }, this.at(ctx));
+					if (added && added.length > 0) entries = [...entries, ...added];
 				} catch (error) {
-					failedTurnEnds.add(`${system.name}: ${describeError(error)}`);
+					failed.add(`${system.name}: ${describeError(error)}`);
 				}
 			}
 			return entries === event.entries ? undefined : { entries };
 		});
-		// Thrown in `turn_end`, they would drop the drafts of the other systems.
+		// Thrown in `turn_end`, they would drop the entries of the other systems.
 		on("agent_end", () => {
-			const failures = [...failedTurnEnds];
-			failedTurnEnds.clear();
-			if (failures.length > 0) throw new Error(failures.join("; "));
+			const failures = [...failed];
+			failed.clear();
+			throwAll(failures);
 		});
+	}
 
+	#ownRead(): void {
+		const systems = this.#systems;
 		if (!systems.some(({ read }) => read)) return;
 		const guidelines = systems.flatMap(({ readGuideline }) => readGuideline ?? []);
-		host.ownRead(async (call, ctx, plain) => {
+		this.host.ownRead(async (call, ctx, plain) => {
 			for (const system of systems) {
-				const answer = await system.read?.(call, at(ctx), plain);
+				const answer = await system.read?.(call, this.at(ctx), plain);
 				if (answer) return answer;
 			}
 			return await plain(call);
 		}, guidelines);
 	}
 
-	function sentWith(ctx: HostContext, messages?: readonly unknown[]): SentWith {
+	/** One handler per system: pi shows what one throws and continues with the next. */
+	#each<Name extends keyof System>(
+		name: Name,
+		subscribe: (ask: NonNullable<System[Name]>) => void,
+	): void {
+		for (const system of this.#systems) {
+			const method = system[name];
+			if (method) subscribe((method as () => void).bind(system) as never);
+		}
+	}
+
+	#prefixKey(ctx: HostContext, messages?: readonly unknown[]): PrefixKey {
 		const { model } = ctx;
 		// Such models take system prompt changes mid-conversation: the prefix before them stays cached.
 		const takesChanges = property(model?.compat, "supportsMidConvoSystemMessages") === true;
 		const systemMessages = messages?.filter((message) => property(message, "role") === "system");
 		return {
 			model: `${model?.provider}/${model?.id}`,
-			thinking: host.getThinkingLevel(),
-			tools: takesChanges ? undefined : JSON.stringify(host.getActiveTools()),
+			thinking: this.host.getThinkingLevel(),
+			tools: takesChanges ? undefined : JSON.stringify(this.host.getActiveTools()),
 			...(systemMessages && {
 				head: JSON.stringify(takesChanges ? systemMessages.slice(0, 1) : systemMessages),
 			}),
 		};
 	}
 
-	function loadedFor(cwd: string): NonNullable<typeof loaded> {
-		if (loaded?.cwd !== cwd) {
-			loaded = { cwd, config: loadConfig({ agentDir: host.agentDir, cwd }) };
+	#loadedFor(cwd: string) {
+		if (this.#loaded?.cwd !== cwd) {
+			this.#loaded = { cwd, config: loadConfig({ agentDir: this.host.agentDir, cwd }) };
 		}
-		return loaded;
+		return this.#loaded;
 	}
 
-	function valuesFor(cwd: string): ExcludedValues {
-		const current = loadedFor(cwd);
+	#valuesFor(cwd: string): ExcludedValues {
+		const current = this.#loadedFor(cwd);
 		const { exclude } = current.config.config.readcache;
-		current.values ??= createExcludedValues({ root: projectRoot(cwd), exclude });
+		current.values ??= new ExcludedValues({ root: projectRoot(cwd), exclude });
 		return current.values;
 	}
 
 	/** Idempotent. */
-	async function stop(): Promise<string[]> {
-		if (!running) return [];
-		running = false;
-		return await stopAll(systems);
+	async #stop(): Promise<string[]> {
+		if (!this.#running) return [];
+		this.#running = false;
+		return await stopAll(this.#systems);
 	}
 }
 
@@ -239,10 +268,10 @@ export function stopAll(systems: readonly System[]) {
 	return askEach(systems.toReversed(), "stopped", (system) => system.stop?.());
 }
 
-/** One failure does not keep the others from it. Returns failures. */
+/** A failure does not stop the loop. Returns all failures. */
 async function askEach(
 	systems: readonly System[],
-	what: "started" | "stopped",
+	action: "started" | "stopped",
 	ask: (system: System) => void | Promise<void>,
 ): Promise<string[]> {
 	const failures: string[] = [];
@@ -250,10 +279,14 @@ async function askEach(
 		try {
 			await ask(system);
 		} catch (error) {
-			failures.push(`${system.name} could not be ${what}: ${describeError(error)}`);
+			failures.push(`${system.name} could not be ${action}: ${describeError(error)}`);
 		}
 	}
 	return failures;
+}
+
+function throwAll(failures: readonly string[]): void {
+	if (failures.length > 0) throw new Error(failures.join("; "));
 }
 
 function firstOf<Value>(

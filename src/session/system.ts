@@ -1,11 +1,10 @@
-import type { Bill } from "../core/bill.ts";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import type { ExcludedValues } from "../core/excluded-values.ts";
-import type { CacheClock, SentRequest } from "./cache-clock.ts";
+import type { BilledRequest, CacheClock } from "./cache-clock.ts";
 import type {
-	Draft,
 	Host,
 	HostContext,
+	NewEntry,
 	PlainRead,
 	ReadAnswer,
 	ReadCall,
@@ -32,7 +31,7 @@ export interface System {
 	onPrompt?(
 		prompt: string | undefined,
 		session: SessionView,
-	): Promise<ContextMessageDraft | undefined>;
+	): Promise<NewContextMessage | undefined>;
 	/** For a prompt or a retry. */
 	onRunStart?(session: SessionView): void | Promise<void>;
 	onRunEnd?(session: SessionView): void;
@@ -52,15 +51,15 @@ export interface System {
 		session: SessionView,
 	): Promise<{ readonly details?: unknown } | undefined> | undefined;
 	onAnswer?(answer: Answer, session: SessionView): void | Promise<void>;
-	/** `turn.entries` holds the drafts of other systems and extensions. */
-	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<Draft[]>;
+	/** `turn.entries` holds the new entries of other systems and extensions. */
+	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<NewEntry[]>;
 	onCompaction?(session: SessionView): void | Promise<void>;
 	onBranch?(session: SessionView): void;
 	returnedHash?(item: ToolResultItem): string | undefined;
 	/** Empty for another system's message; `undefined` where unknown. */
 	shownBy?(message: CustomMessageItem): readonly ShownFile[] | undefined;
 	/** Files in the last request but not in the session; the same array until the next request. */
-	shownBeside?(): readonly ShownFile[] | undefined;
+	shownInRequest?(): readonly ShownFile[] | undefined;
 }
 
 /** A session at one moment. Valid only during the call that receives it. */
@@ -77,7 +76,7 @@ export interface SessionView extends HostContext {
 	/** Files that systems show outside tool results. */
 	readonly shown: {
 		shownBy(message: CustomMessageItem): readonly ShownFile[] | undefined;
-		shownBeside(): readonly ShownFile[];
+		shownInRequest(): readonly ShownFile[];
 	};
 }
 
@@ -94,7 +93,7 @@ interface RequestMessage {
 	readonly role: string;
 }
 
-type ContextMessageDraft = Omit<Extract<Draft, { type: "custom_message" }>, "type">;
+type NewContextMessage = Omit<Extract<NewEntry, { type: "custom_message" }>, "type">;
 
 interface ToolCall {
 	readonly toolCallId: string;
@@ -113,7 +112,7 @@ interface Answer {
 	/** Failed or aborted: the model's side of the request may not count. */
 	readonly failed: boolean;
 	/** `undefined` if nothing was billed. */
-	readonly billed: { readonly bill: Bill; readonly request: SentRequest } | undefined;
+	readonly billed: BilledRequest | undefined;
 }
 
 export interface ShownFile {

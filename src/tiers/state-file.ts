@@ -4,7 +4,7 @@ import { isTemporaryName, writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { hashBytes } from "../core/hash.ts";
 import { isRecord, property } from "../core/property.ts";
-import { chooseExpired, type Kept } from "../core/retention.ts";
+import { chooseEvicted, type Evictable } from "../core/retention.ts";
 import { openStoreFolder, type StoreFolder } from "../core/store-version.ts";
 import { TIERS, type Tier, type TrackedItem } from "./item.ts";
 import { readJsonObject } from "./litellm-config.ts";
@@ -191,7 +191,7 @@ export function createStateFile(projectRoot: string, sessionId: string) {
 			const nowMs = Date.now();
 			const left = temporary.filter(({ usedMs }) => nowMs - usedMs > TEMPORARY_AGE_MS);
 			const limits = { maxBytes: MAX_STATES, maxAgeMs: MAX_AGE_MS, nowMs };
-			for (const file of [...left, ...chooseExpired(states, limits)]) {
+			for (const file of [...left, ...chooseEvicted(states, limits)]) {
 				await rm(file.path, { force: true });
 			}
 		} catch {
@@ -246,7 +246,7 @@ async function read(path: string, origin: "session" | "import"): Promise<LoadedS
 	}
 }
 
-type StateEntry = Kept & { readonly path: string };
+type StateEntry = Evictable & { readonly path: string };
 
 /** Each counts as 1: their number is bounded, not their size. */
 async function filesIn(folder: string, own: string) {

@@ -77,7 +77,7 @@ export function createWorksetSystem(
 			// Unknown before the code is loaded: all files count as possibly shown.
 			return perFolder.ready?.live.filesIn(texts);
 		},
-		shownBeside: () => perFolder.ready?.workset.beside,
+		shownInRequest: () => perFolder.ready?.workset.beside,
 		status({ config }) {
 			if (!config.tiers.enabled) return { on: false, why: "tiers.enabled is false" };
 			const files = perFolder.ready?.workset.files.length ?? 0;

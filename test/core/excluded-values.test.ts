@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createExcludedValues } from "../../src/core/excluded-values.ts";
+import { ExcludedValues } from "../../src/core/excluded-values.ts";
 import { tempDir } from "../support/temp.ts";
 
 let clock = 0;
@@ -19,7 +19,7 @@ function project(files: Record<string, string | Buffer>) {
 		writeFileSync(join(root, path), text);
 	};
 	for (const [path, text] of Object.entries(files)) write(path, text);
-	const values = createExcludedValues({ root, exclude: [".env*", "token.txt"], env: {} });
+	const values = new ExcludedValues({ root, exclude: [".env*", "token.txt"], env: {} });
 	const look = async () => {
 		clock += 60_000;
 		await values.refresh();
@@ -114,7 +114,7 @@ test("many keys do not displace the variables of a project, and what does not fi
 });
 
 test("a project that is not there has no values", async () => {
-	const values = createExcludedValues({ root: "/nowhere", exclude: [".env"], env: {} });
+	const values = new ExcludedValues({ root: "/nowhere", exclude: [".env"], env: {} });
 	await values.refresh();
 	expect(values.appearIn("anything at all")).toBe(false);
 });

@@ -22,7 +22,7 @@ import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryName } from "../../src/core/atomic-file.ts";
 import { type Hash, hashBytes } from "../../src/core/hash.ts";
-import { createObjectStore, type ObjectStoreOptions } from "../../src/core/object-store.ts";
+import { ObjectStore, type ObjectStoreOptions } from "../../src/core/object-store.ts";
 
 const minutes = 60_000;
 const days = 24 * 60 * minutes;
@@ -42,7 +42,7 @@ async function makeStore(setup: Setup = {}) {
 		...setup,
 	};
 	const pathOf = (hash: Hash) => join(folder, "objects", `sha256-${hash}.txt`);
-	return { base, folder, options, pathOf, store: createObjectStore(options) };
+	return { base, folder, options, pathOf, store: new ObjectStore(options) };
 }
 
 /** Sets when an object was last used, counted back from now. */
@@ -160,7 +160,7 @@ test("a folder in place of an object is a result for get and put", async () => {
 test("an object over the bound is neither stored nor loaded", async () => {
 	const { store, options } = await makeStore();
 	const { hash } = await store.put(text("12345"));
-	const small = createObjectStore({ ...options, maxObjectBytes: 4 });
+	const small = new ObjectStore({ ...options, maxObjectBytes: 4 });
 	expect(await small.get(hash)).toMatchObject({ kind: "failed", reason: "too-big" });
 	expect(await small.put(text("54321"))).toMatchObject({ kind: "failed", reason: "too-big" });
 	expect(await store.get(hash)).toMatchObject({ kind: "found" });
@@ -170,8 +170,8 @@ test("processes that put the same objects at once all succeed", async () => {
 	const { options, store, folder } = await makeStore();
 	const module = new URL("../../src/core/object-store.ts", import.meta.url).href;
 	const script = `
-		import { createObjectStore } from ${JSON.stringify(module)};
-		const store = createObjectStore(${JSON.stringify(options)});
+		import { ObjectStore } from ${JSON.stringify(module)};
+		const store = new ObjectStore(${JSON.stringify(options)});
 		const results = [];
 		for (let n = 0; n < 40; n++) results.push(store.put(Buffer.alloc(50_000, n)));
 		const kinds = (await Promise.all(results)).map((result) => result.kind);
@@ -214,7 +214,7 @@ test("a file in place of the objects folder is a result too", async () => {
 	await store.put(text("a"));
 	await rm(join(folder, "objects"), { recursive: true });
 	await writeFile(join(folder, "objects"), "");
-	for (const one of [store, createObjectStore(options)]) {
+	for (const one of [store, new ObjectStore(options)]) {
 		expect(await one.put(text("b"))).toMatchObject({ kind: "failed" });
 		expect(await one.get(hashBytes("a"))).toMatchObject({ kind: "failed" });
 		expect(await one.sweep()).toMatchObject({ kind: "failed" });
@@ -398,7 +398,7 @@ test("sweeps at the same time share the work without trouble", async () => {
 		const { hash } = await store.put(text(`object ${n}`));
 		await age(pathOf(hash), 20 * days);
 	}
-	const stores = [store, createObjectStore(options), createObjectStore(options)];
+	const stores = [store, new ObjectStore(options), new ObjectStore(options)];
 	const sweeps = await Promise.all(stores.map((one) => one.sweep()));
 	let removed = 0;
 	for (const swept of sweeps) {
@@ -448,7 +448,7 @@ test("objects put while old ones are swept are there afterwards", async () => {
 	const putAll = async () => {
 		for (const content of contents.toReversed()) await store.put(content);
 	};
-	await Promise.all([store.sweep(), createObjectStore(options).sweep(), putAll(), putAll()]);
+	await Promise.all([store.sweep(), new ObjectStore(options).sweep(), putAll(), putAll()]);
 	expect(await store.stats()).toMatchObject({ objects: 100 });
 });
 
@@ -459,7 +459,7 @@ test("objects may lie in the store's own folder under other names", async () => 
 	expect(await readFile(join(folder, `${hash}.json`), "utf8")).toBe("{}");
 	await age(join(folder, `${hash}.json`), 20 * days);
 	await rm(join(folder, "version.json"));
-	const again = createObjectStore(options);
+	const again = new ObjectStore(options);
 	expect(await again.stats()).toEqual({ objects: 1, bytes: 2 });
 	expect(await again.sweep()).toMatchObject({ removedObjects: 1, objects: 0 });
 	expect((await readdir(folder)).sort()).toEqual([".gitignore", "tmp", "version.json"]);

@@ -63,7 +63,7 @@ serveJobs<ToyJob, unknown, string, Uint8Array>(
 		}
 	},
 	{
-		onTell: (value: string) => {
+		onBroadcast: (value: string) => {
 			told = value;
 		},
 	},

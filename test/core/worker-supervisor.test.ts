@@ -35,7 +35,7 @@ describe.each([
 	["child processes", inProcess],
 ])("a supervisor of %s", (_, start) => {
 	test("starts nothing before the first job, and answers jobs in their order", async () => {
-		const supervisor = supervise({ start, ahead: 3 });
+		const supervisor = supervise({ start, maxInFlight: 3 });
 		expect(supervisor.started).toBe(0);
 		const done: number[] = [];
 		const jobs = Array.from({ length: 20 }, (_, i) => i);
@@ -47,7 +47,7 @@ describe.each([
 	});
 
 	test("rejects the job of a worker that crashes and sends those behind it again", async () => {
-		const supervisor = supervise({ start, ahead: 3 });
+		const supervisor = supervise({ start, maxInFlight: 3 });
 		await supervisor.run(echo(0));
 		const crashed = supervisor.run({ do: "crash" });
 		const behind = [1, 2, 3].map((i) => supervisor.run(echo(i)));
@@ -149,7 +149,7 @@ describe("abort", () => {
 	});
 
 	test("in flight behind another job does not end the worker of that", async () => {
-		const supervisor = supervise({ ahead: 2 });
+		const supervisor = supervise({ maxInFlight: 2 });
 		const stop = new AbortController();
 		const sending = supervisor.run(
 			{ do: "receive", parts: 1 },
@@ -199,10 +199,10 @@ describe("messages during a job", () => {
 
 	test("reach every running worker without a job, and start none", async () => {
 		const supervisor = supervise();
-		supervisor.tell("too early");
+		supervisor.broadcast("too early");
 		expect(supervisor.started).toBe(0);
 		expect(await supervisor.run({ do: "told" })).toBe("");
-		supervisor.tell("in time");
+		supervisor.broadcast("in time");
 		expect(await supervisor.run({ do: "told" })).toBe("in time");
 	});
 
@@ -247,7 +247,7 @@ describe("bounds", () => {
 	});
 
 	test("workers start only while jobs would wait, up to the size, and preferred ones come first", async () => {
-		const supervisor = supervise({ size: 2, ahead: 2, onAbort: "signal" });
+		const supervisor = supervise({ size: 2, maxInFlight: 2, onAbort: "signal" });
 		const stops = [new AbortController(), new AbortController()];
 		const busy = await Promise.all(
 			stops.map(({ signal }) => begun(supervisor, { do: "sleep" }, signal)),
@@ -307,7 +307,7 @@ describe("a worker that does not start", () => {
 			throw new Error("no thread left");
 		};
 		for (const start of [crashing, none]) {
-			const supervisor = supervise({ start, ahead: 2 });
+			const supervisor = supervise({ start, maxInFlight: 2 });
 			const jobs = [1, 2, 3, 4].map((i) => supervisor.run(echo(i)));
 			for (const job of await Promise.allSettled(jobs)) {
 				expect(job).toMatchObject({ status: "rejected", reason: { fault: "start" } });

@@ -14,7 +14,7 @@ import { createPruner } from "../../src/pruning/pruner.ts";
 import { contentOf } from "../../src/pruning/stub.ts";
 import { createSurveyor } from "../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
-import { createLedger } from "../../src/session/index.ts";
+import { Ledger } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "../session/sessions.ts";
 import { checkPairs, someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
@@ -90,7 +90,7 @@ test("in every session pruning keeps the context valid, touches nothing pinned o
 
 function createGame(settings: Config, blobs: BlobStore) {
 	const session: SessionManager = newSession();
-	const ledger = createLedger();
+	const ledger = new Ledger();
 	const touches = { fileTouchOf, touchesExcluded };
 	const survey = createSurveyor({ settings, cwd: "/nowhere", touches });
 	/** What the context was at each leaf, as a hash. */

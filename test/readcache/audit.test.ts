@@ -3,12 +3,12 @@ import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import { isInView } from "../../src/readcache/audit.ts";
 import { unifiedDiff } from "../../src/readcache/diff/unified.ts";
-import type { View } from "../../src/readcache/history.ts";
+import type { FileView } from "../../src/readcache/file-event-log.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
 import { cachedSession, numbered } from "./cached-session.ts";
 import { arbitraryEdit } from "./diff/arbitrary-text.ts";
 
-function view(text: string | undefined, more: Partial<Metadata> = {}): View {
+function view(text: string | undefined, more: Partial<Metadata> = {}): FileView {
 	const meta: Metadata = {
 		v: 1,
 		pathKey: "/a",
@@ -24,13 +24,13 @@ function view(text: string | undefined, more: Partial<Metadata> = {}): View {
 	return { meta, text };
 }
 
-async function diffView(base: string, current: string): Promise<View> {
+async function diffView(base: string, current: string): Promise<FileView> {
 	const diff = await unifiedDiff({ path: "a", base, current, maxBytes: 1e6 });
 	if (diff.kind !== "diff") throw new Error("the texts are the same");
 	return view(`[readcache: header]\n${diff.text}`, { mode: "diff", baseHash: hashBytes(base) });
 }
 
-const inView = (views: View[], file: string, start: number, end: number) =>
+const inView = (views: FileView[], file: string, start: number, end: number) =>
 	isInView(views, file, { start, end });
 
 describe("lines are in view", () => {

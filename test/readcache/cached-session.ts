@@ -2,12 +2,12 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { JsonValue, ToolCall, ToolResultMessage } from "@earendil-works/pi-ai";
 import type { Config } from "../../src/core/config.ts";
-import { returnedHash } from "../../src/readcache/history.ts";
+import { returnedHash } from "../../src/readcache/file-event-log.ts";
 import { type Metadata, parseMetadata } from "../../src/readcache/metadata.ts";
-import { createReadCache } from "../../src/readcache/read-cache.ts";
+import { ReadCache } from "../../src/readcache/read-cache.ts";
 import { createReadCacheStore } from "../../src/readcache/store.ts";
 import { noteOwnEdit } from "../../src/readcache/system.ts";
-import { createLedger, type PlainRead, type ReadAnswer } from "../../src/session/index.ts";
+import { Ledger, type PlainRead, type ReadAnswer } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession } from "../session/sessions.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -44,11 +44,11 @@ export function cachedSession(
 	settings: Partial<Config["readcache"]> = {},
 	{ cwd, session } = { cwd: tempDir(), session: newSession() },
 ) {
-	const ledger = createLedger({ returnedHash });
+	const ledger = new Ledger({ returnedHash });
 	const store = createReadCacheStore({ ...SETTINGS, ...settings }, cwd);
 	const options = { settings: { ...SETTINGS, ...settings }, cwd, ledger, store, limits: LIMITS };
-	const cache = createReadCache(options);
-	atEnd(() => cache.settle());
+	const cache = new ReadCache(options);
+	atEnd(() => cache.flush());
 
 	return { cwd, session, ledger, cache, store, write, read, edit, rewrite, piRead: plain(cwd) };
 

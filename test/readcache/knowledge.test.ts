@@ -267,23 +267,23 @@ describe("the model's own edits", () => {
 });
 
 describe("a file that the request itself shows", () => {
-	const beside = (version?: Hash): FileEvent => ({ kind: "beside", version });
+	const inRequest = (version?: Hash): FileEvent => ({ kind: "in-request", version });
 
 	test("is known as far as both are the same version", () => {
 		const views = [view(v1, [1, 4]), view(v2, [5, 10])];
-		expect(known(...views, beside(v2))).toEqual([[5, 10, "v2", 0]]);
-		expect(known(view(v1, [1, 10]), beside(v1))).toEqual([[1, 10, "v1", 0]]);
+		expect(known(...views, inRequest(v2))).toEqual([[5, 10, "v2", 0]]);
+		expect(known(view(v1, [1, 10]), inRequest(v1))).toEqual([[1, 10, "v1", 0]]);
 	});
 
 	test("is not known by an older version, nor when it cannot be told which one is shown", () => {
 		for (const version of [v2, undefined]) {
-			const events = [view(v1, [1, 10]), beside(version)];
+			const events = [view(v1, [1, 10]), inRequest(version)];
 			expect(knowledgeOf(events)).toEqual({ segments: [], lost: "shown-otherwise" });
 		}
 	});
 
 	test("is not known by the request alone", () => {
-		expect(knowledgeOf([beside(v1)])).toEqual({ segments: [] });
+		expect(knowledgeOf([inRequest(v1)])).toEqual({ segments: [] });
 	});
 });
 

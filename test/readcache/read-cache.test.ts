@@ -22,7 +22,7 @@ test("the store keeps its cap while a session lasts", async () => {
 		write("a.txt", `${version}\n`.repeat(20_000));
 		await read("a.txt");
 	}
-	await cache.settle();
+	await cache.flush();
 	expect((await store.stats()).bytes).toBeLessThanOrEqual(225_000); // twice the cap for what is new, and a quarter
 });
 

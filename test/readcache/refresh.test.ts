@@ -6,12 +6,12 @@ import {
 	invalidationFor,
 	parseRefreshCall,
 	parseRefreshCommand,
-	type RefreshRequest,
+	type RefreshTarget,
 } from "../../src/readcache/system.ts";
 import { cachedSession, numbered, SETTINGS } from "./cached-session.ts";
 
 describe("the words after the command", () => {
-	test.each<[string, RefreshRequest]>([
+	test.each<[string, RefreshTarget]>([
 		["a.ts", { path: "a.ts" }],
 		["  a.ts  ", { path: "a.ts" }],
 		["a.ts 10-20", { path: "a.ts", range: { start: 10, end: 20 } }],
@@ -68,7 +68,7 @@ describe("a call of the tool", () => {
 });
 
 describe("the entry it leaves", () => {
-	async function entryFor(request: RefreshRequest, { cwd }: { cwd: string }) {
+	async function entryFor(request: RefreshTarget, { cwd }: { cwd: string }) {
 		return invalidationFor(request, cwd, SETTINGS, 1234);
 	}
 
@@ -77,7 +77,7 @@ describe("the entry it leaves", () => {
 		const pathKey = scene.write("a.txt", numbered(9));
 		symlinkSync(pathKey, join(scene.cwd, "link"));
 		const entry = { v: 1, kind: "invalidate", pathKey, at: 1234 };
-		const scopeOf = async (request: RefreshRequest) => entryFor(request, scene);
+		const scopeOf = async (request: RefreshTarget) => entryFor(request, scene);
 		expect(await scopeOf({ path: "@link" })).toEqual({ ...entry, scopeKey: "full" });
 		const lines = (start: number, end?: number) => ({ path: "a.txt", range: { start, end } });
 		expect(await scopeOf(lines(2, 5))).toEqual({ ...entry, scopeKey: "r:2:5" });
@@ -103,7 +103,7 @@ describe("the entry it leaves", () => {
 		scene.write("a.txt", numbered(9));
 		scene.write(".env", "SECRET=1");
 		mkdirSync(join(scene.cwd, "folder"));
-		const refused = (request: RefreshRequest) => expect(entryFor(request, scene)).rejects;
+		const refused = (request: RefreshTarget) => expect(entryFor(request, scene)).rejects;
 		await refused({ path: "gone.txt" }).toThrow("No such file: gone.txt");
 		await refused({ path: "gone.txt:1-2" }).toThrow("No such file: gone.txt");
 		await refused({ path: ".env" }).toThrow(".env is not cached (excluded)");
@@ -116,7 +116,7 @@ describe("the entry it leaves", () => {
 
 	test("holds for text that is not there just now", async () => {
 		const scene = cachedSession();
-		const refresh = async (request: RefreshRequest) =>
+		const refresh = async (request: RefreshTarget) =>
 			scene.session.appendCustomEntry(INVALIDATION_ENTRY, await entryFor(request, scene));
 		scene.write("a.txt", numbered(60));
 		await scene.read("a.txt");

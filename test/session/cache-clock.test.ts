@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/rules.ts";
-import { createCacheTimer, type SentWith } from "../../src/session/cache-clock.ts";
+import { CacheTracker, type PrefixKey } from "../../src/session/cache-clock.ts";
 import type { StartReason } from "../../src/session/host.ts";
 import { fakeSession } from "../support/fake-host.ts";
 
 const CLAUDE = { provider: "anthropic", id: "claude-opus-4-5" };
 const MINUTE = 60_000;
 const WRITTEN = { "5m": { cacheWrite: 10 }, "1h": { cacheWrite: 10, cacheWrite1h: 10 } };
-const sent = (more: Partial<SentWith> = {}): SentWith => ({
+const sent = (more: Partial<PrefixKey> = {}): PrefixKey => ({
 	model: "anthropic/claude-opus-4-5",
 	thinking: "off",
 	head: "prompt",
@@ -16,30 +16,29 @@ const sent = (more: Partial<SentWith> = {}): SentWith => ({
 });
 const answer = (usage: object) => ({ role: "assistant", ...CLAUDE, model: CLAUDE.id, usage });
 
-/** A timer with a clock of its own. */
-function startTimer({
+/** A tracker with a clock of its own. */
+function startTracker({
 	entries = [] as object[],
 	reason = "startup" as StartReason,
 	model = CLAUDE,
 } = {}) {
 	let nowMs = 0;
-	const timer = createCacheTimer(() => nowMs);
-	const sessionManager = { getEntries: () => entries, getBranch: () => [] };
+	const tracker = new CacheTracker({ entries: entries as never, reason, now: () => nowMs });
+	const sessionManager = { getBranch: () => [] };
 	const ctx = { model, sessionManager, modelRegistry: { find: () => undefined } } as never;
-	timer.open(ctx, reason);
 	return {
-		timer,
+		tracker,
 		to(ms: number) {
 			nowMs = ms;
 		},
-		request(more: Partial<SentWith> = {}) {
-			timer.noteRequest(sent(more), rulesFor(model));
-			timer.noteBuilt();
+		request(more: Partial<PrefixKey> = {}) {
+			tracker.noteRequest(sent(more), rulesFor(model));
+			tracker.noteBuilt();
 		},
-		clock: () => timer.at(ctx, () => sent()),
+		clock: () => tracker.clockFor(ctx, () => sent()),
 		/** Why the next request finds a cold cache. */
-		why(more: Partial<SentWith> = {}) {
-			const { coldness } = timer.at(ctx, () => sent(more));
+		why(more: Partial<PrefixKey> = {}) {
+			const { coldness } = tracker.clockFor(ctx, () => sent(more));
 			return coldness.cold && coldness.why;
 		},
 	};
@@ -47,12 +46,12 @@ function startTimer({
 
 /** Why the cache is cold a minute after a request at time zero. */
 function why(
-	next: Partial<SentWith>,
+	next: Partial<PrefixKey>,
 	{ ttl = "5m" as "5m" | "1h", atMs = MINUTE, model = CLAUDE } = {},
 ) {
-	const { timer, request, to, why } = startTimer({ model });
+	const { tracker, request, to, why } = startTracker({ model });
 	request();
-	timer.noteAnswer(answer(WRITTEN[ttl]));
+	tracker.noteAnswer(answer(WRITTEN[ttl]));
 	to(atMs);
 	return why(next);
 }
@@ -79,9 +78,9 @@ describe("the next request", () => {
 	});
 
 	test("finds a cold one after a compaction, and only that request", () => {
-		const { timer, request, why } = startTimer();
+		const { tracker, request, why } = startTracker();
 		request();
-		timer.noteCompaction();
+		tracker.noteCompaction();
 		expect(why()).toBe("compaction");
 		request();
 		expect(why()).toBe(false);
@@ -89,12 +88,12 @@ describe("the next request", () => {
 });
 
 test("a request that is being built is judged by the one before it", () => {
-	const { timer, clock, to, request } = startTimer();
+	const { tracker, clock, to, request } = startTracker();
 	request();
 	to(6 * MINUTE);
-	timer.noteRequest(sent(), rulesFor(CLAUDE));
+	tracker.noteRequest(sent(), rulesFor(CLAUDE));
 	expect(clock().coldness).toEqual({ cold: true, why: "gap" });
-	timer.noteBuilt();
+	tracker.noteBuilt();
 	expect(clock().coldness).toEqual({ cold: false });
 });
 
@@ -107,28 +106,28 @@ describe("a session that was answered before", () => {
 	});
 
 	test("counts from then; pings prolong it", () => {
-		const { timer, to, why } = startTimer({ entries: [answered(1)] });
+		const { tracker, to, why } = startTracker({ entries: [answered(1)] });
 		to(4 * MINUTE);
 		expect(why()).toBe(false);
-		timer.notePayload({}, "off");
+		tracker.notePayload({}, "off");
 		to(8 * MINUTE);
 		expect(why()).toBe(false);
 		to(9 * MINUTE);
 		expect(why()).toBe("gap");
-		const fresh = startTimer();
-		fresh.timer.notePayload({}, "off");
+		const fresh = startTracker();
+		fresh.tracker.notePayload({}, "off");
 		expect(fresh.why()).toBe("gap");
 	});
 
 	test("counts pings that its entries tell of", () => {
 		const ping = { type: "usage", timestamp: at(5 * MINUTE) };
-		const { to, why } = startTimer({ entries: [answered(1), ping] });
+		const { to, why } = startTracker({ entries: [answered(1), ping] });
 		to(9 * MINUTE);
 		expect(why()).toBe(false);
 	});
 
 	test("has what it cached for as long as it was paid for, until a bill states another time", () => {
-		const { timer, request, to, why, clock } = startTimer({
+		const { tracker, request, to, why, clock } = startTracker({
 			entries: [answered(1, WRITTEN["1h"])],
 		});
 		expect(clock().ttl).toBe("1h");
@@ -137,41 +136,41 @@ describe("a session that was answered before", () => {
 		to(61 * MINUTE);
 		expect(why()).toBe("gap");
 		request();
-		timer.noteAnswer(answer({ cacheRead: 10 }));
+		tracker.noteAnswer(answer({ cacheRead: 10 }));
 		expect(clock().ttl).toBe("1h");
-		timer.noteAnswer(answer(WRITTEN["5m"]));
+		tracker.noteAnswer(answer(WRITTEN["5m"]));
 		to(67 * MINUTE);
 		expect(why()).toBe("gap");
 	});
 
 	test("may have been used a moment ago by the session that it was forked from", () => {
 		const entries = [answered(1)];
-		const { timer, to, why, request } = startTimer({ entries, reason: "fork" });
+		const { tracker, to, why, request } = startTracker({ entries, reason: "fork" });
 		expect(why()).toBe(false);
 		to(4 * MINUTE);
 		expect(why()).toBe(false);
-		const empty = startTimer({ reason: "fork" });
+		const empty = startTracker({ reason: "fork" });
 		empty.to(4 * MINUTE);
-		empty.timer.notePayload({}, "off");
+		empty.tracker.notePayload({}, "off");
 		empty.to(8 * MINUTE);
 		expect(empty.why()).toBe(false);
 		// The diagnosis of its first bill goes by what is known.
 		to(30 * MINUTE);
 		request();
-		timer.notePayload({}, "off");
-		expect(timer.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(30 * MINUTE - 1);
+		tracker.notePayload({}, "off");
+		expect(tracker.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(30 * MINUTE - 1);
 	});
 });
 
 describe("a bill", () => {
 	test("comes with what happened since the one before it, once", () => {
-		const { timer, to, request, clock } = startTimer();
+		const { tracker, to, request, clock } = startTracker();
 		request();
-		timer.notePayload({ first: true }, "high");
-		timer.noteBranch();
-		timer.noteCompaction();
+		tracker.notePayload({ first: true }, "high");
+		tracker.noteBranch();
+		tracker.noteCompaction();
 		clock().notePruned();
-		const { bill, request: first } = timer.noteAnswer(answer({ input: 7 })) ?? {};
+		const { bill, request: first } = tracker.noteAnswer(answer({ input: 7 })) ?? {};
 		expect(first).toEqual({
 			payload: { first: true },
 			atMs: 0,
@@ -184,8 +183,8 @@ describe("a bill", () => {
 		expect(bill).toMatchObject({ tokens: { input: 7 } });
 		to(MINUTE);
 		request();
-		timer.notePayload({}, "off");
-		expect(timer.noteAnswer(answer({ input: 7 }))?.request).toMatchObject({
+		tracker.notePayload({}, "off");
+		expect(tracker.noteAnswer(answer({ input: 7 }))?.request).toMatchObject({
 			gapMs: MINUTE,
 			compacted: false,
 			pruned: false,
@@ -194,28 +193,28 @@ describe("a bill", () => {
 	});
 
 	test("of a retry has the gap before its first attempt", () => {
-		const { timer, to, request } = startTimer();
+		const { tracker, to, request } = startTracker();
 		request();
-		timer.notePayload({}, "off");
+		tracker.notePayload({}, "off");
 		to(10 * MINUTE);
 		for (const _ of [1, 2]) {
 			request();
-			timer.notePayload({}, "off");
+			tracker.notePayload({}, "off");
 		}
-		expect(timer.noteAnswer(answer({}))).toBeUndefined();
-		expect(timer.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(10 * MINUTE);
+		expect(tracker.noteAnswer(answer({}))).toBeUndefined();
+		expect(tracker.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(10 * MINUTE);
 	});
 
 	test("has the gap since something left: a request that was only built counts for nothing", () => {
-		const { timer, to, request } = startTimer();
+		const { tracker, to, request } = startTracker();
 		request();
-		timer.notePayload({}, "off");
+		tracker.notePayload({}, "off");
 		to(4 * MINUTE);
 		request();
 		to(8 * MINUTE);
 		request();
-		timer.notePayload({}, "off");
-		expect(timer.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(8 * MINUTE);
+		tracker.notePayload({}, "off");
+		expect(tracker.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(8 * MINUTE);
 	});
 });
 

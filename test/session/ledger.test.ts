@@ -2,12 +2,7 @@ import type { SessionManager, SessionProjection } from "@earendil-works/pi-codin
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import {
-	type ContextItem,
-	createLedger,
-	type Ledger,
-	type SessionSource,
-} from "../../src/session/index.ts";
+import { type ContextItem, Ledger, type SessionSource } from "../../src/session/index.ts";
 import { createObservation } from "../../src/session/messages.ts";
 import { anyHistory, historyWithoutEdits, play } from "./random-session.ts";
 import {
@@ -26,9 +21,9 @@ describe("the log of any session", () => {
 	test("is the same whether it grew question by question or is built afresh", () => {
 		fc.assert(
 			fc.property(anyHistory, (steps) => {
-				const ledger = createLedger();
+				const ledger = new Ledger();
 				play(steps, (session) => {
-					expect(ledger.log(session).items).toEqual(createLedger().log(session).items);
+					expect(ledger.log(session).items).toEqual(new Ledger().log(session).items);
 				});
 			}),
 			{ numRuns: 400 },
@@ -38,7 +33,7 @@ describe("the log of any session", () => {
 	test("holds, text by text, what the messages for the model hold", () => {
 		fc.assert(
 			fc.property(anyHistory, (steps) => {
-				const ledger = createLedger();
+				const ledger = new Ledger();
 				play(steps, (session) => {
 					const found = resultsOf(ledger.log(session))
 						.filter(({ text }) => text !== undefined)
@@ -53,7 +48,7 @@ describe("the log of any session", () => {
 	test("only grows at its end within one epoch, and numbers its items in order", () => {
 		fc.assert(
 			fc.property(anyHistory, (steps) => {
-				const ledger = createLedger();
+				const ledger = new Ledger();
 				let last: { epoch: number; items: ContextItem[] } = { epoch: -1, items: [] };
 				play(steps, (session) => {
 					const { epoch, items } = ledger.log(session);
@@ -75,10 +70,10 @@ describe("the log of any session", () => {
 	test("is the same on a host that can only give the branch, if nothing was edited", () => {
 		fc.assert(
 			fc.property(historyWithoutEdits, (steps) => {
-				const branchOnly = createLedger();
-				const withLookup = createLedger();
+				const branchOnly = new Ledger();
+				const withLookup = new Ledger();
 				play(steps, (session) => {
-					const { items } = createLedger().log(session);
+					const { items } = new Ledger().log(session);
 					expect(branchOnly.log(olderHost(session)).items).toEqual(items);
 					expect(withLookup.log(olderHost(session, "getEntry")).items).toEqual(items);
 				});
@@ -96,7 +91,7 @@ describe("an item of the log", () => {
 		const more = { toolName: "bash", isError: true, details };
 		const entryId = appendResult(session, "a", "12345", more);
 		const since = Date.parse(session.getEntry(entryId)?.timestamp ?? "");
-		expect(createLedger().log(session).items).toEqual([
+		expect(new Ledger().log(session).items).toEqual([
 			{
 				kind: "toolResult",
 				entryId,
@@ -118,7 +113,7 @@ describe("an item of the log", () => {
 		const session = newSession();
 		const ids = Array.from({ length: 50 }, (_, index) => `call-${index}`);
 		appendCalls(session, ...ids.map((id) => ({ id, args: { path: `${id}.ts` } })));
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const id of ids.toReversed()) {
 			appendResult(session, id, `text of ${id}`);
 			ledger.log(session);
@@ -137,7 +132,7 @@ describe("an item of the log", () => {
 		appendCalls(session, ...twins, { id: "alone", args: { path: "alone" } });
 		for (const id of ["same", "same", "alone"]) appendResult(session, id, "text");
 		appendRead(session, "same", "text", { path: "later" });
-		const inputs = resultsOf(createLedger().log(session)).map(({ input }) => input);
+		const inputs = resultsOf(new Ledger().log(session)).map(({ input }) => input);
 		expect(inputs).toEqual([undefined, undefined, { path: "alone" }, { path: "later" }]);
 	});
 
@@ -145,14 +140,14 @@ describe("an item of the log", () => {
 		const session = newSession();
 		const kept = appendRead(session, "a", "text", { path: "a.ts" });
 		session.appendCompaction("before", kept, 10);
-		const item = resultOf(createLedger().log(session), "a");
+		const item = resultOf(new Ledger().log(session), "a");
 		expect(item.input).toBeUndefined();
 		expect(item.text).toBe("text");
 	});
 
 	test("follows its edits: replaced, removed, restored", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const target = appendRead(session, "a", "the text");
 		const { epoch } = ledger.log(session);
 		const textAfter = (replacement: { content: string } | null) => {
@@ -180,14 +175,14 @@ describe("an item of the log", () => {
 			appendRead(session, "before", "text");
 			session.appendCompaction("before", firstKept, 10);
 			appendRead(session, "after", "text");
-			const results = resultsOf(createLedger().log(session));
+			const results = resultsOf(new Ledger().log(session));
 			expect(results.map(({ toolCallId }) => toolCallId)).toEqual(["after"]);
 		}
 	});
 
 	test("comes back when the user goes to a point before the compaction", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const entry = appendRead(session, "a", "text");
 		session.appendCompaction("before", null, 10);
 		expect(ledger.log(session).items).toEqual([]);
@@ -199,7 +194,7 @@ describe("an item of the log", () => {
 describe("the cost of asking", () => {
 	test.each([10, 3000])("a session of %i reads costs as much as what is new", (reads) => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (let index = 0; index < reads; index++) appendRead(session, `old-${index}`, "text");
 		const { source, calls } = counting(session);
 		ledger.log(source);
@@ -217,7 +212,7 @@ describe("the cost of asking", () => {
 
 	test("a compaction is worth one projection, and asking goes on cheaply after it", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const { source, calls } = counting(session);
 		appendRead(session, "a", "text");
 		ledger.log(source);
@@ -234,7 +229,7 @@ describe("the cost of asking", () => {
 describe("without an observed request", () => {
 	test("a text is visible where the session has it", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		session.appendCustomEntry("other", 1);
 		appendRead(session, "a", "text");
 		expect(seen(ledger, session, "a")).toEqual({ visible: true });
@@ -242,7 +237,7 @@ describe("without an observed request", () => {
 
 	test("an edited or removed text is not visible, and a restored one is", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const target = appendRead(session, "a", "text");
 		session.appendContextEdit(target, { content: "stub" });
 		expect(seen(ledger, session, "a")).toEqual({ visible: false, why: "edited" });
@@ -254,7 +249,7 @@ describe("without an observed request", () => {
 
 	test("an edit by another branch does not reach this one", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const target = appendRead(session, "a", "text");
 		session.appendContextEdit(target, null);
 		expect(seen(ledger, session, "a")).toMatchObject({ visible: false });
@@ -270,13 +265,13 @@ describe("without an observed request", () => {
 		const session = newSession();
 		appendCalls(session, { id: "a" });
 		appendResult(session, "a", content);
-		expect(seen(createLedger(), session, "a")).toEqual({ visible: false, why: "not-text" });
+		expect(seen(new Ledger(), session, "a")).toEqual({ visible: false, why: "not-text" });
 	});
 
 	test("an empty text is a text", () => {
 		const session = newSession();
 		appendRead(session, "a", "");
-		expect(seen(createLedger(), session, "a")).toMatchObject({ visible: true });
+		expect(seen(new Ledger(), session, "a")).toMatchObject({ visible: true });
 	});
 
 	test("a text that does not have the hash its tool noted was rewritten", () => {
@@ -285,7 +280,7 @@ describe("without an observed request", () => {
 		appendResult(session, "kept", "text", { details: { hash: hashBytes("text") } });
 		appendResult(session, "changed", "text!", { details: { hash: hashBytes("text") } });
 		appendResult(session, "unproven", "text");
-		const ledger = createLedger({
+		const ledger = new Ledger({
 			returnedHash: ({ details }) => (details as { hash?: string } | undefined)?.hash,
 		});
 		expect(seen(ledger, session, "kept")).toMatchObject({ visible: true });
@@ -297,7 +292,7 @@ describe("without an observed request", () => {
 describe("the observed request", () => {
 	test("shows a text that stands in it as it was returned", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		session.appendMessage({ role: "user", content: "go", timestamp: 1 });
 		appendRead(session, "a", "text");
 		const messages = session.buildSessionProjection().messages;
@@ -307,7 +302,7 @@ describe("the observed request", () => {
 
 	test("vetoes a text that it does not hold, holds changed, or holds beside a picture", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const id of ["kept", "dropped", "changed", "decorated"]) appendRead(session, id, "text");
 		const changed = [{ type: "text", text: "t" }];
 		const decorated = [{ type: "text", text: "text" }, ...PICTURE];
@@ -326,7 +321,7 @@ describe("the observed request", () => {
 
 	test("gives the same answers whether or not it was gone through ahead of them", () => {
 		const session = newSession();
-		const [asked, prepared] = [createLedger(), createLedger()];
+		const [asked, prepared] = [new Ledger(), new Ledger()];
 		for (const id of ["kept", "dropped", "changed"]) appendRead(session, id, id);
 		const request = requestOf(session)
 			.filter((message) => (message as { toolCallId?: string }).toolCallId !== "dropped")
@@ -342,7 +337,7 @@ describe("the observed request", () => {
 
 	test("vetoes a text that came after it, until the next request holds it", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		ledger.observe(session, requestOf(session));
 		appendRead(session, "a", "text");
 		expect(seen(ledger, session, "a")).toEqual({ visible: false, why: "not-sent" });
@@ -352,7 +347,7 @@ describe("the observed request", () => {
 
 	test("tells results of one call id apart by their order when all of them were sent", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const text of ["first", "second"]) appendRead(session, "same", text);
 		ledger.observe(session, requestOf(session));
 		const [first, second] = resultsOf(ledger.log(session));
@@ -368,7 +363,7 @@ describe("the observed request", () => {
 
 	test("cannot tell them apart when one is missing, and vetoes both", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const text of ["same text", "same text"]) appendRead(session, "same", text);
 		ledger.observe(session, requestOf(session).slice(0, 2));
 		for (const item of resultsOf(ledger.log(session))) {
@@ -378,7 +373,7 @@ describe("the observed request", () => {
 
 	test("proves nothing when somebody has reordered the results, until the next one is in order", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const ids = ["a", "b", "c"];
 		appendCalls(session, ...ids.map((id) => ({ id })));
 		for (const id of ids) appendResult(session, id, `text of ${id}`);
@@ -393,7 +388,7 @@ describe("the observed request", () => {
 
 	test("proves nothing either when the results of other tools have changed places with a read", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		appendRead(session, "read", "text");
 		appendCalls(session, { id: "edit", tool: "edit" });
 		appendResult(session, "edit", "done", { toolName: "edit" });
@@ -404,7 +399,7 @@ describe("the observed request", () => {
 
 	test("proves nothing when a result has moved past one of two that share a call id", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const [id, text] of ["same 1", "alone 2", "same 3"].map((name) => name.split(" "))) {
 			appendRead(session, id as string, text as string);
 		}
@@ -423,7 +418,7 @@ describe("the observed request", () => {
 
 	test("is in order with results left out of it, and with results of nobody's calls", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const id of ["a", "b", "c"]) appendRead(session, id, "text");
 		const stranger = { role: "toolResult", toolCallId: "stranger", content: "text" };
 		ledger.observe(session, [stranger, ...requestOf(session).toSpliced(2, 2, stranger as never)]);
@@ -434,7 +429,7 @@ describe("the observed request", () => {
 
 	test("stays in order whatever comes after it", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		for (const id of ["a", "b"]) appendRead(session, id, "text");
 		ledger.observe(session, requestOf(session));
 		expect(seen(ledger, session, "b")).toEqual({ visible: true });
@@ -445,7 +440,7 @@ describe("the observed request", () => {
 
 	test("that is out of order still says what is wrong with a single text", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const target = appendRead(session, "edited", "text");
 		for (const id of ["dropped", "changed", "moved", "last"]) appendRead(session, id, "text");
 		session.appendContextEdit(target, { content: "stub" });
@@ -465,7 +460,7 @@ describe("the observed request", () => {
 
 	test("of another session says nothing about this one", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const leaf = appendRead(session, "a", "text");
 		ledger.observe(newSession(), []);
 		expect(seen(ledger, session, "a")).toMatchObject({ visible: true });
@@ -478,7 +473,7 @@ describe("the observed request", () => {
 
 	test("may hold anything: foreign messages are passed over", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		appendRead(session, "a", "text");
 		ledger.observe(session, [null, 7, "text", { role: "user" }, ...requestOf(session)]);
 		expect(seen(ledger, session, "a")).toEqual({ visible: true });
@@ -486,7 +481,7 @@ describe("the observed request", () => {
 
 	test("is not changed by being looked at", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		appendRead(session, "a", "text");
 		const messages = requestOf(session);
 		const before = structuredClone(messages);
@@ -572,7 +567,7 @@ describe("the results of a request are in order", () => {
 
 describe("a change of session", () => {
 	test("a new session starts an empty log, and going back brings the old one", () => {
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		const [one, other] = [newSession(), newSession()];
 		appendRead(one, "a", "text");
 		const first = ledger.log(one).epoch;
@@ -583,7 +578,7 @@ describe("a change of session", () => {
 
 	test("a fork that keeps entry ids is read afresh all the same", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		appendRead(session, "a", "text");
 		const leaf = appendRead(session, "b", "text");
 		const { epoch } = ledger.log(session);
@@ -603,7 +598,7 @@ describe("an older host", () => {
 		session.appendCompaction("before", kept, 10);
 		appendRead(session, "after", "text");
 		const callIds = () =>
-			resultsOf(createLedger().log(olderHost(session))).map(({ toolCallId }) => toolCallId);
+			resultsOf(new Ledger().log(olderHost(session))).map(({ toolCallId }) => toolCallId);
 		expect(callIds()).toEqual(["kept", "after"]);
 		session.appendCompaction("before", "ffffffff", 10);
 		expect(callIds()).toEqual([]);
@@ -611,7 +606,7 @@ describe("an older host", () => {
 
 	test("that can look entries up is asked for new ones only", () => {
 		const session = newSession();
-		const ledger = createLedger();
+		const ledger = new Ledger();
 		appendRead(session, "a", "text");
 		const { source, calls } = counting(session);
 		const { buildSessionProjection: _newer, ...older } = source;

@@ -176,10 +176,10 @@ describe("what systems share", () => {
 		const item = { customType: "toy" } as never;
 		await run([
 			{ name: "a", shownBy: () => [] },
-			{ name: "b", shownBy: () => [{ path: "x", text: "1" }], shownBeside: () => undefined },
-			{ name: "c", shownBy: () => undefined, shownBeside: () => [{ path: "y", text: "2" }] },
+			{ name: "b", shownBy: () => [{ path: "x", text: "1" }], shownInRequest: () => undefined },
+			{ name: "c", shownBy: () => undefined, shownInRequest: () => [{ path: "y", text: "2" }] },
 		]);
 		expect(view().shown.shownBy(item)).toEqual([{ path: "x", text: "1" }]);
-		expect(view().shown.shownBeside()).toEqual([{ path: "y", text: "2" }]);
+		expect(view().shown.shownInRequest()).toEqual([{ path: "y", text: "2" }]);
 	});
 });

@@ -1,11 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { SHOWN_EDITS_ENTRY } from "../../src/core/entry-types.ts";
 import type { SessionSource } from "../../src/session/messages.ts";
-import {
-	createPendingEdits,
-	type PendingEdit,
-	recordedEdits,
-} from "../../src/session/pending-edits.ts";
+import { type PendingEdit, PendingEdits, recordedEdits } from "../../src/session/pending-edits.ts";
 
 const text = (one: string) => [{ type: "text" as const, text: one }];
 const OWNER = "pruning";
@@ -43,7 +39,7 @@ function pendingIn(shown: Record<string, string>, branch: object[] = []) {
 	const sent = new Map<string, unknown>();
 	const source = { getBranch: () => branch } as unknown as SessionSource;
 	const appendEntry = vi.fn();
-	const edits = createPendingEdits({ log: () => ({ sent }) as never }, { appendEntry });
+	const edits = new PendingEdits({ log: () => ({ sent }) as never }, { appendEntry });
 	const show = (texts: Record<string, string>) => {
 		sent.clear();
 		for (const [id, one] of Object.entries(texts)) {

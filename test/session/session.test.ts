@@ -1,12 +1,16 @@
 /** The loop that asks the systems: one that fails keeps nothing from the others. */
 import { expect, test } from "vitest";
 import { SHOWN_EDITS_ENTRY } from "../../src/core/entry-types.ts";
-import type { Draft } from "../../src/session/host.ts";
+import type { NewEntry } from "../../src/session/host.ts";
 import type { PendingEdits } from "../../src/session/pending-edits.ts";
 import type { System } from "../../src/session/system.ts";
 import { fakeSession } from "../support/fake-host.ts";
 
-const draft = (targetId: string): Draft => ({ type: "context_edit", targetId, replacement: null });
+const draft = (targetId: string): NewEntry => ({
+	type: "context_edit",
+	targetId,
+	replacement: null,
+});
 const drafting = (name: string, more: Partial<System> = {}): System => ({
 	name,
 	onTurnEnd: async () => [draft(name)],

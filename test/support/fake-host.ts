@@ -2,7 +2,7 @@
 import type { ExtensionContext } from "@earendil-works/pi-coding-agent";
 import { type Mock, vi } from "vitest";
 import type { Host, HostContext } from "../../src/session/host.ts";
-import { createSession, type SessionView, type System } from "../../src/session/index.ts";
+import { Session, type SessionView, type System } from "../../src/session/index.ts";
 import { tempDir } from "./temp.ts";
 
 /** The session's context, as a test sets it. */
@@ -54,7 +54,7 @@ export function fakeSession(context: FakeContext = {}) {
 			...context.sessionManager,
 		},
 	} as unknown as ExtensionContext;
-	const session = createSession(host, {
+	const session = new Session(host, {
 		on: (name: string, handler: never) =>
 			void handlers.set(name, [...(handlers.get(name) ?? []), handler]),
 	} as never);

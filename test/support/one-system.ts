@@ -1,6 +1,6 @@
 /** A real pi with some of the systems only. */
 import { createPiHost } from "../../src/extension/pi-host.ts";
-import { createSession } from "../../src/session/index.ts";
+import { Session } from "../../src/session/index.ts";
 import type { Spine, System } from "../../src/session/system.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
 
@@ -9,7 +9,7 @@ export function oneSystem(name: string, create: (spine: Spine) => System): Named
 	return {
 		name,
 		factory: (api) => {
-			const session = createSession(createPiHost(api), api);
+			const session = new Session(createPiHost(api), api);
 			session.run([create(session)], () => {});
 		},
 	};

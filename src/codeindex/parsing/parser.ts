@@ -31,7 +31,7 @@ export class Parser {
 		this.#supervisor = new WorkerSupervisor({
 			start: () => childProcess(entry, { args: [root], maxHeapMb: MAX_HEAP_MB }),
 			size: this.#processes,
-			ahead: BATCHES_AHEAD,
+			maxInFlight: BATCHES_AHEAD,
 			deadlineMs: options.deadlineMs ?? 30_000,
 			idleMs: options.idleMs ?? 60_000,
 			endOnFailure: true,

@@ -65,7 +65,7 @@ export class PdfEngine {
 	async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
 		checkHeader(bytes);
 		const source = { id: ++this.#lastId, bytes };
-		const evict = () => this.#supervisor.tell(source.id);
+		const evict = () => this.#supervisor.broadcast(source.id);
 		try {
 			const opened = await this.#read(source, { first: 1, last: 0, maxChars: 0 }, signal);
 			const read: DocumentEngine["read"] = (...span) => this.#read(source, ...span);

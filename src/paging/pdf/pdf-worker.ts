@@ -93,7 +93,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 		}
 	},
 	{
-		onTell: (document: number) => {
+		onBroadcast: (document: number) => {
 			if (document === inUse) closeAfterJob = true;
 			else closeDocument(document);
 		},

@@ -6,7 +6,7 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
-import { createLedger } from "../../session/index.ts";
+import { Ledger } from "../../session/index.ts";
 import { collapsed } from "../../text/one-line.ts";
 import { wholeCharacters } from "./events.ts";
 import type { LiveSession } from "./live-session.ts";
@@ -16,7 +16,7 @@ export type ContextSource = ReturnType<typeof contextSource>;
 /** Reads the same ledger as the session's systems. */
 export function contextSource({ session, inside }: LiveSession) {
 	const { sessionManager, model } = session;
-	const ledger = inside?.ledger ?? createLedger();
+	const ledger = inside?.ledger ?? new Ledger();
 	const active = new Set(session.getActiveToolNames());
 	return {
 		cwd: sessionManager.getCwd(),

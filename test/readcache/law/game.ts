@@ -11,11 +11,11 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
 import { INVALIDATION_ENTRY, PIN_ENTRY } from "../../../src/core/entry-types.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
-import { returnedHash } from "../../../src/readcache/history.ts";
-import { createReadCache, type ReadCache } from "../../../src/readcache/read-cache.ts";
+import { returnedHash } from "../../../src/readcache/file-event-log.ts";
+import { ReadCache } from "../../../src/readcache/read-cache.ts";
 import { createReadCacheStore } from "../../../src/readcache/store.ts";
 import { invalidationFor, noteOwnEdit } from "../../../src/readcache/system.ts";
-import { createLedger, type Ledger } from "../../../src/session/index.ts";
+import { Ledger } from "../../../src/session/index.ts";
 import { sdk } from "../../support/pi-sdk.ts";
 import { type Call, createCaller, type Topic } from "./calls.ts";
 import { createMeddler, type Meddler, meddleWithResult, type Result } from "./meddlers.ts";
@@ -150,9 +150,9 @@ export function createGame(options: GameOptions): Game {
 	};
 
 	function newLife(): Life {
-		const ledger = createLedger({ returnedHash });
+		const ledger = new Ledger({ returnedHash });
 		const store = createReadCacheStore(settings, cwd);
-		const cache = createReadCache({ settings, cwd, ledger, store, limits });
+		const cache = new ReadCache({ settings, cwd, ledger, store, limits });
 		// Callers who use the tool without pi's loop never show us a request.
 		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
@@ -162,7 +162,7 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	async function endLife(): Promise<void> {
-		await life.cache.settle();
+		await life.cache.flush();
 		await life.paging.close();
 	}
 
@@ -566,7 +566,7 @@ export function createGame(options: GameOptions): Game {
 	}
 
 	async function damageStore(): Promise<void> {
-		await life.cache.settle();
+		await life.cache.flush();
 		const folder = join(storeDir, "objects");
 		const names = existsSync(folder) ? readdirSync(folder).sort() : [];
 		const share = random.pick([0.1, 1]);

@@ -9,8 +9,8 @@ import { contentOf } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../../src/readcache/index.ts";
 import { lastBoundAnswer } from "../../../src/session/cache-clock.ts";
-import { createLedger } from "../../../src/session/index.ts";
-import { createPendingEdits } from "../../../src/session/pending-edits.ts";
+import { Ledger } from "../../../src/session/index.ts";
+import { PendingEdits } from "../../../src/session/pending-edits.ts";
 import type { Slot } from "./oracle.ts";
 import type { Random } from "./random.ts";
 
@@ -38,8 +38,8 @@ const OWNER = "pruning";
 
 export function createGamePruning(options: GamePruningOptions): GamePruning {
 	const { cwd, settings, random, binds } = options;
-	const ledger = createLedger();
-	const pending = createPendingEdits(ledger, { appendEntry: () => {} });
+	const ledger = new Ledger();
+	const pending = new PendingEdits(ledger, { appendEntry: () => {} });
 	const blobs = createBlobStore(settings.blobs);
 	const touches = { fileTouchOf, touchesExcluded };
 	const surveyor = createSurveyor({ settings, cwd, touches });

@@ -6,7 +6,7 @@ import {
 	contextView,
 	pieceText,
 } from "../../../src/server/sessions/context-view.ts";
-import { createLedger } from "../../../src/session/index.ts";
+import { Ledger } from "../../../src/session/index.ts";
 
 const usage = {
 	input: 1,
@@ -64,7 +64,7 @@ function sourceOf(manager: SessionManager): ContextSource {
 		systemPrompt: "be good",
 		tools: [{ name: "read", description: "reads", parameters: {} }],
 		projected: manager.buildSessionProjection().entries,
-		sent: createLedger().log(manager).sent,
+		sent: new Ledger().log(manager).sent,
 		branch: manager.getBranch(),
 	};
 }

@@ -4,7 +4,7 @@ import type { ToolResultMessage } from "@earendil-works/pi-ai";
 import { describe, expect, test } from "vitest";
 import { INVALIDATION_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
-import { createHistory, returnedHash } from "../../src/readcache/history.ts";
+import { FileEventLog, returnedHash } from "../../src/readcache/file-event-log.ts";
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
 import { invalidationFor } from "../../src/readcache/system.ts";
 import type { ToolResultItem } from "../../src/session/index.ts";
@@ -15,7 +15,7 @@ import { cachedSession, numbered, SETTINGS } from "./cached-session.ts";
 type Scene = ReturnType<typeof cachedSession>;
 
 function eventsOf({ cache, session }: Scene, pathKey: string): FileEvent[] {
-	return cache.history.eventsOf(session, pathKey);
+	return cache.events.eventsOf(session, pathKey);
 }
 
 function kindsOf(scene: Scene, pathKey: string): string[] {
@@ -75,7 +75,7 @@ describe("reads", () => {
 		await scene.read("link", { offset: 1, limit: 2 });
 		await scene.read("./one.txt", { offset: 4, limit: 2 });
 		await scene.read("other.txt");
-		expect(scene.cache.history.paths(scene.session)).toEqual([one, other]);
+		expect(scene.cache.events.paths(scene.session)).toEqual([one, other]);
 		expect(eventsOf(scene, one)).toHaveLength(2);
 	});
 
@@ -121,7 +121,7 @@ describe("reads", () => {
 		expect(eventsOf(scene, path)).toHaveLength(1);
 		scene.session.branch(entryId);
 		await scene.read("a.txt", { offset: 5, limit: 2 });
-		const fresh = createHistory(scene.ledger, scene.cwd).eventsOf(scene.session, path);
+		const fresh = new FileEventLog(scene.ledger, scene.cwd).eventsOf(scene.session, path);
 		expect(eventsOf(scene, path)).toEqual(fresh);
 		expect(fresh).toMatchObject([{ meta: { rangeStart: 1 } }, { meta: { rangeStart: 5 } }]);
 	});
@@ -410,7 +410,7 @@ describe("the model's own changes", () => {
 			call(scene, "edit", { path });
 			appendResult(scene.session, "a call that is gone", "done", { toolName: "write" });
 			for (const name of paths) expect(kindsOf(scene, name)).toEqual(["full", "edit", "edit"]);
-			expect(scene.cache.history.paths(scene.session)).toEqual(paths);
+			expect(scene.cache.events.paths(scene.session)).toEqual(paths);
 		}
 	});
 
@@ -502,5 +502,5 @@ describe("the hash that a result's text must have", () => {
 
 test("a session without reads has no history", () => {
 	const { ledger } = cachedSession();
-	expect(createHistory(ledger, tempDir()).paths(newSession())).toEqual([]);
+	expect(new FileEventLog(ledger, tempDir()).paths(newSession())).toEqual([]);
 });

@@ -1,0 +1,262 @@
+import { join } from "node:path";
+import { type Hash, hashBytes } from "../core/hash.ts";
+import { property } from "../core/property.ts";
+import { decodePageToken, foldReadInput } from "../core/read-input.ts";
+import type {
+	ContextItem,
+	CustomMessageItem,
+	Ledger,
+	SessionSource,
+	SessionView,
+	ShownFile,
+	ToolResultItem,
+} from "../session/index.ts";
+import {
+	addressedPath,
+	canonicalPath,
+	isEditingTool,
+	parseShorthand,
+} from "../session/read-path.ts";
+import type { FileEvent } from "./knowledge.ts";
+import {
+	isDerived,
+	isMarker,
+	type Metadata,
+	parseInvalidation,
+	parseMetadata,
+	parseOwnEdit,
+	parseUntracked,
+	shownRange,
+} from "./metadata.ts";
+import { candidatesOf } from "./text-file.ts";
+
+/** Text of a file that the model sees. */
+export interface FileView {
+	meta: Metadata;
+	text: string | undefined;
+}
+
+export type ShownFiles = Partial<SessionView["shown"]>;
+
+type Recorded =
+	| Exclude<FileEvent, { kind: "view" | "in-request" }>
+	| { kind: "view"; meta: Metadata; item: ToolResultItem }
+	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
+
+/**
+ * What happened to each file on the active branch, in order: reads, edits, refreshes and messages
+ * that show it. Follows the ledger's log incrementally.
+ */
+export class FileEventLog {
+	readonly #ledger: Ledger;
+	readonly #cwd: string;
+	readonly #shown: Required<ShownFiles>;
+	#epoch = -1;
+	#done = 0;
+	#byPath = new Map<string, Recorded[]>();
+	#filesInRequest: readonly ShownFile[] = [];
+	#versionsInRequest = new Map<string, Hash | undefined>();
+
+	constructor(ledger: Ledger, cwd: string, shown: ShownFiles = {}) {
+		this.#ledger = ledger;
+		this.#cwd = cwd;
+		this.#shown = { shownBy: () => [], shownInRequest: () => NO_FILES, ...shown };
+	}
+
+	eventsOf(source: SessionSource, pathKey: string): FileEvent[] {
+		return [
+			...this.#recorded(source, pathKey).map((event) => this.#toEvent(event)),
+			...this.#requestEvents(pathKey),
+		];
+	}
+
+	paths(source: SessionSource): string[] {
+		return [...this.#advance(source).keys()];
+	}
+
+	hasViews(source: SessionSource, pathKey: string): boolean {
+		return this.#recorded(source, pathKey).some(({ kind }) => kind === "view");
+	}
+
+	visibleViews(source: SessionSource, pathKey: string): FileView[] {
+		return this.#recorded(source, pathKey).flatMap((event) => {
+			if (event.kind !== "view" || !this.#ledger.visibility(event.item).visible) return [];
+			return [{ meta: event.meta, text: "text" in event ? event.text : event.item.text }];
+		});
+	}
+
+	#recorded(source: SessionSource, pathKey: string): Recorded[] {
+		return this.#advance(source).get(pathKey) ?? [];
+	}
+
+	#advance(source: SessionSource): Map<string, Recorded[]> {
+		const log = this.#ledger.log(source);
+		if (log.epoch !== this.#epoch) {
+			this.#epoch = log.epoch;
+			this.#done = 0;
+			this.#byPath = new Map();
+		}
+		for (; this.#done < log.items.length; this.#done++) {
+			this.#record(log.items[this.#done] as ContextItem);
+		}
+		return this.#byPath;
+	}
+
+	#record(item: ContextItem): void {
+		if (item.kind === "custom") {
+			const refresh = parseInvalidation(item);
+			if (refresh) this.#add(refresh.pathKey, { kind: "refresh", scope: refresh.scope });
+		} else if (item.kind === "customMessage") this.#recordMessage(item);
+		else if (item.toolName === "read") this.#recordRead(item);
+		else if (isEditingTool(item.toolName)) this.#recordEdit(item);
+	}
+
+	#recordMessage(item: CustomMessageItem): void {
+		const files = this.#shown.shownBy(item);
+		if (!files) this.#byPath.clear(); // it may have shown any file
+		for (const { pathKey, text } of located(files ?? [], this.#cwd)) {
+			if (text === undefined) this.#add(pathKey, UNTRACKED);
+			else this.#add(pathKey, { kind: "view", meta: wholeFile(pathKey, text), item, text });
+		}
+	}
+
+	/** Newer than all recorded events: the model sees it while it calls `read`. */
+	#requestEvents(pathKey: string): FileEvent[] {
+		const files = this.#shown.shownInRequest();
+		if (files !== this.#filesInRequest) {
+			this.#filesInRequest = files;
+			this.#versionsInRequest = new Map(
+				located(files, this.#cwd).map(({ pathKey, text }) => [
+					pathKey,
+					text === undefined ? undefined : hashBytes(text),
+				]),
+			);
+		}
+		if (!this.#versionsInRequest.has(pathKey)) return [];
+		return [{ kind: "in-request", version: this.#versionsInRequest.get(pathKey) }];
+	}
+
+	#recordRead(item: ToolResultItem): void {
+		const meta = parseMetadata(item.details);
+		if (meta) {
+			const isView = !isDerived(meta.mode) || meta.mode === "diff";
+			if (isView && !item.isError) this.#add(meta.pathKey, { kind: "view", meta, item });
+			// A marker shows nothing, but another extension may have replaced it with text.
+			else if (item.isError || !isMarker(item.returned)) this.#add(meta.pathKey, UNTRACKED);
+			return;
+		}
+		const noted = parseUntracked(item.details);
+		if (noted !== undefined) this.#add(noted, UNTRACKED);
+		const path = pathOfRead(item.input);
+		// A read of an unknown file may be of any.
+		if (path === undefined) this.#byPath.clear();
+		else for (const pathKey of filesRead(path, this.#cwd)) this.#add(pathKey, UNTRACKED);
+	}
+
+	#recordEdit(item: ToolResultItem): void {
+		if (item.isError) return;
+		const note = parseOwnEdit(item.details);
+		for (const pathKey of note ? [note.pathKey] : this.#filesEdited(item)) {
+			this.#add(pathKey, { kind: "edit", before: note?.baseHash, after: note?.servedHash });
+		}
+	}
+
+	/** An edit of an unknown file may be of any. */
+	#filesEdited({ input }: ToolResultItem): string[] {
+		const path = property(input, "path");
+		return typeof path === "string" ? filesNamed(path, this.#cwd) : [...this.#byPath.keys()];
+	}
+
+	#add(pathKey: string, event: Recorded): void {
+		const events = this.#byPath.get(pathKey);
+		if (!events || startsOver(event)) this.#byPath.set(pathKey, [event]);
+		else events.push(event);
+	}
+
+	#toEvent(event: Recorded): FileEvent {
+		if (event.kind !== "view") return event;
+		return { kind: "view", meta: event.meta, seen: this.#ledger.visibility(event.item) };
+	}
+}
+
+const NO_FILES: readonly ShownFile[] = [];
+const UNTRACKED = { kind: "untracked" } as const;
+
+/** By real path. Links move: a path through one cannot be traced to its file. */
+function located(files: readonly ShownFile[], cwd: string) {
+	const home = files.length > 0 ? canonicalPath(cwd) : cwd;
+	return files.map(({ path, text }) => {
+		const place = join(home, path);
+		const pathKey = canonicalPath(place);
+		return { pathKey, text: pathKey === place ? text : undefined };
+	});
+}
+
+/** Every file the path of a read can mean: shorthand and addresses too. */
+function filesRead(path: string, cwd: string): string[] {
+	const shorthand = parseShorthand(path);
+	const addressed = addressedPath(path, cwd);
+	return [
+		...filesNamed(path, cwd),
+		...(shorthand ? filesNamed(shorthand.path, cwd) : []),
+		...(addressed === undefined ? [] : [canonicalPath(addressed)]),
+	];
+}
+
+function filesNamed(path: string, cwd: string): string[] {
+	const candidates = candidatesOf(path, cwd);
+	// Both: a link may have been the file itself then.
+	return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
+}
+
+/**
+ * The hash that proves a read's text. `undefined` where no proof is needed; where none is possible,
+ * a hash that no text has.
+ */
+export function returnedHash(item: ToolResultItem): string | undefined {
+	const meta = item.toolName === "read" ? parseMetadata(item.details) : undefined;
+	if (!meta || meta.mode === "unchanged" || meta.mode === "unchanged_range") return undefined;
+	if (meta.textHash) return meta.textHash;
+	const truncated = property(property(item.details, "truncation"), "truncated") === true;
+	const isWholeFile = meta.scopeKey === "full" && meta.mode !== "diff" && !truncated;
+	return isWholeFile ? meta.servedHash : UNPROVABLE;
+}
+
+function pathOfRead(input: unknown): string | undefined {
+	const path = property(foldReadInput(input), "path");
+	if (typeof path !== "string") return undefined;
+	return decodePageToken(path)?.uri ?? path;
+}
+
+const UNPROVABLE = "unprovable";
+
+function wholeFile(pathKey: string, text: string): Metadata {
+	const totalLines = text.split("\n").length;
+	return {
+		v: 1,
+		pathKey,
+		scopeKey: "full",
+		servedHash: hashBytes(text),
+		mode: "full",
+		totalLines,
+		rangeStart: 1,
+		rangeEnd: totalLines,
+		bytes: Buffer.byteLength(text),
+	};
+}
+
+/** Events before such an event no longer matter. */
+function startsOver(event: Recorded): boolean {
+	switch (event.kind) {
+		case "untracked":
+			return true;
+		case "refresh":
+			return event.scope === "full";
+		case "view": {
+			const { start, end } = shownRange(event.meta);
+			return event.meta.mode !== "diff" && start === 1 && end === event.meta.totalLines;
+		}
+		default:
+			return false;
+	}
+}
