@@ -17,11 +17,11 @@ export const clean: Command = {
 	usage: "[--delete <store>… | --all] [--yes] [--json]",
 	details: [
 		"",
-		"Without options it only lists. --delete names stores, --all takes every one; both ask first",
-		"unless --yes is given. A folder that does not carry pi-strata's version file is never deleted; Node's",
-		"compile cache (compiled) has none, and is known by the names of Node's versions in it.",
-		"What cannot be made again is not a store: the data of strata serve (tokens, journal, demo projects),",
-		"in strata/server of pi's folder or where --data-dir says. Stop the server before you delete that.",
+		"Without options, it only lists the stores. --delete deletes the named stores, --all deletes all of them;",
+		"both ask first unless --yes is given. A folder without pi-strata's version file is never deleted. Node's",
+		"compile cache (compiled) has no such file; it is recognized by its folders, one per version of Node.",
+		"Data that cannot be rebuilt is not listed: the tokens, journal and demo projects of strata serve, in",
+		"strata/server of pi's folder or in --data-dir. Stop the server before you delete them.",
 	],
 	options: { delete: TEXTS, all: FLAG, yes: FLAG, json: FLAG },
 	async run(options, _words, terminal) {
@@ -32,35 +32,33 @@ export const clean: Command = {
 		for (const store of chosen) {
 			if (store.state === "absent") continue;
 			if (store.state === "foreign") {
-				throw new Error(
-					`${store.folder} was not made by pi-strata; left alone (delete it yourself if you are sure)`,
-				);
+				throw new Error(`${store.folder} was not made by pi-strata; it has to be deleted by hand`);
 			}
 			if (options.yes !== true) {
 				if (!terminal.confirm)
-					throw new UsageError("there is no terminal to ask on: add --yes to delete");
-				const question = `Delete ${store.folder} (${store.note})? Then ${store.loss}.`;
+					throw new UsageError("cannot ask without a terminal; add --yes to delete");
+				const question = `Delete ${store.folder} (${store.note})? Afterwards, ${store.loss}.`;
 				if (!(await terminal.confirm(question))) continue;
 			}
 			await rm(store.folder, { recursive: true, force: true });
 			deleted.push(store.folder);
 		}
-		const notListed = [serverFolder(terminal.env)].filter((folder) => existsSync(folder));
+		const server = { name: "server", folder: serverFolder(terminal.env) };
+		const notListed = existsSync(server.folder) ? [server] : [];
 		if (options.json) {
-			const folders = notListed.map((folder) => ({ name: "server", folder }));
-			terminal.print(JSON.stringify({ stores, deleted, notListed: folders }, null, 2));
+			terminal.print(JSON.stringify({ stores, deleted, notListed }, null, 2));
 			return 0;
 		}
 		for (const store of stores) {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
 			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
 		}
-		for (const folder of notListed) {
-			const what = "the server's tokens, journal and demo projects";
-			terminal.print(`not listed: ${what} in ${folder}; stop the server before you delete them`);
+		for (const { folder } of notListed) {
+			const data = "the server's tokens, journal and demo projects";
+			terminal.print(`not listed: ${data} in ${folder}; stop the server before you delete them`);
 		}
 		if (chosen.length === 0)
-			terminal.print('Nothing deleted. "strata clean --delete <store>" or "--all" deletes.');
+			terminal.print("Nothing was deleted. Use --delete <store> or --all to delete.");
 		return 0;
 	},
 };
@@ -79,11 +77,11 @@ function choose(
 	});
 }
 
-/** A folder pi-strata writes to and can rebuild when needed. */
+/** A folder of pi-strata that can be rebuilt. */
 interface Store {
 	name: string;
 	folder: string;
-	/** What deleting it costs the user, in a few words. */
+	/** The cost of deleting it. Completes "Afterwards, …". */
 	loss: string;
 }
 
@@ -95,7 +93,7 @@ const COMPILED_FOLDER = /^v\d+\.\d+\.\d+-\S+-[0-9a-f]{1,8}(?:-\d+)?$/;
 /** With a suffix while Node writes it. */
 const COMPILED_FILE = /^[0-9a-f]{1,8}(?:\.\w{6})?$/;
 
-/** Every store this version writes, also in its default folder if another one is configured. */
+/** Every store of this version, including its default folder if another one is configured. */
 export function knownStores(config: Config, cwd: string): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
@@ -104,7 +102,7 @@ export function knownStores(config: Config, cwd: string): Store[] {
 		...[...new Set(folders)].map((folder) => ({
 			name: "readcache",
 			folder,
-			loss: "the next changed file is sent whole instead of as a diff",
+			loss: "the next changed file is sent in full instead of as a diff",
 		})),
 		{
 			name: BLOB_STORE,
@@ -114,18 +112,18 @@ export function knownStores(config: Config, cwd: string): Store[] {
 		{
 			name: TIER_STORE,
 			folder: tierStateFolder(cwd),
-			loss: "working files count as new, and rise through the tiers again",
+			loss: "working files count as new and graduate through the tiers again",
 		},
 		{
 			name: CODE_INDEX_STORE,
 			folder: codeIndexFolder(),
-			loss: "every project is indexed anew when it is next asked about",
+			loss: "every project is indexed again at the next question about it",
 		},
 		{
 			name: COMPILED_STORE,
 			// As in `bin/strata.js`.
 			folder: join(cacheFolder(), "compiled"),
-			loss: "the next start of strata takes a moment longer",
+			loss: "the next start of strata takes a little longer",
 		},
 	];
 }
@@ -176,7 +174,7 @@ async function sizeOf(folder: string): Promise<{ files: number; bytes: number }>
 			total.bytes += info?.size ?? 0;
 		}
 	} catch {
-		// A folder that vanishes or cannot be read meanwhile: report what was counted.
+		// The folder vanished or cannot be read: report the count so far.
 	}
 	return total;
 }

@@ -17,9 +17,9 @@ type KotaDoor = typeof Kota;
 type Topic = Parameters<KotaDoor["answerTo"]>[0];
 type InputOf<Name extends Topic> = Parameters<typeof Kota.answerTo<Name>>[1];
 
-interface Line {
+interface CommandLine {
 	readonly kota: KotaDoor;
-	readonly find: (path: string) => string;
+	readonly toPath: (path: string) => string;
 	readonly words: string[];
 	readonly options: OptionValues;
 }
@@ -27,9 +27,9 @@ interface Line {
 const ROOT = { root: TEXT, json: FLAG } as const;
 const ABOUT_ROOT = [
 	"",
-	"Answers for the project around the current folder (the git repository, or --root <folder>), which",
-	"has to be indexed once: strata index. Paths in --json are relative to the project's root, lines",
-	"and columns count from 1.",
+	"Answers about the project of the current folder: its git repository, or --root <folder>. Index it",
+	"once with strata index. Paths in --json are relative to the project's root; lines and columns start",
+	"at 1.",
 ];
 
 export const search = question("search", {
@@ -39,7 +39,7 @@ export const search = question("search", {
 	maxArguments: 32,
 	input({ kota, words, options }) {
 		const query = words.join(" ").trim();
-		if (query === "") throw new UsageError("say what to look for: strata search <words…>");
+		if (query === "") throw new UsageError("no words to search for");
 		return kota.searchInput({
 			query,
 			scope: ["code", "symbols"],
@@ -55,10 +55,10 @@ export const deps = question("dependencies", {
 	usage: "<file> [--direction dependents|dependencies|both] [--depth <n>] [--no-tests] [--json]",
 	options: { ...ROOT, direction: TEXT, depth: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
-	input({ find, words: [file], options }) {
-		if (file === undefined) throw new UsageError("name a file: strata deps <file>");
+	input({ toPath, words: [file], options }) {
+		if (file === undefined) throw new UsageError("no file given");
 		return {
-			path: find(file),
+			path: toPath(file),
 			direction: oneOf(options, "direction", ["dependents", "dependencies", "both"]) ?? "both",
 			depth: wholeNumber(options, "depth") ?? 1,
 			includeTests: options["no-tests"] !== true,
@@ -71,13 +71,12 @@ export const usages = question("usages", {
 	usage: "<name|Owner.member> [--file <file>] [--no-tests] [--json]",
 	options: { ...ROOT, file: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
-	input({ find, words: [symbol], options }) {
-		if (symbol === undefined || symbol.trim() === "")
-			throw new UsageError("name a symbol: strata usages <name>");
+	input({ toPath, words: [symbol], options }) {
+		if (symbol === undefined || symbol.trim() === "") throw new UsageError("no symbol given");
 		return {
 			symbol,
 			includeTests: options["no-tests"] !== true,
-			...(typeof options.file === "string" && { file: find(options.file) }),
+			...(typeof options.file === "string" && { file: toPath(options.file) }),
 		};
 	},
 });
@@ -87,16 +86,16 @@ export const impact = question("impact", {
 	usage: "<file…> [--create <file>]… [--delete <file>]… [--symbol <name>]… [--json]",
 	options: { ...ROOT, create: TEXTS, delete: TEXTS, symbol: TEXTS },
 	maxArguments: 50,
-	input({ find, words, options }) {
-		const files = (name: string) => ((options[name] as string[] | undefined) ?? []).map(find);
+	input({ toPath, words, options }) {
+		const files = (name: string) => ((options[name] as string[] | undefined) ?? []).map(toPath);
 		const query = {
-			modify: words.map(find),
+			modify: words.map(toPath),
 			create: files("create"),
 			delete: files("delete"),
 			...(options.symbol !== undefined && { symbols: options.symbol as string[] }),
 		};
 		if (query.modify.length + query.create.length + query.delete.length === 0) {
-			throw new UsageError("name what changes: strata impact <file…>");
+			throw new UsageError("no changed file given");
 		}
 		return query;
 	},
@@ -107,10 +106,10 @@ export const context = question("taskContext", {
 	usage: "<file…> [--symbols] [--no-tests] [--json]",
 	options: { ...ROOT, symbols: FLAG, "no-tests": FLAG },
 	maxArguments: 50,
-	input({ find, words, options }) {
-		if (words.length === 0) throw new UsageError("name files: strata context <file…>");
+	input({ toPath, words, options }) {
+		if (words.length === 0) throw new UsageError("no file given");
 		return {
-			files: words.map(find),
+			files: words.map(toPath),
 			includeTests: options["no-tests"] !== true,
 			includeSymbols: options.symbols === true,
 			maxImpactedFiles: 20,
@@ -130,8 +129,8 @@ export const index: Command = {
 	usage: "[--root <folder>] [--json]",
 	details: [
 		"",
-		"The index is kept in the user's cache folder; nothing is written to the project. An interrupted",
-		"run goes on where it stopped.",
+		"The index is stored in the user's cache folder; nothing is written to the project. An interrupted",
+		"run resumes where it stopped.",
 	],
 	options: ROOT,
 	run: (options, _, terminal) =>
@@ -145,7 +144,7 @@ export const index: Command = {
 
 function question<Name extends Topic>(
 	topic: Name,
-	{ input, ...command }: Omit<Command, "run"> & { input(line: Line): InputOf<Name> },
+	{ input, ...command }: Omit<Command, "run"> & { input(line: CommandLine): InputOf<Name> },
 ): Command {
 	return {
 		details: ABOUT_ROOT,
@@ -156,7 +155,7 @@ function question<Name extends Topic>(
 					...kota.projectPaths(project.root, terminal.cwd),
 					advice: kota.COMMAND_ADVICE,
 				};
-				const given = input({ kota, find: paths.find, words, options });
+				const given = input({ kota, toPath: paths.find, words, options });
 				const { answer, render } = await kota.answerTo(topic, given, { project, paths, caller });
 				show(options, terminal, answer, () => kota.wholeAnswer(render(Date.now())));
 				return 0;
@@ -164,7 +163,7 @@ function question<Name extends Topic>(
 	};
 }
 
-interface Opened {
+interface OpenedProject {
 	readonly kota: KotaDoor;
 	readonly project: Kota.CodeProject;
 	readonly caller: Kota.Caller;
@@ -173,7 +172,7 @@ interface Opened {
 async function withProject(
 	options: OptionValues,
 	terminal: Terminal,
-	use: (opened: Opened) => Promise<number>,
+	use: (opened: OpenedProject) => Promise<number>,
 ): Promise<number> {
 	const kota = await import("../code/index.ts");
 	const root = projectRoot(
@@ -205,8 +204,8 @@ function show(options: OptionValues, terminal: Terminal, value: unknown, text: (
 function givenRoot(named: string, cwd: string): string {
 	const folder = resolve(cwd, named);
 	const found = statSync(folder, { throwIfNoEntry: false });
-	if (!found) throw new UsageError(`--root ${named}: there is no such folder`);
-	if (!found.isDirectory()) throw new UsageError(`--root ${named}: it is not a folder`);
+	if (!found) throw new UsageError(`--root ${named}: no such folder`);
+	if (!found.isDirectory()) throw new UsageError(`--root ${named}: not a folder`);
 	return folder;
 }
 
@@ -216,14 +215,14 @@ async function confirmIndexing(
 	root: string,
 ): Promise<boolean> {
 	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;
-	throw new Error(`${root} stays without an index, so there is no answer: strata index makes one`);
+	throw new Error(`${root} was not indexed, so there is no answer; strata index indexes it`);
 }
 
 function wholeNumber(options: OptionValues, name: string): number | undefined {
 	const value = options[name];
 	if (value === undefined) return undefined;
 	if (!/^[1-9]\d{0,8}$/.test(String(value))) {
-		throw new UsageError(`--${name} must be a whole number from 1, not "${value}"`);
+		throw new UsageError(`--${name} must be a whole number of at least 1, got "${value}"`);
 	}
 	return Number(value);
 }
@@ -237,5 +236,5 @@ function oneOf<Choice extends string>(
 	if (value === undefined) return undefined;
 	const found = choices.find((choice) => choice === value);
 	if (found) return found;
-	throw new UsageError(`--${name} must be ${choices.join(", ")}, not "${value}"`);
+	throw new UsageError(`--${name} must be one of ${choices.join(", ")}, got "${value}"`);
 }

@@ -21,7 +21,7 @@ interface Finding {
 export const doctor: Command = {
 	name: "doctor",
 	usage: "[--json]",
-	details: ["", "Exit status 1 when something pi-strata cannot do without is missing."],
+	details: ["", "The exit status is 1 if a required check fails."],
 	options: { json: FLAG },
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
@@ -50,14 +50,14 @@ export const doctor: Command = {
 			terminal.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
 		}
 		terminal.print("");
-		terminal.print("Configuration files, later wins:");
+		terminal.print("Configuration files; later ones override earlier ones:");
 		for (const { path, found, used } of loaded.files) {
 			const state = used ? "read" : found ? "ignored" : "absent";
 			terminal.print(`  ${state.padEnd("ignored".length)}  ${path}`);
 		}
 		for (const warning of loaded.warnings) terminal.print(`  warning: ${warning}`);
 		terminal.print("");
-		terminal.print("Settings in force:");
+		terminal.print("Settings:");
 		const width = Math.max(...settings.map(({ key }) => key.length));
 		for (const { key, value, origin } of settings) {
 			terminal.print(`  ${key.padEnd(width)}  ${JSON.stringify(value)}  (${origin})`);
@@ -75,8 +75,8 @@ function checkPackages(): Finding {
 	const missing = missingPackages(names, import.meta.url);
 	const ok = missing.length === 0;
 	const note = ok
-		? `all ${names.length} are there`
-		: `missing: ${missing.join(", ")}; install pi-strata again, in a clone by "npm ci"`;
+		? `all ${names.length} installed`
+		: `missing: ${missing.join(", ")}; reinstall pi-strata (in a clone: "npm ci")`;
 	return { name: "packages", ok, required: true, note };
 }
 
@@ -93,9 +93,9 @@ async function checkWorker(): Promise<Finding> {
 		// Rejects with an error of the worker.
 		const message = await inTime(once(worker, "message"), 10_000);
 		if (!message) throw new Error("no answer within 10 s");
-		return { ...finding, ok: true, note: "start" };
+		return { ...finding, ok: true, note: "available" };
 	} catch (error) {
-		return { ...finding, ok: false, note: `do not start: ${(error as Error).message}` };
+		return { ...finding, ok: false, note: `not available: ${(error as Error).message}` };
 	} finally {
 		await worker.terminate();
 	}

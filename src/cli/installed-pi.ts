@@ -7,7 +7,7 @@ import { property } from "../core/property.ts";
 
 const INSTALL_PI = import.meta.url.endsWith(".ts")
 	? 'run "npm ci" in the folder of pi-strata'
-	: `npm install ${PI_PACKAGE}@0.87.1`;
+	: `run "npm install ${PI_PACKAGE}@0.87.1"`;
 
 /** The server imports it directly. It comes with pi, but some package managers hide it. */
 const PI_UI_PACKAGE = "@earendil-works/pi-tui";
@@ -16,10 +16,7 @@ const UNKNOWN_VERSION = "of an unknown version";
 
 type InstalledPi = NonNullable<ReturnType<typeof installedPi>>;
 
-/**
- * Read from pi's package.json: importing pi takes a second. `missing` are dependencies of pi that
- * are not installed, as after a mere unpacking.
- */
+/** Reads its package.json: importing pi takes a second. `missing`: dependencies not installed. */
 export function installedPi(from: string = import.meta.url) {
 	const file = packageFile(PI_PACKAGE, from);
 	if (file === undefined) return undefined;
@@ -35,27 +32,26 @@ export function installedPi(from: string = import.meta.url) {
 	};
 }
 
-/** One sentence why `strata serve` cannot run on this pi; `undefined` when it can. */
+/** Why `strata serve` cannot run on this pi, in one sentence; `undefined` when it can. */
 export function serveFault(pi: InstalledPi | undefined): string | undefined {
-	if (!pi) {
-		return `pi was not found beside pi-strata; supported are ${SUPPORTED_PI}: ${INSTALL_PI}`;
-	}
+	if (!pi) return `pi was not found next to pi-strata (supported: ${SUPPORTED_PI}); ${INSTALL_PI}`;
 	const fault = piFault(pi.version);
-	if (fault !== undefined) return `${fault}: ${INSTALL_PI}`;
+	if (fault !== undefined) return `${fault}; ${INSTALL_PI}`;
 	if (pi.missing.length === 0) return undefined;
-	return `pi ${pi.version} in ${pi.folder} is incomplete, it lacks ${someOf(pi.missing)}: ${INSTALL_PI}`;
+	return `pi ${pi.version} in ${pi.folder} is incomplete (missing: ${firstThree(pi.missing)}); ${INSTALL_PI}`;
 }
 
 /** Only the server needs pi: the extension gets the pi that loads it. */
 export function describePi(pi: InstalledPi | undefined): { ok: boolean; note: string } {
 	const fault = serveFault(pi);
 	if (!pi || fault !== undefined) {
-		const rest = 'only "strata serve" needs it; everything else works, also the extension in pi';
+		const rest =
+			'only "strata serve" needs it; everything else works, including the extension in pi';
 		return { ok: false, note: `${fault} (${rest})` };
 	}
 	const found = `${pi.version} in ${pi.folder}`;
 	if (isTestedPi(pi.version)) return { ok: true, note: found };
-	return { ok: false, note: `${found}, which is not tested; supported are ${SUPPORTED_PI}` };
+	return { ok: false, note: `${found}, which is untested (supported: ${SUPPORTED_PI})` };
 }
 
 /** Replaces an error caused by an incompatible pi with one that names the version found. */
@@ -66,14 +62,14 @@ export function explainPi(
 	// Node reports a missing export as a syntax error.
 	if (!(error instanceof SyntaxError) || !error.message.includes("@earendil-works/")) return error;
 	const found = unusablePi(findVersion() ?? UNKNOWN_VERSION);
-	return new Error(`${found}: ${INSTALL_PI}`, { cause: error });
+	return new Error(`${found}; ${INSTALL_PI}`, { cause: error });
 }
 
 export function missingPackages(names: readonly string[], from: string): string[] {
 	return names.filter((name) => packageFile(name, from) === undefined);
 }
 
-function someOf(names: readonly string[]): string {
+function firstThree(names: readonly string[]): string {
 	const rest = names.length - 3;
 	return rest > 0 ? `${names.slice(0, 3).join(", ")} and ${rest} more` : names.join(", ");
 }

@@ -13,45 +13,29 @@ type ListedCommand = (typeof commands)[number];
 export const commands = [
 	listed(
 		"serve",
-		"Serve agent sessions over WebSocket, a Unix socket or stdio, with a dashboard.",
+		"Serve agent sessions to programs, with a dashboard.",
 		() => import("./serve.ts"),
 	),
-	listed(
-		"index",
-		"Index the TypeScript and JavaScript of a project, or take in what changed.",
-		code,
-	),
-	listed("search", "Find files and symbols by words and names, best first.", code),
-	listed("deps", "Show what a file depends on, and what depends on it.", code),
+	listed("index", "Index the TypeScript and JavaScript of a project, or update its index.", code),
+	listed("search", "Find files and symbols by words and names, best match first.", code),
+	listed("deps", "Show the dependencies and dependents of a file.", code),
 	listed("usages", "Show where a symbol is used, for each definition of that name.", code),
-	listed("impact", "Show what a change of files reaches, and which tests to run.", code),
-	listed(
-		"context",
-		"Show what to know before working on files: dependencies, dependents, tests.",
-		code,
-	),
-	listed("map", "Print the most used files with their symbols, within a number of tokens.", code),
-	listed("read", "Read a web page, PDF or file in chunks, as text.", () => import("./read.ts")),
+	listed("impact", "Show which files a change affects, and which tests to run.", code),
+	listed("context", "Show the dependencies, dependents and tests of files to work on.", code),
+	listed("map", "Print the most used files with their symbols, within a token budget.", code),
+	listed("read", "Read a web page, PDF or file as text, in chunks.", () => import("./read.ts")),
 	listed(
 		"replay",
-		"Show what a session cost, why caches missed, and what would have been cheaper.",
+		"Show what a session cost, why caches missed, and what would have cost less.",
 		() => import("./replay.ts"),
 	),
-	listed(
-		"doctor",
-		"Check this machine and print the configuration in force.",
-		() => import("./doctor.ts"),
-	),
+	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed(
 		"clean",
-		"List what is stored and can be made again, with its size; delete on request.",
+		"List rebuildable data with its size, and delete it.",
 		() => import("./clean.ts"),
 	),
-	listed(
-		"schema",
-		"Print the JSON Schema of strata.json or of the server's protocol.",
-		() => import("./schema.ts"),
-	),
+	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),
 ];
 
 function listed<Name extends string>(
@@ -72,7 +56,7 @@ export async function main(argv: string[], terminal: Terminal): Promise<number> 
 		terminal.print(packageVersion());
 		return 0;
 	}
-	const listed = find(word, terminal);
+	const listed = findCommand(word, terminal);
 	return listed ? runCommand(listed, rest, terminal) : 2;
 }
 
@@ -82,22 +66,22 @@ export async function runAtTerminal(): Promise<void> {
 		process.exit(error.code === "EPIPE" ? 0 : 1),
 	);
 	process.exitCode = await main(process.argv.slice(2), atTerminal());
-	if (process.exitCode !== 0) endSoon();
+	if (process.exitCode !== 0) endWithinGrace();
 }
 
-/** How long a thread, socket or timer of a failed command may keep the process. */
-const LEFTOVERS_MS = 1_000;
+/** How long a thread, socket or timer of a failed command may keep the process alive. */
+const GRACE_MS = 1_000;
 
 /** Ends the process after its error is flushed. The timer itself does not keep it alive. */
-function endSoon(): void {
+function endWithinGrace(): void {
 	process.stdout.write("", () =>
 		process.stderr.write("", () => {
-			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
+			setTimeout(() => process.exit(), GRACE_MS).unref();
 		}),
 	);
 }
 
-function find(word: string, terminal: Terminal): ListedCommand | undefined {
+function findCommand(word: string, terminal: Terminal): ListedCommand | undefined {
 	const command = commands.find(({ name }) => name === word);
 	if (command) return command;
 	const names = commands.map(({ name }) => name);
@@ -151,7 +135,7 @@ function parseCommandLine(command: Command, args: string[]) {
 /** A surplus word of a command about a project is most likely its folder. */
 function aboutSurplus({ name, options, maxArguments = 0 }: Command, surplus: string): string {
 	if (maxArguments > 0 || !("root" in options)) return "";
-	return `: name a project by --root, as in strata ${name} --root ${surplus}`;
+	return `; use --root for a project: strata ${name} --root ${surplus}`;
 }
 
 function usageLine(command: Command): string {
@@ -160,7 +144,7 @@ function usageLine(command: Command): string {
 
 async function help(name: string | undefined, terminal: Terminal): Promise<number> {
 	if (name !== undefined) {
-		const listed = find(name, terminal);
+		const listed = findCommand(name, terminal);
 		if (!listed) return 2;
 		const command = await listed.load();
 		const lines = [usageLine(command), "", listed.summary, ...(command.details ?? [])];
@@ -175,7 +159,7 @@ async function help(name: string | undefined, terminal: Terminal): Promise<numbe
 		"",
 		...commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
 		"",
-		"strata help <command> tells more; strata --version prints the version.",
+		'"strata help <command>" shows its options, "strata --version" the version.',
 	];
 	for (const line of lines) terminal.print(line);
 	return 0;

@@ -17,13 +17,12 @@ export const read: Command = {
 		"",
 		"<uri> is an http(s): or file: address, or a path below the current folder.",
 		"--cursor continues after an earlier chunk, --all prints every chunk, --json prints the answer",
-		"as an object (with --all: one object a line). Limits and allowed networks are in strata.json.",
+		"as an object (with --all: one object per line). strata.json sets limits and allowed networks.",
 	],
 	options: { cursor: TEXT, "max-chars": TEXT, all: FLAG, json: FLAG },
 	maxArguments: 1,
 	async run(options, [uri], terminal) {
-		if (uri === undefined)
-			throw new UsageError("name what to read: a web address, a file: address or a path");
+		if (uri === undefined) throw new UsageError("no address or path given");
 		const { createPagedReader, PagingError } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
@@ -33,10 +32,10 @@ export const read: Command = {
 		try {
 			let cursor = options.cursor as string | undefined;
 			for (;;) {
-				terminal.progress?.(cursor ? `reading on in ${uri} …` : `reading ${uri} …`);
+				terminal.progress?.(cursor ? `continuing ${uri} …` : `reading ${uri} …`);
 				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
 				terminal.progress?.("");
-				// The new beginning after a part of the old text would be neither, and might never end.
+				// Old and new chunks must not be mixed; the loop might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
 				show(answer, options, terminal);
 				cursor = answer.next_cursor;
@@ -58,9 +57,7 @@ export const read: Command = {
 };
 
 function changed(uri: string): Error {
-	return new Error(
-		`${uri} has changed since the last part of it was read: read it again from the beginning`,
-	);
+	return new Error(`${uri} has changed since its last chunk; read it again from the beginning`);
 }
 
 function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): void {
@@ -72,9 +69,9 @@ function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): v
 	write(answer.content);
 	if (!all && !answer.content.endsWith("\n")) write("\n");
 	if (answer.cursor_reset)
-		printError("The content has changed since that cursor was given out: this is its beginning.");
+		printError("The content has changed since this cursor was issued: this is its beginning.");
 	if (answer.degraded)
-		printError("The page was too large for the full conversion: its layout may be rough.");
+		printError("The page was too large to convert fully: its layout may be rough.");
 	if (answer.warning) printError(answer.warning);
 	if (!all && answer.next_cursor) printError(`There is more: --cursor ${answer.next_cursor}`);
 }

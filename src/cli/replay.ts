@@ -3,6 +3,7 @@ import { join, relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
+import { getOrAdd } from "../core/get-or-add.ts";
 import { agentFolder } from "../core/places.ts";
 import {
 	type FolderReport,
@@ -24,16 +25,16 @@ export const replay: Command = {
 	usage: "<session.jsonl|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…]",
 	details: [
 		"",
-		"Reads a session file of pi, or every one below a folder, and nothing else; nothing leaves this",
-		"machine. Costs are in plain input tokens and leave out the answers. --html writes one page with",
-		"charts, --model takes the prices and rules of another model, --policy compares only those named,",
-		"apart or joined by commas: no-cache, append-only, billed, read-cache, prune-each, prune-batch,",
-		"strata, pruning, tiers, log.",
+		"Reads a session file of pi, or every one below a folder. Nothing leaves this machine. Costs are in",
+		"uncached input tokens, without the answers. --html writes a page with charts, --model applies the",
+		"prices and rules of another model, --policy compares only the named policies, separated by spaces",
+		"or commas: no-cache, append-only, billed, read-cache, prune-each, prune-batch, strata, pruning,",
+		"tiers, log.",
 		"",
-		"tiers and log are compared only when named. They are layouts of a working set, and a session file",
-		"does not say which files one would have held. So log sends the session's own requests, and tiers",
-		"lays out every file that was read, and the history, in the literal tiers of the specification.",
-		"That is several times dearer, and not what a working set costs.",
+		"tiers and log are compared only when named. They lay out a working set, and a session file does not",
+		"say which files it would have held. So log sends the session's own requests, and tiers lays out",
+		"every file that was read, and the history, in the literal tiers of the specification. That costs",
+		"several times more than a working set.",
 	],
 	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS },
 	maxArguments: 32,
@@ -43,7 +44,7 @@ export const replay: Command = {
 		const { logPolicy } = await import("../workset/index.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const pruning = pruningPolicy(config.prune);
-		const { path, policies } = chosen(words, options.policy as string[] | undefined, {
+		const { path, policies } = chosenPolicies(words, options.policy as string[] | undefined, {
 			usual: [...tools.replayPolicies, tools.strataPolicy(pruning), pruning],
 			onlyNamed: [tiersPolicy(config.tiers), logPolicy],
 		});
@@ -79,12 +80,12 @@ export const replay: Command = {
 				terminal.progress?.("");
 			}
 		}
-		if (sessions.length === 0) throw new Error(plainText(nothingIn(target, failed), 1000));
+		if (sessions.length === 0) throw new Error(plainText(nothingReplayed(target, failed), 1000));
 		const folder = isFolder ? tools.combineReports(target, sessions, failed) : undefined;
 		if (page !== undefined) await writePage(page, tools.reportHtml(dearest, folder));
 
 		if (options.json) {
-			terminal.print(harmlessJson(folder ?? sessions[0]));
+			terminal.print(terminalSafeJson(folder ?? sessions[0]));
 		} else {
 			if (folder) lines.push(...tools.folderText(folder));
 			for (const line of lines) terminal.print(line);
@@ -113,7 +114,7 @@ async function replayFile(
 	terminal.progress?.(`rebuilding the requests of ${shown} …`);
 	const requests = tools.rebuildRequests(session, modelFor);
 	if (requests.bills.length === 0) {
-		const isCut = session.skipped.surplus > 0 ? " in the part of it that is not too large" : "";
+		const isCut = session.skipped.surplus > 0 ? " in the part that could be read" : "";
 		throw new Error(`${file} has no request with a bill${isCut}, so there is nothing to replay`);
 	}
 	return tools.buildReport(requests, {
@@ -123,7 +124,7 @@ async function replayFile(
 }
 
 /** `--policy a b` leaves b among the words, so words that name a policy belong to the option. */
-function chosen(
+function chosenPolicies(
 	words: string[],
 	named: string[] | undefined,
 	{ usual, onlyNamed }: { usual: readonly ReplayPolicy[]; onlyNamed: readonly ReplayPolicy[] },
@@ -132,7 +133,7 @@ function chosen(
 	const names = known.map(({ name }) => name);
 	const paths = words.filter((word) => named === undefined || !names.includes(word));
 	const [path, surplus] = paths;
-	if (path === undefined) throw new UsageError("name a session file or a folder of them");
+	if (path === undefined) throw new UsageError("no session file or folder given");
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
 	const listed = (named ?? []).flatMap((list) => list.split(","));
 	const wanted = [...listed, ...words.filter((word) => !paths.includes(word))];
@@ -144,16 +145,16 @@ function chosen(
 	return { path, policies };
 }
 
-function nothingIn(folder: string, failed: readonly { reason: string }[]): string {
+function nothingReplayed(folder: string, failed: readonly { reason: string }[]): string {
 	if (failed.length === 0) return `${folder} has no .jsonl files in it`;
-	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first: ${failed[0]?.reason}`;
+	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first error: ${failed[0]?.reason}`;
 }
 
 /** Refuses to overwrite any other file, perhaps the session itself. */
 async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	const stats = await stat(page).catch(() => undefined); // writing it will report the fault
 	if (!stats) return;
-	if (!stats.isFile()) throw new UsageError(`--html needs a file, ${page} is none`);
+	if (!stats.isFile()) throw new UsageError(`--html needs a file, but ${page} is not one`);
 	const handle = await open(page);
 	try {
 		const { buffer, bytesRead } = await handle.read(Buffer.alloc(1000), 0, 1000, 0);
@@ -161,18 +162,14 @@ async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	} finally {
 		await handle.close();
 	}
-	throw new UsageError(
-		`--html would overwrite ${page}, which is no page of strata replay; name another file`,
-	);
+	throw new UsageError(`--html would overwrite ${page}, which strata replay did not write`);
 }
 
-/** The system's error names the temporary file, which means nothing to the user. */
+/** The error of the file system would name the temporary file. */
 async function writePage(page: string, content: string): Promise<void> {
 	await writeFileAtomic(page, content).catch((error: unknown) => {
 		const why = errnoOf(error) ?? describeError(error);
-		throw new Error(`cannot write ${page} (${why}): name a file in a folder you can write to`, {
-			cause: error,
-		});
+		throw new Error(`cannot write ${page} (${why})`, { cause: error });
 	});
 }
 
@@ -186,7 +183,7 @@ function withDearest(reports: ReplayReport[], report: ReplayReport, most: number
 }
 
 /** JSON escapes C0 controls but not C1, which also move the cursor of some terminals. */
-function harmlessJson(value: unknown): string {
+function terminalSafeJson(value: unknown): string {
 	return JSON.stringify(value, null, 2).replace(
 		/[\u007f-\u009f]/g,
 		(character) => `\\u00${character.charCodeAt(0).toString(16)}`,
@@ -220,9 +217,7 @@ export async function sessionFilesIn(folder: string) {
 			}
 			if (!entry.isFile() || !entry.name.endsWith(".jsonl")) continue;
 			if (files.length === MAX_FILES) {
-				throw new Error(
-					`${folder} has more than ${MAX_FILES} sessions; name a folder further down`,
-				);
+				throw new Error(`${folder} has more than ${MAX_FILES} sessions; use a subfolder`);
 			}
 			files.push(path);
 		}
@@ -235,10 +230,7 @@ function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) =>
 	const found = new Map<string, ReplayModel>();
 	return (name) => {
 		const { provider, id } = instead ?? name;
-		const key = `${provider}/${id}`;
-		const known = found.get(key) ?? knownModel({ provider, id });
-		found.set(key, known);
-		return known;
+		return getOrAdd(found, `${provider}/${id}`, () => knownModel({ provider, id }));
 	};
 }
 

@@ -5,8 +5,8 @@ export const schema: Command = {
 	name: "schema",
 	usage: "[config | protocol]",
 	details: [
-		"config    what strata.json may hold (the default)",
-		"protocol  commands, responses and events of the server",
+		"config    the settings in strata.json (default)",
+		"protocol  the server's commands, responses and events",
 	],
 	options: {},
 	maxArguments: 1,
@@ -20,5 +20,5 @@ async function schemaOf(which: string): Promise<object> {
 	if (which === "config") return configJsonSchema();
 	// Loaded on demand: of the other commands only `serve` needs the protocol.
 	if (which === "protocol") return (await import("../protocol/index.ts")).protocolJsonSchema();
-	throw new UsageError(`There is no schema "${which}"; say config or protocol.`);
+	throw new UsageError(`unknown schema "${which}"; use config or protocol`);
 }

@@ -24,7 +24,7 @@ type ServerOptions = Parameters<ServerModule["startServer"]>[0];
 
 const DEFAULT_PORT = 3141;
 const DEFAULT_HOST = "127.0.0.1";
-const LEFTOVERS_MS = 500;
+const GRACE_MS = 500;
 const STOP_MS = 5_000;
 
 /** Default folder for tokens, journal and demo projects; `--data-dir` overrides it. */
@@ -40,20 +40,19 @@ export const serve: Command = {
 		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json]",
 	details: [
 		"",
-		"Without options it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of",
-		"its dashboard. With --stdio or --socket it opens a port only if one is named. Clients need a token of",
-		"the token file (name:token lines, made with one entry if it is missing); --auth none is for loopback",
-		"and sockets. Other addresses than loopback need --tls-cert and --tls-key. Pages of other origins than",
-		"the server's own may connect if they are named by --origin. --limit sets a bound, e.g.",
-		"maxSessions=20 or commandsPerMinute=600; STRATA_SERVER_LIMITS takes several, separated by commas.",
-		"Sessions use the models and keys that pi has; where it has none, a scripted demo model that works on a",
-		"sample project made for each session (--demo never turns it off, --demo always leaves the models out).",
-		"A session that names no folder starts in the one where you called strata or npm, and in none at all if",
-		"that is pi-strata's own.",
-		"--allow-project-trust lets clients load what a project brings itself: settings, extensions, skills.",
-		"In a clone the dashboard is built when it is first served; --no-dashboard serves none.",
-		"--open shows the dashboard in the browser. --json prints one line when the server is ready:",
-		'{"type":"ready","port":3141,…}. SIGTERM and SIGINT end it in order; a second one at once.',
+		"By default it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of its",
+		"dashboard. With --stdio or --socket it opens a port only if you name one. Clients need a token from",
+		"the token file (name:token lines; created with one entry if missing); --auth none is for loopback and",
+		"sockets. Addresses other than loopback need --tls-cert and --tls-key. --origin lets pages of another",
+		"origin connect. --limit sets a bound, e.g. maxSessions=20 or commandsPerMinute=600;",
+		"STRATA_SERVER_LIMITS takes several, separated by commas.",
+		"Sessions use pi's models and keys. Without any, they use a scripted demo model on a sample project",
+		"(--demo never turns it off, --demo always uses nothing else). A session without a folder starts in",
+		"the one where you ran strata or npm, or in none if that is pi-strata's own.",
+		"--allow-project-trust lets clients load a project's own settings, extensions and skills.",
+		"In a clone, the dashboard is built on first use. --no-dashboard serves none, --open opens it in the",
+		'browser. --json prints one line when the server is ready: {"type":"ready","port":3141,…}.',
+		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
 	options: {
 		port: TEXT,
@@ -98,7 +97,7 @@ export const serve: Command = {
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
 			// An extension's leftovers must not keep the process; the timer itself does not either.
-			setTimeout(() => process.exit(), LEFTOVERS_MS).unref();
+			setTimeout(() => process.exit(), GRACE_MS).unref();
 			return 0;
 		} catch (error) {
 			await inTime(running.stop("the server could not start"), STOP_MS).catch(() => {});
@@ -126,11 +125,11 @@ function serverOptions(
 	const listen = listenOptions(values, terminal, path);
 	const auth = String(values.auth ?? "token");
 	if (auth !== "token" && auth !== "none") {
-		throw new UsageError(`--auth is token or none, got "${auth}"`);
+		throw new UsageError(`--auth must be token or none, got "${auth}"`);
 	}
 	const demo = String(values.demo ?? "auto");
 	if (demo !== "auto" && demo !== "always" && demo !== "never") {
-		throw new UsageError(`--demo is auto, always or never, got "${demo}"`);
+		throw new UsageError(`--demo must be auto, always or never, got "${demo}"`);
 	}
 	const assigned = [
 		...(env.STRATA_SERVER_LIMITS ?? "").split(",").filter((text) => text.trim() !== ""),
@@ -175,16 +174,17 @@ function listenOptions(
 	const cert = path("tls-cert");
 	const key = path("tls-key");
 	if ((cert === undefined) !== (key === undefined)) {
-		throw new UsageError("--tls-cert and --tls-key go together");
+		throw new UsageError("--tls-cert and --tls-key must be used together");
 	}
 	return {
 		port,
 		host: String(values.host ?? DEFAULT_HOST),
-		...(cert !== undefined && key !== undefined && { tls: { cert: text(cert), key: text(key) } }),
+		...(cert !== undefined &&
+			key !== undefined && { tls: { cert: readText(cert), key: readText(key) } }),
 	};
 }
 
-function text(file: string): string {
+function readText(file: string): string {
 	try {
 		return readFileSync(file, "utf8");
 	} catch (error) {
@@ -214,9 +214,9 @@ async function announce({ values, terminal, options, running }: Announcement): P
 		say(JSON.stringify({ ...ready, pid: process.pid }));
 	} else {
 		const isTerminal = stdio ? process.stderr.isTTY : process.stdout.isTTY;
-		if (url) say(`strata serves on ${isTerminal ? page : url}`);
+		if (url) say(`strata is listening on ${isTerminal ? page : url}`);
 		if (url && tokenFile !== undefined && !isTerminal) say(`token file: ${tokenFile}`);
-		if (socketPath !== undefined) say(`strata serves on ${socketPath}`);
+		if (socketPath !== undefined) say(`strata is listening on ${socketPath}`);
 	}
 	if (values.open && page) await openBrowser(page, dataDir, terminal);
 }
@@ -240,7 +240,7 @@ async function openBrowser(page: string, dataDir: string, terminal: Terminal): P
 		stdio: "ignore",
 		detached: true,
 	});
-	browser.on("error", () => terminal.printError("strata serve: no browser could be opened"));
+	browser.on("error", () => terminal.printError("strata serve: could not open a browser"));
 	browser.unref();
 }
 
@@ -259,10 +259,7 @@ function watchSignals(ask: (reason: string) => void): void {
 	}
 }
 
-/**
- * Finds the built dashboard. A clone builds it first if it is missing or outdated. `missing` says
- * why there are no built files and what to do.
- */
+/** Finds the built dashboard. A clone builds it if it is missing or outdated. */
 async function dashboardPage(onBuild: () => void): Promise<{ folder: string; missing?: string }> {
 	const here = fileURLToPath(new URL(".", import.meta.url));
 	const packed = resolve(here, "..", "dashboard");
@@ -275,7 +272,7 @@ async function dashboardPage(onBuild: () => void): Promise<{ folder: string; mis
 	try {
 		const { build } = await import("vite");
 		onBuild();
-		// Builds elsewhere, then renames: another server may be building too, or serving the old page.
+		// Builds in a folder of its own: another server may be building too, or serving the old page.
 		const fresh = `${folder}-${process.pid}`;
 		await build({
 			root: source,
@@ -291,7 +288,7 @@ async function dashboardPage(onBuild: () => void): Promise<{ folder: string; mis
 		const isAbsent = (error as { code?: unknown }).code === "ERR_MODULE_NOT_FOUND";
 		const why = isAbsent ? "its build tools are not installed" : describeError(error);
 		const help = "run `npm install --include=dev && npm run dashboard` in the folder of pi-strata";
-		return { folder, missing: `there is no dashboard: ${why}; ${help}` };
+		return { folder, missing: `the dashboard is missing: ${why}; ${help}` };
 	}
 }
 

@@ -1,6 +1,6 @@
 import { type Static, Type } from "typebox";
 import { isRecord, property } from "../core/property.ts";
-import { symbolKinds } from "../text/kinds.ts";
+import { SYMBOL_KINDS } from "../text/kinds.ts";
 
 /* Every request carries these texts: omit what a name says. Omitted means default. */
 
@@ -37,7 +37,7 @@ const tools = {
 					glob: optional.text(),
 					exclude: optional.strings(),
 					language: Type.Optional(oneOf(["typescript", "javascript"])),
-					symbol_kind: Type.Optional(Type.Array(oneOf(symbolKinds))),
+					symbol_kind: Type.Optional(Type.Array(oneOf(SYMBOL_KINDS))),
 					exported_only: optional.flag(),
 					include_tests: optional.flag(),
 				}),

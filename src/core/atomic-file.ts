@@ -10,9 +10,8 @@ interface AtomicWriteOptions {
 }
 
 /**
- * Writes a temporary file (0600) and renames it into place, so that readers see the old content or
- * the new, never a part. On Windows the rename fails (EPERM, EACCES) while another process holds
- * the target open.
+ * Writes a temporary file (0600) and renames it: readers see the old content or the new. On Windows
+ * this fails (EPERM, EACCES) while another process holds the target open.
  */
 export async function writeFileAtomic(
 	path: string,

@@ -33,10 +33,7 @@ export function blobFolder({ dir }: Pick<BlobSettings, "dir">): string {
 	return configuredFolder(dir, homedir());
 }
 
-/**
- * Full copies of shortened texts, in files `<sha256>.txt` that only the user can read. A copy may
- * be evicted by age or size; an absent one is reported as `missing`. No method throws.
- */
+/** Full copies of shortened texts, private to the user, evicted by age and size. Never throws. */
 export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	const folder = blobFolder(settings);
 	const fileName = (hash: Hash) => `${hash}${EXTENSION}`;

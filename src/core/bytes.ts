@@ -124,7 +124,7 @@ export class ByteReader implements Bytes {
 		if (byte < 0x80) return byte;
 		let value = byte & 0x7f;
 		for (let scale = 0x80; byte >= 0x80; scale *= 0x80) {
-			if (scale > Number.MAX_SAFE_INTEGER) throw new MalformedBytes("a number does not end");
+			if (scale > Number.MAX_SAFE_INTEGER) throw new MalformedBytes("a number is too long");
 			byte = this.#byte();
 			value += (byte & 0x7f) * scale;
 		}
@@ -133,7 +133,7 @@ export class ByteReader implements Bytes {
 
 	count(): number {
 		const count = this.number();
-		if (count > this.#bytes.length - this.at) throw new MalformedBytes(`${count} things promised`);
+		if (count > this.#bytes.length - this.at) throw new MalformedBytes(`a count of ${count}`);
 		return count;
 	}
 
@@ -145,7 +145,7 @@ export class ByteReader implements Bytes {
 	string(): string {
 		const length = this.number();
 		const end = this.at + Math.floor(length / 2);
-		if (end > this.#bytes.length) throw new MalformedBytes("a text does not end");
+		if (end > this.#bytes.length) throw new MalformedBytes("a string exceeds them");
 		const text = this.#bytes.toString(length % 2 === 0 ? "utf8" : "utf16le", this.at, end);
 		this.at = end;
 		return text;
@@ -153,7 +153,7 @@ export class ByteReader implements Bytes {
 
 	#byte(): number {
 		const byte = this.#bytes[this.at++];
-		if (byte === undefined) throw new MalformedBytes("they end early");
+		if (byte === undefined) throw new MalformedBytes("unexpected end");
 		return byte;
 	}
 }

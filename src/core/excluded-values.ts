@@ -12,7 +12,7 @@ import {
 	secretVariables,
 } from "./secret-values.ts";
 
-/** Bounds the time a turn waits. The scan goes from the root outwards. */
+/** Bounds the time a turn waits. The scan is breadth-first from the root. */
 const MAX_FOLDERS = 2_000;
 const MAX_FILES = 200;
 const MAX_FILE_BYTES = 256 * 1024;
@@ -28,10 +28,7 @@ interface ExcludedValuesOptions {
 	readonly env?: NodeJS.ProcessEnv;
 }
 
-/**
- * Contents of excluded files, which no store may hold. Kept in memory only. A value removed from
- * its file still counts: earlier output may hold it.
- */
+/** Values of excluded files, which no store may hold. Removed ones stay: output may hold them. */
 export class ExcludedValues {
 	readonly #root: string;
 	readonly #exclude: readonly string[];

@@ -24,10 +24,7 @@ export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
 /** The coarsest timestamp resolution in use (FAT). */
 const TICK_MS = 2_000;
 
-/**
- * A second write within one clock tick leaves no trace. `takenMs` is when `before` was taken, ahead
- * of the content (ms since 1970).
- */
+/** A second write within one tick leaves no trace. `takenMs`: when `before` was taken. */
 export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
 	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - TICK_MS;
 }

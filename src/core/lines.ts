@@ -1,8 +1,6 @@
 export type Lines = ReturnType<typeof linesOf>;
 
-/**
- * 1-based and split at "\n" as in pi: a final newline adds an empty line. "\r" stays in its line.
- */
+/** 1-based, split at "\n" as in pi: a final newline adds an empty line. "\r" stays. */
 export function linesOf(bytes: Buffer) {
 	const starts = lineStarts(bytes);
 	const startOf = (line: number) => starts[line - 1] as number;

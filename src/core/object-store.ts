@@ -125,14 +125,14 @@ export class ObjectStore {
 	/** Evicts by {@link chooseEvicted}, and deletes leftovers of crashes. */
 	async sweep(maxBytes = this.#options.maxBytes): Promise<SweepResult> {
 		const { maxAgeMs, now } = this.#options;
-		const swept: Swept = {
-			kind: "swept",
+		const counts = {
 			removedObjects: 0,
 			removedBytes: 0,
 			removedTemporary: 0,
 			objects: 0,
 			bytes: 0,
 		};
+		const swept: Swept = { kind: "swept", ...counts };
 		return await this.#ifExisting(swept, async () => {
 			for await (const file of filesIn(this.#tmpFolder, isTemporaryName)) {
 				if (Math.abs(now() - file.usedMs) <= TEMPORARY_AGE_MS) continue;
@@ -140,7 +140,7 @@ export class ObjectStore {
 			}
 			const objects: StoredFile[] = [];
 			for await (const file of this.#objects()) {
-				objects.push(await this.#notAhead(file));
+				objects.push(await this.#withoutFutureDate(file));
 				swept.objects++;
 				swept.bytes += file.bytes;
 			}
@@ -253,7 +253,7 @@ export class ObjectStore {
 	}
 
 	/** An object dated in the future would never expire, so it counts as used now. */
-	async #notAhead(file: StoredFile): Promise<StoredFile> {
+	async #withoutFutureDate(file: StoredFile): Promise<StoredFile> {
 		if (file.usedMs - this.#options.now() < USE_INTERVAL_MS) return file;
 		await this.#countUse(file.path, file.usedMs);
 		const stats = await statOf(file.path);
@@ -267,9 +267,7 @@ export class ObjectStore {
 	}
 }
 
-/**
- * Interval of mtime updates, half the guard of {@link chooseEvicted}: a use protects for the rest.
- */
+/** Interval of mtime updates, half of `RETENTION_GUARD_MS`: a use protects for the rest. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
 const TEMPORARY_AGE_MS = 60 * 60_000;

@@ -8,7 +8,7 @@ export function piFault(version: string): string | undefined {
 }
 
 export function unusablePi(version: string): string {
-	return `pi ${version} was found, which cannot be used; supported are ${SUPPORTED_PI}`;
+	return `pi ${version} was found, but it is not supported (supported: ${SUPPORTED_PI})`;
 }
 
 export function isTestedPi(version: string): boolean {

@@ -13,9 +13,7 @@ type RegularFile =
 const open = promisify(fs.open);
 const read = promisify(fs.read);
 
-/**
- * For untrusted files: does not follow a final link, never blocks on a pipe. Throws other failures.
- */
+/** For untrusted files: follows no final link, never blocks on a pipe. Throws other failures. */
 export async function readRegularFile(path: string, maxBytes: number): Promise<RegularFile> {
 	const file = await openWithoutFollowing(path);
 	if (typeof file !== "number") return file;

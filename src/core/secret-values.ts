@@ -1,4 +1,5 @@
 import { basename } from "node:path";
+import { getOrAdd } from "./get-or-add.ts";
 
 /**
  * The texts of an excluded file that no copy may hold. For variables files (`.env`): values of six
@@ -43,9 +44,7 @@ export function createValueFinder(values: Iterable<string>): (text: string) => b
 		if (value.length < MIN_VALUE_CHARS || (last !== undefined && value.startsWith(last))) continue;
 		last = value;
 		const beginning = value.slice(0, MIN_VALUE_CHARS);
-		const same = byBeginning.get(beginning);
-		if (same) same.push(value);
-		else byBeginning.set(beginning, [value]);
+		getOrAdd(byBeginning, beginning, (): string[] => []).push(value);
 		begins[hashAt(value, 0)] = 1;
 	}
 	if (byBeginning.size === 0) return () => false;

@@ -50,11 +50,8 @@ export function watchSessionFile(file: string) {
 		get garbled() {
 			return garbled;
 		},
-		/**
-		 * `entries` include the header. Reads the file once, then only unexpected bytes. Throws disk
-		 * errors.
-		 */
-		look(entries: readonly FileEntry[]): FileState {
+		/** `entries` include the header. Reads unexpected bytes only. Throws disk errors. */
+		check(entries: readonly FileEntry[]): FileState {
 			const found = statSync(file, { throwIfNoEntry: false });
 			if (!found)
 				return known ? { kind: "lacking", missing: entries.length } : { kind: "unwritten" };

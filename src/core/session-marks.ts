@@ -26,10 +26,7 @@ export function markSession(agentDir: string, sessionFile: string): SessionMark 
 	};
 }
 
-/**
- * Real paths of open sessions with their process ids. Evicts marks of ended processes. Never
- * throws.
- */
+/** Real paths of open sessions, with process ids. Evicts marks of ended processes. Never throws. */
 export async function markedSessions(agentDir: string): Promise<ReadonlyMap<string, number>> {
 	const folder = marksFolder(agentDir);
 	const names = await readdir(folder).catch(() => []);
@@ -90,7 +87,7 @@ async function isRunning({ pid, started }: Mark): Promise<boolean> {
 	return started === undefined || started === (await startOf(pid));
 }
 
-/** Linux only; `undefined` elsewhere, or if the process ended. */
+/** Linux only; `undefined` on other systems, or if the process ended. */
 async function startOf(pid: number): Promise<string | undefined> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
 	// The program name, in parentheses, may hold spaces. The start is the 20th field after it.

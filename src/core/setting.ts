@@ -51,7 +51,7 @@ export function flag(value: boolean, description: string, sources?: Sources): Se
 	return { default: value, description, requirement: "true or false", schema, ...sources };
 }
 
-export function whole(
+export function int(
 	value: number,
 	description: string,
 	{ min = 0, max, ...sources }: Bounds = {},

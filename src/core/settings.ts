@@ -2,6 +2,7 @@ import {
 	choice,
 	flag,
 	group,
+	int,
 	kotaGroup,
 	list,
 	number,
@@ -9,17 +10,13 @@ import {
 	type SettingGroup,
 	settingSchema,
 	text,
-	whole,
 } from "./setting.ts";
 
 export { accepts, type Setting, type SettingGroup, type SettingValue } from "./setting.ts";
 
 const MIB = 1024 * 1024;
 
-/**
- * Usual names of files with secrets. Wide, as a false positive only costs a saving; but sources
- * that deal with secrets (`token.ts`, `credentials.ts`) do not match.
- */
+/** Usual names of files with secrets. A false positive only costs a saving. */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
 	*.pem *.key *.p8 *.p12 *.pfx *.crt *.cer *.der *.pk8 *.jks *.jceks *.keystore *.kdbx *.ppk
@@ -39,32 +36,24 @@ const SENSITIVE_FILES: readonly string[] = `
 
 /** The source of the `Config` type, validation, defaults and the JSON Schema. */
 export const settingGroups = {
-	readcache: group("Files the model already has in view are not sent again.", {
+	readcache: group("Files that are in the model's view are not sent again.", {
 		mode: choice(
 			["on", "shadow", "off"],
 			"on",
-			"Whether reads are served from the cache (on), only measured (shadow) or left to pi (off).",
+			"Serve reads from the cache (on), only measure what it would save (shadow), or leave reads to pi (off).",
 		),
-		// A repository may set it: bounded by what is read and hashed in a moment.
-		maxFileBytes: whole(
-			8 * MIB,
-			"Files larger than this many bytes get pi's own output and are not hashed.",
-			{ max: 64 * MIB },
-		),
-		maxDiffBytes: whole(2 * MIB, "Files larger than this many bytes are never served as a diff.", {
-			max: 16 * MIB,
+		// A repository may set it: the bound is read and hashed in a moment.
+		maxFileBytes: int(8 * MIB, "Larger files get pi's own output and are not hashed.", {
+			max: 64 * MIB,
 		}),
-		maxDiffLines: whole(12_000, "Files with more lines than this are never served as a diff.", {
+		maxDiffBytes: int(2 * MIB, "Larger files are never served as a diff.", { max: 16 * MIB }),
+		maxDiffLines: int(12_000, "Files with more lines are never served as a diff.", {
 			max: 200_000,
 		}),
-		maxDiffRatio: number(0.9, "A diff larger than this share of the full output is not served.", {
+		maxDiffRatio: number(0.9, "The largest diff to serve, as a share of the full output.", {
 			max: 1,
 		}),
-		maxDiffChain: whole(
-			3,
-			"How many diffs may follow one another before a file is sent in full again.",
-			{ max: 10 },
-		),
+		maxDiffChain: int(3, "Diffs in a row before a file is sent in full again.", { max: 10 }),
 		exclude: list(
 			SENSITIVE_FILES,
 			"Glob patterns of files that are never cached; a leading ! has no meaning.",
@@ -72,156 +61,137 @@ export const settingGroups = {
 		),
 		storeDir: text(
 			"",
-			"Folder of the stored file versions; empty means .pi/readcache at the git root, or in the working folder.",
+			"Folder for stored file versions. Empty: .pi/readcache at the git root, or in the working folder.",
 			{ userOnly: true },
 		),
-		storeMaxBytes: whole(
-			256 * MIB,
-			"The store drops its oldest file versions above this many bytes.",
-			{ userOnly: true },
-		),
-		storeMaxAgeDays: whole(30, "The store drops file versions unused for this many days.", {
+		storeMaxBytes: int(256 * MIB, "Above this size the store evicts the oldest file versions.", {
+			userOnly: true,
+		}),
+		storeMaxAgeDays: int(30, "The store evicts file versions unused for this many days.", {
 			userOnly: true,
 		}),
 	}),
 	paging: group("Web pages, PDFs and files are read in chunks.", {
-		enabled: flag(true, "Whether read takes web addresses, file: addresses and PDFs."),
-		ttlMinutes: number(
-			5,
-			"How long a resource is used without asking again; continuing to read prolongs it.",
-			{ max: 1440 },
-		),
-		maxEntries: whole(50, "How many resources are kept at most.", { max: 10_000 }),
-		maxCacheBytes: whole(20_000_000, "How much memory they may take together.", {
-			max: 1024 * MIB,
+		enabled: flag(true, "Whether read accepts web addresses, file: addresses and PDFs."),
+		ttlMinutes: number(5, "How long a loaded resource stays fresh; each read extends it.", {
+			max: 1440,
 		}),
-		maxWebBytes: whole(10_000_000, "Largest web page or text, unpacked.", {
+		maxEntries: int(50, "The most resources kept in memory.", { max: 10_000 }),
+		maxCacheBytes: int(20_000_000, "The most memory they may take together.", { max: 1024 * MIB }),
+		maxWebBytes: int(10_000_000, "The largest web page or text, uncompressed.", {
 			min: 1,
 			max: 256 * MIB,
 		}),
-		maxPdfBytes: whole(50_000_000, "Largest PDF.", { min: 1, max: 512 * MIB }),
-		timeoutSeconds: number(30, "Time for a whole web request, redirects included.", {
+		maxPdfBytes: int(50_000_000, "The largest PDF.", { min: 1, max: 512 * MIB }),
+		timeoutSeconds: number(30, "Timeout for a web request, redirects included.", {
 			min: 1,
 			max: 600,
 		}),
-		extractSeconds: number(
-			10,
-			"Time for converting one page before a simpler conversion is used.",
-			{ min: 0.1, max: 600 },
-		),
+		extractSeconds: number(10, "Timeout for converting a page, before a simpler conversion.", {
+			min: 0.1,
+			max: 600,
+		}),
 		allowRanges: list(
 			[],
-			"Network ranges (CIDR, such as 192.168.1.0/24) that may be reached although they are not public.",
+			"Private network ranges that may be reached (CIDR, such as 192.168.1.0/24).",
 			{ userOnly: true },
 		),
 		useProxy: flag(
 			false,
-			"Use HTTP_PROXY and HTTPS_PROXY; the addresses behind names are then not checked.",
+			"Use HTTP_PROXY and HTTPS_PROXY. The addresses behind host names are then not checked.",
 			{ userOnly: true },
 		),
 	}),
 	kota: kotaGroup("Code intelligence: the kota_* tools.", {
-		enabled: flag(true, "Whether the model gets the kota_* tools, and prompts their briefings."),
-		toolset: text("core", "The set of tools that an external KotaDB is asked for."),
+		enabled: flag(true, "Whether the model gets the kota_* tools, and prompts get briefings."),
+		toolset: text("core", "The set of tools to request from an external KotaDB."),
 		autoContext: choice(
 			["off", "onPaths", "always"],
 			"off",
-			"Whether task context is added to a prompt never, when it names paths, or always.",
+			"Add task context to a prompt: never, when it names paths, or always.",
 		),
-		confirmIndex: flag(true, "Ask the user before a repository is indexed for the first time.", {
+		confirmIndex: flag(true, "Ask the user before indexing a repository for the first time.", {
 			userOnly: true,
 		}),
-		maxAnswerBytes: whole(5000, "Largest answer of a kota_* tool in bytes, everything included.", {
+		maxAnswerBytes: int(5000, "The largest answer of a kota_* tool, in bytes.", {
 			min: 500,
 			max: 50_000,
 		}),
 		offerWhole: flag(
 			true,
-			"Offer the user the whole answer when one had to be shortened; after a no, not again in that session.",
+			"Offer the user the full answer when one was shortened. After a no, not again in that session.",
 			{ userOnly: true },
 		),
 		engine: choice(
 			["embedded", "external"],
 			"embedded",
-			"Which index answers: the one built in, or an external KotaDB.",
+			"Which index answers: the embedded one, or an external KotaDB.",
 			{ userOnly: true },
 		),
 		timeoutSeconds: number(
 			120,
-			"Time for one question to an external KotaDB; indexing has ten times as much.",
+			"Timeout for a question to an external KotaDB; indexing gets ten times as long.",
 			{ min: 1, max: 3600, userOnly: true },
 		),
 		command: text("bun", "The program that starts an external KotaDB.", { userOnly: true }),
 		args: list(
 			["x", "kotadb@next", "--stdio", "--toolset", "core"],
-			"The arguments the program is started with.",
+			"The arguments of that program.",
 			{ userOnly: true },
 		),
 	}),
-	prune: kotaGroup("Old tool output is replaced by a stub with a way back.", {
-		enabled: flag(true, "Whether old tool output is pruned at all."),
-		keepRecentTurns: whole(2, "Tool output of this many latest turns is left as it is."),
-		maxToolChars: whole(1200, "Older tool output longer than this many characters can be pruned."),
+	prune: kotaGroup("Old tool output is replaced by a stub that says how to read it again.", {
+		enabled: flag(true, "Whether old tool output is pruned."),
+		keepRecentTurns: int(2, "Tool output of this many latest turns is never pruned."),
+		maxToolChars: int(1200, "Older tool output with more characters can be pruned."),
 		adaptive: flag(true, "Prune more as the context window fills up."),
-		pinImpactSummaries: flag(true, "Keep the summaries of impact analyses out of pruning."),
+		pinImpactSummaries: flag(true, "Never prune the summaries of impact analyses."),
 	}),
-	blobs: kotaGroup("Full copies of tool output that was shortened.", {
+	blobs: kotaGroup("Full copies of shortened tool output.", {
 		enabled: flag(true, "Whether full copies are kept."),
 		scope: choice(
 			["all", "kota"],
 			"all",
-			"Whose old output is kept and pruned: that of all tools, or only that of the kota_* tools.",
+			"Whose old output is pruned, with a copy: that of all tools, or of the kota_* tools only.",
 		),
-		dir: text(
-			"~/.pi/cache/pi-kota/blobs",
-			"Folder of the copies; a leading ~ is the home folder.",
-			{ userOnly: true },
-		),
-		maxBytes: whole(250 * MIB, "The oldest copies are dropped above this many bytes.", {
+		dir: text("~/.pi/cache/pi-kota/blobs", "Folder for the copies; ~ is the home folder.", {
 			userOnly: true,
 		}),
-		maxAgeDays: whole(14, "Copies older than this many days are dropped.", { userOnly: true }),
+		maxBytes: int(250 * MIB, "Above this size the oldest copies are evicted.", { userOnly: true }),
+		maxAgeDays: int(14, "Copies older than this many days are evicted.", { userOnly: true }),
 	}),
-	tiers: group("Working files and a symbol map that are in every request, always fresh.", {
-		enabled: flag(
-			true,
-			"Whether a working set can be kept at all; it is empty until /workset add.",
-		),
+	tiers: group("Working files, and a symbol map, that every request shows as they are on disk.", {
+		enabled: flag(true, "Whether there can be a working set. It is empty until /workset add."),
 		layout: choice(
 			["log", "tiers"],
 			"log",
-			"How working files are laid out: appended to the conversation and sorted when that pays, or in four cached tiers before it.",
+			"Where working files go: appended to the conversation and sorted when that pays (log), or in four cached tiers before it (tiers).",
 		),
-		cacheMinTokens: whole(
-			1024,
-			"The fewest tokens of a cached block; 0 lets everything promote unconditionally.",
-		),
+		cacheMinTokens: int(1024, "The fewest tokens of a cached block; 0 promotes everything."),
 		cacheBufferMultiplier: number(1.5, "A tier is filled to cacheMinTokens times this.", {
 			max: 100,
 		}),
 		// No model's window exceeds this bound.
-		maxTokens: whole(
-			60_000,
-			"The working files may have this many tokens together; further files are refused.",
-			{ max: 2_000_000 },
-		),
+		maxTokens: int(60_000, "The most tokens of the working set; further files are refused.", {
+			max: 2_000_000,
+		}),
 		// Every request reads each of them.
-		maxFiles: whole(200, "The working set may hold this many files.", { min: 1, max: 10_000 }),
-		maxFileBytes: whole(256 * 1024, "A larger file is not taken into the working set.", {
+		maxFiles: int(200, "The most files in the working set.", { min: 1, max: 10_000 }),
+		maxFileBytes: int(256 * 1024, "The largest file in the working set.", {
 			min: 1,
 			max: 64 * MIB,
 		}),
-		map: flag(false, "Whether a map of the project's symbols stands beside the working files."),
+		map: flag(false, "Whether requests include a map of the project's symbols."),
 		// A repository may set it, and every request pays for it.
-		mapTokens: whole(4000, "The map may have this many tokens.", { max: 100_000 }),
+		mapTokens: int(4000, "The most tokens of the map.", { max: 100_000 }),
 	}),
-	economy: group("What requests cost, and why a cache missed.", {
+	economy: group("The cost of requests, and the causes of cache misses.", {
 		missNotice: choice(
 			["off", "once", "on"],
 			"once",
-			"Whether to tell of requests that had to pay again for what was cached: never, the first of a session, or each.",
+			"Report requests that paid again for cached tokens: never, once per session, or every time.",
 		),
-		missThreshold: whole(20_000, "Misses of fewer tokens than this are not told of."),
+		missThreshold: int(20_000, "Cache misses of fewer tokens are not reported."),
 	}),
 };
 
@@ -247,6 +217,7 @@ export const settings = Object.entries<SettingGroup>(settingGroups).flatMap(
 		Object.entries(settings).map(([name, setting]) => ({
 			key: `${group}.${name}` as SettingKey,
 			group,
+			integer,
 			name,
 			setting,
 		})),

@@ -19,11 +19,7 @@ export type OpenedDatabase =
 			cause?: unknown;
 	  };
 
-/**
- * Migrates the schema to `migrations.length`, stored in `PRAGMA user_version`. A newer database
- * stays untouched. All databases open here: one file depends on the engine, which pi under Bun
- * lacks.
- */
+/** Migrates to `migrations.length`, kept in `user_version`. A newer database stays untouched. */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
@@ -77,10 +73,7 @@ export async function openInMemory(
 	}
 }
 
-/**
- * Copies without writing. If SQLite cannot join the processes that have the database open, copies
- * the file alone, provided it has no log and does not change meanwhile.
- */
+/** Without writing. If SQLite cannot join the open database, copies the file, unless it changes. */
 function copyUnchanged(
 	sqlite: typeof import("node:sqlite"),
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
@@ -102,7 +95,7 @@ function copyUnchanged(
 			source.exec(`VACUUM INTO '${to}'`);
 			const after = state();
 			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return;
-			throw new Error(`${from} was changed while it was copied`);
+			throw new Error(`${from} changed during the copy`);
 		} catch (error) {
 			// Try the next way.
 			if (path !== from) throw error;
@@ -223,6 +216,6 @@ function migrate(database: DatabaseSync, migrations: Migration[]): number {
 }
 
 function newer(path: string, found: number, { length: known }: Migration[]): OpenedDatabase {
-	const message = `${path} has schema version ${found}, this pi-strata knows up to ${known}: update pi-strata, or run "strata clean" to start over`;
+	const message = `${path} has schema version ${found}, but this pi-strata supports up to ${known}; update pi-strata, or run "strata clean" to start over`;
 	return { kind: "newer", message };
 }

@@ -9,10 +9,7 @@ export type StoreFolderOptions = {
 	/** The kind of store; a folder of another kind stays untouched. */
 	readonly name: string;
 	readonly version: number;
-	/**
-	 * For folders without a valid version file; one entry not owned makes them foreign. Default:
-	 * none.
-	 */
+	/** Without a valid version file, one entry not owned makes a folder foreign. Default: none. */
 	readonly owns?: (entryName: string) => boolean;
 };
 
@@ -21,10 +18,7 @@ export type StoreFolder =
 	| { readonly kind: "newer"; readonly found: number; readonly message: string }
 	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
-/**
- * Sets up a missing or empty folder (0700), and leaves one of another version or owner untouched.
- * Never throws.
- */
+/** Sets up an empty folder (0700); leaves another version's or owner's untouched. Never throws. */
 export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
 	try {
 		return await open(options);
@@ -36,7 +30,7 @@ export async function openStoreFolder(options: StoreFolderOptions): Promise<Stor
 
 const VERSION_FILE = "version.json";
 const IGNORE_FILE = ".gitignore";
-/** Left by file managers in any folder. */
+/** File managers leave these in any folder. */
 const LITTER = [".DS_Store", "Thumbs.db", "desktop.ini"];
 /** Far more than a version file needs; a bigger one is not ours. */
 const MAX_VERSION_BYTES = 4096;
@@ -52,17 +46,17 @@ async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 	const found = await readVersion(options);
 	if (found === "foreign") return unusable(options, `it belongs to a store other than ${name}`);
 	if (found === "unknown") {
-		const stranger = await findStranger(options);
-		if (stranger === undefined) return await claim(options);
-		const entry = JSON.stringify(stranger);
+		const foreign = await findForeignEntry(options);
+		if (foreign === undefined) return await claim(options);
+		const entry = JSON.stringify(foreign);
 		return unusable(options, `it has no valid ${VERSION_FILE}, and ${entry} is not of this store`);
 	}
 	if (found > version) {
-		const message = `The ${name} store in ${folder} has version ${found}, and this pi-strata knows up to ${version}. Update pi-strata, or run \`strata clean\` to start the store afresh.`;
+		const message = `The ${name} store in ${folder} has version ${found}, but this pi-strata supports up to ${version}. Update pi-strata, or run \`strata clean\` to start over.`;
 		return { kind: "newer", found, message };
 	}
 	if (found === version) return { kind: "ready" };
-	const reason = `there is no way from version ${found} to ${found + 1}; run \`strata clean\` to start it afresh`;
+	const reason = `version ${found} cannot be upgraded; run \`strata clean\` to start over`;
 	return unusable(options, reason);
 }
 
@@ -99,7 +93,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 }
 
 /** Our own files count as known: another process may be setting up. */
-async function findStranger({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
+async function findForeignEntry({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === VERSION_FILE || name === IGNORE_FILE || isTemporaryName(name)) continue;
 		if (LITTER.includes(name)) continue;

@@ -35,10 +35,7 @@ export function thread(
 	};
 }
 
-/**
- * For native code that untrusted data can crash or hang. Gets no environment of ours; is killed
- * without notice, as it has no state.
- */
+/** For native code that untrusted data can crash or hang. Stateless, so it is killed at once. */
 export function childProcess(
 	entry: URL,
 	{ args, maxHeapMb }: { args: readonly string[]; maxHeapMb: number },

@@ -196,14 +196,8 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		}
 		this.started++;
 		const exited = Promise.withResolvers<void>();
-		const worker: WorkerHandle = {
-			port,
-			tasks: [],
-			exited,
-			isReady: false,
-			isEnding: false,
-			served: 0,
-		};
+		const state = { isReady: false, isEnding: false, served: 0 };
+		const worker: WorkerHandle = { port, tasks: [], exited, ...state };
 		this.#workers.add(worker);
 		port.keepAlive(true);
 		this.#limit(worker, "start", START_MS);

@@ -30,7 +30,7 @@ export function registerStrataCommand(
 			const session = at(ctx);
 			if (word === "") host.report(ctx, systemsTable(systems, session));
 			else if (word === "cost") host.report(ctx, await costReport(session));
-			else host.report(ctx, `/strata knows no "${word.slice(0, 60)}": use /strata or /strata cost`);
+			else host.report(ctx, `unknown argument "${word.slice(0, 60)}": use /strata or /strata cost`);
 		},
 	});
 }
@@ -49,10 +49,10 @@ export function showStart(
 }
 
 /** Display order; other systems follow. */
-const SHOWN = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
+const ORDER = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
 
 function statusOf(systems: readonly System[], session: SessionView) {
-	const rank = (name: string) => (SHOWN.indexOf(name) + SHOWN.length + 1) % (SHOWN.length + 1);
+	const rank = (name: string) => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);
 	return systems
 		.flatMap((system) => {
 			const status = system.status?.(session);
@@ -73,5 +73,5 @@ function systemsTable(systems: readonly System[], session: SessionView): string 
 
 function statusLine(systems: readonly System[], session: SessionView): string {
 	const on = statusOf(systems, session).filter((status) => status.on);
-	return on.length > 0 ? `strata: ${on.map(({ name }) => name).join(", ")}` : "strata: nothing on";
+	return `strata: ${on.map(({ name }) => name).join(", ") || "all systems off"}`;
 }

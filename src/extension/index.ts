@@ -20,15 +20,12 @@ import { createPiHost } from "./pi-host.ts";
 
 export type CreateSystem = (spine: Spine) => System;
 
-/**
- * The pi extension. Pi runs it for every session of a process, so all state lives in the session.
- * Nothing starts here, since pi may load an extension without a session.
- */
+/** Pi runs it for every session of a process, and may load it without one: nothing starts here. */
 export default function strata(pi: ExtensionAPI): void {
 	compose(pi, [createSessionFileWatch, ({ host }) => createSessionMark(host.agentDir)]);
 }
 
-/** What the extension exposes to the host of a session. */
+/** The parts of the extension that the host of a session uses. */
 export interface StrataInside {
 	readonly ledger: Ledger;
 	/** `undefined` when the working set is empty or off. */

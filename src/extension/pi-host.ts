@@ -66,7 +66,6 @@ function prepareReadInput(input: unknown): unknown {
 	return foldReadInput(input);
 }
 
-/** With `bytes` the file is not read again. */
 export function plainRead(
 	ctx: ExtensionContext,
 	onUpdate: AgentToolUpdateCallback<ReadToolDetails | undefined> | undefined,

@@ -40,8 +40,8 @@ const ARGUMENT_CHARS = 120;
 
 function renderKotaCall(name: string, args: unknown, theme: Theme): Text {
 	const title = theme.fg("toolTitle", theme.bold(name));
-	const what = subject(args);
-	return new Text(what ? `${title} ${theme.fg("accent", what)}` : title, 0, 0);
+	const about = subject(args);
+	return new Text(about ? `${title} ${theme.fg("accent", about)}` : title, 0, 0);
 }
 
 function renderKotaResult(

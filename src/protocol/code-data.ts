@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { edgeKinds, symbolKinds } from "../text/kinds.ts";
+import { EDGE_KINDS, SYMBOL_KINDS } from "../text/kinds.ts";
 import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
-const SymbolKind = oneOf(...symbolKinds);
+const SymbolKind = oneOf(...SYMBOL_KINDS);
 
 /** How far an answer can be trusted. */
 export const CodeCoverage = Type.Object({
@@ -63,7 +63,7 @@ export const CodeSearchAnswer = Type.Object({
 export const CodeFileAtDepth = Type.Object({
 	path: Type.String(),
 	depth: Type.Number(),
-	kinds: Type.Array(oneOf(...edgeKinds)),
+	kinds: Type.Array(oneOf(...EDGE_KINDS)),
 	isTest: Type.Boolean(),
 	via: Type.Optional(Type.String()),
 });

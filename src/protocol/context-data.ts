@@ -1,8 +1,8 @@
 import Type from "typebox";
-import { contextKinds } from "../text/kinds.ts";
+import { CONTEXT_KINDS } from "../text/kinds.ts";
 import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
-export const ContextKind = oneOf(...contextKinds);
+export const ContextKind = oneOf(...CONTEXT_KINDS);
 
 /** In the order the model sees them. */
 export const ContextPiece = Type.Object({

@@ -2,10 +2,7 @@ import { applyUnified } from "./diff/unified.ts";
 import type { FileView } from "./file-event-log.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 
-/**
- * Whether the lines are literally among the visible texts. It shares no reasoning with `decide`:
- * shadow mode and the tests compare the two.
- */
+/** Whether visible texts literally hold the lines. Shares no code with `decide`: it checks it. */
 export function isInView(
 	visibleViews: readonly FileView[],
 	fileText: string,

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../core/get-or-add.ts";
 import type { Hash } from "../core/hash.ts";
 import type { Lines } from "../core/lines.ts";
 import { covers, type Knowledge, type Segment, wholeVersion, within } from "./knowledge.ts";
@@ -19,13 +20,7 @@ export type Decision =
 	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
 	| { kind: "unchanged"; base: Hash }
 	/** `cut`: the range continues, as in pi's truncated answer. */
-	| {
-			kind: "unchanged_range";
-			base: Hash;
-			range: LineRange;
-			otherLinesChanged: boolean;
-			cut: boolean;
-	  }
+	| { kind: "unchanged_range"; base: Hash; range: LineRange; changedOutside: boolean; cut: boolean }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
 export interface Dependencies {
@@ -53,9 +48,9 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 		// A full answer also shows where the file ends, so a longer base is not the same file.
 		const endsDiffer = segments.some(({ totalLines }) => totalLines !== lines.count);
 		if (same.kind === "same" && !(isFull && endsDiffer)) {
-			const { base, otherLinesChanged } = same;
+			const { base, changedOutside } = same;
 			if (isFull) return marker({ kind: "unchanged", base });
-			return marker({ kind: "unchanged_range", range, otherLinesChanged, cut: false, base });
+			return marker({ kind: "unchanged_range", range, changedOutside, cut: false, base });
 		}
 	}
 
@@ -66,14 +61,8 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 	if (window.cutBy && covers(segments, visible)) {
 		const same = await compare(read, visible, load);
 		if (same.kind === "same") {
-			const { base, otherLinesChanged } = same;
-			return marker({
-				kind: "unchanged_range",
-				range: visible,
-				otherLinesChanged,
-				cut: true,
-				base,
-			});
+			const { base, changedOutside } = same;
+			return marker({ kind: "unchanged_range", range: visible, changedOutside, cut: true, base });
 		}
 	}
 	if (diffed) return diffed;
@@ -98,17 +87,13 @@ function fallback(why: string, base: Hash): Decision {
 }
 
 type Comparison =
-	| { kind: "same"; base: Hash; otherLinesChanged: boolean }
+	| { kind: "same"; base: Hash; changedOutside: boolean }
 	| { kind: "different" }
 	| { kind: "missing"; version: Hash };
 
 function memoized(load: Dependencies["load"]): Dependencies["load"] {
 	const loading = new Map<Hash, ReturnType<Dependencies["load"]>>();
-	return (version) => {
-		const pending = loading.get(version) ?? load(version);
-		loading.set(version, pending);
-		return pending;
-	};
+	return (version) => getOrAdd(loading, version, () => load(version));
 }
 
 async function compare(
@@ -117,14 +102,14 @@ async function compare(
 	load: Dependencies["load"],
 ): Promise<Comparison> {
 	const others = within(knowledge.segments, range).filter((part) => part.version !== hash);
-	let otherLinesChanged = false;
+	let changedOutside = false;
 	for (const part of others) {
 		const base = await load(part.version);
 		if (!base) return { kind: "missing", version: part.version };
 		if (!sameLines(base, lines, part)) return { kind: "different" };
-		otherLinesChanged ||= !sameOutside(base, lines, range);
+		changedOutside ||= !sameOutside(base, lines, range);
 	}
-	return { kind: "same", base: others[0]?.version ?? hash, otherLinesChanged };
+	return { kind: "same", base: others[0]?.version ?? hash, changedOutside };
 }
 
 function sameLines(base: Lines, current: Lines, { start, end }: LineRange): boolean {

@@ -43,10 +43,7 @@ type Recorded =
 	| { kind: "view"; meta: Metadata; item: ToolResultItem }
 	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
-/**
- * What happened to each file on the active branch, in order: reads, edits, refreshes and messages
- * that show it. Follows the ledger's log incrementally.
- */
+/** Reads, edits and refreshes of each file on the active branch, in order. Follows the ledger. */
 export class FileEventLog {
 	readonly #ledger: Ledger;
 	readonly #cwd: string;
@@ -64,10 +61,11 @@ export class FileEventLog {
 	}
 
 	eventsOf(source: SessionSource, pathKey: string): FileEvent[] {
-		return [
-			...this.#recorded(source, pathKey).map((event) => this.#toEvent(event)),
-			...this.#requestEvents(pathKey),
-		];
+		const events = this.#recorded(source, pathKey).map((event): FileEvent => {
+			if (event.kind !== "view") return event;
+			return { kind: "view", meta: event.meta, seen: this.#ledger.visibility(event.item) };
+		});
+		return [...events, ...this.#requestEvents(pathKey)];
 	}
 
 	paths(source: SessionSource): string[] {
@@ -171,11 +169,6 @@ export class FileEventLog {
 		const events = this.#byPath.get(pathKey);
 		if (!events || startsOver(event)) this.#byPath.set(pathKey, [event]);
 		else events.push(event);
-	}
-
-	#toEvent(event: Recorded): FileEvent {
-		if (event.kind !== "view") return event;
-		return { kind: "view", meta: event.meta, seen: this.#ledger.visibility(event.item) };
 	}
 }
 

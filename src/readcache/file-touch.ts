@@ -1,8 +1,7 @@
-import { realpathSync } from "node:fs";
 import { property } from "../core/property.ts";
 import { decodePageToken, foldReadInput } from "../core/read-input.ts";
 import type { ToolResultItem } from "../session/index.ts";
-import { addressedPath, isEditingTool, parseShorthand } from "../session/read-path.ts";
+import { addressedPath, isEditingTool, parseShorthand, realPath } from "../session/read-path.ts";
 import {
 	isDerived,
 	type LineRange,
@@ -43,10 +42,7 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines }) };
 }
 
-/**
- * Whether a result may hold text of an excluded file, by the words of its call and their link
- * targets. A `read` noted its target; for other calls the current one counts.
- */
+/** Whether a result may hold text of an excluded file, by the words of its call and their links. */
 export function touchesExcluded(
 	{ input, details }: Pick<ToolResultItem, "input" | "details">,
 	exclude: readonly string[],
@@ -58,7 +54,7 @@ export function touchesExcluded(
 	const noted = [parseMetadata(details)?.pathKey, parseUntracked(details)];
 	if (noted.some(matches) || words.some(matches)) return true;
 	const paths = [texts.filter(isShort), words.filter(looksLikePath)];
-	const named = new Set(paths.flatMap((some) => some.slice(0, MOST_PATHS)));
+	const named = new Set(paths.flatMap((some) => some.slice(0, MAX_PATHS)));
 	return [...named].some((path) => filesBehind(path, cwd).some(matches));
 }
 
@@ -98,7 +94,7 @@ function wordsIn(text: string): string[] {
 }
 
 /** Each path costs a disk lookup; a written file may hold thousands. */
-const MOST_PATHS = 100;
+const MAX_PATHS = 100;
 
 function looksLikePath(word: string): boolean {
 	return isShort(word) && /[\w~]/.test(word) && /[./]/.test(word);
@@ -115,14 +111,7 @@ function filesBehind(text: string, cwd: string): string[] {
 	const written = shorthand === undefined ? [named] : [named, shorthand];
 	return written.flatMap((path) => {
 		const addressed = addressedPath(path, cwd);
-		return [...candidatesOf(path, cwd), ...(addressed ? [addressed] : [])].flatMap(realPath);
+		const spellings = [...candidatesOf(path, cwd), ...(addressed ? [addressed] : [])];
+		return spellings.flatMap((one) => realPath(one) ?? []);
 	});
-}
-
-function realPath(path: string): string[] {
-	try {
-		return [realpathSync.native(path)];
-	} catch {
-		return []; // nothing is there
-	}
 }

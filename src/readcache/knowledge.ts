@@ -22,10 +22,7 @@ export interface Segment extends LineRange {
 	totalLines: number;
 	/** Diffs between a literal view of these lines and their text. */
 	chain: number;
-	/**
-	 * The file's version after the model's own later edit. While it is current, the model can combine
-	 * view and edit; otherwise the file changed again.
-	 */
+	/** The version after the model's own later edit. Any other version now is a later change. */
 	edited?: Hash | "unknown";
 	/** No longer known after a refresh, but still newer than any version seen before. */
 	refreshed?: true;

@@ -35,10 +35,7 @@ export function parseUntracked(details: unknown): string | undefined {
 	return pathKeyOf(noteIn(details, "untracked"));
 }
 
-/**
- * In `details.readcache` of the model's own `edit` or `write`. If the file differs later, it
- * changed again, and a marker or diff against an older view would mislead.
- */
+/** Stored in `details.readcache` of the model's own `edit` or `write`. */
 export interface OwnEdit {
 	v: 1;
 	mode: "own_edit";

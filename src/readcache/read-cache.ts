@@ -219,8 +219,8 @@ function answerText(
 		case "unchanged":
 			return { text: unchangedMarker(lines.count) };
 		case "unchanged_range": {
-			const { range, otherLinesChanged, cut } = decision;
-			const marker = otherLinesChanged
+			const { range, changedOutside, cut } = decision;
+			const marker = changedOutside
 				? changedOutsideMarker(range)
 				: unchangedRangeMarker(range, lines.count);
 			if (!cut || !window.cutBy) return { text: marker };
@@ -285,7 +285,7 @@ class FileVersions {
 	/** Background write. A failure only costs a later diff. */
 	keep({ lines: { bytes }, hash }: TextFile): void {
 		if (this.#inFlight.has(hash)) return;
-		// The answer goes out first.
+		// The answer is returned first.
 		const write = setImmediate()
 			.then(() => this.#store.put(bytes, hash))
 			.then((put) => (put.kind === "stored" ? this.#sweepAfter(bytes.length) : undefined))

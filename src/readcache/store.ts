@@ -11,10 +11,7 @@ export function readCacheFolder({ storeDir }: Config["readcache"], cwd: string):
 	return configuredFolder(storeDir || join(".pi", "readcache"), projectRoot(cwd));
 }
 
-/**
- * Does not touch the disk before its first use. Refuses versions with excluded `values`: a copy of
- * an excluded file may have any name.
- */
+/** Does not touch the disk before its first use. Refuses versions that hold excluded `values`. */
 export function createReadCacheStore(
 	settings: Config["readcache"],
 	cwd: string,

@@ -93,7 +93,7 @@ export class ReadCacheSystem implements System {
 
 	status(session: SessionView) {
 		const owner = this.#host.otherReadOwner();
-		if (owner) return { on: false, why: `stepped back: the read tool belongs to ${owner}` };
+		if (owner) return { on: false, why: `another extension owns the read tool: ${owner}` };
 		const { mode } = session.config.readcache;
 		if (mode === "off") return { on: false, why: "readcache.mode is off" };
 		if (mode === "shadow")
@@ -187,10 +187,7 @@ export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshTar
 	return { path, range: { start, end: limit === undefined ? undefined : start + limit - 1 } };
 }
 
-/**
- * Makes the next read of these lines pi's own, even if the file lacks them now: they may return.
- * Throws for a file that is never cached.
- */
+/** The lines need not exist now: they may return. Throws for a file that is never cached. */
 export async function invalidationFor(
 	request: RefreshTarget,
 	cwd: string,

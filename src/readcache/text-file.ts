@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { realpath } from "node:fs/promises";
+import { getOrAdd } from "../core/get-or-add.ts";
 import { matchesAny } from "../core/glob.ts";
 import { type Hash, hashBytes } from "../core/hash.ts";
 import { type Lines, linesOf } from "../core/lines.ts";
@@ -68,20 +69,14 @@ export async function readTextFile(
 	return { pathKey, lines: linesOf(bytes), hash: hashBytes(bytes) };
 }
 
-const MAX_REMEMBERED = 1000;
-const remembered = new WeakMap<readonly string[], Map<string, boolean>>();
+const MAX_MEMOIZED = 1000;
+const memo = new WeakMap<readonly string[], Map<string, boolean>>();
 
 /** Memoized per list: matching takes a tenth of a small file's read, and files repeat. */
 export function isExcluded(exclude: readonly string[], path: string): boolean {
-	const answers = remembered.get(exclude) ?? new Map<string, boolean>();
-	remembered.set(exclude, answers);
-	let answer = answers.get(path);
-	if (answer === undefined) {
-		answer = matchesAny(exclude, path);
-		if (answers.size === MAX_REMEMBERED) answers.clear();
-		answers.set(path, answer);
-	}
-	return answer;
+	const answers = getOrAdd(memo, exclude, () => new Map<string, boolean>());
+	if (answers.size === MAX_MEMOIZED && !answers.has(path)) answers.clear();
+	return getOrAdd(answers, path, () => matchesAny(exclude, path));
 }
 
 /** Image formats that pi detects and that may lack a NUL byte. */
@@ -94,7 +89,7 @@ export interface WindowLimits {
 	maxBytes: number;
 }
 
-/** What pi's `read` would show of a range. */
+/** The part of a range that pi's `read` shows. */
 export type Window =
 	| { kind: "lines"; end: number; bytes: number; cutBy?: "lines" | "bytes" }
 	/** The first line alone exceeds the limit. */

@@ -199,10 +199,7 @@ function lastUse(entries: readonly SessionEntry[]) {
 
 type AnsweringModel = Pick<ModelInfo, "provider" | "id">;
 
-/**
- * The last answer whose thinking an edit before it would lose. `undefined` if none since the last
- * compaction, which drops the thinking of all answers it keeps.
- */
+/** The last answer whose thinking an earlier edit would lose. A compaction drops all thinking. */
 export function lastBoundAnswer(
 	source: Pick<SessionSource, "getBranch">,
 	binds: (model: AnsweringModel) => boolean,

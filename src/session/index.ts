@@ -3,13 +3,7 @@
  * is derived, never stored: text it cannot prove visible counts as not visible.
  */
 
-export type {
-	Host,
-	PlainRead,
-	ReadAnswer,
-	ReadCall,
-	TurnEnd,
-} from "./host.ts";
+export type { Host, PlainRead, ReadAnswer, ReadCall, TurnEnd } from "./host.ts";
 export {
 	type ContextItem,
 	type ContextLog,

@@ -1,4 +1,5 @@
 import type { SessionEntry, SessionProjection } from "@earendil-works/pi-coding-agent";
+import { getOrAdd } from "../core/get-or-add.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 
@@ -22,13 +23,10 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 		},
 		/** In request order. Providers may reuse a call id. */
 		textsOf(toolCallId: string): (string | undefined)[] {
-			let found = texts.get(toolCallId);
-			if (!found) {
+			return getOrAdd(texts, toolCallId, () => {
 				const places = sent().places.get(toolCallId) ?? [];
-				found = places.map((place) => textOf(property(messages[place], "content")));
-				texts.set(toolCallId, found);
-			}
-			return found;
+				return places.map((place) => textOf(property(messages[place], "content")));
+			});
 		},
 	};
 }
@@ -40,9 +38,7 @@ function resultsIn(messages: readonly unknown[]) {
 		const callId = sentId(message);
 		if (callId === undefined) continue;
 		callIds.push(callId);
-		const earlier = places.get(callId);
-		if (earlier) earlier.push(place);
-		else places.set(callId, [place]);
+		getOrAdd(places, callId, (): number[] => []).push(place);
 	}
 	return { callIds, places };
 }
@@ -208,7 +204,7 @@ export function entriesSince(
 	return fresh.reverse();
 }
 
-/** For hosts without a projection, which have no context edits: what the last compaction kept. */
+/** The entries that the last compaction kept, for hosts without projection and context edits. */
 function entriesAfterCompaction(branch: SessionEntry[]): SessionEntry[] {
 	const at = branch.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = branch[at];

@@ -14,18 +14,12 @@ export interface PendingEdit {
 	readonly entryId: string;
 	/** The message's id in a request: see `editId`. */
 	readonly sentAs: string;
-	/**
-	 * With it, the edit replaces just that text and yields to any other edit. Without, it is pending
-	 * until the session shows its content.
-	 */
+	/** If set, the edit replaces just this text, and yields to any other edit. */
 	readonly original?: string;
 	readonly content: EditContent;
 }
 
-/**
- * Every request and turn end gets these edits until the session shows them: another extension may
- * drop a new entry, and hidden text must stay hidden.
- */
+/** Requests show these edits until the session does: hidden text must stay hidden. */
 export class PendingEdits {
 	readonly #ledger: Pick<Ledger, "log">;
 	readonly #host: Pick<Host, "appendEntry">;

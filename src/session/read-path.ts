@@ -5,10 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
-/**
- * As pi's `read` tries them: as written, then macOS screenshot spellings (narrow space before
- * AM/PM, decomposed accents, curly quotes).
- */
+/** The spellings pi's `read` tries: as written, then those of macOS screenshots. */
 export function pathCandidates(written: string, cwd: string): string[] {
 	const path = absolutePath(written, cwd);
 	const decomposed = path.normalize("NFD");
@@ -70,7 +67,7 @@ export function canonicalPath(path: string): string {
 	return place;
 }
 
-function realPath(path: string): string | undefined {
+export function realPath(path: string): string | undefined {
 	try {
 		return realpathSync.native(path);
 	} catch {

@@ -11,7 +11,7 @@ export function createSessionFileWatch(): System {
 	let watched: SessionFileWatch | undefined;
 	let warned: string | undefined;
 
-	const look = ({ sessionManager, ui }: SessionView) => {
+	const check = ({ sessionManager, ui }: SessionView) => {
 		const file = sessionManager.getSessionFile();
 		if (file === undefined) return;
 		if (watched?.file !== file) {
@@ -22,7 +22,7 @@ export function createSessionFileWatch(): System {
 		const header = sessionManager.getHeader();
 		const entries = sessionManager.getEntries();
 		try {
-			const state = watched.look(header ? [header, ...entries] : entries);
+			const state = watched.check(header ? [header, ...entries] : entries);
 			const hasAnswer = entries.some(
 				(entry) => entry.type === "message" && entry.message.role === "assistant",
 			);
@@ -38,13 +38,13 @@ export function createSessionFileWatch(): System {
 
 	return {
 		name: "session file",
-		start: look,
-		onMessage: look,
+		start: check,
+		onMessage: check,
 		async onTurnEnd(_turn, session) {
-			look(session);
+			check(session);
 			return [];
 		},
-		onRunEnd: look,
+		onRunEnd: check,
 	};
 }
 
@@ -66,10 +66,10 @@ export function createSessionMark(agentDir: string): System {
 }
 
 const KEEP_IT =
-	"/export <name>.jsonl on a disk with room keeps the conversation, and /import brings it back.";
+	"To keep the conversation, /export <name>.jsonl to a disk with free space; /import restores it.";
 
 const FOREIGN =
-	"Another program writes to this session's file. Opened again, the session goes on from whatever was written last; /tree shows the rest.";
+	"Another program writes to this session's file. When reopened, the session continues from the last entry in it; /tree shows the rest.";
 
 /** `hasAnswer`: pi writes its file with the first answer at the latest. */
 function warningOf(
@@ -85,12 +85,12 @@ function warningOf(
 		case "behind":
 		case "lacking":
 			return missing(
-				`This session's file lacks ${state.missing} of its entries: writing it failed. Opened again, the session would lack what was said before them, too.`,
+				`This session's file lacks ${state.missing} of its entries, because writing it failed. When reopened, the session would also lose everything before them.`,
 			);
 		case "foreign":
 			if (state.entries > 0) return { about: "foreign", text: FOREIGN };
 			return missing(
-				"This session's file holds a line that cannot be read: an entry was not written whole.",
+				"This session's file has a line that cannot be read: an entry was only partly written.",
 			);
 	}
 }

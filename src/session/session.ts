@@ -209,7 +209,7 @@ export class Session implements Spine {
 		}, guidelines);
 	}
 
-	/** One handler per system: pi shows what one throws and continues with the next. */
+	/** One handler per system: pi reports its error and continues with the next. */
 	#each<Name extends keyof System>(
 		name: Name,
 		subscribe: (ask: NonNullable<System[Name]>) => void,

@@ -23,7 +23,7 @@ export interface System {
 	start?(session: SessionView, reason: StartReason): void | Promise<void>;
 	/** Called at most once per `start`. */
 	stop?(): void | Promise<void>;
-	/** A line for the system prompt on what `read` accepts because of this system. */
+	/** A line of the system prompt: the input that `read` accepts because of this system. */
 	readonly readGuideline?: string;
 	/** `undefined` passes the call to the next system, finally to pi. */
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;

@@ -73,7 +73,7 @@ interface Field {
 	readonly isRequired: boolean;
 }
 
-/** Cached per schema: commands are checked by the ten thousand. */
+/** Memoized per schema: commands are checked by the ten thousand. */
 const fields = new WeakMap<Node, readonly Field[]>();
 
 function fieldsOf(node: Node): readonly Field[] {
@@ -97,7 +97,7 @@ function isAllowed(node: Node, value: unknown): boolean {
 		const isKind = node.type === "number" ? typeof value === "number" : Number.isSafeInteger(value);
 		return isKind && isWithin(node, value as number);
 	}
-	throw new Error(`A schema of a kind that is not checked: ${JSON.stringify(node)}`);
+	throw new Error(`Unsupported schema: ${JSON.stringify(node)}`);
 }
 
 function isAllowedText(node: Node, value: string): boolean {

@@ -1,5 +1,5 @@
 /** The index stores the positions: append only. */
-export const symbolKinds = [
+export const SYMBOL_KINDS = [
 	"function",
 	"class",
 	"interface",
@@ -10,10 +10,10 @@ export const symbolKinds = [
 	"method",
 	"property",
 ] as const;
-export type SymbolKind = (typeof symbolKinds)[number];
+export type SymbolKind = (typeof SYMBOL_KINDS)[number];
 
 /** The index stores the positions as bits: append only. */
-export const edgeKinds = [
+export const EDGE_KINDS = [
 	"value",
 	"type",
 	"re-export",
@@ -21,10 +21,10 @@ export const edgeKinds = [
 	"require",
 	"side-effect",
 ] as const;
-export type EdgeKind = (typeof edgeKinds)[number];
+export type EdgeKind = (typeof EDGE_KINDS)[number];
 
 /** The index stores the positions: append only, at most 16. */
-export const usageKinds = [
+export const USAGE_KINDS = [
 	"call",
 	"new",
 	"extends",
@@ -37,12 +37,10 @@ export const usageKinds = [
 	"re-export",
 	"declaration",
 ] as const;
-export type UsageKind = (typeof usageKinds)[number];
+export type UsageKind = (typeof USAGE_KINDS)[number];
 
-/**
- * Parts of the model's window in prompt order. `stub`: a short text in place of removed content.
- */
-export const contextKinds = [
+/** Parts of the model's window in prompt order. */
+export const CONTEXT_KINDS = [
 	"system",
 	"tools",
 	"map",
@@ -52,4 +50,4 @@ export const contextKinds = [
 	"conversation",
 	"stub",
 ] as const;
-export type ContextKind = (typeof contextKinds)[number];
+export type ContextKind = (typeof CONTEXT_KINDS)[number];

@@ -8,15 +8,15 @@ export const MISS_CAUSES = {
 	edit: REPLACED,
 	model: "the model changed",
 	thinking: "the thinking level changed",
-	expired: "the pause was longer than the cache lives",
+	expired: "the pause was longer than the cache's TTL",
 	tools: "the tools changed",
 	system: "the system prompt changed",
 	branch: "another branch of the session",
 	messages: "an earlier message changed",
-	/** With thinking blocks goes everything cached after the first of them. */
-	dropped: "the provider dropped thinking that was bound to another beginning",
-	provider: "nothing changed on our side that shows, so the provider may have lost it",
-	unknown: "not known: the request was not watched",
+	/** Everything cached after the first dropped block is lost with it. */
+	dropped: "the provider dropped thinking that was bound to another prefix",
+	provider: "nothing changed on our side, so the provider may have evicted it",
+	unknown: "unknown: the request was not observed",
 } as const;
 
 /** In a live session; a replay knows edits instead of prunings. */

@@ -1,6 +1,4 @@
-/**
- * Untrusted text as one line: escapes line breaks and terminal controls, replaces lone surrogates.
- */
+/** Untrusted text as one line: escapes breaks and controls, replaces lone surrogates. */
 export function oneLine(text: string): string {
 	if (/^[\x20-\x7e]*$/.test(text)) return text; // the usual case, ten times as fast
 	return escaped(text.toWellFormed(), /[^\P{Cc}\t]|[\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu);
@@ -28,5 +26,5 @@ export function plainText(text: string, maxLength = 120): string {
 
 /** Whole escape sequences first, so that no letters of them remain. Line ends and tabs stay. */
 const UNSAFE =
-	// biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is to be found
+	// biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
 	/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;

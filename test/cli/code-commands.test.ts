@@ -56,7 +56,7 @@ describe("before a project is indexed", () => {
 	test("who declines to index it is told how to do it after all", async () => {
 		const { status, errors } = await answering(false, "usages", "total");
 		expect(status).toBe(1);
-		expect(errors).toMatch(/stays without an index.*strata index/);
+		expect(errors).toMatch(/was not indexed.*strata index/);
 		expect(errors).not.toContain("kota");
 	});
 
@@ -87,15 +87,21 @@ test("names that would steer a terminal are not printed as they are", async () =
 
 describe("a wrong call", () => {
 	test.each([
-		[["deps"], "name a file"],
-		[["usages"], "name a symbol"],
-		[["search"], "say what to look for"],
-		[["usages", " "], "name a symbol"],
-		[["search", "", "  "], "say what to look for"],
-		[["impact"], "name what changes"],
-		[["context"], "name files"],
-		[["deps", "src/main.ts", "--depth", "0"], '--depth must be a whole number from 1, not "0"'],
-		[["search", "x", "--output", "all"], '--output must be paths, compact, snippet, not "all"'],
+		[["deps"], "no file given"],
+		[["usages"], "no symbol given"],
+		[["search"], "no words to search for"],
+		[["usages", " "], "no symbol given"],
+		[["search", "", "  "], "no words to search for"],
+		[["impact"], "no changed file given"],
+		[["context"], "no file given"],
+		[
+			["deps", "src/main.ts", "--depth", "0"],
+			'--depth must be a whole number of at least 1, got "0"',
+		],
+		[
+			["search", "x", "--output", "all"],
+			'--output must be one of paths, compact, snippet, got "all"',
+		],
 	])("is answered with the usage: %j", async (argv, error) => {
 		const { status, errors } = await strata(...argv);
 		expect(status).toBe(2);
@@ -107,7 +113,7 @@ describe("a wrong call", () => {
 		const { status, errors } = await strata(command, "src");
 		expect(status).toBe(2);
 		expect(errors).toContain(
-			`unexpected argument "src": name a project by --root, as in strata ${command} --root src`,
+			`unexpected argument "src"; use --root for a project: strata ${command} --root src`,
 		);
 	});
 
@@ -236,8 +242,8 @@ describe("of an indexed project", () => {
 	test("a root that is a file, or not there, is not taken for the project around it", async () => {
 		mkdirSync(join(project, ".git"));
 		for (const [root, why] of [
-			["src/main.ts", "it is not a folder"],
-			["nowhere", "there is no such folder"],
+			["src/main.ts", ": not a folder"],
+			["nowhere", ": no such folder"],
 		] as const) {
 			const { status, errors } = await strata("search", "total", "--root", join(project, root));
 			expect(status).toBe(2);

@@ -12,7 +12,7 @@ test("a pi that lacks what we need is named, with those that have it", () => {
 	);
 	expect(explainPi(error, () => "0.74.2")).toMatchObject({
 		message: expect.stringContaining(
-			`pi 0.74.2 was found, which cannot be used; supported are ${SUPPORTED_PI}`,
+			`pi 0.74.2 was found, but it is not supported (supported: ${SUPPORTED_PI})`,
 		),
 		cause: error,
 	});
@@ -45,7 +45,7 @@ test.each(["", "{", "null", '{"version":1}'])(
 		const found = installedPi(project.module);
 		expect(found).toMatchObject({ version: "of an unknown version", folder: project.pi });
 		expect(serveFault(found)).toMatch(
-			/^pi of an unknown version was found, which cannot be used; /,
+			/^pi of an unknown version was found, but it is not supported /,
 		);
 	},
 );
@@ -53,19 +53,19 @@ test.each(["", "{", "null", '{"version":1}'])(
 test.each([
 	[
 		undefined,
-		/^pi was not found beside pi-strata; supported are .*: run "npm ci" in the folder of pi-strata$/,
+		/^pi was not found next to pi-strata \(supported: .*\); run "npm ci" in the folder of pi-strata$/,
 	],
 	[
 		{ version: "0.74.2" },
-		/^pi 0\.74\.2 was found, .* supported are .*: run "npm ci" in the folder of pi-strata$/,
+		/^pi 0\.74\.2 was found, .* \(supported: .*\); run "npm ci" in the folder of pi-strata$/,
 	],
 	[
 		{ version: "2.0.0" },
-		/^pi 2\.0\.0 was found, .* supported are .*: run "npm ci" in the folder of pi-strata$/,
+		/^pi 2\.0\.0 was found, .* \(supported: .*\); run "npm ci" in the folder of pi-strata$/,
 	],
 	[
 		{ version: "1.5.0", missing: ["a", "b", "c", "d", "e"] },
-		/^pi 1\.5\.0 in \/pi is incomplete, it lacks a, b, c and 2 more: run "npm ci" in the folder of pi-strata$/,
+		/^pi 1\.5\.0 in \/pi is incomplete \(missing: a, b, c and 2 more\); run "npm ci" in the folder of pi-strata$/,
 	],
 ])("serve says in one sentence what it needs: %j", (pi, sentence) => {
 	const found = pi && { folder: "/pi", missing: [], ...pi };
@@ -73,7 +73,7 @@ test.each([
 	const { ok, note } = describePi(found);
 	expect(ok).toBe(false);
 	expect(note).toBe(
-		`${serveFault(found)} (only "strata serve" needs it; everything else works, also the extension in pi)`,
+		`${serveFault(found)} (only "strata serve" needs it; everything else works, including the extension in pi)`,
 	);
 });
 

@@ -138,7 +138,7 @@ describe("strata read", () => {
 		[["."], 1, /not an ordinary file/],
 		[["ftp://x/"], 1, /only http:, https: and file:/],
 		[["a.txt", "--cursor", "nonsense"], 1, /Malformed cursor/],
-		[[], 2, /name what to read[\s\S]*usage: strata read/],
+		[[], 2, /no address or path given[\s\S]*usage: strata read/],
 		[["a.txt", "b.txt"], 2, /unexpected argument "b\.txt"/],
 		[["a.txt", "--max-chars", "63"], 2, /--max-chars: .*at least 64[\s\S]*usage:/],
 		[["a.txt", "--max-chars", "many"], 2, /--max-chars needs a number, got "many"/],
@@ -161,7 +161,7 @@ describe("strata read", () => {
 		const { out } = await strata("read", "a.txt", "--all");
 		expect(out).toBe(TEXT);
 		expect(lines[0]).toBe("reading a.txt …");
-		expect(lines[2]).toBe("reading on in a.txt …");
+		expect(lines[2]).toBe("continuing a.txt …");
 		expect(lines.at(-1)).toBe("");
 		lines.length = 0;
 		await strata("read", "missing.txt");

@@ -236,7 +236,7 @@ describe("strata replay of a folder", () => {
 
 describe("strata replay refuses, in one line,", () => {
 	test.each([
-		["no file", [], 2, "name a session file or a folder"],
+		["no file", [], 2, "no session file or folder given"],
 		["two files", ["a.jsonl", "b.jsonl"], 2, 'unexpected argument "b.jsonl"'],
 		["an unknown policy", ["a.jsonl", "--policy", "strat"], 2, 'did you mean "strata"?'],
 		["an unknown model", ["a.jsonl", "--model", "claude-opus-4-55"], 2, "did you mean"],

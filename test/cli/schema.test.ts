@@ -15,7 +15,7 @@ test("prints the schema of the protocol", async () => {
 
 test("names what there is when asked for something else", async () => {
 	await expect(printed("nothing")).rejects.toThrow(
-		'There is no schema "nothing"; say config or protocol.',
+		'unknown schema "nothing"; use config or protocol',
 	);
 });
 

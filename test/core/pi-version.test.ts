@@ -24,7 +24,7 @@ test.each([
 
 test("a refused pi is named, with those that are supported", () => {
 	expect(piFault("0.74.2")).toBe(
-		`pi 0.74.2 was found, which cannot be used; supported are ${SUPPORTED_PI}`,
+		`pi 0.74.2 was found, but it is not supported (supported: ${SUPPORTED_PI})`,
 	);
 });
 

@@ -20,7 +20,7 @@ function start() {
 	const entries = [HEADER, entry("a"), entry("b")];
 	writeFileSync(file, linesOfEntries(entries));
 	const watch = watchSessionFile(file);
-	expect(watch.look(entries)).toEqual({ kind: "in-step" });
+	expect(watch.check(entries)).toEqual({ kind: "in-step" });
 	const append = (...added: object[]) => appendFileSync(file, linesOfEntries(added as never));
 	return { file, entries, watch, append };
 }
@@ -30,34 +30,34 @@ describe("a session file", () => {
 		const { watch, entries, append } = start();
 		entries.push(entry("c"), entry("d"));
 		append(...entries.slice(-2));
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 	});
 
 	test("is in step with an entry that pi has changed since", () => {
 		const { watch, entries, append } = start();
 		append(entry("c"));
 		entries.push(entry("c", "another text"));
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 	});
 
 	test("is in step where nothing but blank lines follows", () => {
 		const { watch, file, entries, append } = start();
 		appendFileSync(file, "\n \n");
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
-		expect(watchSessionFile(file).look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
+		expect(watchSessionFile(file).check(entries)).toEqual({ kind: "in-step" });
 		entries.push(entry("c"));
 		append(entry("c"));
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 	});
 
 	test("does not exist for a while", () => {
 		const file = join(tempDir(), "session.jsonl");
 		const watch = watchSessionFile(file);
-		expect(watch.look([HEADER])).toEqual({ kind: "unwritten" });
+		expect(watch.check([HEADER])).toEqual({ kind: "unwritten" });
 		expect(watch.isSeen).toBe(false);
 		writeFileSync(file, "");
-		expect(watch.look([HEADER])).toMatchObject({ kind: "behind", missing: 1 });
+		expect(watch.check([HEADER])).toMatchObject({ kind: "behind", missing: 1 });
 	});
 
 	test.each([0, 1, 20, 60, 75])(
@@ -67,10 +67,10 @@ describe("a session file", () => {
 			entries.push(entry("c"), entry("d"));
 			const whole = Buffer.from(linesOfEntries(entries.slice(-2)));
 			appendFileSync(file, whole.subarray(0, bytes));
-			const state = watch.look(entries);
+			const state = watch.check(entries);
 			expect(state.kind).toBe("behind");
 			if (state.kind === "behind") appendFileSync(file, state.rest);
-			expect(watch.look(entries)).toEqual({ kind: "in-step" });
+			expect(watch.check(entries)).toEqual({ kind: "in-step" });
 			expect(readFileSync(file, "utf8")).toBe(linesOfEntries(entries));
 		},
 	);
@@ -79,18 +79,18 @@ describe("a session file", () => {
 		const { watch, file, entries, append } = start();
 		entries.push(entry("c"), entry("d"));
 		append(entry("d"));
-		expect(watch.look(entries)).toEqual({ kind: "lacking", missing: 1 });
+		expect(watch.check(entries)).toEqual({ kind: "lacking", missing: 1 });
 		truncateSync(file, 30);
-		expect(watch.look(entries).kind).toBe("behind");
+		expect(watch.check(entries).kind).toBe("behind");
 		rmSync(file);
-		expect(watch.look(entries)).toEqual({ kind: "lacking", missing: 5 });
+		expect(watch.check(entries)).toEqual({ kind: "lacking", missing: 5 });
 	});
 
 	test("may be replaced by one that holds the same", () => {
 		const { watch, file, entries } = start();
 		writeFileSync(`${file}.new`, linesOfEntries(entries));
 		renameSync(`${file}.new`, file);
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 	});
 
 	test("shows another writer, before and between and behind its own entries", () => {
@@ -99,7 +99,7 @@ describe("a session file", () => {
 			if (added.includes("c")) entries.push(entry("c"));
 			append(...added.map((id) => entry(id)));
 			const foreign = { kind: "foreign", entries: 1, garbled: 0, missing: 0 };
-			expect(watch.look(entries)).toEqual(foreign);
+			expect(watch.check(entries)).toEqual(foreign);
 		}
 	});
 
@@ -108,7 +108,7 @@ describe("a session file", () => {
 		entries.push(entry("c"), entry("d"));
 		appendFileSync(file, linesOfEntries([entry("c")]).slice(0, 20));
 		append(entry("d"));
-		expect(watch.look(entries)).toMatchObject({ kind: "foreign", entries: 0, garbled: 1 });
+		expect(watch.check(entries)).toMatchObject({ kind: "foreign", entries: 0, garbled: 1 });
 	});
 
 	test("names the lines that were garbled when it was opened, and goes on", () => {
@@ -117,15 +117,15 @@ describe("a session file", () => {
 		writeFileSync(file, `${before}{"type":"mess\n\n${linesOfEntries([entry("c")])}`);
 		const entries = [HEADER, entry("a"), entry("c")];
 		const watch = watchSessionFile(file);
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 		const from = Buffer.byteLength(before);
 		expect(watch.garbled).toMatchObject([{ number: 3, from, to: from + 13 }]);
 		entries.push(entry("d"));
 		appendFileSync(file, linesOfEntries([entry("d")]));
-		expect(watch.look(entries)).toEqual({ kind: "in-step" });
+		expect(watch.check(entries)).toEqual({ kind: "in-step" });
 		// It would be written again without them.
 		entries.push(entry("e"), entry("f"));
 		appendFileSync(file, linesOfEntries([entry("f")]));
-		expect(watch.look(entries).kind).toBe("foreign");
+		expect(watch.check(entries).kind).toBe("foreign");
 	});
 });

@@ -82,7 +82,7 @@ describe("the packed tarball, under node_modules", () => {
 		const pi = join(dirname(at.folder), "@earendil-works", "pi-coding-agent");
 		mkdirSync(pi, { recursive: true });
 		writeFileSync(join(pi, "package.json"), '{ "version": "0.74.2" }');
-		await expectServeSays(at, /pi 0\.74\.2 was found, which cannot be used; supported are /);
+		await expectServeSays(at, /pi 0\.74\.2 was found, but it is not supported \(supported: /);
 		rmSync(pi, { recursive: true });
 		link(at.folder, Object.keys(manifestOf(at.folder).peerDependencies));
 		await expectServerWorks(at);

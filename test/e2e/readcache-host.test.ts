@@ -56,7 +56,7 @@ describe("another extension that owns `read`", () => {
 		expect(await read("a.txt")).toMatchObject({ text: "owned", meta: undefined });
 		expect(await read("a.txt")).toMatchObject({ text: "owned", meta: undefined });
 		expect(await ask(pi, "/strata")).toMatch(
-			/^off {2}read cache {2}stepped back: the read tool belongs to .*owner/m,
+			/^off {2}read cache {2}another extension owns the read tool: .*owner/m,
 		);
 		expect(await ask(pi, "/readcache-status")).toContain("in view: no file");
 		expect(await ask(pi, "/readcache-refresh a.txt")).toContain("a.txt");

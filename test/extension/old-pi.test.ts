@@ -8,6 +8,6 @@ vi.mock("@earendil-works/pi-coding-agent", () => ({ VERSION: "0.74.2" }));
 
 test("a pi that is too old is refused in one sentence, before anything else is loaded", async () => {
 	await expect(loadStrata({} as ExtensionAPI)).rejects.toThrow(
-		`pi 0.74.2 was found, which cannot be used; supported are ${SUPPORTED_PI}`,
+		`pi 0.74.2 was found, but it is not supported (supported: ${SUPPORTED_PI})`,
 	);
 });

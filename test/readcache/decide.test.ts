@@ -125,7 +125,7 @@ describe("a file the model has in view", () => {
 			kind: "unchanged_range",
 			base: hashBytes(TEN),
 			range: range(3, 5),
-			otherLinesChanged: false,
+			changedOutside: false,
 			cut: false,
 		});
 	});
@@ -141,7 +141,7 @@ describe("a file the model has in view", () => {
 			kind: "unchanged_range",
 			base: hashBytes(TEN),
 			range: range(3, 5),
-			otherLinesChanged: true,
+			changedOutside: true,
 			cut: false,
 		});
 	});
@@ -272,13 +272,13 @@ describe("a file longer than pi shows", () => {
 			kind: "unchanged_range",
 			base: hashBytes(LONG),
 			range: range(1, 20),
-			otherLinesChanged: false,
+			changedOutside: false,
 			cut: true,
 		});
 		expect(await scene.write(changed(25, LONG)).read()).toMatchObject({
 			kind: "unchanged_range",
 			range: range(1, 20),
-			otherLinesChanged: true,
+			changedOutside: true,
 			cut: true,
 		});
 	});
@@ -306,7 +306,7 @@ describe("a file longer than pi shows", () => {
 		expect(await scene.read()).toMatchObject({
 			kind: "unchanged_range",
 			range: range(1, 20),
-			otherLinesChanged: true,
+			changedOutside: true,
 			cut: true,
 		});
 	});
@@ -327,7 +327,7 @@ describe("after an edit of the model's own", () => {
 			kind: "unchanged_range",
 			base: hashBytes(TEN),
 			range: range(1, 5),
-			otherLinesChanged: true,
+			changedOutside: true,
 			cut: false,
 		});
 	});
@@ -429,7 +429,7 @@ describe("after an edit of the model's own", () => {
 		expect(await scene.read()).toMatchObject({
 			kind: "unchanged_range",
 			range: range(1, 20),
-			otherLinesChanged: true,
+			changedOutside: true,
 			cut: true,
 		});
 		expect(await scene.write(long).read()).toEqual(overtaken(long));

@@ -192,7 +192,7 @@ describe("why pi's own answer was served", () => {
 			],
 		});
 		expect(formatStatus(status(scene))).toContain(
-			"      1  the file was changed by somebody else after the model's own edit\n",
+			"      1  the file changed again after the model's own edit\n",
 		);
 	});
 

@@ -1,6 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { isRecord } from "../../core/property.ts";
-import { usageKinds } from "../../text/kinds.ts";
+import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { FileAtDepth, Questions, Usage } from "../answers.ts";
 import type { BuildReport, IndexStatus } from "../code-index.ts";
 import type { EdgeKind, UsageKind } from "../facts.ts";
@@ -71,7 +71,7 @@ function packUsages(usages: readonly Usage[]) {
 		runs[runs.length - 2] = (runs[runs.length - 2] as number) + 1;
 		places[at++] = line;
 		places[at++] = column;
-		places[at++] = usageKinds.indexOf(kind);
+		places[at++] = USAGE_KINDS.indexOf(kind);
 	}
 	return { paths: paths.join(SEPARATOR), runs: Int32Array.from(runs), places };
 }
@@ -84,7 +84,7 @@ function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): U
 		for (let left = runs[run * 2] as number; left > 0; left--) {
 			const line = places[at++] as number;
 			const column = places[at++] as number;
-			const kind = usageKinds[places[at++] as number] as UsageKind;
+			const kind = USAGE_KINDS[places[at++] as number] as UsageKind;
 			usages.push({ path, line, column, kind, isTest });
 		}
 	}

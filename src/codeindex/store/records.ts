@@ -1,7 +1,7 @@
 /** One function describes a record in both directions: a writer gets `value`, a reader does not. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
-import { edgeKinds, symbolKinds } from "../../text/kinds.ts";
+import { EDGE_KINDS, SYMBOL_KINDS } from "../../text/kinds.ts";
 import type {
 	Binding,
 	Declared,
@@ -120,7 +120,7 @@ function sharedFlags({ alsoAt, type, members }: Fields<Declared | Member>): numb
 
 function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	const name = io.string(from.name);
-	const symbol = oneOf(io, symbolKinds, "symbol", from.symbol);
+	const symbol = oneOf(io, SYMBOL_KINDS, "symbol", from.symbol);
 	const at = position(io, from.at);
 	const endLine = at[0] + io.signed((from.endLine ?? 0) - at[0]);
 	const signature = signatureOf(io, name, from.signature);
@@ -247,7 +247,7 @@ export function importEntries(
 }
 
 export function kindBits(kinds: readonly EdgeKind[]): number {
-	return kinds.reduce((bits, kind) => bits | (1 << edgeKinds.indexOf(kind)), 0);
+	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
 }
 
 /** Fixed order; equal bits return the same list. */
@@ -255,8 +255,8 @@ export function kindsOf(bits: number): readonly EdgeKind[] {
 	return KINDS_OF[bits] ?? [];
 }
 
-const KINDS_OF = Array.from({ length: 1 << edgeKinds.length }, (_, bits) =>
-	edgeKinds.filter((_, place) => bits & (1 << place)),
+const KINDS_OF = Array.from({ length: 1 << EDGE_KINDS.length }, (_, bits) =>
+	EDGE_KINDS.filter((_, place) => bits & (1 << place)),
 );
 
 export const requests = listOf<ModuleRequest>((io, value) => {

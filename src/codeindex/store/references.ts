@@ -1,5 +1,5 @@
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
-import { usageKinds } from "../../text/kinds.ts";
+import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { Position, Reference, Step } from "../facts.ts";
 import { bit, type Writable } from "./records.ts";
 
@@ -74,7 +74,7 @@ function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Ref
 	};
 	return (value) => {
 		const flags = io.number(value && referenceFlags(value));
-		const usage = usageKinds[flags & USAGE_BITS];
+		const usage = USAGE_KINDS[flags & USAGE_BITS];
 		if (!usage) throw new MalformedBytes("an unknown kind of usage");
 		const reference: Writable<Reference> = { binding, usage };
 		if (flags & PLACED) reference.at = near(value?.at);
@@ -91,7 +91,7 @@ function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Ref
 
 function referenceFlags({ usage, at, steps, side }: Reference): number {
 	return (
-		usageKinds.indexOf(usage) |
+		USAGE_KINDS.indexOf(usage) |
 		bit(at, PLACED) |
 		bit(steps, STEPS) |
 		bit(side, SIDE) |

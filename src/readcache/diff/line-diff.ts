@@ -3,8 +3,8 @@
  * anchors), with Myers' algorithm for gaps without an anchor. A work budget bounds the time:
  * uncovered gaps count as replaced, which is longer than needed but never wrong.
  */
-import { type Change, createKept, type InternedLines } from "./lines.ts";
-import { type Budget, type Keep, matchLines, type Point } from "./myers.ts";
+import { type Change, createMatching, type InternedLines } from "./lines.ts";
+import { type Budget, matchLines, type OnMatch, type Point } from "./myers.ts";
 import type { Steps } from "./slices.ts";
 
 /** In units of `Steps`: about 100 ms, above any ordinary edit. */
@@ -15,7 +15,7 @@ export function* diffInterned(
 	budget: number = DEFAULT_DIFF_BUDGET,
 ): Steps<Change[]> {
 	const { base, current, texts } = lines;
-	const kept = createKept(base.length, current.length);
+	const matching = createMatching(base.length, current.length);
 	const counts = createCounts(texts.length);
 	const remaining: Budget = { left: budget };
 	const gaps: Gap[] = [
@@ -23,7 +23,7 @@ export function* diffInterned(
 	];
 	// A work list, not recursion: gaps can nest as deep as there are lines.
 	for (let gap = gaps.pop(); gap && remaining.left > 0; gap = gaps.pop()) {
-		trimGap(lines, gap, kept.keep);
+		trimGap(lines, gap, matching.match);
 		const size = gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart;
 		remaining.left -= 100 + 12 * size;
 		yield 100;
@@ -31,17 +31,17 @@ export function* diffInterned(
 		const { baseAt, currentAt, anchors } = commonLines(lines, gap, counts);
 		yield 12 * size;
 		if (anchors.length > 0) {
-			addGapsBetween(yield* longestRun(anchors), gap, gaps, kept.keep);
+			addGapsBetween(yield* longestRun(anchors), gap, gaps, matching.match);
 			continue;
 		}
 		const textsAt = (places: number[], ids: Int32Array) =>
 			places.map((at) => texts[ids[at] as number] as string);
 		const common = { base: textsAt(baseAt, base), current: textsAt(currentAt, current) };
-		const keep: Keep = (x, y) => kept.keep(baseAt[x] as number, currentAt[y] as number);
-		yield* matchLines(common, remaining, keep);
+		const onMatch: OnMatch = (x, y) => matching.match(baseAt[x] as number, currentAt[y] as number);
+		yield* matchLines(common, remaining, onMatch);
 	}
 	yield base.length + current.length;
-	return kept.changes(lines.commonStart);
+	return matching.changes(lines.commonStart);
 }
 
 /** Ends are exclusive. */
@@ -56,11 +56,11 @@ function isTwoSided({ baseStart, baseEnd, currentStart, currentEnd }: Gap): bool
 	return baseStart < baseEnd && currentStart < currentEnd;
 }
 
-function trimGap({ base, current }: InternedLines, gap: Gap, keep: Keep): void {
+function trimGap({ base, current }: InternedLines, gap: Gap, onMatch: OnMatch): void {
 	while (isTwoSided(gap) && base[gap.baseStart] === current[gap.currentStart])
-		keep(gap.baseStart++, gap.currentStart++);
+		onMatch(gap.baseStart++, gap.currentStart++);
 	while (isTwoSided(gap) && base[gap.baseEnd - 1] === current[gap.currentEnd - 1])
-		keep(--gap.baseEnd, --gap.currentEnd);
+		onMatch(--gap.baseEnd, --gap.currentEnd);
 }
 
 /** Counts by line number, all 0 between gaps, and last positions. */
@@ -69,10 +69,7 @@ function createCounts(distinct: number) {
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
 }
 
-/**
- * Drops lines that occur on one side only. Anchors are lines unique on both sides, in the order of
- * `y`.
- */
+/** Drops lines of one side only. Anchors are unique on both sides, in the order of `y`. */
 function commonLines(
 	{ base, current }: InternedLines,
 	{ baseStart, baseEnd, currentStart, currentEnd }: Gap,
@@ -127,12 +124,12 @@ function* longestRun(anchors: Point[]): Steps<Point[]> {
 	return run.reverse();
 }
 
-function addGapsBetween(anchors: Point[], gap: Gap, gaps: Gap[], keep: Keep): void {
+function addGapsBetween(anchors: Point[], gap: Gap, gaps: Gap[], onMatch: OnMatch): void {
 	let { baseStart, currentStart } = gap;
 	for (const { x, y } of anchors) {
 		const between = { baseStart, baseEnd: x, currentStart, currentEnd: y };
 		if (isTwoSided(between)) gaps.push(between);
-		keep(x, y);
+		onMatch(x, y);
 		baseStart = x + 1;
 		currentStart = y + 1;
 	}

@@ -112,11 +112,11 @@ export interface Change {
 }
 
 /** The lines found in both texts; the rest changed. */
-export function createKept(baseLength: number, currentLength: number) {
+export function createMatching(baseLength: number, currentLength: number) {
 	const base = new Uint8Array(baseLength);
 	const current = new Uint8Array(currentLength);
 	return {
-		keep(x: number, y: number): void {
+		match(x: number, y: number): void {
 			base[x] = 1;
 			current[y] = 1;
 		},

@@ -1,5 +1,5 @@
 /** Myers' greedy diff ("An O(ND) Difference Algorithm and Its Variations", 1986), bounded. */
-import { type Change, createKept, type Sides } from "./lines.ts";
+import { type Change, createMatching, type Sides } from "./lines.ts";
 import type { Steps } from "./slices.ts";
 
 /** Remaining work in units of `Steps`, shared by all parts of one diff. */
@@ -7,20 +7,17 @@ export interface Budget {
 	left: number;
 }
 
-export type Keep = (x: number, y: number) => void;
+export type OnMatch = (x: number, y: number) => void;
 
 /** Per search. Results are minimal up to here; beyond, time grows with this times the lines. */
 const MAX_EDITS = 256;
 
-/**
- * Calls `keep` in no particular order, for a longest common subsequence if edits are few. Lines
- * beyond the budget count as different.
- */
-export function* matchLines(lines: Sides, budget: Budget, keep: Keep): Steps<void> {
+/** Finds a longest common subsequence if edits are few. Lines over the budget differ. */
+export function* matchLines(lines: Sides, budget: Budget, onMatch: OnMatch): Steps<void> {
 	let from = { x: 0, y: 0 };
 	while (budget.left > 0 && from.x < lines.base.length && from.y < lines.current.length) {
 		const path = yield* search(lines, { from, maxEdits: MAX_EDITS, budget });
-		from = keepPath(path, keep);
+		from = matchPath(path, onMatch);
 	}
 }
 
@@ -33,9 +30,9 @@ export function* fewEdits(lines: Sides): Steps<Change[] | undefined> {
 	const budget = { left: 3 * (base.length + current.length) + 34_000 };
 	const path = yield* search(lines, { from: { x: 0, y: 0 }, maxEdits: FEW_EDITS, budget });
 	if (!path.isComplete) return undefined;
-	const kept = createKept(base.length, current.length);
-	keepPath(path, kept.keep);
-	return kept.changes(0);
+	const matching = createMatching(base.length, current.length);
+	matchPath(path, matching.match);
+	return matching.changes(0);
 }
 
 export interface Point {
@@ -130,7 +127,7 @@ function furthestDiagonal({ reach, origin, before }: Search): number {
 	return best;
 }
 
-function keepPath(state: Search, keep: Keep) {
+function matchPath(state: Search, onMatch: OnMatch) {
 	const { from, columns, rows, before, reach, origin } = state;
 	let k = state.diagonal;
 	let x = reach[origin + k] as number;
@@ -140,7 +137,7 @@ function keepPath(state: Search, keep: Keep) {
 		const removed = byRemoval(row, origin + k, columns);
 		const added = byAddition(row, origin + k, rows + k);
 		const start = edits === 0 ? 0 : Math.max(removed, added);
-		for (; x > start; x--) keep(from.x + x - 1, from.y + x - 1 - k);
+		for (; x > start; x--) onMatch(from.x + x - 1, from.y + x - 1 - k);
 		k += removed >= added ? -1 : 1;
 		x = row[origin + k] as number;
 	}

@@ -2,10 +2,7 @@ import { AbortedError } from "../../core/aborted.ts";
 
 /** Computations run in short slices: the agent stays responsive and can abort. */
 
-/**
- * Yields the units done: every 50,000, or after each pass over the lines. A unit is 2 to 5 ns
- * in compiled code, ten times that in the first milliseconds.
- */
+/** Yields units of work, at most 50,000 or one pass over the lines. A unit is 2 to 5 ns. */
 export type Steps<T> = Generator<number, T, void>;
 
 // Units make pauses reproducible; the clock covers uncompiled code and busy machines.

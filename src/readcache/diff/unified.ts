@@ -147,10 +147,7 @@ function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 	}
 }
 
-/**
- * Applies a unified diff exactly: no fuzz, no offsets, every count and line checked. Accepts the
- * output of `unifiedDiff` only. Throws where the diff is malformed or does not fit.
- */
+/** Exact: no fuzz, no offsets. Throws where the diff is malformed or does not fit. */
 export function applyUnified(base: string, diffText: string): string {
 	return runAtOnce(applySteps(base, diffText));
 }

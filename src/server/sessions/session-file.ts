@@ -90,7 +90,7 @@ export class FileGuard {
 		if (this.#watched?.file !== file) this.#watched = watchSessionFile(file);
 		const watched = this.#watched;
 		const { isSeen } = watched;
-		const state = watched.look(fileEntriesOf(sessionManager));
+		const state = watched.check(fileEntriesOf(sessionManager));
 		if (state.kind === "in-step" || state.kind === "unwritten") return;
 		if (state.kind === "foreign") {
 			if (pi.isStreaming && state.missing > 0) throw new Error("another program writes to it");
@@ -105,7 +105,7 @@ export class FileGuard {
 		} else {
 			writeSessionFile(pi, file);
 		}
-		const after = watched.look(fileEntriesOf(sessionManager));
+		const after = watched.check(fileEntriesOf(sessionManager));
 		if (after.kind !== "in-step") throw new Error("it still lacks entries");
 	}
 

@@ -107,8 +107,8 @@ describe("the misses", () => {
 	test("are listed with their request and cause, the latest first", () => {
 		const rows = missRows(cost([request(0, { miss }), request(5), request(6, { miss })], 10));
 		expect(rows.map(({ number, cause }) => [number, causeDescription(cause)])).toEqual([
-			[10, "the pause was longer than the cache lives"],
-			[8, "the pause was longer than the cache lives"],
+			[10, "the pause was longer than the cache's TTL"],
+			[8, "the pause was longer than the cache's TTL"],
 		]);
 	});
 

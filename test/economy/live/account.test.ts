@@ -140,7 +140,7 @@ describe("an account", () => {
 			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % plain",
 			"cost, in plain input tokens: 127,520; without any cache 102,020 (1.25 of it)",
 			"misses: 1; without them 70,020, so this session cost 1.82× what it had to",
-			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache lives",
+			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache's TTL",
 		]);
 	});
 
@@ -163,6 +163,6 @@ describe("an account", () => {
 		const summary = account.summary();
 		expect(summary.misses).toHaveLength(500);
 		expect(accountText(summary)).toContain("(the latest 15)");
-		expect(missText(summary.misses[0] as never)).toContain("the request was not watched");
+		expect(missText(summary.misses[0] as never)).toContain("the request was not observed");
 	});
 });

@@ -64,7 +64,7 @@ describe("the account of a running session", () => {
 			{ type: "usage", kind: "cache_warm", timestamp: at(5 * minute), usage },
 			{ type: "message", message: { ...message, usage, timestamp: 9 * minute } },
 		];
-		expect(await watch(entries).report()).toContain("the request was not watched");
+		expect(await watch(entries).report()).toContain("the request was not observed");
 		entries.splice(1, 1);
 		expect(await watch(entries).report()).toContain("the pause was longer");
 	});
