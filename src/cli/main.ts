@@ -30,11 +30,7 @@ export const commands = [
 		() => import("./replay.ts"),
 	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
-	listed(
-		"clean",
-		"List rebuildable data with its size, and delete it.",
-		() => import("./clean.ts"),
-	),
+	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),
 ];
 
@@ -159,7 +155,7 @@ async function help(name: string | undefined, terminal: Terminal): Promise<numbe
 		"",
 		...commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
 		"",
-		'"strata help <command>" shows its options, "strata --version" the version.',
+		'Run "strata help <command>" for its options, "strata --version" for the version.',
 	];
 	for (const line of lines) terminal.print(line);
 	return 0;

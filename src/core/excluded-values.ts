@@ -2,6 +2,7 @@ import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobStore } from "./blob-store.ts";
+import { chunks } from "./chunks.ts";
 import { type FileTimes, isSurelySame, timesOf } from "./file-times.ts";
 import { matchesAny } from "./glob.ts";
 import { readRegularFile } from "./regular-file.ts";
@@ -195,9 +196,7 @@ async function inBatches<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<void>,
 ): Promise<void> {
-	for (let at = 0; at < items.length; at += CONCURRENCY) {
-		await Promise.all(items.slice(at, at + CONCURRENCY).map(work));
-	}
+	for (const batch of chunks(items, CONCURRENCY)) await Promise.all(batch.map(work));
 }
 
 const WHY = "it holds a value of a file on readcache.exclude";

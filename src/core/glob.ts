@@ -28,6 +28,7 @@ interface Compiled {
 
 type Matcher = (name: string, names: readonly string[]) => boolean;
 
+/** Memo per list. */
 const compiledLists = new WeakMap<readonly string[], Compiled>();
 
 function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compiled {

@@ -94,7 +94,7 @@ export class ObjectStore {
 				const present = await this.#isPresent(path, bytes.length).catch(() => false);
 				if (present) return { kind: "present", hash };
 				if (errnoOf(error) !== "ENOENT" || attempt === 2) return { ...ioFault(error), hash };
-				// The folder was removed during the session: create it again.
+				// The folder was removed during the session: retry once with a new one.
 				this.#opening = undefined;
 			}
 		}

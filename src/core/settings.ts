@@ -217,7 +217,6 @@ export const settings = Object.entries<SettingGroup>(settingGroups).flatMap(
 		Object.entries(settings).map(([name, setting]) => ({
 			key: `${group}.${name}` as SettingKey,
 			group,
-			integer,
 			name,
 			setting,
 		})),

@@ -27,7 +27,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		try {
 			return open(sqlite, path, migrations);
 		} catch (error) {
-			// SQLite's busy timeout does not cover a change of the journal mode.
+			// Retried: SQLite's busy timeout does not cover a change of the journal mode.
 			if (isBusy(error) && performance.now() < end) continue;
 			return refused(path, error);
 		}

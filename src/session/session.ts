@@ -40,7 +40,7 @@ export class Session implements Spine {
 		this.#events = events;
 	}
 
-	/** Inherits from pi's context, whose getters stay lazy: they throw once the session is gone. */
+	/** Bound. Inherits pi's lazy getters, which throw once the session is gone. */
 	readonly at = (ctx: HostContext): SessionView => {
 		const { ledger, edits } = this;
 		const cache = () => this.#cache.clockFor(ctx, () => this.#prefixKey(ctx));

@@ -106,6 +106,7 @@ function isAllowedText(node: Node, value: string): boolean {
 	return pattern === undefined || patternOf(pattern).test(value);
 }
 
+/** Memo: compiled once per schema. */
 const patterns = new Map<string, RegExp>();
 
 function patternOf(pattern: string): RegExp {

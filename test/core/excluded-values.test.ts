@@ -57,7 +57,7 @@ test("a value that was changed counts, and so does the one before", async () => 
 	write(".env", "A=other-value");
 	await look();
 	expect(values.revision).not.toBe(revision);
-	expect(["first-value", "other-value"].map(values.appearIn)).toEqual([true, true]);
+	expect(["first-value", "other-value"].map((text) => values.appearIn(text))).toEqual([true, true]);
 });
 
 test("calls share a look, but for what was written since it began", async () => {
@@ -93,7 +93,7 @@ test("a file in UTF-16, as programs of Windows write it, has values", async () =
 	const big = Buffer.from("\uFEFFA=other-value\r\n", "utf16le").swap16();
 	const { values, look } = project({ ".env": little, "a/.env": big });
 	await look();
-	expect(["first-value", "other-value"].map(values.appearIn)).toEqual([true, true]);
+	expect(["first-value", "other-value"].map((text) => values.appearIn(text))).toEqual([true, true]);
 });
 
 test("many keys do not displace the variables of a project, and what does not fit is counted", async () => {
