@@ -80,7 +80,7 @@ test.each([
 test.each([
 	["0.87.1", true, "0.87.1 in /pi"],
 	["1.5.0", true, "1.5.0 in /pi"],
-	["1.6.0", false, `1.6.0 in /pi, which is not tested; supported are ${SUPPORTED_PI}`],
+	["1.6.0", false, `1.6.0 in /pi, which is untested (supported: ${SUPPORTED_PI})`],
 ])("serve runs on pi %s, and doctor is content with it: %s", (version, ok, note) => {
 	const found = { version, folder: "/pi", missing: [] };
 	expect(serveFault(found)).toBeUndefined();

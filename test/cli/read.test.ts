@@ -108,7 +108,7 @@ describe("strata read", () => {
 		const strata = setUp();
 		let changes = 0;
 		strata.progress = (line) => {
-			if (!line.startsWith("reading on") || changes === 20) return;
+			if (!line.startsWith("continuing") || changes === 20) return;
 			writeFileSync(join(strata.cwd, "a.txt"), `changed ${++changes}\n${TEXT}`);
 		};
 		const { status, out, err } = await strata("read", "a.txt", "--all", ...more);

@@ -83,6 +83,6 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 			}
 			return drafts.map(({ entryId }) => entryId);
 		},
-		forget: pending.clear,
+		forget: () => pending.clear(),
 	};
 }
