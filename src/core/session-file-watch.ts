@@ -50,7 +50,7 @@ export function watchSessionFile(file: string) {
 		get garbled() {
 			return garbled;
 		},
-		/** `entries` include the header. Reads unexpected bytes only. Throws disk errors. */
+		/** `entries` include the header. Reads the file once, then unexpected bytes. Throws IO errors. */
 		check(entries: readonly FileEntry[]): FileState {
 			const found = statSync(file, { throwIfNoEntry: false });
 			if (!found)

@@ -19,7 +19,10 @@ export type OpenedDatabase =
 			cause?: unknown;
 	  };
 
-/** Migrates to `migrations.length`, kept in `user_version`. A newer database stays untouched. */
+/**
+ * Migrates to `migrations.length`, kept in `user_version`. A newer database stays untouched. All
+ * databases open here, so that one file depends on the engine, which pi under Bun lacks.
+ */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
@@ -73,7 +76,7 @@ export async function openInMemory(
 	}
 }
 
-/** Without writing. If SQLite cannot join the open database, copies the file, unless it changes. */
+/** Without writing. Falls back to the file alone, if it has no log and does not change. */
 function copyUnchanged(
 	sqlite: typeof import("node:sqlite"),
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },

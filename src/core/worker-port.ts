@@ -35,7 +35,7 @@ export function thread(
 	};
 }
 
-/** For native code that untrusted data can crash or hang. Stateless, so it is killed at once. */
+/** For native code that untrusted data can crash or hang. Stateless, without our environment. */
 export function childProcess(
 	entry: URL,
 	{ args, maxHeapMb }: { args: readonly string[]; maxHeapMb: number },

@@ -20,7 +20,10 @@ import { createPiHost } from "./pi-host.ts";
 
 export type CreateSystem = (spine: Spine) => System;
 
-/** Pi runs it for every session of a process, and may load it without one: nothing starts here. */
+/**
+ * Pi runs it for every session of a process, so all state lives in the session. Nothing starts
+ * here, since pi may load an extension without a session.
+ */
 export default function strata(pi: ExtensionAPI): void {
 	compose(pi, [createSessionFileWatch, ({ host }) => createSessionMark(host.agentDir)]);
 }

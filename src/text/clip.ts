@@ -11,7 +11,7 @@ export function bytesOf(text: string): number {
 	return bytes;
 }
 
-/** Cuts UTF-8 between characters and appends `…`; empty if `…` does not fit. */
+/** At most `maxBytes` of UTF-8, cut between characters, ended by `…`; empty if that does not fit. */
 export function clip(text: string, maxBytes: number): string {
 	// A character has at least one byte, so a longer text needs no measuring.
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;

@@ -15,7 +15,7 @@ export const MISS_CAUSES = {
 	messages: "an earlier message changed",
 	/** Everything cached after the first dropped block is lost with it. */
 	dropped: "the provider dropped thinking that was bound to another prefix",
-	provider: "nothing changed on our side, so the provider may have evicted it",
+	provider: "nothing changed on our side that we can see; the provider may have evicted it",
 	unknown: "unknown: the request was not observed",
 } as const;
 

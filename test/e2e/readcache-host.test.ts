@@ -225,7 +225,7 @@ describe("/readcache-status", () => {
 				`store: 2 file versions, ${((bytes(V1) + bytes(V2)) / 1024).toFixed(1)} KB`,
 				"pi's own answer was served because:",
 				"      2  the file was not in view",
-				"      1  there is no such file",
+				"      1  no such file",
 				"in view:",
 				`  ${join(pi.cwd, "a.txt")}  all 61 lines`,
 				`  ${join(pi.cwd, "part.txt")}  lines 10-49 of 61`,
