@@ -1,6 +1,6 @@
 /** The overhead that watching a session adds to each request: a conversation of 1,000 messages, with cache hits and misses. */
 
-import { createAccount } from "../../src/economy/index.ts";
+import { CostAccount } from "../../src/economy/index.ts";
 import type { ModelInfo } from "../../src/economy/rules.ts";
 import { type Line, median, sized } from "../support.ts";
 
@@ -34,7 +34,7 @@ export function liveLines(): Line[] {
 }
 
 function perRequest(missed: number): number {
-	const account = createAccount();
+	const account = new CostAccount();
 	const times: number[] = [];
 	for (let round = 0; round < ROUNDS; round++) {
 		// Pi builds every request from scratch, so no object is shared with the request before.

@@ -1,4 +1,4 @@
-import { type Block, createCacheSimulator, type Request } from "../../src/economy/index.ts";
+import { type Block, CacheSimulator, type ModelRequest } from "../../src/economy/index.ts";
 import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
 import { type CacheRules, rulesFor } from "../../src/economy/rules.ts";
 import { type Line, rounded, sized } from "../support.ts";
@@ -18,8 +18,8 @@ export function simulatorLines(): Line[] {
 	];
 }
 
-function simulated(what: string, requests: Iterable<Request>, rules: CacheRules): Line {
-	const cache = createCacheSimulator(rules);
+function simulated(what: string, requests: Iterable<ModelRequest>, rules: CacheRules): Line {
+	const cache = new CacheSimulator(rules);
 	let ms = 0;
 	let scanMs = 0;
 	let read = 0;
@@ -47,7 +47,7 @@ function simulated(what: string, requests: Iterable<Request>, rules: CacheRules)
 }
 
 /** Two blocks more with each request; from 750 blocks a compaction goes back to 250. */
-function* growingSessions(rules: CacheRules): Generator<Request> {
+function* growingSessions(rules: CacheRules): Generator<ModelRequest> {
 	let serial = 0;
 	const head = Array.from({ length: HEAD }, () => block(serial++));
 	let messages: Block[] = [];
@@ -66,14 +66,14 @@ function* growingSessions(rules: CacheRules): Generator<Request> {
 }
 
 /** The worst case: nothing is shared, so that every block is new to the simulator. */
-function* strangers(rules: CacheRules): Generator<Request> {
+function* strangers(rules: CacheRules): Generator<ModelRequest> {
 	for (let turn = 0; turn < REQUESTS; turn++) {
 		const blocks = Array.from({ length: BLOCKS }, (_, i) => block(turn * BLOCKS + i, i));
 		yield requestOf(blocks, turn, rules);
 	}
 }
 
-function requestOf(blocks: Block[], turn: number, rules: CacheRules): Request {
+function requestOf(blocks: Block[], turn: number, rules: CacheRules): ModelRequest {
 	return { atMs: turn * 20_000, blocks, breakpoints: placeBreakpoints({ blocks, rules }) };
 }
 

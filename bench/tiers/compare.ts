@@ -1,6 +1,6 @@
 /** The cost of the layouts on generated sessions, by the exact simulator. */
 
-import { createCacheSimulator } from "../../src/economy/index.ts";
+import { CacheSimulator } from "../../src/economy/index.ts";
 import { type CacheRules, costOf, rulesFor } from "../../src/economy/rules.ts";
 import { log } from "./log-layout.ts";
 import { appendAndReread, fixedOrder, type Layout, noCache } from "./plain-layouts.ts";
@@ -49,7 +49,7 @@ export function costUnder(
 	session: readonly WorkRequest[],
 	rules: CacheRules,
 ): number {
-	const cache = createCacheSimulator(rules);
+	const cache = new CacheSimulator(rules);
 	let cost = 0;
 	for (const request of layout(session, rules)) cost += costOf(cache.send(request), rules);
 	return cost;

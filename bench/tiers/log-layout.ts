@@ -2,8 +2,8 @@
 
 import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
 import { isCold } from "../../src/economy/rules.ts";
-import { createController } from "../../src/tiers/index.ts";
-import { createLogLayout } from "../../src/workset/log/layout.ts";
+import { TierController } from "../../src/tiers/index.ts";
+import { LogLayout } from "../../src/workset/log/layout.ts";
 import { createLogSession, tokensOf } from "./log-session.ts";
 import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
 
@@ -11,8 +11,8 @@ import { fileBlock, HEAD, type Layout, messageBlock } from "./plain-layouts.ts";
 const CONTEXT_WINDOW = 1_000_000;
 
 export const log: Layout = function* (session, rules) {
-	const layout = createLogLayout();
-	const ranking = createController();
+	const layout = new LogLayout();
+	const ranking = new TierController();
 	const log = createLogSession();
 	let lastMs: number | undefined;
 	let previousTail: number | undefined;

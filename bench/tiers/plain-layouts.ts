@@ -1,12 +1,12 @@
 /** Obvious layouts of a working set, as requests of a generated session. */
 
-import type { Block, Request } from "../../src/economy/index.ts";
+import type { Block, ModelRequest } from "../../src/economy/index.ts";
 import { placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
 import type { CacheRules } from "../../src/economy/rules.ts";
 import { MAP_FILES, type Message, type ShownFile, type WorkRequest } from "./workload.ts";
 
 /** Makes the requests of a session. */
-export type Layout = (session: readonly WorkRequest[], rules: CacheRules) => Iterable<Request>;
+export type Layout = (session: readonly WorkRequest[], rules: CacheRules) => Iterable<ModelRequest>;
 
 export const SYSTEM_TOKENS = 3000;
 export const SYMBOL_TOKENS = 50;

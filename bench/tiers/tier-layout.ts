@@ -1,8 +1,8 @@
 /** The cache management specification to the letter, as requests of a generated session. */
 
 import type { Block } from "../../src/economy/index.ts";
-import type { Breakpoint } from "../../src/economy/request.ts";
-import { createController, symbolKey } from "../../src/tiers/index.ts";
+import type { Breakpoint } from "../../src/economy/model-request.ts";
+import { symbolKey, TierController } from "../../src/tiers/index.ts";
 import { CACHED_TIERS } from "../../src/tiers/item.ts";
 import { type Layout, messageBlock, SYMBOL_TOKENS, SYSTEM_TOKENS } from "./plain-layouts.ts";
 import { MAP_FILES, pathOf } from "./workload.ts";
@@ -18,7 +18,7 @@ const SYMBOLS = Array.from({ length: MAP_FILES }, (_, at) => {
  */
 export function tiers(cacheMinTokens: number): Layout {
 	return function* (session) {
-		const controller = createController({ cacheMinTokens });
+		const controller = new TierController({ cacheMinTokens });
 		const history: { key: string; hash: string; tokens: number }[] = [];
 		const messages = new Map<string, Block>();
 		let isFirst = true;

@@ -1,13 +1,14 @@
-/** What requests cost by the providers' rules, why caches miss, and when a rewrite pays. */
-export { type CostlyMiss, createAccount } from "./live/account.ts";
+/** The cost of requests by the providers' rules, the causes of cache misses, and when a rewrite pays. */
+
+export { CacheSimulator } from "./cache-simulator.ts";
+export { CostAccount, type PricedMiss } from "./live/account.ts";
 export {
-	canCarryMarker,
-	MAX_MARKERS,
-	markersIn,
-	simulated,
-	withExtraMarker,
+	breakpointsIn,
+	canCarryBreakpoint,
+	MAX_BREAKPOINTS,
+	requestOfPayload,
+	withExtraBreakpoint,
 } from "./live/payload.ts";
-export { requestOf } from "./place-breakpoints.ts";
-export { type Block, type Request, sharedStart } from "./request.ts";
+export { type Block, type ModelRequest, sharedStart } from "./model-request.ts";
+export { requestForStep } from "./place-breakpoints.ts";
 export { createRewriteCredit, shouldPrune, shouldReorganise } from "./rewrite.ts";
-export { createCacheSimulator } from "./simulate.ts";

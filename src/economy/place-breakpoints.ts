@@ -1,6 +1,6 @@
 import type { Ttl } from "../core/bill.ts";
+import type { Block, Breakpoint, ModelRequest, Part } from "./model-request.ts";
 import type { Step } from "./replay/requests.ts";
-import type { Block, Breakpoint, Part, Request } from "./request.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** Indices are of blocks; one outside the request is ignored. */
@@ -17,7 +17,7 @@ export interface Placement {
 }
 
 /**
- * Markers in block order. Priority if there are too few: the tail, which covers everything; the
+ * In block order. Priority if there are too few: the tail, which covers everything; the
  * system prompt; the previous tail, if the lookback would not reach it; the frontier; the tools,
  * which matter only when the system prompt changes.
  */
@@ -52,9 +52,13 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 	return blocks.length;
 }
 
-/** Without `frontier`, the markers are pi's. */
-export function requestOf(step: Step, blocks: readonly Block[], frontier?: number): Request {
+/** Without `frontier`, the breakpoints are pi's. */
+export function requestForStep(
+	step: Step,
+	blocks: readonly Block[],
+	frontier?: number,
+): ModelRequest {
 	const { atMs, settings, ttl, model } = step;
-	const marked = { blocks, rules: model.rules, ttl, ...(frontier !== undefined && { frontier }) };
-	return { atMs, blocks, breakpoints: placeBreakpoints(marked), settings };
+	const at = { blocks, rules: model.rules, ttl, ...(frontier !== undefined && { frontier }) };
+	return { atMs, blocks, breakpoints: placeBreakpoints(at), settings };
 }

@@ -1,28 +1,35 @@
 import type { Ttl } from "../core/bill.ts";
-import { type Block, PARTS, type Part, type Request, type Setting } from "./request.ts";
+import { type Block, type ModelRequest, PARTS, type Part, type Setting } from "./model-request.ts";
 import type { CacheRules } from "./rules.ts";
 
+/** Valid until the next one is built. */
 export interface Prompt {
 	readonly prefixes: readonly Prefix[];
 	/** Cumulative. */
 	readonly tokensTo: readonly number[];
 }
 
-/**
- * Reads a request at a time; a prompt is valid until the next one. Throws a RangeError for invalid
- * blocks. Incremental: a request starts like its predecessor, so only new blocks cost time.
- */
-export function createPromptReader(rules: Pick<CacheRules, "invalidates">) {
-	const tree = createPrefixTree();
-	const blocks: Block[] = [];
-	const prefixes: Prefix[] = [];
-	const tokensTo: number[] = [];
-	let partKeys: readonly string[] = [];
+/** Maps each request to its prefixes. Incremental: only new blocks cost time. */
+export class PromptBuilder {
+	readonly #rules: Pick<CacheRules, "invalidates">;
+	readonly #tree = new PrefixTree();
+	readonly #blocks: Block[] = [];
+	readonly #prefixes: Prefix[] = [];
+	readonly #tokensTo: number[] = [];
+	#partKeys: readonly string[] = [];
 
-	return (request: Request, nowMs: number): Prompt => {
-		const keys = partKeysOf(request.settings, rules);
-		const isOtherPath = tree.sweep(nowMs) || keys.some((key, part) => key !== partKeys[part]);
-		partKeys = keys;
+	constructor(rules: Pick<CacheRules, "invalidates">) {
+		this.#rules = rules;
+	}
+
+	build(request: ModelRequest, nowMs: number): Prompt {
+		const tree = this.#tree;
+		const blocks = this.#blocks;
+		const prefixes = this.#prefixes;
+		const tokensTo = this.#tokensTo;
+		const keys = partKeysOf(request.settings, this.#rules);
+		const isOtherPath = tree.sweep(nowMs) || keys.some((key, part) => key !== this.#partKeys[part]);
+		this.#partKeys = keys;
 		const shared = isOtherPath ? 0 : sharedBlocks(blocks, request.blocks);
 		for (const list of [blocks, prefixes, tokensTo]) list.length = shared;
 
@@ -43,7 +50,7 @@ export function createPromptReader(rules: Pick<CacheRules, "invalidates">) {
 			tokensTo.push(tokens);
 		}
 		return { prefixes, tokensTo };
-	};
+	}
 }
 
 export function tokensOfFirst(count: number, { tokensTo }: Prompt): number {
@@ -51,7 +58,7 @@ export function tokensOfFirst(count: number, { tokensTo }: Prompt): number {
 }
 
 function partKeysOf(
-	settings: Request["settings"],
+	settings: ModelRequest["settings"],
 	{ invalidates }: Pick<CacheRules, "invalidates">,
 ): readonly string[] {
 	if (!settings) return PARTS;
@@ -65,14 +72,13 @@ function partKeysOf(
 function sharedBlocks(some: readonly Block[], others: readonly Block[]): number {
 	const most = Math.min(some.length, others.length);
 	for (let index = 0; index < most; index++) {
-		if (!isSame(some[index] as Block, others[index] as Block)) return index;
+		const one = some[index] as Block;
+		const other = others[index] as Block;
+		if (one === other) continue;
+		if (one.hash !== other.hash || one.tokens !== other.tokens || one.part !== other.part)
+			return index;
 	}
 	return most;
-}
-
-function isSame(one: Block, other: Block): boolean {
-	if (one === other) return true;
-	return one.hash === other.hash && one.tokens === other.tokens && one.part === other.part;
 }
 
 function checkBlock({ part, tokens }: Block, index: number, before: Part | undefined): void {
@@ -103,57 +109,53 @@ interface Entry {
 	readonly ttl: Ttl;
 }
 
-export function createPrefixTree() {
-	const root = newPrefix(undefined, "");
-	let prefixes: Prefix[] = [];
-	let sweeps = 0;
-	let sweepAt = FEW;
+export class PrefixTree {
+	readonly root = newPrefix(undefined, "");
+	#prefixes: Prefix[] = [];
+	#sweeps = 0;
+	#sweepAt = MIN_SWEPT;
 
-	return {
-		root,
+	follow(prefix: Prefix, key: string): Prefix {
+		if (prefix.recent?.key === key) return prefix.recent;
+		let next = prefix.all?.get(key);
+		if (!next) {
+			next = newPrefix(prefix, key);
+			this.#prefixes.push(next);
+			if (prefix.recent) prefix.all ??= new Map([[prefix.recent.key, prefix.recent]]);
+			prefix.all?.set(key, next);
+		}
+		prefix.recent = next;
+		return next;
+	}
 
-		follow(prefix: Prefix, key: string): Prefix {
-			if (prefix.recent?.key === key) return prefix.recent;
-			let next = prefix.all?.get(key);
-			if (!next) {
-				next = newPrefix(prefix, key);
-				prefixes.push(next);
-				if (prefix.recent) prefix.all ??= new Map([[prefix.recent.key, prefix.recent]]);
-				prefix.all?.set(key, next);
+	/** Evicts prefixes without a live entry. If true, prefixes returned earlier may be detached. */
+	sweep(nowMs: number): boolean {
+		if (this.#prefixes.length < this.#sweepAt) return false;
+		const sweep = ++this.#sweeps;
+		this.root.keptBySweep = sweep;
+		for (const prefix of this.#prefixes) {
+			if (!liveEntry(prefix, nowMs)) continue;
+			for (let at = prefix; at.keptBySweep !== sweep; at = at.parent as Prefix) {
+				at.keptBySweep = sweep;
 			}
-			prefix.recent = next;
-			return next;
-		},
-
-		/** Evicts prefixes without a live entry. If true, prefixes returned earlier may be detached. */
-		sweep(nowMs: number): boolean {
-			if (prefixes.length < sweepAt) return false;
-			const sweep = ++sweeps;
-			root.keptBySweep = sweep;
-			for (const prefix of prefixes) {
-				if (!livingEntry(prefix, nowMs)) continue;
-				for (let at = prefix; at.keptBySweep !== sweep; at = at.parent as Prefix) {
-					at.keptBySweep = sweep;
-				}
-			}
-			const isKept = (prefix: Prefix) => prefix.keptBySweep === sweep;
-			for (const prefix of prefixes) {
-				// A detached prefix takes its descendants with it.
-				if (!isKept(prefix) && isKept(prefix.parent as Prefix)) detach(prefix);
-			}
-			prefixes = prefixes.filter(isKept);
-			sweepAt = Math.max(FEW, 2 * prefixes.length);
-			return true;
-		},
-	};
+		}
+		const isKept = (prefix: Prefix) => prefix.keptBySweep === sweep;
+		for (const prefix of this.#prefixes) {
+			// A detached prefix takes its descendants with it.
+			if (!isKept(prefix) && isKept(prefix.parent as Prefix)) detach(prefix);
+		}
+		this.#prefixes = this.#prefixes.filter(isKept);
+		this.#sweepAt = Math.max(MIN_SWEPT, 2 * this.#prefixes.length);
+		return true;
+	}
 }
 
-export function livingEntry({ entry }: Prefix, nowMs: number): Entry | undefined {
+export function liveEntry({ entry }: Prefix, nowMs: number): Entry | undefined {
 	return entry && nowMs < entry.expiresMs ? entry : undefined;
 }
 
 /** Fewer prefixes are not worth a sweep. */
-const FEW = 10_000;
+const MIN_SWEPT = 10_000;
 
 function newPrefix(parent: Prefix | undefined, key: string): Prefix {
 	return { parent, key, entry: undefined, recent: undefined, all: undefined, keptBySweep: 0 };

@@ -43,11 +43,9 @@ function isNearLimit({ contextTokens, contextWindow }: RewriteTerms): boolean {
 	return contextTokens >= contextWindow - Math.max(0.1 * contextWindow, 24_576);
 }
 
-/** `nothing` to remove or move; `cold`: a rewrite is free; `waits` for a larger batch. */
-type Why = "nothing" | "cold" | "near-limit" | "pays" | "waits";
-
 interface Decision {
-	readonly why: Why;
+	/** `nothing` to remove or move; `cold`: a rewrite is free; `waits` for a larger batch. */
+	readonly why: "nothing" | "cold" | "near-limit" | "pays" | "waits";
 	/** Removable tokens from which rewriting a warm conversation pays. */
 	readonly threshold: number;
 }
@@ -74,17 +72,9 @@ const LEAST_ROOM = 0.05;
 /** In requests: few sessions last much longer. */
 const PRUNE_PAYBACK = 60;
 
-interface ReorganiseTerms extends RewriteTerms {
-	/** Removable: outdated snapshots, superseded reads, old results. */
-	readonly deadTokens: number;
-}
-
-/**
- * A new order alone never pays on a warm prefix: reads cost the same in any order. A warm
- * conversation is reorganised for what it drops, a cold one whenever a block would move.
- */
+/** On a warm prefix a new order alone never pays, only dropped text. Cold, any move does. */
 export function shouldReorganise(
-	terms: ReorganiseTerms,
+	terms: RewriteTerms & { readonly deadTokens: number },
 ): Decision & { readonly reorganise: boolean } {
 	const { tokensAfterFirst, deadTokens, cold } = terms;
 	const threshold = lotSize(terms, REORGANISE_PAYBACK);
@@ -100,7 +90,7 @@ export function shouldReorganise(
 const REORGANISE_PAYBACK = 100;
 
 /**
- * Bounds what rewrites may cost, in plain input tokens. A rewrite pays only over later requests,
+ * Bounds the cost of rewrites, in plain input tokens. A rewrite pays only over later requests,
  * which may never come: it is paid out of earlier savings and {@link SHARE} of the spending, so
  * that a session that ends right after it costs little more than without.
  */

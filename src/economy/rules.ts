@@ -1,6 +1,6 @@
 import type { PromptTokens, Ttl } from "../core/bill.ts";
 import { property } from "../core/property.ts";
-import type { Part, Setting } from "./request.ts";
+import type { Part, Setting } from "./model-request.ts";
 
 /** Dollars per million tokens, as in pi's model table. Zero if the table has no price. */
 export interface PriceRates {
@@ -52,9 +52,9 @@ export interface CacheRules extends Ratios {
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
 	/** Shorter prefixes are not cached, without an error. */
 	readonly minimumTokens: number;
-	/** Zero if the provider ignores markers. */
+	/** Zero if the provider ignores breakpoints. */
 	readonly maxBreakpoints: number;
-	/** How many blocks before a marker are searched for an entry. */
+	/** How many blocks before a breakpoint are searched for an entry. */
 	readonly lookbackBlocks: number;
 	/** `request`: up to its end. `prefix`: any that two requests share, in steps of `stepTokens`. */
 	readonly automatic: "none" | "request" | "prefix";
@@ -121,7 +121,7 @@ const ANTHROPIC_HOUR_RATIO = 2;
 /** The ratios are for models whose price list has no cache prices. */
 type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "bindsThinking" | "source">;
 
-/** Providers that cache shared prefixes by themselves and bill writes as input. */
+/** For providers that cache shared prefixes by themselves and bill writes as input. */
 const AUTOMATIC = {
 	readRatio: 0.1,
 	writeRatio: 1,
@@ -129,13 +129,12 @@ const AUTOMATIC = {
 	lookbackBlocks: 0,
 	automatic: "prefix",
 	stepTokens: 1,
+	minimumTokens: 1024,
+	ttlMs: { "5m": 5 * MINUTE, "1h": 5 * MINUTE },
 	invalidates: { model: "tools" },
 } as const;
 
-/**
- * Vendor documentation as of November 2026. Where sources disagree, the value that promises less
- * caching is used: the longer minimum, the shorter life.
- */
+/** Vendor documentation as of November 2026. Where sources disagree, the value that caches less. */
 const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	anthropic: {
 		readRatio: 0.1,
@@ -159,7 +158,6 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	openai: {
 		...AUTOMATIC,
 		ttlMs: { "5m": 5 * MINUTE, "1h": 24 * HOUR },
-		minimumTokens: 1024,
 		stepTokens: 128,
 		because: "OpenAI's documented rules for models before GPT-5.6",
 	},
@@ -168,7 +166,6 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		...AUTOMATIC,
 		writeRatio: 1.25,
 		ttlMs: { "5m": 30 * MINUTE, "1h": 30 * MINUTE },
-		minimumTokens: 1024,
 		maxBreakpoints: 4,
 		lookbackBlocks: Number.POSITIVE_INFINITY,
 		automatic: "request",
@@ -177,7 +174,6 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	// Implicit caching only. Sources name minimums from 1024 to 4096 and no lifetime.
 	gemini: {
 		...AUTOMATIC,
-		ttlMs: { "5m": 5 * MINUTE, "1h": 5 * MINUTE },
 		minimumTokens: 4096,
 		because: "Google's documented rules for implicit caching",
 	},
@@ -194,8 +190,6 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	nova: {
 		...AUTOMATIC,
 		readRatio: 0.25,
-		ttlMs: { "5m": 5 * MINUTE, "1h": 5 * MINUTE },
-		minimumTokens: 1024,
 		because: "Amazon's documented rules for Nova",
 	},
 	none: {
@@ -210,8 +204,6 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	default: {
 		...AUTOMATIC,
 		writeRatio: 1.25,
-		ttlMs: { "5m": 5 * MINUTE, "1h": 5 * MINUTE },
-		minimumTokens: 1024,
 		stepTokens: 128,
 		because: "Nothing is documented about this model's cache, so cautious defaults stand in",
 	},
@@ -262,15 +254,9 @@ interface SinceLastRequest {
 
 export type Coldness =
 	| { readonly cold: false }
-	| {
-			readonly cold: true;
-			readonly why: "model" | "tools" | "compaction" | "thinking" | "gap";
-	  };
+	| { readonly cold: true; readonly why: "model" | "tools" | "compaction" | "thinking" | "gap" };
 
-/**
- * A rewrite of a cold conversation is free: it is written in full anyway. A branch, fork or resumed
- * session is not cold by itself: its start may still be cached.
- */
+/** Cold: a rewrite is free. A branch, fork or resumed session is not cold by itself. */
 export function isCold(since: SinceLastRequest): Coldness {
 	if (since.modelChanged) return { cold: true, why: "model" };
 	if (since.toolsChanged) return { cold: true, why: "tools" };

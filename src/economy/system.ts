@@ -1,59 +1,64 @@
 import { type Bill, billOf } from "../core/bill.ts";
 import type { SessionView, System } from "../session/index.ts";
-import type { Account, Answered } from "./live/account.ts";
+import type { AnsweredRequest, CostAccount } from "./live/account.ts";
 import type { ModelInfo } from "./rules.ts";
 
 /** Counts requests by billed answers: retries and pings have none. Changes no request. */
-export function createEconomySystem(): System & {
-	costReport(session: SessionView): Promise<string>;
-} {
-	let earlier: ReturnType<typeof earlierBills> = [];
-	let account: Account | undefined;
-	let isNotified = false;
+export class EconomySystem implements System {
+	readonly name = "economy";
+	#earlier: ReturnType<typeof earlierBills> = [];
+	#account: CostAccount | undefined;
+	#isNotified = false;
 
-	return {
-		name: "economy",
-		status: () => ({
+	status() {
+		return {
 			on: true,
-			why: "/strata cost shows what requests cost and why caches missed",
-		}),
-		start(session) {
-			account = undefined;
-			isNotified = false;
-			earlier = earlierBills(session);
-		},
-		async onAnswer({ billed }, session) {
-			if (!billed) return;
-			const { bill, request } = billed;
-			const answered = { ...answeredBy(bill), ...request };
-			const miss = (await accountOf(session)).add(answered, knownModel(bill, session));
-			const { missNotice, missThreshold } = session.config.economy;
-			if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
-			if (miss.cause === "pruning") return; // on purpose, so not reported
-			if (missNotice === "once" && isNotified) return;
-			isNotified = true;
-			const { missText } = await import("./live/account.ts");
-			session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
-		},
-		async costReport(session) {
-			const { accountText } = await import("./live/account.ts");
-			return accountText((await accountOf(session)).summary());
-		},
-	};
+			why: "/strata cost shows the cost of requests and the causes of cache misses",
+		};
+	}
+
+	start(session: SessionView): void {
+		this.#account = undefined;
+		this.#isNotified = false;
+		this.#earlier = earlierBills(session);
+	}
+
+	async onAnswer({ billed }: Answer, session: SessionView): Promise<void> {
+		if (!billed) return;
+		const { bill, request } = billed;
+		const answered = { ...answeredBy(bill), ...request };
+		const miss = (await this.#accountOf(session)).add(answered, knownModel(bill, session));
+		const { missNotice, missThreshold } = session.config.economy;
+		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;
+		if (miss.cause === "pruning") return; // on purpose, so not reported
+		if (missNotice === "once" && this.#isNotified) return;
+		this.#isNotified = true;
+		const { missText } = await import("./live/account.ts");
+		session.ui.notify(`pi-strata: ${missText(miss)}. See /strata cost.`, "info");
+	}
+
+	async costReport(session: SessionView): Promise<string> {
+		const { accountText } = await import("./live/account.ts");
+		return accountText((await this.#accountOf(session)).summary());
+	}
 
 	/** Adds the earlier bills of a resumed session; the causes of their misses are unknown. */
-	async function accountOf(session: SessionView): Promise<Account> {
-		const { createAccount } = await import("./live/account.ts");
-		if (account) return account;
-		account = createAccount();
-		for (const { bill, answered } of earlier) account.add(answered, knownModel(bill, session));
-		return account;
+	async #accountOf(session: SessionView): Promise<CostAccount> {
+		const { CostAccount } = await import("./live/account.ts");
+		if (this.#account) return this.#account;
+		this.#account = new CostAccount();
+		for (const { bill, answered } of this.#earlier) {
+			this.#account.add(answered, knownModel(bill, session));
+		}
+		return this.#account;
 	}
 }
 
+type Answer = Parameters<NonNullable<System["onAnswer"]>>[0];
+
 /** On all branches. */
 function earlierBills({ sessionManager }: SessionView) {
-	const bills: { bill: Bill; answered: Answered }[] = [];
+	const bills: { bill: Bill; answered: AnsweredRequest }[] = [];
 	let lastMs: number | undefined;
 	let compacted = false;
 	for (const entry of sessionManager.getEntries()) {

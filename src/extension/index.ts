@@ -1,8 +1,8 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { CodeSystem } from "../code/system.ts";
-import { createEconomySystem } from "../economy/system.ts";
+import { EconomySystem } from "../economy/system.ts";
 import { createPagingSystem } from "../paging/system.ts";
-import { createPruningSystem } from "../pruning/system.ts";
+import { PruningSystem } from "../pruning/system.ts";
 import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
 import { ReadCacheSystem } from "../readcache/system.ts";
 import {
@@ -14,7 +14,7 @@ import {
 	type Spine,
 	type System,
 } from "../session/index.ts";
-import { createWorksetSystem, type TiersView } from "../workset/system.ts";
+import { type TiersView, WorksetSystem } from "../workset/system.ts";
 import { registerStrataCommand, showStart } from "./commands.ts";
 import { createPiHost } from "./pi-host.ts";
 
@@ -44,11 +44,11 @@ export function createStrata(onOpened: (inside: StrataInside) => void): (pi: Ext
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = new Session(createPiHost(pi), pi);
 	// Requests list tools in the order of these lines.
-	const pruning = createPruningSystem(session, { fileTouchOf, touchesExcluded });
-	const workset = createWorksetSystem(session, (view, query) => code.symbolMap(view, query));
+	const pruning = new PruningSystem(session, { fileTouchOf, touchesExcluded });
+	const workset = new WorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = new ReadCacheSystem(session);
 	const code = new CodeSystem(session, { subcommands: pruning.commands });
-	const economy = createEconomySystem();
+	const economy = new EconomySystem();
 	const systems: System[] = [
 		...more.map((create) => create(session)),
 		createPagingSystem(),
@@ -58,7 +58,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 		code,
 		economy,
 	];
-	registerStrataCommand(session, systems, economy.costReport);
+	registerStrataCommand(session, systems, (view) => economy.costReport(view));
 	session.run(systems, (view, failures) => showStart(systems, view, failures));
-	return { ledger: session.ledger, tiers: workset.view };
+	return { ledger: session.ledger, tiers: (view) => workset.view(view) };
 }

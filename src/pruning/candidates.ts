@@ -4,9 +4,9 @@ import { MAX_STUB_BYTES } from "./stub.ts";
 export interface CandidateSettings {
 	/** Tool output of this many latest turns stays. */
 	readonly keepRecentTurns: number;
-	/** Longer output of any tool is pruned; of tools that only fetch, wherever a stub pays. */
+	/** Longer output of any tool is pruned; that of tools that only fetch wherever a stub pays. */
 	readonly maxToolChars: number;
-	/** Prune every tool's output, not only of those that fetch. */
+	/** Prune the output of every tool, not only of those that fetch. */
 	readonly anyTool: boolean;
 }
 
@@ -38,12 +38,12 @@ export interface Candidate {
 /** Newest tool tokens that count as recent. Calls count too: their arguments can hold files. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
-/** Shorter output stays: a stub frees too little to pay for rewriting all behind it. */
+/** Shorter output stays: a stub frees too little to pay for rewriting the text behind it. */
 export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
 
 /**
  * Oldest first. Keeps output of the last turns (within {@link PROTECTED_TOOL_TOKENS}), unanswered
- * output, errors, images, pins, excluded files, and what a recent or pinned result refers to.
+ * output, errors, images, pins, excluded files, and the bases of recent or pinned results.
  */
 export function candidatesOf(
 	{ messages, results, facts }: Omit<Conversation, "editableFrom">,
@@ -60,14 +60,11 @@ export function candidatesOf(
 		const item = results.get(entryId);
 		if (!item || kept.has(item) || !isPrunable(item) || facts.isExcluded(item)) return [];
 		if (facts.isSuperseded(item)) return [{ item, at, why: "superseded" }];
-		return goesByAge(item, settings) ? [{ item, at, why: "old" }] : [];
+		return isPrunedByAge(item, settings) ? [{ item, at, why: "old" }] : [];
 	});
 }
 
-/**
- * The first result that may ever be replaced: a cache may end before it. None while thinking is
- * bound: the next pruning then follows a compaction, which ends every cache.
- */
+/** The first result that may ever be replaced. None while thinking is bound. */
 export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
 	const { messages, results, facts, editableFrom } = conversation;
 	if (editableFrom > 0) return undefined;
@@ -82,7 +79,7 @@ export function isPrunable({ isError, text, returned }: ToolResultItem): boolean
 }
 
 /** Whether a result is pruned once it is no longer recent. */
-export function goesByAge(
+export function isPrunedByAge(
 	item: ToolResultItem,
 	{ maxToolChars, anyTool }: CandidateSettings,
 ): boolean {

@@ -3,108 +3,110 @@ import { type Blob, type BlobStore, createBlobStore } from "../core/blob-store.t
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
-import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
 import { costOf } from "../economy/rules.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";
-import { createPruner, type Plan, type PrunableSession } from "./pruner.ts";
-import { contentOf, type KeptOut, keptOut, stubFor } from "./stub.ts";
+import { type BatchPlan, PruneLog } from "./prune-log.ts";
+import { type PrunableSession, Pruner } from "./pruner.ts";
+import { contentOf, type StubTotals, stubFor, stubTotals } from "./stub.ts";
 import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 
 const OWNER = "pruning";
 
 type Results = ReadonlyMap<string, ToolResultItem>;
-type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
-
-export type LivePruning = ReturnType<typeof openPruning>;
 
 /** Pruning of one session. */
-export function openPruning({ config, cwd, values }: SessionView, touches: Touches) {
-	const blobs = guardBlobs(createBlobStore(config.blobs), values);
-	const survey = createSurveyor({ settings: config, cwd, values, touches });
-	const pruner = createPruner(config.prune);
-	const history = createPruningHistory();
-	/** Pending stubs by entry, with their batch. */
-	const made = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
-	let trouble: string | undefined;
-	/** The call whose result follows the cache marker. */
-	let frontier: string | undefined;
+export class LivePruning {
+	readonly pruner: Pruner;
+	readonly log = new PruneLog();
+	readonly blobs: BlobStore;
+	readonly survey: ReturnType<typeof createSurveyor>;
+	readonly #values: SessionView["values"];
+	/** By entry, with their batch. */
+	readonly #pendingStubs = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
+	#lastFailure: string | undefined;
+	/** The call whose result follows the breakpoint. */
+	#frontier: string | undefined;
 
-	return {
-		pruner,
-		history,
-		blobs,
-		/** Why the last pruning failed, for the user. */
-		get trouble() {
-			return trouble;
-		},
-		survey,
-		prunable,
-		keptOut: keptOutNow,
+	constructor({ config, cwd, values }: SessionView, touches: Touches) {
+		this.pruner = new Pruner(config.prune);
+		this.blobs = guardBlobs(createBlobStore(config.blobs), values);
+		this.survey = createSurveyor({ settings: config, cwd, values, touches });
+		this.#values = values;
+	}
 
-		/** Everything is sent again: all candidates get a stub in this very request. */
-		async pruneCold(session: SessionView): Promise<void> {
-			await values.refresh();
-			noteSettled(session);
-			const state = prunable(session, true);
-			const { candidates, plan } = pruner.preview(state);
-			const results = resultsNow(session);
-			await makeStubs(session, knownByCall(candidates, results), plan);
-			frontier = frontierOf({ ...state, results: withoutPending(session, results) })?.toolCallId;
-		},
+	/** Why the last pruning failed, for the user. */
+	get lastFailure(): string | undefined {
+		return this.#lastFailure;
+	}
 
-		/**
-		 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
-		 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
-		 */
-		async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
-			await values.refresh();
-			noteSettled(session);
-			await keepPendingAgain(session);
-			const state = prunable(session, false);
-			const { candidates, plan } = pruner.decide(state);
-			// From before this batch: the provider's cache ends there, and is read again.
-			frontier = frontierOf(state)?.toolCallId;
-			const count = plan.prune ? await makeStubs(session, candidates, plan) : 0;
-			return { toPersist: waiting(session), isChange: count > 0 };
-		},
+	/** Everything is sent again: all candidates get a stub in this very request. */
+	async pruneCold(session: SessionView): Promise<void> {
+		await this.#values.refresh();
+		this.#recordSettled(session);
+		const state = this.prunable(session, true);
+		const { candidates, plan } = this.pruner.preview(state);
+		const results = resultsNow(session);
+		await this.#makeStubs(session, knownByCall(candidates, results), plan);
+		const left = { ...state, results: withoutPending(session, results) };
+		this.#frontier = frontierOf(left)?.toolCallId;
+	}
 
-		/** Restores stubs that answers of this branch have seen, if their originals are stored. */
-		async restore(session: SessionView): Promise<void> {
-			const recorded = session.edits.recorded(OWNER, session.sessionManager);
-			if (recorded.size === 0) return;
-			const results = resultsNow(session);
-			const stubs = [...recorded].flatMap(([entryId, content]) => {
-				const item = results.get(entryId);
-				const [stub, ...others] = content ?? [];
-				return (item && stub && others.length === 0 && prunedAs(item, stub.text)) || [];
-			});
-			const { pruned } = await keepAgain(stubs, blobs);
-			hold(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
-		},
+	/**
+	 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
+	 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
+	 */
+	async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
+		await this.#values.refresh();
+		this.#recordSettled(session);
+		await this.#storePendingAgain(session);
+		const state = this.prunable(session, false);
+		const { candidates, plan } = this.pruner.decide(state);
+		// From before this batch: the provider's cache ends there, and is read again.
+		this.#frontier = frontierOf(state)?.toolCallId;
+		const count = plan.prune ? await this.#makeStubs(session, candidates, plan) : 0;
+		return { toPersist: this.#unsettledStubs(session), isChange: count > 0 };
+	}
 
-		/** Records a request's cost, with and without pruning. */
-		noteAnswer(message: unknown, session: SessionView): void {
-			const tokens = promptTokens(property(message, "usage"));
-			const { rules } = session.cache;
-			const rewriteCost = noteSettled(session);
-			const saved = keptOutNow(session).tokens * rules.readRatio;
-			history.noteSaved(saved);
-			const cost = costOf(tokens, rules);
-			pruner.noteRequest(cost, cost + saved - rewriteCost);
-		},
+	/** Restores stubs that answers of this branch have seen, if their originals are stored. */
+	async restore(session: SessionView): Promise<void> {
+		const recorded = session.edits.recorded(OWNER, session.sessionManager);
+		if (recorded.size === 0) return;
+		const results = resultsNow(session);
+		const stubs = [...recorded].flatMap(([entryId, content]) => {
+			const item = results.get(entryId);
+			const [stub, ...others] = content ?? [];
+			return (item && stub && others.length === 0 && prunedAs(item, stub.text)) || [];
+		});
+		const { pruned } = await storeAgain(stubs, this.blobs);
+		this.#addPending(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
+	}
 
-		applyTo: <Message>(messages: readonly Message[], { edits }: SessionView) =>
-			edits.applyTo(messages, OWNER),
+	/** Records a request's cost, with and without pruning. */
+	recordAnswer(message: unknown, session: SessionView): void {
+		const tokens = promptTokens(property(message, "usage"));
+		const { rules } = session.cache;
+		const rewriteCost = this.#recordSettled(session);
+		const saved = this.stubTotals(session).tokens * rules.readRatio;
+		this.log.addSavings(saved);
+		const cost = costOf(tokens, rules);
+		this.pruner.recordRequest(cost, cost + saved - rewriteCost);
+	}
 
-		/** Marks the cache before the next prunable result; `undefined` for no change. */
-		withMarker: (payload: unknown) =>
-			frontier === undefined ? undefined : withMarkerBeforeResult(payload, frontier),
-	};
+	applyTo<Message>(messages: readonly Message[], { edits }: SessionView): readonly Message[] {
+		return edits.applyTo(messages, OWNER);
+	}
+
+	/** Sets a breakpoint before the next prunable result; `undefined` for no change. */
+	withBreakpoint(payload: unknown): object | undefined {
+		if (this.#frontier === undefined) return undefined;
+		return withBreakpointBeforeResult(payload, this.#frontier);
+	}
 
 	/** Without results that have a stub already. */
-	function prunable(session: SessionView, cold: boolean): PrunableSession {
-		const { messages, results, facts } = survey(session);
+	prunable(session: SessionView, cold: boolean): PrunableSession {
+		const { messages, results, facts } = this.survey(session);
 		const { cache, window } = session;
 		const bound = cache.boundAnswer;
 		const estimated = messages.reduce((sum, { tokens }) => sum + tokens, 0);
@@ -121,71 +123,72 @@ export function openPruning({ config, cwd, values }: SessionView, touches: Touch
 		};
 	}
 
-	function keptOutNow(session: SessionView): KeptOut {
-		return keptOut(resultsNow(session).values());
+	stubTotals(session: SessionView): StubTotals {
+		return stubTotals(resultsNow(session).values());
 	}
 
 	/** Returns the number made: a result without a stored blob gets none. */
-	async function makeStubs(
+	async #makeStubs(
 		session: SessionView,
 		candidates: readonly Candidate[],
 		plan: BatchPlan,
 	): Promise<number> {
 		if (candidates.length === 0) return 0;
-		const { pruned, why } = await prune(candidates, blobs);
-		trouble = why;
-		hold(session, pruned, plan);
+		const { pruned, why } = await prune(candidates, this.blobs);
+		this.#lastFailure = why;
+		this.#addPending(session, pruned, plan);
 		return pruned.length;
 	}
 
-	function hold({ edits }: SessionView, batch: readonly Pruned[], plan: BatchPlan): void {
+	#addPending({ edits }: SessionView, batch: readonly Pruned[], plan: BatchPlan): void {
 		for (const pruned of batch) {
 			const { entryId, toolCallId: sentAs, original } = pruned;
-			made.set(entryId, { pruned, plan });
+			this.#pendingStubs.set(entryId, { pruned, plan });
 			edits.add({ owner: OWNER, entryId, sentAs, original, content: contentOf(pruned.stub) });
 		}
 	}
 
-	function waiting({ edits, sessionManager }: SessionView): Pruned[] {
+	#unsettledStubs({ edits, sessionManager }: SessionView): Pruned[] {
 		return edits
 			.unsettled(OWNER, sessionManager)
-			.flatMap(({ entryId }) => made.get(entryId)?.pruned ?? []);
+			.flatMap(({ entryId }) => this.#pendingStubs.get(entryId)?.pruned ?? []);
 	}
 
 	/** Originals of stubs from earlier requests may have been deleted since. */
-	async function keepPendingAgain(session: SessionView): Promise<void> {
-		const stubs = waiting(session);
-		const { pruned: kept, why } = await keepAgain(stubs, blobs);
-		trouble = why ?? trouble;
-		const lost = stubs.filter((one) => !kept.includes(one));
+	async #storePendingAgain(session: SessionView): Promise<void> {
+		const stubs = this.#unsettledStubs(session);
+		const { pruned: stored, why } = await storeAgain(stubs, this.blobs);
+		this.#lastFailure = why ?? this.#lastFailure;
+		const lost = stubs.filter((one) => !stored.includes(one));
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
 
 	/** A batch counts once the session shows it. Returns the rewrite cost. */
-	function noteSettled({ edits, sessionManager }: SessionView): number {
+	#recordSettled({ edits, sessionManager }: SessionView): number {
+		const stubs = this.#pendingStubs;
 		const settled = edits
 			.settle(OWNER, sessionManager)
-			.flatMap(({ entryId }) => made.get(entryId) ?? []);
-		for (const entryId of made.keys()) if (!edits.get(entryId)) made.delete(entryId);
+			.flatMap(({ entryId }) => stubs.get(entryId) ?? []);
+		for (const entryId of stubs.keys()) if (!edits.get(entryId)) stubs.delete(entryId);
 		let cost = 0;
 		for (const [plan, batch] of Map.groupBy(settled, ({ plan }) => plan)) {
 			const { why, rewrittenTokens, rewriteCost } = plan;
 			const freedTokens = batch.reduce((sum, { pruned }) => sum + pruned.freedTokens, 0);
 			const results = batch.length;
 			const atMs = Date.now();
-			history.noteAction({ why, rewrittenTokens, rewriteCost, results, freedTokens, atMs });
+			this.log.add({ why, rewrittenTokens, rewriteCost, results, freedTokens, atMs });
 			cost += rewriteCost;
 		}
 		return cost;
 	}
+}
 
-	function withoutPending({ edits }: SessionView, results: Results): Results {
-		return new Map([...results].filter(([entryId]) => !edits.get(entryId)));
-	}
+function withoutPending({ edits }: SessionView, results: Results): Results {
+	return new Map([...results].filter(([entryId]) => !edits.get(entryId)));
+}
 
-	function resultsNow({ ledger, sessionManager }: SessionView): Results {
-		return resultsIn(ledger.log(sessionManager).items);
-	}
+function resultsNow({ ledger, sessionManager }: SessionView): Results {
+	return resultsIn(ledger.log(sessionManager).items);
 }
 
 /** A result with a stub and a stored original. */
@@ -200,33 +203,33 @@ export interface Pruned {
 /** Bounds the delay of a turn: pi appends each edit to the session file. */
 const MAX_BATCH = 500;
 
-const SIDE_BY_SIDE = 8;
+const CONCURRENCY = 8;
 
 /** Superseded results first. Invariant: no stub without a stored and verified original. */
 export function prune(candidates: readonly Candidate[], blobs: BlobStore) {
 	const { superseded = [], old = [] } = Object.groupBy(candidates, ({ why }) => why);
 	const chosen = [...superseded, ...old].slice(0, MAX_BATCH);
-	return inGroups(chosen, (candidate) => pruneOne(candidate, blobs));
+	return inBatches(chosen, (candidate) => pruneOne(candidate, blobs));
 }
 
 /** Stores deleted originals again; returns the stubs whose original is stored. */
-function keepAgain(pruned: readonly Pruned[], blobs: BlobStore) {
-	return inGroups(pruned, async (one) => {
-		const kept = await keepProven(one.original, blobs);
+function storeAgain(pruned: readonly Pruned[], blobs: BlobStore) {
+	return inBatches(pruned, async (one) => {
+		const kept = await storeVerified(one.original, blobs);
 		return typeof kept === "string" ? kept : one;
 	});
 }
 
-/** Stops when a whole group fails: one failure may be the text's, all are the store's. */
-async function inGroups<Item>(
+/** Stops when a whole batch fails: one failure may be the text's, all are the store's. */
+async function inBatches<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Pruned | string>,
 ) {
 	const pruned: Pruned[] = [];
-	/** What kept the rest from being pruned, for the user. */
+	/** The first failure, for the user. */
 	let why: string | undefined;
-	for (let start = 0; start < items.length; start += SIDE_BY_SIDE) {
-		const outcomes = await Promise.all(items.slice(start, start + SIDE_BY_SIDE).map(work));
+	for (let start = 0; start < items.length; start += CONCURRENCY) {
+		const outcomes = await Promise.all(items.slice(start, start + CONCURRENCY).map(work));
 		const done = outcomes.filter((outcome) => typeof outcome !== "string");
 		pruned.push(...done);
 		why ??= outcomes.find((outcome) => typeof outcome === "string");
@@ -238,7 +241,7 @@ async function inGroups<Item>(
 async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
 	const { text: original } = item;
 	if (original === undefined) return "the result holds more than text";
-	const kept = await keepProven(original, blobs);
+	const kept = await storeVerified(original, blobs);
 	if (typeof kept === "string") return kept;
 	const stub = stubFor(item, original, kept);
 	const pruned = stub === undefined ? undefined : prunedAs(item, stub);
@@ -252,15 +255,16 @@ function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
 	return { entryId, toolCallId, original, stub, freedTokens };
 }
 
-/** Reads back what it stored: an existing copy may be damaged. */
-async function keepProven(text: string, blobs: BlobStore): Promise<Blob | string> {
+/** Reads the stored copy back: an existing one may be damaged. */
+async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | string> {
 	for (let attempt = 1; ; attempt++) {
 		const kept = await blobs.keep(text);
 		if (kept.kind === "not-kept") return kept.why;
 		const loaded = await blobs.load(kept.blob.id);
 		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
 		// Loading deletes a damaged copy.
-		if (attempt === 2) return loaded.kind === "failed" ? loaded.why : "the copy is not as it was";
+		if (attempt === 2)
+			return loaded.kind === "failed" ? loaded.why : "the stored copy differs from the text";
 	}
 }
 
@@ -270,60 +274,22 @@ export function knownByCall(candidates: readonly Candidate[], results: Results):
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
 }
 
-export interface Action extends BatchPlan {
-	readonly results: number;
-	readonly freedTokens: number;
-	readonly atMs: number;
+/** A later pruning then rewrites from there only. `undefined` if the limit leaves none. */
+export function withBreakpointBeforeResult(
+	payload: unknown,
+	toolCallId: string,
+): object | undefined {
+	return withExtraBreakpoint(payload, (messages) => blockBefore(messages, toolCallId));
 }
 
-/** Since this process opened the session. */
-export interface PruningSummary {
-	readonly actions: readonly Action[];
-	readonly results: number;
-	readonly freedTokens: number;
-	/** In plain input tokens; negative if pruning cost more than it saved. */
-	readonly saved: number;
-}
-
-const MAX_ACTIONS = 50;
-
-export function createPruningHistory() {
-	const actions: Action[] = [];
-	let results = 0;
-	let freedTokens = 0;
-	let saved = 0;
-	return {
-		noteAction(action: Action): void {
-			actions.push(action);
-			if (actions.length > MAX_ACTIONS) actions.shift();
-			results += action.results;
-			freedTokens += action.freedTokens;
-			saved -= action.rewriteCost;
-		},
-		/** In plain input tokens. */
-		noteSaved(more: number): void {
-			saved += more;
-		},
-		summary: (): PruningSummary => ({ actions: [...actions], results, freedTokens, saved }),
-	};
-}
-
-/**
- * Sets a cache marker before a result, if the limit leaves one. A later pruning then rewrites from
- * there, not from the start. `undefined` for no change.
- */
-export function withMarkerBeforeResult(payload: unknown, toolCallId: string): object | undefined {
-	return withExtraMarker(payload, (messages) => blockBefore(messages, toolCallId));
-}
-
-/** Thinking and empty texts cannot carry a marker. */
+/** Thinking and empty texts cannot carry a breakpoint. */
 function blockBefore(messages: readonly unknown[], toolCallId: string) {
 	let last: { message: number; block: number } | undefined;
 	for (const [message, { content }] of (messages as { content?: unknown }[]).entries()) {
 		if (!Array.isArray(content)) continue;
 		for (const [block, piece] of content.entries()) {
 			if (property(piece, "tool_use_id") === toolCallId) return last;
-			if (canCarryMarker(piece)) last = { message, block };
+			if (canCarryBreakpoint(piece)) last = { message, block };
 		}
 	}
 	return undefined;

@@ -31,51 +31,65 @@ export interface Decision {
 	readonly tight: boolean;
 }
 
-type Look<Found extends Survey> = (settings: CandidateSettings) => Found;
+type Measure<Effect extends PruneEffect> = (settings: CandidateSettings) => Effect;
 
-/** Decides what is pruned and when. Has no side effects on the session. */
-export function createPruner(settings: PruneSettings) {
-	const growth = createGrowth();
-	const credit = createRewriteCredit();
-	let wasTight = false;
+/** Decides which results are pruned and when. Has no side effects on the session. */
+export class Pruner {
+	readonly #settings: PruneSettings;
+	readonly #growth = createGrowth();
+	readonly #credit = createRewriteCredit();
+	#wasTight = false;
 
-	return {
-		/** Call once per request: it learns the growth of prunable output. */
-		decide: (session: PrunableSession): Decision => learn(session, (by) => found(session, by)),
-		/** The same for candidates that the caller has found. */
-		decideOn: (session: PricedSession, look: Look<Survey>): Plan => learn(session, look).plan,
-		/** Like `decide`, without learning. */
-		preview: (session: PrunableSession): Decision => consider(session, (by) => found(session, by)),
-		/** Records a request's cost, with and without pruning, in plain input tokens. */
-		noteRequest: credit.add,
-	};
+	constructor(settings: PruneSettings) {
+		this.#settings = settings;
+	}
 
-	function learn<Found extends Survey>(session: PricedSession, look: Look<Found>) {
-		const considered = consider(session, look);
-		wasTight = considered.tight;
-		growth.note(considered.freedTokens);
+	/** Call once per request: it learns the growth of prunable output. */
+	decide(session: PrunableSession): Decision {
+		return this.#learn(session, (by) => findCandidates(session, by));
+	}
+
+	/** The same for candidates that the caller has found. */
+	decideOn(session: PricedSession, measure: Measure<PruneEffect>): Plan {
+		return this.#learn(session, measure).plan;
+	}
+
+	/** Like `decide`, without learning. */
+	preview(session: PrunableSession): Decision {
+		return this.#consider(session, (by) => findCandidates(session, by));
+	}
+
+	/** Records a request's cost, with and without pruning, in plain input tokens. */
+	recordRequest(cost: number, withoutPruning: number): void {
+		this.#credit.add(cost, withoutPruning);
+	}
+
+	#learn<Effect extends PruneEffect>(session: PricedSession, measure: Measure<Effect>) {
+		const considered = this.#consider(session, measure);
+		this.#wasTight = considered.tight;
+		this.#growth.add(considered.freedTokens);
 		// After learning: the first batch needs a growth rate.
-		return { ...considered, plan: plan(considered, session) };
+		return { ...considered, plan: this.#plan(considered, session) };
 	}
 
-	function consider<Found extends Survey>(session: PricedSession, look: Look<Found>) {
-		const tight = settings.adaptive && isTight(wasTight, session);
-		const surveyed = look(strictness(settings, tight));
-		return { ...surveyed, tight, plan: plan(surveyed, session) };
+	#consider<Effect extends PruneEffect>(session: PricedSession, measure: Measure<Effect>) {
+		const tight = this.#settings.adaptive && isTight(this.#wasTight, session);
+		const effect = measure(strictness(this.#settings, tight));
+		return { ...effect, tight, plan: this.#plan(effect, session) };
 	}
 
-	function plan(survey: Survey, session: PricedSession): Plan {
-		const { perRequest: growthPerRequest } = growth;
-		return planFor(survey, { ...session, growthPerRequest, credit: credit.left() });
+	#plan(effect: PruneEffect, session: PricedSession): Plan {
+		const { perRequest: growthPerRequest } = this.#growth;
+		return planFor(effect, { ...session, growthPerRequest, credit: this.#credit.left() });
 	}
 }
 
-function found(session: PrunableSession, settings: CandidateSettings) {
+function findCandidates(session: PrunableSession, settings: CandidateSettings) {
 	const { messages, editableFrom } = session;
 	const all = candidatesOf(session, settings);
 	const candidates = all.filter(({ at }) => at >= editableFrom);
 	const bound = all.length - candidates.length;
-	return { ...surveyOf(messages, candidates), candidates, bound };
+	return { ...effectOf(messages, candidates), candidates, bound };
 }
 
 /** Weight of the latest step; the first steps weigh the same. */
@@ -88,7 +102,7 @@ export function createGrowth() {
 	let average = 0;
 	return {
 		/** A size that fell was pruned, and is ignored. */
-		note(size: number) {
+		add(size: number) {
 			if (size >= last) {
 				steps++;
 				average += (size - last - average) * Math.max(WEIGHT, 1 / steps);
@@ -135,7 +149,7 @@ export function strictness(
 }
 
 /** The effect of pruning all candidates, in tokens. */
-export interface Survey {
+export interface PruneEffect {
 	readonly freedTokens: number;
 	/** From the first candidate on. */
 	readonly tokensFromFirst: number;
@@ -159,10 +173,10 @@ export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
 	readonly rewriteCost: number;
 }
 
-export function surveyOf(
+export function effectOf(
 	messages: readonly ContextMessage[],
 	candidates: readonly Candidate[],
-): Survey {
+): PruneEffect {
 	const first = candidates[0]?.at ?? messages.length;
 	const last = candidates.at(-1)?.at ?? messages.length;
 	return {
@@ -173,8 +187,8 @@ export function surveyOf(
 }
 
 /** Whether replacing all candidates pays, and whether the session can afford it now. */
-export function planFor(survey: Survey, moment: Price): Plan {
-	const { freedTokens, tokensFromFirst, tokensAfterLast } = survey;
+export function planFor(effect: PruneEffect, moment: Price): Plan {
+	const { freedTokens, tokensFromFirst, tokensAfterLast } = effect;
 	const { rules, cold, ttl } = moment;
 	const staying = Math.max(0, tokensFromFirst - freedTokens);
 	const rewrittenTokens = cold ? 0 : staying;

@@ -1,12 +1,13 @@
+import { getOrAdd } from "../core/get-or-add.ts";
 import type { SessionBlock } from "../economy/replay/index.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import {
 	type CandidateSettings,
-	goesByAge,
 	isPrunable,
+	isPrunedByAge,
 	PROTECTED_TOOL_TOKENS,
 } from "./candidates.ts";
-import { freedFrom, type Survey } from "./pruner.ts";
+import { freedFrom, type PruneEffect } from "./pruner.ts";
 import { type FileTouch, replaces } from "./survey.ts";
 
 export interface SurveyedBlock {
@@ -36,7 +37,7 @@ interface Result {
 	readonly touch: FileTouch<ToolResultItem> | undefined;
 	readonly before: Mark;
 	readonly behind: Mark;
-	readonly couldGo: boolean;
+	readonly isPrunable: boolean;
 	readonly bases: readonly Result[];
 	/** Recent results that refer to it. */
 	neededBy: number;
@@ -45,6 +46,8 @@ interface Result {
 	isCandidate: boolean;
 }
 
+type NewResult = Pick<Result, "item" | "touch" | "before" | "behind">;
+
 interface FileState {
 	/** Results with a touch that later ones may supersede. */
 	alive: Result[];
@@ -52,111 +55,113 @@ interface FileState {
 	lastReference: number;
 }
 
-export type GrowingSurvey = ReturnType<typeof createGrowingSurvey>;
-
-/**
- * Incremental `candidatesOf` for a conversation that only grows; otherwise make a new survey. It is
- * empty, or continues at a mark with the results before it.
- */
-export function createGrowingSurvey(
-	settings: CandidateSettings,
-	mark: Mark = START,
-	known: readonly Result[] = [],
-) {
-	const results: Result[] = [];
-	const files = new Map<string, FileState>();
-	let now = mark;
+/** Incremental `candidatesOf` for a conversation that only grows, from its start or from a mark. */
+export class GrowingSurvey {
+	readonly settings: CandidateSettings;
+	readonly #results: Result[] = [];
+	readonly #files = new Map<string, FileState>();
+	#now: Mark;
 	/** All results before these indices are no longer recent, or not editable. */
-	let recentFrom = 0;
-	let editable = 0;
-	let firstPrunable: number | undefined;
-	let count = 0;
-	let freedTokens = 0;
-	/** No candidate stands before this index. */
-	let first = 0;
-	for (const result of known) addResult(result);
+	#recentFrom = 0;
+	#editable = 0;
+	#firstPrunable: number | undefined;
+	#count = 0;
+	#freedTokens = 0;
+	/** No candidate precedes this index. */
+	#first = 0;
 
-	return {
-		settings,
-		get tokens(): number {
-			return now.tokens;
-		},
-		add({ block, item, touch, isBound }: SurveyedBlock): void {
-			const { kind, tokens } = block;
-			const before = now;
-			const { at } = before;
-			const isAnswer = kind === "text" || kind === "call" || kind === "thinking";
-			const isOfTool = kind === "call" || kind === "result";
-			now = {
-				at: at + 1,
-				tokens: before.tokens + tokens,
-				toolTokens: before.toolTokens + (isOfTool ? tokens : 0),
-				turn: before.turn + (kind === "user" && before.kindBefore !== "user" ? 1 : 0),
-				kindBefore: kind,
-				lastAnswer: isAnswer ? at : before.lastAnswer,
-				editableFrom: isBound ? at + 1 : before.editableFrom,
-			};
-			if (item) addResult({ item, touch, before, behind: now });
-		},
-		survey(): Survey {
-			settle();
-			if (count === 0) return { freedTokens, tokensFromFirst: 0, tokensAfterLast: 0 };
-			let last = recentFrom - 1;
-			while (!results[last]?.isCandidate) last--;
-			return {
-				freedTokens,
-				tokensFromFirst: now.tokens - firstCandidate().before.tokens,
-				tokensAfterLast: now.tokens - (results[last] as Result).behind.tokens,
-			};
-		},
-		/** Oldest first. */
-		candidates(): ToolResultItem[] {
-			settle();
-			return results.filter(({ isCandidate }) => isCandidate).map(({ item }) => item);
-		},
-		/** For a survey that continues at the first candidate, which is pruned now. */
-		beforeFirst() {
-			settle();
-			const { before: mark } = firstCandidate();
-			return { mark, known: results.slice(0, first) };
-		},
-		/** See `frontierOf`. */
-		frontier: (): number | undefined => (now.editableFrom > 0 ? undefined : firstPrunable),
-	};
-
-	function firstCandidate(): Result {
-		while (!results[first]?.isCandidate) first++;
-		return results[first] as Result;
+	constructor(settings: CandidateSettings, mark: Mark = START, known: readonly Result[] = []) {
+		this.settings = settings;
+		this.#now = mark;
+		for (const result of known) this.#addResult(result);
 	}
 
-	function addResult(given: Pick<Result, "item" | "touch" | "before" | "behind">): void {
-		const { item, touch, before, behind } = given;
-		const couldGo = isPrunable(item);
-		if (!couldGo && !touch) return; // it stays, and nothing depends on it
-		const file = touch && fileOf(touch.file);
+	get tokens(): number {
+		return this.#now.tokens;
+	}
+
+	add({ block, item, touch, isBound }: SurveyedBlock): void {
+		const { kind, tokens } = block;
+		const before = this.#now;
+		const { at } = before;
+		const isAnswer = kind === "text" || kind === "call" || kind === "thinking";
+		const isOfTool = kind === "call" || kind === "result";
+		this.#now = {
+			at: at + 1,
+			tokens: before.tokens + tokens,
+			toolTokens: before.toolTokens + (isOfTool ? tokens : 0),
+			turn: before.turn + (kind === "user" && before.kindBefore !== "user" ? 1 : 0),
+			kindBefore: kind,
+			lastAnswer: isAnswer ? at : before.lastAnswer,
+			editableFrom: isBound ? at + 1 : before.editableFrom,
+		};
+		if (item) this.#addResult({ item, touch, before, behind: this.#now });
+	}
+
+	effect(): PruneEffect {
+		this.#update();
+		const freedTokens = this.#freedTokens;
+		if (this.#count === 0) return { freedTokens, tokensFromFirst: 0, tokensAfterLast: 0 };
+		let last = this.#recentFrom - 1;
+		while (!this.#results[last]?.isCandidate) last--;
+		const { tokens } = this.#now;
+		return {
+			freedTokens,
+			tokensFromFirst: tokens - this.#firstCandidate().before.tokens,
+			tokensAfterLast: tokens - (this.#results[last] as Result).behind.tokens,
+		};
+	}
+
+	/** Oldest first. */
+	candidates(): ToolResultItem[] {
+		this.#update();
+		return this.#results.filter(({ isCandidate }) => isCandidate).map(({ item }) => item);
+	}
+
+	/** For a survey that continues at the first candidate, which is pruned now. */
+	beforeFirst() {
+		this.#update();
+		const { before: mark } = this.#firstCandidate();
+		return { mark, known: this.#results.slice(0, this.#first) };
+	}
+
+	/** See `frontierOf`. */
+	frontier(): number | undefined {
+		return this.#now.editableFrom > 0 ? undefined : this.#firstPrunable;
+	}
+
+	#firstCandidate(): Result {
+		while (!this.#results[this.#first]?.isCandidate) this.#first++;
+		return this.#results[this.#first] as Result;
+	}
+
+	#addResult({ item, touch, before, behind }: NewResult): void {
+		const prunable = isPrunable(item);
+		if (!prunable && !touch) return; // it stays, and nothing depends on it
+		const file = touch && this.#fileOf(touch.file);
 		const result: Result = {
-			...{ index: results.length, item, touch, before, behind, couldGo },
+			...{ index: this.#results.length, item, touch, before, behind, isPrunable: prunable },
 			bases: file && touch?.kind === "refers" ? [...file.alive] : [],
 			neededBy: 0,
 			isRecent: true,
 			isSuperseded: false,
 			isCandidate: false,
 		};
-		if (couldGo) firstPrunable ??= before.at;
-		results.push(result);
-		for (const base of result.bases) need(base, 1);
-		if (file && touch) follow(file, touch, result);
+		if (prunable) this.#firstPrunable ??= before.at;
+		this.#results.push(result);
+		for (const base of result.bases) this.#need(base, 1);
+		if (file && touch) this.#follow(file, touch, result);
 	}
 
 	/** The incremental form of `followTouches`. */
-	function follow(file: FileState, touch: FileTouch<ToolResultItem>, result: Result): void {
+	#follow(file: FileState, touch: FileTouch<ToolResultItem>, result: Result): void {
 		if (touch.kind === "refers") file.lastReference = result.before.at;
 		else {
 			file.alive = file.alive.filter((one) => {
 				if (!one.touch || !replaces(touch, one.touch)) return true;
 				if (one.touch.kind === "shown") {
 					one.isSuperseded = true;
-					judge(one);
+					this.#judge(one);
 				}
 				return touch.lines !== undefined && one.before.at <= file.lastReference;
 			});
@@ -165,51 +170,52 @@ export function createGrowingSurvey(
 	}
 
 	/** No result becomes recent or editable again, so each is visited once. */
-	function settle(): void {
-		for (; recentFrom < results.length; recentFrom++) {
-			const result = results[recentFrom] as Result;
-			if (isRecent(result)) break;
+	#update(): void {
+		const results = this.#results;
+		for (; this.#recentFrom < results.length; this.#recentFrom++) {
+			const result = results[this.#recentFrom] as Result;
+			if (this.#isRecent(result)) break;
 			result.isRecent = false;
-			for (const base of result.bases) need(base, -1);
-			judge(result);
+			for (const base of result.bases) this.#need(base, -1);
+			this.#judge(result);
 		}
-		for (; editable < results.length; editable++) {
-			const result = results[editable] as Result;
-			if (result.before.at >= now.editableFrom) break;
-			judge(result);
+		for (; this.#editable < results.length; this.#editable++) {
+			const result = results[this.#editable] as Result;
+			if (result.before.at >= this.#now.editableFrom) break;
+			this.#judge(result);
 		}
 	}
 
 	/** See `recentResults`: recent results are a suffix. */
-	function isRecent({ before, behind }: Result): boolean {
+	#isRecent({ before, behind }: Result): boolean {
+		const now = this.#now;
 		if (before.at > now.lastAnswer) return true;
 		const tokens = now.toolTokens - before.toolTokens;
-		return behind.turn > now.turn - settings.keepRecentTurns && tokens <= PROTECTED_TOOL_TOKENS;
+		const isRecentTurn = behind.turn > now.turn - this.settings.keepRecentTurns;
+		return isRecentTurn && tokens <= PROTECTED_TOOL_TOKENS;
 	}
 
-	function need(base: Result, by: 1 | -1): void {
+	#need(base: Result, by: 1 | -1): void {
 		base.neededBy += by;
-		judge(base);
+		this.#judge(base);
 	}
 
-	function judge(result: Result): void {
-		const { item, before, couldGo, isSuperseded, isRecent: recent, neededBy } = result;
+	#judge(result: Result): void {
+		const { item, before, isSuperseded, isRecent, neededBy } = result;
 		const isCandidate =
-			couldGo &&
-			!recent &&
+			result.isPrunable &&
+			!isRecent &&
 			neededBy === 0 &&
-			before.at >= now.editableFrom &&
-			(isSuperseded || goesByAge(item, settings));
+			before.at >= this.#now.editableFrom &&
+			(isSuperseded || isPrunedByAge(item, this.settings));
 		if (isCandidate === result.isCandidate) return;
 		result.isCandidate = isCandidate;
-		count += isCandidate ? 1 : -1;
-		freedTokens += (isCandidate ? 1 : -1) * freedFrom(item);
-		if (isCandidate) first = Math.min(first, result.index);
+		this.#count += isCandidate ? 1 : -1;
+		this.#freedTokens += (isCandidate ? 1 : -1) * freedFrom(item);
+		if (isCandidate) this.#first = Math.min(this.#first, result.index);
 	}
 
-	function fileOf(path: string): FileState {
-		const file = files.get(path) ?? { alive: [], lastReference: -1 };
-		files.set(path, file);
-		return file;
+	#fileOf(path: string): FileState {
+		return getOrAdd(this.#files, path, () => ({ alive: [], lastReference: -1 }));
 	}
 }

@@ -12,10 +12,7 @@ export const MAX_STUB_BYTES = 300;
 /** A stub's assumed cost before it is made. */
 export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 
-/**
- * The call, its size, a line of its text, and the exact call that restores it. `undefined` where
- * that is no shorter than the result.
- */
+/** Call, size, a line of text, and how to restore it. `undefined` if no shorter than the result. */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
 	const size = `${grouped(text.length)} chars`;
@@ -35,10 +32,10 @@ export function isStub(text: string | undefined): boolean {
 	return text?.startsWith(OPENING) === true && Buffer.byteLength(text) <= MAX_STUB_BYTES;
 }
 
-export type KeptOut = ReturnType<typeof keptOut>;
+export type StubTotals = ReturnType<typeof stubTotals>;
 
 /** Counts all stubs, whichever process made them. */
-export function keptOut(inContext: Iterable<ToolResultItem>) {
+export function stubTotals(inContext: Iterable<ToolResultItem>) {
 	let results = 0;
 	let freed = 0;
 	for (const { text, returned, tokens } of inContext) {
@@ -92,11 +89,11 @@ export function contentOf(stub: string): { type: "text"; text: string }[] {
 
 export function pruningStatus(
 	usage: ReturnType<SessionView["getContextUsage"]>,
-	tokensKeptOut: number,
+	prunedTokens: number,
 ): string {
 	const size = usage?.tokens
 		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
 		: "";
-	const freed = tokensKeptOut > 0 ? `${short(tokensKeptOut)} pruned` : "nothing pruned";
+	const freed = prunedTokens > 0 ? `${short(prunedTokens)} pruned` : "nothing pruned";
 	return size === "" ? freed : `${size}, ${freed}`;
 }

@@ -13,7 +13,7 @@ import {
 } from "../session/index.ts";
 import type { ResultFacts } from "./candidates.ts";
 
-/** What a result is about, by the system that notes it. */
+/** The file that a result shows or changed. Implemented by the read cache. */
 export interface Touches {
 	fileTouchOf(item: ToolResultItem, cwd: string): Touch | undefined;
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
@@ -31,7 +31,7 @@ export interface FileTouch<Item> extends Touch {
 	readonly item: Item;
 }
 
-/** What pruning sees of a session. The caller refreshes `values`. */
+/** Collects the facts about a session that pruning decides on. The caller refreshes `values`. */
 export function createSurveyor({
 	settings,
 	cwd,
@@ -52,7 +52,7 @@ export function createSurveyor({
 		const touch = fileTouchOf(item, cwd);
 		const { exclude } = settings.readcache;
 		const isExcluded =
-			!isInScope(item, settings.blobs.scope) ||
+			(settings.blobs.scope !== "all" && !item.toolName.startsWith("kota_")) ||
 			touchesExcluded(item, exclude, cwd) ||
 			(touch !== undefined && matchesAny(exclude, touch.file));
 		known.set(item, { touch, isExcluded });
@@ -105,10 +105,6 @@ function isFailedAnswer(entry: ReturnType<SessionSource["getBranch"]>[number]): 
 export function resultsIn(items: readonly ContextItem[]): Map<string, ToolResultItem> {
 	const results = items.filter((item) => item.kind === "toolResult");
 	return new Map(results.map((item) => [item.entryId, item]));
-}
-
-function isInScope({ toolName }: ToolResultItem, scope: Config["blobs"]["scope"]): boolean {
-	return scope === "all" || toolName.startsWith("kota_");
 }
 
 /** A failed call touches nothing. A replaced result shows nothing, but its change stays. */

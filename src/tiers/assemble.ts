@@ -28,7 +28,7 @@ interface PromptMessage {
 	readonly role: "system" | "user" | "assistant";
 	readonly text: string;
 	readonly cached: boolean;
-	/** A cache marker goes at its end: on the last message of a tier, at most four in a request. */
+	/** Set on the last message of a tier, at most four times in a request. */
 	readonly breakpoint: boolean;
 }
 
@@ -90,7 +90,9 @@ export interface PromptItem {
 function tierText(label: string, items: readonly PromptItem[]): string {
 	const symbols = inOrder(items, "symbol").map(({ text }) => text);
 	const files = inOrder(items, "file").map(fileText);
-	const history = items.filter(({ kind }) => kind === "history").map(messageText);
+	const history = items.flatMap(({ kind, role, text }) =>
+		kind === "history" ? [`### ${role === "assistant" ? "Assistant" : "User"}\n${text}`] : [],
+	);
 	return joined([
 		section(`Symbols (${label})`, symbols),
 		section(`Files (${label})`, files),
@@ -127,10 +129,6 @@ function shownPath(path: string): string {
 	return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;
 }
 
-function messageText({ role, text }: PromptItem): string {
-	return `### ${role === "assistant" ? "Assistant" : "User"}\n${text}`;
-}
-
 /**
  * Assigns content to tiers for `assemble`; untracked content is active. A file in full hides its
  * symbol entry. History keeps its order; files and symbols sort by first sight.
@@ -156,10 +154,7 @@ export function placeByTier(
 	};
 }
 
-/**
- * The messages of {@link assemble} in Anthropic's form, without blank texts and empty system
- * prompts, which it rejects.
- */
+/** In Anthropic's form, without blank texts and empty system prompts, which it rejects. */
 export function anthropicBody(messages: readonly PromptMessage[]) {
 	const sent = messages.filter(({ text }) => text.trim() !== "");
 	const system = sent.filter(({ role }) => role === "system").map(blockOf);

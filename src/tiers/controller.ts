@@ -9,7 +9,7 @@ import {
 	withSymbols,
 } from "./item.ts";
 import type { TierState } from "./state-file.ts";
-import { createTracker } from "./tracker.ts";
+import { type Seeds, TierTracker } from "./tracker.ts";
 
 export interface ControllerOptions {
 	/** The provider's minimum. Default: 1024; 0 disables token gating and keeps history active. */
@@ -30,22 +30,25 @@ interface TierRequest {
 	readonly modified?: Iterable<string>;
 }
 
-export type Controller = ReturnType<typeof createController>;
-
 /** Decides for every request which items are active, and updates the tracker. */
-export function createController(options: ControllerOptions = {}) {
-	const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
-	const targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
-	const tracker = createTracker({ targetTokens, state });
+export class TierController {
+	readonly #targetTokens: number;
+	readonly #tracker: TierTracker;
 	// Not stored: the cache is cold after a restart, so the first request counts as a ripple.
-	let lastSelected: ReadonlySet<string> | undefined;
+	#lastSelected: ReadonlySet<string> | undefined;
+
+	constructor(options: ControllerOptions = {}) {
+		const { cacheMinTokens = 1024, cacheBufferMultiplier = 1.5, state } = options;
+		this.#targetTokens = cacheTargetTokens(cacheMinTokens, cacheBufferMultiplier);
+		this.#tracker = new TierTracker({ targetTokens: this.#targetTokens, state });
+	}
 
 	/** Counts a request; `items()` then returns the result. */
-	function next(request: TierRequest): void {
+	next(request: TierRequest): void {
 		const { selected, working, history } = contentOf(request);
 		const modified = [...(request.modified ?? [])];
 		const edited = withSymbols(modified);
-		const known = tracker.items();
+		const known = this.#tracker.items();
 		const gone = goneFrom(known, [...working, ...history]);
 
 		const standingOf = (item: Item) => {
@@ -54,9 +57,11 @@ export function createController(options: ControllerOptions = {}) {
 		};
 		const work = Map.groupBy(working, standingOf);
 		const talk = Map.groupBy(history, standingOf);
+		const last = this.#lastSelected;
+		const isSameSelection =
+			last?.size === selected.size && [...selected].every((key) => last.has(key));
 		const ripple =
-			lastSelected === undefined ||
-			!isSameSet(selected, lastSelected) ||
+			!isSameSelection ||
 			work.has("eligible") ||
 			work.has("demoted") ||
 			// A symbol entry has left a cached block.
@@ -64,11 +69,11 @@ export function createController(options: ControllerOptions = {}) {
 				(key) => fileOfSymbol(key) !== undefined && known.get(key)?.tier !== "active",
 			);
 		const eligible = talk.get("eligible") ?? [];
-		const graduating = new Set(graduatingHistory(eligible, targetTokens, ripple));
+		const graduating = new Set(graduatingHistory(eligible, this.#targetTokens, ripple));
 
-		tracker.remove(gone);
-		tracker.weigh([...working, ...history]);
-		tracker.update({
+		this.#tracker.remove(gone);
+		this.#tracker.setTokens([...working, ...history]);
+		this.#tracker.update({
 			active: [
 				...[work, talk].flatMap((content) => [
 					...(content.get("active") ?? []),
@@ -78,17 +83,23 @@ export function createController(options: ControllerOptions = {}) {
 			],
 			modified,
 		});
-		lastSelected = selected;
+		this.#lastSelected = selected;
 	}
 
-	const { items, seed, toJSON } = tracker;
-	return { next, items, seed, toJSON };
+	items(): Map<string, TrackedItem> {
+		return this.#tracker.items();
+	}
+
+	seed(seeds: Seeds): void {
+		this.#tracker.seed(seeds);
+	}
+
+	toJSON(): TierState {
+		return this.#tracker.toJSON();
+	}
 }
 
-/**
- * Sorted by key, whatever the caller's order. The symbol entry of a selected file is tracked but
- * not sent, so it must not count as filling a block.
- */
+/** Sorted by key. Symbol entries of selected files are tracked but not sent: they weigh nothing. */
 function contentOf(request: TierRequest) {
 	const files = byKey(request.files);
 	const selected: ReadonlySet<string> = new Set(files.map(({ key }) => key));
@@ -111,10 +122,6 @@ function goneFrom(known: ReadonlyMap<string, TrackedItem>, current: readonly Ite
 	const present = new Set(current.map(({ key }) => key));
 	const absent = [...known.keys()].filter((key) => !present.has(key));
 	return new Set([...withSymbols(absent)].filter((key) => known.has(key)));
-}
-
-function isSameSet(a: ReadonlySet<string>, b: ReadonlySet<string>): boolean {
-	return a.size === b.size && [...a].every((key) => b.has(key));
 }
 
 /** `active` includes items that are too young; `demoted` ones changed in a tier. */

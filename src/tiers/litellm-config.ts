@@ -24,10 +24,7 @@ const NAME = "litellm.json";
 const KEYS = ["cacheMinTokens", "cacheBufferMultiplier"] as const;
 const MAX_BYTES = 1024 * 1024;
 
-/**
- * For untrusted files: no link, no pipe, at most `maxBytes`. Never rejects, never quotes.
- * `undefined` if there is no file; a string says why it is unusable, after the file's name.
- */
+/** Never rejects or quotes. `undefined` without a file; a string is the reason, after its name. */
 export async function readJsonObject(
 	path: string,
 	maxBytes: number,

@@ -1,7 +1,7 @@
 import { hashBytes } from "../core/hash.ts";
-import type { Block, Request } from "../economy/index.ts";
+import type { Block, ModelRequest } from "../economy/index.ts";
 import type { ReplayPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
-import { type ControllerOptions, createController } from "./controller.ts";
+import { type ControllerOptions, TierController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 
 /**
@@ -13,13 +13,13 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	return {
 		name: "tiers",
 		description:
-			"every file read and the history in literal tiers, to compare with; not what a working set costs",
+			"every file read and the history in literal tiers, for comparison; not the cost of a working set",
 		*requests(session) {
-			const controller = createController(settings);
+			const controller = new TierController(settings);
 			for (const step of session.steps()) {
 				const content = contentOf(step.blocks);
 				controller.next({ ...content, symbols: [] });
-				yield laidOut(step, content, controller.items());
+				yield requestInTiers(step, content, controller.items());
 			}
 		},
 	};
@@ -53,14 +53,14 @@ function fileItem(path: string, parts: readonly SessionBlock[]): Item {
 }
 
 /** L0 joins the system prompt. Active content is uncached. */
-function laidOut(
+function requestInTiers(
 	step: Step,
 	{ files, history, head, prompt }: ReturnType<typeof contentOf>,
 	items: ReadonlyMap<string, TrackedItem>,
-): Request {
+): ModelRequest {
 	const placed = Map.groupBy([...files, ...history], ({ key }) => items.get(key)?.tier ?? "active");
 	const blocks: Block[] = [...head];
-	const breakpoints: Request["breakpoints"][number][] = [];
+	const breakpoints: ModelRequest["breakpoints"][number][] = [];
 	for (const tier of CACHED_TIERS) {
 		const held = placed.get(tier) ?? [];
 		const part = tier === "L0" ? "system" : "messages";

@@ -53,19 +53,16 @@ export function stateOf({ responseCount, items }: TrackedState): TierState {
 	};
 }
 
-/**
- * Validates a stored state, ours or another program's; throws a {@link TierStateError}. Clamps N to
- * the tier's range, since some programs count every request.
- */
+/** Throws a TierStateError. Clamps N to the tier's range: some programs count every request. */
 export function parseTierState(state: unknown): TrackedState {
 	const count = property(state, "response_count");
-	if (!isWhole(count)) throw wrong("response_count must be a whole number ≥ 0");
+	if (!isWhole(count)) throw damaged("response_count must be a whole number ≥ 0");
 	keyList(property(state, "last_active_items"), "last_active_items");
 
 	const stored = property(state, "items");
-	if (!isRecord(stored)) throw wrong("items must be an object");
+	if (!isRecord(stored)) throw damaged("items must be an object");
 	const keys = Object.keys(stored);
-	if (keys.length > MAX_ITEMS) throw wrong(`items has more than ${MAX_ITEMS} entries`);
+	if (keys.length > MAX_ITEMS) throw damaged(`items has more than ${MAX_ITEMS} entries`);
 	const order = property(state, "order");
 	const first = order === undefined ? [] : keyList(order, "order");
 
@@ -84,12 +81,12 @@ function itemOf(key: string, value: unknown): TrackedItem {
 	const n = property(value, "n_value");
 	const tier = property(value, "tier");
 	const tokens = property(value, "tokens") ?? 0;
-	if (key === "") throw wrong("items has an empty key");
-	if (typeof hash !== "string") throw wrong("a content_hash must be a string");
-	if (!isWhole(n)) throw wrong("an n_value must be a whole number ≥ 0");
-	if (!isTier(tier)) throw wrong("a tier must be L0, L1, L2, L3 or active");
+	if (key === "") throw damaged("items has an empty key");
+	if (typeof hash !== "string") throw damaged("a content_hash must be a string");
+	if (!isWhole(n)) throw damaged("an n_value must be a whole number ≥ 0");
+	if (!isTier(tier)) throw damaged("a tier must be L0, L1, L2, L3 or active");
 	if (typeof tokens !== "number" || !Number.isFinite(tokens) || tokens < 0) {
-		throw wrong("tokens must be a number ≥ 0");
+		throw damaged("tokens must be a number ≥ 0");
 	}
 	return { tier, n: allowedN(tier, n), hash, tokens };
 }
@@ -103,7 +100,7 @@ function allowedN(tier: Tier, n: number): number {
 
 function keyList(value: unknown, name: string): string[] {
 	if (Array.isArray(value) && value.every((key) => typeof key === "string")) return value;
-	throw wrong(`${name} must be a list of strings`);
+	throw damaged(`${name} must be a list of strings`);
 }
 
 function isTier(value: unknown): value is Tier {
@@ -115,8 +112,8 @@ function isWhole(value: unknown): value is number {
 }
 
 /** Omits the key: it is untrusted text, and the message goes to a terminal. */
-function wrong(what: string): TierStateError {
-	return new TierStateError(`The tier state is damaged: ${what}`);
+function damaged(reason: string): TierStateError {
+	return new TierStateError(`The tier state is damaged: ${reason}`);
 }
 
 export const TIER_STORE = "tiers";
@@ -132,62 +129,66 @@ interface LoadedState {
 	readonly warning?: string;
 }
 
-/**
- * The tier state of one session on disk: a file each, so that two sessions in one project do not
- * overwrite each other. No method rejects: a failure only means a fresh start.
- */
-export function createStateFile(projectRoot: string, sessionId: string) {
-	const folder = tierStateFolder(projectRoot);
-	const name = fileName(sessionId);
-	const path = join(folder, name);
-	const told = new Set<string>();
-	let stored: string | undefined;
-	let saving: Promise<unknown> = Promise.resolve();
+/** The tier state of one session, in its own file. No method rejects: failures start afresh. */
+export class TierStateFile {
+	readonly #projectRoot: string;
+	readonly #folder: string;
+	readonly #name: string;
+	readonly #reported = new Set<string>();
+	#stored: string | undefined;
+	#saving: Promise<unknown> = Promise.resolve();
+
+	constructor(projectRoot: string, sessionId: string) {
+		this.#projectRoot = projectRoot;
+		this.#folder = tierStateFolder(projectRoot);
+		this.#name = fileName(sessionId);
+	}
 
 	/** The session's state, else `.aicoder/stability.json`. A damaged file only gives a warning. */
-	async function load(): Promise<LoadedState> {
-		const opened = await openExisting(folder);
+	async load(): Promise<LoadedState> {
+		const opened = await openExisting(this.#folder);
 		if (opened.kind !== "ready" && opened.kind !== "absent") {
 			return { origin: "fresh", warning: opened.message };
 		}
-		const own = await read(path, "session");
-		return own ?? (await read(join(projectRoot, ...IMPORTED), "import")) ?? { origin: "fresh" };
-	}
-
-	async function write(state: TierState): Promise<void> {
-		const text = `${JSON.stringify(state)}\n`;
-		if (text === stored) return;
-		if (Buffer.byteLength(text) > MAX_STATE_BYTES) {
-			throw new Error(`it has more than ${MAX_STATE_BYTES} bytes`);
-		}
-		const opened = await openStoreFolder(storeOf(folder));
-		if (opened.kind !== "ready") throw new Error(opened.message);
-		await writeFileAtomic(path, text);
-		stored = text;
+		const own = await read(join(this.#folder, this.#name), "session");
+		const other = join(this.#projectRoot, ...IMPORTED);
+		return own ?? (await read(other, "import")) ?? { origin: "fresh" };
 	}
 
 	/** Replaces the stored state, in call order. Returns each failure reason once. */
-	function save(state: TierState): Promise<string | undefined> {
-		const saved = saving.then(async () => {
+	save(state: TierState): Promise<string | undefined> {
+		const saved = this.#saving.then(async () => {
 			try {
-				await write(state);
+				await this.#write(state);
 				return undefined;
 			} catch (error) {
 				const warning = `The tier state could not be saved: ${describeError(error)}`;
-				if (told.has(warning)) return undefined;
-				told.add(warning);
+				if (this.#reported.has(warning)) return undefined;
+				this.#reported.add(warning);
 				return warning;
 			}
 		});
-		saving = saved;
+		this.#saving = saved;
 		return saved;
 	}
 
+	async #write(state: TierState): Promise<void> {
+		const text = `${JSON.stringify(state)}\n`;
+		if (text === this.#stored) return;
+		if (Buffer.byteLength(text) > MAX_STATE_BYTES) {
+			throw new Error(`it has more than ${MAX_STATE_BYTES} bytes`);
+		}
+		const opened = await openStoreFolder(storeOf(this.#folder));
+		if (opened.kind !== "ready") throw new Error(opened.message);
+		await writeFileAtomic(join(this.#folder, this.#name), text);
+		this.#stored = text;
+	}
+
 	/** Evicts old or surplus states of other sessions, and leftovers of crashes. */
-	async function sweep(): Promise<void> {
+	async sweep(): Promise<void> {
 		try {
-			if ((await openExisting(folder)).kind !== "ready") return;
-			const { states, temporary } = await filesIn(folder, name);
+			if ((await openExisting(this.#folder)).kind !== "ready") return;
+			const { states, temporary } = await filesIn(this.#folder, this.#name);
 			const nowMs = Date.now();
 			const left = temporary.filter(({ usedMs }) => nowMs - usedMs > TEMPORARY_AGE_MS);
 			const limits = { maxBytes: MAX_STATES, maxAgeMs: MAX_AGE_MS, nowMs };
@@ -198,8 +199,6 @@ export function createStateFile(projectRoot: string, sessionId: string) {
 			// Leftovers are harmless; the next session sweeps again.
 		}
 	}
-
-	return { load, save, sweep };
 }
 
 const IMPORTED = [".aicoder", "stability.json"];

@@ -33,33 +33,75 @@ export interface Seeds {
 }
 
 /** Measures how long each item has stayed unchanged, and moves it through the tiers. */
-export function createTracker({ targetTokens, state }: TrackerOptions) {
-	if (!Number.isFinite(targetTokens) || targetTokens < 0) {
-		throw new RangeError(`targetTokens must be a number ≥ 0, got ${targetTokens}`);
+export class TierTracker {
+	readonly #targetTokens: number;
+	readonly #items: Map<string, MutableItem>;
+	#responseCount: number;
+
+	constructor({ targetTokens, state }: TrackerOptions) {
+		if (!Number.isFinite(targetTokens) || targetTokens < 0) {
+			throw new RangeError(`targetTokens must be a number ≥ 0, got ${targetTokens}`);
+		}
+		const start = state === undefined ? undefined : parseTierState(state);
+		this.#targetTokens = targetTokens;
+		this.#items = new Map<string, MutableItem>(start?.items);
+		this.#responseCount = start?.responseCount ?? 0;
 	}
-	const start = state === undefined ? undefined : parseTierState(state);
-	let responseCount = start?.responseCount ?? 0;
-	const items = new Map<string, MutableItem>(start?.items);
 
 	/**
 	 * Counts one request. Listed items gain N while unchanged. An active item that is no longer
 	 * listed enters L3 if eligible, else it is dropped. Items in a tier age only when something
 	 * enters it.
 	 */
-	function update({ active, modified = [] }: TrackerUpdate): void {
+	update({ active, modified = [] }: TrackerUpdate): void {
 		const listed = itemsByKey(active);
 		const edited = withSymbols(modified);
-		responseCount++;
-		const demoted = demoteEdited(edited);
-		for (const item of listed.values()) note(item, edited);
-		ripple(items.values(), leave(listed, demoted), targetTokens);
+		this.#responseCount++;
+		const demoted = this.#demoteEdited(edited);
+		for (const item of listed.values()) this.#track(item, edited);
+		ripple(this.#items.values(), this.#takeGraduates(listed, demoted), this.#targetTokens);
+	}
+
+	/** A copy, in order of first sight. */
+	items(): Map<string, TrackedItem> {
+		return new Map(Array.from(this.#items, ([key, item]) => [key, { ...item }]));
+	}
+
+	/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
+	seed({ refs, exclude = [] }: Seeds): void {
+		const items = this.#items;
+		const active = [...items].flatMap(([key, { tier }]) => (tier === "active" ? [key] : []));
+		const excluded = new Set([...exclude, ...active]);
+		const untracked = [...itemsByKey(refs).values()].filter(({ key }) => !items.has(key));
+		for (const { item, tier } of seedTiers(untracked, excluded, this.#targetTokens)) {
+			const { key, hash, tokens } = item;
+			items.set(key, { tier, n: TIERS[tier].entryN, hash, tokens });
+		}
+	}
+
+	/** Drops items without promoting others. */
+	remove(keys: Iterable<string>): void {
+		for (const key of keys) this.#items.delete(key);
+	}
+
+	/** Updates the sizes of tracked items. */
+	setTokens(sizes: Iterable<Pick<Item, "key" | "tokens">>): void {
+		for (const { key, tokens } of sizes) {
+			checkTokens(key, tokens);
+			const item = this.#items.get(key);
+			if (item) item.tokens = tokens;
+		}
+	}
+
+	toJSON(): TierState {
+		return stateOf({ responseCount: this.#responseCount, items: this.#items });
 	}
 
 	/** Demotes edited items, listed or not. Active ones restart, else they could graduate now. */
-	function demoteEdited(edited: ReadonlySet<string>): Set<string> {
+	#demoteEdited(edited: ReadonlySet<string>): Set<string> {
 		const demoted = new Set<string>();
 		for (const key of edited) {
-			const item = items.get(key);
+			const item = this.#items.get(key);
 			if (item === undefined) continue;
 			if (item.tier !== "active") demoted.add(key);
 			Object.assign(item, { tier: "active", n: 0 });
@@ -67,10 +109,10 @@ export function createTracker({ targetTokens, state }: TrackerOptions) {
 		return demoted;
 	}
 
-	function note({ key, hash, tokens }: Item, edited: ReadonlySet<string>): void {
-		const item = items.get(key);
+	#track({ key, hash, tokens }: Item, edited: ReadonlySet<string>): void {
+		const item = this.#items.get(key);
 		if (item === undefined) {
-			items.set(key, { tier: "active", n: 0, hash, tokens });
+			this.#items.set(key, { tier: "active", n: 0, hash, tokens });
 		} else if (item.hash !== hash || edited.has(key)) {
 			Object.assign(item, { tier: "active", n: 0, hash, tokens });
 		} else {
@@ -79,44 +121,16 @@ export function createTracker({ targetTokens, state }: TrackerOptions) {
 		}
 	}
 
-	function leave(listed: ReadonlyMap<string, Item>, demoted: ReadonlySet<string>): MutableItem[] {
+	/** Of active items that are no longer listed. Drops those that are not eligible. */
+	#takeGraduates(listed: ReadonlyMap<string, Item>, demoted: ReadonlySet<string>): MutableItem[] {
 		const graduates: MutableItem[] = [];
-		for (const [key, item] of items) {
+		for (const [key, item] of this.#items) {
 			if (item.tier !== "active" || listed.has(key) || demoted.has(key)) continue;
 			if (isEligible(item)) graduates.push(item);
-			else items.delete(key);
+			else this.#items.delete(key);
 		}
 		return graduates;
 	}
-
-	return {
-		update,
-		/** A copy, in order of first sight. */
-		items: (): Map<string, TrackedItem> =>
-			new Map(Array.from(items, ([key, item]) => [key, { ...item }])),
-		/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
-		seed({ refs, exclude = [] }: Seeds): void {
-			const active = [...items].flatMap(([key, { tier }]) => (tier === "active" ? [key] : []));
-			const excluded = new Set([...exclude, ...active]);
-			const untracked = [...itemsByKey(refs).values()].filter(({ key }) => !items.has(key));
-			for (const { item, tier } of seedTiers(untracked, excluded, targetTokens)) {
-				const { key, hash, tokens } = item;
-				items.set(key, { tier, n: TIERS[tier].entryN, hash, tokens });
-			}
-		},
-		/** Drops items without promoting others. */
-		remove(keys: Iterable<string>): void {
-			for (const key of keys) items.delete(key);
-		},
-		weigh(weights: Iterable<Pick<Item, "key" | "tokens">>): void {
-			for (const { key, tokens } of weights) {
-				checkTokens(key, tokens);
-				const item = items.get(key);
-				if (item) item.tokens = tokens;
-			}
-		},
-		toJSON: (): TierState => stateOf({ responseCount, items }),
-	};
 }
 
 type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
@@ -169,22 +183,19 @@ interface Referenced extends Item {
  * of its files, too. `targetTokens` fills L1, then L2; 0 shares out by number instead.
  */
 function seedTiers(
-	refs: Iterable<Referenced>,
+	refs: readonly Referenced[],
 	exclude: ReadonlySet<string>,
 	targetTokens: number,
 ): { item: Referenced; tier: CachedTier }[] {
-	const ranked = Array.from(refs, checked)
+	for (const { key, refs: count } of refs) {
+		if (Number.isFinite(count)) continue;
+		throw new RangeError(`The refs of ${JSON.stringify(key)} must be a number, got ${count}`);
+	}
+	const ranked = [...refs]
 		.filter(({ key }) => !exclude.has(key) && !exclude.has(fileOfSymbol(key) ?? key))
 		.sort((a, b) => b.refs - a.refs || compareText(a.key, b.key));
 	const tierOf = targetTokens > 0 ? byTokens(targetTokens) : byShare(ranked.length);
 	return ranked.map((item, index) => ({ item, tier: tierOf(item, index) }));
-}
-
-function checked(item: Referenced): Referenced {
-	if (Number.isFinite(item.refs)) return item;
-	throw new RangeError(
-		`The refs of ${JSON.stringify(item.key)} must be a number, got ${item.refs}`,
-	);
 }
 
 type TierOf = (item: Referenced, index: number) => CachedTier;

@@ -13,28 +13,28 @@ import {
 } from "./files.ts";
 import { tiersReport, worksetReport } from "./report.ts";
 import type { SelectionChange } from "./selection.ts";
-import { MAP_NAME, type OpenWorkset, refreshFiles, selectionNow, wantsMap } from "./workset.ts";
+import { MAP_NAME, selectionNow, type Workset } from "./workset.ts";
 
 const USAGE = [
-	"/workset add <paths or patterns>   keep files in every request, always as they are now",
-	"/workset drop <paths or patterns>  no longer keep them",
-	"/workset list                      what is kept, and what it weighs",
-	"/workset clear                     keep nothing",
-	"/workset map on|off                a map of the symbols of all other files",
-	"/tiers                             how stable each file is, and where it stands in the request",
+	"/workset add <paths or patterns>   put files into every request, always up to date",
+	"/workset drop <paths or patterns>  remove them",
+	"/workset list                      the working files and their tokens",
+	"/workset clear                     remove all files",
+	"/workset map on|off                add a map of the symbols of all other files",
+	"/tiers                             the stability of each file and its place in the request",
 ].join("\n");
 
 /** Files listed by name in a report. */
 const MAX_NAMED = 20;
 
-export async function runTiers(workset: OpenWorkset, session: SessionView): Promise<string> {
-	await refreshFiles(workset, session);
+export async function runTiers(workset: Workset, session: SessionView): Promise<string> {
+	await workset.refreshFiles(session);
 	return printable(tiersReport(workset, session, Date.now()));
 }
 
 interface WorksetCall {
 	readonly args: string;
-	readonly workset: OpenWorkset;
+	readonly workset: Workset;
 	readonly session: SessionView;
 	readonly host: Pick<Host, "appendEntry">;
 	onSelected(): void;
@@ -53,7 +53,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		if (words.length === 0) return `Which files? For example: /workset add src/index.ts\n${USAGE}`;
 		const { settings, cwd } = workset;
 		const { maxFiles, maxTokens } = settings.tiers;
-		await refreshFiles(workset, session);
+		await workset.refreshFiles(session);
 		const selected = new Set(selectionNow(session).paths);
 		let tokens = workset.files.reduce((sum, file) => sum + file.tokens, 0);
 		const added: string[] = [];
@@ -65,16 +65,18 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		for (const path of await pathsOf(words, cwd, refused)) {
 			if (selected.has(path)) kept.push(path);
 			else if (path === MAP_NAME) {
-				refused.push(`${path} has the name of the symbol map, and cannot stand beside it`);
+				refused.push(`${path} is the name of the symbol map, which no file can have`);
 			} else if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) unread.push(path);
 			else await take(path);
 		}
-		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are taken`;
+		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are in use`;
 		// The first reason goes into the first line: some clients show no other.
 		const [why = "", ...others] = [
 			...shortened(refused),
 			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
-			...(kept.length > 0 ? [`${named(kept)} ${kept.length > 1 ? "are" : "is"} kept already`] : []),
+			...(kept.length > 0
+				? [`${named(kept)} ${kept.length > 1 ? "are" : "is"} in the working set already`]
+				: []),
 		];
 		if (added.length === 0) return [`Nothing was added: ${why}`, ...others].join("\n");
 		change({ op: "add", paths: added });
@@ -87,7 +89,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 			else if (tokens + file.tokens > maxTokens) {
 				tooLarge += 1;
 				refused.push(
-					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are taken (tiers.maxTokens)`,
+					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are in use (tiers.maxTokens)`,
 				);
 			} else {
 				tokens += file.tokens;
@@ -115,8 +117,8 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	}
 
 	async function list(): Promise<string> {
-		await refreshFiles(workset, session);
-		const isMapWanted = wantsMap(workset, session);
+		await workset.refreshFiles(session);
+		const isMapWanted = workset.wantsMap(session);
 		return workset.files.length > 0 || isMapWanted
 			? worksetReport(workset, isMapWanted)
 			: `The working set is empty.\n${USAGE}`;
@@ -124,7 +126,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 
 	async function clear(words: string[]): Promise<string> {
 		if (words.length > 0) {
-			return `/workset clear drops all files and takes no names: to drop some, /workset drop ${words.join(" ")}`;
+			return `/workset clear drops all files and takes no names; to drop some, use /workset drop ${words.join(" ")}`;
 		}
 		const { length } = selectionNow(session).paths;
 		if (length > 0) change({ op: "clear" });
@@ -134,11 +136,11 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	}
 
 	async function map([word]: string[]): Promise<string> {
-		if (word !== "on" && word !== "off") return "Say /workset map on or /workset map off.";
+		if (word !== "on" && word !== "off") return "Use /workset map on or /workset map off.";
 		change({ op: "map", on: word === "on" });
 		return word === "on"
-			? "From the next prompt on, a map of the project's symbols stands beside the working files."
-			: "The symbol map is no longer kept.";
+			? "From the next prompt on, requests hold a map of the project's symbols."
+			: "The symbol map is off.";
 	}
 
 	function change(selection: SelectionChange): void {
@@ -163,7 +165,7 @@ export async function pathsOf(
 		for (const path of named?.files ?? []) paths.add(path);
 		if (named?.cut) {
 			refused.push(
-				`${word} was looked for among ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
+				`${word} was searched for in the first ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
 			);
 		} else if (named) continue;
 		else if (folder !== undefined) {

@@ -76,7 +76,7 @@ export function blockOf(text: string): TextBlock {
 	return { type: "text", text };
 }
 
-/** What the model can see of the working set. */
+/** The working set as the model sees it. */
 export interface View {
 	readonly copies: readonly Copy[];
 	/** Hash of the newest copy by path, without dropped files. */

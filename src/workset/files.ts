@@ -1,6 +1,5 @@
 import { opendir, realpath } from "node:fs/promises";
 import { join, relative, resolve, sep } from "node:path";
-import type { Config } from "../core/config.ts";
 import { errnoOf } from "../core/errno.ts";
 import { matchesAny } from "../core/glob.ts";
 import { hashBytes } from "../core/hash.ts";
@@ -8,22 +7,19 @@ import { isWithin } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { estimateTokens } from "../core/tokens.ts";
 
-export type FileNow =
+export type CurrentFile =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
 	| { readonly path: string; readonly why: string };
 
-interface Limits {
-	readonly tiers: Pick<Config["tiers"], "maxFileBytes">;
-	readonly readcache: Pick<Config["readcache"], "exclude">;
-}
+type Limits = { tiers: { maxFileBytes: number }; readcache: { exclude: readonly string[] } };
 
-/** `why` names for the user what keeps it out. */
+/** `why` says why the file cannot be used; it follows the path. */
 export async function readWorkingFile(
 	root: string,
 	path: string,
 	{ tiers: { maxFileBytes }, readcache: { exclude } }: Limits,
-): Promise<FileNow> {
-	const unusable = (why: string): FileNow => ({ path, why });
+): Promise<CurrentFile> {
+	const unusable = (why: string): CurrentFile => ({ path, why });
 	if (matchesAny(exclude, path)) return unusable("is on the list of excluded files");
 	try {
 		const [home, real] = await Promise.all([realpath(root), realpath(join(root, path))]);

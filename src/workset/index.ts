@@ -1,5 +1,5 @@
 /** The working set: files in every request, always current, laid out for cache hits. */
-import { requestOf } from "../economy/index.ts";
+import { requestForStep } from "../economy/index.ts";
 import type { ReplayPolicy } from "../economy/replay/index.ts";
 
 export { selectionOf } from "./selection.ts";
@@ -12,6 +12,6 @@ export const logPolicy: ReplayPolicy = {
 	name: "log",
 	description: "the working set's layout; in a replay the session's own requests",
 	*requests(session) {
-		for (const step of session.steps()) yield requestOf(step, step.blocks);
+		for (const step of session.steps()) yield requestForStep(step, step.blocks);
 	},
 };

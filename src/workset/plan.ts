@@ -19,15 +19,15 @@ import {
 	type View,
 } from "./copy-text.ts";
 import type { LogMoment, LogPlan } from "./log/layout.ts";
-import { MAP_NAME, type OpenWorkset, OWNER, refreshFiles, textsNow, viewNow } from "./workset.ts";
+import { MAP_NAME, OWNER, viewNow, type Workset } from "./workset.ts";
 
 /** Call once per request. Returns the messages to append; edits become pending. */
-export function planNow(workset: OpenWorkset, session: SessionView): WorksetMessage[] {
+export function planNow(workset: Workset, session: SessionView): WorksetMessage[] {
 	const view = viewNow(session);
-	const files = textsNow(workset);
+	const files = workset.texts();
 	if (isLiteral(workset, session)) {
 		// Copies from before the switch to this layout are out of date.
-		for (const { entryId } of view.copies) holdBack(session, entryId, null);
+		for (const { entryId } of view.copies) addPendingEdit(session, entryId, null);
 		return [];
 	}
 	if (files.length === 0 && view.copies.length === 0) return [];
@@ -35,12 +35,12 @@ export function planNow(workset: OpenWorkset, session: SessionView): WorksetMess
 	workset.lastPlan = plan;
 	workset.frontier = plan.frontier && frontierIn(session, plan.frontier);
 	const { append, edits } = changesFor(plan, files, view);
-	for (const [entryId, content] of edits) holdBack(session, entryId, content);
+	for (const [entryId, content] of edits) addPendingEdit(session, entryId, content);
 	return append.map(messageWith);
 }
 
 /** The literal layout changes the prefix, so it yields to the log where thinking is bound. */
-export function isLiteral({ settings }: OpenWorkset, { cache }: SessionView): boolean {
+export function isLiteral({ settings }: Workset, { cache }: SessionView): boolean {
 	if (settings.tiers.layout !== "tiers" || cache.rules.bindsThinking) return false;
 	return cache.boundAnswer === undefined;
 }
@@ -63,8 +63,8 @@ function messageWith(content: TextBlock[]) {
 }
 
 /** After the last turn of a run (`isLast`) no files: they may change before the next prompt. */
-export async function turnEndDrafts(workset: OpenWorkset, session: SessionView, isLast: boolean) {
-	if (!isLast) await refreshFiles(workset, session);
+export async function turnEndEntries(workset: Workset, session: SessionView, isLast: boolean) {
+	if (!isLast) await workset.refreshFiles(session);
 	const append = isLast ? [] : planNow(workset, session);
 	session.edits.settle(OWNER, session.sessionManager);
 	return [
@@ -80,7 +80,7 @@ export async function turnEndDrafts(workset: OpenWorkset, session: SessionView, 
 function frontierIn(
 	{ sessionManager }: SessionView,
 	{ entryId, path }: NonNullable<LogPlan["frontier"]>,
-): OpenWorkset["frontier"] {
+): Workset["frontier"] {
 	const messages = customMessages(sessionManager, WORKSET_ENTRY);
 	const texts = messages.find((message) => message.entryId === entryId)?.texts ?? [];
 	const shows = (text: string) => filesIn([text])?.[0]?.path === path;
@@ -88,7 +88,7 @@ function frontierIn(
 	return block < 0 ? undefined : { messageId: sentAs(sessionManager, entryId), block };
 }
 
-function holdBack(
+function addPendingEdit(
 	{ edits, sessionManager }: SessionView,
 	entryId: string,
 	content: TextBlock[] | null,
@@ -97,11 +97,11 @@ function holdBack(
 }
 
 /** Restores edits that answers of this branch have seen and the session lacks. */
-export function holdBackShown(session: SessionView): void {
+export function restorePendingEdits(session: SessionView): void {
 	const { edits, sessionManager } = session;
 	for (const [entryId, content] of edits.recorded(OWNER, sessionManager)) {
 		const type = property(sessionManager.getEntry(entryId), "customType");
-		if (type === WORKSET_ENTRY) holdBack(session, entryId, content);
+		if (type === WORKSET_ENTRY) addPendingEdit(session, entryId, content);
 	}
 }
 
@@ -111,11 +111,11 @@ function sentAs(sessionManager: SessionView["sessionManager"], entryId: string):
 	return editId({ role: "custom", customType, details }) ?? "";
 }
 
-function momentNow(workset: OpenWorkset, session: SessionView, { copies }: View): LogMoment {
+function momentNow(workset: Workset, session: SessionView, { copies }: View): LogMoment {
 	const { cache, window } = session;
 	const tracked = workset.controller.items();
 	return {
-		files: textsNow(workset).map(({ path, hash, tokens }) => {
+		files: workset.texts().map(({ path, hash, tokens }) => {
 			// The map changes only by our decision, so nothing is more stable.
 			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
 			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
@@ -150,7 +150,7 @@ export function changesFor(plan: LogPlan, files: readonly FileText[], view: View
 	const edits = new Map<string, TextBlock[] | null>(plan.drop.map((entryId) => [entryId, null]));
 	if (plan.slot) {
 		const { entryId, paths } = plan.slot;
-		// Does not name what they replace: unchanged copies keep their bytes.
+		// Without `replaces`: unchanged copies keep their bytes.
 		const texts = textsOf(paths).map((file) => copyText(file));
 		const content = [SLOT_INTRO, ...texts].map(blockOf);
 		if (entryId === undefined) append.push(content);

@@ -2,20 +2,22 @@ import type { SessionHolder, SessionView } from "../session/index.ts";
 import { counted } from "../text/figures.ts";
 import { symbolKey, TIERS, type Tier } from "../tiers/index.ts";
 import { conversationTokens } from "./plan.ts";
-import { leftOutText, MAP_NAME, type OpenWorkset, viewNow, type WorkingText } from "./workset.ts";
+import { MAP_NAME, viewNow, type WorkingText, type Workset } from "./workset.ts";
 
 type Shown = SessionHolder & Pick<SessionView, "edits">;
 
-export function worksetReport(workset: OpenWorkset, wantsMap: boolean): string {
-	const { files, settings, leftOut, map, noMap } = workset;
+export function worksetReport(workset: Workset, wantsMap: boolean): string {
+	const { files, settings, map, noMapReason } = workset;
 	const total = files.reduce((sum, { tokens }) => sum + tokens, 0);
 	const rows = files.map((file) => [file.path, file.gone ? file.text : `${file.tokens} tokens`]);
 	return [
 		`${counted(files.length, "working file")}, ${total} of ${settings.tiers.maxTokens} tokens`,
 		...table(rows),
-		...(leftOut > 0 ? [leftOutText(workset)] : []),
+		...workset.leftOutTexts(),
 		...(wantsMap && map ? [`The symbol map has ${counted(map.tokens, "token")}.`] : []),
-		...(wantsMap && !map ? [`No symbol map: ${noMap ?? "it comes with the next prompt"}`] : []),
+		...(wantsMap && !map
+			? [`No symbol map: ${noMapReason ?? "it is built with the next prompt"}`]
+			: []),
 	].join("\n");
 }
 
@@ -37,13 +39,13 @@ type Standing = Pick<WorkingFileView, "tier" | "n">;
 const NEW: Standing = { tier: "active", n: 0 };
 
 /** Most stable first. */
-function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
-	const { map, files, settings, fileHistory } = workset;
+function fileViews(workset: Workset, session: Shown): WorkingFileView[] {
+	const { map, files, settings, fileStats } = workset;
 	const tracked = workset.controller.items();
 	const places = placesNow(session);
 	const isLiteral = settings.tiers.layout === "tiers";
 	const rowOf = ({ path, hash, tokens }: WorkingText, { tier, n }: Standing): WorkingFileView => {
-		const { changedMs, hits } = fileHistory.get(path) ?? { changedMs: 0, hits: 0 };
+		const { changedMs, hits } = fileStats.get(path) ?? { changedMs: 0, hits: 0 };
 		const place = isLiteral ? "prefix" : places(path, hash);
 		return { path, tier, n, tokens, changedMs, hits, place };
 	};
@@ -55,14 +57,14 @@ function fileViews(workset: OpenWorkset, session: Shown): WorkingFileView[] {
 }
 
 function mapByTier(
-	{ map, files, fileHistory }: OpenWorkset,
+	{ map, files, fileStats }: Workset,
 	tracked: ReadonlyMap<string, Standing>,
 ): WorkingFileView[] {
 	const inFull = new Set(files.map(({ path }) => path));
 	const entries = (map?.entries ?? [])
 		.filter(({ path }) => !inFull.has(path))
 		.map(({ path, tokens }) => ({ ...(tracked.get(symbolKey(path)) ?? NEW), tokens }));
-	const { changedMs } = fileHistory.get(MAP_NAME) ?? { changedMs: 0 };
+	const { changedMs } = fileStats.get(MAP_NAME) ?? { changedMs: 0 };
 	return Array.from(
 		Map.groupBy(entries, ({ tier }) => tier),
 		([tier, group]): WorkingFileView => ({
@@ -84,13 +86,13 @@ export interface TiersView {
 	readonly picture: string;
 }
 
-export function tiersView(workset: OpenWorkset, session: Shown): TiersView {
+export function tiersView(workset: Workset, session: Shown): TiersView {
 	const files = fileViews(workset, session);
 	const { layout } = workset.settings.tiers;
 	return { layout, files, picture: layoutPicture(workset, session, files) };
 }
 
-export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number): string {
+export function tiersReport(workset: Workset, session: Shown, nowMs: number): string {
 	const { files, picture } = tiersView(workset, session);
 	if (files.length === 0) return "The working set is empty: /workset add <path>";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
@@ -112,7 +114,7 @@ export function tiersReport(workset: OpenWorkset, session: Shown, nowMs: number)
 
 /** One line per part of the request. */
 function layoutPicture(
-	workset: OpenWorkset,
+	workset: Workset,
 	session: Shown,
 	files: readonly WorkingFileView[],
 ): string {
@@ -135,10 +137,10 @@ function layoutPicture(
 	].join("\n");
 }
 
-function whyNot({ lastPlan }: OpenWorkset): string {
+function whyNot({ lastPlan }: Workset): string {
 	if (!lastPlan) return "";
 	if (lastPlan.why === "bound") {
-		return "kept until a compaction: the model's thinking is bound to what was sent";
+		return "kept until a compaction: the model's thinking is bound to them";
 	}
 	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
 }

@@ -1,20 +1,16 @@
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
-import { canCarryMarker, withExtraMarker } from "../economy/index.ts";
+import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
 import { editId, type SessionView } from "../session/index.ts";
 import { blockOf, copyText, type FileText, filesIn, TAIL_INTRO, viewOf } from "./copy-text.ts";
 import { isLiteral } from "./plan.ts";
-import { type PrefixMessage, tierPrefix, withTierMarkers } from "./tier-prefix.ts";
-import { type BlockName, type OpenWorkset, OWNER, textsNow } from "./workset.ts";
+import { type PrefixMessage, tierPrefix, withTierBreakpoints } from "./tier-prefix.ts";
+import { type BlockName, OWNER, type Workset } from "./workset.ts";
 
 type Messages = readonly { readonly role: string }[];
 
 /** Adds pending edits, and a tail or the tier prefix. Returns the same array for no change. */
-export function withWorkset(
-	workset: OpenWorkset,
-	messages: Messages,
-	session: SessionView,
-): Messages {
+export function withWorkset(workset: Workset, messages: Messages, session: SessionView): Messages {
 	const edited = withPending(messages, session);
 	workset.beforeFrontier = blockBeforeFrontier(workset, messages, edited);
 	workset.prefix = [];
@@ -23,19 +19,16 @@ export function withWorkset(
 		: withTail(workset, edited, session);
 }
 
-/** Moves the cache markers of an Anthropic request to what the next request repeats. */
-export function withMarkers(workset: OpenWorkset, payload: unknown): object | undefined {
+/** Moves the breakpoints of an Anthropic request to text that the next request repeats. */
+export function withBreakpoints(workset: Workset, payload: unknown): object | undefined {
 	const { prefix, tailTag, beforeFrontier } = workset;
-	if (prefix.length > 0) return withTierMarkers(payload, prefix);
-	const moved = withMarkerBeforeTail(payload, tailTag);
-	const added = beforeFrontier && withMarkerOnBlock(moved ?? payload, beforeFrontier);
+	if (prefix.length > 0) return withTierBreakpoints(payload, prefix);
+	const moved = withBreakpointBeforeTail(payload, tailTag);
+	const added = beforeFrontier && withBreakpointOnBlock(moved ?? payload, beforeFrontier);
 	return added ?? moved;
 }
 
-/**
- * A message with a reused id cannot be identified: its edit waits for the end of the turn, unless
- * thinking will be bound to it by then.
- */
+/** A reused id names no message: its edit waits for the turn's end, unless thinking binds it. */
 function withPending(messages: Messages, { edits, cache, sessionManager }: SessionView): Messages {
 	edits.settle(OWNER, sessionManager);
 	if (cache.rules.bindsThinking) {
@@ -48,7 +41,7 @@ function withPending(messages: Messages, { edits, cache, sessionManager }: Sessi
 }
 
 function blockBeforeFrontier(
-	{ frontier }: OpenWorkset,
+	{ frontier }: Workset,
 	messages: Messages,
 	edited: Messages,
 ): BlockName | undefined {
@@ -81,17 +74,17 @@ function textsOf(message: unknown): string[] {
 }
 
 /** No tail where thinking would be bound to it: the next request lacks it. */
-function withTail(workset: OpenWorkset, messages: Messages, { cache }: SessionView): Messages {
+function withTail(workset: Workset, messages: Messages, { cache }: SessionView): Messages {
 	const shown = messages.filter(isOurs).map(textsOf);
 	const tail = cache.rules.bindsThinking
 		? undefined
-		: tailFor(shown, textsNow(workset), workset.tailTag);
+		: tailFor(shown, workset.texts(), workset.tailTag);
 	const [, ...copies] = tail?.content ?? [];
-	workset.beside = filesIn(copies.map(({ text }) => text)) ?? [];
+	workset.transientFiles = filesIn(copies.map(({ text }) => text)) ?? [];
 	return tail ? [...messages, tail] : messages;
 }
 
-function withPrefix(workset: OpenWorkset, messages: Messages, session: SessionView): Messages {
+function withPrefix(workset: Workset, messages: Messages, session: SessionView): Messages {
 	const { controller, files, map } = workset;
 	workset.prefix = tierPrefix({
 		files,
@@ -99,7 +92,10 @@ function withPrefix(workset: OpenWorkset, messages: Messages, session: SessionVi
 		items: controller.items(),
 		minimumTokens: session.cache.rules.minimumTokens,
 	});
-	workset.beside = files.map(({ path, text, gone }) => ({ path, text: gone ? undefined : text }));
+	workset.transientFiles = files.map(({ path, text, gone }) => ({
+		path,
+		text: gone ? undefined : text,
+	}));
 	if (workset.prefix.length === 0) return messages;
 	const at = messages.findIndex(({ role }) => role !== "system");
 	const prefix = workset.prefix.map((one) => piMessage(one, session));
@@ -123,10 +119,7 @@ function piMessage({ role, text }: PrefixMessage, { model }: SessionView) {
 	};
 }
 
-/**
- * A request's last message, not in the session or any other request: the files that the request
- * does not show as they are. `messages` are in its order.
- */
+/** The last message, not stored: files that the request does not show as they are. */
 export function tailFor(
 	messages: readonly (readonly string[])[],
 	files: readonly FileText[],
@@ -141,21 +134,27 @@ export function tailFor(
 }
 
 /**
- * Moves the rolling cache marker to the block before the tail: the tail changes, so a marker on it
+ * Moves the rolling breakpoint to the block before the tail: the tail changes, so a breakpoint on it
  * would never hit. `tag` starts the tail's first block and nothing else. `undefined` for no change.
  */
-export function withMarkerBeforeTail(payload: unknown, tag: string): object | undefined {
+export function withBreakpointBeforeTail(payload: unknown, tag: string): object | undefined {
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages)) return undefined;
 	const at = messages.findLastIndex((message) => isTail(message, tag));
-	const carrier = lastBlock(messages.slice(0, Math.max(0, at)), canCarryMarker);
+	const carrier = lastBlock(messages.slice(0, Math.max(0, at)), canCarryBreakpoint);
 	if (!carrier) return undefined;
-	const marker = messages.slice(at).flatMap(blocksIn).map(markerOn).find(Boolean);
-	if (marker === undefined) return undefined;
-	const bare = messages.map((message, index) => (index < at ? message : withoutMarkers(message)));
+	const controls = messages
+		.slice(at)
+		.flatMap(blocksIn)
+		.map((block) => property(block, "cache_control"));
+	const breakpoint = controls.find(Boolean);
+	if (breakpoint === undefined) return undefined;
+	const bare = messages.map((message, index) =>
+		index < at ? message : withoutBreakpoints(message),
+	);
 	const { message, block } = carrier;
 	const content = bare[message].content as object[];
-	const marked = content.with(block, { ...content[block], cache_control: marker });
+	const marked = content.with(block, { ...content[block], cache_control: breakpoint });
 	return {
 		...(payload as object),
 		messages: bare.with(message, { ...bare[message], content: marked }),
@@ -173,11 +172,7 @@ function blocksIn(message: unknown): unknown[] {
 	return Array.isArray(content) ? content : [];
 }
 
-function markerOn(block: unknown): unknown {
-	return property(block, "cache_control");
-}
-
-function withoutMarkers(message: unknown): object {
+function withoutBreakpoints(message: unknown): object {
 	if (!Array.isArray(property(message, "content"))) return message as object;
 	return {
 		...(message as object),
@@ -196,14 +191,11 @@ function lastBlock(messages: readonly unknown[], isWanted: (block: unknown) => b
 	return undefined;
 }
 
-/**
- * Sets a cache marker on a block, if the limit leaves one. Before the next reorganisation's start,
- * it lets all earlier text be read, not rewritten. `undefined` for no change.
- */
-export function withMarkerOnBlock(payload: unknown, name: BlockName): object | undefined {
+/** `undefined` for no change, or if the limit leaves no breakpoint. */
+export function withBreakpointOnBlock(payload: unknown, name: BlockName): object | undefined {
 	const isNamed = (block: unknown) =>
 		"text" in name
 			? property(block, "text") === name.text
 			: property(block, "tool_use_id") === name.toolCallId;
-	return withExtraMarker(payload, (messages) => lastBlock(messages, isNamed));
+	return withExtraBreakpoint(payload, (messages) => lastBlock(messages, isNamed));
 }

@@ -1,5 +1,5 @@
 import { property } from "../core/property.ts";
-import { MAX_MARKERS, markersIn } from "../economy/index.ts";
+import { breakpointsIn, MAX_BREAKPOINTS } from "../economy/index.ts";
 import {
 	assemble,
 	type PromptItem,
@@ -15,20 +15,17 @@ export interface PrefixMessage {
 	readonly breakpoint: boolean;
 }
 
-export interface PrefixContent {
+interface PrefixContent {
 	readonly files: readonly FileText[];
-	readonly symbols: readonly { readonly path: string; readonly text: string }[];
+	readonly symbols: readonly Pick<FileText, "path" | "text">[];
 	readonly items: ReadonlyMap<string, TrackedItem>;
 	readonly minimumTokens: number;
 }
 
 /** System prompt and conversation need the others. */
-const MAX_TIER_MARKERS = 2;
+const MAX_TIER_BREAKPOINTS = 2;
 
-/**
- * A pair of messages per tier, then one for active files. The host owns the system prompt, so L0 is
- * a pair of its own. Only the last tiers are marked.
- */
+/** A pair of messages per tier, L0 included, then one for active files. The last are marked. */
 export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	const { files, symbols, items, minimumTokens } = content;
 	const contents: PromptItem[] = [
@@ -48,24 +45,27 @@ export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 		];
 	});
 	const marked = pairs.flatMap(({ breakpoint }, index) => (breakpoint ? [index] : []));
-	const kept = new Set(marked.slice(-MAX_TIER_MARKERS));
+	const kept = new Set(marked.slice(-MAX_TIER_BREAKPOINTS));
 	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
 }
 
 /** `undefined`, for no change, unless the prefix stands unchanged at the start. */
-export function withTierMarkers(
+export function withTierBreakpoints(
 	payload: unknown,
 	prefix: readonly PrefixMessage[],
 ): object | undefined {
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
-	const markers = markersIn(payload);
-	// The lifetime of the conversation's own marker.
-	const last = markers.at(-1);
-	if (last === undefined || !prefix.every(({ text }, index) => saidBy(messages[index]) === text)) {
+	const breakpoints = breakpointsIn(payload);
+	// The lifetime of the conversation's own breakpoint.
+	const last = breakpoints.at(-1);
+	if (
+		last === undefined ||
+		!prefix.every(({ text }, index) => onlyText(messages[index]) === text)
+	) {
 		return undefined;
 	}
-	let left = MAX_MARKERS - markers.length;
+	let left = MAX_BREAKPOINTS - breakpoints.length;
 	const marked = messages.map((message, index) => {
 		if (!prefix[index]?.breakpoint || left <= 0) return message;
 		left -= 1;
@@ -75,7 +75,7 @@ export function withTierMarkers(
 	return { ...(payload as object), messages: marked };
 }
 
-function saidBy(message: unknown): unknown {
+function onlyText(message: unknown): unknown {
 	const content = property(message, "content");
 	if (!Array.isArray(content)) return content;
 	return content.length === 1 ? property(content[0], "text") : undefined;

@@ -220,9 +220,9 @@ describe("strata replay of a folder", () => {
 		const { status } = await runIn(pages, folder, "--html", "page.html");
 		expect(status).toBe(0);
 		const page = readFileSync(join(pages, "page.html"), "utf8");
-		expect(page).toContain("What these 2 sessions cost");
+		expect(page).toContain("Cost of these 2 sessions");
 		expect(page).toContain("6 requests in 2 sessions.");
-		expect(page).toContain("1 file was left out");
+		expect(page).toContain("1 file failed");
 		expect(page).toContain("broken.jsonl is not a session");
 	});
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { createCacheSimulator, simulated } from "../../src/economy/index.ts";
+import { CacheSimulator, requestOfPayload } from "../../src/economy/index.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import strata from "../../src/extension/index.ts";
 import {
@@ -58,10 +58,10 @@ function simulate({ requests }: LoopbackAnthropic) {
 		{ provider: "anthropic", id: "claude-loop", cost: COST },
 		{ minimumTokens: MINIMUM },
 	);
-	const simulator = createCacheSimulator(rules);
+	const simulator = new CacheSimulator(rules);
 	return requests.map(({ body, at }) => {
 		const count = { hashOf: hashBytes, tokensOf: loopbackTokens };
-		const { input, read, write } = simulator.send({ atMs: at, ...simulated(body, count) });
+		const { input, read, write } = simulator.send({ atMs: at, ...requestOfPayload(body, count) });
 		return { input, cacheRead: read, cacheWrite: write };
 	});
 }
@@ -119,7 +119,7 @@ describe("/strata cost", () => {
 		const prompt = billed.reduce((sum, one) => sum + one.input + one.cacheRead + one.cacheWrite, 0);
 		const report = await costReport(session);
 		expect(report).toContain(`3 requests, ${prompt.toLocaleString("en-US")} prompt tokens`);
-		expect(report).toContain("no request missed what was cached");
+		expect(report).toContain("no cache misses");
 	});
 });
 
@@ -133,7 +133,7 @@ describe("a miss", () => {
 		expect(notices.join("\n")).toMatch(
 			/cached tokens were paid for again \(\$\d\.\d+\): the tools changed, first tool ls \(gone\)/,
 		);
-		expect(await costReport(session)).toMatch(/misses: 1; .*× what it had to\n.*the tools changed/);
+		expect(await costReport(session)).toMatch(/misses: 1; .*× as expensive\n.*the tools changed/);
 	});
 
 	test("that the provider alone is to blame for is told as such", async () => {

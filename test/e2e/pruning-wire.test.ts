@@ -3,9 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
 import strata from "../../src/extension/index.ts";
-import { createPruningSystem } from "../../src/pruning/system.ts";
+import { PruningSystem } from "../../src/pruning/system.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
-import type { SessionView } from "../../src/session/index.ts";
+import type { SessionView, TurnEnd } from "../../src/session/index.ts";
 import {
 	FREE_MODEL,
 	type LoopbackModel,
@@ -24,17 +24,18 @@ const START_MS = 1_800_000_000_000;
 /** Pruning and nothing else. */
 function pruningWith(onPruned?: () => void): NamedExtension {
 	return oneSystem("pruning", (spine) => {
-		const system = createPruningSystem(spine, { fileTouchOf, touchesExcluded });
 		const watched = (session: SessionView): SessionView =>
 			onPruned
 				? Object.create(session, {
 						cache: { get: () => ({ ...session.cache, notePruned: onPruned }) },
 					})
 				: session;
-		return {
-			...system,
-			onTurnEnd: async (turn, session) => (await system.onTurnEnd?.(turn, watched(session))) ?? [],
-		};
+		class WatchedPruning extends PruningSystem {
+			override onTurnEnd(turn: TurnEnd, session: SessionView) {
+				return super.onTurnEnd(turn, watched(session));
+			}
+		}
+		return new WatchedPruning(spine, { fileTouchOf, touchesExcluded });
 	});
 }
 const pruningAlone = pruningWith();

@@ -369,8 +369,8 @@ describe("stubs are part of the session", () => {
 		expect(projected(pi, old.id)).toBe(old.text);
 		const report = await started.ask("/kota pruning");
 		expect(report).toContain("done in this session: nothing yet");
-		expect(report).toContain("next: nothing is old enough to go");
-		expect(await started.ask(`/kota pin ${old.id}`)).toContain("It was pruned before");
+		expect(report).toContain("next: nothing is old enough to prune");
+		expect(await started.ask(`/kota pin ${old.id}`)).toContain("It is pruned already");
 		await started.talk();
 		expect(seen(pi, old.id)).toBe(stub);
 		isGreedy = false;
@@ -579,7 +579,7 @@ describe("the blob folder", () => {
 		pause();
 		await started.talk();
 		expect(seen(pi, old.id)).toBe(old.text);
-		expect(await started.ask("/kota pruning")).toMatch(/original could not be kept: .{10}/);
+		expect(await started.ask("/kota pruning")).toMatch(/full text could not be stored: .{10}/);
 		expect(pi.errors).toEqual([]);
 		// Once it is mended, pruning goes on.
 		rmSync(blobs, { recursive: true });

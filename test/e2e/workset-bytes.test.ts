@@ -1,6 +1,6 @@
 /** What of a request stays the same to the byte, and where its cache markers stand. */
 import { expect, test, vi } from "vitest";
-import { createWorksetSystem } from "../../src/workset/system.ts";
+import { WorksetSystem } from "../../src/workset/system.ts";
 import type { LoopbackRequest, LoopbackScriptStep } from "../support/loopback-anthropic.ts";
 import { oneSystem } from "../support/one-system.ts";
 import type { NamedExtension } from "../support/pi-runtime.ts";
@@ -9,8 +9,9 @@ import { tempDir } from "../support/temp.ts";
 import { copiesIn, FREE, liveIn, startOnWire } from "../support/workset-session.ts";
 
 /** The working set and nothing else. */
-const tiersAlone = oneSystem("tiers", (spine) =>
-	createWorksetSystem(spine, () => Promise.reject(new Error("no index"))),
+const tiersAlone = oneSystem(
+	"tiers",
+	(spine) => new WorksetSystem(spine, () => Promise.reject(new Error("no index"))),
 );
 
 interface Body {

@@ -183,7 +183,7 @@ test("two thousand files by a pattern are bounded by number and by tokens", asyn
 	await pi.command("/workset clear");
 	for (let i = 0; i < 30; i++) pi.write(`big/f${i}.ts`, "y".repeat(40_000));
 	await pi.command("/workset add big/*.ts");
-	expect(lastReport(pi)).toContain("60000 are taken (tiers.maxTokens)");
+	expect(lastReport(pi)).toContain("60000 are in use (tiers.maxTokens)");
 	await pi.run("go", ["ok"]);
 	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
 });
@@ -227,7 +227,7 @@ test("/workset and /tiers show what is kept, and say what they know when misspel
 	await pi.command("/workset drop b.ts");
 	expect(lastReport(pi)).toContain("None of the working files is named b.ts");
 	await pi.command("/workset map maybe");
-	expect(lastReport(pi)).toContain("Say /workset map on or /workset map off.");
+	expect(lastReport(pi)).toContain("Use /workset map on or /workset map off.");
 });
 
 test("the answers of /workset say what became of every word, in the first line too", async () => {
@@ -246,9 +246,11 @@ test("the answers of /workset say what became of every word, in the first line t
 	expect(await answer("/workset add a.ts binary")).toBe(
 		"Added a.ts. The working set has 1 file, 2 tokens. Not added: binary is not text",
 	);
-	expect(await answer("/workset add a.ts ./a.ts")).toBe("Nothing was added: a.ts is kept already");
+	expect(await answer("/workset add a.ts ./a.ts")).toBe(
+		"Nothing was added: a.ts is in the working set already",
+	);
 	expect(await answer("/workset add *.ts src/b.ts")).toBe(
-		"Added src/b.ts. The working set has 2 files, 4 tokens. Not added: a.ts is kept already",
+		"Added src/b.ts. The working set has 2 files, 4 tokens. Not added: a.ts is in the working set already",
 	);
 	expect(await answer("/workset add .")).toBe(
 		"Nothing was added: . is a folder: name files in it, such as *.ts, or ./** for all",
@@ -262,7 +264,7 @@ test("the answers of /workset say what became of every word, in the first line t
 		"Dropped a.ts. Left: 1 file. None of the working files is named typo.ts, *.zzz.",
 	);
 	expect(await answer("/workset clear src/b.ts")).toBe(
-		"/workset clear drops all files and takes no names: to drop some, /workset drop src/b.ts",
+		"/workset clear drops all files and takes no names; to drop some, use /workset drop src/b.ts",
 	);
 	expect(await answer("/workset list")).toContain("1 working file,");
 	expect(await answer("/workset clear")).toContain("Dropped 1 file");

@@ -1,13 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { createPrefixTree } from "../../src/economy/prompt.ts";
+import { PrefixTree } from "../../src/economy/prompt.ts";
 
-function walk(tree: ReturnType<typeof createPrefixTree>, ...keys: string[]) {
+function walk(tree: PrefixTree, ...keys: string[]) {
 	return keys.reduce((prefix, key) => tree.follow(prefix, key), tree.root);
 }
 
 describe("the tree of prefixes", () => {
 	test("gives the same object for the same path only", () => {
-		const tree = createPrefixTree();
+		const tree = new PrefixTree();
 		const first = walk(tree, "a", "b");
 		const others = [walk(tree, "a", "c"), walk(tree, "b"), walk(tree, "b", "a"), walk(tree, "ab")];
 		expect(others).not.toContain(first);
@@ -17,7 +17,7 @@ describe("the tree of prefixes", () => {
 	});
 
 	test("lets go of dead prefixes when there are many, and keeps the way to living ones", () => {
-		const tree = createPrefixTree();
+		const tree = new PrefixTree();
 		const alive = walk(tree, "a", "b", "alive");
 		alive.entry = { expiresMs: 10, ttl: "5m" };
 		const dead = [walk(tree, "a", "b", "dead"), walk(tree, "a", "only", "child"), walk(tree, "c")];

@@ -1,7 +1,7 @@
 import type { PromptTokens } from "../../src/core/bill.ts";
-import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
+import { CacheSimulator } from "../../src/economy/cache-simulator.ts";
+import type { Block, Breakpoint, ModelRequest, Part } from "../../src/economy/model-request.ts";
 import type { CacheRules } from "../../src/economy/rules.ts";
-import { createCacheSimulator } from "../../src/economy/simulate.ts";
 
 export const MINUTE = 60_000;
 export const HOUR = 60 * MINUTE;
@@ -10,7 +10,7 @@ export const HOUR = 60 * MINUTE;
  * A request in one line: `a1100 b20* c5` is a block `a` of 1100 tokens, a block `b` of 20 behind which there is a
  * marker for five minutes (`**`: for an hour), and `c`. Blocks are messages unless `tools:` or `system:` is before them.
  */
-export function request(line: string, more: Partial<Request> = {}): Request {
+export function request(line: string, more: Partial<ModelRequest> = {}): ModelRequest {
 	const blocks: Block[] = [];
 	const breakpoints: Breakpoint[] = [];
 	for (const word of line.split(" ").filter((text) => text !== "")) {
@@ -31,7 +31,7 @@ export function filler(count: number): string {
 }
 
 /** Bills a sequence from an empty cache. */
-export function simulate(requests: Iterable<Request>, rules: CacheRules): PromptTokens[] {
-	const cache = createCacheSimulator(rules);
+export function simulate(requests: Iterable<ModelRequest>, rules: CacheRules): PromptTokens[] {
+	const cache = new CacheSimulator(rules);
 	return Array.from(requests, (request) => cache.send(request));
 }

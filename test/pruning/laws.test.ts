@@ -10,7 +10,7 @@ import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { prune } from "../../src/pruning/live.ts";
-import { createPruner } from "../../src/pruning/pruner.ts";
+import { Pruner } from "../../src/pruning/pruner.ts";
 import { contentOf } from "../../src/pruning/stub.ts";
 import { createSurveyor } from "../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
@@ -189,7 +189,7 @@ function createGame(settings: Config, blobs: BlobStore) {
 	}
 
 	function decide() {
-		return createPruner(settings.prune).preview({
+		return new Pruner(settings.prune).preview({
 			...survey({ ledger, sessionManager: session }),
 			editableFrom: 0,
 			rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
-import { lastMeaningful } from "../../src/pruning/commands.ts";
+import { defaultPinTarget } from "../../src/pruning/commands.ts";
 import { pinnedCalls } from "../../src/pruning/survey.ts";
 import type { ContextItem, ToolResultItem } from "../../src/session/index.ts";
 
@@ -57,6 +57,6 @@ test("without a name, the latest result is meant that holds a text of its own", 
 		}),
 		pin("a"),
 	].filter((item) => item.kind === "toolResult");
-	expect(lastMeaningful(items)?.toolCallId).toBe("a");
-	expect(lastMeaningful([])).toBeUndefined();
+	expect(defaultPinTarget(items)?.toolCallId).toBe("a");
+	expect(defaultPinTarget([])).toBeUndefined();
 });

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { type Candidate, candidatesOf } from "../../src/pruning/candidates.ts";
-import { type Price, planFor, surveyOf } from "../../src/pruning/pruner.ts";
+import { effectOf, type Price, planFor } from "../../src/pruning/pruner.ts";
 import type { ContextMessage } from "../../src/session/index.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
@@ -14,7 +14,7 @@ interface Moment extends Price {
 	readonly candidates: readonly Candidate[];
 }
 
-const planOf = (moment: Moment) => planFor(surveyOf(moment.messages, moment.candidates), moment);
+const planOf = (moment: Moment) => planFor(effectOf(moment.messages, moment.candidates), moment);
 
 /** A conversation with so many old results of 1,000 tokens, and a recent end of so many. */
 function momentOf(old: number, recent: number, more: Partial<Moment> = {}): Moment {

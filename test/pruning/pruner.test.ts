@@ -3,9 +3,9 @@ import { rulesFor } from "../../src/economy/rules.ts";
 import { frontierOf } from "../../src/pruning/candidates.ts";
 import {
 	createGrowth,
-	createPruner,
 	isTight,
 	type PrunableSession,
+	Pruner,
 	strictness,
 } from "../../src/pruning/pruner.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
@@ -55,7 +55,7 @@ describe("as the window fills up", () => {
 	});
 
 	test("a pruning that empties the window does not at once end itself", () => {
-		const pruner = createPruner(SETTINGS);
+		const pruner = new Pruner(SETTINGS);
 		const lines: Line[] = ["user", grep, ...talk, ...talk];
 		const candidates = (contextTokens: number) =>
 			pruner.decide(sessionOf(lines, fill(contextTokens))).candidates.length;
@@ -69,14 +69,14 @@ describe("as the window fills up", () => {
 test("a full window lets no more go, and is not said to, where pruning is not to adapt", () => {
 	const lines: Line[] = ["user", grep, ...talk, ...talk];
 	const full = sessionOf(lines, { contextTokens: 70_000, contextWindow: 100_000 });
-	const decided = (adaptive: boolean) => createPruner({ ...SETTINGS, adaptive }).decide(full);
+	const decided = (adaptive: boolean) => new Pruner({ ...SETTINGS, adaptive }).decide(full);
 	expect(decided(true)).toMatchObject({ tight: true, candidates: [{ why: "old" }] });
 	expect(decided(false)).toMatchObject({ tight: false, candidates: [] });
 });
 
 test("a preview says what would be decided, and changes nothing", () => {
 	const lines: Line[] = ["user", { tool: "read", chars: 40_000 }, ...talk, ...talk];
-	const [asked, quiet] = [createPruner(SETTINGS), createPruner(SETTINGS)];
+	const [asked, quiet] = [new Pruner(SETTINGS), new Pruner(SETTINGS)];
 	const session = sessionOf(lines);
 	for (let i = 0; i < 5; i++) asked.preview(session);
 	expect(asked.decide(session)).toEqual(quiet.decide(session));
@@ -86,10 +86,10 @@ test("a preview says what would be decided, and changes nothing", () => {
 test("what earlier requests have saved pays for a rewrite", () => {
 	const calls = Array.from({ length: 60 }, (): Line[] => ["assistant", { tool: "read" }]).flat();
 	const session = sessionOf(["user", ...calls, "assistant"]);
-	const pruner = createPruner(SETTINGS);
+	const pruner = new Pruner(SETTINGS);
 	for (let request = 0; request < 30; request++) pruner.decide(session);
 	expect(pruner.decide(session).plan.why).toBe("unpaid");
-	pruner.noteRequest(100_000, 200_000);
+	pruner.recordRequest(100_000, 200_000);
 	expect(pruner.decide(session).plan).toMatchObject({ prune: true, why: "pays" });
 });
 
@@ -97,15 +97,15 @@ describe("growth", () => {
 	test("is the mean at first, and then follows what happens now", () => {
 		const growth = createGrowth();
 		expect(growth.perRequest).toBe(0);
-		for (let size = 100; size <= 1000; size += 100) growth.note(size);
+		for (let size = 100; size <= 1000; size += 100) growth.add(size);
 		expect(growth.perRequest).toBeCloseTo(100);
-		for (let size = 1000; size <= 200_000; size += 1000) growth.note(size);
+		for (let size = 1000; size <= 200_000; size += 1000) growth.add(size);
 		expect(growth.perRequest).toBeGreaterThan(900);
 	});
 
 	test("is not changed by a pruning, and goes on from there", () => {
 		const growth = createGrowth();
-		for (const size of [100, 200, 300, 0, 100, 200]) growth.note(size);
+		for (const size of [100, 200, 300, 0, 100, 200]) growth.add(size);
 		expect(growth.perRequest).toBeCloseTo(100);
 	});
 });
@@ -116,7 +116,7 @@ describe("where the model's thinking is bound to what was sent", () => {
 	test("only results behind the last bound answer go, though the cache is cold", () => {
 		const decide = (editableFrom: number) => {
 			const session = sessionOf(lines, { cold: true, editableFrom });
-			const { candidates, bound } = createPruner(SETTINGS).decide(session);
+			const { candidates, bound } = new Pruner(SETTINGS).decide(session);
 			return { gone: candidates.map(({ at }) => at), bound };
 		};
 		expect(decide(0)).toEqual({ gone: [1, 3], bound: 0 });
@@ -126,7 +126,7 @@ describe("where the model's thinking is bound to what was sent", () => {
 
 	test("no batch is made when the window is nearly full either", () => {
 		const full = { contextTokens: 199_000, editableFrom: lines.length };
-		const { plan } = createPruner(SETTINGS).decide(sessionOf(lines, full));
+		const { plan } = new Pruner(SETTINGS).decide(sessionOf(lines, full));
 		expect(plan).toMatchObject({ prune: false, freedTokens: 0 });
 	});
 

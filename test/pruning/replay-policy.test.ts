@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Request } from "../../src/economy/index.ts";
+import type { ModelRequest } from "../../src/economy/index.ts";
 import type { ReplaySession, Step } from "../../src/economy/replay/index.ts";
 import { runPolicy, strataPolicy } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies.ts";
@@ -215,6 +215,6 @@ function isStub({ hash }: { hash: string }): boolean {
 	return hash.endsWith("~stub");
 }
 
-function gapBefore(requests: readonly Request[], at: number): number {
+function gapBefore(requests: readonly ModelRequest[], at: number): number {
 	return (requests[at]?.atMs ?? 0) - (requests[at - 1]?.atMs ?? 0);
 }

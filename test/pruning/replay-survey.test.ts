@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionBlock } from "../../src/economy/replay/index.ts";
-import { candidatesOf, frontierOf } from "../../src/pruning/candidates.ts";
-import { surveyOf } from "../../src/pruning/pruner.ts";
-import { createGrowingSurvey, type SurveyedBlock } from "../../src/pruning/replay-survey.ts";
+import { type CandidateSettings, candidatesOf, frontierOf } from "../../src/pruning/candidates.ts";
+import { effectOf } from "../../src/pruning/pruner.ts";
+import { GrowingSurvey, type SurveyedBlock } from "../../src/pruning/replay-survey.ts";
 import { type FileTouch, followTouches } from "../../src/pruning/survey.ts";
 import type { ContextMessage, ToolResultItem } from "../../src/session/index.ts";
 
@@ -30,14 +30,14 @@ test("a survey that grows finds what a look at the whole conversation finds, als
 			fc.array(line, { maxLength: 60 }),
 			fc.array(fc.nat(6)),
 			(by, lines, cuts) => {
-				let growing = createGrowingSurvey(by);
+				let growing = new GrowingSurvey(by);
 				const all: SurveyedBlock[] = [];
 				for (const [id, made] of lines.entries()) {
 					const next = blockOf(made as never, id);
 					all.push(next);
 					growing.add(next);
 					const whole = lookAt(all, by);
-					expect(growing.survey()).toEqual(whole.survey);
+					expect(growing.effect()).toEqual(whole.effect);
 					expect(growing.candidates()).toEqual(whole.candidates);
 					expect(growing.frontier()).toBe(whole.frontier);
 					expect(growing.tokens).toBe(all.reduce((sum, { block }) => sum + block.tokens, 0));
@@ -49,7 +49,7 @@ test("a survey that grows finds what a look at the whole conversation finds, als
 						if (!item || !whole.candidates.includes(item)) continue;
 						all[at] = { block: { ...block, tokens: Math.min(block.tokens, 60) }, isBound: false };
 					}
-					growing = createGrowingSurvey(by, mark, known);
+					growing = new GrowingSurvey(by, mark, known);
 					for (const rest of all.slice(mark.at)) growing.add(rest);
 				}
 			},
@@ -88,7 +88,7 @@ function blockOf(made: MadeLine, id: number): SurveyedBlock {
 }
 
 /** As a session decides, by looking at everything. */
-function lookAt(all: readonly SurveyedBlock[], by: Parameters<typeof createGrowingSurvey>[0]) {
+function lookAt(all: readonly SurveyedBlock[], by: CandidateSettings) {
 	let turn = 0;
 	const messages = all.map(({ block: { id, kind, tokens } }, at): ContextMessage => {
 		if (kind === "user" && all[at - 1]?.block.kind !== "user") turn++;
@@ -106,7 +106,7 @@ function lookAt(all: readonly SurveyedBlock[], by: Parameters<typeof createGrowi
 	);
 	const frontier = frontierOf({ messages, results, facts, editableFrom });
 	return {
-		survey: surveyOf(messages, chosen),
+		effect: effectOf(messages, chosen),
 		candidates: chosen.map(({ item }) => item),
 		frontier: frontier && all.findIndex(({ item }) => item === frontier),
 	};

@@ -11,11 +11,11 @@ function textOf(more: Partial<PruningReport> = {}): string {
 	const report: PruningReport = {
 		settings: loadConfig({ agentDir: nowhere, cwd: nowhere }).config,
 		usage: { tokens: 62_000, contextWindow: 200_000, percent: 31 },
-		keptOut: { results: 12, tokens: 41_200 },
-		summary: { actions: [], results: 0, freedTokens: 0, saved: 0 },
+		stubs: { results: 12, tokens: 41_200 },
+		summary: { batches: [], results: 0, freedTokens: 0, saved: 0 },
 		holdingValues: 0,
 		pinned: 1,
-		trouble: undefined,
+		lastFailure: undefined,
 		tokenPrice: 0,
 		nowMs: 600_000,
 		...more,
@@ -24,7 +24,7 @@ function textOf(more: Partial<PruningReport> = {}): string {
 }
 
 const done = {
-	actions: [
+	batches: [
 		{ atMs: 0, why: "cold", results: 3, freedTokens: 9000, rewrittenTokens: 0, rewriteCost: 0 },
 		{
 			atMs: 300_000,
@@ -41,11 +41,11 @@ const done = {
 } as const;
 
 test("tells the settings, the context, and that nothing was done yet", () => {
-	const text = textOf({ keptOut: { results: 0, tokens: 0 } });
+	const text = textOf({ stubs: { results: 0, tokens: 0 } });
 	expect(text).toContain("keepRecentTurns 2, maxToolChars 1200, adaptive true");
 	expect(text).toContain("context 62k of 200k, nothing pruned");
 	expect(text).toContain("done in this session: nothing yet");
-	expect(text).toContain("next: nothing is old enough to go");
+	expect(text).toContain("next: nothing is old enough to prune");
 	expect(text).not.toContain("money");
 });
 
@@ -63,24 +63,24 @@ test.each([
 });
 
 test("what was pruned before a restart is not forgotten", () => {
-	const text = textOf({ keptOut: { results: 4, tokens: 10_700 } });
+	const text = textOf({ stubs: { results: 4, tokens: 10_700 } });
 	expect(text).toContain("context 62k of 200k, 10.7k pruned");
 	expect(text).toContain("done before this start: 4 results, 10.7k tokens freed");
 	expect(text).not.toContain("nothing yet");
-	const both = textOf({ keptOut: { results: 14, tokens: 45_000 }, summary: done });
+	const both = textOf({ stubs: { results: 14, tokens: 45_000 }, summary: done });
 	expect(both).toContain("done before this start: 2 results, 6k tokens freed");
 	expect(both).toContain("done since: 12 results, 39k tokens freed");
 });
 
 test("one result is one result, and a full window is told by what pi would do", () => {
-	const [action] = done.actions;
-	const one = { ...action, why: "near-limit" as const, results: 1 };
+	const [batch] = done.batches;
+	const one = { ...batch, why: "near-limit" as const, results: 1 };
 	const text = textOf({
-		summary: { ...done, actions: [one], results: 1 },
-		keptOut: { results: 1, tokens: 39_000 },
+		summary: { ...done, batches: [one], results: 1 },
+		stubs: { results: 1, tokens: 39_000 },
 	});
 	expect(text).toContain("done in this session: 1 result, 39k tokens freed");
-	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi would soon compact)");
+	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi was about to compact)");
 	expect(text).toContain("pinned: 1 result");
 	expect(text).not.toMatch(/\b1 results|nearly full/);
 });
@@ -89,7 +89,7 @@ test("tells what was done and why, and what it was worth in words", () => {
 	const text = textOf({ summary: done, tokenPrice: 5 / 1_000_000 });
 	expect(text).toContain("12 results, 39k tokens freed");
 	expect(text).toContain("10 min ago: 3 results, 9k tokens (the provider's cache was cold");
-	expect(text).toContain("5 min ago: 9 results, 30k tokens, 15k written anew (it pays)");
+	expect(text).toContain("5 min ago: 9 results, 30k tokens, 15k rewritten (it pays)");
 	expect(text).toContain("money: saved about $5.00 so far");
 	expect(textOf({ summary: done })).toContain("saved the price of about 1M input tokens");
 	expect(textOf({ summary: { ...done, saved: -2000 } })).toContain(
@@ -106,12 +106,12 @@ test("tells what goes next and why it waits", () => {
 		tight,
 	});
 	const text = textOf({ decision: decision("waits") });
-	expect(text).toContain("next: 7 results, 8k tokens, for 12k written anew");
+	expect(text).toContain("next: 7 results, 8k tokens, for 12k rewritten");
 	expect(text).toContain("from 20k tokens on it pays");
 	expect(text).toContain("  old: read()");
 	expect(text).toContain("  and 2 more");
 	expect(textOf({ decision: decision("unpaid", true) })).toMatch(
-		/earlier savings .*more goes than/,
+		/earlier savings .*more is pruned than/,
 	);
 });
 
@@ -128,7 +128,9 @@ test("says how many results stay because thinking is bound to them", () => {
 });
 
 test("tells why originals could not be kept", () => {
-	expect(textOf({ trouble: "the disk is full" })).toContain("could not be kept: the disk is full");
+	expect(textOf({ lastFailure: "the disk is full" })).toContain(
+		"could not be stored: the disk is full",
+	);
 });
 
 test("the status line does without what is not known", () => {
@@ -161,7 +163,7 @@ describe("after deleting the stored texts", () => {
 			"Nothing deleted. 1 text (1.0 MB) is still there: EROFS: read-only file system",
 		);
 		expect(purgedText({ ...swept, objects: 2, bytes: 1024 ** 2 })).toBe(
-			"Deleted 2 texts (3.0 MB). 2 texts (1.0 MB) are still there: used meanwhile",
+			"Deleted 2 texts (3.0 MB). 2 texts (1.0 MB) are still there: in use",
 		);
 	});
 

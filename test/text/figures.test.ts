@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { short as threeDigits } from "../../src/economy/replay/text.ts";
+import { short as threeDigits } from "../../src/economy/replay/report-text.ts";
 import { counted, grouped, megabytes } from "../../src/text/figures.ts";
 
 test("numbers are written for people", () => {

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropicBody, type Prompt } from "../../src/tiers/assemble.ts";
-import { assemble, createController, type PromptItem, placeByTier } from "../../src/tiers/index.ts";
+import { assemble, type PromptItem, placeByTier, TierController } from "../../src/tiers/index.ts";
 import { validateBody } from "../support/loopback-validate.ts";
 import { item, times } from "./items.ts";
 
@@ -190,7 +190,7 @@ describe("order inside a tier", () => {
 	});
 
 	test("is that in which files were selected, when they come from a controller", () => {
-		const controller = createController();
+		const controller = new TierController();
 		controller.next({ files: [item("z.ts")] });
 		times(5, () => controller.next({ files: [item("a.ts"), item("z.ts")] }));
 		const { tiers } = placeByTier(controller.items(), [file("a.ts"), file("z.ts")]);
@@ -199,7 +199,7 @@ describe("order inside a tier", () => {
 	});
 
 	test("does not depend on N: an item that ages moves no bytes", () => {
-		const controller = createController({ cacheMinTokens: 150, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 150, cacheBufferMultiplier: 1 });
 		const keys = ["a.ts", "b.ts", "c.ts"];
 		const l3 = () =>
 			placeByTier(
@@ -239,7 +239,7 @@ describe("what files and their names hold cannot break out of their place", () =
 
 describe("Symbol Map Exclusion", () => {
 	test("symbol tiers only include entries for files not in the set of active context files", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const symbols = [item("symbol:a.ts"), item("symbol:b.ts")];
 		const contents = [symbol("a.ts"), symbol("b.ts")];
 		times(5, () => controller.next({ symbols }));
@@ -254,7 +254,7 @@ describe("Symbol Map Exclusion", () => {
 	});
 
 	test("what is not tracked is active, and what has no content is left out", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(5, () => controller.next({ files: [item("a.ts"), item("vanished.ts")] }));
 		const laid = placeByTier(controller.items(), [
 			file("a.ts"),

@@ -1,11 +1,11 @@
 import { describe, expect, test } from "vitest";
-import { createController } from "../../src/tiers/index.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierController } from "../../src/tiers/index.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 describe("Symbol Map Exclusion", () => {
 	test("the symbol entry of a selected file weighs nothing while it is excluded", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const symbols = [item("symbol:a.ts", 70), item("symbol:b.ts", 80)];
 		controller.next({ files: items("a.ts"), symbols });
 		const tokens = () =>
@@ -16,7 +16,7 @@ describe("Symbol Map Exclusion", () => {
 	});
 
 	test("it weighs nothing in a cached tier either, so it cannot anchor one", () => {
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
 		const symbols = [item("symbol:a.ts", 5000)];
 		times(5, () => controller.next({ symbols }));
 		expect(controller.items().get("symbol:a.ts")).toMatchObject({ tier: "L3", tokens: 5000 });
@@ -26,7 +26,7 @@ describe("Symbol Map Exclusion", () => {
 	});
 
 	test("a file added to context, whose symbol entry disappears from its cached tier, is a ripple for piggybacking", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const symbols = items("symbol:a.ts");
 		controller.next({ symbols });
 		times(5, () => controller.next({ symbols, history: items("h1") }));
@@ -38,7 +38,7 @@ describe("Symbol Map Exclusion", () => {
 
 describe("Demotion", () => {
 	function withCachedFile() {
-		const controller = createController();
+		const controller = new TierController();
 		const request = {
 			files: items("a.ts", "b.ts"),
 			symbols: items("symbol:a.ts", "symbol:c.ts"),
@@ -84,7 +84,7 @@ describe("Demotion", () => {
 	});
 
 	test("a tracker demotes what was modified also when nobody lists it", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts", "symbol:a.ts", "b.ts") }));
 		tracker.update({ active: [] });
 		tracker.update({ active: [], modified: ["a.ts"] });
@@ -97,7 +97,7 @@ describe("Demotion", () => {
 	});
 
 	test("what is modified and leaves the active list at once has N = 0 by then, and does not graduate", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts", "symbol:a.ts", "b.ts") }));
 		tracker.update({ active: [], modified: ["a.ts"] });
 		expect(standings(tracker)).toEqual({ "b.ts": "L3 3" });
@@ -122,7 +122,7 @@ describe("Demotion", () => {
 	});
 
 	test("demotion ages nobody and fills no gap: the others keep tier and N", () => {
-		const tracker = createTracker({
+		const tracker = new TierTracker({
 			targetTokens: 0,
 			state: {
 				response_count: 1,
@@ -140,7 +140,7 @@ describe("Demotion", () => {
 	});
 
 	test("removal ages nobody and fills no gap either", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts", "b.ts") }));
 		tracker.update({ active: [] });
 		tracker.remove(["a.ts", "unknown.ts"]);
@@ -148,7 +148,7 @@ describe("Demotion", () => {
 	});
 
 	test("in one request things are demoted and removed before others enter: a leaver neither anchors nor ages", () => {
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
 		const cached = [item("changes.ts", 900), item("leaves.ts", 900), item("stays.ts", 50)];
 		times(1, () => controller.next({ files: cached }));
 		times(4, () => controller.next({ files: [...cached, item("fresh.ts", 10)] }));

@@ -1,31 +1,31 @@
 import { describe, expect, test } from "vitest";
-import { createController } from "../../src/tiers/index.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierController } from "../../src/tiers/index.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 describe("Graduation: Active → L3", () => {
 	test("items don't auto-promote while in the active items list", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(30, () => tracker.update({ active: items("a.ts") }));
 		expect(standings(tracker)).toEqual({ "a.ts": "active 29" });
 	});
 
 	test("they must leave the active list to graduate", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts", "b.ts") }));
 		tracker.update({ active: items("b.ts") });
 		expect(standings(tracker)).toEqual({ "a.ts": "L3 3", "b.ts": "active 4" });
 	});
 
 	test("what leaves the active list with N < 3 is forgotten, not kept as a ghost that fills a tier", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(3, () => tracker.update({ active: items("a.ts") }));
 		tracker.update({ active: [] });
 		expect(standings(tracker)).toEqual({});
 	});
 
 	test("an item of a tier that is listed unchanged stays there with its N", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts") }));
 		tracker.update({ active: [] });
 		times(3, () => tracker.update({ active: items("a.ts") }));
@@ -35,7 +35,7 @@ describe("Graduation: Active → L3", () => {
 
 describe("Files and Symbols", () => {
 	test("requests 1 to 4 of an unchanged file give N = 0 to 3, and request 5 shows it in L3", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const seen: unknown[] = [];
 		times(7, () => {
 			controller.next({ files: items("a.ts") });
@@ -45,7 +45,7 @@ describe("Files and Symbols", () => {
 	});
 
 	test("files and symbol entries with N ≥ 3 are always graduated, whatever they weigh", () => {
-		const controller = createController({ cacheMinTokens: 100_000 });
+		const controller = new TierController({ cacheMinTokens: 100_000 });
 		times(5, () =>
 			controller.next({ files: [item("a.ts", 1)], symbols: [item("symbol:b.ts", 1)] }),
 		);
@@ -53,7 +53,7 @@ describe("Files and Symbols", () => {
 	});
 
 	test("they are excluded from the active items list on the next request", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const active: unknown[] = [];
 		times(5, () => {
 			controller.next({ files: items("a.ts") });
@@ -63,20 +63,20 @@ describe("Files and Symbols", () => {
 	});
 
 	test("a file that changes just when it could graduate starts again", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(4, () => controller.next({ files: items("a.ts", "b.ts") }));
 		controller.next({ files: [item("a.ts", 100, "v2"), item("b.ts")], modified: ["b.ts"] });
 		expect(standings(controller)).toEqual({ "a.ts": "active 0", "b.ts": "active 0" });
 	});
 
 	test("when a file graduates, its symbol entry (prefixed symbol:) also graduates", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(5, () => controller.next({ files: items("a.ts"), symbols: items("symbol:a.ts") }));
 		expect(standings(controller)).toEqual({ "a.ts": "L3 3", "symbol:a.ts": "L3 3" });
 	});
 
 	test("… independently: symbols and files are tracked separately", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const symbols = items("symbol:a.ts");
 		times(2, () => controller.next({ symbols }));
 		times(3, () => controller.next({ files: items("a.ts"), symbols }));
@@ -84,7 +84,7 @@ describe("Files and Symbols", () => {
 	});
 
 	test("a deselected file is removed, from active and from its tier alike", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(3, () => controller.next({ files: items("cached.ts") }));
 		times(2, () => controller.next({ files: items("cached.ts", "young.ts") }));
 		expect(standings(controller)).toEqual({ "cached.ts": "L3 3", "young.ts": "active 1" });
@@ -93,14 +93,14 @@ describe("Files and Symbols", () => {
 	});
 
 	test("a file deselected with N ≥ 3 does not enter L3", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(4, () => controller.next({ files: items("a.ts") }));
 		controller.next({ files: [] });
 		expect(standings(controller)).toEqual({});
 	});
 
 	test("the symbol entry of a deselected file returns to active with N = 0", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const symbols = items("symbol:a.ts", "symbol:b.ts");
 		times(5, () => controller.next({ files: items("a.ts"), symbols }));
 		controller.next({ files: [], symbols });
@@ -111,7 +111,7 @@ describe("Files and Symbols", () => {
 describe("History Messages", () => {
 	/** A controller with a target of 1000 that has seen these messages often enough for them to graduate. */
 	function afterWaiting(tokens: Record<string, number>, files = items("a.ts")) {
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
 		const history = Object.entries(tokens).map(([key, count]) => item(key, count));
 		// The file graduates before the messages may, so its ripple does not take them along.
 		controller.next({ files });
@@ -191,7 +191,7 @@ describe("History Messages", () => {
 
 	test("3. never (if cache_target_tokens = 0): history stays in active permanently", () => {
 		for (const off of [{ cacheMinTokens: 0 }, { cacheBufferMultiplier: 0 }]) {
-			const controller = createController(off);
+			const controller = new TierController(off);
 			const history = [item("h1", 50_000)];
 			times(8, (index) => controller.next({ files: items(`file-${index}.ts`), history }));
 			expect(standings(controller).h1).toBe("active 7");
@@ -203,7 +203,7 @@ describe("History Messages", () => {
 			[1536, "active 4"],
 			[1537, "L3 3"],
 		] as const) {
-			const controller = createController();
+			const controller = new TierController();
 			times(5, () => controller.next({ history: [item("h1", tokens)] }));
 			expect(standings(controller).h1).toBe(expected);
 		}
@@ -211,7 +211,7 @@ describe("History Messages", () => {
 
 	test("a target with decimals is met by the tokens a person would compute", () => {
 		// 100 × 1.1 is 110.00000000000001 to a computer.
-		const controller = createController({ cacheMinTokens: 100, cacheBufferMultiplier: 1.1 });
+		const controller = new TierController({ cacheMinTokens: 100, cacheBufferMultiplier: 1.1 });
 		times(4, () => controller.next({ files: items("a.ts") }));
 		times(4, () => controller.next({ files: [item("a.ts"), item("b.ts", 110)] }));
 		controller.next({ files: [item("a.ts"), item("b.ts", 110)] });

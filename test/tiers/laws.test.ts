@@ -1,15 +1,14 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import type { Controller } from "../../src/tiers/controller.ts";
 import {
 	assemble,
-	createController,
 	type PromptItem,
 	placeByTier,
 	TIERS,
+	TierController,
 } from "../../src/tiers/index.ts";
 import { CACHED_TIERS, type Item } from "../../src/tiers/item.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { type RandomRequest, randomSession } from "./arbitrary-requests.ts";
 import { item, items, standings, times } from "./items.ts";
 
@@ -26,7 +25,7 @@ function contentsOf({ files, symbols, history }: RandomRequest): PromptItem[] {
 }
 
 /** The bytes that are sent before anything uncached. */
-function prefixOf(controller: Controller, request: RandomRequest): string {
+function prefixOf(controller: TierController, request: RandomRequest): string {
 	const messages = assemble({
 		...placeByTier(controller.items(), contentsOf(request)),
 		system: "System.",
@@ -38,7 +37,7 @@ function prefixOf(controller: Controller, request: RandomRequest): string {
 test("an unchanged working set leaves the prefix bytes unchanged from request to request", () => {
 	fc.assert(
 		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
-			const controller = createController({ cacheMinTokens });
+			const controller = new TierController({ cacheMinTokens });
 			for (const request of session) controller.next(request);
 			const still = { ...(session.at(-1) as RandomRequest), modified: [] };
 			// Everything that still has a way to go arrives: new files after four requests, history by then too.
@@ -55,7 +54,7 @@ test("an unchanged working set leaves the prefix bytes unchanged from request to
 test("every piece of content is sent exactly once, the entries of selected files not at all", () => {
 	fc.assert(
 		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
-			const controller = createController({ cacheMinTokens });
+			const controller = new TierController({ cacheMinTokens });
 			for (const request of session) {
 				controller.next(request);
 				const contents = contentsOf(request);
@@ -77,7 +76,7 @@ test("N never exceeds the requests an item has stayed unchanged, nor what its ti
 	const reached = new Set<string>();
 	fc.assert(
 		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
-			const controller = createController({ cacheMinTokens });
+			const controller = new TierController({ cacheMinTokens });
 			let ages = new Map<string, { age: number; hash: string }>();
 			const faults: unknown[] = [];
 			for (const request of session) {
@@ -111,7 +110,7 @@ test("an item climbs one tier in a request at most, and falls to active only", (
 	const order = ["active", "L3", "L2", "L1", "L0"];
 	fc.assert(
 		fc.property(randomSession, minTokens, (session, cacheMinTokens) => {
-			const controller = createController({ cacheMinTokens });
+			const controller = new TierController({ cacheMinTokens });
 			const steps = new Set<string>();
 			for (const request of session) {
 				const before = controller.items();
@@ -149,8 +148,8 @@ test("save and load change nothing: a tracker restored from its JSON continues i
 			fc.nat(20),
 			fc.constantFrom(0, 1000),
 			(updates, cut, targetTokens) => {
-				const kept = createTracker({ targetTokens });
-				let restored = createTracker({ targetTokens });
+				const kept = new TierTracker({ targetTokens });
+				let restored = new TierTracker({ targetTokens });
 				for (const [index, { repeated, ...request }] of updates.entries()) {
 					times(repeated, () => {
 						kept.update(request);
@@ -158,7 +157,7 @@ test("save and load change nothing: a tracker restored from its JSON continues i
 					});
 					if (index >= cut) {
 						const state = JSON.parse(JSON.stringify(restored));
-						restored = createTracker({ targetTokens, state });
+						restored = new TierTracker({ targetTokens, state });
 					}
 				}
 				expect(JSON.stringify(restored)).toBe(JSON.stringify(kept));
@@ -170,11 +169,11 @@ test("save and load change nothing: a tracker restored from its JSON continues i
 test("save and load change nothing of a controller but its ripple set", () => {
 	fc.assert(
 		fc.property(randomSession, fc.nat(50), (session, cut) => {
-			const kept = createController();
-			let restored = createController();
+			const kept = new TierController();
+			let restored = new TierController();
 			for (const [index, request] of session.entries()) {
 				if (index === cut) {
-					restored = createController({ state: JSON.parse(JSON.stringify(restored)) });
+					restored = new TierController({ state: JSON.parse(JSON.stringify(restored)) });
 				}
 				// Without history nothing hangs on the ripple set.
 				kept.next({ ...request, history: [] });
@@ -194,8 +193,8 @@ test("the order in which files, symbols and edits are listed does not matter", (
 					.map((value) => ({ value, rank: Number(random.next().value) }))
 					.sort((a, b) => a.rank - b.rank)
 					.map(({ value }) => value);
-			const straight = createController({ cacheMinTokens });
-			const mixed = createController({ cacheMinTokens });
+			const straight = new TierController({ cacheMinTokens });
+			const mixed = new TierController({ cacheMinTokens });
 			for (const request of session) {
 				straight.next(request);
 				mixed.next({
@@ -214,8 +213,8 @@ test("without a target the order of a tracker's active list does not matter eith
 	const keys = fc.subarray(["a", "b", "c", "d", "e"]);
 	fc.assert(
 		fc.property(fc.array(keys, { minLength: 8, maxLength: 40, size: "max" }), (lists) => {
-			const straight = createTracker({ targetTokens: 0 });
-			const reversed = createTracker({ targetTokens: 0 });
+			const straight = new TierTracker({ targetTokens: 0 });
+			const reversed = new TierTracker({ targetTokens: 0 });
 			for (const list of lists) {
 				times(4, () => straight.update({ active: items(...list) }));
 				times(4, () => reversed.update({ active: items(...list.toReversed()) }));
@@ -226,7 +225,7 @@ test("without a target the order of a tracker's active list does not matter eith
 });
 
 test("what a tracker hands out is a copy: changing it changes nothing", () => {
-	const tracker = createTracker({ targetTokens: 0 });
+	const tracker = new TierTracker({ targetTokens: 0 });
 	tracker.update({ active: [item("a.ts")] });
 	Object.assign(tracker.items().get("a.ts") ?? {}, { n: 99 });
 	tracker.items().clear();

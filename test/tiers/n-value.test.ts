@@ -1,16 +1,16 @@
 import { createHash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { createController, TIERS } from "../../src/tiers/index.ts";
+import { TIERS, TierController } from "../../src/tiers/index.ts";
 import { CACHED_TIERS, historyHash } from "../../src/tiers/item.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 const sha256 = (text: string) => createHash("sha256").update(text).digest("hex");
 
 describe("Overview", () => {
 	test("content that remains unchanged across requests gradually promotes to higher cache tiers", () => {
-		const controller = createController({ cacheMinTokens: 0 });
+		const controller = new TierController({ cacheMinTokens: 0 });
 		const files = [item("stable.ts")];
 		const seen = new Set<string>();
 		times(20, (index) => {
@@ -22,7 +22,7 @@ describe("Overview", () => {
 	});
 
 	test("content that changes demotes back to the uncached active tier", () => {
-		const controller = createController();
+		const controller = new TierController();
 		times(5, () => controller.next({ files: items("a.ts") }));
 		expect(standings(controller)).toEqual({ "a.ts": "L3 3" });
 		controller.next({ files: [item("a.ts", 100, "v2")] });
@@ -30,7 +30,7 @@ describe("Overview", () => {
 	});
 
 	test("the system manages files, symbol map entries and history messages", () => {
-		const controller = createController();
+		const controller = new TierController();
 		controller.next({ files: items("a.ts"), symbols: items("symbol:b.ts"), history: items("h1") });
 		expect(standings(controller)).toEqual({
 			"a.ts": "active 0",
@@ -55,13 +55,13 @@ describe("Tier Structure", () => {
 
 describe("N Progression", () => {
 	test("1. new item appears in active context: N = 0", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		tracker.update({ active: [item("a.ts", 40)] });
 		expect(tracker.items().get("a.ts")).toEqual({ tier: "active", n: 0, hash: "v1", tokens: 40 });
 	});
 
 	test("2. item unchanged in active context: N increments by 1 each request", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		const seen: (number | undefined)[] = [];
 		times(6, () => {
 			tracker.update({ active: items("a.ts") });
@@ -71,14 +71,14 @@ describe("N Progression", () => {
 	});
 
 	test("3. item content changes (hash mismatch): N resets to 0, demotes to active", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(3, () => tracker.update({ active: items("a.ts") }));
 		tracker.update({ active: [item("a.ts", 70, "v2")] });
 		expect(tracker.items().get("a.ts")).toEqual({ tier: "active", n: 0, hash: "v2", tokens: 70 });
 	});
 
 	test("3. item content changes (explicit modification): N resets to 0 though the hash is equal", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(3, () => tracker.update({ active: items("a.ts") }));
 		tracker.update({ active: items("a.ts"), modified: ["a.ts"] });
 		expect(standings(tracker)).toEqual({ "a.ts": "active 0" });
@@ -90,7 +90,7 @@ describe("N Progression", () => {
 			[4, { "a.ts": "L3 3" }],
 			[9, { "a.ts": "L3 3" }],
 		] as const) {
-			const tracker = createTracker({ targetTokens: 0 });
+			const tracker = new TierTracker({ targetTokens: 0 });
 			times(requests, () => tracker.update({ active: items("a.ts") }));
 			tracker.update({ active: [] });
 			expect(standings(tracker)).toEqual(expected);
@@ -98,7 +98,7 @@ describe("N Progression", () => {
 	});
 
 	test("an item listed twice in one request is counted once", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(2, () => tracker.update({ active: [item("a.ts", 5), item("a.ts", 9, "v2")] }));
 		expect(tracker.items().get("a.ts")).toEqual({ tier: "active", n: 1, hash: "v1", tokens: 5 });
 	});
@@ -126,7 +126,7 @@ describe("Content Hashing", () => {
 				last_active_items: [],
 				items: { "a.ts": { content_hash: "v1", n_value: TIERS[tier].entryN, tier, tokens: 1 } },
 			};
-			const controller = createController({ state });
+			const controller = new TierController({ state });
 			controller.next({ files: items("a.ts") });
 			expect(controller.items().get("a.ts")?.tier).toBe(tier);
 			controller.next({ files: [item("a.ts", 100, "v2")] });
@@ -135,7 +135,7 @@ describe("Content Hashing", () => {
 	});
 
 	test("the hashes of symbols and history count too, in whatever tier they are", () => {
-		const controller = createController({ cacheMinTokens: 1 });
+		const controller = new TierController({ cacheMinTokens: 1 });
 		const request = { symbols: items("symbol:b.ts"), history: items("h1") };
 		times(5, () => controller.next(request));
 		expect(standings(controller)).toEqual({ "symbol:b.ts": "L3 3", h1: "L3 3" });
@@ -148,7 +148,7 @@ describe("Content Hashing", () => {
 });
 
 describe("input that cannot be tracked is refused by name", () => {
-	const tracker = () => createTracker({ targetTokens: 0 });
+	const tracker = () => new TierTracker({ targetTokens: 0 });
 
 	test.each([Number.NaN, -1, Number.POSITIVE_INFINITY])("tokens of %s", (tokens) => {
 		const update = () => tracker().update({ active: [item("a.ts", tokens)] });
@@ -163,8 +163,8 @@ describe("input that cannot be tracked is refused by name", () => {
 		expect(() => tracker().update({ active: [noHash] })).toThrow('The hash of "a.ts"');
 		const refs = [{ ...item("a.ts"), refs: Number.NaN }];
 		expect(() => tracker().seed({ refs })).toThrow('The refs of "a.ts"');
-		expect(() => createTracker({ targetTokens: Number.NaN })).toThrow("targetTokens");
-		expect(() => createController({ cacheMinTokens: -1 })).toThrow("cacheMinTokens (-1)");
+		expect(() => new TierTracker({ targetTokens: Number.NaN })).toThrow("targetTokens");
+		expect(() => new TierController({ cacheMinTokens: -1 })).toThrow("cacheMinTokens (-1)");
 	});
 
 	test("a refused request leaves the tracker as it was", () => {

@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createController } from "../../src/tiers/index.ts";
+import { TierController } from "../../src/tiers/index.ts";
 import { TierStateError } from "../../src/tiers/state-file.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 describe("Configuration", () => {
 	test("the effective cache_target_tokens = cacheMinTokens × cacheBufferMultiplier", () => {
-		const controller = createController({ cacheMinTokens: 300, cacheBufferMultiplier: 2 });
+		const controller = new TierController({ cacheMinTokens: 300, cacheBufferMultiplier: 2 });
 		times(5, () => controller.next({ history: [item("h1", 600)] }));
 		expect(standings(controller).h1).toBe("active 4");
 		controller.next({ history: [item("h1", 600), item("h2", 1)] });
@@ -16,7 +16,7 @@ describe("Configuration", () => {
 
 	test("setting cacheMinTokens to 0 disables threshold-aware behavior: all promotions happen without token gating", () => {
 		const [gated, free] = [{ cacheMinTokens: 10_000 }, { cacheMinTokens: 0 }].map((options) => {
-			const controller = createController(options);
+			const controller = new TierController(options);
 			times(12, (index) =>
 				controller.next({ files: items(...[..."abcdefghijkl"].slice(0, index + 1)) }),
 			);
@@ -34,7 +34,7 @@ describe("Configuration", () => {
 		{ cacheBufferMultiplier: Number.POSITIVE_INFINITY },
 		{ cacheBufferMultiplier: [2] },
 	])("%j is refused", (options) => {
-		const create = () => createController(options as { cacheMinTokens: number });
+		const create = () => new TierController(options as { cacheMinTokens: number });
 		expect(create).toThrow(
 			/^cacheMinTokens \(.*\) and cacheBufferMultiplier \(.*\) must be numbers ≥ 0$/,
 		);
@@ -42,11 +42,11 @@ describe("Configuration", () => {
 
 	test("the message shows that a number was given as a text", () => {
 		const cacheMinTokens = "5" as unknown as number;
-		expect(() => createController({ cacheMinTokens })).toThrow('cacheMinTokens ("5")');
+		expect(() => new TierController({ cacheMinTokens })).toThrow('cacheMinTokens ("5")');
 	});
 
 	test("… and history never graduates (stays active)", () => {
-		const controller = createController({ cacheMinTokens: 0 });
+		const controller = new TierController({ cacheMinTokens: 0 });
 		times(9, (index) =>
 			controller.next({ files: items(`${index}.ts`), history: [item("h1", 99_999)] }),
 		);
@@ -56,14 +56,14 @@ describe("Configuration", () => {
 
 describe("Persistence", () => {
 	test("the file stores response_count: total responses tracked", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		expect(tracker.toJSON()).toEqual({ response_count: 0, last_active_items: [], items: {} });
 		times(3, () => tracker.update({ active: [] }));
 		expect(tracker.toJSON().response_count).toBe(3);
 	});
 
 	test("last_active_items: items in active on the last request", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: items("a.ts", "b.ts") }));
 		expect(tracker.toJSON().last_active_items).toEqual(["a.ts", "b.ts"]);
 		tracker.update({ active: items("b.ts", "c.ts") });
@@ -71,7 +71,7 @@ describe("Persistence", () => {
 	});
 
 	test("items: map of item key → {content_hash, n_value, tier}, and the tokens", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		times(4, () => tracker.update({ active: [item("a.ts", 7), item("b.ts", 9, "other")] }));
 		tracker.update({ active: [item("b.ts", 9, "other")] });
 		expect(tracker.toJSON()).toEqual({
@@ -85,9 +85,9 @@ describe("Persistence", () => {
 	});
 
 	test("data survives restarts: counting goes on where it stopped", () => {
-		const before = createTracker({ targetTokens: 0 });
+		const before = new TierTracker({ targetTokens: 0 });
 		times(3, () => before.update({ active: items("a.ts") }));
-		const after = createTracker({ targetTokens: 0, state: before.toJSON() });
+		const after = new TierTracker({ targetTokens: 0, state: before.toJSON() });
 		after.update({ active: items("a.ts") });
 		after.update({ active: [] });
 		expect(standings(after)).toEqual({ "a.ts": "L3 3" });
@@ -96,7 +96,7 @@ describe("Persistence", () => {
 
 	test("on restart the first request with files selected detects a ripple (empty ≠ current files)", () => {
 		const request = { files: items("a.ts"), history: items("h1") };
-		const running = createController();
+		const running = new TierController();
 		running.next({ files: items("a.ts") });
 		times(5, () => running.next(request));
 		const state = running.toJSON();
@@ -104,18 +104,18 @@ describe("Persistence", () => {
 
 		running.next(request);
 		expect(standings(running)).toEqual({ "a.ts": "L3 3", h1: "active 5" });
-		const restarted = createController({ state });
+		const restarted = new TierController({ state });
 		restarted.next(request);
 		expect(standings(restarted)).toEqual({ "a.ts": "L3 3", h1: "L3 3" });
 	});
 
 	test("… and so does one without files: the cache is cold, so the first request after a restart counts as a ripple", () => {
-		const running = createController();
+		const running = new TierController();
 		times(5, () => running.next({ history: items("h1") }));
 		const state = running.toJSON();
 		running.next({ history: items("h1") });
 		expect(standings(running)).toEqual({ h1: "active 5" });
-		const restarted = createController({ state });
+		const restarted = new TierController({ state });
 		restarted.next({ history: items("h1", "h2") });
 		expect(standings(restarted)).toEqual({ h1: "L3 3", h2: "active 0" });
 		times(4, () => restarted.next({ history: items("h1", "h2") }));
@@ -123,25 +123,25 @@ describe("Persistence", () => {
 	});
 
 	test("… but with a target of 0 history stays active across a restart too", () => {
-		const running = createController({ cacheMinTokens: 0 });
+		const running = new TierController({ cacheMinTokens: 0 });
 		times(5, () => running.next({ history: items("h1") }));
-		const restarted = createController({ cacheMinTokens: 0, state: running.toJSON() });
+		const restarted = new TierController({ cacheMinTokens: 0, state: running.toJSON() });
 		restarted.next({ files: items("a.ts"), history: items("h1") });
 		expect(standings(restarted)).toEqual({ h1: "active 5", "a.ts": "active 0" });
 	});
 
 	test("items keep the order in which they were first seen, also under names that look like numbers", () => {
-		const tracker = createTracker({ targetTokens: 1000 });
+		const tracker = new TierTracker({ targetTokens: 1000 });
 		const all = [item("z", 600), item("20", 600), item("3", 600), item("__proto__", 10)];
 		times(4, () => tracker.update({ active: all }));
 		const state = JSON.parse(JSON.stringify(tracker));
 		expect(state.order).toEqual(["z", "20", "3", "__proto__"]);
-		const restored = createTracker({ targetTokens: 1000, state });
+		const restored = new TierTracker({ targetTokens: 1000, state });
 		expect([...restored.items()]).toEqual([...tracker.items()]);
 	});
 
 	test("an order is stored only where names need it", () => {
-		const tracker = createTracker({ targetTokens: 0 });
+		const tracker = new TierTracker({ targetTokens: 0 });
 		tracker.update({ active: items("z.ts", "a.ts") });
 		expect(tracker.toJSON()).not.toHaveProperty("order");
 	});
@@ -155,7 +155,7 @@ describe("a state of another program", () => {
 	});
 
 	test("needs no tokens: they count as 0 until the next request says more", () => {
-		const controller = createController({ state: stored({}) });
+		const controller = new TierController({ state: stored({}) });
 		expect(controller.items().get("a.ts")).toEqual({ tier: "L3", n: 3, hash: "v1", tokens: 0 });
 		controller.next({ files: [item("a.ts", 80)] });
 		expect(controller.items().get("a.ts")).toEqual({ tier: "L3", n: 3, hash: "v1", tokens: 80 });
@@ -170,7 +170,7 @@ describe("a state of another program", () => {
 			["L0", 100, 100],
 			["active", 7, 7],
 		] as const) {
-			const tracker = createTracker({
+			const tracker = new TierTracker({
 				targetTokens: 0,
 				state: stored({ tier, n_value: stored_n }),
 			});
@@ -179,14 +179,14 @@ describe("a state of another program", () => {
 	});
 
 	test("loses the items that the next request does not have", () => {
-		const controller = createController({ state: stored({}) });
+		const controller = new TierController({ state: stored({}) });
 		controller.next({ files: items("b.ts") });
 		expect(standings(controller)).toEqual({ "b.ts": "active 0" });
 	});
 });
 
 describe("a damaged state is refused with what is wrong", () => {
-	const good = createTracker({ targetTokens: 0 }).toJSON();
+	const good = new TierTracker({ targetTokens: 0 }).toJSON();
 	const withItem = (more: object) => ({
 		...good,
 		items: { "secret\u009b.ts": { content_hash: "h", n_value: 0, tier: "active", ...more } },
@@ -218,7 +218,7 @@ describe("a damaged state is refused with what is wrong", () => {
 			"more than 50000",
 		],
 	])("%s", (_name, state, what) => {
-		const create = () => createTracker({ targetTokens: 0, state: state as typeof good });
+		const create = () => new TierTracker({ targetTokens: 0, state: state as typeof good });
 		expect(create).toThrow(TierStateError);
 		expect(create).toThrow(what);
 		// Keys are a stranger's text, and messages end on a terminal.

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createController, type Tier } from "../../src/tiers/index.ts";
+import { type Tier, TierController } from "../../src/tiers/index.ts";
 import type { TierState } from "../../src/tiers/state-file.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, items, standings, times } from "./items.ts";
 
 /** A state with these items, given as `tier N tokens`; all of version v1. */
@@ -15,7 +15,7 @@ function stateWith(given: Record<string, [tier: Tier, n: number, tokens: number]
 
 /** Where everything stands after the items in active have left it. */
 function afterEntry(targetTokens: number, given: Parameters<typeof stateWith>[0]) {
-	const tracker = createTracker({ targetTokens, state: stateWith(given) });
+	const tracker = new TierTracker({ targetTokens, state: stateWith(given) });
 	tracker.update({ active: [] });
 	return standings(tracker);
 }
@@ -51,7 +51,7 @@ describe("How It Works", () => {
 	});
 
 	test("2. … only when something enters their tier: requests alone age nobody", () => {
-		const controller = createController({ cacheMinTokens: 0 });
+		const controller = new TierController({ cacheMinTokens: 0 });
 		times(50, () => controller.next({ files: items("a.ts", "b.ts") }));
 		expect(standings(controller)).toEqual({ "a.ts": "L3 3", "b.ts": "L3 3" });
 	});
@@ -154,7 +154,7 @@ describe("Threshold-Aware Promotion", () => {
 	});
 
 	test("ties are anchored in the order in which items were first seen, whatever their names", () => {
-		const tracker = createTracker({ targetTokens: 1000 });
+		const tracker = new TierTracker({ targetTokens: 1000 });
 		const all = [item("z.ts", 600), item("a.ts", 600), item("fresh.ts", 500)];
 		times(4, () => tracker.update({ active: all }));
 		tracker.update({ active: [item("fresh.ts", 500)] });
@@ -178,7 +178,7 @@ describe("Threshold-Aware Promotion", () => {
 	});
 
 	test("a tier keeps the target's tokens while veterans still progress to higher tiers", () => {
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
 		const files = [item("first.ts", 400)];
 		times(60, (index) => {
 			files.push(item(`file-${index}.ts`, 400));
@@ -200,7 +200,7 @@ describe("Threshold-Aware Promotion", () => {
 describe("Ripple Detection", () => {
 	/** A controller whose `h1` is eligible and far below the target: it graduates if and only if there is a ripple. */
 	function waiting(symbols = items("symbol:other.ts")) {
-		const controller = createController();
+		const controller = new TierController();
 		const request = { files: items("a.ts", "b.ts"), symbols, history: items("h1") };
 		controller.next({ ...request, history: [] });
 		times(5, () => controller.next(request));
@@ -235,7 +235,7 @@ describe("Ripple Detection", () => {
 	});
 
 	test("files or symbols graduating out of active: file graduation itself counts as a ripple, allowing history to piggyback", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const history = items("h1");
 		times(2, () => controller.next({ history }));
 		times(4, () => controller.next({ files: items("a.ts"), history }));
@@ -246,7 +246,7 @@ describe("Ripple Detection", () => {
 	});
 
 	test("the request after a graduation is no ripple again", () => {
-		const controller = createController();
+		const controller = new TierController();
 		const files = items("a.ts");
 		times(2, () => controller.next({ files }));
 		times(3, () => controller.next({ files, history: items("h1") }));

@@ -12,8 +12,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createStateFile, tierStateFolder } from "../../src/tiers/index.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierStateFile, tierStateFolder } from "../../src/tiers/index.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { tempDir } from "../support/temp.ts";
 import { items, times } from "./items.ts";
 
@@ -21,13 +21,13 @@ const DAY_MS = 24 * 60 * 60 * 1000;
 
 /** A state after so many requests with `a.ts`. */
 function stateAfter(requests: number) {
-	const tracker = createTracker({ targetTokens: 0 });
+	const tracker = new TierTracker({ targetTokens: 0 });
 	times(requests, () => tracker.update({ active: items("a.ts") }));
 	return tracker.toJSON();
 }
 
 function open(projectRoot: string, sessionId = "session-1") {
-	return createStateFile(projectRoot, sessionId);
+	return new TierStateFile(projectRoot, sessionId);
 }
 
 /** The path of the only state there is. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { createController } from "../../src/tiers/index.ts";
+import { TierController } from "../../src/tiers/index.ts";
 import type { Item } from "../../src/tiers/item.ts";
-import { createTracker } from "../../src/tiers/tracker.ts";
+import { TierTracker } from "../../src/tiers/tracker.ts";
 import { item, standings, times } from "./items.ts";
 
 /**
@@ -25,7 +25,7 @@ function expectTable(
 test("a file selected with every request: without a target each entry carries all the others on", () => {
 	// A file is active for four requests, then every later file that enters L3 behind it raises its N by one:
 	// 3 4 5 in L3, 6 7 8 in L2, 9 10 11 in L1, 12 and on in L0, since a promotion is an entry to the tier above.
-	const controller = createController({ cacheMinTokens: 0 });
+	const controller = new TierController({ cacheMinTokens: 0 });
 	const selected: Item[] = [];
 	const add = (key: string) => () => {
 		selected.push(item(key));
@@ -68,7 +68,7 @@ test("items leave active one by one with a target of 1000: entrants and young ve
 		item("g", 500),
 		item("h", 1200),
 	];
-	const tracker = createTracker({ targetTokens: 1000 });
+	const tracker = new TierTracker({ targetTokens: 1000 });
 	times(3, () => tracker.update({ active: all }));
 	const without = (left: number) => () => tracker.update({ active: all.slice(left) });
 	expectTable(
@@ -111,7 +111,7 @@ describe("a conversation about one file, with a target of 1000", () => {
 	const map = (version = "v1") => [item("symbol:a", 50, version), item("symbol:b", 80)];
 
 	test("goes through both ways of history graduation, a demotion and a deselection", () => {
-		const controller = createController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
+		const controller = new TierController({ cacheMinTokens: 1000, cacheBufferMultiplier: 1 });
 		const ask = (pairs: number) => () =>
 			controller.next({ files: file(), symbols: map(), history: talk(pairs) });
 		expectTable(
@@ -168,7 +168,7 @@ test("a seeded map with a target of 200: a file is opened, graduates and is clos
 		item("symbol:d", 90),
 	];
 	const refs = symbols.map((entry, index) => ({ ...entry, refs: 10 - index }));
-	const controller = createController({ cacheMinTokens: 200, cacheBufferMultiplier: 1 });
+	const controller = new TierController({ cacheMinTokens: 200, cacheBufferMultiplier: 1 });
 	const open = () => controller.next({ files: [item("b", 250)], symbols });
 	const closed = () => controller.next({ files: [], symbols });
 	expectTable(

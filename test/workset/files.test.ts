@@ -40,9 +40,9 @@ test("a search that had to stop says so", async () => {
 	const refused: string[] = [];
 	await pathsOf(["**/*.ts", "**/*.md", "@**/*.md"], root, refused, 20);
 	expect(refused).toEqual([
-		"**/*.ts was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
-		"**/*.md was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
-		"@**/*.md was looked for among 20 entries of the project only: name a folder, such as src/*.ts",
+		"**/*.ts was searched for in the first 20 entries of the project only: name a folder, such as src/*.ts",
+		"**/*.md was searched for in the first 20 entries of the project only: name a folder, such as src/*.ts",
+		"@**/*.md was searched for in the first 20 entries of the project only: name a folder, such as src/*.ts",
 	]);
 });
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
-import { markersIn } from "../../src/economy/index.ts";
+import { breakpointsIn } from "../../src/economy/index.ts";
 import {
 	copyText,
 	droppedText,
@@ -10,9 +10,9 @@ import {
 } from "../../src/workset/copy-text.ts";
 import type { LogPlan } from "../../src/workset/log/layout.ts";
 import { changesFor } from "../../src/workset/plan.ts";
-import { tailFor, withMarkerBeforeTail } from "../../src/workset/request.ts";
+import { tailFor, withBreakpointBeforeTail } from "../../src/workset/request.ts";
 import { selectionOf } from "../../src/workset/selection.ts";
-import { tierPrefix, withTierMarkers } from "../../src/workset/tier-prefix.ts";
+import { tierPrefix, withTierBreakpoints } from "../../src/workset/tier-prefix.ts";
 
 const file = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });
 const message = (entryId: string, ...texts: string[]) => ({ entryId, texts, tokensBehind: 0 });
@@ -129,7 +129,7 @@ const user = (text: string, marked = false) => ({
 
 test("the rolling marker moves to the block before the tail", () => {
 	const payload = { model: "m", messages: [user("hello"), user("[tag] files", true)] };
-	expect(withMarkerBeforeTail(payload, "[tag] ")).toEqual({
+	expect(withBreakpointBeforeTail(payload, "[tag] ")).toEqual({
 		model: "m",
 		messages: [user("hello", true), user("[tag] files")],
 	});
@@ -137,7 +137,7 @@ test("the rolling marker moves to the block before the tail", () => {
 
 test("a system message behind the tail loses the marker too", () => {
 	const after = { role: "system", content: [{ type: "text", text: "x", cache_control: marker }] };
-	const moved = withMarkerBeforeTail(
+	const moved = withBreakpointBeforeTail(
 		{ messages: [user("hello"), user("[tag] f"), after] },
 		"[tag] ",
 	);
@@ -153,18 +153,18 @@ test("with a subscription login all four markers are taken: moving one adds none
 	}));
 	const tools = [{ name: "read", cache_control: { type: "ephemeral", ttl: "1h" } }];
 	const full = { tools, system, messages: [user("files"), user("hello"), user("[tag] f", true)] };
-	expect(markersIn(full)).toHaveLength(4);
-	const moved = withMarkerBeforeTail(full, "[tag] ");
-	expect(markersIn(moved)).toEqual(markersIn(full));
+	expect(breakpointsIn(full)).toHaveLength(4);
+	const moved = withBreakpointBeforeTail(full, "[tag] ");
+	expect(breakpointsIn(moved)).toEqual(breakpointsIn(full));
 	expect(moved).toHaveProperty("messages.1.content.0.cache_control", marker);
 	const prefix = [{ role: "user" as const, text: "files", breakpoint: true }];
-	expect(markersIn(withTierMarkers(full, prefix))).toHaveLength(4);
+	expect(breakpointsIn(withTierBreakpoints(full, prefix))).toHaveLength(4);
 	const roomy = { ...full, tools: [] };
-	expect(withTierMarkers(roomy, prefix)).toHaveProperty(
+	expect(withTierBreakpoints(roomy, prefix)).toHaveProperty(
 		"messages.0.content.0.cache_control",
 		marker,
 	);
-	expect(withTierMarkers(roomy, [{ ...prefix[0], text: "other" } as never])).toBeUndefined();
+	expect(withTierBreakpoints(roomy, [{ ...prefix[0], text: "other" } as never])).toBeUndefined();
 });
 
 test("a marker never lands on thinking or on an empty text", () => {
@@ -176,7 +176,7 @@ test("a marker never lands on thinking or on an empty text", () => {
 			{ type: "text", text: "" },
 		],
 	};
-	const moved = withMarkerBeforeTail({ messages: [answer, user("[tag] f", true)] }, "[tag] ");
+	const moved = withBreakpointBeforeTail({ messages: [answer, user("[tag] f", true)] }, "[tag] ");
 	expect(moved).toHaveProperty("messages.0.content.0.cache_control", marker);
 });
 
@@ -190,7 +190,7 @@ test("a request that is not as expected stays as it is", () => {
 		{ messages: [user("hello"), user("[tag] unmarked")] },
 		{ messages: [{ role: "user", content: "text" }, user("[tag] f", true)] },
 	]) {
-		expect(withMarkerBeforeTail(payload, "[tag] ")).toBeUndefined();
+		expect(withBreakpointBeforeTail(payload, "[tag] ")).toBeUndefined();
 	}
 });
 

@@ -1,11 +1,11 @@
 import type { PromptTokens, Thinking } from "../../core/bill.ts";
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES, type MissCause } from "../../text/miss-causes.ts";
-import { PARTS } from "../request.ts";
+import { PARTS } from "../model-request.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
 import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
 
-export interface Answered {
+export interface AnsweredRequest {
 	readonly atMs: number;
 	/** Time since the last use of the cache. A ping is a use. */
 	readonly gapMs: number;
@@ -28,59 +28,60 @@ export interface Miss {
 }
 
 /** `cost` is in plain input tokens beyond a hit; `dollars` needs a known price. */
-export interface CostlyMiss extends Miss {
+export interface PricedMiss extends Miss {
 	readonly cost: number;
 	readonly dollars?: number;
 }
 
-export type Account = ReturnType<typeof createAccount>;
-
 /** Older misses are only summed up. */
 const MAX_MISSES = 500;
 
-export function createAccount() {
-	let before: Answered | undefined;
-	let requests = 0;
-	let tokens: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
-	let cost = 0;
-	let missed = 0;
-	const misses: CostlyMiss[] = [];
+/** Sums up the bills of a session, and diagnoses its cache misses. */
+export class CostAccount {
+	#before: AnsweredRequest | undefined;
+	#requests = 0;
+	#tokens: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
+	#cost = 0;
+	#missed = 0;
+	readonly #misses: PricedMiss[] = [];
 	/** Requests with thinking whose earlier context changed, and the blocks dropped by the latest. */
-	let misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
-	/** Cached from the last request: a session rarely changes its model. */
-	let known: { model: ModelInfo; rules: CacheRules } | undefined;
+	#misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
+	/** Memo: a session rarely changes its model. */
+	#known: { model: ModelInfo; rules: CacheRules } | undefined;
 
-	return {
-		add(answered: Answered, model: ModelInfo): CostlyMiss | undefined {
-			if (known?.model !== model) known = { model, rules: rulesFor(model) };
-			const { rules } = known;
-			const miss = before && diagnoseMiss(before, answered, rules);
-			before = answered;
-			requests++;
-			tokens = sum(tokens, answered.tokens);
-			cost += costOf(answered.tokens, rules);
-			if (answered.misplaced) misplaced = withRequest(misplaced, answered.misplaced);
-			if (!miss) return undefined;
-			const costly = priced(miss, answered.tokens, rules, model);
-			missed += costly.cost;
-			misses.push(costly);
-			if (misses.length > MAX_MISSES) misses.shift();
-			return costly;
-		},
-		/** Costs are in plain input tokens of each model; the latest miss is last. */
-		summary: () => ({
-			requests,
-			tokens,
-			cost,
-			uncached: tokens.input + tokens.read + tokens.write,
-			withoutMisses: cost - missed,
-			misses: [...misses],
-			misplaced,
-		}),
-	};
+	add(answered: AnsweredRequest, model: ModelInfo): PricedMiss | undefined {
+		if (this.#known?.model !== model) this.#known = { model, rules: rulesFor(model) };
+		const { rules } = this.#known;
+		const miss = this.#before && diagnoseMiss(this.#before, answered, rules);
+		this.#before = answered;
+		this.#requests++;
+		this.#tokens = sum(this.#tokens, answered.tokens);
+		this.#cost += costOf(answered.tokens, rules);
+		if (answered.misplaced) this.#misplaced = withRequest(this.#misplaced, answered.misplaced);
+		if (!miss) return undefined;
+		const priced = withPrice(miss, answered.tokens, rules, model);
+		this.#missed += priced.cost;
+		this.#misses.push(priced);
+		if (this.#misses.length > MAX_MISSES) this.#misses.shift();
+		return priced;
+	}
+
+	/** Costs are in plain input tokens of each model; the latest miss is last. */
+	summary() {
+		const { input, read, write } = this.#tokens;
+		return {
+			requests: this.#requests,
+			tokens: this.#tokens,
+			cost: this.#cost,
+			uncached: input + read + write,
+			withoutMisses: this.#cost - this.#missed,
+			misses: [...this.#misses],
+			misplaced: this.#misplaced,
+		};
+	}
 }
 
-type Summary = ReturnType<Account["summary"]>;
+type Summary = ReturnType<CostAccount["summary"]>;
 
 function withRequest(sum: Summary["misplaced"], { dropped, allowed }: Thinking) {
 	return {
@@ -91,7 +92,12 @@ function withRequest(sum: Summary["misplaced"], { dropped, allowed }: Thinking) 
 }
 
 /** Missed tokens are billed as written up to `billed.write`, the rest as plain input. */
-function priced(miss: Miss, billed: PromptTokens, rules: CacheRules, model: ModelInfo): CostlyMiss {
+function withPrice(
+	miss: Miss,
+	billed: PromptTokens,
+	rules: CacheRules,
+	model: ModelInfo,
+): PricedMiss {
 	const write = Math.min(miss.tokens, billed.write);
 	const writeOneHour = billed.write > 0 ? write * (billed.writeOneHour / billed.write) : 0;
 	const input = Math.min(miss.tokens - write, billed.input);
@@ -115,10 +121,14 @@ function sum(one: PromptTokens, other: PromptTokens): PromptTokens {
 	};
 }
 
-/** Whether a request missed what its predecessor left in the cache, and why. */
-export function diagnoseMiss(before: Answered, now: Answered, rules: CacheRules): Miss | undefined {
+/** Whether a request missed tokens that its predecessor left in the cache, and why. */
+export function diagnoseMiss(
+	before: AnsweredRequest,
+	now: AnsweredRequest,
+	rules: CacheRules,
+): Miss | undefined {
 	const { input, read, write } = now.tokens;
-	const tokens = Math.min(leftBehind(before, rules), input + read + write) - read;
+	const tokens = Math.min(cachedAfter(before, rules), input + read + write) - read;
 	if (tokens < LEAST_MISS) return undefined;
 	const wasWatched = before.payload !== undefined && now.payload !== undefined;
 	const changed = wasWatched ? firstChange(before.payload, now.payload) : undefined;
@@ -133,7 +143,8 @@ export function diagnoseMiss(before: Answered, now: Answered, rules: CacheRules)
 /** Providers round, and recount a block when another follows it: a smaller difference is noise. */
 const LEAST_MISS = 256;
 
-function leftBehind({ tokens }: Answered, { automatic, stepTokens }: CacheRules): number {
+/** Tokens in the cache after a request. */
+function cachedAfter({ tokens }: AnsweredRequest, { automatic, stepTokens }: CacheRules): number {
 	// Providers that bill no writes cache silently, in steps.
 	if (automatic !== "none" && tokens.write === 0) {
 		const prompt = tokens.input + tokens.read;
@@ -143,8 +154,8 @@ function leftBehind({ tokens }: Answered, { automatic, stepTokens }: CacheRules)
 }
 
 function causeOf(
-	before: Answered,
-	now: Answered,
+	before: AnsweredRequest,
+	now: AnsweredRequest,
 	rules: CacheRules,
 	changed: PayloadBlock | undefined,
 ): MissCause | undefined {
@@ -183,8 +194,8 @@ export function accountText(summary: Summary): string {
 		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
 		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
 		misses.length === 0
-			? "no request missed what was cached"
-			: `misses: ${misses.length}; without them ${grouped(withoutMisses)}, so this session cost ${ratio(cost, withoutMisses)}× what it had to`,
+			? "no cache misses"
+			: `cache misses: ${misses.length}; without them ${grouped(withoutMisses)}, so they made this session ${ratio(cost, withoutMisses)}× as expensive`,
 		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
 		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
 		...misplacedLines(misplaced),
@@ -192,14 +203,14 @@ export function accountText(summary: Summary): string {
 }
 
 /** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
-export function missText({ tokens, dollars, cause, changed }: CostlyMiss): string {
+export function missText({ tokens, dollars, cause, changed }: PricedMiss): string {
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
 	const first = changed ? `, first ${changed}` : "";
 	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
 }
 
 function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
-	const why = "what stands before them is not what was sent when they were made";
+	const why = "the context before them has changed since they were made";
 	const lines: string[] = [];
 	if (dropped > 0) {
 		lines.push(
@@ -208,7 +219,7 @@ function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]
 	}
 	if (allowed > 0) {
 		lines.push(
-			`thinking: the provider let blocks of earlier answers pass in ${counted(allowed, "request")}, though ${why}`,
+			`thinking: the provider accepted blocks of earlier answers in ${counted(allowed, "request")}, although ${why}`,
 		);
 	}
 	return lines;

@@ -1,6 +1,6 @@
 import type { Ttl } from "../../core/bill.ts";
 import { isRecord, property } from "../../core/property.ts";
-import type { Block, Breakpoint, Part } from "../request.ts";
+import type { Block, Breakpoint, Part } from "../model-request.ts";
 
 export interface PayloadBlock {
 	readonly part: Part;
@@ -9,8 +9,8 @@ export interface PayloadBlock {
 	/** The speaker: the same text by another speaker is another prefix. */
 	readonly role?: string;
 	readonly value: unknown;
-	/** Set if a cache marker follows the block. */
-	readonly marker?: Ttl;
+	/** Set if a breakpoint follows the block. */
+	readonly breakpoint?: Ttl;
 }
 
 /** Blocks in the order of prefix matching. Ignores unknown fields of the payload. */
@@ -26,8 +26,8 @@ export function payloadBlocks(payload: unknown): PayloadBlock[] {
 	];
 }
 
-/** A payload as the simulator takes it. */
-export function simulated(
+/** Blocks and breakpoints of a payload, for the simulator. */
+export function requestOfPayload(
 	payload: unknown,
 	{ hashOf, tokensOf }: { hashOf(text: string): string; tokensOf(text: string): number },
 ): { blocks: Block[]; breakpoints: Breakpoint[] } {
@@ -36,20 +36,18 @@ export function simulated(
 		const text = matchedText(piece);
 		return { part: piece.part, label: piece.label, hash: hashOf(text), tokens: tokensOf(text) };
 	});
-	const breakpoints = pieces.flatMap(({ marker }, after) =>
-		marker ? [{ after, ttl: marker }] : [],
-	);
+	const breakpoints = pieces.flatMap(({ breakpoint: ttl }, after) => (ttl ? [{ after, ttl }] : []));
 	return { blocks, breakpoints };
 }
 
-/** Ignores markers. */
+/** Ignores breakpoints. */
 export function isSamePiece(one: PayloadBlock, other: PayloadBlock): boolean {
 	return one.part === other.part && matchedText(one) === matchedText(other);
 }
 
 /** Key order is kept: other bytes are another prefix. */
 function matchedText({ role, value }: PayloadBlock): string {
-	return `${role === undefined ? "" : `${role} `}${JSON.stringify(withoutMarker(value))}`;
+	return `${role === undefined ? "" : `${role} `}${JSON.stringify(withoutBreakpoint(value))}`;
 }
 
 function messageBlocks(message: unknown, at: number): PayloadBlock[] {
@@ -79,19 +77,19 @@ function describe(piece: unknown, who: string): string {
 }
 
 function block(part: Part, label: string, value: unknown): PayloadBlock {
-	const marker = markerOf(value);
-	return { part, label, value, ...(marker && { marker }) };
+	const breakpoint = breakpointOf(value);
+	return { part, label, value, ...(breakpoint && { breakpoint }) };
 }
 
-function markerOf(value: unknown): Ttl | undefined {
+function breakpointOf(value: unknown): Ttl | undefined {
 	const control = isRecord(value) ? value.cache_control : undefined;
 	if (!isRecord(control)) return undefined;
 	return control.ttl === "1h" ? "1h" : "5m";
 }
 
-function withoutMarker(value: unknown): unknown {
+function withoutBreakpoint(value: unknown): unknown {
 	if (!isRecord(value)) return value;
-	const { cache_control: _marker, ...bare } = value;
+	const { cache_control: _breakpoint, ...bare } = value;
 	return bare;
 }
 
@@ -113,10 +111,10 @@ function listOf(value: unknown): unknown[] {
 }
 
 /** The limit of Anthropic's API for one request. */
-export const MAX_MARKERS = 4;
+export const MAX_BREAKPOINTS = 4;
 
-/** All cache markers in order: tools, system prompt, messages. */
-export function markersIn(payload: unknown): unknown[] {
+/** All `cache_control` values in order: tools, system prompt, messages. */
+export function breakpointsIn(payload: unknown): unknown[] {
 	const messages = listOf(property(payload, "messages"));
 	return [
 		property(payload, "tools"),
@@ -125,38 +123,33 @@ export function markersIn(payload: unknown): unknown[] {
 	]
 		.flatMap(listOf)
 		.map((block) => property(block, "cache_control"))
-		.filter((marker) => marker !== undefined && marker !== null);
+		.filter((control) => control !== undefined && control !== null);
 }
 
-/** Thinking and empty texts cannot carry a marker. */
-export function canCarryMarker(block: unknown): boolean {
+/** Thinking and empty texts cannot carry a breakpoint. */
+export function canCarryBreakpoint(block: unknown): boolean {
 	const type = property(block, "type");
 	if (type === "text") return property(block, "text") !== "";
 	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
-interface BlockPlace {
-	readonly message: number;
-	readonly block: number;
-}
-
-/** A copy with one more marker; `undefined` if the request has none, is full or lacks the block. */
-export function withExtraMarker(
+/** A copy with one more; `undefined` if the request has none, is full or lacks the block. */
+export function withExtraBreakpoint(
 	payload: unknown,
-	placeIn: (messages: readonly unknown[]) => BlockPlace | undefined,
+	placeIn: (messages: readonly unknown[]) => { message: number; block: number } | undefined,
 ): object | undefined {
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages)) return undefined;
-	const markers = markersIn(payload);
-	if (markers.length === 0 || markers.length >= MAX_MARKERS) return undefined;
+	const breakpoints = breakpointsIn(payload);
+	if (breakpoints.length === 0 || breakpoints.length >= MAX_BREAKPOINTS) return undefined;
 	const place = placeIn(messages);
 	if (!place) return undefined;
 	const { message, block } = place;
 	const content = messages[message].content as object[];
 	const unmarked = content[block] as object;
-	if ("cache_control" in unmarked || !canCarryMarker(unmarked)) return undefined;
-	// The last marker is on the request's end: its lifetime is allowed.
-	const marked = { ...unmarked, cache_control: markers.at(-1) };
+	if ("cache_control" in unmarked || !canCarryBreakpoint(unmarked)) return undefined;
+	// The last breakpoint is on the request's end: its lifetime is allowed.
+	const marked = { ...unmarked, cache_control: breakpoints.at(-1) };
 	const changed = { ...messages[message], content: content.with(block, marked) };
 	return { ...(payload as object), messages: messages.with(message, changed) };
 }

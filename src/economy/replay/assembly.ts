@@ -1,4 +1,4 @@
-import type { Block } from "../request.ts";
+import type { Block } from "../model-request.ts";
 import type { Conversation } from "./conversation.ts";
 import type { BlockKind, SourceBlock, ToolResult } from "./entry.ts";
 
@@ -27,25 +27,27 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
-/** One per session. */
-export function createAssembly(sizeOf: (id: number) => number) {
+/** Turns conversations into the blocks of requests. One per session. */
+export class RequestAssembly {
+	readonly #sizeOf: (id: number) => number;
 	/** Negative, so that they never collide with the file's ids. */
-	const headIds = new Map<string, number>();
-	/** Unscaled, and shared by all requests. */
-	const made = new Map<number, SessionBlock>();
+	readonly #headIds = new Map<string, number>();
+	/** Memo: unscaled, and shared by all requests. */
+	readonly #blocks = new Map<number, SessionBlock>();
 
-	return { sources, walk };
+	constructor(sizeOf: (id: number) => number) {
+		this.#sizeOf = sizeOf;
+	}
 
-	/**
-	 * Tools and system prompt, then the conversation; only what is new of one that continues another.
-	 * Sizes are estimates from the file.
-	 */
-	function sources({ head, blocks, continues }: Conversation): (HeadBlock | SourceBlock)[] {
-		return continues === undefined ? [...headBlocks(head), ...blocks] : blocks.slice(continues);
+	/** Head and conversation, or only the new part of one that continues another. */
+	sources({ head, blocks, continues }: Conversation): (HeadBlock | SourceBlock)[] {
+		return continues === undefined
+			? [...this.#headBlocks(head), ...blocks]
+			: blocks.slice(continues);
 	}
 
 	/** Takes the requests in order, incrementally. `factor` scales the sizes to the bill. */
-	function walk() {
+	walk() {
 		let before: number | undefined;
 		let all: SessionBlock[] = [];
 		let rounding = createRounding();
@@ -53,8 +55,8 @@ export function createAssembly(sizeOf: (id: number) => number) {
 			const continues = before === factor ? conversation.continues : undefined;
 			before = factor;
 			if (continues === undefined) [all, rounding] = [[], createRounding()];
-			const fresh = sources({ ...conversation, continues }).map((source) => {
-				const block = made.get(source.id) ?? make(source);
+			const fresh = this.sources({ ...conversation, continues }).map((source) => {
+				const block = this.#blocks.get(source.id) ?? this.#addBlock(source);
 				return factor === 1 ? block : { ...block, tokens: rounding(block.tokens * factor) };
 			});
 			all = all.concat(fresh);
@@ -62,19 +64,19 @@ export function createAssembly(sizeOf: (id: number) => number) {
 		};
 	}
 
-	function headBlocks(head: Conversation["head"]): HeadBlock[] {
+	#headBlocks(head: Conversation["head"]): HeadBlock[] {
 		if (!head) return [UNSEEN];
 		return (["tools", "system"] as const).map((kind) => {
 			const { hash, tokens } = head[kind];
 			const key = `${kind}${hash}`;
-			const id = headIds.get(key) ?? -2 - headIds.size;
-			headIds.set(key, id);
+			const id = this.#headIds.get(key) ?? -2 - this.#headIds.size;
+			this.#headIds.set(key, id);
 			const label = kind === "tools" ? "tools" : "system prompt";
 			return { id, kind, hash, estimate: tokens, counted: false, label };
 		});
 	}
 
-	function make(source: HeadBlock | SourceBlock): SessionBlock {
+	#addBlock(source: HeadBlock | SourceBlock): SessionBlock {
 		const { id, kind, hash, label } = source;
 		const block: SessionBlock = {
 			id,
@@ -82,10 +84,10 @@ export function createAssembly(sizeOf: (id: number) => number) {
 			hash,
 			label,
 			part: kind === "tools" || kind === "system" ? kind : "messages",
-			tokens: sizeOf(id),
+			tokens: this.#sizeOf(id),
 			...("result" in source && source.result && { result: source.result }),
 		};
-		made.set(id, block);
+		this.#blocks.set(id, block);
 		return block;
 	}
 }

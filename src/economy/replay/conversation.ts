@@ -26,7 +26,7 @@ export function createConversationWalk(
 	heads = new Map<number, Head | undefined>(),
 ) {
 	let leaf = -1;
-	let current = emptyDraft();
+	let current = emptyContent();
 	let head: Head | undefined;
 	/** Blocks given by the last call. */
 	let given: number | undefined;
@@ -48,10 +48,10 @@ export function createConversationWalk(
 			current = project(path);
 		}
 		if (changes.size > 0 || fresh?.some(({ type }) => type === "system")) {
-			for (const { sections, toolsAdded } of current.changesOfHead) {
+			for (const { sections, toolsAdded } of current.headChanges) {
 				visited += 1 + sections.size + toolsAdded.size;
 			}
-			if (!heads.has(target)) heads.set(target, headAfter(current.changesOfHead));
+			if (!heads.has(target)) heads.set(target, headAfter(current.headChanges));
 			if (head !== heads.get(target)) continues = undefined;
 			head = heads.get(target);
 		}
@@ -62,10 +62,11 @@ export function createConversationWalk(
 	};
 }
 
-type Draft = ReturnType<typeof emptyDraft>;
+/** The content of a branch as pi sends it; it grows in place. */
+type BranchContent = ReturnType<typeof emptyContent>;
 
-function emptyDraft() {
-	return { changesOfHead: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
+function emptyContent() {
+	return { headChanges: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
 }
 
 /** Oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
@@ -81,9 +82,9 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 	return at === from ? path.reverse() : undefined;
 }
 
-/** What pi sends: the latest compaction, what it kept, all since; the newest edits applied. */
-function project(path: readonly Entry[]): Draft {
-	const draft = emptyDraft();
+/** As pi does: the latest compaction, the entries it kept, all since; the newest edits applied. */
+function project(path: readonly Entry[]): BranchContent {
+	const content = emptyContent();
 	const at = path.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = path[at];
 	let sent = path;
@@ -91,24 +92,24 @@ function project(path: readonly Entry[]): Draft {
 		const kept = path.findIndex(({ id }) => id === compaction.firstKeptId);
 		const before = kept >= 0 && kept < at ? path.slice(kept, at) : [];
 		sent = [...before.filter(({ type }) => type !== "system"), ...path.slice(at + 1)];
-		draft.changesOfHead = compaction.change
+		content.headChanges = compaction.change
 			? [compaction.change]
 			: path.slice(0, at).flatMap((entry) => (entry.type === "system" ? [entry.change] : []));
-		addAll(draft.blocks, compaction.blocks);
+		addAll(content.blocks, compaction.blocks);
 	}
 	const edits = new Map<string, Entry & { type: "edit" }>();
 	for (const entry of sent) if (entry.type === "edit") edits.set(entry.targetId, entry);
-	for (const entry of path) if (entry.type === "thinking") draft.thinking = entry.level;
-	for (const entry of sent) append(draft, entry, edits.get(entry.id));
-	return draft;
+	for (const entry of path) if (entry.type === "thinking") content.thinking = entry.level;
+	for (const entry of sent) append(content, entry, edits.get(entry.id));
+	return content;
 }
 
-function append(draft: Draft, entry: Entry, edit?: Entry & { type: "edit" }): void {
-	if (entry.type === "system") draft.changesOfHead.push(entry.change);
-	if (entry.type === "thinking") draft.thinking = entry.level;
+function append(content: BranchContent, entry: Entry, edit?: Entry & { type: "edit" }): void {
+	if (entry.type === "system") content.headChanges.push(entry.change);
+	if (entry.type === "thinking") content.thinking = entry.level;
 	// Compactions and edits are applied already; the rest is not sent.
 	if (entry.type === "message" || (entry.type === "assistant" && entry.isKept)) {
-		addAll(draft.blocks, (edit ?? entry).blocks);
+		addAll(content.blocks, (edit ?? entry).blocks);
 	}
 }
 
@@ -129,12 +130,13 @@ export interface Head {
 export type SystemChange = ReturnType<typeof systemChangeOf>;
 
 export function systemChangeOf(message: unknown) {
-	const content = property(message, "content");
+	const content = property(message, "content") ?? "";
+	const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
 	const sections = Object.entries(objectOr(property(message, "sections")));
 	const toolsAdded = listOr(property(message, "toolsAdded"));
 	return {
 		replace: property(message, "replace") === true,
-		text: isEmpty(content) ? undefined : sized(content),
+		text: isEmpty ? undefined : sized(content),
 		sections: new Map(
 			sections.map(([name, text]) => [nameOr(name, ""), text === null ? null : sized(text)]),
 		),
@@ -172,10 +174,6 @@ function joined(parts: Iterable<Sized>): Sized {
 function sized(content: unknown): Sized {
 	const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
 	return { hash: contentHash("head", content), tokens: estimateTokens(text.length) };
-}
-
-function isEmpty(content: unknown): boolean {
-	return (content ?? "") === "" || (Array.isArray(content) && content.length === 0);
 }
 
 function nameOf(tool: unknown): string {

@@ -1,7 +1,6 @@
 /** Rebuilds the requests of a session and compares their cost under policies. */
 export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
-export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./html.ts";
 export {
 	type PolicyOutcome,
 	type ReplayPolicy,
@@ -11,6 +10,8 @@ export {
 	strataPolicy,
 } from "./policies.ts";
 export { buildReport, combineReports, type FolderReport, type ReplayReport } from "./report.ts";
+export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./report-html.ts";
+export { folderText, reportText } from "./report-text.ts";
 export {
 	type ReplayModel,
 	type ReplaySession,
@@ -18,4 +19,3 @@ export {
 	type Step,
 } from "./requests.ts";
 export { readSessionFile } from "./session-file.ts";
-export { folderText, reportText } from "./text.ts";

@@ -10,22 +10,20 @@ const IMAGE_TOKENS = 1200;
 /** Sixteen bytes make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
-/** One per session: it pairs calls with their results. All content is untrusted. */
-export function createBlockReader() {
-	let count = 0;
-	const reads = new Map<string, FileRead>();
-	const printsOf = createLinePrints();
+/** Parses untrusted message content. One per session: it pairs calls with their results. */
+export class BlockParser {
+	#count = 0;
+	readonly #reads = new Map<string, FileRead>();
+	readonly #hashLines = createLineHasher();
 
-	return { blocksOf, answerBlocks, resultBlock };
-
-	function blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[] {
+	blocksOf(kind: BlockKind, content: unknown, label: string): SourceBlock[] {
 		const parts = typeof content === "string" ? [{ type: "text", text: content }] : content;
 		if (!Array.isArray(parts)) return [];
-		return parts.filter(isSent).map((part) => block(kind, [part], label));
+		return parts.filter(isSent).map((part) => this.#block(kind, [part], label));
 	}
 
 	/** `outputTokens` is the provider's count. */
-	function answerBlocks(content: unknown, outputTokens: number): SourceBlock[] {
+	answerBlocks(content: unknown, outputTokens: number): SourceBlock[] {
 		if (!Array.isArray(content)) return [];
 		const parts = content.filter(isSent);
 		const sizes = parts.map(tokensOf);
@@ -34,16 +32,16 @@ export function createBlockReader() {
 		return parts.map((part, index) => {
 			const { kind, label } = describe(part);
 			const estimate = Math.max(1, Math.round((sizes[index] as number) * share));
-			if (kind === "call") noteCall(part);
-			return { ...block(kind, [part], label), estimate, counted: outputTokens > 0 };
+			if (kind === "call") this.#noteCall(part);
+			return { ...this.#block(kind, [part], label), estimate, counted: outputTokens > 0 };
 		});
 	}
 
-	function resultBlock(message: unknown): SourceBlock {
+	resultBlock(message: unknown): SourceBlock {
 		const content = property(message, "content");
 		const parts = Array.isArray(content) ? content : [];
 		const tool = nameOr(property(message, "toolName"), "a tool");
-		const read = reads.get(nameOr(property(message, "toolCallId"), ""));
+		const read = this.#reads.get(nameOr(property(message, "toolCallId"), ""));
 		const hasImage = parts.some((part) => property(part, "type") === "image");
 		const isError = property(message, "isError") === true;
 		const result: ToolResult = {
@@ -51,15 +49,15 @@ export function createBlockReader() {
 			...(isShort(property(message, "details")) && { isShort: true }),
 			hasImage,
 			isError,
-			...(read && !hasImage && !isError && { read: withLines(read, parts) }),
+			...(read && !hasImage && !isError && { read: this.#withLines(read, parts) }),
 		};
 		const label = read ? `result of ${tool} ${read.path}` : `result of ${tool}`;
-		return { ...block("result", parts, label), result };
+		return { ...this.#block("result", parts, label), result };
 	}
 
-	function block(kind: BlockKind, parts: readonly unknown[], label: string): SourceBlock {
+	#block(kind: BlockKind, parts: readonly unknown[], label: string): SourceBlock {
 		return {
-			id: count++,
+			id: this.#count++,
 			kind,
 			hash: contentHash(kind, parts),
 			estimate: Math.max(
@@ -71,14 +69,16 @@ export function createBlockReader() {
 		};
 	}
 
-	function noteCall(part: unknown): void {
+	#noteCall(part: unknown): void {
 		const id = nameOr(property(part, "id"), "");
 		const read = property(part, "name") === "read" ? readOf(part) : undefined;
-		if (id !== "" && read) reads.set(id, read);
+		if (id !== "" && read) this.#reads.set(id, read);
 	}
 
-	function withLines(read: FileRead, parts: readonly unknown[]): FileRead {
-		const lines = printsOf(parts.map((part) => textOr(property(part, "text"), "")).join("\n"));
+	#withLines(read: FileRead, parts: readonly unknown[]): FileRead {
+		const lines = this.#hashLines(
+			parts.map((part) => textOr(property(part, "text"), "")).join("\n"),
+		);
 		return lines ? { ...read, lines } : read;
 	}
 }
@@ -151,17 +151,14 @@ function textOr(value: unknown, otherwise: string): string {
 /** Per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-/**
- * Short line hashes: they compare two reads after their text is dropped. Ascending, one number a
- * line; `undefined` once the session has had too many lines.
- */
-export function createLinePrints(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
+/** Ascending line hashes, to compare reads without their text; `undefined` after too many. */
+export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
 	let left = maxLines;
 	return (text) => {
 		const lines = text.split("\n");
 		if (lines.length > left) return undefined;
 		left -= lines.length;
-		return Uint32Array.from(lines, print).sort();
+		return Uint32Array.from(lines, hashLine).sort();
 	};
 }
 
@@ -188,7 +185,7 @@ function firstFrom(from: number, lines: Uint32Array, line: number): number {
 }
 
 /** FNV-1a. A collision only makes a changed line look unchanged in an estimate. */
-function print(line: string): number {
+function hashLine(line: string): number {
 	let hash = 0x811c9dc5;
 	for (let i = 0; i < line.length; i++) {
 		hash = Math.imul(hash ^ line.charCodeAt(i), 0x01000193);

@@ -1,4 +1,4 @@
-import { type Block, sharedStart } from "../request.ts";
+import { type Block, sharedStart } from "../model-request.ts";
 import { costOf } from "../rules.ts";
 import { promptOf } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
@@ -37,7 +37,7 @@ export function findMisses(session: ReplaySession): ReplayMiss[] {
 }
 
 function missBetween(before: Step, step: Step): ReplayMiss | undefined {
-	const expected = Math.min(leftBehind(before), promptOf(step.billed));
+	const expected = Math.min(cachedAfter(before), promptOf(step.billed));
 	const tokens = expected - step.billed.read;
 	if (tokens <= NOISE_TOKENS) return undefined;
 	const changed = firstChange(before.blocks, step.blocks);
@@ -55,8 +55,8 @@ function missBetween(before: Step, step: Step): ReplayMiss | undefined {
 	};
 }
 
-/** Providers that bill no writes cache what they were sent. */
-function leftBehind({ billed, model }: Step): number {
+/** Tokens in the cache after a request. Providers that bill no writes cache the whole prompt. */
+function cachedAfter({ billed, model }: Step): number {
 	const isSilent = model.rules.automatic !== "none" && billed.write === 0 && billed.read > 0;
 	return isSilent ? promptOf(billed) : billed.read + billed.write;
 }

@@ -1,19 +1,16 @@
 import type { PromptTokens } from "../../core/bill.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import { requestOf } from "../place-breakpoints.ts";
-import { type Block, type Request, sharedStart } from "../request.ts";
+import { CacheSimulator } from "../cache-simulator.ts";
+import { type Block, type ModelRequest, sharedStart } from "../model-request.ts";
+import { requestForStep } from "../place-breakpoints.ts";
 import { costOf } from "../rules.ts";
-import { createCacheSimulator } from "../simulate.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
 
-/**
- * `requests` yields what would have been sent, billed by the provider's rules; `bills` yields
- * bills. Both yield one item for each request of the session, in order.
- */
+/** Yields requests, billed by the provider's rules, or bills: one for each of the session. */
 export type ReplayPolicy = RequestPolicy | BillPolicy;
 
 export interface PolicyName {
@@ -23,7 +20,7 @@ export interface PolicyName {
 
 /** Yields each request before it reads the next step. */
 export interface RequestPolicy extends PolicyName {
-	requests(session: ReplaySession): Iterable<Request>;
+	requests(session: ReplaySession): Iterable<ModelRequest>;
 }
 
 interface BillPolicy extends PolicyName {
@@ -62,21 +59,21 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 
 function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<PromptTokens> {
 	if ("bills" in policy) return yield* policy.bills(session);
-	const caches = new Map<string, ReturnType<typeof createCacheSimulator>>();
+	const caches = new Map<string, CacheSimulator>();
 	let index = 0;
 	for (const request of policy.requests(session)) {
 		const model = session.bills[index++]?.model;
 		if (!model) return;
-		const newCache = () => createCacheSimulator(model.rules);
+		const newCache = () => new CacheSimulator(model.rules);
 		yield getOrAdd(caches, fullName(model.name), newCache).send(request);
 	}
 }
 
 export const appendOnly: RequestPolicy = {
 	name: "append-only",
-	description: "pi's own requests, nothing lost without a known cause",
+	description: "pi's own requests, with no cache loss without a known cause",
 	*requests(session) {
-		for (const step of session.steps()) yield requestOf(step, step.blocks);
+		for (const step of session.steps()) yield requestForStep(step, step.blocks);
 	},
 };
 
@@ -103,8 +100,8 @@ function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy
 		...called,
 		*requests(session) {
 			let blocks: Step["blocks"] = [];
-			const offered = createContents();
-			const sent = createContents();
+			const offered = createHashCounts();
+			const sent = createHashCounts();
 			const shortened = createReadReplacer(({ hash }) => sent.has(hash) || !offered.has(hash));
 			const cached = {
 				...session,
@@ -124,7 +121,7 @@ function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy
 	};
 }
 
-function createContents() {
+function createHashCounts() {
 	const counts = new Map<string, number>();
 	let before: readonly Block[] = [];
 	const add = (blocks: readonly Block[], by: 1 | -1) => {
@@ -145,7 +142,7 @@ function createContents() {
 	};
 }
 
-/** What pi-strata would do. `pruning` runs that system's own code. */
+/** The policy of pi-strata. `pruning` runs that system's own code. */
 export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 	return withReadCache(pruning, {
 		name: "strata",
@@ -155,7 +152,7 @@ export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 
 const KEPT = 10;
 
-/** What many agents do. It breaks the cached prefix with every request. */
+/** Common among agents. It breaks the cached prefix with every request. */
 export const pruneEach: ReplayPolicy = {
 	name: "prune-each",
 	description: `every request keeps only the ${KEPT} newest tool results`,
@@ -168,7 +165,7 @@ export const pruneEach: ReplayPolicy = {
 			const results = known === 0 ? fresh : kept.concat(fresh);
 			kept = results.slice(-KEPT);
 			pruned.add(results.slice(0, -KEPT).filter(isPrunable));
-			yield requestOf(step, [...pruned.blocks()]);
+			yield requestForStep(step, [...pruned.blocks()]);
 		}
 	},
 };
@@ -182,7 +179,7 @@ const RECENT_TOKENS = 20_000;
 /** Prunes in batches of a fixed size, whatever the cost at the moment. */
 export const pruneBatch: ReplayPolicy = {
 	name: "prune-batch",
-	description: "old tool results go whenever 20,000 tokens of them have come together",
+	description: "old tool results are pruned in batches of 20,000 tokens",
 	*requests(session) {
 		const pruned = createPrunedResults();
 		/** No result before this block can become prunable. */
@@ -193,7 +190,7 @@ export const pruneBatch: ReplayPolicy = {
 			const candidates = prunableNow(pruned.blocks(), from);
 			const freed = candidates.reduce((sum, { tokens }) => sum + tokens - STUB_TOKENS, 0);
 			if (freed >= BATCH_TOKENS) pruned.add(candidates);
-			yield requestOf(step, [...pruned.blocks()]);
+			yield requestForStep(step, [...pruned.blocks()]);
 		}
 	},
 };
@@ -237,7 +234,7 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	appendOnly,
 	{
 		name: "billed",
-		description: "what the provider billed",
+		description: "as the provider billed it",
 		bills: ({ bills }) => bills.map(({ billed }) => billed),
 	},
 	readCache,

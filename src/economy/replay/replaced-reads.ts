@@ -1,5 +1,5 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
-import { sharedStart } from "../request.ts";
+import { sharedStart } from "../model-request.ts";
 import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
 import { countNewLines } from "./message-blocks.ts";

@@ -1,7 +1,7 @@
 import type { PromptTokens } from "../../core/bill.ts";
 import { chunks } from "../../core/chunks.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
-import { sharedStart } from "../request.ts";
+import { sharedStart } from "../model-request.ts";
 import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptOf } from "./billed.ts";
@@ -194,15 +194,15 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const seen = new Set<number>();
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
 	let before: readonly SessionBlock[] = [];
-	let vain: { file: { cost: number }; saved: number }[] = [];
+	let redundant: { file: { cost: number }; saved: number }[] = [];
 	for (const { blocks, model } of session.steps()) {
 		const { writeRatio, readRatio } = model.rules;
 		const shortened = shorten(blocks);
 		const known = sharedStart(before, blocks);
-		if (known < before.length) vain = [];
+		if (known < before.length) redundant = [];
 		const from = known < before.length ? 0 : known;
 		before = blocks;
-		for (const { file, saved } of vain) file.cost += saved * readRatio;
+		for (const { file, saved } of redundant) file.cost += saved * readRatio;
 		for (const [index, block] of blocks.slice(from).entries()) {
 			const saved = block.tokens - (shortened[from + index]?.tokens ?? 0);
 			const path = block.result?.read?.path;
@@ -213,7 +213,7 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 			file.times += isNew ? 1 : 0;
 			file.tokens += isNew ? saved : 0;
 			file.cost += saved * (isNew ? writeRatio : readRatio);
-			vain.push({ file, saved });
+			redundant.push({ file, saved });
 		}
 	}
 	return [...files.values()].sort((a, b) => b.cost - a.cost);

@@ -1,7 +1,7 @@
 import type { PromptTokens, Ttl } from "../../core/bill.ts";
-import type { Request } from "../request.ts";
+import type { ModelRequest } from "../model-request.ts";
 import type { CacheRules, ModelPrices } from "../rules.ts";
-import { createAssembly, createCalibration, type SessionBlock } from "./assembly.ts";
+import { createCalibration, RequestAssembly, type SessionBlock } from "./assembly.ts";
 import {
 	type BilledRequest,
 	billedBy,
@@ -39,7 +39,7 @@ export interface Bill {
 export interface Step extends Bill {
 	/** Their tokens add up to the bill. */
 	readonly blocks: readonly SessionBlock[];
-	readonly settings: NonNullable<Request["settings"]>;
+	readonly settings: NonNullable<ModelRequest["settings"]>;
 	readonly ttl: Ttl;
 	/** Differences from the previous request, apart from growth. */
 	readonly changes: ReadonlySet<Change>;
@@ -64,7 +64,7 @@ export function rebuildRequests(
 	maxWork = MAX_WORK,
 ): ReplaySession {
 	const calibration = createCalibration();
-	const assembly = createAssembly(calibration.sizeOf);
+	const assembly = new RequestAssembly(calibration.sizeOf);
 	const heads = new Map<number, Conversation["head"]>();
 	const walk = createConversationWalk(session.entries, heads);
 	const withoutWrites = modelsWithoutWrites(session.entries);

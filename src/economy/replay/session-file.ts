@@ -4,7 +4,7 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { property } from "../../core/property.ts";
 import { plainText } from "../../text/one-line.ts";
 import type { Entry } from "./entry.ts";
-import { createEntryReader } from "./entry-reader.ts";
+import { EntryParser } from "./entry-parser.ts";
 
 export interface SessionFile {
 	readonly file: string;
@@ -36,36 +36,33 @@ export interface SessionFileOptions {
 /** A longer first line is no session header. Pi's own bound. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/**
- * Counts unusable lines; throws if the file is no session. Stores hashes and sizes, so that memory
- * depends on the number of entries, not on the file size.
- */
+/** Counts unusable lines; throws if the file is no session. Keeps hashes and sizes, not texts. */
 export async function readSessionFile(
 	file: string,
 	options: SessionFileOptions = {},
 ): Promise<SessionFile> {
 	const { maxLineBytes = 32 * 1024 * 1024, maxEntries = 200_000, maxBlocks = 500_000 } = options;
 	const size = await checkFile(file);
-	let reader: ReturnType<typeof createEntryReader> | undefined;
+	let parser: EntryParser | undefined;
 	let version: SessionFile["version"] = 3;
 	const skipped = { damaged: 0, tooLong: 0, relinked: 0, surplus: 0 };
 	const onBytes = (bytes: number) => options.onProgress?.(bytes, size);
 	for await (const line of readJsonLines(file, maxLineBytes, onBytes)) {
 		if (typeof line === "string") {
 			skipped[line]++;
-			if (line === "tooLong") reader?.skip();
-		} else if (!reader) {
+			if (line === "tooLong") parser?.skip();
+		} else if (!parser) {
 			version = versionOf(line.value, file);
-			reader = createEntryReader(version);
-		} else if (reader.entries.length >= maxEntries || reader.blocks() >= maxBlocks) {
+			parser = new EntryParser(version);
+		} else if (parser.entries.length >= maxEntries || parser.blockCount >= maxBlocks) {
 			skipped.surplus++;
 		} else {
-			const outcome = reader.add(line.value);
+			const outcome = parser.add(line.value);
 			if (outcome !== "added") skipped[outcome]++;
 		}
 	}
-	if (!reader) throw notASession(file, "no line of it is JSON");
-	return { file, version, entries: reader.entries, skipped };
+	if (!parser) throw notASession(file, "no line of it is JSON");
+	return { file, version, entries: parser.entries, skipped };
 }
 
 async function checkFile(file: string): Promise<number> {
@@ -82,7 +79,7 @@ async function checkFile(file: string): Promise<number> {
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
 		const beginning = start.subarray(0, bytesRead);
 		const end = beginning.indexOf("\n");
-		// Later zeros are what a crash leaves of a line.
+		// Later zeros are the rest of a line after a crash.
 		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
 		if (firstLine.includes(0)) throw notASession(file, "it is binary");
 		if (bytesRead === MAX_HEADER_BYTES && end === -1) {

@@ -11,7 +11,7 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import { createCacheSimulator, simulated } from "../../economy/index.ts";
+import { CacheSimulator, requestOfPayload } from "../../economy/index.ts";
 import { rulesFor } from "../../economy/rules.ts";
 import { isStub } from "../../pruning/index.ts";
 import { collapsed } from "../../text/one-line.ts";
@@ -86,7 +86,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
 }> {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
-	const cache = createCacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
+	const cache = new CacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
 
 	async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		if (!isSame(String(request.headers["x-api-key"]), key)) return fail(response, 401, "wrong key");
@@ -105,7 +105,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
 	}
 
 	function billed(body: unknown): PromptTokens {
-		const { blocks, breakpoints } = simulated(body, {
+		const { blocks, breakpoints } = requestOfPayload(body, {
 			hashOf: hashBytes,
 			tokensOf: (text) => estimateTokens(text.length),
 		});

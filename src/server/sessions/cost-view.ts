@@ -2,7 +2,7 @@ import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { type Bill, billOf, type PromptTokens } from "../../core/bill.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import { type CostlyMiss, createAccount } from "../../economy/index.ts";
+import { CostAccount, type PricedMiss } from "../../economy/index.ts";
 import { costOf, dollarsOf, type ModelInfo, rulesFor } from "../../economy/rules.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
@@ -23,7 +23,7 @@ const MAX_REQUESTS = 500;
 
 /** Cost per request, compared with the cost without our systems and without a cache. */
 export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
-	const account = createAccount();
+	const account = new CostAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
@@ -142,7 +142,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedToke
 function appendOnlyTokens(
 	billed: PromptTokens,
 	removed: RemovedTokens | undefined,
-	miss: CostlyMiss | undefined,
+	miss: PricedMiss | undefined,
 ): PromptTokens {
 	const { fresh = 0, standing = 0 } = removed ?? {};
 	let { input, read, write, writeOneHour } = billed;
@@ -166,7 +166,7 @@ function priceOf(tokens: PromptTokens, model: ModelInfo): Data<"Price"> {
 	return { tokens: cost, dollars: dollarsOf(tokens, model.cost) };
 }
 
-function missView({ tokens, cause, cost, dollars, changed }: CostlyMiss): Data<"CacheMiss"> {
+function missView({ tokens, cause, cost, dollars, changed }: PricedMiss): Data<"CacheMiss"> {
 	return {
 		tokens,
 		cause,

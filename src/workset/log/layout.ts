@@ -13,7 +13,7 @@
 
 import type { Ttl } from "../../core/bill.ts";
 import { compareText } from "../../core/compare-text.ts";
-import { type CacheRules, type Ratios, writeRatioFor } from "../../economy/rules.ts";
+import { type CacheRules, writeRatioFor } from "../../economy/rules.ts";
 import { TIERS } from "../../tiers/index.ts";
 import {
 	type Copy,
@@ -62,39 +62,37 @@ export interface LogPlan {
 	readonly threshold: number;
 	/**
 	 * The first copy, before the plan, that this or the next reorganisation changes; with `path`, its
-	 * block in the slot. A cache marker before it makes that cheap. Absent when nothing is dead or
+	 * block in the slot. A breakpoint before it makes that cheap. Absent when nothing is dead or
 	 * the cache is cold.
 	 */
 	readonly frontier?: { readonly entryId: string; readonly path?: string };
 }
 
 /** Decides on the layout of one session. Has no side effects on it. */
-export function createLogLayout() {
-	const rates = createEditRates();
-	let requests = 0;
+export class LogLayout {
+	readonly #rates = new EditRates();
+	#requests = 0;
 	/** Cold requests; the first always is, and does not count. */
-	let cold = 0;
+	#cold = 0;
 	/** Tokens of dead copies: in total, and after the last plan. */
-	let died = 0;
-	let dead = 0;
+	#died = 0;
+	#dead = 0;
 
-	return {
-		/** Call once per request: it learns how often files change and copies die. */
-		decide(moment: LogMoment): LogPlan {
-			rates.note(moment.files);
-			if (moment.cold && requests > 0) cold++;
-			requests++;
-			died += Math.max(0, deadTokens(spansOf(moment.copies, moment.files)) - dead);
-			const plan = planOf(moment, {
-				editRate: rates.of,
-				// Prior: four of five requests are warm.
-				warmShare: 1 - (cold + 0.2) / (requests + 1),
-				growthPerRequest: died / requests,
-			});
-			dead = plan.deadTokens;
-			return plan;
-		},
-	};
+	/** Call once per request: it learns how often files change and copies die. */
+	decide(moment: LogMoment): LogPlan {
+		this.#rates.observe(moment.files);
+		if (moment.cold && this.#requests > 0) this.#cold++;
+		this.#requests++;
+		this.#died += Math.max(0, deadTokens(spansOf(moment.copies, moment.files)) - this.#dead);
+		const plan = planOf(moment, {
+			editRate: (path) => this.#rates.rateOf(path),
+			// Prior: four of five requests are warm.
+			warmShare: 1 - (this.#cold + 0.2) / (this.#requests + 1),
+			growthPerRequest: this.#died / this.#requests,
+		});
+		this.#dead = plan.deadTokens;
+		return plan;
+	}
 }
 
 interface Learned {
@@ -115,8 +113,7 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 		ranked: byStability(moment.files),
 		// With a tail, thinking would be bound to text that the next request lacks.
 		isHot: (path) =>
-			!moment.rules.bindsThinking &&
-			isHot({ ...moment, ...learned, editRate: learned.editRate(path) }),
+			!moment.rules.bindsThinking && isHot(learned.editRate(path), learned.warmShare, moment),
 	};
 	if (moment.isBound) return appended(scene, deadTokens(spans) > 0 ? "bound" : "nothing");
 	if (moment.cold) return refilled(scene, 0);
@@ -139,7 +136,7 @@ interface Scene extends LogMoment {
 	isHot(path: string): boolean;
 }
 
-/** Appends what is not live; nothing in view changes. */
+/** Appends files that are not live; nothing in view changes. */
 function appended(
 	{ spans, ranked, slotId, isHot }: Scene,
 	why: LogPlan["why"] = "nothing",
@@ -182,12 +179,7 @@ function refilled(scene: Scene, from: number): LogPlan {
 	return { ...plan, drop, slot: { entryId: slotId, paths }, why: "cold" };
 }
 
-const NO_CHANGE = {
-	drop: [],
-	append: [],
-	why: "nothing",
-	threshold: 0,
-} satisfies Partial<LogPlan>;
+const NO_CHANGE = { drop: [], append: [], why: "nothing", threshold: 0 } satisfies Partial<LogPlan>;
 
 function isFilledWith(paths: readonly string[], { spans }: Scene): boolean {
 	const slot = spans.filter(({ inSlot }) => inSlot);
@@ -224,56 +216,45 @@ const FADING = 0.96;
 const PRIOR = { seen: 4, changed: 0.2 };
 
 /** Share of requests in which a path changed. Observations fade: work moves between files. */
-export function createEditRates() {
-	let known = new Map<string, Sightings>();
-	return {
-		/** A path that was not in the previous request counts as new. */
-		note(files: readonly { readonly path: string; readonly hash: string }[]): void {
-			// Drops paths that are not shown, to bound the memory.
-			known = new Map(
-				files.map(({ path, hash }) => [path, { hash, ...noted(known.get(path), hash) }]),
-			);
-		},
-		/** Probability of another text in the next request. */
-		of(path: string): number {
-			const { seen, changed } = known.get(path) ?? UNSEEN;
-			return (changed + PRIOR.changed) / (seen + PRIOR.seen);
-		},
-	};
+export class EditRates {
+	#known = new Map<string, Sightings>();
+
+	/** A path that was not in the previous request counts as new. */
+	observe(files: readonly { readonly path: string; readonly hash: string }[]): void {
+		// Evicts paths that are not shown, to bound the memory.
+		this.#known = new Map(
+			files.map(({ path, hash }) => [path, { hash, ...observed(this.#known.get(path), hash) }]),
+		);
+	}
+
+	/** Probability of another text in the next request. */
+	rateOf(path: string): number {
+		const { seen, changed } = this.#known.get(path) ?? UNSEEN;
+		return (changed + PRIOR.changed) / (seen + PRIOR.seen);
+	}
 }
 
 const UNSEEN = { seen: 0, changed: 0 };
 
-function noted(before: Sightings | undefined, hash: string): Omit<Sightings, "hash"> {
+function observed(before: Sightings | undefined, hash: string): Omit<Sightings, "hash"> {
 	if (!before) return UNSEEN;
 	const { seen, changed } = before;
-	return {
-		seen: seen * FADING + 1,
-		changed: changed * FADING + (before.hash === hash ? 0 : 1),
-	};
-}
-
-interface HeatTerms {
-	/** p: probability that the file changes from one request to the next. */
-	readonly editRate: number;
-	/** q: probability that the next request finds the cache warm. */
-	readonly warmShare: number;
-	readonly rules: Ratios;
-	readonly ttl?: Ttl;
+	return { seen: seen * FADING + 1, changed: changed * FADING + (before.hash === hash ? 0 : 1) };
 }
 
 /**
  * Whether a file belongs in the tail, where each token costs 1 per request. In the log, with prices
  * w to write and r to read, it costs w when cold or changed, else r; a change also leaves a dead
  * copy, read for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1 the file is
- * hot from p = (1 − r) / (w − r + r·R) on.
+ * hot from p = (1 − r) / (w − r + r·R) on. p: the file changes until the next request; q: that one
+ * finds the cache warm.
  */
-function isHot({ editRate, warmShare, rules, ttl }: HeatTerms): boolean {
+function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rules" | "ttl">) {
 	const { readRatio } = rules;
-	const write = writeRatioFor(ttl ?? "5m", rules);
+	const write = writeRatioFor(ttl, rules);
 	const changed = write + readRatio * DEAD_COPY_REQUESTS;
-	const whileWarm = editRate * changed + (1 - editRate) * readRatio;
-	return (1 - warmShare) * write + warmShare * whileWarm > 1;
+	const whileWarm = p * changed + (1 - p) * readRatio;
+	return (1 - q) * write + q * whileWarm > 1;
 }
 
 /** R: requests a dead copy stays in view. The cost hardly depends on it between 1 and 20. */

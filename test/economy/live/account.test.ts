@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import {
-	type Answered,
+	type AnsweredRequest,
 	accountText,
-	createAccount,
+	CostAccount,
 	diagnoseMiss,
 	missText,
 } from "../../../src/economy/live/account.ts";
@@ -21,7 +21,11 @@ const payload = (system: string, ...texts: string[]) => ({
 	messages: texts.map((content) => ({ role: "user", content })),
 });
 
-function answered(read: number, write: number, more: Partial<Answered> = {}): Answered {
+function answered(
+	read: number,
+	write: number,
+	more: Partial<AnsweredRequest> = {},
+): AnsweredRequest {
 	const tokens = { input: 10, read, write, writeOneHour: 0 };
 	return { atMs: 0, gapMs: 1000, model: "claude", thinking: "off", tokens, ...more };
 }
@@ -38,7 +42,7 @@ describe("a request misses", () => {
 		expect(diagnoseMiss(before, answered(20_000, 31_000), rules)?.tokens).toBe(30_000);
 	});
 
-	test.each<[string, Partial<Answered>]>([
+	test.each<[string, Partial<AnsweredRequest>]>([
 		["compaction", { compacted: true, model: "other" }],
 		["pruning", { pruned: true, payload: payload("rules", "other") }],
 		["model", { model: "other", thinking: "high" }],
@@ -101,7 +105,7 @@ describe("a request misses", () => {
 
 describe("an account", () => {
 	test("knows what was paid, what it would be without a cache, and without misses", () => {
-		const account = createAccount();
+		const account = new CostAccount();
 		account.add(answered(0, 50_000), CLAUDE);
 		expect(account.add(answered(50_000, 2_000), CLAUDE)).toBeUndefined();
 		const miss = account.add(answered(0, 54_000), CLAUDE);
@@ -117,21 +121,21 @@ describe("an account", () => {
 	test("prices a miss as pi prices the request it is part of", () => {
 		const dear = { input: 10, output: 50, cacheRead: 1, cacheWrite: 12.5 };
 		const tiers = [{ inputTokensAbove: 200_000, ...dear }];
-		const account = createAccount();
+		const account = new CostAccount();
 		account.add(answered(0, 250_000), CLAUDE);
 		const model = { ...CLAUDE, cost: { ...CLAUDE.cost, tiers } };
 		expect(account.add(answered(0, 250_000), model)?.dollars).toBeCloseTo(0.25 * 11.5, 10);
 	});
 
 	test("shows times that cannot be as such", () => {
-		const account = createAccount();
+		const account = new CostAccount();
 		account.add(answered(0, 50_000), CLAUDE);
 		account.add(answered(0, 50_000, { atMs: 1e300 }), CLAUDE);
 		expect(accountText(account.summary())).toContain("  ?  50,000 cached tokens");
 	});
 
 	test("is told in a few lines", () => {
-		const account = createAccount();
+		const account = new CostAccount();
 		expect(accountText(account.summary())).toBe("No request of this session has been billed yet.");
 		account.add(answered(0, 50_000), CLAUDE);
 		expect(accountText(account.summary())).toMatch(/^1 request, /);
@@ -139,13 +143,13 @@ describe("an account", () => {
 		expect(accountText(account.summary()).split("\n")).toEqual([
 			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % plain",
 			"cost, in plain input tokens: 127,520; without any cache 102,020 (1.25 of it)",
-			"misses: 1; without them 70,020, so this session cost 1.82× what it had to",
+			"cache misses: 1; without them 70,020, so they made this session 1.82× as expensive",
 			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache's TTL",
 		]);
 	});
 
 	test("counts the requests from which the provider left out thinking", () => {
-		const account = createAccount();
+		const account = new CostAccount();
 		account.add(answered(0, 50_000), CLAUDE);
 		expect(accountText(account.summary())).not.toContain("thinking:");
 		account.add(answered(50_000, 0, { misplaced: { dropped: 3, allowed: 0 } }), CLAUDE);
@@ -154,11 +158,11 @@ describe("an account", () => {
 		expect(account.summary().misplaced).toEqual({ dropped: 2, allowed: 1, latestBlocks: 2 });
 		const text = accountText(account.summary());
 		expect(text).toContain("dropped blocks of earlier answers in 2 requests (2 in the latest)");
-		expect(text).toContain("let blocks of earlier answers pass in 1 request");
+		expect(text).toContain("accepted blocks of earlier answers in 1 request");
 	});
 
 	test("lists the latest misses and stays bounded", () => {
-		const account = createAccount();
+		const account = new CostAccount();
 		for (let n = 0; n < 700; n++) account.add(answered(0, 50_000 + n, { atMs: n * 1000 }), CLAUDE);
 		const summary = account.summary();
 		expect(summary.misses).toHaveLength(500);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { isSamePiece, payloadBlocks, simulated } from "../../../src/economy/live/payload.ts";
+import { isSamePiece, payloadBlocks, requestOfPayload } from "../../../src/economy/live/payload.ts";
 
 const marker = { type: "ephemeral" };
 const anthropic = {
@@ -17,7 +17,7 @@ const anthropic = {
 };
 
 const shape = (payload: unknown) =>
-	payloadBlocks(payload).map(({ part, label, marker: ttl }) => [part, label, ttl]);
+	payloadBlocks(payload).map(({ part, label, breakpoint: ttl }) => [part, label, ttl]);
 
 describe("a request taken apart", () => {
 	test("has tools, system and messages in this order, with the markers behind them", () => {
@@ -99,7 +99,7 @@ describe("two pieces", () => {
 
 test("pieces become blocks of the simulator, with a breakpoint behind each marker", () => {
 	const count = { hashOf: (text: string) => text, tokensOf: (text: string) => text.length };
-	const { blocks, breakpoints } = simulated(anthropic, count);
+	const { blocks, breakpoints } = requestOfPayload(anthropic, count);
 	expect(breakpoints).toEqual([
 		{ after: 1, ttl: "5m" },
 		{ after: 2, ttl: "1h" },

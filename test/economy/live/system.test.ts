@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createEconomySystem } from "../../../src/economy/system.ts";
+import { EconomySystem } from "../../../src/economy/system.ts";
 import { fakeSession } from "../../support/fake-host.ts";
 
 const MODELS = [
@@ -84,7 +84,7 @@ function watch(entries: object[] = []) {
 		},
 		sessionManager: { getEntries: () => entries },
 	});
-	const system = createEconomySystem();
+	const system = new EconomySystem();
 	const { state, view } = session;
 	const emit = session.emit.bind(session);
 	const started = session.run([system]);

@@ -2,7 +2,7 @@ import { buildSessionProjection, type SessionEntry } from "@earendil-works/pi-co
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createConversationWalk } from "../../../src/economy/replay/conversation.ts";
-import { createEntryReader } from "../../../src/economy/replay/entry-reader.ts";
+import { EntryParser } from "../../../src/economy/replay/entry-parser.ts";
 import { contentHash } from "../../../src/economy/replay/message-blocks.ts";
 
 describe("the conversation at any place of a session", () => {
@@ -10,7 +10,7 @@ describe("the conversation at any place of a session", () => {
 		fc.assert(
 			fc.property(fc.array(move, { minLength: 1, maxLength: 40 }), (moves) => {
 				const lines = linesOf(moves);
-				const reader = createEntryReader(3);
+				const reader = new EntryParser(3);
 				for (const line of lines) expect(reader.add(line)).toBe("added");
 				const walk = createConversationWalk(reader.entries);
 				for (const at of visits(lines.length)) {

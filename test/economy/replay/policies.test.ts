@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { type Request, requestOf } from "../../../src/economy/index.ts";
+import { type ModelRequest, requestForStep } from "../../../src/economy/index.ts";
 import type {
 	ReplayPolicy,
 	ReplaySession,
@@ -145,7 +145,7 @@ describe("strata: the read cache with the policy of another system behind it", (
 				for (const step of session.steps()) {
 					const results = step.blocks.filter(({ result }) => result);
 					seen.push(results.map(({ isReference }) => isReference));
-					yield requestOf(step, step.blocks);
+					yield requestForStep(step, step.blocks);
 				}
 			},
 		};
@@ -162,7 +162,7 @@ describe("strata: the read cache with the policy of another system behind it", (
 				const blocks = step.blocks.map((block) =>
 					block === first ? { ...block, hash: "gone", tokens: 0 } : block,
 				);
-				yield requestOf(step, blocks);
+				yield requestForStep(step, blocks);
 			}
 		},
 	};
@@ -204,16 +204,16 @@ describe("a policy of another system", () => {
 	});
 });
 
-function requestsOf(policy: ReplayPolicy, session: ReplaySession): Iterable<Request> {
+function requestsOf(policy: ReplayPolicy, session: ReplaySession): Iterable<ModelRequest> {
 	if (!("requests" in policy)) throw new Error(`${policy.name} makes no requests`);
 	return policy.requests(session);
 }
 
-async function lastRequest(policy: ReplayPolicy, session: ReplaySession): Promise<Request> {
-	return [...requestsOf(policy, session)].at(-1) as Request;
+async function lastRequest(policy: ReplayPolicy, session: ReplaySession): Promise<ModelRequest> {
+	return [...requestsOf(policy, session)].at(-1) as ModelRequest;
 }
 
-function results({ blocks }: Pick<Request, "blocks">): number[] {
+function results({ blocks }: Pick<ModelRequest, "blocks">): number[] {
 	return blocks.flatMap(({ label, tokens }) => (label.startsWith("result of") ? [tokens] : []));
 }
 

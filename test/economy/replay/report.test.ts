@@ -1,5 +1,4 @@
 import { describe, expect, test } from "vitest";
-import { reportHtml } from "../../../src/economy/replay/html.ts";
 import type { ReplayReport, ReplaySession } from "../../../src/economy/replay/index.ts";
 import {
 	appendOnly,
@@ -9,7 +8,8 @@ import {
 	strataPolicy,
 } from "../../../src/economy/replay/policies.ts";
 import { buildReport } from "../../../src/economy/replay/report.ts";
-import { reportText } from "../../../src/economy/replay/text.ts";
+import { reportHtml } from "../../../src/economy/replay/report-html.ts";
+import { reportText } from "../../../src/economy/replay/report-text.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
 import { plainText } from "../../../src/text/one-line.ts";
 import { SessionWriter } from "./session-writer.ts";
@@ -96,7 +96,7 @@ describe("the text of a report", () => {
 		const text = reportText(await hostileReport()).join("\n");
 		for (const { name } of policies) expect(text).toMatch(new RegExp(`^ +${name} .*█`, "m"));
 		expect(text).toContain("1 cache miss cost ");
-		expect(text).toContain("Files read again in vain");
+		expect(text).toContain("Redundant file reads");
 		expect(text).toContain("1 line was skipped: 1 damaged");
 		expect(text).toContain("Context per request");
 	});
@@ -120,11 +120,11 @@ test("a report says what is in the bill already, and is silent about a session o
 	session.assistant("again", { input: 1000, output: 20 });
 	const report = buildReport(await session.replay(), { policies });
 	expect(report.savedAlready).toEqual({ shortReads: 1, edits: 1 });
-	const note = "1 read answered short, 1 content replaced or taken out";
+	const note = "1 read answered short, 1 message replaced or removed";
 	expect(reportText(report).join("\n")).toContain(note);
 	expect(reportHtml([report])).toContain(note);
 	const plain = buildReport(generateSession(PLAIN), { policies });
-	expect(reportText(plain).join("\n")).not.toContain("made smaller");
+	expect(reportText(plain).join("\n")).not.toContain("already reduced");
 });
 
 describe("the page of a report", () => {
@@ -142,8 +142,7 @@ describe("the page of a report", () => {
 
 	test("says first what it comes down to, as the text does", async () => {
 		const report = await hostileReport();
-		const gist =
-			/Billed \d\.\d\d × what pi.{1,5}s own requests had to cost; .* Strata would have cost \d/;
+		const gist = /Billed: \d\.\d\d × the cost of append-only; .* Strata would have cost \d/;
 		expect(reportHtml([report])).toMatch(gist);
 		expect(reportText(report).join("\n")).toMatch(gist);
 	});

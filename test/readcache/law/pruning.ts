@@ -4,7 +4,7 @@ import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
 import { knownByCall, prune } from "../../../src/pruning/live.ts";
-import { createPruner } from "../../../src/pruning/pruner.ts";
+import { Pruner } from "../../../src/pruning/pruner.ts";
 import { contentOf } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../../src/readcache/index.ts";
@@ -51,7 +51,7 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 			const bound = lastBoundAnswer(manager, () => binds);
 			// The sessions of the game are short: with the usual two turns hardly anything would be old.
 			const prunes = { ...settings.prune, keepRecentTurns: random.pick([0, 0, 1]) };
-			const { candidates } = createPruner(prunes).preview({
+			const { candidates } = new Pruner(prunes).preview({
 				...seen,
 				editableFrom: seen.messages.findLastIndex(({ entryId }) => entryId === bound) + 1,
 				rules: rulesFor({ provider: "anthropic", id: "claude-opus-4-5" }),

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { Request } from "../../../src/economy/index.ts";
+import type { ModelRequest } from "../../../src/economy/index.ts";
 import type { ReplayPolicy, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { replayPolicies, runPolicy } from "../../../src/economy/replay/index.ts";
 import { tiersPolicy } from "../../../src/tiers/replay-policy.ts";
@@ -70,7 +70,7 @@ describe("the policy tiers", () => {
 	});
 });
 
-function requestsUnder(policy: ReplayPolicy, session: ReplaySession): Request[] {
+function requestsUnder(policy: ReplayPolicy, session: ReplaySession): ModelRequest[] {
 	if (!("requests" in policy)) throw new Error(`${policy.name} makes no requests`);
 	return [...policy.requests(session)];
 }

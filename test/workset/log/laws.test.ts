@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createLogSession, tokensOf } from "../../../bench/tiers/log-session.ts";
-import { createLogLayout } from "../../../src/workset/log/layout.ts";
+import { LogLayout } from "../../../src/workset/log/layout.ts";
 import { momentWith } from "./moment.ts";
 
 /** What happens before a request: versions of the files in the working set, talk, and whether the cache is cold. */
@@ -17,8 +17,8 @@ const happening = fc.record({
 test("whatever happens, every working file is live exactly once, and what is warm before a change stays", () => {
 	fc.assert(
 		fc.property(fc.array(happening, { maxLength: 25 }), (happenings) => {
-			const layout = createLogLayout();
-			const mirror = createLogLayout(); // sees the files in another order, which must not matter
+			const layout = new LogLayout();
+			const mirror = new LogLayout(); // sees the files in another order, which must not matter
 			const session = createLogSession();
 			for (const [at, { versions, talk, cold, readRatio }] of happenings.entries()) {
 				session.add([{ part: "messages", hash: `talk ${at}`, tokens: talk, label: "talk" }]);

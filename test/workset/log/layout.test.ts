@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import {
-	createLogLayout,
+	LogLayout,
 	type LogMoment,
 	type LogPlan,
 	planOf,
@@ -47,7 +47,7 @@ describe("where files are put", () => {
 	});
 
 	test("a file that changes with every request moves to the tail, and back when it has come to rest", () => {
-		const layout = createLogLayout();
+		const layout = new LogLayout();
 		const copies = [slot(["a@0", "b@1"], 400_000)];
 		const ask = (version: number) =>
 			layout.decide(momentWith({ files: [file(`a@${version}`), file("b@1")], copies }));
@@ -60,7 +60,7 @@ describe("where files are put", () => {
 	});
 
 	test("in a session that always finds the cache cold, no file is written to it", () => {
-		const layout = createLogLayout();
+		const layout = new LogLayout();
 		const moment = momentWith({ files: [file("a@1")], cold: true });
 		const plans = Array.from({ length: 12 }, () => layout.decide(moment));
 		expect(plans[0]).toMatchObject({ slot: { paths: ["a"] }, tail: [] });

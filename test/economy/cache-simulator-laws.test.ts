@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { Block, Breakpoint, Part, Request } from "../../src/economy/request.ts";
+import { CacheSimulator } from "../../src/economy/cache-simulator.ts";
+import type { Block, Breakpoint, ModelRequest, Part } from "../../src/economy/model-request.ts";
 import { type CacheRules, costOf, rulesFor } from "../../src/economy/rules.ts";
-import { createCacheSimulator } from "../../src/economy/simulate.ts";
 import {
 	createLoopbackCache,
 	type LoopbackBlock,
@@ -39,7 +39,7 @@ function sessions({ gaps = [0, MINUTE, 5 * MINUTE - 1, 5 * MINUTE, HOUR - 1, HOU
 	return fc.array(step, { minLength: 2, maxLength: 14 }).map((steps) => {
 		let texts: string[] = ["tool", "prompt"];
 		let atMs = 0;
-		return steps.map(({ gapMs, drop, add, alter, markers, hours, model }): Request => {
+		return steps.map(({ gapMs, drop, add, alter, markers, hours, model }): ModelRequest => {
 			atMs += gapMs;
 			texts = texts.slice(0, Math.max(2, texts.length - drop));
 			for (const kind of add) texts.push(SAMPLES[kind] as string);
@@ -72,7 +72,7 @@ function blockOf(text: string, index: number): Block {
 }
 
 /** The same request as it goes over the wire. */
-function bodyOf({ blocks, breakpoints, settings }: Request): LoopbackBody {
+function bodyOf({ blocks, breakpoints, settings }: ModelRequest): LoopbackBody {
 	const wire = (part: Part) =>
 		blocks.flatMap((block, index): LoopbackBlock[] => {
 			const ttl = breakpoints.find(({ after }) => after === index)?.ttl;
@@ -95,7 +95,7 @@ test("the simulator and the independent cache of the loopback provider bill ever
 			const now = () => clock.atMs;
 			const { minimumTokens: minTokens, lookbackBlocks: lookback } = small;
 			const loopback = createLoopbackCache({ minTokens, lookback, now });
-			const simulator = createCacheSimulator(anthropic);
+			const simulator = new CacheSimulator(anthropic);
 			for (const request of requests) {
 				clock.atMs = request.atMs;
 				const theirs = loopback.bill(bodyOf(request));
@@ -166,7 +166,7 @@ describe.each(families)("the rules of %s", (_, rules) => {
 });
 
 /** With markers for five minutes only, and no more than leave room for the provider's own. */
-function withShortMarkers(request: Request, { automatic }: CacheRules): Request {
+function withShortMarkers(request: ModelRequest, { automatic }: CacheRules): ModelRequest {
 	const most = automatic === "request" ? 3 : 4;
 	const breakpoints = request.breakpoints
 		.slice(0, most)

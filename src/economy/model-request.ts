@@ -17,12 +17,12 @@ export interface Block {
 export type Setting = "model" | "toolChoice" | "images" | "thinking" | "effort";
 
 export interface Breakpoint {
-	/** Index of the last block that the marker covers. */
+	/** Index of the last block to cache. */
 	readonly after: number;
 	readonly ttl: Ttl;
 }
 
-export interface Request {
+export interface ModelRequest {
 	readonly atMs: number;
 	readonly blocks: readonly Block[];
 	readonly breakpoints: readonly Breakpoint[];

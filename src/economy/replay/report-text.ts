@@ -25,7 +25,7 @@ export function reportText(report: ReplayReport): string[] {
 		...chartLines(report),
 		...missLines(report),
 		...duplicateLines(report),
-		`Replay reproduces the bill to ${percent(report.check.deviation)} when told when the cache was lost.`,
+		`Replay reproduces the bill to ${percent(report.check.deviation)}, given the billed cache losses.`,
 		...skippedNotes(report),
 	];
 }
@@ -36,7 +36,7 @@ export function folderText({ file, requests, policies, sessions, failed }: Folde
 		`${counted(requests, "request")} in ${counted(sessions.length, "session")}`,
 		"",
 		...policyLines(policies),
-		...(failed.length > 0 ? ["", "Left out:"] : []),
+		...(failed.length > 0 ? ["", "Failed:"] : []),
 		...failed.map(({ reason }) => `  ${plainText(reason, 500)}`),
 	];
 }
@@ -72,10 +72,7 @@ const CHART_WIDTH = 72;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
 function chartLines({ chart }: ReplayReport): string[] {
-	const sizes = chart.map(({ name, points }) => ({
-		name,
-		values: columns(points.map(promptOf)),
-	}));
+	const sizes = chart.map(({ name, points }) => ({ name, values: columns(points.map(promptOf)) }));
 	// Policies that send pi's own requests differ in price, not in size: they share a line.
 	sizes.sort((a, b) => Number(b.name === "append-only") - Number(a.name === "append-only"));
 	const billed = chart.find(({ name }) => name === "billed");
@@ -88,7 +85,7 @@ function chartLines({ chart }: ReplayReport): string[] {
 	const level = (value: number) => LEVELS[Math.min(7, Math.floor((value / top) * 8))] as string;
 	const width = Math.max(...distinct.map(({ name }) => name.length));
 	return [
-		`Context per request, up to ${short(top)} tokens${billed ? ', and what was "written" to the cache as billed' : ""}`,
+		`Context per request, up to ${short(top)} tokens${billed ? ', and the tokens "written" to the cache as billed' : ""}`,
 		...distinct.map(({ name, values }) => `  ${name.padEnd(width)}  ${values.map(level).join("")}`),
 		"",
 	];
@@ -121,7 +118,7 @@ function missLines({ misses }: ReplayReport): string[] {
 }
 
 function duplicateLines({ duplicateReads }: ReplayReport): string[] {
-	if (duplicateReads.length === 0) return ["No file was read in vain.", ""];
+	if (duplicateReads.length === 0) return ["No redundant file reads.", ""];
 	const cost = duplicateReads.reduce((sum, file) => sum + file.cost, 0);
 	const rows = duplicateReads
 		.slice(0, MOST_ROWS)
@@ -132,14 +129,14 @@ function duplicateLines({ duplicateReads }: ReplayReport): string[] {
 			plainText(file.path, 100),
 		]);
 	return [
-		`Files read again in vain cost ${short(cost)} input tokens${more(duplicateReads.length)}`,
+		`Redundant file reads cost ${short(cost)} input tokens${more(duplicateReads.length)}`,
 		...table(["", "tokens", "cost", "file"], rows, [3]),
 		"",
 	];
 }
 
 function more(rows: number): string {
-	return rows > MOST_ROWS ? ` (the ${MOST_ROWS} dearest of ${rows})` : "";
+	return rows > MOST_ROWS ? ` (the ${MOST_ROWS} most expensive of ${rows})` : "";
 }
 
 /** Right-aligned, except the columns in `left`. */
@@ -161,8 +158,8 @@ export function summaryOf({
 	const missed = misses.reduce((sum, { cost }) => sum + cost, 0);
 	const sentences: string[] = [];
 	if (billed !== undefined) {
-		const why = misses.length > 0 ? `; ${short(missed)} input tokens went on cache misses` : "";
-		sentences.push(`Billed ${times(billed)} × what pi's own requests had to cost${why}.`);
+		const why = misses.length > 0 ? `; cache misses cost ${short(missed)} input tokens` : "";
+		sentences.push(`Billed: ${times(billed)} × the cost of append-only${why}.`);
 	}
 	if (strata !== undefined) sentences.push(`Strata would have cost ${times(strata)} ×.`);
 	return sentences.length > 0 ? [sentences.join(" ")] : [];
@@ -172,11 +169,11 @@ export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
 	const { shortReads, edits } = savedAlready;
 	const done = [
 		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered short`] : []),
-		...(edits > 0 ? [`${counted(edits, "content")} replaced or taken out`] : []),
+		...(edits > 0 ? [`${counted(edits, "message")} replaced or removed`] : []),
 	];
 	if (done.length === 0) return [];
 	return [
-		`This session was made smaller while it ran (${done.join(", ")}): its bill and all policies start from there.`,
+		`This session was already reduced while it ran (${done.join(", ")}): its bill and all policies include that.`,
 	];
 }
 
@@ -190,12 +187,12 @@ export function skippedNotes({ skipped, skippedBy }: ReplayReport): string[] {
 	}
 	if (relinked > 0) {
 		notes.push(
-			`${counted(relinked, "entry names", "entries name")} a parent that is not there and ${relinked === 1 ? "was" : "were"} taken to follow the line above.`,
+			`${counted(relinked, "entry names", "entries name")} a missing parent and ${relinked === 1 ? "was" : "were"} attached to the line above.`,
 		);
 	}
 	if (requests > 0) {
 		notes.push(
-			`The session is too large: its last ${requests === 1 ? "request is" : `${requests} requests are`} left out.`,
+			`The session is too large: its last ${requests === 1 ? "request is" : `${requests} requests are`} omitted.`,
 		);
 	}
 	return notes;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { withMarkerBeforeResult } from "../../src/pruning/live.ts";
+import { withBreakpointBeforeResult } from "../../src/pruning/live.ts";
 
 const marker = { type: "ephemeral" };
 const text = (text: string, more: object = {}) => ({ type: "text", text, ...more });
@@ -32,7 +32,7 @@ const session = requestOf(
 const markers = (payload: unknown) => JSON.stringify(payload).split("cache_control").length - 1;
 
 test("the marker stands on the last block before the result that goes next", () => {
-	const marked = withMarkerBeforeResult(session, "t1") as typeof session;
+	const marked = withBreakpointBeforeResult(session, "t1") as typeof session;
 	expect(marked.messages[1]).toEqual({
 		role: "assistant",
 		content: [
@@ -46,7 +46,7 @@ test("the marker stands on the last block before the result that goes next", () 
 	expect(markers(session)).toBe(3);
 	expect({ ...marked, messages: [] }).toEqual({ ...session, messages: [] });
 	for (const at of [0, 2, 3, 4]) expect(marked.messages[at]).toBe(session.messages[at]);
-	const second = withMarkerBeforeResult(session, "t2") as typeof session;
+	const second = withBreakpointBeforeResult(session, "t2") as typeof session;
 	expect(JSON.stringify(second.messages[2])).toContain('"t1","content":"text","cache_control"');
 });
 
@@ -55,7 +55,7 @@ test("it asks for the lifetime that the others ask for", () => {
 	const long = JSON.parse(
 		JSON.stringify(session).replaceAll(JSON.stringify(marker), JSON.stringify(hour)),
 	);
-	expect(JSON.stringify(withMarkerBeforeResult(long, "t1"))).toContain(
+	expect(JSON.stringify(withBreakpointBeforeResult(long, "t1"))).toContain(
 		`"input":{},"cache_control":${JSON.stringify(hour)}`,
 	);
 });
@@ -66,7 +66,7 @@ test("thinking and empty texts cannot carry it", () => {
 		{ role: "assistant", content: [{ type: "thinking", thinking: "hm" }, text("")] },
 		{ role: "user", content: [result("t1", { cache_control: marker })] },
 	);
-	const marked = withMarkerBeforeResult(request, "t1") as typeof request;
+	const marked = withBreakpointBeforeResult(request, "t1") as typeof request;
 	expect(marked.messages[0]).toEqual({
 		role: "user",
 		content: [text("go", { cache_control: marker })],
@@ -76,11 +76,11 @@ test("thinking and empty texts cannot carry it", () => {
 test("a request stays as it is when it is full, not marked at all, without that result, or of another kind", () => {
 	const full = { ...session, system: [text("a", { cache_control: marker }), ...session.system] };
 	const { tools: _tools, system: _system, ...bare } = requestOf(...session.messages.slice(0, 4));
-	const marked = withMarkerBeforeResult(session, "t1");
+	const marked = withBreakpointBeforeResult(session, "t1");
 	for (const payload of [full, bare, marked, {}, undefined, "text", { messages: "none" }]) {
-		expect(withMarkerBeforeResult(payload, "t1")).toBeUndefined();
+		expect(withBreakpointBeforeResult(payload, "t1")).toBeUndefined();
 	}
-	expect(withMarkerBeforeResult(session, "unknown")).toBeUndefined();
+	expect(withBreakpointBeforeResult(session, "unknown")).toBeUndefined();
 	const first = requestOf({ role: "user", content: [result("t1", { cache_control: marker })] });
-	expect(withMarkerBeforeResult(first, "t1")).toBeUndefined();
+	expect(withBreakpointBeforeResult(first, "t1")).toBeUndefined();
 });

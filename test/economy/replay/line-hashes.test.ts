@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { countNewLines, createLinePrints } from "../../../src/economy/replay/message-blocks.ts";
+import { countNewLines, createLineHasher } from "../../../src/economy/replay/message-blocks.ts";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { minLength: 1, maxLength: 30 });
 
@@ -13,7 +13,7 @@ test("new lines are those that the base does not have, or not as often", () => {
 				if (at !== -1) left.splice(at, 1);
 				return at === -1;
 			});
-			const prints = createLinePrints();
+			const prints = createLineHasher();
 			const [one, other] = [prints(text.join("\n")), prints(base.join("\n"))];
 			expect(countNewLines(one as Uint32Array, other as Uint32Array)).toBe(fresh.length);
 		}),
@@ -21,7 +21,7 @@ test("new lines are those that the base does not have, or not as often", () => {
 });
 
 test("a session with too many lines gets no more prints", () => {
-	const prints = createLinePrints(3);
+	const prints = createLineHasher(3);
 	expect(prints("a\nb")).toHaveLength(2);
 	expect(prints("a\nb")).toBeUndefined();
 });

@@ -13,7 +13,7 @@ import {
 	skippedNotes,
 	summaryOf,
 	times,
-} from "./text.ts";
+} from "./report-text.ts";
 
 /** The rest is in `--json`. */
 const MOST_ROWS = 200;
@@ -30,11 +30,11 @@ export function reportHtml(reports: readonly ReplayReport[], folder?: FolderRepo
 <html lang="en"><head><meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="generator" content="strata replay"><meta name="referrer" content="no-referrer"><meta name="viewport" content="width=device-width">
-<title>What these sessions cost</title><style>${STYLE}</style></head><body>
-<h1>What ${sessions === 1 ? "this session" : `these ${sessions} sessions`} cost</h1>
+<title>Session costs</title><style>${STYLE}</style></head><body>
+<h1>Cost of ${sessions === 1 ? "this session" : `these ${sessions} sessions`}</h1>
 ${folder ? folderSection(folder, reports.length) : ""}${reports.map(section)}
-<p class="small">Costs are in plain input tokens: what is read from the cache or written to it counts by its price. They leave out the answers.
-<b>append-only</b> is pi's own requests with nothing lost but by the provider's rules, the measure for all others.</p>
+<p class="small">Costs are in plain input tokens: cache reads and writes count by their price. Answers are not included.
+<b>append-only</b> means pi's own requests, with cache losses only by the provider's rules. All policies are compared with it.</p>
 </body></html>
 `;
 	return page.text;
@@ -42,10 +42,10 @@ ${folder ? folderSection(folder, reports.length) : ""}${reports.map(section)}
 
 function folderSection(folder: FolderReport, shown: number): Html {
 	const { file, requests, sessions, failed } = folder;
-	const rest = sessions.length > shown ? ` Below are the ${shown} dearest of them.` : "";
-	return html`<section><h2>All of ${plainText(file, 500)}</h2>
+	const rest = sessions.length > shown ? ` Below are the ${shown} most expensive.` : "";
+	return html`<section><h2>All sessions in ${plainText(file, 500)}</h2>
 ${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}.${rest}</p>
-${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file was", "files were")} left out:</p>` : ""}
+${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file", "files")} failed:</p>` : ""}
 ${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
 ${policyTable(folder)}</section>`;
 }
@@ -57,7 +57,7 @@ ${gist(report)}
 <p>${counted(requests, "request")}. ${models.map(
 		(model) =>
 			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
-	)}Replay reproduces the bill to ${percent(check.deviation)} when told when the cache was lost.</p>
+	)}Replay reproduces the bill to ${percent(check.deviation)}, given the billed cache losses.</p>
 ${[...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
 ${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
@@ -103,19 +103,19 @@ function missTable({ misses }: ReplayReport): Html {
 }
 
 function duplicateTable({ duplicateReads }: ReplayReport): Html {
-	if (duplicateReads.length === 0) return html`<h3>No file was read in vain</h3>`;
+	if (duplicateReads.length === 0) return html`<h3>No redundant file reads</h3>`;
 	const rows = duplicateReads
 		.slice(0, MOST_ROWS)
 		.map(
 			(file) =>
 				html`<tr><td class="text">${plainText(file.path, 300)}</td><td>${file.times}</td><td>${short(file.tokens)}</td><td>${short(file.cost)}</td></tr>`,
 		);
-	return html`<h3>Files read again in vain (${countOf(duplicateReads)})</h3><table><thead><tr><th>file</th><th>times</th>
+	return html`<h3>Redundant file reads (${countOf(duplicateReads)})</h3><table><thead><tr><th>file</th><th>times</th>
 <th>tokens</th><th>cost in input tokens</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function countOf({ length }: readonly unknown[]): string {
-	return length > MOST_ROWS ? `the ${MOST_ROWS} dearest of ${length}` : String(length);
+	return length > MOST_ROWS ? `the ${MOST_ROWS} most expensive of ${length}` : String(length);
 }
 
 const STYLE = `

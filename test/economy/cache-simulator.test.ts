@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import type { Request } from "../../src/economy/request.ts";
+import { CacheSimulator } from "../../src/economy/cache-simulator.ts";
+import type { ModelRequest } from "../../src/economy/model-request.ts";
 import { type CacheRules, rulesFor } from "../../src/economy/rules.ts";
-import { createCacheSimulator } from "../../src/economy/simulate.ts";
 import { filler, HOUR, MINUTE, request, simulate } from "./requests.ts";
 
 /* Every number below is worked out by hand. */
@@ -11,12 +11,12 @@ const anthropic = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });
 
 /** A cache that takes requests in short and tells what was read, written and plain input. */
 function account(rules: CacheRules = anthropic) {
-	const cache = createCacheSimulator(rules);
-	const send = (line: string, atMs = 0, more: Partial<Request> = {}) =>
+	const cache = new CacheSimulator(rules);
+	const send = (line: string, atMs = 0, more: Partial<ModelRequest> = {}) =>
 		cache.send(request(line, { atMs, ...more }));
 	return {
 		send,
-		bill(line: string, atMs = 0, more: Partial<Request> = {}) {
+		bill(line: string, atMs = 0, more: Partial<ModelRequest> = {}) {
 			const { read, write, input } = send(line, atMs, more);
 			return { read, write, input };
 		},
@@ -336,7 +336,7 @@ function rates(input: number, cacheRead: number) {
 }
 
 describe("requests that no provider would take", () => {
-	const wrong: [string, Request, string][] = [
+	const wrong: [string, ModelRequest, string][] = [
 		["no time", request("a1", { atMs: Number.NaN }), "atMs: expected milliseconds, got NaN"],
 		["parts out of order", request("a1 system:b1"), "blocks[1]: system must come before messages"],
 		[
@@ -361,7 +361,7 @@ describe("requests that no provider would take", () => {
 		],
 	];
 	test.each(wrong)("%s", (_, bad, message) => {
-		expect(() => createCacheSimulator(anthropic).send(bad)).toThrow(
+		expect(() => new CacheSimulator(anthropic).send(bad)).toThrow(
 			new RangeError(`${message}`).message,
 		);
 	});

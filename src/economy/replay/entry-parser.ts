@@ -2,53 +2,62 @@ import type { PromptTokens } from "../../core/bill.ts";
 import { property } from "../../core/property.ts";
 import { systemChangeOf } from "./conversation.ts";
 import type { Entry, ModelName } from "./entry.ts";
-import { createBlockReader, nameOr } from "./message-blocks.ts";
+import { BlockParser, nameOr } from "./message-blocks.ts";
 
-export function createEntryReader(version: 1 | 2 | 3) {
-	const entries: Entry[] = [];
+/** Parses the lines of one session file, in order, into `entries`. */
+export class EntryParser {
+	readonly entries: Entry[] = [];
+	readonly #version: 1 | 2 | 3;
 	/** The newest entry by id. Holds only earlier entries, so parents cannot form a cycle. */
-	const positions = new Map<string, number>();
-	const blocks = createBlockReader();
-	let lastMs = 0;
+	readonly #positions = new Map<string, number>();
+	readonly #blocks = new BlockParser();
 	/** Content blocks, tools and system-prompt pieces of all entries. */
-	let blockCount = 0;
+	blockCount = 0;
+	#lastMs = 0;
 
-	return { entries, blocks: () => blockCount, add, skip };
+	constructor(version: 1 | 2 | 3) {
+		this.#version = version;
+	}
 
 	/** `relinked`: the parent is unknown, so the entry follows the line above. */
-	function add(line: unknown): "added" | "relinked" | "damaged" {
+	add(line: unknown): "added" | "relinked" | "damaged" {
 		const type = property(line, "type");
-		const id = version === 1 ? String(entries.length) : property(line, "id");
+		const id = this.#version === 1 ? String(this.entries.length) : property(line, "id");
 		if (typeof type !== "string" || typeof id !== "string") return "damaged";
 		if (id.length > MAX_ID_LENGTH) return "damaged";
-		const content = readableContent(type, line);
+		const content = this.#readableContent(type, line);
 		if (!content) return "damaged";
-		const parent = parentOf(line);
-		lastMs = timeOf(property(line, "timestamp")) ?? lastMs;
-		const base = { id, parent: parent ?? entries.length - 1, atMs: lastMs };
-		positions.set(id, entries.length);
-		entries.push({ ...base, ...content });
-		blockCount += blocksIn(content);
+		const parent = this.#parentOf(line);
+		this.#lastMs = timeOf(property(line, "timestamp")) ?? this.#lastMs;
+		const base = { id, parent: parent ?? this.entries.length - 1, atMs: this.#lastMs };
+		this.#positions.set(id, this.entries.length);
+		this.entries.push({ ...base, ...content });
+		this.blockCount += blocksIn(content);
 		return parent === undefined ? "relinked" : "added";
 	}
 
 	/** Reserves a position for an unread line: format 1 names entries by position. */
-	function skip(): void {
-		if (version !== 1) return; // its children find no parent and follow the line above
-		const { length } = entries;
-		entries.push({ id: String(length), parent: length - 1, atMs: lastMs, type: "other" });
+	skip(): void {
+		if (this.#version !== 1) return; // its children find no parent and follow the line above
+		const { length } = this.entries;
+		this.entries.push({
+			id: String(length),
+			parent: length - 1,
+			atMs: this.#lastMs,
+			type: "other",
+		});
 	}
 
-	function parentOf(line: unknown): number | undefined {
-		if (version === 1) return entries.length - 1;
+	#parentOf(line: unknown): number | undefined {
+		if (this.#version === 1) return this.entries.length - 1;
 		const parentId = property(line, "parentId");
 		if (parentId === null) return -1;
-		return typeof parentId === "string" ? positions.get(parentId) : undefined;
+		return typeof parentId === "string" ? this.#positions.get(parentId) : undefined;
 	}
 
-	function readableContent(type: string, line: unknown): EntryContent | undefined {
+	#readableContent(type: string, line: unknown): EntryContent | undefined {
 		try {
-			return contentOf(type, line);
+			return this.#contentOf(type, line);
 		} catch (error) {
 			// Deeply nested values parse, but cannot be serialized for hashing.
 			if (error instanceof RangeError) return undefined;
@@ -56,20 +65,20 @@ export function createEntryReader(version: 1 | 2 | 3) {
 		}
 	}
 
-	function contentOf(type: string, line: unknown): EntryContent {
+	#contentOf(type: string, line: unknown): EntryContent {
 		switch (type) {
 			case "message":
-				return messageContent(property(line, "message"));
+				return this.#messageContent(property(line, "message"));
 			case "custom_message":
-				return sent("note", property(line, "content"), "message of an extension");
+				return this.#sent("note", property(line, "content"), "message of an extension");
 			case "branch_summary":
-				return sent("summary", property(line, "summary"), "summary of a branch");
+				return this.#sent("summary", property(line, "summary"), "summary of a branch");
 			case "compaction": {
 				const summary = property(line, "summary");
 				const system = property(line, "systemMessage");
 				return {
 					type: "compaction",
-					blocks: blocks.blocksOf("summary", summary, "summary of a compaction"),
+					blocks: this.#blocks.blocksOf("summary", summary, "summary of a compaction"),
 					firstKeptId: firstKeptId(line),
 					change: system ? systemChangeOf(system) : undefined,
 				};
@@ -79,7 +88,7 @@ export function createEntryReader(version: 1 | 2 | 3) {
 				return {
 					type: "edit",
 					targetId: nameOr(property(line, "targetId"), ""),
-					blocks: blocks.blocksOf("note", content, "replaced content"),
+					blocks: this.#blocks.blocksOf("note", content, "replaced content"),
 				};
 			}
 			case "thinking_level_change":
@@ -91,51 +100,43 @@ export function createEntryReader(version: 1 | 2 | 3) {
 		}
 	}
 
-	function messageContent(message: unknown): EntryContent {
+	#messageContent(message: unknown): EntryContent {
 		const content = property(message, "content");
 		switch (property(message, "role")) {
 			case "system":
 				return { type: "system", change: systemChangeOf(message) };
 			case "user":
-				return sent("user", content, "user message");
+				return this.#sent("user", content, "user message");
 			case "assistant": {
 				const output = countOf(property(property(message, "usage"), "output"));
 				const stopped = property(message, "stopReason");
 				const startedMs = timeOf(property(message, "timestamp"));
 				return {
 					type: "assistant",
-					blocks: blocks.answerBlocks(content, output),
+					blocks: this.#blocks.answerBlocks(content, output),
 					model: modelOf(message),
 					billed: billedIn(message),
-					sentMs: startedMs === undefined ? lastMs : Math.min(startedMs, lastMs),
+					sentMs: startedMs === undefined ? this.#lastMs : Math.min(startedMs, this.#lastMs),
 					isKept: stopped !== "error" && stopped !== "aborted",
 				};
 			}
 			case "toolResult":
-				return { type: "message", blocks: [blocks.resultBlock(message)] };
+				return { type: "message", blocks: [this.#blocks.resultBlock(message)] };
 			case "bashExecution": {
 				const text = `${property(message, "command")}\n${property(message, "output")}`;
 				const isSent = property(message, "excludeFromContext") !== true;
-				return sent("note", isSent ? text : undefined, "command of the user");
+				return this.#sent("note", isSent ? text : undefined, "command of the user");
 			}
 			case "custom":
 			case "hookMessage": // format 2 and older
-				return sent("note", content, "message of an extension");
+				return this.#sent("note", content, "message of an extension");
 			default:
 				return { type: "other" };
 		}
 	}
 
-	function sent(...content: Parameters<typeof blocks.blocksOf>): EntryContent {
-		return { type: "message", blocks: blocks.blocksOf(...content) };
-	}
-
-	function firstKeptId(line: unknown): string | undefined {
-		const id = property(line, "firstKeptEntryId");
-		if (typeof id === "string") return id;
-		// Format 1 counts lines, including the header.
-		const index = property(line, "firstKeptEntryIndex");
-		return typeof index === "number" ? String(index - 1) : undefined;
+	#sent(...content: Parameters<BlockParser["blocksOf"]>): EntryContent {
+		return { type: "message", blocks: this.#blocks.blocksOf(...content) };
 	}
 }
 
@@ -144,6 +145,14 @@ type EntryContent = WithoutBase<Entry>;
 
 /** Pi's ids have 8 to 36 characters. An untrusted file must not fill memory with longer ones. */
 const MAX_ID_LENGTH = 256;
+
+function firstKeptId(line: unknown): string | undefined {
+	const id = property(line, "firstKeptEntryId");
+	if (typeof id === "string") return id;
+	// Format 1 counts lines, including the header.
+	const index = property(line, "firstKeptEntryIndex");
+	return typeof index === "number" ? String(index - 1) : undefined;
+}
 
 function blocksIn(content: EntryContent): number {
 	if ("blocks" in content) return content.blocks.length;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { withMarkerOnBlock } from "../../src/workset/request.ts";
+import { withBreakpointOnBlock } from "../../src/workset/request.ts";
 
 const MARKER = { type: "ephemeral", ttl: "1h" };
 
@@ -20,7 +20,7 @@ describe("the marker before the frontier", () => {
 		[{ toolCallId: "call-1" }, 2],
 	])("stands on the block of that name, as the last marker is: %j", (name, message) => {
 		const before = request();
-		const marked = withMarkerOnBlock(before, name) as ReturnType<typeof request>;
+		const marked = withBreakpointOnBlock(before, name) as ReturnType<typeof request>;
 		const [block] = request().messages[message]?.content ?? [];
 		const content = [{ ...block, cache_control: MARKER }];
 		expect(marked.messages).toEqual(before.messages.with(message, { role: "user", content }));
@@ -36,7 +36,7 @@ describe("the marker before the frontier", () => {
 		["it is another provider's", { input: [] }, { text: "slot" }],
 		["it is nothing", undefined, { text: "slot" }],
 	])("leaves a request alone where %s", (_why, payload, name) => {
-		expect(withMarkerOnBlock(payload, name)).toBeUndefined();
+		expect(withBreakpointOnBlock(payload, name)).toBeUndefined();
 	});
 });
 

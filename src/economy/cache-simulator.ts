@@ -1,0 +1,157 @@
+import type { PromptTokens, Ttl } from "../core/bill.ts";
+import type { Breakpoint, ModelRequest } from "./model-request.ts";
+import { liveEntry, type Prefix, type Prompt, PromptBuilder, tokensOfFirst } from "./prompt.ts";
+import type { CacheRules } from "./rules.ts";
+
+/**
+ * A provider's prompt cache for one account, fed with requests in order of time. Exact at the level
+ * of blocks: a change within a block invalidates it from its start.
+ */
+export class CacheSimulator {
+	readonly #rules: CacheRules;
+	#prompts: PromptBuilder;
+	#nowMs = Number.NEGATIVE_INFINITY;
+
+	constructor(rules: CacheRules) {
+		this.#rules = rules;
+		this.#prompts = new PromptBuilder(rules);
+	}
+
+	/** An `atMs` in the past counts as now. A refused request throws a RangeError, without effect. */
+	send(request: ModelRequest): PromptTokens {
+		checkRequest(request, this.#rules);
+		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;
+		const atMs = Math.max(this.#nowMs, request.atMs);
+		const prompt = prompts.build(request, atMs);
+		// Nothing throws from here on.
+		this.#prompts = prompts;
+		this.#nowMs = atMs;
+		return this.#rules.automatic === "prefix"
+			? this.#billSharedPrefix(prompt, request)
+			: this.#billAtBreakpoints(prompt, request);
+	}
+
+	/** Entries end at breakpoints, and are found from breakpoints. */
+	#billAtBreakpoints(prompt: Prompt, request: ModelRequest): PromptTokens {
+		const rules = this.#rules;
+		const endOf = (breakpoint: Breakpoint | undefined) =>
+			tokensOfFirst((breakpoint?.after ?? -1) + 1, prompt);
+		const breakpoints = breakpointsOf(request, rules).filter(
+			(breakpoint) => endOf(breakpoint) >= rules.minimumTokens,
+		);
+		const hitAfter = this.#longestHit(prompt, breakpoints);
+		const hit = prompt.prefixes[hitAfter];
+		const paid = hit?.entry?.ttl;
+		if (hit && paid) this.#cache(hit, paid);
+		for (const { after, ttl } of breakpoints) {
+			const prefix = prompt.prefixes[after] as Prefix;
+			// An entry inside the hit is not billed, so it does not outlive the hit.
+			const lifetime = after < hitAfter && paid === "5m" ? paid : ttl;
+			this.#cache(prefix, liveEntry(prefix, this.#nowMs)?.ttl ?? lifetime);
+		}
+		const read = tokensOfFirst(hitAfter + 1, prompt);
+		const hour = breakpoints.findLast(({ ttl }) => ttl === "1h");
+		const cached = Math.max(read, endOf(breakpoints.at(-1)));
+		return billed(prompt, { read, cached, cachedForHour: Math.max(read, endOf(hour)) }, rules);
+	}
+
+	/** Searches from the last breakpoint first: it finds the longest hit. */
+	#longestHit({ prefixes }: Prompt, breakpoints: readonly Breakpoint[]): number {
+		for (const { after } of breakpoints.toReversed()) {
+			const first = Math.max(0, after - this.#rules.lookbackBlocks);
+			for (let at = after; at >= first; at--) {
+				if (liveEntry(prefixes[at] as Prefix, this.#nowMs)) return at;
+			}
+		}
+		return -1;
+	}
+
+	/** Every prefix is an entry, in whole steps of tokens. */
+	#billSharedPrefix(prompt: Prompt, request: ModelRequest): PromptTokens {
+		const rules = this.#rules;
+		const nowMs = this.#nowMs;
+		const { prefixes } = prompt;
+		const ttl = retentionOf(request);
+		const shared = prefixes.findLastIndex((prefix) => liveEntry(prefix, nowMs));
+		const read = inSteps(tokensOfFirst(shared + 1, prompt), rules);
+		const cached = Math.max(read, inSteps(tokensOfFirst(prefixes.length, prompt), rules));
+		const entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };
+		for (const prefix of prefixes) {
+			// A short lifetime does not shorten a longer one.
+			if (!prefix.entry || prefix.entry.expiresMs < entry.expiresMs) prefix.entry = entry;
+		}
+		return billed(prompt, { read, cached, cachedForHour: ttl === "1h" ? cached : read }, rules);
+	}
+
+	#cache(prefix: Prefix, ttl: Ttl): void {
+		prefix.entry = { ttl, expiresMs: this.#nowMs + this.#rules.ttlMs[ttl] };
+	}
+}
+
+/** In tokens from the start of the prompt. */
+interface CachedSpan {
+	readonly read: number;
+	/** After the request; `cachedForHour` includes the tokens read. */
+	readonly cached: number;
+	readonly cachedForHour: number;
+}
+
+function billed(
+	prompt: Prompt,
+	{ read, cached, cachedForHour }: CachedSpan,
+	{ maxBreakpoints, writeRatio }: CacheRules,
+): PromptTokens {
+	const tokens = tokensOfFirst(prompt.prefixes.length, prompt);
+	// Providers count writes as input if they have no price of their own.
+	if (maxBreakpoints === 0 && writeRatio === 1) {
+		return { input: tokens - read, read, write: 0, writeOneHour: 0 };
+	}
+	const write = cached - read;
+	return { input: tokens - cached, read, write, writeOneHour: cachedForHour - read };
+}
+
+function inSteps(tokens: number, { stepTokens, minimumTokens }: CacheRules): number {
+	const whole = Math.floor(tokens / stepTokens) * stepTokens;
+	return whole >= minimumTokens ? whole : 0;
+}
+
+/** In block order, with the provider's own implied breakpoint. */
+function breakpointsOf(request: ModelRequest, rules: CacheRules): readonly Breakpoint[] {
+	const own = rules.maxBreakpoints > 0 ? request.breakpoints : [];
+	const end = request.blocks.length - 1;
+	if (rules.automatic !== "request" || end < 0 || own.at(-1)?.after === end) return own;
+	const implied = { after: end, ttl: retentionOf(request) };
+	return [...own, implied].slice(-Math.max(1, rules.maxBreakpoints));
+}
+
+/** A breakpoint asks for long retention, also of providers that ignore its place. */
+function retentionOf({ breakpoints }: ModelRequest): Ttl {
+	return breakpoints.at(-1)?.ttl ?? "5m";
+}
+
+function checkRequest(
+	{ atMs, blocks, breakpoints }: ModelRequest,
+	{ maxBreakpoints }: CacheRules,
+): void {
+	if (!Number.isFinite(atMs)) throw new RangeError(`atMs: expected milliseconds, got ${atMs}`);
+	if (maxBreakpoints === 0) return; // the provider ignores them
+	if (breakpoints.length > maxBreakpoints) {
+		throw new RangeError(
+			`breakpoints: ${breakpoints.length} are more than the ${maxBreakpoints} that the provider allows`,
+		);
+	}
+	let before: Breakpoint | undefined;
+	for (const breakpoint of breakpoints) {
+		if (blocks[breakpoint.after] === undefined || breakpoint.after <= (before?.after ?? -1)) {
+			throw new RangeError(
+				`breakpoints: expected ascending indices below ${blocks.length}, got ${breakpoints.map(({ after }) => after)}`,
+			);
+		}
+		if (breakpoint.ttl === "1h" && before?.ttl === "5m") {
+			throw new RangeError(
+				`breakpoints: the one for 1h after block ${breakpoint.after} follows one for 5m; longer ones come first`,
+			);
+		}
+		before = breakpoint;
+	}
+}
