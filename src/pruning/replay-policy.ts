@@ -25,8 +25,9 @@ export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 class PruningReplay {
 	readonly #settings: PruneSettings;
 	readonly #pruner: Pruner;
-	readonly #items = new Map<number, ToolResultItem>();
 	readonly #pruned = new Set<number>();
+	/** Memos: by block id, and by block. */
+	readonly #items = new Map<number, ToolResultItem>();
 	readonly #stubs = new WeakMap<SessionBlock, SessionBlock>();
 	#before: { step: Step; tokens: number } | undefined;
 	/** The last request, pruned. */

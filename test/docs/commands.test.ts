@@ -50,7 +50,7 @@ test("every policy of strata replay is in the table of docs/economy.md", async (
 	const known = /known: (.*)$/m.exec(errors.join("\n"))?.[1]?.split(", ") ?? [];
 	expect(known).toContain("append-only");
 	const page = documents.find(({ path }) => path === "docs/economy.md");
-	const table = page?.text.split("| policy | what is sent |")[1]?.split("\n\n")[0];
+	const table = page?.text.split("| policy | requests |")[1]?.split("\n\n")[0];
 	for (const name of known) expect(table).toMatch(new RegExp(`^\\| \\*{0,2}\`${name}\``, "m"));
 });
 

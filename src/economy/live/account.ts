@@ -33,7 +33,7 @@ export interface PricedMiss extends Miss {
 	readonly dollars?: number;
 }
 
-/** Older misses are only summed up. */
+/** Older misses are evicted; the sums include them. */
 const MAX_MISSES = 500;
 
 /** Sums up the bills of a session, and diagnoses its cache misses. */

@@ -19,9 +19,8 @@ const LARGEST_DIFF = 0.5;
  * `isVisible`: whether the model still sees a result of earlier requests.
  */
 export function createReadReplacer(isVisible: (result: SessionBlock) => boolean = () => true) {
-	/** By result id. */
+	/** Memos: by result id, and by block. */
 	const served = new Map<number, Served>();
-
 	const shortened = new WeakMap<SessionBlock, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
 	let replaced: SessionBlock[] = [];
