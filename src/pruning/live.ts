@@ -7,14 +7,14 @@ import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
 import { costOf } from "../economy/rules.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { type Candidate, frontierOf } from "./candidates.ts";
-import { type BatchPlan, PruneLog } from "./prune-log.ts";
-import { type PrunableSession, Pruner } from "./pruner.ts";
+import { type Plan, type PrunableSession, Pruner } from "./pruner.ts";
 import { contentOf, type StubTotals, stubFor, stubTotals } from "./stub.ts";
 import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 
 const OWNER = "pruning";
 
 type Results = ReadonlyMap<string, ToolResultItem>;
+type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
 
 /** Pruning of one session. */
 export class LivePruning {
@@ -272,6 +272,54 @@ async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | str
 export function knownByCall(candidates: readonly Candidate[], results: Results): Candidate[] {
 	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
+}
+
+export interface PrunedBatch extends BatchPlan {
+	readonly results: number;
+	readonly freedTokens: number;
+	readonly atMs: number;
+}
+
+/** Since this process opened the session. */
+export interface PruningSummary {
+	/** The latest batches, newest last. */
+	readonly batches: readonly PrunedBatch[];
+	readonly results: number;
+	readonly freedTokens: number;
+	/** In plain input tokens; negative if pruning cost more than it saved. */
+	readonly saved: number;
+}
+
+/** Older batches are evicted; the sums include them. */
+const MAX_BATCHES = 50;
+
+export class PruneLog {
+	readonly #batches: PrunedBatch[] = [];
+	#results = 0;
+	#freedTokens = 0;
+	#saved = 0;
+
+	add(batch: PrunedBatch): void {
+		this.#batches.push(batch);
+		if (this.#batches.length > MAX_BATCHES) this.#batches.shift();
+		this.#results += batch.results;
+		this.#freedTokens += batch.freedTokens;
+		this.#saved -= batch.rewriteCost;
+	}
+
+	/** In plain input tokens. */
+	addSavings(tokens: number): void {
+		this.#saved += tokens;
+	}
+
+	summary(): PruningSummary {
+		return {
+			batches: [...this.#batches],
+			results: this.#results,
+			freedTokens: this.#freedTokens,
+			saved: this.#saved,
+		};
+	}
 }
 
 /** A later pruning then rewrites from there only. `undefined` if the limit leaves none. */
