@@ -64,7 +64,7 @@ export function candidatesOf(
 	});
 }
 
-/** The first result that may ever be replaced. None while thinking is bound. */
+/** The first result that may be replaced. None while thinking is bound: a compaction comes first. */
 export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
 	const { messages, results, facts, editableFrom } = conversation;
 	if (editableFrom > 0) return undefined;

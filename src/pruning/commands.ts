@@ -209,7 +209,7 @@ function batchText(batch: PrunedBatch, nowMs: number): string {
 const REASONS: Record<Decision["plan"]["why"], string> = {
 	nothing: "there is nothing to prune",
 	cold: "the provider's cache was cold, so it was free",
-	"near-limit": "pi was about to compact",
+	"near-limit": "pi would compact next",
 	pays: "it pays",
 	waits: "it waits until there is more",
 	unpaid: "it waits until earlier savings cover the rewrite, so that no session costs more",

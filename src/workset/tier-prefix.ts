@@ -25,7 +25,7 @@ interface PrefixContent {
 /** System prompt and conversation need the others. */
 const MAX_TIER_BREAKPOINTS = 2;
 
-/** A pair of messages per tier, L0 included, then one for active files. The last are marked. */
+/** A pair of messages per tier, also for L0, as the host owns the system prompt; then active files. */
 export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	const { files, symbols, items, minimumTokens } = content;
 	const contents: PromptItem[] = [

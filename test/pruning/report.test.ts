@@ -80,7 +80,7 @@ test("one result is one result, and a full window is told by what pi would do", 
 		stubs: { results: 1, tokens: 39_000 },
 	});
 	expect(text).toContain("done in this session: 1 result, 39k tokens freed");
-	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi was about to compact)");
+	expect(text).toContain("10 min ago: 1 result, 9k tokens (pi would compact next)");
 	expect(text).toContain("pinned: 1 result");
 	expect(text).not.toMatch(/\b1 results|nearly full/);
 });
