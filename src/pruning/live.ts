@@ -48,7 +48,7 @@ export class LivePruning {
 		const state = this.prunable(session, true);
 		const { candidates, plan } = this.pruner.preview(state);
 		const results = resultsNow(session);
-		await this.#makeStubs(session, knownByCall(candidates, results), plan);
+		await this.#makeStubs(session, withUniqueCallId(candidates, results), plan);
 		const left = { ...state, results: withoutPending(session, results) };
 		this.#frontier = frontierOf(left)?.toolCallId;
 	}
@@ -269,7 +269,7 @@ async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | str
 }
 
 /** Requests know results by call id; candidates with a reused id are left out. */
-export function knownByCall(candidates: readonly Candidate[], results: Results): Candidate[] {
+export function withUniqueCallId(candidates: readonly Candidate[], results: Results): Candidate[] {
 	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
 }

@@ -143,11 +143,8 @@ export function withBreakpointBeforeTail(payload: unknown, tag: string): object 
 	const at = messages.findLastIndex((message) => isTail(message, tag));
 	const carrier = lastBlock(messages.slice(0, Math.max(0, at)), canCarryBreakpoint);
 	if (!carrier) return undefined;
-	const controls = messages
-		.slice(at)
-		.flatMap(blocksIn)
-		.map((block) => property(block, "cache_control"));
-	const breakpoint = controls.find(Boolean);
+	const blocks = messages.slice(at).flatMap(blocksIn);
+	const breakpoint = blocks.map((one) => property(one, "cache_control")).find(Boolean);
 	if (breakpoint === undefined) return undefined;
 	const bare = messages.map((message, index) =>
 		index < at ? message : withoutBreakpoints(message),

@@ -18,7 +18,7 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 	let ttl: Ttl = "5m";
 	for (const entry of entries) {
 		const bill = billOf(entry);
-		if (!bill || promptOf(bill.billed) === 0) continue;
+		if (!bill || promptSize(bill.billed) === 0) continue;
 		const { billed, model } = bill;
 		// A request without writes does not show its lifetime: it inherits the previous one.
 		ttl = ttlOf(billed) ?? ttl;
@@ -40,11 +40,11 @@ export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<stri
 	return new Set([...read].filter((name) => !written.has(name)));
 }
 
-export function promptOf({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
+export function promptSize({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
 	return input + read + write;
 }
 
-export function billedBy(
+export function withoutUnpricedWrites(
 	{ maxBreakpoints, writeRatio }: Pick<CacheRules, "maxBreakpoints" | "writeRatio">,
 	billed: PromptTokens,
 ): PromptTokens {

@@ -1,6 +1,6 @@
 import { type Block, sharedStart } from "../model-request.ts";
 import { costOf } from "../rules.ts";
-import { promptOf } from "./billed.ts";
+import { promptSize } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
 
 export interface ReplayMiss {
@@ -37,7 +37,7 @@ export function findMisses(session: ReplaySession): ReplayMiss[] {
 }
 
 function missBetween(before: Step, step: Step): ReplayMiss | undefined {
-	const expected = Math.min(cachedAfter(before), promptOf(step.billed));
+	const expected = Math.min(cachedAfter(before), promptSize(step.billed));
 	const tokens = expected - step.billed.read;
 	if (tokens <= NOISE_TOKENS) return undefined;
 	const changed = firstChange(before.blocks, step.blocks);
@@ -58,7 +58,7 @@ function missBetween(before: Step, step: Step): ReplayMiss | undefined {
 /** Tokens in the cache after a request. Providers that bill no writes cache the whole prompt. */
 function cachedAfter({ billed, model }: Step): number {
 	const isSilent = model.rules.automatic !== "none" && billed.write === 0 && billed.read > 0;
-	return isSilent ? promptOf(billed) : billed.read + billed.write;
+	return isSilent ? promptSize(billed) : billed.read + billed.write;
 }
 
 function costOfMiss(tokens: number, { billed, model }: Step): number {

@@ -5,7 +5,7 @@ import { type Block, type ModelRequest, sharedStart } from "../model-request.ts"
 import { requestForStep } from "../place-breakpoints.ts";
 import { costOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
-import { promptOf } from "./billed.ts";
+import { promptSize } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
@@ -47,7 +47,7 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 		total.write += tokens.write;
 		total.writeOneHour += tokens.writeOneHour;
 		total.cost += costOf(tokens, bill.model.rules);
-		total.maxContext = Math.max(total.maxContext, promptOf(tokens));
+		total.maxContext = Math.max(total.maxContext, promptSize(tokens));
 	}
 	if (requests.length !== session.bills.length) {
 		throw new Error(
@@ -229,7 +229,7 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 		name: "no-cache",
 		description: "the same requests without any caching",
 		bills: ({ bills }) =>
-			bills.map(({ billed }) => ({ ...NOTHING_CACHED, input: promptOf(billed) })),
+			bills.map(({ billed }) => ({ ...NOTHING_CACHED, input: promptSize(billed) })),
 	},
 	appendOnly,
 	{

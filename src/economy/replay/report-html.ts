@@ -2,7 +2,7 @@ import type { PromptTokens } from "../../core/bill.ts";
 import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
-import { promptOf } from "./billed.ts";
+import { promptSize } from "./billed.ts";
 import type { FolderReport, ReplayReport } from "./report.ts";
 import {
 	clock,
@@ -79,7 +79,7 @@ function policyTable({ policies }: Pick<ReplayReport, "policies">): Html {
 
 function charts({ chart }: ReplayReport): Html {
 	const top = chart.reduce(
-		(most, { points }) => points.reduce((sum, point) => Math.max(sum, promptOf(point)), most),
+		(most, { points }) => points.reduce((sum, point) => Math.max(sum, promptSize(point)), most),
 		1,
 	);
 	return html`<h3>Tokens per request</h3>

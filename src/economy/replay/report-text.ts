@@ -2,7 +2,7 @@ import { chunks } from "../../core/chunks.ts";
 import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
-import { promptOf } from "./billed.ts";
+import { promptSize } from "./billed.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
 /** The rest is in `--json`. */
@@ -72,7 +72,10 @@ const CHART_WIDTH = 72;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
 function chartLines({ chart }: ReplayReport): string[] {
-	const sizes = chart.map(({ name, points }) => ({ name, values: columns(points.map(promptOf)) }));
+	const sizes = chart.map(({ name, points }) => ({
+		name,
+		values: columns(points.map(promptSize)),
+	}));
 	// Policies that send pi's own requests differ in price, not in size: they share a line.
 	sizes.sort((a, b) => Number(b.name === "append-only") - Number(a.name === "append-only"));
 	const billed = chart.find(({ name }) => name === "billed");

@@ -4,7 +4,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../model-request.ts";
 import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
-import { promptOf } from "./billed.ts";
+import { promptSize } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
 import {
@@ -122,7 +122,7 @@ function modelsOf({ bills }: ReplaySession): ReportModel[] {
 
 /** Keeps the largest prompt of each run of requests. */
 function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
-	const larger = (a: PromptTokens, b: PromptTokens) => (promptOf(b) > promptOf(a) ? b : a);
+	const larger = (a: PromptTokens, b: PromptTokens) => (promptSize(b) > promptSize(a) ? b : a);
 	const runs = chunks(requests, Math.ceil(requests.length / MAX_POINTS));
 	return runs.map((run) => run.reduce(larger));
 }

@@ -4,10 +4,10 @@ import type { CacheRules, ModelPrices } from "../rules.ts";
 import { createCalibration, RequestAssembly, type SessionBlock } from "./assembly.ts";
 import {
 	type BilledRequest,
-	billedBy,
 	billedRequests,
 	modelsWithoutWrites,
-	promptOf,
+	promptSize,
+	withoutUnpricedWrites,
 } from "./billed.ts";
 import { type Conversation, createConversationWalk } from "./conversation.ts";
 import { type Entry, fullName, type ModelName } from "./entry.ts";
@@ -88,10 +88,10 @@ export function rebuildRequests(
 			...request,
 			index: plans.length,
 			model,
-			billed: billedBy(model.rules, request.billed),
+			billed: withoutUnpricedWrites(model.rules, request.billed),
 			factor: calibration.learn(
 				sources,
-				promptOf(request.billed),
+				promptSize(request.billed),
 				conversation.continues !== undefined,
 			),
 		});

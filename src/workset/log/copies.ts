@@ -42,11 +42,11 @@ export function spansOf(copies: readonly Copy[], files: readonly WorkingFile[]):
 			return { ...file, entryId, inSlot: entryId === slotId, behind, live: false };
 		});
 	});
-	return judged(spans, files);
+	return withLiveness(spans, files);
 }
 
 /** Recomputes `live` for a subset: without a later copy, an earlier one may count again. */
-export function judged(spans: readonly Span[], files: readonly WorkingFile[]): Span[] {
+export function withLiveness(spans: readonly Span[], files: readonly WorkingFile[]): Span[] {
 	const current = new Map(files.map(({ path, hash }) => [path, hash]));
 	const last = new Map(spans.map(({ path }, at) => [path, at]));
 	return spans.map((span, at) => ({

@@ -21,11 +21,11 @@ import {
 	deadMessages,
 	deadTokens,
 	judgeCuts,
-	judged,
 	type Span,
 	slotIn,
 	spansOf,
 	type WorkingFile,
+	withLiveness,
 } from "./copies.ts";
 
 export type { Copy, WorkingFile } from "./copies.ts";
@@ -153,13 +153,13 @@ function appended(
 function dropped(scene: Scene, cut: Cut): LogPlan {
 	const drop = deadMessages(scene.spans.slice(cut.at));
 	const left = scene.spans.filter(({ entryId }) => !drop.has(entryId));
-	return { ...appended({ ...scene, spans: judged(left, scene.files) }), drop: [...drop] };
+	return { ...appended({ ...scene, spans: withLiveness(left, scene.files) }), drop: [...drop] };
 }
 
 /** Gathers all live text from a span on in the slot, by stability. */
 function refilled(scene: Scene, from: number): LogPlan {
 	const { spans, slotId, ranked, copies, files, isHot } = scene;
-	const staying = judged(spans.slice(0, from), files);
+	const staying = withLiveness(spans.slice(0, from), files);
 	const kept = staying.filter(({ inSlot }) => inSlot).map(({ path }) => path);
 	const untouched = livePaths(staying);
 	const moving = ranked.filter((path) => !untouched.has(path));

@@ -3,7 +3,7 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
-import { knownByCall, prune } from "../../../src/pruning/live.ts";
+import { withUniqueCallId, prune } from "../../../src/pruning/live.ts";
 import { Pruner } from "../../../src/pruning/pruner.ts";
 import { contentOf } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";
@@ -60,7 +60,7 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 				contextWindow: 200_000,
 				ttl: "5m",
 			});
-			const chosen = knownByCall(candidates, seen.results).filter(() => random.chance(0.7));
+			const chosen = withUniqueCallId(candidates, seen.results).filter(() => random.chance(0.7));
 			const batch = await prune(chosen, blobs);
 			if (batch.why !== undefined) throw new Error(`originals could not be kept: ${batch.why}`);
 			for (const pruned of batch.pruned) {
