@@ -80,7 +80,7 @@ describe("pruning", () => {
 		const blobs: BlobStore = { ...storeIn(tempDir()), load: async () => ({ kind: "missing" }) };
 		const { pruned, why } = await prune(candidates(3), blobs);
 		expect(pruned).toEqual([]);
-		expect(why).toBe("the copy is not as it was");
+		expect(why).toBe("the stored copy differs from the text");
 	});
 
 	test("says so when the folder is switched off, or its name leaves no room in a stub", async () => {

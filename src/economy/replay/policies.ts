@@ -83,7 +83,7 @@ export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPo
 		...appendOnly,
 		*requests(session) {
 			for (const step of session.steps()) {
-				yield { ...requestOf(step, step.blocks), cold: isLost(step) };
+				yield { ...requestForStep(step, step.blocks), cold: isLost(step) };
 			}
 		},
 	};
