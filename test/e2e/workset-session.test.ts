@@ -348,7 +348,7 @@ test("a resumed session is not said to have no working files before they are rea
 	await pi.run("first", ["ok"]);
 	expect(await report()).toMatch(/ 1 working file$/m);
 	await pi.restart();
-	expect(await report()).toContain("kept from before");
+	expect(await report()).toContain("the next prompt reads the working files");
 	await pi.run("second", ["ok"]);
 	expect(await report()).toMatch(/ 1 working file$/m);
 });
