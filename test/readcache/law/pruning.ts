@@ -3,7 +3,7 @@ import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { createBlobStore } from "../../../src/core/blob-store.ts";
 import type { Config } from "../../../src/core/config.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
-import { withUniqueCallId, prune } from "../../../src/pruning/live.ts";
+import { prune, withUniqueCallId } from "../../../src/pruning/live.ts";
 import { Pruner } from "../../../src/pruning/pruner.ts";
 import { contentOf } from "../../../src/pruning/stub.ts";
 import { createSurveyor } from "../../../src/pruning/survey.ts";
