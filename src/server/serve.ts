@@ -6,19 +6,19 @@ import { createAccess } from "./auth/access.ts";
 import { loadTokens, type Tokens } from "./auth/token-file.ts";
 import { lockDataFolder } from "./data-folder.ts";
 import type { Models } from "./demo/demo-provider.ts";
-import { createEngine } from "./engine/engine.ts";
+import { Engine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
 import { openJournal } from "./journal/sqlite-journal.ts";
 import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { createSessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
-import { createStreams } from "./streams/streams.ts";
-import { type Connections, createConnections } from "./transports/connections.ts";
+import { Streams } from "./streams/streams.ts";
+import { Connections } from "./transports/connections.ts";
 import { type HttpOptions, listenHttp } from "./transports/http.ts";
 import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
 import { createPage } from "./transports/page.ts";
-import { createWebSocketTransport } from "./transports/websocket.ts";
+import { WebSocketTransport } from "./transports/websocket.ts";
 
 export interface RunningServer {
 	readonly port?: number;
@@ -89,7 +89,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			await ready.catch(() => {}); // reported by `ready`
 			if (backend) {
 				await backend.engine.shutdown(reason, options.limits.drainMs);
-				await inTime(backend.streams.settled(), FLUSH_MS);
+				await inTime(backend.streams.whenDrained(), FLUSH_MS);
 				await backend.connections.close(FLUSH_MS);
 			}
 			await listeners.close();
@@ -126,7 +126,7 @@ async function openBackend(options: ServerOptions) {
 	let models: Models | undefined;
 	try {
 		const { sessions: recovered, cutOff, crashed } = journal.recovered;
-		const streams = createStreams({ journal, cutOff });
+		const streams = new Streams({ journal, cutOff });
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(options);
@@ -142,7 +142,7 @@ async function openBackend(options: ServerOptions) {
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
 			afterCrash: crashed,
-			emit: streams.emit,
+			emit: streams.emit.bind(streams),
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {
 					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
@@ -153,7 +153,7 @@ async function openBackend(options: ServerOptions) {
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
 		const attachments = createAttachments(sessions, streams);
-		const engine = createEngine({
+		const engine = new Engine({
 			journal,
 			handlers: createServerHandlers({
 				sessions,
@@ -163,7 +163,7 @@ async function openBackend(options: ServerOptions) {
 				replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
 				metrics: () => metrics(),
 			}),
-			replayed: attachments.attachAgain,
+			onAnsweredAgain: attachments.attachAgain,
 			limits,
 			serverVersion: packageVersion(),
 			transports: [
@@ -172,11 +172,8 @@ async function openBackend(options: ServerOptions) {
 				...(stdio ? ["stdio"] : []),
 			],
 		});
-		const disconnect = (client: Client) => {
-			engine.disconnect(client);
-			streams.drop(client);
-		};
-		const connections = createConnections({ engine: { ...engine, disconnect }, limits });
+		const onEnd = (client: Client) => streams.unsubscribeAll(client);
+		const connections = new Connections({ engine, limits, onEnd });
 		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
 			engine: engine.counters(),
@@ -196,7 +193,7 @@ async function openBackend(options: ServerOptions) {
 				gauge.close();
 				try {
 					await inTime(sessions.close(), CLOSE_SESSIONS_MS);
-					await inTime(streams.settled(), CLOSE_SESSIONS_MS);
+					await inTime(streams.whenDrained(), CLOSE_SESSIONS_MS);
 					await models?.close();
 				} finally {
 					await journal.close();
@@ -246,13 +243,13 @@ async function openWeb(options: ListenersOptions) {
 	if (!listen) return undefined;
 	const { host, tls } = listen;
 	const access = createAccess({ host, origins, tls: tls !== undefined, tokens });
-	const websocket = createWebSocketTransport({ access, connections, limits });
+	const websocket = new WebSocketTransport({ access, connections, limits });
 	const http = await listenHttp({
 		...options,
 		...listen,
 		access,
 		page: createPage(options.pageFolder),
-		upgrade: websocket.upgrade,
+		upgrade: (...upgraded) => websocket.upgrade(...upgraded),
 		maxConnections: limits.maxConnections,
 	}).catch((error: unknown) => {
 		websocket.close();

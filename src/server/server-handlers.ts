@@ -1,8 +1,8 @@
 import { property } from "../core/property.ts";
 import type { Command, Data, ResponseData } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
-import { createMessage } from "./engine/message.ts";
-import { historyEntry, type Journal, type StreamName } from "./journal/journal.ts";
+import { Message } from "./engine/message.ts";
+import { commandHistoryEntry, type Journal, type StreamName } from "./journal/journal.ts";
 import { type Metrics, metricsData } from "./metrics.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
@@ -13,9 +13,9 @@ interface ServerHandlersOptions {
 	sessions: Pick<Sessions, "count" | "readableFile"> & {
 		handlers: Pick<Handlers, keyof Sessions["handlers"]>;
 	};
-	streams: Pick<Streams, "unsubscribe" | "remove" | "begin">;
+	streams: Pick<Streams, "unsubscribe" | "remove" | "seqAtStart">;
 	attachments: Pick<Attachments, "attach" | "checkedId">;
-	journal: Pick<Journal, "history" | "recovered" | "health">;
+	journal: Pick<Journal, "commandHistory" | "recovered" | "health">;
 	replay: SessionReplay;
 	metrics(): Metrics;
 	now?: () => number;
@@ -56,7 +56,7 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 			if (typeof sessionId !== "string") return done;
 			// The creator also gets the events from while the session was opened.
 			const stream = { principal: call.principal, sessionId };
-			await attach(call, sessionId, done.opened ? streams.begin(stream) : undefined);
+			await attach(call, sessionId, done.opened ? streams.seqAtStart(stream) : undefined);
 			return done;
 		};
 	}
@@ -120,7 +120,7 @@ function createStatusHandlers({
 				startedAtMs,
 				crashed: recovered.crashed,
 				sessions: recovered.sessions.filter(isOwn).length,
-				interrupted: recovered.interrupted.filter(isOwn).map(historyEntry),
+				interrupted: recovered.interrupted.filter(isOwn).map(commandHistoryEntry),
 			});
 		},
 	} satisfies Partial<Handlers>;
@@ -132,7 +132,7 @@ function commandHistory(
 ): Done {
 	const { sessionIdFilter, commandId, fromTimestamp, toTimestamp } = command;
 	const limit = command.limit ?? DEFAULT_HISTORY_LIMIT;
-	const found = journal.history({
+	const found = journal.commandHistory({
 		principal,
 		...(sessionIdFilter !== undefined && { sessionId: sessionIdFilter }),
 		...(commandId !== undefined && { commandId }),
@@ -167,7 +167,7 @@ type Attachments = ReturnType<typeof createAttachments>;
 
 export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
-	streams: Streams,
+	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
 ) {
 	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
@@ -177,7 +177,7 @@ export function createAttachments(
 		const { seq } = await streams.subscribe(caller.client, stream, after);
 		for (const event of sessions.openDialogs(stream)) {
 			if (isInStream(stream, event, after ?? seq)) continue;
-			caller.client.send(createMessage({ type: "event", sessionId, event }));
+			caller.client.send(new Message({ type: "event", sessionId, event }));
 		}
 		return seq;
 	}
@@ -185,7 +185,7 @@ export function createAttachments(
 	/** A question is always sent again, with its time left. Other requests may be among the events. */
 	function isInStream(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
-		return streams.hasRequest(stream, event.requestId, after);
+		return streams.hasUiRequest(stream, event.requestId, after);
 	}
 
 	/** Subscribes the connection of a repeated command, which is answered from its stored outcome. */

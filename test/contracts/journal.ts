@@ -155,8 +155,8 @@ export function testJournal(
 
 		test("a stream is cut off while its last event left something under way, however often it is opened", async () => {
 			const { process, journal } = await begin();
-			await journal.append(event(1, { underWay: true }));
-			await journal.append(event(1, { sessionId: "never saved", underWay: true }));
+			await journal.append(event(1, { inProgress: true }));
+			await journal.append(event(1, { sessionId: "never saved", inProgress: true }));
 			const second = await process.crash();
 			expect(second.journal.recovered.cutOff).toEqual([stream]);
 			const third = await second.restart();
@@ -164,7 +164,7 @@ export function testJournal(
 			await third.journal.append(event(2));
 			const fourth = await third.crash();
 			expect(fourth.journal.recovered.cutOff).toEqual([]);
-			void fourth.journal.append(event(3, { underWay: true }));
+			void fourth.journal.append(event(3, { inProgress: true }));
 			await fourth.journal.append(event(4));
 			const fifth = await fourth.crash();
 			expect(fifth.journal.recovered.cutOff).toEqual([]);
@@ -287,7 +287,7 @@ export function testJournal(
 				const fingerprint = String(index);
 				expect(next.byId("ann", id)).toMatchObject({ id, fingerprint });
 				expect(next.byKey({ principal: "ann" }, id)).toMatchObject({ id, fingerprint });
-				expect(next.history({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
+				expect(next.commandHistory({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
 			}
 			for (const id of ["a", "\ud801", "\ufffd"]) expect(next.byId("ann", id)).toBeUndefined();
 		});
@@ -405,12 +405,14 @@ export function testJournal(
 				sessionVersion: 4,
 			} as const;
 			void journal.admit(failed);
-			expect(journal.history({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
+			expect(journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
 				{ commandId: "failed", commandType: "bash", atMs: 3_000 },
 			]);
 			const finishing = journal.finish(finished(failed, { response }));
 			const ids = (query: object) =>
-				journal.history({ principal: "ann", limit: 100, ...query }).map((entry) => entry.commandId);
+				journal
+					.commandHistory({ principal: "ann", limit: 100, ...query })
+					.map((entry) => entry.commandId);
 			for (let round = 0; round < 2; round++) {
 				expect(ids({})).toEqual(["failed", "c5", "c4", "c3", "c2", "c1", "create"]);
 				expect(ids({ limit: 2 })).toEqual(["failed", "c5"]);
@@ -419,7 +421,7 @@ export function testJournal(
 				expect(ids({ principal: "bob" })).toEqual([]);
 				await finishing;
 			}
-			expect(journal.history({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
+			expect(journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
 				{
 					commandId: "failed",
 					commandType: "bash",
@@ -452,7 +454,7 @@ export function testJournal(
 			for (const known of [journal, next]) {
 				const about = (sessionId: string) =>
 					known
-						.history({ principal: "ann", sessionId, limit: 9 })
+						.commandHistory({ principal: "ann", sessionId, limit: 9 })
 						.map(({ commandId }) => commandId);
 				expect(about("s")).toEqual(["remove"]);
 				expect(about("t")).toEqual(["made"]);
@@ -465,7 +467,7 @@ export function testJournal(
 			const { process, journal } = await begin();
 			await journal.admit(command("cut short"));
 			const { journal: next } = await process.crash();
-			const [entry] = next.history({ principal: "ann", commandId: "cut short", limit: 1 });
+			const [entry] = next.commandHistory({ principal: "ann", commandId: "cut short", limit: 1 });
 			expect(entry).toMatchObject({ success: false, code: "interrupted" });
 		});
 	});

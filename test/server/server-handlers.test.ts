@@ -2,7 +2,11 @@ import { describe, expect, test } from "vitest";
 import type { Command, CommandOf, CommandType, Data } from "../../src/protocol/index.ts";
 import type { Handlers } from "../../src/server/engine/call.ts";
 import type { Client } from "../../src/server/engine/message.ts";
-import type { HistoryEntry, HistoryQuery, Recovered } from "../../src/server/journal/journal.ts";
+import type {
+	CommandHistoryEntry,
+	CommandHistoryQuery,
+	Recovered,
+} from "../../src/server/journal/journal.ts";
 import { createAttachments, createServerHandlers } from "../../src/server/server-handlers.ts";
 import type { Streams } from "../../src/server/streams/streams.ts";
 
@@ -187,7 +191,7 @@ const dialog = {
 function setUp({ gone = false } = {}) {
 	const calls: string[] = [];
 	const sent: Data<"ServerMessage">[] = [];
-	const queries: HistoryQuery[] = [];
+	const queries: CommandHistoryQuery[] = [];
 	const client: Client = {
 		id: "1",
 		principal: "ann",
@@ -248,9 +252,9 @@ function setUp({ gone = false } = {}) {
 		openDialogs: () => [dialog],
 		readableFile: async (principal: string, path: string) => `/real of ${principal}${path}`,
 	};
-	const streams: Streams = {
-		begin: () => 7,
-		hasRequest: () => true,
+	const streams: Pick<Streams, keyof Streams> = {
+		seqAtStart: () => 7,
+		hasUiRequest: () => true,
 		emit() {},
 		async subscribe(_client, { sessionId }, after) {
 			calls.push(`subscribe ${sessionId} after ${after}`);
@@ -259,9 +263,9 @@ function setUp({ gone = false } = {}) {
 		},
 		isSubscribed: (_client, { sessionId }) => subscribed.has(sessionId),
 		unsubscribe() {},
-		drop() {},
+		unsubscribeAll() {},
 		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
-		async settled() {},
+		async whenDrained() {},
 	};
 	const attachments = createAttachments(sessions, streams);
 	const handlers = createServerHandlers({
@@ -271,9 +275,9 @@ function setUp({ gone = false } = {}) {
 		journal: {
 			recovered,
 			health: () => ({ ok: false, why: "disk full" }),
-			history(query) {
+			commandHistory(query) {
 				queries.push(query);
-				const entry: HistoryEntry = { commandId: "c", commandType: "prompt", atMs: 1 };
+				const entry: CommandHistoryEntry = { commandId: "c", commandType: "prompt", atMs: 1 };
 				return Array.from({ length: query.limit }, () => entry);
 			},
 		},

@@ -1,8 +1,8 @@
 import type { Response } from "../../src/protocol/index.ts";
 import {
 	type AdmittedCommand,
+	type CommandHistoryEntry,
 	type FinishedCommand,
-	type HistoryEntry,
 	type Journal,
 	JournalUnavailable,
 	KEY_LIFE_MS,
@@ -97,7 +97,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			view.take(record);
 		}
 		const stored = view.commands.get(record.command.principal)?.get(record.command.id);
-		if (stored) stored.owed = true;
+		if (stored) stored.unsaved = true;
 	}
 
 	function readable(): void {
@@ -123,7 +123,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			broken = undefined;
 			committed = written.length;
 			for (const byId of view.commands.values()) {
-				for (const command of byId.values()) delete command.owed;
+				for (const command of byId.values()) delete command.unsaved;
 			}
 		},
 		reopen: () =>
@@ -158,7 +158,7 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			readable();
 			return view.commands.get(principal)?.get(id);
 		},
-		forgottenBefore: () => 0,
+		evictedBefore: () => 0,
 		byKey({ principal, sessionId }, key) {
 			readable();
 			const found = view.keys.get(keyName({ principal, ...(sessionId && { sessionId }) }, key));
@@ -176,14 +176,14 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			const first = events[0]?.seq ?? (ended === 0 ? 0 : ended + 1);
 			return { first, last: events.at(-1)?.seq ?? ended };
 		},
-		history: ({ principal, sessionId, commandId, fromMs = 0, toMs = Infinity, limit }) =>
+		commandHistory: ({ principal, sessionId, commandId, fromMs = 0, toMs = Infinity, limit }) =>
 			[...(view.commands.get(principal)?.values() ?? [])]
 				.filter((command) => sessionId === undefined || command.sessionId === sessionId)
 				.filter((command) => commandId === undefined || command.id === commandId)
 				.filter(({ atMs }) => atMs >= fromMs && atMs <= toMs)
 				.slice(-limit)
 				.reverse()
-				.map(historyEntry),
+				.map(commandHistoryEntry),
 		stats: () => ({
 			bytes: 0,
 			commands: [...view.commands.values()].reduce((sum, byId) => sum + byId.size, 0),
@@ -286,7 +286,7 @@ function createView() {
 			}
 			const cutOff = [...streams.values()].flatMap((events) => {
 				const last = events.at(-1);
-				if (!last?.underWay || !sessions.has(tuple(last.principal, last.sessionId))) return [];
+				if (!last?.inProgress || !sessions.has(tuple(last.principal, last.sessionId))) return [];
 				return [{ principal: last.principal, sessionId: last.sessionId }];
 			});
 			for (const [name, events] of streams) {
@@ -312,7 +312,7 @@ function interruption(command: string): Response {
 	};
 }
 
-function historyEntry(command: StoredCommand): HistoryEntry {
+function commandHistoryEntry(command: StoredCommand): CommandHistoryEntry {
 	const { response, finishedAtMs, sessionId } = command;
 	return {
 		commandId: command.id,

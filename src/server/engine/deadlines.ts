@@ -5,43 +5,31 @@ export interface Deadline {
 /** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Deadlines of one duration expire in insertion order: a linked list and one timer give O(1). */
+/** Deadlines of one duration. They expire in insertion order, so one timer serves all. */
 export class Deadlines<Item> {
 	readonly #afterMs: number;
 	readonly #clock: () => number;
-	readonly #expired: (item: Item) => void;
-	#first: Node<Item> | undefined;
-	#last: Node<Item> | undefined;
+	readonly #onExpired: (item: Item) => void;
+	readonly #pending = new Set<{ readonly item: Item; readonly atMs: number }>();
 	#timer: NodeJS.Timeout | undefined;
 
-	constructor(afterMs: number, clock: () => number, expired: (item: Item) => void) {
+	constructor(afterMs: number, clock: () => number, onExpired: (item: Item) => void) {
 		this.#afterMs = Math.min(afterMs, LONGEST_TIMER_MS);
 		this.#clock = clock;
-		this.#expired = expired;
+		this.#onExpired = onExpired;
 	}
 
 	add(item: Item): Deadline {
-		const node = new Node(item, this.#clock() + this.#afterMs, this);
-		node.earlier = this.#last;
-		if (this.#last === undefined) this.#first = node;
-		else this.#last.later = node;
-		this.#last = node;
+		const entry = { item, atMs: this.#clock() + this.#afterMs };
+		this.#pending.add(entry);
 		this.#timer ??= this.#wakeIn(this.#afterMs);
-		return node;
-	}
-
-	unlink({ earlier, later }: Node<Item>): void {
-		if (earlier === undefined) this.#first = later;
-		else earlier.later = later;
-		if (later === undefined) this.#last = earlier;
-		else later.earlier = earlier;
+		return { cancel: () => void this.#pending.delete(entry) };
 	}
 
 	close(): void {
 		clearTimeout(this.#timer);
 		this.#timer = undefined;
-		this.#first = undefined;
-		this.#last = undefined;
+		this.#pending.clear();
 	}
 
 	/** Cancelling does not clear the timer: it wakes, finds nothing due and re-arms for the next. */
@@ -52,30 +40,12 @@ export class Deadlines<Item> {
 	#wake(): void {
 		const now = this.#clock();
 		// `#timer` stays set during the loop, so an added deadline cannot arm a later timer.
-		while (this.#first !== undefined && this.#first.atMs <= now) {
-			const { item } = this.#first;
-			this.#first.cancel();
-			this.#expired(item);
+		for (const entry of this.#pending) {
+			if (entry.atMs > now) break;
+			this.#pending.delete(entry);
+			this.#onExpired(entry.item);
 		}
-		this.#timer = this.#first && this.#wakeIn(this.#first.atMs - now);
-	}
-}
-
-class Node<Item> implements Deadline {
-	readonly item: Item;
-	readonly atMs: number;
-	earlier: Node<Item> | undefined;
-	later: Node<Item> | undefined;
-	#list: Deadlines<Item> | undefined;
-
-	constructor(item: Item, atMs: number, list: Deadlines<Item>) {
-		this.item = item;
-		this.atMs = atMs;
-		this.#list = list;
-	}
-
-	cancel(): void {
-		this.#list?.unlink(this);
-		this.#list = undefined;
+		const [next] = this.#pending;
+		this.#timer = next && this.#wakeIn(next.atMs - now);
 	}
 }

@@ -1,10 +1,11 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { laneOf, type Response } from "../../protocol/index.ts";
 import type { EngineLimits } from "../limits.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
+import { type Applied, applyDone, Completion } from "./completion.ts";
 import { Deadlines } from "./deadlines.ts";
-import { type Applied, applyDone, Ending } from "./ending.ts";
 import * as failures from "./failures.ts";
-import { startRecord } from "./identities.ts";
+import { startRecord } from "./known-commands.ts";
 import { Lane } from "./lane.ts";
 import type { Client } from "./message.ts";
 import {
@@ -18,7 +19,7 @@ import {
 } from "./outcome.ts";
 import { ReadQueue } from "./read-queue.ts";
 import { type EngineParts, type Replies, sendStarted } from "./replies.ts";
-import type { Request, Run, Tenant } from "./run.ts";
+import type { ReceivedCommand, Run, Tenant } from "./run.ts";
 
 export interface ExecutionOptions extends EngineParts {
 	handlers: Handlers;
@@ -32,11 +33,11 @@ export interface Dependencies {
 	dependencies?: Set<Run>;
 }
 
-/** Runs accepted commands: queue, handler, then {@link Ending}. */
+/** Runs accepted commands: queue, handler, then {@link Completion}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
 	readonly #deadlines: Record<"turn" | "dependency" | "short" | "long" | "grace", Deadlines<Run>>;
-	readonly #ending: Ending;
+	readonly #completion: Completion;
 	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
 	/** Pending turns that send a long answer to joiners. */
@@ -44,46 +45,45 @@ export class Execution {
 	#isStopped = false;
 
 	constructor(options: ExecutionOptions) {
-		const { limits, clock } = options;
-		const { queueMs, dependencyMs, shortMs, longMs, graceMs } = limits;
+		const { clock } = options;
+		const { queueMs, dependencyMs, shortMs, longMs, graceMs } = options.limits;
 		const after = (ms: number, expired: (run: Run) => void) => new Deadlines(ms, clock, expired);
+		const fail = (failure: Failure) => (run: Run) => this.#completion.failWaiting(run, failure);
 		this.#options = options;
 		this.#deadlines = {
-			turn: after(queueMs, (run) => this.#ending.failWaiting(run, failures.turnTimeout(limits))),
-			dependency: after(dependencyMs, (run) =>
-				this.#ending.failWaiting(run, failures.dependencyTimeout(limits)),
-			),
+			turn: after(queueMs, fail(failures.turnTimeout(queueMs))),
+			dependency: after(dependencyMs, fail(failures.dependencyTimeout(dependencyMs))),
 			short: after(shortMs, (run) => this.#stop(run, failures.timeout(shortMs))),
 			long: after(longMs, (run) => this.#stop(run, failures.timeout(longMs))),
 			grace: after(graceMs, ({ place }) => place?.lane.release(place)),
 		};
 		this.#reads = new ReadQueue({
-			tenantOf: ({ request }) => request.sender.tenant,
-			lineOf: ({ run, request }) => run?.place?.lane ?? request.sender,
+			tenantOf: ({ received }) => received.sender.tenant,
+			queueOf: ({ run, received }) => run?.place?.lane ?? received.sender,
 			// A client under backpressure must not block a lane.
-			hasRoom: ({ run, request }) =>
-				run?.place !== undefined || request.sender.client.hasRoom !== false,
-			whenRoom: async ({ request }) => request.sender.client.whenRoom?.(),
+			hasRoom: ({ run, received }) =>
+				run?.place !== undefined || received.sender.client.hasRoom !== false,
+			whenRoom: async ({ received }) => received.sender.client.whenRoom?.(),
 			work: (turn) => turn.take(),
 			clock,
 		});
-		this.#ending = new Ending({
+		this.#completion = new Completion({
 			...options,
-			freed: (run) => this.#beginIfReady(run),
-			inTurn: (request, outcome, answer) => this.#answerInTurn(request, outcome, answer),
-			over: (run) => this.#runs.delete(run),
+			onUnblocked: (run) => this.#beginIfReady(run),
+			inTurn: (received, outcome, answer) => this.#answerInTurn(received, outcome, answer),
+			beforeSend: (run) => this.#runs.delete(run),
 		});
 	}
 
 	/** May run the command before it returns. */
 	start(run: Run, { failure, dependencies }: Dependencies): void {
 		this.#runs.add(run);
-		this.#options.replies.begin(run.request);
+		this.#options.replies.begin(run.received);
 		if (failure !== undefined) {
-			this.#ending.failWaiting(run, failure);
+			this.#completion.failWaiting(run, failure);
 			return;
 		}
-		const { command, row, sender } = run.request;
+		const { command, row, sender } = run.received;
 		const isChange = row.effect === "change";
 		for (const dependency of dependencies ?? []) {
 			dependency.dependents ??= new Set();
@@ -108,9 +108,9 @@ export class Execution {
 	/** Fails everything in flight, with a stored outcome. Nothing starts afterwards. */
 	interrupt(): void {
 		this.#isStopped = true;
-		for (const run of this.#runs) this.#ending.failWaiting(run, failures.interruptedWaiting);
+		for (const run of this.#runs) this.#completion.failWaiting(run, failures.INTERRUPTED_WAITING);
 		for (const run of this.#runs) {
-			if (run.in("running")) this.#stop(run, failures.interruptedRunning);
+			if (run.in("running")) this.#stop(run, failures.INTERRUPTED_RUNNING);
 		}
 		for (const turn of this.#unanswered) turn.take();
 	}
@@ -118,12 +118,12 @@ export class Execution {
 	/** At shutdown: drops reads of lost clients that no other command waits for. */
 	interruptReads(isLost = ({ gone }: Client) => gone): void {
 		for (const run of this.#runs) {
-			const { joiners, dependents, request } = run;
-			const isAwaited =
-				!isLost(request.sender.client) || joiners !== undefined || dependents !== undefined;
-			if (takesTurns(run) && !isAwaited) this.#ending.failWaiting(run, failures.interruptedWaiting);
+			const { joiners, dependents, received } = run;
+			const isAwaited = joiners !== undefined || dependents !== undefined;
+			if (!takesTurns(run) || isAwaited || !isLost(received.sender.client)) continue;
+			this.#completion.failWaiting(run, failures.INTERRUPTED_WAITING);
 		}
-		for (const turn of this.#unanswered) if (isLost(turn.request.sender.client)) turn.take();
+		for (const turn of this.#unanswered) if (isLost(turn.received.sender.client)) turn.take();
 	}
 
 	/** Clears all timers except the grace of aborted handlers that still run. */
@@ -134,24 +134,19 @@ export class Execution {
 
 	/** A change runs only after the journal has recorded its start. */
 	#record(run: Run): void {
-		this.#options.journal.admit(startRecord(run.request)).then(
+		this.#options.journal.admit(startRecord(run.received)).then(
 			() => {
 				if (run.note("queued", { isRecorded: true })) this.#beginIfReady(run);
 			},
-			(thrown) => this.#ending.failWaiting(run, failures.notRecorded(thrown), false),
+			(thrown) => this.#completion.failWaiting(run, failures.notRecorded(thrown), false),
 		);
 	}
 
 	#lane(tenant: Tenant, name: string): Lane<Run> {
-		let lane = tenant.lanes.get(name);
-		if (lane === undefined) {
-			lane = new Lane<Run>({
-				giveTurn: (run) => this.#giveTurn(run),
-				emptied: () => tenant.lanes.delete(name),
-			});
-			tenant.lanes.set(name, lane);
-		}
-		return lane;
+		return getOrAdd(tenant.lanes, name, () => {
+			const onEmpty = () => tenant.lanes.delete(name);
+			return new Lane<Run>({ giveTurn: (run) => this.#giveTurn(run), onEmpty });
+		});
 	}
 
 	#giveTurn(run: Run): void {
@@ -171,16 +166,16 @@ export class Execution {
 	}
 
 	#takeTurn(run: Run, take: () => void): void {
-		this.#reads.add({ request: run.request, run, take });
+		this.#reads.add({ received: run.received, run, take });
 	}
 
-	#isAtWork(run: Run): boolean {
-		return this.#reads.atWork?.run === run;
+	#isCurrent(run: Run): boolean {
+		return this.#reads.current?.run === run;
 	}
 
 	/** A read may have thousands of joiners: each long answer takes a turn of its own. */
-	#answerInTurn(request: Request, outcome: Outcome, answer: () => void): void {
-		if (request.row.effect !== "read" || !isLong(outcome) || this.#isStopped) {
+	#answerInTurn(received: ReceivedCommand, outcome: Outcome, answer: () => void): void {
+		if (received.row.effect !== "read" || !isLong(outcome) || this.#isStopped) {
 			answer();
 			return;
 		}
@@ -189,17 +184,17 @@ export class Execution {
 			this.#reads.spend(outcome.json.length);
 			answer();
 		};
-		const turn: Turn = { request, run: undefined, take };
+		const turn: Turn = { received, run: undefined, take };
 		this.#unanswered.add(turn);
 		this.#reads.add(turn);
 	}
 
 	#begin(run: Run): void {
 		if (!run.in("queued") || this.#isStopped) return;
-		const { request, place } = run;
-		const failure = sessionFailure(request);
+		const { received, place } = run;
+		const failure = sessionFailure(received);
 		if (failure !== undefined) {
-			this.#ending.failWaiting(run, failure);
+			this.#completion.failWaiting(run, failure);
 			return;
 		}
 		const isStartHeld = place !== undefined && !place.lane.isFirst(place);
@@ -215,7 +210,7 @@ export class Execution {
 
 	#call(run: Run): Promise<Done> {
 		try {
-			const handler = this.#options.handlers[run.request.command.type] as Handler;
+			const handler = this.#options.handlers[run.received.command.type] as Handler;
 			return Promise.resolve(handler(new RunCall(run, this.#turnOf)));
 		} catch (thrown) {
 			return Promise.reject(thrown);
@@ -223,23 +218,23 @@ export class Execution {
 	}
 
 	readonly #turnOf = (run: Run): Promise<void> => {
-		if (!takesTurns(run) || this.#isAtWork(run)) return Promise.resolve();
+		if (!takesTurns(run) || this.#isCurrent(run)) return Promise.resolve();
 		return new Promise((resolve) => this.#takeTurn(run, resolve));
 	};
 
 	#done(run: Run, done: Done): void {
-		const { request } = run;
-		const applied = applyDone(request, done);
+		const { received } = run;
+		const applied = applyDone(received, done);
 		if (done.removed !== undefined) {
-			this.#options.identities.forgetKeys(request.sender.tenant.principal, done.removed);
+			this.#options.knownCommands.releaseKeys(received.sender.tenant.principal, done.removed);
 		}
 		if (!run.note("running", { isWorking: false })) {
 			// The outcome was decided before, but the change did happen.
-			if (request.row.effect === "change") this.#ending.keepLate(run, applied);
+			if (received.row.effect === "change") this.#completion.recordLate(run, applied);
 			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
-		if (!takesTurns(run) || this.#isAtWork(run)) {
+		if (!takesTurns(run) || this.#isCurrent(run)) {
 			this.#finish(run, done, applied);
 			return;
 		}
@@ -252,19 +247,19 @@ export class Execution {
 		if (!run.in("running")) return;
 		const outcome = this.#outcomeOf(run, done, applied);
 		if (takesTurns(run)) this.#reads.spend(outcome.json.length);
-		this.#ending.finish(run, outcome, { applied });
+		this.#completion.finish(run, outcome, { applied });
 	}
 
 	#threw(run: Run, thrown: unknown): void {
 		if (run.note("running", { isWorking: false })) {
-			this.#ending.finish(run, failed(run.request.command.type, failureOf(thrown)));
+			this.#completion.finish(run, failed(run.received.command.type, failureOf(thrown)));
 		} else if (run.place) run.place.lane.release(run.place);
 	}
 
 	#outcomeOf(
-		{ request: { command, row } }: Run,
+		{ received: { command, row } }: Run,
 		{ data, written, notDurable }: Done,
-		{ news, version }: Applied,
+		{ notice, version }: Applied,
 	): Outcome {
 		const { type } = command;
 		if (notDurable !== undefined) {
@@ -281,8 +276,8 @@ export class Execution {
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
-			if (news) news.data = { sessionId: news.data.sessionId };
-			return failed(type, { ...failures.notJson, ...version });
+			if (notice) notice.data = { sessionId: notice.data.sessionId };
+			return failed(type, { ...failures.NOT_JSON, ...version });
 		}
 	}
 
@@ -290,12 +285,12 @@ export class Execution {
 	#stop(run: Run, failure: Failure): void {
 		run.abort();
 		if (run.in("running")?.isWorking) this.#deadlines.grace.add(run);
-		this.#ending.finish(run, failed(run.request.command.type, failure));
+		this.#completion.finish(run, failed(run.received.command.type, failure));
 	}
 }
 
 /** Reads take turns: by their number they could starve everything else. */
-function takesTurns({ request: { row } }: Run): boolean {
+function takesTurns({ received: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
 }
 
@@ -306,7 +301,7 @@ function isBehindSlow(runs: Iterable<Run> = []): boolean {
 
 /** A read's turn to begin, to continue, or to be answered. */
 interface Turn {
-	readonly request: Request;
+	readonly received: ReceivedCommand;
 	/** Absent for the answer to a joiner. */
 	readonly run: Run | undefined;
 	take(): void;
@@ -321,7 +316,7 @@ class RunCall implements Call {
 	readonly #turnOf: (run: Run) => Promise<void>;
 
 	constructor(run: Run, turnOf: (run: Run) => Promise<void>) {
-		const { command, sender } = run.request;
+		const { command, sender } = run.received;
 		this.command = command;
 		this.principal = sender.tenant.principal;
 		this.client = sender.client;
@@ -338,7 +333,7 @@ class RunCall implements Call {
 	}
 }
 
-function sessionFailure({ command, row, sender, sessionId }: Request): Failure | undefined {
+function sessionFailure({ command, row, sender, sessionId }: ReceivedCommand): Failure | undefined {
 	const expected = command.ifSessionVersion;
 	if (sessionId === undefined || (row.target !== "session" && expected === undefined)) {
 		return undefined;

@@ -17,14 +17,14 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** Never throws. */
 export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	if (isLarger(frame, maxBytes)) {
-		const error = `The frame is larger than the ${maxBytes} bytes this server takes.`;
+		const error = `The frame is larger than ${maxBytes} bytes, the most this server accepts.`;
 		return refused({ code: "too_large", error });
 	}
 	let value: unknown;
 	try {
 		value = JSON.parse(typeof frame === "string" ? frame : utf8.decode(frame));
 	} catch {
-		const error = "The frame is not JSON in UTF-8: send one JSON object a frame.";
+		const error = "The frame is not JSON in UTF-8: send one JSON object per frame.";
 		return refused({ code: "invalid_json", error });
 	}
 	const parsed = parseCommand(value);

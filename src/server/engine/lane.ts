@@ -7,13 +7,11 @@ export interface Place<Item> {
 	isFinished: boolean;
 }
 
-/**
- * The commands of one session, or of the server, in order; one holds the turn. A command stays
- * until its outcome is sent, which may be after the next has begun.
- */
+/** The commands of one session, or of the server, in order. One holds the turn. */
 export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
-	readonly #emptied: () => void;
+	readonly #onEmpty: () => void;
+	/** Each until its outcome is sent, which may be after the next has begun. */
 	readonly #places: Place<Item>[] = [];
 	/** Leading places that are finished: thousands may wait for the disk. */
 	#finished = 0;
@@ -27,10 +25,10 @@ export class Lane<Item> {
 	/** Pending controls, each behind the place of its number. */
 	#controls: Pick<Place<Item>, "item" | "number">[] = [];
 
-	/** `giveTurn` may be called within `join`. An emptied lane is not used again. */
-	constructor(options: { giveTurn: (item: Item) => void; emptied: () => void }) {
+	/** `giveTurn` may be called within `join`. An empty lane is not used again. */
+	constructor(options: { giveTurn: (item: Item) => void; onEmpty: () => void }) {
 		this.#giveTurn = options.giveTurn;
-		this.#emptied = options.emptied;
+		this.#onEmpty = options.onEmpty;
 	}
 
 	/** `placed` is called before the turn can come. */
@@ -109,7 +107,7 @@ export class Lane<Item> {
 	#endIfEmpty(): void {
 		if (this.#places.length > 0 || this.#holder !== undefined || this.#isEnded) return;
 		this.#isEnded = true;
-		this.#emptied();
+		this.#onEmpty();
 	}
 
 	#releaseControls(): void {

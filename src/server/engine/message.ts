@@ -15,7 +15,7 @@ export interface Client {
 	/** Resolves when there may be room, or the client is gone. */
 	whenRoom?(): Promise<void>;
 	/** Resolves when most of the output is sent, or the client is gone. */
-	drained?(): Promise<void>;
+	whenDrained?(): Promise<void>;
 	readonly gone: boolean;
 }
 
@@ -23,15 +23,6 @@ export interface Client {
 export interface SharedData {
 	readonly head: string;
 	readonly written: WrittenData;
-}
-
-export function createMessage(value: Data<"ServerMessage">, json?: string): Message {
-	return new Message(value, json);
-}
-
-/** Parses the JSON only when the value is read. */
-export function createWrittenMessage(json: string): Message {
-	return new Message(undefined, json);
 }
 
 /** Serialized at most once for all clients. */
@@ -45,6 +36,11 @@ export class Message {
 		this.#value = value;
 		this.#json = json;
 		this.shared = shared;
+	}
+
+	/** Parses the JSON only when the value is read. */
+	static fromJson(json: string): Message {
+		return new Message(undefined, json);
 	}
 
 	get value(): Data<"ServerMessage"> {

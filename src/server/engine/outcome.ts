@@ -1,16 +1,9 @@
 import type { Data, Response } from "../../protocol/index.ts";
 import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
-import {
-	createMessage,
-	createWrittenMessage,
-	Message,
-	type SharedData,
-	sha256,
-	type WrittenData,
-} from "./message.ts";
+import { Message, type SharedData, sha256, type WrittenData } from "./message.ts";
 
-/** How a command ended, without the request's identity: no `id`, no `replayed`. */
+/** The final result of a command, the same for each repetition: no `id`, no `replayed`. */
 export interface Outcome {
 	/** Kept outcomes have no `data`. */
 	readonly response: Response;
@@ -19,7 +12,7 @@ export interface Outcome {
 	readonly shared?: SharedData;
 }
 
-export interface Past {
+export interface PastRun {
 	readonly kind: "past";
 	readonly fingerprint: string;
 	readonly outcome: Outcome;
@@ -27,7 +20,7 @@ export interface Past {
 	/** Set for a read whose answer is too long to keep: a repetition reads again and compares. */
 	readonly digest?: string | undefined;
 	/** The journal has yet to write the outcome: it takes no further names. */
-	readonly owed?: true | undefined;
+	readonly unsaved?: true | undefined;
 }
 
 export interface Failure {
@@ -87,10 +80,10 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 /** In characters. Longer answers to reads are not kept. */
-const KEPT_ANSWER = 4_096;
+const KEPT_ANSWER_CHARACTERS = 4_096;
 
 export function isLong({ json }: Outcome): boolean {
-	return json.length > KEPT_ANSWER;
+	return json.length > KEPT_ANSWER_CHARACTERS;
 }
 
 /** Equal for equal answers, whether their data is shared or not. */
@@ -114,14 +107,14 @@ export function responseMessage(outcome: Outcome, id?: string): Message {
 	const value = id === undefined ? response : { ...response, id };
 	const named = (text: string) =>
 		id === undefined ? text : `{"id":${JSON.stringify(id)},${text.slice(1)}`;
-	if (shared === undefined) return createMessage(value, named(json));
+	if (shared === undefined) return new Message(value, named(json));
 	return new Message(value, undefined, { ...shared, head: named(shared.head) });
 }
 
-export function replayMessage({ response, json, shared }: Outcome, id?: string): Message {
+export function repetitionMessage({ response, json, shared }: Outcome, id?: string): Message {
 	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
-	const replayed = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;
-	if (shared === undefined) return createWrittenMessage(replayed(json));
+	const marked = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;
+	if (shared === undefined) return Message.fromJson(marked(json));
 	const value = { ...(id !== undefined && { id }), replayed: true as const, ...response };
-	return new Message(value, undefined, { ...shared, head: replayed(shared.head) });
+	return new Message(value, undefined, { ...shared, head: marked(shared.head) });
 }

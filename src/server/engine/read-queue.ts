@@ -1,8 +1,10 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
+
 export interface ReadQueueOptions<Item> {
 	tenantOf(item: Item): object;
-	/** The lines of a principal take turns; each is FIFO. */
-	lineOf(item: Item): object;
-	/** A line without room for its output is skipped. */
+	/** The queues of a principal take turns; each is FIFO. */
+	queueOf(item: Item): object;
+	/** A queue without room for its output is skipped. */
 	hasRoom(item: Item): boolean;
 	whenRoom(item: Item): Promise<void>;
 	/** May continue in microtasks. */
@@ -14,29 +16,26 @@ export interface ReadQueueOptions<Item> {
 	nextTurn?(next: () => void): void;
 }
 
-/** Budget per turn of the event loop: no read begins beyond either. */
+/** One slice: no read begins beyond either. A thousand reads of one client delay another by this. */
 export const SLICE_MS = 4;
 export const SLICE_BYTES = 4 * 2 ** 20;
 
-interface Line<Item> {
+interface Queue<Item> {
 	readonly key: object;
 	readonly tenant: object;
 	readonly items: Item[];
 }
 
-/**
- * Runs one slice of reads per turn of the event loop, round-robin over principals and their
- * connections: a thousand reads of one client delay another by one slice.
- */
+/** One slice of reads per turn of the event loop, round-robin over principals and connections. */
 export class ReadQueue<Item> {
 	readonly #options: ReadQueueOptions<Item>;
 	readonly #afterWork: (next: () => void) => void;
 	readonly #nextTurn: (next: () => void) => void;
 	/** Each has items, and is ready or waits for room. */
-	readonly #lines = new Map<object, Line<Item>>();
+	readonly #queues = new Map<object, Queue<Item>>();
 	/** By principal; the next to run is first in both. */
-	readonly #ready = new Map<object, Line<Item>[]>();
-	#atWork: Item | undefined;
+	readonly #ready = new Map<object, Queue<Item>[]>();
+	#current: Item | undefined;
 	#begunMs = 0;
 	#usedMs = 0;
 	#usedBytes = 0;
@@ -50,14 +49,14 @@ export class ReadQueue<Item> {
 
 	/** May run the item before it returns. */
 	add(item: Item): void {
-		const key = this.#options.lineOf(item);
-		const known = this.#lines.get(key);
+		const key = this.#options.queueOf(item);
+		const known = this.#queues.get(key);
 		if (known === undefined) {
-			const line = { key, tenant: this.#options.tenantOf(item), items: [item] };
-			this.#lines.set(key, line);
-			this.#makeReady(line);
+			const queue = { key, tenant: this.#options.tenantOf(item), items: [item] };
+			this.#queues.set(key, queue);
+			this.#makeReady(queue);
 		} else known.items.push(item);
-		this.#go();
+		this.#runNext();
 	}
 
 	/** Charges output bytes to the slice of this turn. */
@@ -66,35 +65,33 @@ export class ReadQueue<Item> {
 	}
 
 	/** The current item, until its microtasks have run. */
-	get atWork(): Item | undefined {
-		return this.#atWork;
+	get current(): Item | undefined {
+		return this.#current;
 	}
 
-	#makeReady(line: Line<Item>): void {
-		const lines = this.#ready.get(line.tenant);
-		if (lines === undefined) this.#ready.set(line.tenant, [line]);
-		else lines.push(line);
+	#makeReady(queue: Queue<Item>): void {
+		getOrAdd(this.#ready, queue.tenant, () => []).push(queue);
 	}
 
-	#go(): void {
-		if (this.#atWork !== undefined || this.#ready.size === 0) return;
+	#runNext(): void {
+		if (this.#current !== undefined || this.#ready.size === 0) return;
 		this.#scheduleTurn();
 		if (this.#usedMs >= SLICE_MS || this.#usedBytes >= SLICE_BYTES) return;
 		const item = this.#next();
 		if (item === undefined) return;
-		this.#atWork = item;
+		this.#current = item;
 		this.#begunMs = this.#options.clock();
 		try {
 			this.#options.work(item);
 		} finally {
-			this.#afterWork(this.#worked);
+			this.#afterWork(this.#afterItem);
 		}
 	}
 
-	readonly #worked = (): void => {
+	readonly #afterItem = (): void => {
 		this.#usedMs += this.#options.clock() - this.#begunMs;
-		this.#atWork = undefined;
-		this.#go();
+		this.#current = undefined;
+		this.#runNext();
 	};
 
 	#scheduleTurn(): void {
@@ -107,38 +104,38 @@ export class ReadQueue<Item> {
 		this.#isTurnDue = false;
 		this.#usedMs = 0;
 		this.#usedBytes = 0;
-		this.#go();
+		this.#runNext();
 	};
 
 	#next(): Item | undefined {
-		for (const [tenant, lines] of this.#ready) {
-			const item = this.#nextOf(lines);
+		for (const [tenant, queues] of this.#ready) {
+			const item = this.#nextOf(queues);
 			// Re-insertion moves the principal to the end of the map.
 			this.#ready.delete(tenant);
-			if (lines.length > 0) this.#ready.set(tenant, lines);
+			if (queues.length > 0) this.#ready.set(tenant, queues);
 			if (item !== undefined) return item;
 		}
 		return undefined;
 	}
 
-	#nextOf(lines: Line<Item>[]): Item | undefined {
-		for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
-			const item = line.items[0] as Item;
+	#nextOf(queues: Queue<Item>[]): Item | undefined {
+		for (let queue = queues.shift(); queue !== undefined; queue = queues.shift()) {
+			const item = queue.items[0] as Item;
 			if (!this.#options.hasRoom(item)) {
-				this.#readyWithRoom(line, item);
+				this.#makeReadyWithRoom(queue, item);
 				continue;
 			}
-			line.items.shift();
-			if (line.items.length > 0) lines.push(line);
-			else this.#lines.delete(line.key);
+			queue.items.shift();
+			if (queue.items.length > 0) queues.push(queue);
+			else this.#queues.delete(queue.key);
 			return item;
 		}
 		return undefined;
 	}
 
-	#readyWithRoom(line: Line<Item>, item: Item): void {
+	#makeReadyWithRoom(queue: Queue<Item>, item: Item): void {
 		this.#options.whenRoom(item).then(() => {
-			this.#makeReady(line);
+			this.#makeReady(queue);
 			// Not immediately: room that flickers must not starve everything else.
 			this.#scheduleTurn();
 		});

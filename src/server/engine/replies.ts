@@ -1,20 +1,27 @@
 import type { Data } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
-import { aliasRecord, type Identities } from "./identities.ts";
-import { createMessage, createWrittenMessage, type Message } from "./message.ts";
+import { aliasRecord, type KnownCommands } from "./known-commands.ts";
+import { Message } from "./message.ts";
 import {
 	type Failure,
 	failed,
 	type Outcome,
-	type Past,
-	replayMessage,
+	type PastRun,
+	repetitionMessage,
 	responseMessage,
 } from "./outcome.ts";
-import type { NewNames, Repeated, Request, Run, SessionNews, Tenant } from "./run.ts";
+import type {
+	ReceivedCommand,
+	RepeatedRead,
+	Repetition,
+	Run,
+	SessionNotice,
+	Tenant,
+} from "./run.ts";
 
 export interface EngineParts {
 	journal: Journal;
-	identities: Identities;
+	knownCommands: KnownCommands;
 	/** Wall clock, in milliseconds. */
 	now: () => number;
 	/** Monotonic, in milliseconds. */
@@ -23,11 +30,11 @@ export interface EngineParts {
 
 export interface RepliesOptions extends EngineParts {
 	anonymousId: () => string;
-	replayed: (request: Request, data: () => unknown) => void;
+	onAnsweredAgain: (received: ReceivedCommand, data: () => unknown) => void;
 }
 
-/** Calls `answer` when the request has its turn. */
-export type InTurn = (request: Request, outcome: Outcome, answer: () => void) => void;
+/** Calls `answer` when the command has its turn. */
+export type InTurn = (received: ReceivedCommand, outcome: Outcome, answer: () => void) => void;
 
 /** Answers each accepted command exactly once. Repetitions take no lane place and start nothing. */
 export class Replies {
@@ -50,18 +57,18 @@ export class Replies {
 		this.#options = options;
 	}
 
-	begin({ sender, bytes }: Request): void {
+	begin({ sender, bytes }: ReceivedCommand): void {
 		this.#count(sender, 1, bytes);
 	}
 
-	end({ sender, bytes, acceptedMs }: Request): void {
+	end({ sender, bytes, acceptedMs }: ReceivedCommand): void {
 		this.latencies.note(this.#options.clock() - acceptedMs);
 		this.#count(sender, -1, -bytes);
 		if (sender.pending === 0) for (const resolve of sender.onAnswered.splice(0)) resolve();
 		if (this.counters.pending === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
 	}
 
-	#count(sender: Request["sender"], commands: number, bytes: number): void {
+	#count(sender: ReceivedCommand["sender"], commands: number, bytes: number): void {
 		const { tenant } = sender;
 		sender.pending += commands;
 		tenant.pending += commands;
@@ -76,162 +83,160 @@ export class Replies {
 	}
 
 	/** Sends `command_finished` to its subscribers, then the response to the sender. */
-	send(request: Request, outcome: Outcome, isReplayed: boolean): void {
+	send(received: ReceivedCommand, outcome: Outcome, isRepetition: boolean): void {
 		const { counters } = this;
 		const { success, timedOut } = outcome.response;
 		counters.finished += 1;
 		if (!success) counters.failed += 1;
-		if (timedOut && !isReplayed) counters.timedOut += 1;
-		if (isReplayed) counters.replayed += 1;
-		broadcast(request, () => finishedJson(request, outcome, isReplayed));
-		const message = isReplayed ? replayMessage : responseMessage;
-		request.sender.client.send(message(outcome, request.command.id));
-		if (isReplayed && success) {
-			this.#options.replayed(request, () => JSON.parse(outcome.json).data);
+		if (timedOut && !isRepetition) counters.timedOut += 1;
+		if (isRepetition) counters.replayed += 1;
+		broadcast(received, () => finishedJson(received, outcome, isRepetition || undefined));
+		const message = isRepetition ? repetitionMessage : responseMessage;
+		received.sender.client.send(message(outcome, received.command.id));
+		if (isRepetition && success) {
+			this.#options.onAnsweredAgain(received, () => JSON.parse(outcome.json).data);
 		}
 	}
 
 	/** The failure is not kept: the command may be sent again. */
-	refuse(request: Request, failure: Failure): void {
-		this.send(request, failed(request.command.type, failure), false);
+	refuse(received: ReceivedCommand, failure: Failure): void {
+		this.send(received, failed(received.command.type, failure), false);
 	}
 
-	replay(request: Request, past: Past, names: NewNames): void {
-		if (past.owed || !isNamed(request, names)) {
-			this.send(request, past.outcome, true);
+	answerAgain(repetition: Repetition, past: PastRun): void {
+		const { received, names } = repetition;
+		if (past.unsaved || !hasNewName(repetition)) {
+			this.send(received, past.outcome, true);
 			return;
 		}
-		this.begin(request);
-		this.#options.identities.remember(request, past, names);
-		this.#recordAlias(request, past, names, () => this.#finish(request, past));
+		this.begin(received);
+		this.#options.knownCommands.remember(received, past, names);
+		this.#recordAlias(repetition, past, () => this.#finish(received, past));
 	}
 
-	/** Answers a repeated read with its first answer, or with why that is gone. */
-	repeat(run: Run, past: Past, { past: first, names }: Repeated): void {
-		const { request, ended } = run;
-		const isKept = ended?.isKept === true;
-		this.send(request, past.outcome, isKept);
+	/** Sends the first answer to a repeated read, or why that is gone. */
+	answerRepeatedRead(run: Run, past: PastRun, { past: first, names }: RepeatedRead): void {
+		const { received, completed } = run;
+		const isKept = completed?.isKept === true;
+		this.send(received, past.outcome, isKept);
 		if (!isKept) {
-			const hasKey = !names.key && !ended?.isKeyGone;
-			this.#options.identities.remember(request, first, { id: !names.id, key: hasKey });
-		} else if (isNamed(request, names)) this.#recordAlias(request, past, names, () => {});
+			const hasKey = !names.key && !completed?.isKeyFree;
+			this.#options.knownCommands.remember(received, first, { id: !names.id, key: hasKey });
+		} else if (hasNewName({ received, names })) {
+			this.#recordAlias({ received, names }, past, () => {});
+		}
 	}
 
-	join(request: Request, run: Run, names: NewNames): void {
-		this.begin(request);
-		this.#options.identities.claim(request, run, names);
+	/** Coalesces a repetition with the command in flight: one run answers both. */
+	join(repetition: Repetition, run: Run): void {
+		this.begin(repetition.received);
+		this.#options.knownCommands.claim(repetition.received, run, repetition.names);
 		run.joiners ??= [];
-		run.joiners.push({ request, names });
+		run.joiners.push(repetition);
 	}
 
-	answerJoiners({ joiners, ended }: Run, past: Past, inTurn: InTurn): void {
-		const { identities } = this.#options;
-		for (const { request, names: claimed } of joiners ?? []) {
-			const names = { id: claimed.id, key: claimed.key && !ended?.isKeyGone };
-			if (ended?.isKept) identities.remember(request, past, names);
-			else identities.forget(request, names);
-			const finish = () => inTurn(request, past.outcome, () => this.#finish(request, past));
-			if (ended?.isKept && isNamed(request, names)) this.#recordAlias(request, past, names, finish);
+	answerJoiners({ joiners, completed }: Run, past: PastRun, inTurn: InTurn): void {
+		const { knownCommands } = this.#options;
+		for (const { received, names: claimed } of joiners ?? []) {
+			const names = { id: claimed.id, key: claimed.key && !completed?.isKeyFree };
+			if (completed?.isKept) knownCommands.remember(received, past, names);
+			else knownCommands.release(received, names);
+			const finish = () => inTurn(received, past.outcome, () => this.#finish(received, past));
+			const repetition = { received, names };
+			if (completed?.isKept && hasNewName(repetition)) this.#recordAlias(repetition, past, finish);
 			else finish();
 		}
 	}
 
 	// A new name must be as durable as the first: after a crash it must not start a new command. A
 	// journal failure does not hold back the outcome.
-	#recordAlias(request: Request, past: Past, names: NewNames, finish: () => void): void {
+	#recordAlias(repetition: Repetition, past: PastRun, finish: () => void): void {
 		const { journal, anonymousId } = this.#options;
-		const record = aliasRecord(request, past, { names, anonymousId });
-		if (request.row.effect === "change") journal.finish(record).then(finish, finish);
+		const record = aliasRecord(repetition, past, anonymousId);
+		if (repetition.received.row.effect === "change") journal.finish(record).then(finish, finish);
 		else {
 			journal.note(record);
 			finish();
 		}
 	}
 
-	#finish(request: Request, past: Past): void {
-		this.send(request, past.outcome, true);
-		this.end(request);
+	#finish(received: ReceivedCommand, past: PastRun): void {
+		this.send(received, past.outcome, true);
+		this.end(received);
 	}
 }
 
-function isNamed({ command }: Request, names: NewNames): boolean {
-	return (
-		(names.id && command.id !== undefined) || (names.key && command.idempotencyKey !== undefined)
-	);
+function hasNewName({ received: { command }, names }: Repetition): boolean {
+	if (names.id && command.id !== undefined) return true;
+	return names.key && command.idempotencyKey !== undefined;
 }
 
-export function sendAccepted(request: Request): void {
-	broadcast(request, () => `{"type":"command_accepted","data":${aboutJson(request)}}`);
+export function sendAccepted(received: ReceivedCommand): void {
+	broadcast(received, () => `{"type":"command_accepted","data":${aboutJson(received)}}`);
 }
 
-/** A repeated read does not start. */
-export function sendStarted({ repeats, request }: Run): void {
+/** A repeated read has no `command_started`. */
+export function sendStarted({ repeats, received }: Run): void {
 	if (repeats !== undefined) return;
-	broadcast(request, () => `{"type":"command_started","data":${aboutJson(request)}}`);
+	broadcast(received, () => `{"type":"command_started","data":${aboutJson(received)}}`);
 }
 
-export function sendNews(tenant: Tenant, news: SessionNews | undefined): void {
-	if (news === undefined) return;
-	const message = createMessage(news);
+export function sendNotice(tenant: Tenant, notice: SessionNotice | undefined): void {
+	if (notice === undefined) return;
+	const message = new Message(notice);
 	for (const { client } of tenant.senders) client.send(message);
 }
 
-function broadcast({ sender }: Request, json: () => string): void {
+function broadcast({ sender }: ReceivedCommand, json: () => string): void {
 	let message: Message | undefined;
 	for (const other of sender.tenant.senders) {
 		const { lifecycle } = other.client;
 		if (lifecycle !== "all" && !(lifecycle === "own" && other.client === sender.client)) continue;
-		message ??= createWrittenMessage(json());
+		message ??= Message.fromJson(json());
 		other.client.send(message, other !== sender);
 	}
 }
 
-function finishedJson(request: Request, { response }: Outcome, isReplayed: boolean): string {
+function finishedJson(received: ReceivedCommand, { response }: Outcome, replayed?: true): string {
 	const { success, error, code, sessionVersion, timedOut } = response;
-	const ending = JSON.stringify({
-		success,
-		error,
-		code,
-		sessionVersion,
-		replayed: isReplayed || undefined,
-		timedOut,
-	} satisfies Writable<Data<"LifecycleData">>);
-	const data = `${aboutJson(request).slice(0, -1)},${ending.slice(1)}`;
+	const result: LifecycleFields = { success, error, code, sessionVersion, replayed, timedOut };
+	const data = `${aboutJson(received).slice(0, -1)},${JSON.stringify(result).slice(1)}`;
 	return `{"type":"command_finished","data":${data}}`;
 }
 
-function aboutJson(request: Request): string {
-	if (request.aboutJson !== undefined) return request.aboutJson;
-	const { command, commandId, sessionId } = request;
-	request.aboutJson = JSON.stringify({
+function aboutJson(received: ReceivedCommand): string {
+	if (received.aboutJson !== undefined) return received.aboutJson;
+	const { command, commandId, sessionId } = received;
+	received.aboutJson = JSON.stringify({
 		commandId,
 		commandType: command.type,
 		sessionId,
 		dependsOn: command.dependsOn ?? [],
 		ifSessionVersion: command.ifSessionVersion,
 		idempotencyKey: command.idempotencyKey,
-	} satisfies Writable<Data<"LifecycleData">>);
-	return request.aboutJson;
+	} satisfies LifecycleFields);
+	return received.aboutJson;
 }
 
-type Writable<Fields> = { [Name in keyof Fields]?: Fields[Name] | undefined };
+type Lifecycle = Data<"LifecycleData">;
+type LifecycleFields = { [Name in keyof Lifecycle]?: Lifecycle[Name] | undefined };
 
 /** From acceptance to response, in milliseconds. */
 export type Latency = NonNullable<Data<"ServerMetrics">["latencyMs"]>;
 
-const LATENCIES = 1_024;
+const LATENCY_SAMPLES = 1_024;
 
 export class Latencies {
-	readonly #ms = new Float64Array(LATENCIES);
+	readonly #ms = new Float64Array(LATENCY_SAMPLES);
 	#count = 0;
 
 	note(ms: number): void {
-		this.#ms[this.#count++ % LATENCIES] = ms;
+		this.#ms[this.#count++ % LATENCY_SAMPLES] = ms;
 	}
 
 	/** `undefined` before the first command. */
 	percentiles(): Latency | undefined {
-		const sorted = this.#ms.slice(0, Math.min(this.#count, LATENCIES)).sort();
+		const sorted = this.#ms.slice(0, Math.min(this.#count, LATENCY_SAMPLES)).sort();
 		if (sorted.length === 0) return undefined;
 		const at = (share: number) => sorted[Math.ceil(sorted.length * share) - 1] as number;
 		return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };

@@ -3,7 +3,7 @@ import type { RateBucket } from "../limits.ts";
 import type { Deadline } from "./deadlines.ts";
 import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
-import type { Past } from "./outcome.ts";
+import type { PastRun } from "./outcome.ts";
 
 /** State of one principal. All lookups go through it, so none reaches another's sessions. */
 export interface Tenant {
@@ -30,7 +30,7 @@ export interface SessionState {
 	writing: Promise<boolean> | undefined;
 }
 
-export interface Request {
+export interface ReceivedCommand {
 	readonly sender: Sender;
 	readonly command: Command;
 	readonly row: CommandRow;
@@ -53,19 +53,19 @@ export interface NewNames {
 	readonly key: boolean;
 }
 
-/** A repetition of a command in flight; it gets the same outcome. */
-export interface Joiner {
-	readonly request: Request;
+/** A command of which an id or key is known. `names` are the new ones. */
+export interface Repetition {
+	readonly received: ReceivedCommand;
 	readonly names: NewNames;
 }
 
-/** The first outcome of a read that runs again, as its answer was too long to keep. */
-export interface Repeated {
-	readonly past: Past;
+/** The first outcome of a read that runs again, because its answer was too long to keep. */
+export interface RepeatedRead {
+	readonly past: PastRun;
 	readonly names: NewNames;
 }
 
-export type SessionNews = Extract<
+export type SessionNotice = Extract<
 	Data<"ServerEvent">,
 	{ type: "session_created" | "session_deleted" }
 >;
@@ -89,22 +89,22 @@ interface Running {
 }
 
 /** The outcome is known but unsent. */
-interface Ended<Name> {
+interface Completed<Name> {
 	readonly name: Name;
-	readonly past: Past;
+	readonly past: PastRun;
 	readonly isKept: boolean;
 	/** The session was deleted since, so the key is free again. */
-	isKeyGone: boolean;
+	isKeyFree: boolean;
 	isStartHeld: boolean;
-	readonly news: SessionNews | undefined;
+	readonly notice: SessionNotice | undefined;
 }
 
 export type Phase =
 	| { readonly name: "accepted" }
 	| Queued
 	| Running
-	| Ended<"finished">
-	| Ended<"durable">
+	| Completed<"finished">
+	| Completed<"durable">
 	| { readonly name: "sent" };
 export type PhaseName = Phase["name"];
 type PhaseOf<Name extends PhaseName> = Extract<Phase, { name: Name }>;
@@ -121,20 +121,20 @@ export const TRANSITIONS: Readonly<Record<PhaseName, readonly PhaseName[]>> = {
 /** A command from acceptance until its response is sent. */
 export class Run {
 	readonly kind = "run";
-	readonly request: Request;
+	readonly received: ReceivedCommand;
 	readonly timeout: CommandRow["timeout"];
-	readonly repeats: Repeated | undefined;
+	readonly repeats: RepeatedRead | undefined;
 	/** Absent on the control path. */
 	place: Place<Run> | undefined;
 	isSlow = false;
 	dependents: Set<Run> | undefined;
-	joiners: Joiner[] | undefined;
+	joiners: Repetition[] | undefined;
 	#phase: Phase = { name: "accepted" };
 	#abort: AbortController | undefined;
 	#isAborted = false;
 
-	constructor(request: Request, timeout: CommandRow["timeout"], repeats?: Repeated) {
-		this.request = request;
+	constructor(received: ReceivedCommand, timeout: CommandRow["timeout"], repeats?: RepeatedRead) {
+		this.received = received;
 		this.timeout = timeout;
 		this.repeats = repeats;
 	}
@@ -151,7 +151,7 @@ export class Run {
 		return this.#phase.name === "accepted" || this.#phase.name === "queued";
 	}
 
-	get ended(): Readonly<Ended<"finished" | "durable">> | undefined {
+	get completed(): Readonly<Completed<"finished" | "durable">> | undefined {
 		return this.in("finished") ?? this.in("durable");
 	}
 
@@ -194,11 +194,11 @@ export class Run {
 		return true;
 	}
 
-	/** Returns false if the outcome is unknown: the key stays then. */
-	dropKey(): boolean {
+	/** Returns false if the outcome is unknown: the key stays taken then. */
+	freeKey(): boolean {
 		const phase = this.#phase;
 		if (phase.name !== "finished" && phase.name !== "durable") return false;
-		phase.isKeyGone = true;
+		phase.isKeyFree = true;
 		return true;
 	}
 

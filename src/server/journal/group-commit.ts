@@ -1,46 +1,46 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import type { FileKeeper, Reply } from "./file-keeper.ts";
 import { type JournalLimits, type JournalStats, JournalUnavailable } from "./journal.ts";
-import type { ForgottenMark, JournalRecord, JournalSize } from "./messages.ts";
+import type { JournalFileProxy } from "./journal-file-proxy.ts";
+import type { EvictionMark, JournalRecord, JournalSize } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-export interface Entry {
+export interface QueuedRecord {
 	readonly record: JournalRecord;
 	readonly bytes: number;
-	readonly weight: Weight;
+	readonly durability: Durability;
 	/** Written or refused. Called once. */
 	settle(error?: Error): void;
 	/** Written or dropped. Called once, before `settle` where both are due. */
 	release(): void;
 }
 
-/** `durable` survives a power cut; `owed` is kept for a retry when the disk refuses it. */
-const TREATMENT = {
-	/** About to be done: not done if it cannot be written. */
-	intent: { durable: true, owed: false, lazy: false },
-	/** Done and irreversible. */
-	fact: { durable: true, owed: true, lazy: false },
-	/** Sent to clients, which may ask for it again. */
-	event: { durable: false, owed: false, lazy: false },
+/** `durable` survives a power cut; `retry` keeps a record that the disk refuses for a retry. */
+const DURABILITY = {
+	/** A start: the command does not run if this cannot be written. */
+	intent: { durable: true, retry: false, lazy: false },
+	/** A change that happened. */
+	fact: { durable: true, retry: true, lazy: false },
+	/** Sent to clients, which may request it again. */
+	event: { durable: false, retry: false, lazy: false },
 	/** Background: no caller waits. */
-	note: { durable: false, owed: false, lazy: true },
+	note: { durable: false, retry: false, lazy: true },
 } as const;
 
-export type Weight = keyof typeof TREATMENT;
+export type Durability = keyof typeof DURABILITY;
 
 export interface GroupCommitOptions {
-	file: FileKeeper;
+	file: JournalFileProxy;
 	now(): number;
 	limits: JournalLimits;
-	onForgotten(marks: readonly ForgottenMark[]): void;
+	onEvicted(marks: readonly EvictionMark[]): void;
 	onRefusal(refusal: Refusal): void;
 }
 
 /** Batches records while a transaction is in flight: one fsync serves all of them. */
 export class GroupCommit {
 	readonly #options: GroupCommitOptions;
-	#queue: Entry[] = [];
-	#lazyQueue: Entry[] = [];
+	#queue: QueuedRecord[] = [];
+	#lazyQueue: QueuedRecord[] = [];
 	#queuedBytes = 0;
 	#running: Promise<void> | undefined;
 	#isClosed = false;
@@ -72,11 +72,11 @@ export class GroupCommit {
 		else this.#wake();
 	}
 
-	add(entry: Entry): void {
-		const unavailable = this.#unavailable(entry);
-		if (unavailable) this.#reject(entry, unavailable);
+	add(queued: QueuedRecord): void {
+		const unavailable = this.#unavailable(queued);
+		if (unavailable) this.#reject(queued, unavailable);
 		else {
-			this.#hold(entry);
+			this.#hold(queued);
 			this.#wakeWhenDue();
 		}
 	}
@@ -87,20 +87,23 @@ export class GroupCommit {
 	}
 
 	refuse(refusal: Refusal): void {
-		if (this.#refusal?.lasting) return;
+		if (this.#refusal?.permanent) return;
 		if (this.#refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
 		this.#refusal = refusal;
-		const queued = [...this.#queue, ...this.#lazyQueue];
+		const all = [...this.#queue, ...this.#lazyQueue];
 		this.#queue = [];
 		this.#lazyQueue = [];
 		this.#queuedBytes = 0;
 		const error = unavailableBecause(refusal);
-		for (const entry of queued) this.#reject(entry, error);
-		this.#retryLater();
+		for (const queued of all) this.#reject(queued, error);
+		clearTimeout(this.#retryTimer);
+		if (this.#isClosed || refusal.permanent) return;
+		const { retryMs } = this.#options.limits;
+		this.#retryTimer = setTimeout(() => void this.#retry(), retryMs).unref();
 	}
 
-	/** Resolves when nothing is pending, except what the disk refuses. */
-	async settled(): Promise<void> {
+	/** Resolves when nothing is pending, except records that the disk refuses. */
+	async flush(): Promise<void> {
 		for (;;) {
 			if (this.#lazyQueue.length > 0) this.#wake();
 			if (!this.#running) return;
@@ -108,47 +111,47 @@ export class GroupCommit {
 		}
 	}
 
-	/** Flushes, owed records included if the disk takes them, and closes the file. */
+	/** Flushes, with a last retry of refused records, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
 		clearTimeout(this.#retryTimer);
 		clearTimeout(this.#lazyTimer);
-		await this.settled();
-		if (this.#refusal && !this.#refusal.lasting) await this.#retry();
-		await this.settled();
+		await this.flush();
+		if (this.#refusal && !this.#refusal.permanent) await this.#retry();
+		await this.flush();
 		await this.#options.file.close();
-		for (const entry of this.#queue) entry.release();
+		for (const queued of this.#queue) queued.release();
 		this.#queue = [];
 	}
 
-	#unavailable(entry: Entry): JournalUnavailable | undefined {
+	#unavailable(queued: QueuedRecord): JournalUnavailable | undefined {
 		if (this.#isClosed) return new JournalUnavailable("journal_unavailable", CLOSED);
 		if (this.#refusal) return unavailableBecause(this.#refusal);
-		const isTooMuch = this.#queuedBytes + entry.bytes > this.#options.limits.pendingBytes;
-		return isTooMuch && !TREATMENT[entry.weight].owed
+		const isTooMuch = this.#queuedBytes + queued.bytes > this.#options.limits.pendingBytes;
+		return isTooMuch && !DURABILITY[queued.durability].retry
 			? new JournalUnavailable("busy", BUSY)
 			: undefined;
 	}
 
-	#reject(entry: Entry, error: JournalUnavailable): void {
-		const hasRoom = this.#queuedBytes + entry.bytes <= this.#options.limits.pendingBytes;
-		if (TREATMENT[entry.weight].owed && hasRoom && !this.#isClosed) {
-			this.#hold({ ...entry, settle() {} }); // its sender knows
-		} else entry.release();
-		entry.settle(error);
+	#reject(queued: QueuedRecord, error: JournalUnavailable): void {
+		const hasRoom = this.#queuedBytes + queued.bytes <= this.#options.limits.pendingBytes;
+		if (DURABILITY[queued.durability].retry && hasRoom && !this.#isClosed) {
+			this.#hold({ ...queued, settle() {} }); // its sender knows
+		} else queued.release();
+		queued.settle(error);
 	}
 
-	#hold(entry: Entry): void {
-		(TREATMENT[entry.weight].lazy ? this.#lazyQueue : this.#queue).push(entry);
-		this.#queuedBytes += entry.bytes;
+	#hold(queued: QueuedRecord): void {
+		(DURABILITY[queued.durability].lazy ? this.#lazyQueue : this.#queue).push(queued);
+		this.#queuedBytes += queued.bytes;
 	}
 
 	#wake(): void {
 		if (!this.#refusal) this.#running ??= this.#run();
 	}
 
-	/** A transaction costs the same for one record as for many: lazy records wait. */
+	/** A transaction costs the same for one record as for many: lazy records are batched. */
 	#wakeWhenDue(): void {
 		const isDue = this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS;
 		if (isDue) this.#wake();
@@ -171,7 +174,7 @@ export class GroupCommit {
 		if (this.#lazyQueue.length > 0) this.#wakeWhenDue();
 	}
 
-	#nextBatch(): Entry[] {
+	#nextBatch(): QueuedRecord[] {
 		const batch = [
 			...takeFirst(this.#queue, BATCH_RECORDS),
 			...takeFirst(this.#lazyQueue, BATCH_LAZY_RECORDS),
@@ -180,17 +183,20 @@ export class GroupCommit {
 		return batch;
 	}
 
-	async #commit(batch: Entry[]): Promise<void> {
+	async #commit(batch: QueuedRecord[]): Promise<void> {
 		while (batch.length > 0) {
 			const reply = await this.#options.file.write({
 				kind: "write",
 				records: batch.map(({ record }) => record),
-				durable: batch.some(({ weight }) => TREATMENT[weight].durable),
+				durable: batch.some(({ durability }) => DURABILITY[durability].durable),
 			});
 			if (reply.kind === "written") {
-				this.#count(reply);
-				for (const entry of batch) entry.release();
-				for (const entry of batch) entry.settle();
+				this.#size = reply.size;
+				this.#commits++;
+				this.#commitMs += reply.ms;
+				if (reply.size.usedBytes > this.#options.limits.maxBytes) this.#sweepIsDue = true;
+				for (const queued of batch) queued.release();
+				for (const queued of batch) queued.settle();
 				return;
 			}
 			if (reply.kind === "refused") {
@@ -203,35 +209,21 @@ export class GroupCommit {
 		}
 	}
 
-	#count({ size, ms }: Reply<"written">): void {
-		this.#size = size;
-		this.#commits++;
-		this.#commitMs += ms;
-		if (size.usedBytes > this.#options.limits.maxBytes) this.#sweepIsDue = true;
-	}
-
 	async #sweepStep(): Promise<void> {
 		const { maxAgeMs, maxBytes, maxOwned } = this.#options.limits;
 		const olderThanMs = this.#options.now() - maxAgeMs;
-		const request = { kind: "sweep", olderThanMs, maxBytes, maxOwned } as const;
-		const reply = await this.#options.file.sweep(request);
+		const job = { kind: "sweep", olderThanMs, maxBytes, maxOwned } as const;
+		const reply = await this.#options.file.sweep(job);
 		if (reply.kind === "refused") return this.refuse(reply.refusal);
 		this.#size = reply.size;
-		this.#options.onForgotten(reply.forgotten);
+		this.#options.onEvicted(reply.evicted);
 		this.#sweepIsDue = reply.more;
 	}
 
-	#retryLater(): void {
-		clearTimeout(this.#retryTimer);
-		if (this.#isClosed || this.#refusal?.lasting) return;
-		const { retryMs } = this.#options.limits;
-		this.#retryTimer = setTimeout(() => void this.#retry(), retryMs).unref();
-	}
-
 	async #retry(): Promise<void> {
-		await this.settled();
+		await this.flush();
 		const reply = await this.#options.file.write({ kind: "write", records: [], durable: true });
-		if (this.#refusal?.lasting) return;
+		if (this.#refusal?.permanent) return;
 		if (reply.kind === "refused") return this.refuse(reply.refusal);
 		this.#refusal = undefined;
 		this.#wake();
@@ -244,17 +236,17 @@ const BATCH_LAZY_RECORDS = 512;
 const LAZY_MS = 25;
 const BATCH_BYTES = 2 * 2 ** 20;
 
-const BUSY = "too much waits to be written to the server's journal: try again in a moment";
+const BUSY = "too many records wait for the server's journal: try again in a moment";
 const CLOSED = "the server's journal is closed: the server is stopping";
 
 function unavailableBecause({ why }: Refusal): JournalUnavailable {
 	return new JournalUnavailable(
 		"journal_unavailable",
-		`the server cannot write its journal (${why}): only reads are answered`,
+		`the server cannot write its journal (${why}); reads still work`,
 	);
 }
 
-function takeFirst(queue: Entry[], most: number): Entry[] {
+function takeFirst(queue: QueuedRecord[], most: number): QueuedRecord[] {
 	let bytes = 0;
 	let count = 0;
 	while (count < queue.length && count < most && bytes < BATCH_BYTES) {

@@ -4,19 +4,19 @@ import type { DatabaseSync } from "node:sqlite";
 import { openDatabase } from "../../core/sqlite.ts";
 import { makePrivateFile } from "../data-folder.ts";
 import type { Recovered } from "./journal.ts";
+import { BadRecord, JournalWriter } from "./journal-writer.ts";
 import { bootName, checkMark, type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
-import type { WriterReply, WriterRequest } from "./messages.ts";
-import { markClosed, readForgotten, readRecovered, settleRecovered } from "./recovery.ts";
+import type { WriterJob, WriterReply } from "./messages.ts";
+import { markClosed, readEvictionMarks, readRecovered, settleRecovered } from "./recovery.ts";
 import type { Refusal } from "./refusal.ts";
 import * as refusals from "./refusal.ts";
 import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
-import { BadRecord, Writer } from "./writer.ts";
 
-/** Handles one request at a time. A failure closes the file. Recovery never deletes anything. */
+/** Handles one job at a time. A failure closes the file. Recovery never deletes anything. */
 export class JournalFile {
 	#database: DatabaseSync | undefined;
-	#writer: Writer | undefined;
+	#writer: JournalWriter | undefined;
 	#path = "";
 	#identity: string | undefined;
 	#hasLog = false;
@@ -24,15 +24,15 @@ export class JournalFile {
 	#mark: Mark = NO_MARK;
 
 	/** Never rejects. */
-	async handle(request: WriterRequest): Promise<WriterReply> {
+	async handle(job: WriterJob): Promise<WriterReply> {
 		try {
-			switch (request.kind) {
+			switch (job.kind) {
 				case "open":
-					return await this.#open(request);
+					return await this.#open(job);
 				case "write":
-					return this.#write(request);
+					return this.#write(job);
 				case "sweep":
-					return this.#sweep(request);
+					return this.#sweep(job);
 				case "close":
 					return this.#close();
 			}
@@ -40,61 +40,59 @@ export class JournalFile {
 			if (error instanceof BadRecord) {
 				return { kind: "bad-record", index: error.index, why: error.message };
 			}
-			this.#letGo();
+			this.#release();
 			return { kind: "refused", refusal: refusalFor(error) };
 		}
 	}
 
-	async #open(request: WriterRequest & { kind: "open" }): Promise<WriterReply> {
-		this.#letGo();
-		const mark = await checkMark(request.path);
+	async #open(job: WriterJob & { kind: "open" }): Promise<WriterReply> {
+		this.#release();
+		const mark = await checkMark(job.path);
 		if ("why" in mark) return { kind: "refused", refusal: mark };
-		mkdirSync(dirname(request.path), { recursive: true, mode: 0o700 });
-		makePrivateFile(request.path); // SQLite copies these permissions to its other files
-		const opened = await openDatabase(request.path, migrations);
+		mkdirSync(dirname(job.path), { recursive: true, mode: 0o700 });
+		makePrivateFile(job.path); // SQLite copies these permissions to its other files
+		const opened = await openDatabase(job.path, migrations);
 		if (opened.kind === "newer") return { kind: "refused", refusal: refusals.NEWER };
 		if (opened.kind === "unavailable") {
-			return {
-				kind: "refused",
-				refusal: refusals.refusalOfCode(opened.errorCode) ?? refusals.NO_DATABASE,
-			};
+			const refusal = refusals.refusalOfCode(opened.errorCode) ?? refusals.NO_DATABASE;
+			return { kind: "refused", refusal };
 		}
 		const { database } = opened;
 		this.#database = database;
-		this.#path = request.path;
-		this.#identity = identityOf(request.path);
+		this.#path = job.path;
+		this.#identity = identityOf(job.path);
 		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
 		// A large transaction must not leave a large log.
-		database.exec(`PRAGMA max_page_count = ${Math.ceil(request.maxFileBytes / pageBytes)};
+		database.exec(`PRAGMA max_page_count = ${Math.ceil(job.maxFileBytes / pageBytes)};
 			PRAGMA journal_size_limit = ${LOG_BYTES}`);
-		const recovered = readRecovered(database, request.nowMs);
-		if (request.recovery === "only-empty" && !isEmpty(recovered, database)) {
-			this.#letGo();
+		const recovered = readRecovered(database, job.nowMs);
+		if (job.recovery === "only-empty" && !isEmpty(recovered, database)) {
+			this.#release();
 			return { kind: "refused", refusal: refusals.FOUND_LATE };
 		}
-		const writer = new Writer(database);
+		const writer = new JournalWriter(database);
 		this.#writer = writer;
 		this.#mark = { ...mark, boot: bootName() ?? "" };
-		const forgotten = readForgotten(database);
-		const reply = { kind: "opened", recovered, forgotten, size: writer.size() } as const;
+		const evicted = readEvictionMarks(database);
+		const reply = { kind: "opened", recovered, evicted, size: writer.size() } as const;
 		try {
-			const settles = request.recovery !== "continue";
+			const isFirst = job.recovery !== "continue";
 			writer.transaction(() => {
-				if (settles) settleRecovered(database, recovered, request.nowMs);
+				if (isFirst) settleRecovered(database, recovered, job.nowMs);
 			});
 			this.#confirm({ durable: false });
 			return reply;
 		} catch (error) {
-			this.#letGo();
+			this.#release();
 			return { ...reply, refusal: refusalFor(error) };
 		}
 	}
 
-	#write({ records, durable }: WriterRequest & { kind: "write" }): WriterReply {
+	#write({ records, durable }: WriterJob & { kind: "write" }): WriterReply {
 		const writer = this.#opened();
 		if (!this.#isInPlace()) {
-			this.#letGo();
+			this.#release();
 			return { kind: "refused", refusal: refusals.TAKEN_AWAY };
 		}
 		const begin = performance.now();
@@ -105,14 +103,14 @@ export class JournalFile {
 		return { kind: "written", size: writer.size(), ms: performance.now() - begin };
 	}
 
-	#sweep(request: WriterRequest & { kind: "sweep" }): WriterReply {
+	#sweep(job: WriterJob & { kind: "sweep" }): WriterReply {
 		const writer = this.#opened();
-		const swept = sweepStep(this.#database as DatabaseSync, writer, request);
+		const swept = sweepStep(this.#database as DatabaseSync, writer, job);
 		writer.removed(swept);
-		const { forgotten, more } = swept;
+		const { evicted, more } = swept;
 		this.#confirm({ durable: false });
-		if (!more) this.#fold();
-		return { kind: "swept", size: writer.size(), forgotten, more };
+		if (!more) this.#checkpoint();
+		return { kind: "swept", size: writer.size(), evicted, more };
 	}
 
 	#confirm({ durable }: { durable: boolean }): void {
@@ -122,8 +120,8 @@ export class JournalFile {
 		this.#markFile.write(this.#mark);
 	}
 
-	/** Keeps the log small: SQLite checkpoints only a large one. */
-	#fold(): void {
+	/** Keeps the log small: by itself SQLite checkpoints only a large one. */
+	#checkpoint(): void {
 		const folded = this.#opened().commits;
 		const foldedBytes = this.#opened().size().fileBytes;
 		const row = this.#database?.prepare("PRAGMA wal_checkpoint(PASSIVE)").get();
@@ -148,16 +146,16 @@ export class JournalFile {
 		} catch {
 			// The next start assumes a crash, which is safe.
 		}
-		this.#letGo();
+		this.#release();
 		return { kind: "closed" };
 	}
 
-	#opened(): Writer {
+	#opened(): JournalWriter {
 		if (!this.#writer) throw new Error("the journal's file is not open");
 		return this.#writer;
 	}
 
-	#letGo(): void {
+	#release(): void {
 		try {
 			this.#markFile?.close();
 			if (this.#database?.isOpen) this.#database.close();
@@ -189,5 +187,5 @@ function refusalFor(error: unknown): Refusal {
 	// Unparsable rows or a missing table: not our data.
 	if (code === undefined || syscall === undefined) return refusals.DAMAGED;
 	if (code === "ENOSPC" || code === "EDQUOT") return refusals.DISK_FULL;
-	return { why: `the journal's file cannot be opened (${code})`, lasting: false };
+	return { why: `the journal's file cannot be opened (${code})`, permanent: false };
 }

@@ -9,7 +9,7 @@ export interface Journal {
 	admit(command: AdmittedCommand): Promise<void>;
 	/** The first outcome of an id stays. A refused one stays in memory until the disk recovers. */
 	finish(outcome: FinishedCommand): Promise<void>;
-	/** `finish` for reads: in the background, with the next batch. */
+	/** `finish` for reads: fire and forget, with the next batch. */
 	note(outcome: FinishedCommand): void;
 	saveSession(session: SessionRecord): Promise<void>;
 	/** Counts at once, resolves when on disk. The first owner stays; old entries are evicted. */
@@ -20,7 +20,7 @@ export interface Journal {
 	/** Includes commands not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
 	/** Earlier commands of the principal may have been evicted; 0 if none was. */
-	forgottenBefore(principal: string): number;
+	evictedBefore(principal: string): number;
 	/** Found until {@link KEY_LIFE_MS} after it finished. Aliases are stored without the key. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
 	/** Resolves when a process death cannot lose it; after a rejection it is not kept. */
@@ -30,14 +30,14 @@ export interface Journal {
 	/** Both 0 without events; all evicted: `first` is `last` + 1. Removal adds one to `last`. */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Newest first. */
-	history(query: HistoryQuery): HistoryEntry[];
+	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
 	stats(): JournalStats;
 	close(): Promise<void>;
 }
 
 /** The journal refuses a record. The message is for clients. */
 export class JournalUnavailable extends Error {
-	/** `busy`: backpressure, retry soon. */
+	/** `busy`: backpressure, retry later. */
 	readonly code: "journal_unavailable" | "busy";
 
 	constructor(code: "journal_unavailable" | "busy", message: string) {
@@ -109,7 +109,7 @@ export interface StoredCommand
 	extends AdmittedCommand,
 		Partial<Pick<FinishedCommand, "response" | "finishedAtMs" | "digest">> {
 	/** The disk refused the outcome: only this process knows it. */
-	owed?: true;
+	unsaved?: true;
 }
 
 export interface StreamName {
@@ -122,11 +122,11 @@ export interface StreamEvent extends StreamName {
 	seq: number;
 	atMs: number;
 	body: string;
-	/** A later event ends what this one begins. Only for {@link Recovered.cutOff}. */
-	underWay?: true;
+	/** A run, compaction or dialog is open after it. Only for {@link Recovered.cutOff}. */
+	inProgress?: true;
 }
 
-export interface HistoryQuery {
+export interface CommandHistoryQuery {
 	principal: string;
 	sessionId?: string;
 	commandId?: string;
@@ -135,9 +135,9 @@ export interface HistoryQuery {
 	limit: number;
 }
 
-export type HistoryEntry = Data<"CommandHistoryEntry">;
+export type CommandHistoryEntry = Data<"CommandHistoryEntry">;
 
-export function historyEntry(command: StoredCommand): HistoryEntry {
+export function commandHistoryEntry(command: StoredCommand): CommandHistoryEntry {
 	const { id, type, sessionId, atMs, finishedAtMs, response } = command;
 	const { success, error, code, sessionVersion } = response ?? {};
 	return {
@@ -161,7 +161,7 @@ export function interrupted(command: AdmittedCommand, finishedAtMs: number): Sto
 		success: false,
 		code: "interrupted",
 		error:
-			"the server stopped while this command was under way; it may or may not have had an effect: look at the session, then use a new id",
+			"the server stopped while this command was in flight; it may or may not have had an effect: check the session, then use a new id",
 	};
 	return { ...command, response, finishedAtMs };
 }
@@ -170,7 +170,7 @@ export type JournalStats = Data<"ServerMetrics">["journal"];
 
 const MEGABYTE = 2 ** 20;
 
-export const defaultJournalLimits = {
+export const DEFAULT_JOURNAL_LIMITS = {
 	maxAgeMs: 14 * 24 * 60 * 60_000,
 	maxBytes: 512 * MEGABYTE,
 	/** Hard limit: above it the journal refuses as on a full disk. */
@@ -185,4 +185,4 @@ export const defaultJournalLimits = {
 	sweepMs: 60_000,
 } as const;
 
-export type JournalLimits = Record<keyof typeof defaultJournalLimits, number>;
+export type JournalLimits = Record<keyof typeof DEFAULT_JOURNAL_LIMITS, number>;

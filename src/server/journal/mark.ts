@@ -44,8 +44,8 @@ export function readMark(path: string): Mark | "damaged" | undefined {
 		throw error;
 	}
 	let newest: Mark | undefined;
-	for (const at of SLOTS) {
-		const mark = parse(bytes.toString("latin1", at, at + SLOT_BYTES));
+	for (const at of COPY_OFFSETS) {
+		const mark = parse(bytes.toString("latin1", at, at + COPY_BYTES));
 		if (mark && mark.written >= (newest?.written ?? 0)) newest = mark;
 	}
 	return newest ?? "damaged";
@@ -57,13 +57,13 @@ export class MarkFile {
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
-		// Both slots: one from before a power cut may have a higher number than the journal.
+		// Both copies: one from before a power cut may have a higher number than the journal.
 		writeAll(this.#file, mark);
 	}
 
-	/** Replaces the older slot. A power cut may leave an older mark, which detects less. */
+	/** Replaces the older copy. A power cut may leave an older mark, which detects less. */
 	write(mark: Mark): void {
-		writeSync(this.#file, textOf(mark), SLOTS[mark.written % SLOTS.length], "latin1");
+		writeSync(this.#file, textOf(mark), COPY_OFFSETS[mark.written % COPY_OFFSETS.length], "latin1");
 	}
 
 	close(): void {
@@ -71,9 +71,9 @@ export class MarkFile {
 	}
 }
 
-/** Separate pages: a torn write leaves the other slot. */
-const SLOTS = [0, 4_096] as const;
-const SLOT_BYTES = 256;
+/** Two copies on separate pages: a torn write leaves the other. */
+const COPY_OFFSETS = [0, 4_096] as const;
+const COPY_BYTES = 256;
 
 /** Atomic: a full disk or a power cut must not look like damage. */
 function make(path: string, mark: Mark): void {
@@ -89,12 +89,12 @@ function make(path: string, mark: Mark): void {
 }
 
 function writeAll(file: number, mark: Mark): void {
-	for (const at of SLOTS) writeSync(file, textOf(mark), at, "latin1");
+	for (const at of COPY_OFFSETS) writeSync(file, textOf(mark), at, "latin1");
 }
 
 function textOf(mark: Mark): string {
 	const json = JSON.stringify(mark);
-	return `${checksum(json)} ${json}`.padEnd(SLOT_BYTES - 1).concat("\n");
+	return `${checksum(json)} ${json}`.padEnd(COPY_BYTES - 1).concat("\n");
 }
 
 function parse(text: string): Mark | undefined {
@@ -108,7 +108,7 @@ function checksum(text: string): string {
 
 export const COMMITS = "commits";
 
-/** Read-only: opening for writing would drop what SQLite takes for the log's broken end. */
+/** Read-only: opening for writing would truncate the log at a broken frame. */
 export async function checkMark(path: string): Promise<Mark | Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
@@ -132,7 +132,7 @@ export function bootName(): string | undefined {
 	try {
 		return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() || undefined;
 	} catch {
-		return undefined; // then only what is durable is checked
+		return undefined; // then only `durable` is checked
 	}
 }
 

@@ -32,7 +32,7 @@ export type OwnerChange = Ownership & { owns: boolean };
 export type SessionColumns = Omit<SessionRecord, "settings"> & { settings: string };
 
 /** One reply each, in order. */
-export type WriterRequest =
+export type WriterJob =
 	| {
 			kind: "open";
 			path: string;
@@ -50,18 +50,20 @@ export type WriterReply =
 	| {
 			kind: "opened";
 			recovered: Recovered;
-			forgotten: ForgottenMark[];
+			evicted: EvictionMark[];
 			size: JournalSize;
 			refusal?: Refusal;
 	  }
 	| { kind: "written"; size: JournalSize; ms: number }
-	| { kind: "swept"; size: JournalSize; forgotten: ForgottenMark[]; more: boolean }
+	| { kind: "swept"; size: JournalSize; evicted: EvictionMark[]; more: boolean }
 	| { kind: "closed" }
 	| { kind: "refused"; refusal: Refusal }
 	/** The record can never be written; nothing of the batch was. */
 	| { kind: "bad-record"; index: number; why: string };
 
-export interface ForgottenMark {
+export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
+
+export interface EvictionMark {
 	principal: string;
 	before: number;
 }

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from "node:sqlite";
 import { interrupted, type Recovered } from "./journal.ts";
-import type { ForgottenMark } from "./messages.ts";
+import type { EvictionMark } from "./messages.ts";
 import { COMMAND_COLUMNS, commandOf, fieldsOf, toColumn } from "./schema.ts";
 
 export function readRecovered(database: DatabaseSync, nowMs: number): Recovered {
@@ -62,7 +62,7 @@ export function markClosed(database: DatabaseSync): void {
 	database.exec("INSERT OR REPLACE INTO meta (name, value) VALUES ('open', 0)");
 }
 
-export function readForgotten(database: DatabaseSync): ForgottenMark[] {
+export function readEvictionMarks(database: DatabaseSync): EvictionMark[] {
 	const rows = database.prepare("SELECT principal, before FROM forgotten").all();
-	return rows as unknown as ForgottenMark[];
+	return rows as unknown as EvictionMark[];
 }

@@ -1,37 +1,37 @@
 import type { DatabaseSync } from "node:sqlite";
-import type { ForgottenMark, WriterRequest } from "./messages.ts";
+import type { JournalWriter } from "./journal-writer.ts";
+import type { EvictionMark, WriterJob } from "./messages.ts";
 import { WITHOUT_SESSION } from "./recovery.ts";
-import type { Writer } from "./writer.ts";
 
-type KeepUntil = WriterRequest & { kind: "sweep" };
+type SweepJob = WriterJob & { kind: "sweep" };
 
 interface Swept {
 	commands: number;
 	events: number;
-	forgotten: ForgottenMark[];
+	evicted: EvictionMark[];
 	more: boolean;
 }
 
 /** Above `maxBytes`: reads (repeatable), then events (clients get a gap), then finished changes. */
-export function sweepStep(database: DatabaseSync, writer: Writer, keep: KeepUntil): Swept {
+export function sweepStep(database: DatabaseSync, writer: JournalWriter, keep: SweepJob): Swept {
 	let swept = NOTHING;
 	writer.transaction(() => {
 		swept =
-			removeAbandoned(database) ??
-			removeCommands(database, OLDEST_COMMANDS, keep.olderThanMs) ??
-			removeEvents(database, keep.olderThanMs) ??
-			removeOwners(database, keep.maxOwned) ??
-			removeEnded(database, keep.olderThanMs) ??
-			(writer.size().usedBytes > keep.maxBytes ? removeOldest(database) : undefined) ??
+			deleteAbandonedStream(database) ??
+			evictCommands(database, OLDEST_COMMANDS, keep.olderThanMs) ??
+			evictEvents(database, keep.olderThanMs) ??
+			evictOwners(database, keep.maxOwned) ??
+			evictEndedStreams(database, keep.olderThanMs) ??
+			(writer.size().usedBytes > keep.maxBytes ? evictOldest(database) : undefined) ??
 			NOTHING;
-		for (const { principal, before } of swept.forgotten) {
-			database.prepare(REMEMBER).run(principal, before);
+		for (const { principal, before } of swept.evicted) {
+			database.prepare(SAVE_EVICTION_MARK).run(principal, before);
 		}
 	});
 	return swept;
 }
 
-const NOTHING: Swept = { commands: 0, events: 0, forgotten: [], more: false };
+const NOTHING: Swept = { commands: 0, events: 0, evicted: [], more: false };
 
 /** Per principal. */
 const MAX_ENDED = 10_000;
@@ -43,19 +43,19 @@ const STEP_ROWS = 500;
 const OLDEST_COMMANDS = `SELECT position FROM commands ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_READS = `SELECT position FROM commands WHERE changing = 0 ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_EVENTS = `SELECT position FROM events ORDER BY position LIMIT ${STEP_ROWS}`;
-const REMEMBER = `INSERT INTO forgotten (principal, before) VALUES (?, ?)
+const SAVE_EVICTION_MARK = `INSERT INTO forgotten (principal, before) VALUES (?, ?)
 	ON CONFLICT (principal) DO UPDATE SET before = max(before, excluded.before)`;
 
-function removeOldest(database: DatabaseSync): Swept | undefined {
+function evictOldest(database: DatabaseSync): Swept | undefined {
 	const anyTime = Number.MAX_SAFE_INTEGER;
 	return (
-		removeCommands(database, OLDEST_READS, anyTime) ??
-		removeEvents(database, anyTime) ??
-		removeCommands(database, OLDEST_COMMANDS, anyTime)
+		evictCommands(database, OLDEST_READS, anyTime) ??
+		evictEvents(database, anyTime) ??
+		evictCommands(database, OLDEST_COMMANDS, anyTime)
 	);
 }
 
-function removeAbandoned(database: DatabaseSync): Swept | undefined {
+function deleteAbandonedStream(database: DatabaseSync): Swept | undefined {
 	const stream = database.prepare("SELECT id FROM streams WHERE gone = 1 LIMIT 1").get()?.id;
 	if (stream === undefined) return undefined;
 	const ofStream = `SELECT position FROM events WHERE stream = ? LIMIT ${STEP_ROWS}`;
@@ -66,7 +66,7 @@ function removeAbandoned(database: DatabaseSync): Swept | undefined {
 	return { ...NOTHING, events, more: true };
 }
 
-function removeCommands(
+function evictCommands(
 	database: DatabaseSync,
 	among: string,
 	olderThanMs: number,
@@ -82,27 +82,27 @@ function removeCommands(
 	for (const { principal, at } of rows) {
 		marks.set(principal, Math.max(marks.get(principal) ?? 0, at + 1));
 	}
-	const forgotten = [...marks].map(([principal, before]) => ({ principal, before }));
-	return { ...NOTHING, commands: rows.length, forgotten, more: true };
+	const evicted = [...marks].map(([principal, before]) => ({ principal, before }));
+	return { ...NOTHING, commands: rows.length, evicted, more: true };
 }
 
-function removeEvents(database: DatabaseSync, olderThanMs: number): Swept | undefined {
+function evictEvents(database: DatabaseSync, olderThanMs: number): Swept | undefined {
 	const { changes } = database
 		.prepare(`DELETE FROM events WHERE at < ? AND position IN (${OLDEST_EVENTS})`)
 		.run(olderThanMs);
 	return changes === 0 ? undefined : { ...NOTHING, events: Number(changes), more: true };
 }
 
-function removeOwners(database: DatabaseSync, most: number): Swept | undefined {
-	const crowded = crowdedBy(database, "FROM owners", most);
-	if (crowded === undefined) return undefined;
+function evictOwners(database: DatabaseSync, most: number): Swept | undefined {
+	const offender = overQuota(database, "FROM owners", most);
+	if (offender === undefined) return undefined;
 	const oldest = "SELECT position FROM owners WHERE principal = ? ORDER BY position LIMIT ?";
 	const remove = database.prepare(`DELETE FROM owners WHERE position IN (${oldest})`);
-	remove.run(crowded.principal, crowded.excess);
+	remove.run(offender.principal, offender.excess);
 	return { ...NOTHING, more: true };
 }
 
-function crowdedBy(database: DatabaseSync, from: string, most: number) {
+function overQuota(database: DatabaseSync, from: string, most: number) {
 	const row = database
 		.prepare(
 			`SELECT principal, count(*) AS count ${from} GROUP BY principal HAVING count(*) > ${most}`,
@@ -114,14 +114,14 @@ function crowdedBy(database: DatabaseSync, from: string, most: number) {
 }
 
 /** A later session of such an id restarts at 1. */
-function removeEnded(database: DatabaseSync, olderThanMs: number): Swept | undefined {
+function evictEndedStreams(database: DatabaseSync, olderThanMs: number): Swept | undefined {
 	const ended = `FROM streams WHERE ended_at IS NOT NULL AND ${WITHOUT_SESSION}`;
 	const remove = (which: string) =>
 		database.prepare(`DELETE FROM streams WHERE id IN (SELECT id ${ended} AND ${which})`);
 	const old = remove(`ended_at < ? LIMIT ${STEP_ROWS}`).run(olderThanMs).changes;
 	if (old > 0) return { ...NOTHING, more: true };
-	const crowded = crowdedBy(database, ended, MAX_ENDED);
-	if (crowded === undefined) return undefined;
-	remove("principal = ? ORDER BY ended_at LIMIT ?").run(crowded.principal, crowded.excess);
+	const offender = overQuota(database, ended, MAX_ENDED);
+	if (offender === undefined) return undefined;
+	remove("principal = ? ORDER BY ended_at LIMIT ?").run(offender.principal, offender.excess);
 	return { ...NOTHING, more: true };
 }

@@ -3,7 +3,7 @@ import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
 /**
  * `id` and `key` are ANY: see {@link toColumn}. `success`, `error` and `version` repeat `outcome`,
- * so that the history need not parse megabytes. `last` of `streams` is never reused: a deleted
+ * so that the command history need not parse megabytes. `last` of `streams` is never reused: a deleted
  * session's stream is `gone` and nameless until evicted; a row with `ended_at` keeps its numbers.
  */
 export const migrations: Migration[] = [
@@ -67,7 +67,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
 		`),
-	// Before: `session` only scoped the key; a session's history lacked its begin and end.
+	// Before: `session` only scoped the key; a session's command history lacked its begin and end.
 	(database) =>
 		database.exec(`
 			ALTER TABLE commands ADD COLUMN key_session TEXT;
@@ -76,7 +76,7 @@ export const migrations: Migration[] = [
 			DROP INDEX commands_by_key;
 			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
 		`),
-	// What a stream's last event left open.
+	// Set if the last event of a stream left something open.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;

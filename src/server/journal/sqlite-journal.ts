@@ -2,14 +2,13 @@ import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import type { Response } from "../../protocol/index.ts";
-import { createWriterThread, FileKeeper, type Reply, type WriterThread } from "./file-keeper.ts";
-import { GroupCommit, type Weight } from "./group-commit.ts";
+import { type Durability, GroupCommit } from "./group-commit.ts";
 import {
 	type AdmittedCommand,
-	defaultJournalLimits,
+	type CommandHistoryEntry,
+	type CommandHistoryQuery,
+	DEFAULT_JOURNAL_LIMITS,
 	type FinishedCommand,
-	type HistoryEntry,
-	type HistoryQuery,
 	interrupted,
 	type Journal,
 	type JournalLimits,
@@ -24,10 +23,11 @@ import {
 	type StreamEvent,
 	type StreamName,
 } from "./journal.ts";
-import type { ForgottenMark, JournalRecord, SessionColumns } from "./messages.ts";
-import { Reader } from "./reader.ts";
+import { createWriterThread, JournalFileProxy, type WriterThread } from "./journal-file-proxy.ts";
+import { JournalReader } from "./journal-reader.ts";
+import type { EvictionMark, JournalRecord, Reply, SessionColumns } from "./messages.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
-import { SeenIds, Unwritten } from "./unwritten.ts";
+import { SeenIds, Uncommitted } from "./uncommitted.ts";
 
 export interface JournalOptions {
 	/** Holds `journal.db`; created if missing. */
@@ -51,17 +51,17 @@ export async function openJournal(options: JournalOptions): Promise<SqliteJourna
 	}
 }
 
-/** A thread writes in group commits; reads happen here. */
+/** A thread writes in group commits; this thread reads. */
 export class SqliteJournal implements Journal {
 	readonly #path: string;
 	readonly #limits: JournalLimits;
 	readonly #now: () => number;
-	readonly #unwritten = new Unwritten();
+	readonly #uncommitted = new Uncommitted();
 	readonly #seen = new SeenIds();
 	readonly #commit: GroupCommit;
-	readonly #forgotten = new Map<string, number>();
+	readonly #evictedBefore = new Map<string, number>();
 	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
-	#reader: Reader | undefined;
+	#reader: JournalReader | undefined;
 	#openedAtMs = 0;
 	#sweepTimer: NodeJS.Timeout | undefined;
 	#firstSweepTimer: NodeJS.Timeout | undefined;
@@ -69,9 +69,9 @@ export class SqliteJournal implements Journal {
 	constructor(options: JournalOptions) {
 		const { dataDir, limits, now = Date.now, thread = createWriterThread(), warn } = options;
 		this.#path = join(dataDir, "journal.db");
-		this.#limits = { ...defaultJournalLimits, ...limits };
+		this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...limits };
 		this.#now = now;
-		const file = new FileKeeper({
+		const file = new JournalFileProxy({
 			thread,
 			path: this.#path,
 			now,
@@ -82,7 +82,7 @@ export class SqliteJournal implements Journal {
 			file,
 			now,
 			limits: this.#limits,
-			onForgotten: (marks) => this.#noteForgotten(marks),
+			onEvicted: (marks) => this.#noteEvicted(marks),
 			onRefusal: ({ why }) => warn?.(`changes are refused: ${why}`),
 		});
 	}
@@ -101,10 +101,10 @@ export class SqliteJournal implements Journal {
 
 	admit(command: AdmittedCommand): Promise<void> {
 		this.#seen.add(command.principal, command.id);
-		this.#unwritten.admit(command);
+		this.#uncommitted.admit(command);
 		return this.#write({ kind: "admit", command }, "intent", 0, {
 			settle: (error) => {
-				if (error) this.#unwritten.dismiss(command);
+				if (error) this.#uncommitted.dismiss(command);
 			},
 		});
 	}
@@ -131,36 +131,36 @@ export class SqliteJournal implements Journal {
 		if (!onDisk) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
 		const owners = new Map<string, string>();
 		for (const conversation of conversations) {
-			const owner = this.#unwritten.owner(conversation, onDisk.get(conversation));
+			const owner = this.#uncommitted.owner(conversation, onDisk.get(conversation));
 			if (owner !== undefined) owners.set(conversation, owner);
 		}
 		return owners;
 	}
 
 	append(event: StreamEvent): Promise<void> {
-		this.#unwritten.append(event);
+		this.#uncommitted.append(event);
 		return this.#write({ kind: "event", event }, "event", event.body.length, {
-			release: () => this.#unwritten.forgetEvent(event),
+			release: () => this.#uncommitted.dropEvent(event),
 		});
 	}
 
 	byId(principal: string, id: string): StoredCommand | undefined {
-		const unwritten = this.#unwritten.command(principal, id);
-		if (unwritten) return unwritten;
+		const uncommitted = this.#uncommitted.command(principal, id);
+		if (uncommitted) return uncommitted;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
 		const found = this.#read((reader) => reader.byId(principal, id));
 		// No outcome and not in flight: interrupted, even if that could not be stored.
 		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 
-	forgottenBefore(principal: string): number {
-		return this.#forgotten.get(principal) ?? 0;
+	evictedBefore(principal: string): number {
+		return this.#evictedBefore.get(principal) ?? 0;
 	}
 
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined {
 		const since = this.#now() - KEY_LIFE_MS;
-		const unwritten = this.#unwritten.byKey(scope, key);
-		const found = unwritten ?? this.#keyOnDisk(scope, key, since);
+		const uncommitted = this.#uncommitted.byKey(scope, key);
+		const found = uncommitted ?? this.#keyOnDisk(scope, key, since);
 		// The disk may have the admission and memory the rest.
 		const known = found && this.byId(found.principal, found.id);
 		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
@@ -168,13 +168,13 @@ export class SqliteJournal implements Journal {
 
 	events(stream: StreamName, after: number, limit: number): StreamEvent[] {
 		const events = this.#onDisk(stream, (reader) => reader.events(stream, after, limit)) ?? [];
-		const unwritten = this.#unwritten.events(stream);
-		if (unwritten.length === 0 || events.length >= limit) return events;
+		const uncommitted = this.#uncommitted.events(stream);
+		if (uncommitted.length === 0 || events.length >= limit) return events;
 		const last = events.at(-1)?.seq ?? after;
 		// A large page may end early: the next event may still be on disk.
 		const lastOnDisk = this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 		if (last < lastOnDisk) return events;
-		for (const event of unwritten) {
+		for (const event of uncommitted) {
 			if (event.seq > last && events.length < limit) events.push(event);
 		}
 		return events;
@@ -182,39 +182,39 @@ export class SqliteJournal implements Journal {
 
 	extent(stream: StreamName): { first: number; last: number } {
 		const onDisk = this.#onDisk(stream, (reader) => reader.extent(stream));
-		const ending = this.#unwritten.ending(stream) ?? 0;
-		const { first, last } = onDisk ?? { first: ending && ending + 1, last: ending };
-		const unwritten = this.#unwritten.events(stream);
-		const oldest = unwritten[0]?.seq;
-		const newest = unwritten.at(-1)?.seq;
+		const removalEnd = this.#uncommitted.removalEnd(stream) ?? 0;
+		const { first, last } = onDisk ?? { first: removalEnd && removalEnd + 1, last: removalEnd };
+		const uncommitted = this.#uncommitted.events(stream);
+		const oldest = uncommitted[0]?.seq;
+		const newest = uncommitted.at(-1)?.seq;
 		if (oldest === undefined || newest === undefined) return { first, last };
 		const isKept = first > 0 && first <= last;
 		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
 	}
 
-	history(query: HistoryQuery): HistoryEntry[] {
-		const stored = this.#read((reader) => reader.history(query)) ?? [];
-		return this.#unwritten.history(stored, query);
+	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[] {
+		const stored = this.#read((reader) => reader.commandHistory(query)) ?? [];
+		return this.#uncommitted.mergeCommandHistory(stored, query);
 	}
 
 	stats(): JournalStats {
 		return this.#commit.stats();
 	}
 
-	/** Background; a timer calls it too. */
+	/** In the background; a timer calls it too. */
 	sweep(): void {
 		this.#commit.sweep();
 	}
 
-	settled(): Promise<void> {
-		return this.#commit.settled();
+	flush(): Promise<void> {
+		return this.#commit.flush();
 	}
 
 	async close(): Promise<void> {
 		clearTimeout(this.#firstSweepTimer);
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
-		await this.#commit.settled();
+		await this.#commit.flush();
 		// Before the thread: the last connection to close checkpoints the log, a reader cannot.
 		this.#reader?.close();
 		this.#reader = undefined;
@@ -228,12 +228,12 @@ export class SqliteJournal implements Journal {
 		const { data: _data, ...withoutData } = response;
 		this.#seen.add(principal, id);
 		const stored: StoredCommand = { ...command, response };
-		if (!changing || !this.#isFinished(command)) this.#unwritten.finish(stored);
+		if (!changing || !this.#isFinished(command)) this.#uncommitted.finish(stored);
 		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
 		// Skip one number: a client at the last event finds a gap before the next session's events.
 		const end = stream ? this.extent(stream).last : 0;
 		const last = end === 0 ? 0 : end + 1;
-		if (stream) this.#unwritten.endStream(stream, last);
+		if (stream) this.#uncommitted.beginRemoval(stream, last);
 		const columns = session && columnsOf(session);
 		const record: JournalRecord = {
 			kind: "outcome",
@@ -248,34 +248,34 @@ export class SqliteJournal implements Journal {
 		const bytes = json.length + (columns?.settings.length ?? 0);
 		return this.#write(record, changing ? "fact" : "note", bytes, {
 			release: () => {
-				this.#unwritten.forget(stored);
+				this.#uncommitted.drop(stored);
 				if (!stream) return;
-				this.#unwritten.streamEnded(stream);
+				this.#uncommitted.finishRemoval(stream);
 				this.#commit.sweep();
 			},
 			settle(refused) {
-				if (refused) stored.owed = true;
+				if (refused) stored.unsaved = true;
 			},
 		});
 	}
 
 	#changeOwner({ principal, conversation }: Ownership, owns: boolean): Promise<void> {
 		const change = { principal, conversation, owns };
-		this.#unwritten.changeOwner(change);
+		this.#uncommitted.changeOwner(change);
 		return this.#write({ kind: "owner", ...change }, "fact", 0, {
-			release: () => this.#unwritten.forgetOwner(change),
+			release: () => this.#uncommitted.dropOwner(change),
 		});
 	}
 
 	/** Whether the disk has an outcome: the first one stays. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
-		const isPending = this.#unwritten.command(principal, id) !== undefined;
+		const isPending = this.#uncommitted.command(principal, id) !== undefined;
 		return !isPending && this.byId(principal, id)?.response !== undefined;
 	}
 
 	#write(
 		record: JournalRecord,
-		weight: Weight,
+		durability: Durability,
 		bytes: number,
 		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
 	): Promise<void> {
@@ -283,7 +283,7 @@ export class SqliteJournal implements Journal {
 			this.#commit.add({
 				record,
 				bytes: RECORD_BYTES + bytes,
-				weight,
+				durability,
 				release,
 				settle(error) {
 					settle?.(error);
@@ -294,15 +294,15 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
-	async #onOpened({ recovered, forgotten }: Reply<"opened">): Promise<void> {
+	async #onOpened({ recovered, evicted }: Reply<"opened">): Promise<void> {
 		this.recovered = recovered;
-		this.#noteForgotten(forgotten);
+		this.#noteEvicted(evicted);
 		const opened = await openForReading(this.#path);
 		// Without a reader no id would be known.
 		if (opened.kind !== "open") throw this.#unreadable(opened.message);
 		const { database } = opened;
 		try {
-			this.#reader = new Reader(database);
+			this.#reader = new JournalReader(database);
 		} catch (error) {
 			database.close();
 			throw this.#unreadable(describeError(error));
@@ -310,7 +310,7 @@ export class SqliteJournal implements Journal {
 		const reader = this.#reader;
 		// Reads every command row, so it finds damage.
 		this.#seen
-			.takeIn((after, limit) => reader.ids(after, limit))
+			.load((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
 	}
 
@@ -318,27 +318,29 @@ export class SqliteJournal implements Journal {
 		return new Error(`cannot read the journal ${this.#path}: ${why}`);
 	}
 
-	#noteForgotten(marks: readonly ForgottenMark[]): void {
+	#noteEvicted(marks: readonly EvictionMark[]): void {
 		for (const { principal, before } of marks) {
-			this.#forgotten.set(principal, Math.max(this.forgottenBefore(principal), before));
+			this.#evictedBefore.set(principal, Math.max(this.evictedBefore(principal), before));
 		}
 	}
 
 	#keyOnDisk(scope: KeyScope, key: string, since: number): StoredCommand | undefined {
 		const { principal, sessionId } = scope;
-		const ask = (reader: Reader) => reader.byKey(scope, key, since);
-		return sessionId === undefined ? this.#read(ask) : this.#onDisk({ principal, sessionId }, ask);
+		const query = (reader: JournalReader) => reader.byKey(scope, key, since);
+		return sessionId === undefined
+			? this.#read(query)
+			: this.#onDisk({ principal, sessionId }, query);
 	}
 
-	#onDisk<T>(stream: StreamName, ask: (reader: Reader) => T): T | undefined {
-		return this.#unwritten.ending(stream) === undefined ? this.#read(ask) : undefined;
+	#onDisk<T>(stream: StreamName, query: (reader: JournalReader) => T): T | undefined {
+		return this.#uncommitted.removalEnd(stream) === undefined ? this.#read(query) : undefined;
 	}
 
 	/** An unreadable file may hold any id: changes are refused from then on. */
-	#read<T>(ask: (reader: Reader) => T): T | undefined {
+	#read<T>(query: (reader: JournalReader) => T): T | undefined {
 		if (!this.#reader) return undefined;
 		try {
-			return ask(this.#reader);
+			return query(this.#reader);
 		} catch (error) {
 			this.#commit.refuse(refusalOf(error) ?? DAMAGED);
 			return undefined;
@@ -351,7 +353,7 @@ const FIRST_SWEEP_MS = 1_000;
 
 const RECORD_BYTES = 512;
 
-const UNREADABLE = "the server cannot read its journal, which knows whose session files are";
+const UNREADABLE = "the server cannot read its journal, which records the owners of session files";
 
 /** Drops oversized data but keeps that a change was made, or a client would repeat it. */
 function keptOutcome(

@@ -1,44 +1,36 @@
 import type { Data } from "../../protocol/index.ts";
-import {
-	type Client,
-	createMessage,
-	createWrittenMessage,
-	type Message,
-} from "../engine/message.ts";
+import { type Client, Message } from "../engine/message.ts";
 import type { Journal, StreamName } from "../journal/journal.ts";
 
 export type StreamsJournal = Pick<Journal, "append" | "events" | "extent">;
 
-/**
- * Numbers one session's events and sends each once it is journalled. A refused event is sent
- * without its number, and the next follows a `gap`: a crash may reuse unjournalled numbers.
- */
+/** Numbers one session's events and sends each once it is journalled. */
 export class Stream {
 	readonly name: StreamName;
-	readonly begin: number;
+	readonly seqAtStart: number;
 	/** The highest number that subscribers know. */
 	last: number;
 	/** The latest number, journalled or not. */
-	#given: number;
+	#lastAssigned: number;
 	readonly #journal: StreamsJournal;
 	readonly #now: () => number;
 	readonly #inProgress = new InProgress();
-	readonly #requests = new Map<string, number>();
+	readonly #uiRequests = new Map<string, number>();
 	/** Unsent events, as a linked list. */
-	#first: Queued | undefined;
-	#last: Queued | undefined;
-	/** The controller ends the client's replay. */
+	#first: UnsentEvent | undefined;
+	#last: UnsentEvent | undefined;
+	/** The controller stops the client's catching up. */
 	readonly #subscribers = new Map<Client, AbortController>();
-	/** Subscribers past their replay. Copy on write: delivery iterates while clients come and go. */
+	/** Subscribers that have caught up. Copy on write: clients come and go during delivery. */
 	#live: readonly Client[] = [];
 	#onDrained: (() => void)[] = [];
 
 	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
 		const { last } = journal.extent(name);
 		this.name = name;
-		this.begin = last;
+		this.seqAtStart = last;
 		this.last = last;
-		this.#given = last;
+		this.#lastAssigned = last;
 		this.#journal = journal;
 		this.#now = now;
 	}
@@ -46,31 +38,38 @@ export class Stream {
 	emit(event: Data<"SessionEvent">): void {
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
-		const seq = ++this.#given;
-		const queued: Queued = { seq, isKept: false };
-		if (this.#last) this.#last.next = queued;
-		else this.#first = queued;
-		this.#last = queued;
-		if (event.type === "extension_ui_request") this.#noteRequest(event.requestId, seq);
-		const underWay = this.#inProgress.take(event);
-		const stored = { ...this.name, seq, body, atMs: this.#now(), ...(underWay && { underWay }) };
+		const seq = ++this.#lastAssigned;
+		const unsent: UnsentEvent = { seq, isJournalled: false };
+		if (this.#last) this.#last.next = unsent;
+		else this.#first = unsent;
+		this.#last = unsent;
+		if (event.type === "extension_ui_request") this.#noteUiRequest(event.requestId, seq);
+		const inProgress = this.#inProgress.update(event);
+		const stored = {
+			...this.name,
+			seq,
+			body,
+			atMs: this.#now(),
+			...(inProgress && { inProgress }),
+		};
 		this.#journal.append(stored).then(
 			() => {
 				const value = { type: "event", sessionId, seq, event } as const;
-				queued.message = createMessage(value, eventJson(sessionId, seq, body));
-				queued.isKept = true;
+				unsent.message = new Message(value, eventJson(sessionId, seq, body));
+				unsent.isJournalled = true;
 				this.#deliver();
 			},
 			() => {
-				queued.message = createMessage({ type: "event", sessionId, event });
+				// A crash may reuse its number: it is sent without, and the next follows a `gap`.
+				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
 			},
 		);
 	}
 
-	/** Whether a replay above `after` sends the request. */
-	hasRequest(requestId: string, after: number): boolean {
-		const seq = this.#requests.get(requestId);
+	/** Whether catching up from `after` sends the request. */
+	hasUiRequest(requestId: string, after: number): boolean {
+		const seq = this.#uiRequests.get(requestId);
 		if (seq === undefined || seq <= after) return false;
 		return this.#journal.events(this.name, seq - 1, 1)[0]?.seq === seq;
 	}
@@ -78,26 +77,23 @@ export class Stream {
 	join(client: Client): void {
 		if (this.isSubscribed(client)) return;
 		this.#subscribers.set(client, new AbortController());
-		this.#goLive(client);
+		this.#live = [...this.#live, client];
 	}
 
-	/**
-	 * Sends events above `after`, then live ones; awaits `turn` before each page. Resolves when the
-	 * client is live or has left.
-	 */
-	async replay(client: Client, after: number, turn: () => Promise<void>): Promise<void> {
+	/** Sends stored events above `after` by pages. Resolves when the client is live or has left. */
+	async catchUp(client: Client, after: number, turn: () => Promise<void>): Promise<void> {
 		this.leave(client);
-		const replaying = new AbortController();
-		this.#subscribers.set(client, replaying);
+		const controller = new AbortController();
+		this.#subscribers.set(client, controller);
 		let cursor = after;
 		do {
-			if (cursor > after || client.hasRoom === false) await client.drained?.();
+			if (cursor > after || client.hasRoom === false) await client.whenDrained?.();
 			await turn();
-			if (replaying.signal.aborted || client.gone) return;
+			if (controller.signal.aborted || client.gone) return;
 			cursor = this.#sendPage(client, cursor);
 		} while (cursor !== this.last);
 		// In one synchronous step with the last page, so that no event is lost between.
-		this.#goLive(client);
+		this.#live = [...this.#live, client];
 	}
 
 	leave(client: Client): void {
@@ -111,11 +107,11 @@ export class Stream {
 		return this.#subscribers.has(client);
 	}
 
-	endReplays(): void {
+	stopCatchingUp(): void {
 		for (const controller of this.#subscribers.values()) controller.abort();
 	}
 
-	drained(): Promise<void> {
+	whenDrained(): Promise<void> {
 		if (!this.#first) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
@@ -129,7 +125,7 @@ export class Stream {
 		for (const { seq, body } of this.#journal.events(this.name, from, PAGE_EVENTS)) {
 			if (seq > to) break;
 			if (seq > sent + 1) client.send(gapMessage(sessionId, sent + 1, seq - 1));
-			client.send(createWrittenMessage(eventJson(sessionId, seq, body)));
+			client.send(Message.fromJson(eventJson(sessionId, seq, body)));
 			sent = seq;
 		}
 		if (sent > from || sent === to) return sent;
@@ -137,21 +133,17 @@ export class Stream {
 		return to;
 	}
 
-	#goLive(client: Client): void {
-		this.#live = [...this.#live, client];
-	}
-
-	#noteRequest(requestId: string, seq: number): void {
-		this.#requests.set(requestId, seq);
-		if (this.#requests.size <= MAX_REQUESTS) return;
-		this.#requests.delete(this.#requests.keys().next().value as string);
+	#noteUiRequest(requestId: string, seq: number): void {
+		this.#uiRequests.set(requestId, seq);
+		if (this.#uiRequests.size <= MAX_UI_REQUESTS) return;
+		this.#uiRequests.delete(this.#uiRequests.keys().next().value as string);
 	}
 
 	/** Stops at the first event whose append is pending. */
 	#deliver(): void {
 		for (; this.#first?.message; this.#first = this.#first.next) {
-			const { seq, message, isKept } = this.#first;
-			if (isKept) this.#advance(seq);
+			const { seq, message, isJournalled } = this.#first;
+			if (isJournalled) this.#advance(seq);
 			this.#send(message);
 		}
 		if (this.#first) return;
@@ -170,45 +162,45 @@ export class Stream {
 	}
 }
 
-interface Queued {
+interface UnsentEvent {
 	readonly seq: number;
-	isKept: boolean;
+	isJournalled: boolean;
 	/** Set once the append ends. */
 	message?: Message;
-	next?: Queued;
+	next?: UnsentEvent;
 }
 
 const PAGE_EVENTS = 256;
-/** Enough for all open requests. */
-const MAX_REQUESTS = 256;
+/** Enough for all open ones; the oldest is evicted. */
+const MAX_UI_REQUESTS = 256;
 
 function eventJson(sessionId: string, seq: number, body: string): string {
 	return `{"type":"event","sessionId":${JSON.stringify(sessionId)},"seq":${seq},"event":${body}}`;
 }
 
 function gapMessage(sessionId: string, fromSeq: number, toSeq: number): Message {
-	return createMessage({ type: "gap", sessionId, fromSeq, toSeq });
+	return new Message({ type: "gap", sessionId, fromSeq, toSeq });
 }
 
 export class InProgress {
-	readonly #begun = new Set<string>();
+	readonly #open = new Set<string>();
 
 	/** Returns whether something is in progress after the event. */
-	take(event: Data<"SessionEvent">): boolean {
+	update(event: Data<"SessionEvent">): boolean {
 		// A run includes messages, tool calls and retries.
-		if (event.type === "agent_start") this.#begun.add("run");
-		if (event.type === "agent_settled") this.#begun.delete("run");
-		if (event.type === "compaction_start") this.#begun.add("compaction");
-		if (event.type === "compaction_end") this.#begun.delete("compaction");
+		if (event.type === "agent_start") this.#open.add("run");
+		if (event.type === "agent_settled") this.#open.delete("run");
+		if (event.type === "compaction_start") this.#open.add("compaction");
+		if (event.type === "compaction_end") this.#open.delete("compaction");
 		if (event.type === "extension_ui_request" && isQuestion(event.method)) {
-			this.#begun.add(`dialog ${event.requestId}`);
+			this.#open.add(`dialog ${event.requestId}`);
 		}
-		if (event.type === "extension_ui_closed") this.#begun.delete(`dialog ${event.requestId}`);
-		return this.#begun.size > 0;
+		if (event.type === "extension_ui_closed") this.#open.delete(`dialog ${event.requestId}`);
+		return this.#open.size > 0;
 	}
 }
 
-/** Whether the request waits for an answer; others are only shown. */
+/** Whether the UI request waits for an answer; others are only shown. */
 export function isQuestion(method: string): boolean {
 	return ["select", "confirm", "input", "editor"].includes(method);
 }

@@ -1,6 +1,7 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { inTime } from "../../core/in-time.ts";
 import type { Engine } from "../engine/engine.ts";
-import { type Client, createMessage } from "../engine/message.ts";
+import { type Client, Message } from "../engine/message.ts";
 import { failureResponse } from "../engine/outcome.ts";
 import { createRateBucket, type RateBucket, type ServerLimits } from "../limits.ts";
 import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
@@ -11,27 +12,16 @@ export interface Remote extends FrameWriter {
 	/** Sends the reason if the transport can. The transport then calls `end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
 	/** For a client that sends too much: unprocessed input is dropped at once. */
-	cut(why: string): void;
+	terminate(why: string): void;
 }
 
-export interface Connection extends Required<Client> {
-	/** Text, or bytes that should be UTF-8. */
-	receive(frame: string | Uint8Array): void;
-	/** Reports the bytes of an unfinished frame; 0 if none. */
-	holds(bytes: number): void;
-	refuseTooLarge(): void;
-	/** Resolves when all received frames are answered and the answers are sent. */
-	settled(): Promise<void>;
-	end(): void;
-	readonly pending: number;
-}
-
-export type Connections = ReturnType<typeof createConnections>;
 export type ConnectionCounters = ReturnType<Connections["counters"]>;
 
 export interface ConnectionsOptions {
-	engine: Pick<Engine, "connect" | "receive" | "answered" | "disconnect">;
+	engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
 	limits: ServerLimits;
+	/** A connection has ended, and the engine knows. */
+	onEnd?(client: Client): void;
 	now?: () => number;
 }
 
@@ -44,188 +34,252 @@ interface Account {
 const CHECK_MS = 1_000;
 const MINUTE_MS = 60_000;
 
-export function createConnections({ engine, limits, now }: ConnectionsOptions) {
-	const clock = now ?? (() => performance.now());
-	const pool = new OutboxPool();
-	const inboxes = createInboxPool(limits.maxUnfinishedBytesInAll);
-	const all = new Map<Connection, { outbox: Outbox; remote: Remote; ended: Promise<void> }>();
-	const accounts = new Map<string, Account>();
-	const onTaken: (() => void)[] = [];
-	let opened = 0;
-	let refused = 0;
-	/** Closed for not reading, or for too many unfinished frames. */
-	let overloaded = 0;
-	let isClosing = false;
-	const checks = setInterval(() => {
-		for (const { outbox } of [...all.values()]) outbox.check();
-		// After a minute the bucket is full again, so an idle account can be dropped.
-		for (const [principal, { outboxes, usedAtMs }] of accounts) {
-			if (outboxes.size === 0 && clock() - usedAtMs > MINUTE_MS) accounts.delete(principal);
-		}
-	}, CHECK_MS);
-	checks.unref();
+/** All clients of the server, whatever their transport, and the limits they share. */
+export class Connections {
+	readonly #options: ConnectionsOptions;
+	readonly #clock: () => number;
+	readonly #pool = new OutboxPool();
+	readonly #inboxes: InboxPool;
+	readonly #all = new Set<Connection>();
+	readonly #accounts = new Map<string, Account>();
+	readonly #checks: NodeJS.Timeout;
+	/** `overloaded`: closed for not reading, or for too many unfinished frames. */
+	readonly #counters = { opened: 0, refused: 0, overloaded: 0 };
+	#isClosing = false;
 
-	function refusalOf({ outboxes, rate }: Account): string | undefined {
-		if (isClosing) return "the server is shutting down";
-		if (all.size >= limits.maxConnections) return "the server has all the connections it takes";
-		if (outboxes.size >= limits.maxConnectionsPerPrincipal) return "you have too many connections";
+	constructor(options: ConnectionsOptions) {
+		this.#options = options;
+		this.#clock = options.now ?? (() => performance.now());
+		this.#inboxes = new InboxPool(options.limits.maxUnfinishedBytesInAll);
+		this.#checks = setInterval(() => this.#check(), CHECK_MS).unref();
+	}
+
+	/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
+	refusal(principal: string): string | undefined {
+		const why = this.#refusalOf(this.#accountOf(principal));
+		if (why !== undefined) this.#counters.refused++;
+		return why;
+	}
+
+	open(principal: string, remote: Remote): Connection {
+		const account = this.#accountOf(principal);
+		const connection = new Connection({
+			...this.#options,
+			id: String(++this.#counters.opened),
+			principal,
+			remote,
+			pool: this.#pool,
+			inboxes: this.#inboxes,
+			hasShare: () => this.#hasShare(account),
+			onOverload: () => void this.#counters.overloaded++,
+			onEnd: () => {
+				this.#all.delete(connection);
+				account.outboxes.delete(connection.outbox);
+				account.usedAtMs = this.#clock();
+				this.#options.engine.disconnect(connection);
+				this.#options.onEnd?.(connection);
+			},
+		});
+		account.outboxes.add(connection.outbox);
+		this.#all.add(connection);
+		this.#options.engine.connect(connection);
+		return connection;
+	}
+
+	/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
+	async close(ms: number): Promise<void> {
+		this.#isClosing = true;
+		await inTime(Promise.all([...this.#all].map(({ outbox }) => outbox.whenEmpty())), ms);
+		clearInterval(this.#checks);
+		const rest = [...this.#all];
+		for (const { remote } of rest) remote.close("shutdown", "the server stops");
+		await inTime(Promise.all(rest.map(({ ended }) => ended.promise)), ms);
+	}
+
+	counters() {
+		return { ...this.#counters, open: this.#all.size, queuedBytes: this.#pool.queued };
+	}
+
+	#check(): void {
+		for (const { outbox } of [...this.#all]) outbox.checkStall();
+		// After a minute the bucket is full again, so an idle account can be dropped.
+		for (const [principal, { outboxes, usedAtMs }] of this.#accounts) {
+			const isIdle = outboxes.size === 0 && this.#clock() - usedAtMs > MINUTE_MS;
+			if (isIdle) this.#accounts.delete(principal);
+		}
+	}
+
+	#refusalOf({ outboxes, rate }: Account): string | undefined {
+		const { maxConnections, maxConnectionsPerPrincipal } = this.#options.limits;
+		if (this.#isClosing) return "the server is shutting down";
+		if (this.#all.size >= maxConnections) return "the server has too many connections";
+		if (outboxes.size >= maxConnectionsPerPrincipal) return "you have too many connections";
 		return rate.take() ? undefined : "you connect too often; wait a moment";
 	}
 
-	function accountOf(principal: string): Account {
-		const account = accounts.get(principal) ?? {
-			outboxes: new Set(),
-			rate: createRateBucket(limits.connectionsPerMinute, clock),
+	#accountOf(principal: string): Account {
+		const account = getOrAdd(this.#accounts, principal, () => ({
+			outboxes: new Set<Outbox>(),
+			rate: createRateBucket(this.#options.limits.connectionsPerMinute, this.#clock),
 			usedAtMs: 0,
-		};
-		account.usedAtMs = clock();
-		accounts.set(principal, account);
+		}));
+		account.usedAtMs = this.#clock();
 		return account;
 	}
 
 	// A principal may hold as much as is left: one alone gets half, two a third each, and there is
 	// always something left.
-	function hasShare({ outboxes }: Account): boolean {
-		const left = limits.maxQueueBytesInAll - pool.queued;
-		if (pool.queued <= left) return true;
+	#hasShare({ outboxes }: Account): boolean {
+		const left = this.#options.limits.maxQueueBytesInAll - this.#pool.queued;
+		if (this.#pool.queued <= left) return true;
 		let held = 0;
 		for (const { pending } of outboxes) held += pending;
 		return held <= Math.max(0, left);
 	}
+}
 
-	function open(principal: string, remote: Remote): Connection {
-		opened++;
-		const account = accountOf(principal);
-		const ended = Promise.withResolvers<void>();
-		const giveUp = (end: (why: string) => void) => (why: string) => {
-			overloaded++;
-			end(`${why}; connect again and resume`);
-		};
-		const outbox = new Outbox({
+interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
+	id: string;
+	principal: string;
+	remote: Remote;
+	pool: OutboxPool;
+	inboxes: InboxPool;
+	/** False if the principal's connections hold more output than is left for all. */
+	hasShare(): boolean;
+	onOverload(): void;
+	onEnd(): void;
+}
+
+export class Connection implements Required<Client>, InboxMember {
+	readonly id: string;
+	readonly principal: string;
+	lifecycle: Client["lifecycle"] = "all";
+	readonly remote: Remote;
+	readonly outbox: Outbox;
+	readonly #options: ConnectionOptions;
+	readonly ended = Promise.withResolvers<void>();
+	#isGone = false;
+
+	constructor(options: ConnectionOptions) {
+		const { id, principal, remote, limits, pool, now } = options;
+		this.#options = options;
+		this.id = id;
+		this.principal = principal;
+		this.remote = remote;
+		this.outbox = new Outbox({
 			writer: remote,
 			limits,
 			pool,
 			...(now && { now }),
-			giveUp: giveUp((why) => remote.close("overload", why)),
-			onPressure: (isHigh) => remote.pause(isHigh),
-			onTaken() {
-				for (const resolve of onTaken.splice(0)) resolve();
-			},
+			disconnect: (why) => remote.close("overload", this.#overloaded(why)),
+			onBackpressure: (isHigh) => remote.pause(isHigh),
 		});
-		account.outboxes.add(outbox);
-		const inbox: InboxMember = { principal, giveUp: giveUp((why) => remote.cut(why)) };
-		let isGone = false;
-		const connection: Connection = {
-			id: String(opened),
-			principal,
-			lifecycle: "all",
-			send: (message, canWait) => outbox.send(message, canWait),
-			drained: () => outbox.drained(),
-			get hasRoom() {
-				return isGone || (outbox.hasRoom && hasShare(account));
-			},
-			whenRoom() {
-				if (!outbox.hasRoom) return outbox.whenRoom();
-				return new Promise((resolve) => onTaken.push(resolve));
-			},
-			get gone() {
-				return isGone;
-			},
-			receive(frame) {
-				if (!isGone) engine.receive(connection, frame);
-			},
-			holds(bytes) {
-				if (!isGone) inboxes.hold(inbox, bytes);
-			},
-			refuseTooLarge() {
-				const error = `a frame may have ${limits.maxFrameBytes} bytes; send less at once`;
-				outbox.send(createMessage(failureResponse("unknown", { code: "too_large", error })));
-			},
-			async settled() {
-				await engine.answered(connection);
-				await outbox.empty();
-			},
-			end() {
-				if (isGone) return;
-				isGone = true;
-				all.delete(connection);
-				account.outboxes.delete(outbox);
-				account.usedAtMs = clock();
-				outbox.close();
-				inboxes.hold(inbox, 0);
-				engine.disconnect(connection);
-				ended.resolve();
-			},
-			get pending() {
-				return outbox.pending;
-			},
-		};
-		all.set(connection, { outbox, remote, ended: ended.promise });
-		engine.connect(connection);
-		return connection;
 	}
 
-	return {
-		/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
-		refusal(principal: string): string | undefined {
-			const why = refusalOf(accountOf(principal));
-			if (why !== undefined) refused++;
-			return why;
-		},
-		open,
-		/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
-		async close(ms: number): Promise<void> {
-			isClosing = true;
-			await inTime(Promise.all([...all.values()].map(({ outbox }) => outbox.empty())), ms);
-			clearInterval(checks);
-			const rest = [...all.values()];
-			for (const { remote } of rest) remote.close("shutdown", "the server stops");
-			await inTime(Promise.all(rest.map(({ ended }) => ended)), ms);
-		},
-		counters: () => ({ open: all.size, opened, refused, overloaded, queuedBytes: pool.queued }),
-	};
+	get gone(): boolean {
+		return this.#isGone;
+	}
+
+	send(message: Message, canWait?: boolean): void {
+		this.outbox.send(message, canWait);
+	}
+
+	get hasRoom(): boolean {
+		return this.#isGone || (this.outbox.hasRoom && this.#options.hasShare());
+	}
+
+	whenRoom(): Promise<void> {
+		return this.outbox.hasRoom ? this.#options.pool.whenWritten() : this.outbox.whenRoom();
+	}
+
+	whenDrained(): Promise<void> {
+		return this.outbox.whenDrained();
+	}
+
+	/** Text, or bytes that should be UTF-8. */
+	receive(frame: string | Uint8Array): void {
+		if (!this.#isGone) this.#options.engine.receive(this, frame);
+	}
+
+	/** Reports the bytes of an unfinished frame; 0 if none. */
+	holdUnfinished(bytes: number): void {
+		if (!this.#isGone) this.#options.inboxes.hold(this, bytes);
+	}
+
+	/** Ends a client that holds too many bytes of unfinished frames. */
+	disconnect(why: string): void {
+		this.remote.terminate(this.#overloaded(why));
+	}
+
+	refuseTooLarge(): void {
+		const error = `a frame may have ${this.#options.limits.maxFrameBytes} bytes; send less at once`;
+		this.send(new Message(failureResponse("unknown", { code: "too_large", error })));
+	}
+
+	/** Resolves when all received frames are answered and the answers are sent. */
+	async whenAnswered(): Promise<void> {
+		await this.#options.engine.whenAnswered(this);
+		await this.outbox.whenEmpty();
+	}
+
+	end(): void {
+		if (this.#isGone) return;
+		this.#isGone = true;
+		this.outbox.close();
+		this.#options.inboxes.hold(this, 0);
+		this.#options.onEnd();
+		this.ended.resolve();
+	}
+
+	#overloaded(why: string): string {
+		this.#options.onOverload();
+		return `${why}; connect again and resume`;
+	}
 }
 
 interface InboxMember {
 	readonly principal: string;
-	giveUp(why: string): void;
+	disconnect(why: string): void;
 }
 
 /** One socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
 const SMALL_BYTES = 65_536;
 
 /** At the bound, the principal that holds most loses its largest connection: others are spared. */
-export function createInboxPool(maxBytes: number) {
-	const held = new Map<InboxMember, number>();
-	let total = 0;
+export class InboxPool {
+	readonly #maxBytes: number;
+	readonly #held = new Map<InboxMember, number>();
+	#total = 0;
 
-	function set(member: InboxMember, bytes: number): void {
-		total += bytes - (held.get(member) ?? 0);
-		if (bytes > 0) held.set(member, bytes);
-		else held.delete(member);
+	constructor(maxBytes: number) {
+		this.#maxBytes = maxBytes;
 	}
 
-	function greediest(): InboxMember | undefined {
+	hold(member: InboxMember, bytes: number): void {
+		this.#set(member, bytes > SMALL_BYTES ? bytes : 0);
+		while (this.#total > this.#maxBytes) {
+			const victim = this.#greediest();
+			if (!victim) return;
+			this.#set(victim, 0);
+			victim.disconnect("the server has no room for more unfinished frames");
+		}
+	}
+
+	#set(member: InboxMember, bytes: number): void {
+		this.#total += bytes - (this.#held.get(member) ?? 0);
+		if (bytes > 0) this.#held.set(member, bytes);
+		else this.#held.delete(member);
+	}
+
+	#greediest(): InboxMember | undefined {
 		const sums = new Map<string, number>();
-		for (const [{ principal }, bytes] of held) {
+		for (const [{ principal }, bytes] of this.#held) {
 			sums.set(principal, (sums.get(principal) ?? 0) + bytes);
 		}
 		const sumOf = ({ principal }: InboxMember) => sums.get(principal) ?? 0;
-		const [most] = [...held].sort(
+		const [most] = [...this.#held].sort(
 			([a, bytesOfA], [b, bytesOfB]) => sumOf(b) - sumOf(a) || bytesOfB - bytesOfA,
 		);
 		return most?.[0];
 	}
-
-	return {
-		hold(member: InboxMember, bytes: number): void {
-			set(member, bytes > SMALL_BYTES ? bytes : 0);
-			while (total > maxBytes) {
-				const victim = greediest();
-				if (!victim) return;
-				set(victim, 0);
-				victim.giveUp("the server has no room for more unfinished frames");
-			}
-		},
-	};
 }

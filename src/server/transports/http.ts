@@ -64,7 +64,7 @@ function createTlsServer(...[settings, handle]: Parameters<typeof createSecureSe
 		return createSecureServer(settings, handle);
 	} catch (error) {
 		throw new Error(
-			`--tls-cert and --tls-key need a certificate and its key in PEM (${describeError(error)})`,
+			`--tls-cert and --tls-key need a certificate and its key in PEM format (${describeError(error)})`,
 			{ cause: error },
 		);
 	}
@@ -75,7 +75,7 @@ async function answer(
 	response: ServerResponse,
 	{ access, readiness, metrics, page }: HttpOptions,
 ): Promise<void> {
-	const say = (status: number, text: string, headers: Record<string, string> = {}) => {
+	const send = (status: number, text: string, headers: Record<string, string> = {}) => {
 		response.writeHead(status, {
 			"Cache-Control": "no-store",
 			"X-Content-Type-Options": "nosniff",
@@ -86,46 +86,46 @@ async function answer(
 		response.end(request.method === "HEAD" ? undefined : text);
 	};
 	const admitted = access.admits(request.headers);
-	if (!admitted.ok) return say(403, `${admitted.why}\n`);
+	if (!admitted.ok) return send(403, `${admitted.why}\n`);
 	if (request.method !== "GET" && request.method !== "HEAD") {
-		return say(405, "only GET and HEAD\n", { Allow: "GET, HEAD" });
+		return send(405, "only GET and HEAD\n", { Allow: "GET, HEAD" });
 	}
 	const [path] = (request.url ?? "/").split(/[?#]/, 1);
 	switch (path) {
 		case "/healthz":
-			return say(200, "ok\n");
+			return send(200, "ok\n");
 		case "/readyz": {
 			const state = readiness();
-			return state.ok ? say(200, "ready\n") : say(503, `${state.why}\n`);
+			return state.ok ? send(200, "ready\n") : send(503, `${state.why}\n`);
 		}
 		case "/metrics": {
 			if (access.principalOf(request.headers) === undefined) {
-				return say(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
+				return send(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
 			}
 			const text = metrics();
-			if (text === undefined) return say(503, "the server is starting\n");
-			return say(200, text, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
+			if (text === undefined) return send(503, "the server is starting\n");
+			return send(200, text, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
 		}
 	}
-	if (!(await page(request, response))) say(404, "not found\n");
+	if (!(await page(request, response))) send(404, "not found\n");
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {
 	return new Promise((resolve, reject) => {
-		server.once("error", (error) => reject(new Error(whyNot(error, port, host), { cause: error })));
+		server.once("error", (error) => reject(new Error(reason(error, port, host), { cause: error })));
 		server.listen({ port, host }, resolve);
 	});
 }
 
-function whyNot(error: Error, port: number, host: string): string {
+function reason(error: Error, port: number, host: string): string {
 	switch (errnoOf(error)) {
 		case "EADDRINUSE":
-			return `port ${port} on ${host} is in use; stop what uses it or choose another with --port`;
+			return `port ${port} on ${host} is in use; stop the program that uses it or choose another with --port`;
 		case "EACCES":
-			return `port ${port} may not be used by this user; choose one above 1023 with --port`;
+			return `this user may not open port ${port}; choose one above 1023 with --port`;
 		case "EADDRNOTAVAIL":
 		case "ENOTFOUND":
-			return `${host} is no address of this machine; choose another with --host`;
+			return `${host} is not an address of this machine; choose another with --host`;
 		default:
 			return `cannot listen on ${host}:${port}: ${error.message}`;
 	}

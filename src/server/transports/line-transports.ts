@@ -18,11 +18,8 @@ export interface Stdio {
 export type StdioOptions = Omit<LineConnectionOptions, "outlivesInput" | "hangUp">;
 
 export function serveStdio(options: StdioOptions): void {
-	openLineConnection({
-		...options,
-		outlivesInput: true,
-		hangUp: () => void options.input.destroy(),
-	});
+	const hangUp = () => void options.input.destroy();
+	openLineConnection({ ...options, outlivesInput: true, hangUp });
 }
 
 /** Reserves stdout for the protocol: an extension's `console.log` then goes to stderr. */
@@ -56,7 +53,7 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 	const bytes = Buffer.byteLength(path);
 	if (bytes > MAX_PATH_BYTES) {
 		throw new Error(
-			`the path of a socket may have ${MAX_PATH_BYTES} bytes, ${path} has ${bytes}; choose a shorter one`,
+			`a socket path may have ${MAX_PATH_BYTES} bytes, ${path} has ${bytes}; choose a shorter one`,
 		);
 	}
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -95,10 +92,10 @@ async function removeStale(path: string): Promise<void> {
 	const stats = await lstat(path).catch(() => undefined); // listening reports what is wrong
 	if (!stats) return;
 	if (!stats.isSocket()) {
-		throw new Error(`${path} is there and is no socket; choose another path or remove it`);
+		throw new Error(`${path} exists and is not a socket; choose another path or remove it`);
 	}
 	if (await isAlive(path)) {
-		throw new Error(`somebody listens on ${path} already; stop that server or choose another path`);
+		throw new Error(`another process listens on ${path}; stop it or choose another path`);
 	}
 	await unlink(path);
 }
@@ -132,7 +129,7 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 export interface LineConnectionOptions extends Stdio {
-	connections: Connections;
+	connections: Pick<Connections, "open">;
 	maxFrameBytes: number;
 	outlivesInput: boolean;
 	/** The input or the whole connection has ended. May be called for both. */
@@ -159,7 +156,7 @@ export function openLineConnection(options: LineConnectionOptions): void {
 			else input.resume();
 		},
 		close: end,
-		cut: end,
+		terminate: end,
 	});
 
 	function receive(lines: Line[]): void {
@@ -180,12 +177,12 @@ export function openLineConnection(options: LineConnectionOptions): void {
 	input.on("data", (chunk: Buffer) => {
 		if (isOver) return;
 		receive(splitter.push(chunk));
-		connection.holds(splitter.held);
+		connection.holdUnfinished(splitter.held);
 	});
 	input.on("end", () => {
 		receive(splitter.end());
 		if (options.outlivesInput) onEnd();
-		else void connection.settled().then(hangUp);
+		else void connection.whenAnswered().then(hangUp);
 	});
 	input.on("error", inputOver);
 	input.on("close", inputOver);

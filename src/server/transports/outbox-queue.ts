@@ -1,5 +1,5 @@
 import type { Data } from "../../protocol/index.ts";
-import { createMessage, type Message } from "../engine/message.ts";
+import { Message } from "../engine/message.ts";
 
 /** In parts, which connections may share. */
 export type Encoded = readonly Uint8Array[];
@@ -8,18 +8,18 @@ export interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
 	/** Positive when added, negative when removed. */
 	count(bytes: number): void;
-	/** High-water mark: beyond it progress is only counted. */
+	/** High-water mark: beyond it progress is shed. */
 	hardBytes: number;
 }
 
-/** Unsent messages, FIFO. For a slow client, text deltas are joined, then replaced by a `gap`. */
+/** Unsent messages, FIFO. For a slow client, text deltas are coalesced, then shed behind a `gap`. */
 export class OutboxQueue {
 	readonly #options: OutboxQueueOptions;
 	#items: Item[] = [];
 	#bytes = 0;
 	/** Number of items that gaps can replace. */
 	#sheddable = 0;
-	/** The last pending item of each session, which the next delta may join. */
+	/** The last pending item of each session, with which the next delta may be coalesced. */
 	readonly #tails = new Map<string, Pending>();
 
 	constructor(options: OutboxQueueOptions) {
@@ -43,9 +43,9 @@ export class OutboxQueue {
 		this.#push(this.#options.encode(message));
 	}
 
-	/** May be joined with earlier progress, or dropped. */
+	/** May be coalesced with earlier progress, or shed. */
 	addProgress(message: Message, progress: Progress): void {
-		const { sessionId, fromSeq, seq, piece } = progress;
+		const { sessionId, fromSeq, seq, delta } = progress;
 		const tail = this.#tails.get(sessionId);
 		const follows = tail !== undefined && tail.seq + 1 === fromSeq;
 		if (this.#bytes >= this.#options.hardBytes) {
@@ -54,17 +54,17 @@ export class OutboxQueue {
 			return;
 		}
 		const frame = message.value as Data<"SessionEventFrame">;
-		if (follows && tail.last && piece && tail.last.piece?.of === piece.of) {
-			const size = Buffer.byteLength(JSON.stringify(piece.text)) - 2;
-			tail.last = { frame, piece, texts: tail.last.texts };
-			tail.last.texts.push(piece.text);
+		if (follows && tail.last && delta && tail.last.delta?.textId === delta.textId) {
+			const size = Buffer.byteLength(JSON.stringify(delta.text)) - 2;
+			tail.last = { frame, delta, texts: tail.last.texts };
+			tail.last.texts.push(delta.text);
 			tail.seq = seq;
 			tail.size += size;
 			this.#count(size);
 			return;
 		}
 		const size = sizeOf(this.#options.encode(message));
-		const last = { frame, piece, texts: piece ? [piece.text] : [] };
+		const last = { frame, delta, texts: delta ? [delta.text] : [] };
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
 
@@ -129,7 +129,7 @@ export class OutboxQueue {
 		if (isEncoded(item)) return item;
 		if (this.#tails.get(item.sessionId) === item) this.#tails.delete(item.sessionId);
 		if (item.last) this.#sheddable--;
-		return this.#options.encode(createMessage(frameOf(item)));
+		return this.#options.encode(new Message(frameOf(item)));
 	}
 }
 
@@ -139,12 +139,11 @@ interface Pending {
 	fromSeq: number;
 	seq: number;
 	/** Absent for a gap. */
-	last?: { frame: Data<"SessionEventFrame">; piece: Piece | undefined; texts: string[] };
+	last?: { frame: Data<"SessionEventFrame">; delta: Delta | undefined; texts: string[] };
 }
 
 type Item = Encoded | Pending;
 
-/** Approximate size of a `gap` message. */
 const GAP_BYTES = 120;
 
 function isEncoded(item: Item): item is Encoded {
@@ -161,9 +160,9 @@ function sizeOf(item: Item): number {
 function frameOf(item: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
 	const { sessionId, fromSeq, seq, last } = item;
 	if (!last) return { type: "gap", sessionId, fromSeq, toSeq: seq };
-	const { frame, piece, texts } = last;
-	if (!piece || texts.length === 1) return frame;
-	return { ...frame, fromSeq, event: piece.withText(texts.join("")) };
+	const { frame, delta, texts } = last;
+	if (!delta || texts.length === 1) return frame;
+	return { ...frame, fromSeq, event: delta.withText(texts.join("")) };
 }
 
 /** An event that a later one (such as `message_end`) repeats in full: a slow client can skip it. */
@@ -171,13 +170,13 @@ export interface Progress {
 	readonly sessionId: string;
 	readonly fromSeq: number;
 	readonly seq: number;
-	/** Absent if it cannot be joined with the next. */
-	readonly piece?: Piece;
+	/** Absent if it cannot be coalesced with the next. */
+	readonly delta?: Delta;
 }
 
-/** A piece of the text named `of`. */
-interface Piece {
-	readonly of: string;
+interface Delta {
+	/** The text that it continues. */
+	readonly textId: string;
 	readonly text: string;
 	withText(text: string): Data<"SessionEvent">;
 }
@@ -186,21 +185,22 @@ interface Piece {
 export function progressOf(message: Data<"ServerMessage">): Progress | undefined {
 	if (message.type !== "event" || message.seq === undefined) return undefined;
 	const { sessionId, seq, fromSeq = seq, event } = message;
-	const place = { sessionId, fromSeq, seq };
+	const position = { sessionId, fromSeq, seq };
 	switch (event.type) {
 		case "message_update": {
 			const step = event.assistantMessageEvent;
-			if (!("delta" in step)) return place;
-			const of = `${step.type} ${step.contentIndex}`;
+			if (!("delta" in step)) return position;
+			const textId = `${step.type} ${step.contentIndex}`;
 			const withText = (delta: string) => ({ ...event, assistantMessageEvent: { ...step, delta } });
-			return { ...place, piece: { of, text: step.delta, withText } };
+			return { ...position, delta: { textId, text: step.delta, withText } };
 		}
 		case "bash_execution_update": {
 			const withText = (delta: string) => ({ ...event, delta });
-			return { ...place, piece: { of: `bash ${event.id ?? ""}`, text: event.delta, withText } };
+			const textId = `bash ${event.id ?? ""}`;
+			return { ...position, delta: { textId, text: event.delta, withText } };
 		}
 		case "tool_execution_update":
-			return place;
+			return position;
 		default:
 			return undefined;
 	}

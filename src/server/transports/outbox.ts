@@ -13,17 +13,16 @@ export interface OutboxOptions {
 	writer: FrameWriter;
 	limits: OutboxLimits;
 	pool: OutboxPool;
-	/** The client does not read: close the connection. Called once. */
-	giveUp(why: string): void;
+	/** The client does not read. Called once. */
+	disconnect(why: string): void;
 	/** Backpressure begins above `hardQueueBytes` and ends at half of it: pause or resume reading. */
-	onPressure(isHigh: boolean): void;
-	onTaken?(): void;
+	onBackpressure(isHigh: boolean): void;
 	now?: () => number;
 }
 
 /** From this size on a flush is not delayed. */
-const PATIENT_BYTES = 64 * 1024;
-/** High-water mark of bytes in flight. The rest stays queued, where it can still be joined. */
+const FLUSH_BYTES = 64 * 1024;
+/** High-water mark of bytes in flight. The rest stays queued, where it can be coalesced. */
 const WRITE_AHEAD_BYTES = 256 * 1024;
 /** Long enough to batch the output of several turns, too short to notice. */
 const LATER_MS = 10;
@@ -31,18 +30,18 @@ const LATER_MS = 10;
 const COPY_BYTES = 128 * 1024;
 const MEGABYTE = 2 ** 20;
 
-/** The FIFO output of one connection. Gives up on overflow or a stall; the client can resume. */
+/** The FIFO output of one connection. Disconnects on overflow or a stall; the client can resume. */
 export class Outbox {
 	readonly #options: OutboxOptions;
 	readonly #queue: OutboxQueue;
 	readonly #now: () => number;
 	/** Bytes that the system has not taken. */
 	#inFlight = 0;
-	#takenAtMs = 0;
+	#writtenAtMs = 0;
 	#isClosed = false;
 	#isScheduled = false;
 	#isScheduledLater = false;
-	#isUnderPressure = false;
+	#isUnderBackpressure = false;
 	#waiters: { below: number; resolve: () => void }[] = [];
 
 	constructor(options: OutboxOptions) {
@@ -71,9 +70,9 @@ export class Outbox {
 		const progress = this.pending > softQueueBytes ? progressOf(message.value) : undefined;
 		if (progress) queue.addProgress(message, progress);
 		else queue.add(message);
-		if (queue.bytes > hardQueueBytes) this.#relieve();
+		if (queue.bytes > hardQueueBytes) this.#applyBackpressure();
 		if (this.#isClosed) return;
-		if (canWait && queue.bytes < PATIENT_BYTES) this.#scheduleLater();
+		if (canWait && queue.bytes < FLUSH_BYTES) this.#scheduleLater();
 		else this.#schedule();
 	}
 
@@ -87,55 +86,56 @@ export class Outbox {
 		return this.#wait(this.#options.limits.hardQueueBytes / 2);
 	}
 
-	/** Resolves when a long replay may continue, or the connection is gone. */
-	drained(): Promise<void> {
+	/** Resolves when catching up may continue, or the connection is gone. */
+	whenDrained(): Promise<void> {
 		return this.#wait(this.#options.limits.softQueueBytes / 2);
 	}
 
 	/** Resolves when nothing is queued, or the connection is gone. */
-	empty(): Promise<void> {
+	whenEmpty(): Promise<void> {
 		return this.#wait(0);
 	}
 
-	/** Gives up after a stall. Called periodically. */
-	check(): void {
+	/** Disconnects after a stall. Called periodically. */
+	checkStall(): void {
 		if (this.#isClosed || this.#inFlight === 0) return;
 		// A write completes as a whole, so a large one gets more time.
 		const megabytes = Math.max(1, Math.ceil(this.#inFlight / MEGABYTE));
 		const patience = this.#options.limits.stallMs * megabytes;
-		if (this.#now() - this.#takenAtMs > patience) this.giveUp("nothing was read for too long");
+		if (this.#now() - this.#writtenAtMs > patience)
+			this.disconnect("nothing was read for too long");
 	}
 
-	giveUp(why: string): void {
+	disconnect(why: string): void {
 		if (this.#isClosed) return;
 		this.close();
-		this.#options.giveUp(why);
+		this.#options.disconnect(why);
 	}
 
 	close(): void {
 		if (this.#isClosed) return;
-		const { pool, onTaken } = this.#options;
+		const { pool } = this.#options;
 		this.#isClosed = true;
 		pool.outboxes.delete(this);
 		this.#queue.clear();
-		this.#fly(-this.#inFlight);
-		this.#settle();
-		onTaken?.();
+		this.#addInFlight(-this.#inFlight);
+		this.#resolveWaiters();
+		pool.notifyWritten();
 	}
 
-	/** Sheds progress first; if that is not enough, the connection. */
-	#relieve(): void {
+	/** Sheds progress first. If that is not enough, pauses the client or disconnects it. */
+	#applyBackpressure(): void {
 		const { limits, pool } = this.#options;
 		const queue = this.#queue;
 		queue.shed();
 		if (queue.bytes <= limits.hardQueueBytes) return;
 		// The last message may have any size: a retry would not make it smaller.
 		if (queue.bytes - queue.lastBytes > limits.maxQueueBytes) {
-			this.giveUp("too much waits to be read");
+			this.disconnect("too much output is unread");
 			return;
 		}
 		pool.shrink(limits.maxQueueBytesInAll);
-		if (!this.#isClosed) this.#setPressure(true);
+		if (!this.#isClosed) this.#setBackpressure(true);
 	}
 
 	#schedule(): void {
@@ -159,29 +159,29 @@ export class Outbox {
 		if (this.#isClosed) return;
 		const { parts, bytes } = this.#queue.take(WRITE_AHEAD_BYTES - this.#inFlight);
 		if (parts.length === 0) return;
-		if (this.#inFlight === 0) this.#takenAtMs = this.#now();
-		this.#fly(bytes);
-		this.#options.writer.write(parts, () => this.#taken(bytes));
-		this.#settle();
+		if (this.#inFlight === 0) this.#writtenAtMs = this.#now();
+		this.#addInFlight(bytes);
+		this.#options.writer.write(parts, () => this.#written(bytes));
+		this.#resolveWaiters();
 	};
 
-	#taken(bytes: number): void {
+	#written(bytes: number): void {
 		if (this.#isClosed) return;
-		this.#fly(-bytes);
-		this.#takenAtMs = this.#now();
+		this.#addInFlight(-bytes);
+		this.#writtenAtMs = this.#now();
 		if (!this.#queue.isEmpty) this.#schedule();
-		this.#settle();
-		this.#options.onTaken?.();
+		this.#resolveWaiters();
+		this.#options.pool.notifyWritten();
 	}
 
-	#fly(bytes: number): void {
+	#addInFlight(bytes: number): void {
 		this.#inFlight += bytes;
 		this.#options.pool.queued += bytes;
 	}
 
-	#settle(): void {
-		if (this.#isUnderPressure && this.#queue.bytes <= this.#options.limits.hardQueueBytes / 2) {
-			this.#setPressure(false);
+	#resolveWaiters(): void {
+		if (this.#isUnderBackpressure && this.#queue.bytes <= this.#options.limits.hardQueueBytes / 2) {
+			this.#setBackpressure(false);
 		}
 		if (this.#waiters.length === 0) return;
 		this.#waiters = this.#waiters.filter(({ below, resolve }) => {
@@ -196,28 +196,39 @@ export class Outbox {
 		return new Promise((resolve) => this.#waiters.push({ below, resolve }));
 	}
 
-	#setPressure(isHigh: boolean): void {
-		if (this.#isUnderPressure === isHigh) return;
-		this.#isUnderPressure = isHigh;
-		this.#options.onPressure(isHigh);
+	#setBackpressure(isHigh: boolean): void {
+		if (this.#isUnderBackpressure === isHigh) return;
+		this.#isUnderBackpressure = isHigh;
+		this.#options.onBackpressure(isHigh);
 	}
 }
 
 export class OutboxPool {
+	/** In bytes, with those in flight. */
 	queued = 0;
 	readonly outboxes = new Set<Outbox>();
+	readonly #waiters: (() => void)[] = [];
 	/** Runs after all input of this turn: several commands and outcomes share one write. */
 	readonly schedule = batched((run) => void setImmediate(run));
 	readonly scheduleLater = batched((run) => void setTimeout(run, LATER_MS));
 
-	/** The largest give up until at most `bytes` are queued. */
+	/** Resolves when the system has taken bytes of any outbox, or one is closed. */
+	whenWritten(): Promise<void> {
+		return new Promise((resolve) => this.#waiters.push(resolve));
+	}
+
+	notifyWritten(): void {
+		for (const resolve of this.#waiters.splice(0)) resolve();
+	}
+
+	/** Disconnects the largest until at most `bytes` are queued. */
 	shrink(bytes: number): void {
 		while (this.queued > bytes && this.outboxes.size > 0) {
 			let largest: Outbox | undefined;
 			for (const outbox of this.outboxes) {
 				if (!largest || outbox.pending > largest.pending) largest = outbox;
 			}
-			largest?.giveUp("the server is out of room");
+			largest?.disconnect("the server is out of room");
 		}
 	}
 }

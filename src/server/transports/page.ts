@@ -35,7 +35,7 @@ const HEADERS = {
 /** The build puts a content hash into these names, so they never change. */
 const HASHED = /[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 const NO_PAGE =
-	"<!doctype html><title>strata</title><p>The server runs. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
+	"<!doctype html><title>strata</title><p>The server is running. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
 
 /** Serves `index.html` for `/`, and a file's `.gz` to clients that accept it. */
 export function createPage(folder: string | undefined): Page {

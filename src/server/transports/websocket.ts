@@ -20,7 +20,7 @@ export interface WebSocketOptions {
 /** Close codes of RFC 6455 and its registry. */
 const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
 /** How long a client may take to answer a close frame. */
-const GOODBYE_MS = 2_000;
+const CLOSE_MS = 2_000;
 /** Header and mask of a client's ping or pong. */
 const CONTROL_BYTES = 6;
 /** Above this backlog pings get no pongs: the client does not read. */
@@ -30,128 +30,120 @@ const PONG_BYTES = 64 * 1024;
 type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: number };
 type Socket = Duplex & { bytesRead?: number };
 
-export function createWebSocketTransport(options: WebSocketOptions) {
-	const { access, limits, pingMs = 30_000, pongMs = 10_000 } = options;
-	const live = new Set<Live>();
-	const server = new WebSocketServer({
-		noServer: true,
-		clientTracking: false,
-		// Compression needs a window per connection and prevents shared frames.
-		perMessageDeflate: false,
-		maxPayload: limits.maxFrameBytes,
-		autoPong: false,
-		handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
-	});
-	const beat = setInterval(ping, pingMs);
-	beat.unref();
+export class WebSocketTransport {
+	readonly #options: WebSocketOptions;
+	readonly #live = new Set<Live>();
+	readonly #server: WebSocketServer;
+	readonly #pings: NodeJS.Timeout;
 
-	async function upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+	constructor(options: WebSocketOptions) {
+		this.#options = options;
+		this.#server = new WebSocketServer({
+			noServer: true,
+			clientTracking: false,
+			// Compression needs a window per connection and prevents shared frames.
+			perMessageDeflate: false,
+			maxPayload: options.limits.maxFrameBytes,
+			autoPong: false,
+			handleProtocols: (offered) => (offered.has(SUBPROTOCOL) ? SUBPROTOCOL : false),
+		});
+		this.#pings = setInterval(() => this.#ping(), options.pingMs ?? 30_000).unref();
+	}
+
+	async upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+		const { access } = this.#options;
 		// The socket has no other error listener until it is a WebSocket.
 		socket.on("error", () => socket.destroy());
 		const admitted = access.admits(request.headers);
 		if (!admitted.ok) return refuse(socket, "403 Forbidden", admitted.why);
+		const turnAway = (code: number, status: string, why: string) => {
+			if (!seesCloseCodes(request)) return refuse(socket, status, why);
+			this.#server.handleUpgrade(request, socket, head, (ws) => {
+				ws.on("error", () => ws.terminate());
+				closeGently(ws, code, why);
+			});
+		};
 		const principal = access.principalOf(request.headers);
 		if (principal === undefined) {
-			const why = "a valid token is needed";
-			return turnAway(request, socket, head, { code: CLOSE.refused, status: UNAUTHORIZED, why });
+			return turnAway(CLOSE.refused, UNAUTHORIZED, "a valid token is needed");
 		}
-		const connections = await options.connections.catch(() => undefined);
+		const connections = await this.#options.connections.catch(() => undefined);
 		if (!connections) return refuse(socket, UNAVAILABLE, "the server could not start");
 		if (socket.destroyed) return;
 		const why = connections.refusal(principal);
-		if (why !== undefined) {
-			return turnAway(request, socket, head, { code: CLOSE.overload, status: UNAVAILABLE, why });
-		}
-		server.handleUpgrade(request, socket, head, (ws) =>
-			accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
+		if (why !== undefined) return turnAway(CLOSE.overload, UNAVAILABLE, why);
+		this.#server.handleUpgrade(request, socket, head, (ws) =>
+			this.#accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
 		);
 	}
 
-	/** Browsers and Node hide the status of a refused upgrade, but show a close code. */
-	function turnAway(
-		request: IncomingMessage,
-		socket: Duplex,
-		head: Buffer,
-		{ code, status, why }: { code: number; status: string; why: string },
-	): void {
-		if (request.headers.origin === undefined && !offersOurs(request)) {
-			refuse(socket, status, why);
-			return;
-		}
-		server.handleUpgrade(request, socket, head, (ws) => {
-			ws.on("error", () => ws.terminate());
-			goodbye(ws, code, why);
-		});
+	/** Terminates what `Connections.close` left open. */
+	close(): void {
+		clearInterval(this.#pings);
+		for (const { ws } of this.#live) ws.terminate();
 	}
 
-	function accept(ws: WebSocket, socket: Socket, connection: Connection): void {
+	#accept(ws: WebSocket, socket: Socket, connection: Connection): void {
 		const entry: Live = { ws, socket, connection, heard: -1 };
-		live.add(entry);
+		this.#live.add(entry);
 		let unfinished = 0;
 		ws.on("message", (data: Buffer, isBinary) => {
 			unfinished = 0;
-			connection.holds(0);
+			connection.holdUnfinished(0);
 			connection.receive(isBinary ? data : data.toString("utf8"));
 		});
 		// Runs before `ws`, where a frame that ends in this chunk resets the count. The rest of the
 		// chunk is then not counted, which is little.
 		socket.prependListener("data", (chunk: Buffer) => {
 			unfinished += chunk.length;
-			connection.holds(unfinished);
+			connection.holdUnfinished(unfinished);
 		});
 		// Control frames may interrupt a message and are not kept.
-		const forgetControl = (data: Buffer) => {
+		const subtractControl = (data: Buffer) => {
 			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
 		};
-		ws.on("pong", forgetControl);
+		ws.on("pong", subtractControl);
 		ws.on("ping", (data) => {
-			forgetControl(data);
+			subtractControl(data);
 			if (socket.writableLength < PONG_BYTES) ws.pong(data);
 		});
 		// `ws` sends a close code that says what is wrong.
-		ws.on("error", () => setTimeout(() => ws.terminate(), GOODBYE_MS).unref());
+		ws.on("error", () => setTimeout(() => ws.terminate(), CLOSE_MS).unref());
 		ws.on("close", () => {
-			live.delete(entry);
+			this.#live.delete(entry);
 			connection.end();
 		});
 	}
 
-	function ping(): void {
-		for (const entry of live) {
+	#ping(): void {
+		for (const entry of this.#live) {
 			// A ping would queue behind unread output, where the outbox detects a stall.
-			const isIdle = entry.connection.pending === 0;
+			const isIdle = entry.connection.outbox.pending === 0;
 			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
 			if (isIdle) entry.ws.ping();
 		}
-		setTimeout(dropSilent, pongMs).unref();
+		setTimeout(() => this.#terminateSilent(), this.#options.pongMs ?? 10_000).unref();
 	}
 
-	function dropSilent(): void {
-		for (const { ws, socket, connection, heard } of live) {
-			if (connection.pending === 0 && socket.bytesRead === heard) ws.terminate();
+	#terminateSilent(): void {
+		for (const { ws, socket, connection, heard } of this.#live) {
+			if (connection.outbox.pending === 0 && socket.bytesRead === heard) ws.terminate();
 		}
 	}
-
-	return {
-		upgrade,
-		/** Terminates what `Connections.close` left open. */
-		close(): void {
-			clearInterval(beat);
-			for (const { ws } of live) ws.terminate();
-		},
-	};
 }
 
 const UNAUTHORIZED = "401 Unauthorized";
 const UNAVAILABLE = "503 Service Unavailable";
 
-/** Our client library offers the protocol by name and understands close codes. */
-function offersOurs({ headers }: IncomingMessage): boolean {
+/** Browsers and Node hide the status of a refused upgrade, but show a close code. */
+function seesCloseCodes({ headers }: IncomingMessage): boolean {
+	if (headers.origin !== undefined) return true;
+	// Our client library offers the protocol by name.
 	const offered = headers["sec-websocket-protocol"] ?? "";
 	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
 }
 
-// Writing beside `ws` is safe: without compression it writes each frame in one call, and sends only
+// Writing next to `ws` is safe: without compression it writes each frame in one call, and sends only
 // control frames, which may stand between any two of ours.
 function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 	return {
@@ -164,19 +156,19 @@ function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 			if (isPaused) ws.pause();
 			else ws.resume();
 		},
-		close: (cause, why) => goodbye(ws, CLOSE[cause], why),
-		cut(why) {
+		close: (cause, why) => closeGently(ws, CLOSE[cause], why),
+		terminate(why) {
 			ws.close(CLOSE.overload, why);
 			ws.terminate();
 		},
 	};
 }
 
-function goodbye(ws: WebSocket, code: number, why: string): void {
+function closeGently(ws: WebSocket, code: number, why: string): void {
 	// Paused, it would not read the answer to its close frame.
 	if (ws.isPaused) ws.resume();
 	ws.close(code, why);
-	setTimeout(() => ws.terminate(), GOODBYE_MS).unref();
+	setTimeout(() => ws.terminate(), CLOSE_MS).unref();
 }
 
 function refuse(socket: Duplex, status: string, why: string): void {

@@ -26,7 +26,7 @@ export interface PlayerOptions {
 export async function play(options: PlayerOptions & { count: number }): Promise<Deed[]> {
 	const { sessionId, random, count } = options;
 	const deeds: Deed[] = [];
-	const underWay = new Set<Promise<void>>();
+	const inFlight = new Set<Promise<void>>();
 	while (deeds.length < count) {
 		const way = random.weighted([
 			[12, "name"],
@@ -38,14 +38,14 @@ export async function play(options: PlayerOptions & { count: number }): Promise<
 		const deed: Deed = { kind, word: `${sessionId}-${deeds.length}-${kind}`, outcome: "pending" };
 		deeds.push(deed);
 		const answer = answered(deed, send(way, deed.word, options), options);
-		underWay.add(answer);
-		answer.finally(() => underWay.delete(answer)).catch(() => {}); // whoever waits for it hears of it
-		if (way === "prompt" || random.chance(0.1)) await Promise.all(underWay);
+		inFlight.add(answer);
+		answer.finally(() => inFlight.delete(answer)).catch(() => {}); // whoever waits for it hears of it
+		if (way === "prompt" || random.chance(0.1)) await Promise.all(inFlight);
 		// Behind a run that nobody waits for, the next prompt would queue in pi, which no journal keeps.
 		if (way === "prompt") await idle(options);
-		while (underWay.size >= 6) await Promise.race(underWay);
+		while (inFlight.size >= 6) await Promise.race(inFlight);
 	}
-	await Promise.all(underWay);
+	await Promise.all(inFlight);
 	return deeds;
 }
 

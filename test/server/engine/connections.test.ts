@@ -8,10 +8,10 @@ describe("a connection", () => {
 		harness.hold("get_metrics");
 		const client = harness.client();
 		const order: string[] = [];
-		await harness.engine.answered(client); // nothing under way
+		await harness.engine.whenAnswered(client); // nothing under way
 		const read = { type: "get_metrics", id: "r" };
 		await harness.send(client, read, read, { type: "get_metrics", id: "other" });
-		harness.engine.answered(client).then(() => order.push(`${client.frames.at(-1)?.id}`));
+		harness.engine.whenAnswered(client).then(() => order.push(`${client.frames.at(-1)?.id}`));
 		await harness.held[0]?.finish();
 		expect(order).toEqual([]);
 		await harness.held[1]?.finish();
@@ -36,19 +36,19 @@ describe("a connection", () => {
 		harness.hold("get_metrics");
 		const client = harness.client();
 		await harness.send(client, { type: "get_metrics" });
-		const answered = harness.engine.answered(client);
+		const answered = harness.engine.whenAnswered(client);
 		harness.engine.disconnect(client);
 		await answered;
-		await harness.engine.answered(client);
+		await harness.engine.whenAnswered(client);
 	});
 });
 
 describe("a repetition", () => {
 	test("that is answered well is told of, with its connection and the answer, whether joined or replayed", async () => {
-		const replayed: unknown[] = [];
+		const answeredAgain: unknown[] = [];
 		const harness = createHarness({
-			replayed: ({ command, client, principal }, data) =>
-				void replayed.push([command.type, client.id, principal, data()]),
+			onAnsweredAgain: ({ command, client, principal }, data) =>
+				void answeredAgain.push([command.type, client.id, principal, data()]),
 		});
 		harness.hold("subscribe");
 		const [first, second, third] = [harness.client(), harness.client(), harness.client()];
@@ -57,7 +57,7 @@ describe("a repetition", () => {
 		await harness.send(second, subscribe);
 		await harness.held[0]?.finish({ data: { lifecycle: "own" } });
 		await harness.send(third, subscribe);
-		expect(replayed).toEqual([
+		expect(answeredAgain).toEqual([
 			["subscribe", second.id, "ann", { lifecycle: "own" }],
 			["subscribe", third.id, "ann", { lifecycle: "own" }],
 		]);
@@ -65,15 +65,15 @@ describe("a repetition", () => {
 	});
 
 	test("of a failure has done nothing for its connection", async () => {
-		const replayed: unknown[] = [];
-		const harness = createHarness({ replayed: (call) => void replayed.push(call) });
+		const answeredAgain: unknown[] = [];
+		const harness = createHarness({ onAnsweredAgain: (call) => void answeredAgain.push(call) });
 		harness.on("subscribe", async () => {
 			throw new Error("no");
 		});
 		const subscribe = { type: "subscribe", id: "s", lifecycle: "own" };
 		await harness.send(harness.client(), subscribe);
 		await harness.send(harness.client(), subscribe);
-		expect(replayed).toEqual([]);
+		expect(answeredAgain).toEqual([]);
 	});
 });
 

@@ -84,7 +84,7 @@ describe("dependencies", () => {
 		expect(response(other, "b").code).toBe("dependency_unknown");
 	});
 
-	test("§9 an id answered by a replay, and one that only the journal knows, are known", async () => {
+	test("§9 an id answered again, and one that only the journal knows, are known", async () => {
 		const { harness, client } = await withSessions();
 		await harness.send(client, { type: "list_sessions", id: "a", idempotencyKey: "k" });
 		await harness.send(client, { type: "list_sessions", id: "b", idempotencyKey: "k" });

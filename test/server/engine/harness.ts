@@ -2,8 +2,7 @@ import { expect } from "vitest";
 import { commandTypes } from "../../../src/protocol/command-table.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 import type { Call, Done, Handler, Handlers } from "../../../src/server/engine/call.ts";
-import type { Engine, EngineOptions } from "../../../src/server/engine/engine.ts";
-import { createEngine } from "../../../src/server/engine/engine.ts";
+import { Engine, type EngineOptions } from "../../../src/server/engine/engine.ts";
 import type { Client } from "../../../src/server/engine/message.ts";
 import type { SessionRecord } from "../../../src/server/journal/journal.ts";
 import type { EngineLimits } from "../../../src/server/limits.ts";
@@ -83,7 +82,7 @@ export function createHarness(
 			},
 		]),
 	) as unknown as Handlers;
-	const engine = createEngine({
+	const engine = new Engine({
 		handlers,
 		serverVersion: "9.9.9",
 		transports: ["test"],

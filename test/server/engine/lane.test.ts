@@ -9,7 +9,7 @@ test("a thousand commands that fail at once cost the lane a few looks at each", 
 	let isEmptied = false;
 	const lane = new Lane<number>({
 		giveTurn: (item) => turns.push(item),
-		emptied: () => {
+		onEmpty: () => {
 			isEmptied = true;
 		},
 	});

@@ -27,7 +27,7 @@ function createLoop({ ms = 0, bytes = 0 } = {}) {
 	let onWork: ((read: Read) => void) | undefined;
 	const queue: ReadQueue<Read> = new ReadQueue<Read>({
 		tenantOf: ({ tenant }) => tenant,
-		lineOf: ({ line }) => line,
+		queueOf: ({ line }) => line,
 		hasRoom: ({ line }) => line.hasRoom,
 		whenRoom: ({ line }) => new Promise((resolve) => line.waiting.push(resolve)),
 		work(read) {
@@ -206,9 +206,9 @@ describe("reads in a queue", () => {
 			first ??= read;
 		});
 		loop.add("a1", 1);
-		expect(loop.queue.atWork).toBe(first);
+		expect(loop.queue.current).toBe(first);
 		loop.finishTurn();
-		expect(loop.queue.atWork).not.toBe(first);
+		expect(loop.queue.current).not.toBe(first);
 	});
 
 	test("all run once, in order within their connection, whatever happens in between", async () => {
@@ -257,7 +257,7 @@ describe("the real event loop", () => {
 		const line = {};
 		const queue = new ReadQueue<number>({
 			tenantOf: () => line,
-			lineOf: () => line,
+			queueOf: () => line,
 			hasRoom: () => true,
 			whenRoom: async () => undefined,
 			work(read) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import {
 	type Phase,
 	type PhaseName,
-	type Request,
+	type ReceivedCommand,
 	Run,
 	TRANSITIONS,
 } from "../../../src/server/engine/run.ts";
@@ -13,15 +13,15 @@ const past = {
 	outcome: { response: { type: "response", command: "bash", success: true }, json: "{}" },
 	finishedAtMs: 0,
 } as const;
-const ended = { past, isKept: true, isKeyGone: false, isStartHeld: false, news: undefined };
+const completed = { past, isKept: true, isKeyFree: false, isStartHeld: false, notice: undefined };
 
 /** One phase of each name. */
 const PHASES: { [Name in PhaseName]: Extract<Phase, { name: Name }> } = {
 	accepted: { name: "accepted" },
 	queued: { name: "queued", hasTurn: false, isRecorded: true, dependencies: undefined },
 	running: { name: "running", isWorking: true, isStartHeld: false, deadline: undefined },
-	finished: { name: "finished", ...ended },
-	durable: { name: "durable", ...ended },
+	finished: { name: "finished", ...completed },
+	durable: { name: "durable", ...completed },
 	sent: { name: "sent" },
 };
 const NAMES = Object.keys(PHASES) as PhaseName[];
@@ -37,7 +37,7 @@ const PATHS: Record<PhaseName, PhaseName[]> = {
 };
 
 function runIn(name: PhaseName): Run {
-	const run = new Run({} as Request, "short");
+	const run = new Run({} as ReceivedCommand, "short");
 	for (const step of PATHS[name]) run.enter({ ...PHASES[step] });
 	expect(run.phase.name).toBe(name);
 	return run;
@@ -74,7 +74,7 @@ describe("the phases of a command", () => {
 		const run = runIn(name);
 		expect(run.note("queued", { hasTurn: true })).toBe(name === "queued");
 		expect(run.note("running", { isWorking: false })).toBe(name === "running");
-		expect(run.dropKey()).toBe(name === "finished" || name === "durable");
+		expect(run.freeKey()).toBe(name === "finished" || name === "durable");
 		expect(run.isWaiting).toBe(name === "accepted" || name === "queued");
 		expect(run.in(name)).toBe(run.phase);
 	});
@@ -83,7 +83,7 @@ describe("the phases of a command", () => {
 		const cancelled: string[] = [];
 		const deadline = (name: string) => ({ cancel: () => void cancelled.push(name) });
 		const dependency = runIn("queued");
-		const run = new Run({} as Request, "short");
+		const run = new Run({} as ReceivedCommand, "short");
 		dependency.dependents = new Set([run]);
 		run.enter({
 			...PHASES.queued,

@@ -46,7 +46,7 @@ test("a thousand long answers to reads take little room in the journal", async (
 		await vi.waitFor(() => expect(response(client, ids.at(-1) ?? "").success).toBe(true), PATIENCE);
 		client.frames.length = 0;
 	}
-	await journal.settled();
+	await journal.flush();
 	expect(journal.stats().commands).toBeGreaterThan(1_000);
 	const records = note.mock.calls.map(([record]) => JSON.stringify(record).length);
 	expect(records).toHaveLength(1_000);
@@ -73,11 +73,11 @@ describe("an id that the journal has forgotten", () => {
 
 		clock.now += 15 * DAY_MS;
 		first.journal.sweep();
-		await first.journal.settled();
+		await first.journal.flush();
 		for (const id of ["forgotten", "never sent"]) {
 			const failure = await answer(first, depends(`on ${id}`, id));
 			expect(failure.code).toBe("dependency_unknown");
-			expect(failure.error).toMatch(/may have been forgotten/);
+			expect(failure.error).toMatch(/may have been evicted/);
 		}
 		const again = await answer(first, name("change"));
 		expect(again).toMatchObject({ success: true, sessionVersion: 2 });
@@ -95,10 +95,10 @@ describe("an id that the journal has forgotten", () => {
 		clock.now += 10 * DAY_MS;
 		await first.journal.close();
 		const next = await onDisk({ now: () => clock.now }, first.dataDir);
-		await next.journal.settled();
+		await next.journal.flush();
 		expect(await answer(next, name("kept"))).toMatchObject({ replayed: true, sessionVersion: 2 });
 		expect(await answer(next, name("old"))).not.toHaveProperty("replayed");
 		const failure = await answer(next, { ...name("late"), dependsOn: ["never sent"] });
-		expect(failure.error).toMatch(/may have been forgotten/);
+		expect(failure.error).toMatch(/may have been evicted/);
 	});
 });

@@ -83,7 +83,7 @@ async function open(dataDir: string, confirmed: Iterable<string>): Promise<"whol
 	});
 	await file.handle({ kind: "close" });
 	if (reply.kind === "refused") {
-		expect(reply.refusal).toMatchObject({ lasting: true, why: expect.stringMatching(/restore/) });
+		expect(reply.refusal).toMatchObject({ permanent: true, why: expect.stringMatching(/restore/) });
 		expect(contentsOf(dataDir)).toEqual(before);
 		return "refused";
 	}
@@ -175,7 +175,7 @@ describe("the file of a journal", () => {
 			void journal.append(event(n + 1, { body: `"${"x".repeat(500)}"` }));
 		await journal.finish(finished(command("a")));
 		journal.sweep();
-		await journal.settled();
+		await journal.flush();
 		await journal.finish(finished(command("b")));
 		if (closed) await journal.close();
 		else {
@@ -202,7 +202,7 @@ describe("the file of a journal", () => {
 	test("is not refused when a power cut took what was never durable", async () => {
 		const { journal, dataDir, killThread, threads } = await startJournal();
 		await journal.admit(command("a"));
-		await journal.settled();
+		await journal.flush();
 		const before = copyOf(dataDir);
 		await journal.append(event(1));
 		const mark = join(dataDir, "journal.mark");
@@ -222,7 +222,7 @@ describe("the file of a journal", () => {
 
 	test("has what was written soon after the start, not only the log", async () => {
 		const { journal, dataDir } = await startJournal();
-		await journal.settled();
+		await journal.flush();
 		await journal.finish(finished(command("a")));
 		const path = join(dataDir, "journal.db");
 		const alone = `${pathToFileURL(path).href}?immutable=1`;

@@ -68,8 +68,8 @@ describe("a journal on a full disk", () => {
 		await refused(journal.admit(command("new")), /full/, dataDir);
 		expect(journal.byId("ann", "new")).toBeUndefined();
 		expect(journal.byId("ann", "create")?.response?.success).toBe(true);
-		expect(journal.byId("ann", "running")).toMatchObject({ response, owed: true });
-		expect(journal.byId("ann", "create")).not.toHaveProperty("owed");
+		expect(journal.byId("ann", "running")).toMatchObject({ response, unsaved: true });
+		expect(journal.byId("ann", "create")).not.toHaveProperty("unsaved");
 		expect(journal.extent(stream)).toEqual({ first: 1, last: kept });
 
 		const other = new DatabaseSync(join(dataDir, "journal.db"));
@@ -77,7 +77,7 @@ describe("a journal on a full disk", () => {
 		other.close();
 		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("new"));
-		expect(journal.byId("ann", "running")).not.toHaveProperty("owed");
+		expect(journal.byId("ann", "running")).not.toHaveProperty("unsaved");
 		await journal.close();
 		const { journal: next } = await startJournal({}, dataDir);
 		expect(next.byId("ann", "running")?.response).toEqual(response);
@@ -143,7 +143,7 @@ test("a journal of the first version keeps its keys in their scope", async () =>
 	const { journal } = await startJournal({}, dataDir);
 	expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("of the server");
 	expect(journal.byKey({ principal: "ann", sessionId: "s" }, "k")?.id).toBe("of a session");
-	const history = journal.history({ principal: "ann", sessionId: "s", limit: 9 });
+	const history = journal.commandHistory({ principal: "ann", sessionId: "s", limit: 9 });
 	expect(history.map(({ commandId }) => commandId)).toEqual(["of a session"]);
 });
 
@@ -169,7 +169,7 @@ describe("a journal whose file cannot be used", () => {
 		journal.note(finished(command("read")));
 		expect(journal.events(stream, 0, 10)).toEqual([]);
 		expect(
-			journal.history({ principal: "ann", limit: 10 }).map((entry) => entry.commandId),
+			journal.commandHistory({ principal: "ann", limit: 10 }).map((entry) => entry.commandId),
 		).toEqual(["a"]);
 		await journal.close();
 		expect(readFileSync(file, "utf8")).toBe(content);
@@ -209,10 +209,12 @@ describe("a journal whose file cannot be used", () => {
 		renameSync(`${dataDir}-2`, dataDir);
 		await vi.waitFor(
 			() =>
-				expect(journal.health()).toMatchObject({ why: expect.stringMatching(/start .* again/) }),
+				expect(journal.health()).toMatchObject({
+					why: expect.stringMatching(/restart the server/),
+				}),
 			PATIENCE,
 		);
-		await refused(journal.admit(command("old")), /again/, dataDir);
+		await refused(journal.admit(command("old")), /restart/, dataDir);
 	});
 
 	test("any more refuses changes from the first failed lookup on", async () => {

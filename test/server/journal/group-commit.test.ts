@@ -7,7 +7,7 @@ afterEach(() => void vi.useRealTimers());
 
 test("outcomes of reads that come one by one are written together, since nobody waits for them", async () => {
 	const { journal } = await startJournal();
-	await journal.settled();
+	await journal.flush();
 	const before = journal.stats().commits;
 	vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 	for (let number = 0; number < 50; number++) {
@@ -22,7 +22,7 @@ test("outcomes of reads that come one by one are written together, since nobody 
 
 test("they go with the next record that somebody waits for, and before the journal is closed", async () => {
 	const first = await startJournal();
-	await first.journal.settled();
+	await first.journal.flush();
 	first.journal.note(finished(command("read-1")));
 	await first.journal.admit(command("change"));
 	expect(first.journal.stats()).toMatchObject({ commands: 2, pending: 0 });

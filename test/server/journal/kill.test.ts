@@ -64,7 +64,7 @@ function check(journal: SqliteJournal, confirmed: Confirmed): void {
 		const kept = journal.recovered.sessions.find(({ id }) => id === sessionId);
 		expect(kept?.version).toBeGreaterThanOrEqual(version);
 		// An outcome and the version it led to are one transaction.
-		const history = journal.history({ principal: "ann", sessionId, limit: 100_000 });
+		const history = journal.commandHistory({ principal: "ann", sessionId, limit: 100_000 });
 		const versions = history.flatMap(({ sessionVersion }) => sessionVersion ?? []);
 		expect(versions.toSorted((a, b) => a - b)).toEqual(versions.map((_, index) => index));
 		expect(kept?.version).toBe(versions.length - 1);

@@ -15,18 +15,18 @@ describe("a journal forgets", () => {
 		await journal.finish(finished(command("new", at(19))));
 		for (let seq = 1; seq <= 1_200; seq++) void journal.append(event(seq, at(10)));
 		await journal.append(event(1_201, at(12)));
-		await journal.settled();
-		expect(journal.forgottenBefore("ann")).toBe(0);
+		await journal.flush();
+		expect(journal.evictedBefore("ann")).toBe(0);
 		expect(journal.stats()).toMatchObject({ commands: 3, events: 1_201, sessions: 1 });
 
 		clock.now = 25 * DAY_MS;
 		journal.sweep();
-		await journal.settled();
+		await journal.flush();
 		expect(journal.byId("ann", "old")).toBeUndefined();
 		expect(journal.byId("ann", "running")).toBeDefined();
 		expect(journal.byId("ann", "new")).toBeDefined();
-		expect(journal.forgottenBefore("ann")).toBe(10 * DAY_MS + 1);
-		expect(journal.forgottenBefore("bob")).toBe(0);
+		expect(journal.evictedBefore("ann")).toBe(10 * DAY_MS + 1);
+		expect(journal.evictedBefore("bob")).toBe(0);
 		expect(journal.extent(stream)).toEqual({ first: 1_201, last: 1_201 });
 		expect(journal.stats()).toMatchObject({ commands: 2, events: 1, sessions: 1 });
 
@@ -35,7 +35,7 @@ describe("a journal forgets", () => {
 		await journal.close();
 		const { journal: next } = await startJournal({ now: () => clock.now }, dataDir);
 		expect(next.extent(stream)).toEqual({ first: 1_202, last: 1_201 });
-		expect(next.forgottenBefore("ann")).toBe(10 * DAY_MS + 1);
+		expect(next.evictedBefore("ann")).toBe(10 * DAY_MS + 1);
 		expect(next.recovered.sessions).toHaveLength(1);
 	});
 
@@ -44,9 +44,9 @@ describe("a journal forgets", () => {
 		await journal.own({ principal: "ann", conversation: "oldest of all" });
 		const names = Array.from({ length: 2_000 }, (_, n) => `c${n}`);
 		for (const conversation of names) void journal.own({ principal: "bob", conversation });
-		await journal.settled();
+		await journal.flush();
 		journal.sweep();
-		await journal.settled();
+		await journal.flush();
 		expect([...journal.owners(names).keys()]).toEqual(names.slice(-700));
 		expect(journal.owners(["oldest of all"]).get("oldest of all")).toBe("ann");
 	});
@@ -61,13 +61,13 @@ describe("a journal forgets", () => {
 		const data = "x".repeat(1_000);
 		const response = { type: "response", command: "get_state", success: true, data } as const;
 		for (let n = 0; n < 1_000; n++) journal.note(finished(command(`read${n}`), { response }));
-		await journal.settled();
+		await journal.flush();
 		expect(journal.byId("ann", "read0")).toBeUndefined();
 		expect(journal.byId("ann", "change")).toBeDefined();
 		for (let seq = 1; seq < 2_000; seq++) {
 			void journal.append(event(seq, { body: JSON.stringify(data) }));
 		}
-		await journal.settled();
+		await journal.flush();
 		const { first, last } = journal.extent(stream);
 		expect(last).toBe(1_999);
 		expect(first).toBeGreaterThan(1_000);
@@ -80,7 +80,7 @@ describe("a journal forgets", () => {
 		await journal.finish(finished(command("create"), { session: session("s") }));
 		for (let seq = 1; seq <= 1_500; seq++) void journal.append(event(seq));
 		await journal.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
-		await journal.settled();
+		await journal.flush();
 		expect(journal.stats()).toMatchObject({ events: 0, sessions: 0 });
 	});
 
@@ -91,7 +91,7 @@ describe("a journal forgets", () => {
 		await first.killThread();
 		const { journal } = await startJournal({}, first.dataDir);
 		expect(journal.events(stream, 0, 1)).toEqual([]);
-		await journal.settled();
+		await journal.flush();
 		expect(journal.stats()).toMatchObject({ events: 0 });
 	});
 
@@ -109,11 +109,11 @@ describe("a journal forgets", () => {
 		const lasts = () => names.map((id) => journal.extent({ ...stream, sessionId: id }).last);
 		clock.now += 13 * DAY_MS;
 		journal.sweep();
-		await journal.settled();
+		await journal.flush();
 		expect(lasts()).toEqual([2, 2]);
 		clock.now += 2 * DAY_MS;
 		journal.sweep();
-		await journal.settled();
+		await journal.flush();
 		expect(lasts()).toEqual([0, 2]);
 	});
 
@@ -128,7 +128,7 @@ describe("a journal forgets", () => {
 			const remove = command(`delete ${n}`, { sessionId });
 			void journal.finish(finished(remove, { removed: sessionId, finishedAtMs: 2_000 + n }));
 		}
-		await journal.settled();
+		await journal.flush();
 		const known = sessions.filter((sessionId) => journal.extent({ ...stream, sessionId }).last > 0);
 		expect(known).toEqual(sessions.slice(-10_000));
 		expect(journal.extent(other).last).toBe(2);
@@ -154,7 +154,7 @@ describe("an outcome that is too large", () => {
 			code: "failed",
 			error: expect.stringMatching(/too large .* new id/),
 		});
-		await journal.settled();
+		await journal.flush();
 		expect(journal.byId("ann", "read")?.response).toEqual(early);
 	});
 
@@ -170,7 +170,7 @@ test("large events come in small pages, without leaving any out", async () => {
 	const { journal } = await startJournal();
 	const body = JSON.stringify("x".repeat(400_000));
 	for (let seq = 1; seq <= 8; seq++) void journal.append(event(seq, { body }));
-	await journal.settled();
+	await journal.flush();
 	void journal.append(event(9));
 	const seqs: number[] = [];
 	for (;;) {

@@ -2,8 +2,8 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import type { IdRow } from "../../../src/server/journal/reader.ts";
-import { SeenIds } from "../../../src/server/journal/unwritten.ts";
+import type { IdRow } from "../../../src/server/journal/journal-reader.ts";
+import { SeenIds } from "../../../src/server/journal/uncommitted.ts";
 
 const rowsOf = (names: readonly (readonly [string, string])[]): IdRow[] =>
 	names.map(([principal, id], at) => ({ position: 3 * at + 1, principal, id }));
@@ -21,7 +21,7 @@ describe("ids that were seen", () => {
 			fc.asyncProperty(fc.array(name), fc.array(name), async (before, since) => {
 				const seen = new SeenIds();
 				for (const [principal, id] of since.slice(0, 2)) seen.add(principal, id);
-				const takenIn = seen.takeIn(readerOf(rowsOf(before)));
+				const takenIn = seen.load(readerOf(rowsOf(before)));
 				for (const [principal, id] of since.slice(2)) seen.add(principal, id);
 				await takenIn;
 				for (const [principal, id] of [...before, ...since]) {
@@ -34,7 +34,7 @@ describe("ids that were seen", () => {
 
 	test("others are denied, nearly all of them", async () => {
 		const seen = new SeenIds();
-		await seen.takeIn(readerOf(rowsOf(many(20_000, "known"))));
+		await seen.load(readerOf(rowsOf(many(20_000, "known"))));
 		const wrong = many(20_000, "new").filter(([principal, id]) => seen.mayHave(principal, id));
 		expect(wrong.length).toBeLessThan(20);
 		expect(seen.mayHave("somebody else", "known-1")).toBe(false);
@@ -44,12 +44,12 @@ describe("ids that were seen", () => {
 	});
 
 	test("a file is taken in although nothing else happens in the process", async () => {
-		const door = new URL("../../../src/server/journal/unwritten.ts", import.meta.url);
+		const door = new URL("../../../src/server/journal/uncommitted.ts", import.meta.url);
 		const program = `
 			import { SeenIds } from ${JSON.stringify(door.href)};
 			const seen = new SeenIds();
 			const rows = Array.from({ length: 2_000 }, (_, at) => ({ position: at + 1, principal: "me", id: "known-" + at }));
-			await seen.takeIn((after) => (after === 0 ? rows : []));
+			await seen.load((after) => (after === 0 ? rows : []));
 			console.log(seen.mayHave("me", "new"));
 		`;
 		const run = promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
@@ -59,16 +59,16 @@ describe("ids that were seen", () => {
 	test("any id may be there until the file is taken in, after a failure, and at the end", async () => {
 		const seen = new SeenIds();
 		expect(seen.mayHave("me", "new")).toBe(true);
-		const takenIn = seen.takeIn(readerOf(rowsOf(many(5_000, "known"))));
+		const takenIn = seen.load(readerOf(rowsOf(many(5_000, "known"))));
 		expect(seen.mayHave("me", "new")).toBe(true);
 		await takenIn;
 		expect(seen.mayHave("me", "new")).toBe(false);
-		const broken = seen.takeIn(() => {
+		const broken = seen.load(() => {
 			throw new Error("disk");
 		});
 		await expect(broken).rejects.toThrow("disk");
 		expect(seen.mayHave("me", "new")).toBe(true);
-		await seen.takeIn(readerOf([]));
+		await seen.load(readerOf([]));
 		expect(seen.mayHave("me", "new")).toBe(false);
 		expect(seen.mayHave("me", "known-1")).toBe(true);
 		seen.close();
@@ -77,8 +77,8 @@ describe("ids that were seen", () => {
 
 	test("a file that takes the place of another one while that is taken in is the one that counts", async () => {
 		const seen = new SeenIds();
-		const first = seen.takeIn(readerOf(rowsOf(many(9_000, "first"))));
-		const second = seen.takeIn(readerOf(rowsOf(many(9_000, "second"))));
+		const first = seen.load(readerOf(rowsOf(many(9_000, "first"))));
+		const second = seen.load(readerOf(rowsOf(many(9_000, "second"))));
 		await first;
 		expect(seen.mayHave("me", "new")).toBe(true);
 		await second;

@@ -1,6 +1,9 @@
 import { vi } from "vitest";
 import type { WorkerPort } from "../../../src/core/worker-port.ts";
-import { createWriterThread, startJournalWorker } from "../../../src/server/journal/file-keeper.ts";
+import {
+	createWriterThread,
+	startJournalWorker,
+} from "../../../src/server/journal/journal-file-proxy.ts";
 import {
 	type JournalOptions,
 	openJournal,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { InProgress } from "../../../src/server/streams/stream.ts";
-import { createStreams } from "../../../src/server/streams/streams.ts";
+import { Streams } from "../../../src/server/streams/streams.ts";
 import { command, finished, session } from "../../contracts/journal.ts";
 import { type StartedJournal, startJournal } from "../journal/start-journal.ts";
 import { recordingClient } from "./recording-client.ts";
@@ -21,12 +21,12 @@ test("a run that a crash cut off ends with the next number, before anything new,
 	let journal = await started(await startJournal());
 	streamsOf(journal).emit(stream, { type: "agent_start" });
 	streamsOf(journal).emit(stream, { type: "turn_start" });
-	await journal.journal.settled();
+	await journal.journal.flush();
 
 	journal = await afterCrash(journal);
 	const streams = streamsOf(journal);
 	streams.emit(stream, { type: "session_info_changed", name: "new" });
-	await streams.settled();
+	await streams.whenDrained();
 	expect(await eventsIn(journal)).toMatchObject([
 		{ seq: 1, event: { type: "agent_start" } },
 		{ seq: 2, event: { type: "turn_start" } },
@@ -41,7 +41,7 @@ test("a run that a crash cut off ends with the next number, before anything new,
 test("a crash before the end is on disk leaves it to the next process, as the same event", async () => {
 	let journal = await started(await startJournal());
 	streamsOf(journal).emit(stream, { type: "agent_start" });
-	await journal.journal.settled();
+	await journal.journal.flush();
 	for (let deaths = 0; deaths < 3; deaths++) {
 		journal = await afterCrash(journal);
 		expect(journal.journal.recovered.cutOff).toEqual([stream]);
@@ -50,7 +50,7 @@ test("a crash before the end is on disk leaves it to the next process, as the sa
 		streamsOf(journal);
 	}
 	journal = await afterCrash(journal);
-	await streamsOf(journal).settled();
+	await streamsOf(journal).whenDrained();
 	expect(await eventsIn(journal)).toMatchObject([{ seq: 1 }, { seq: 2, event: end }]);
 });
 
@@ -81,7 +81,7 @@ test.each<[string, "an end" | "no end", Data<"SessionEvent">[]]>([
 	],
 ])("after %s a crash needs %s", (_name, needed, events) => {
 	const inProgress = new InProgress();
-	const is = events.map((event) => inProgress.take(event)).at(-1);
+	const is = events.map((event) => inProgress.update(event)).at(-1);
 	expect(is).toBe(needed === "an end");
 });
 
@@ -90,19 +90,19 @@ test("a server that stops in good order but leaves a run behind ends it at the n
 	streamsOf(before).emit(stream, { type: "agent_start" });
 	await before.journal.close();
 	const after = await startJournal({}, before.dataDir);
-	await streamsOf(after).settled();
+	await streamsOf(after).whenDrained();
 	expect(await eventsIn(after)).toMatchObject([{ seq: 1 }, { seq: 2, event: end }]);
 });
 
 function streamsOf({ journal }: StartedJournal) {
 	const known = streamsBy.get(journal);
 	if (known) return known;
-	const made = createStreams({ journal, now, cutOff: journal.recovered.cutOff });
+	const made = new Streams({ journal, now, cutOff: journal.recovered.cutOff });
 	streamsBy.set(journal, made);
 	return made;
 }
 
-const streamsBy = new WeakMap<object, ReturnType<typeof createStreams>>();
+const streamsBy = new WeakMap<object, Streams>();
 
 async function started(made: StartedJournal): Promise<StartedJournal> {
 	await made.journal.finish(finished(command("create"), { session: session("s") }));
@@ -120,6 +120,6 @@ async function eventsIn(journal: StartedJournal) {
 	const client = recordingClient();
 	const streams = streamsOf(journal);
 	await streams.subscribe(client, stream, 0);
-	await streams.settled();
+	await streams.whenDrained();
 	return client.messages.map(({ value }) => value);
 }

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createStreams } from "../../../src/server/streams/streams.ts";
+import { Streams } from "../../../src/server/streams/streams.ts";
 import { createEventStore } from "./event-store.ts";
 import { type RecordingClient, recordingClient, short } from "./recording-client.ts";
 
@@ -32,12 +32,12 @@ interface Follower {
 	after: number;
 }
 
-test("replay and live events together have neither a gap nor a duplicate, however they interleave", async () => {
+test("stored and live events together have neither a gap nor a duplicate, however they interleave", async () => {
 	let followed = 0;
 	await fc.assert(
 		fc.asyncProperty(fc.array(step, { maxLength: 40 }), async (steps) => {
 			const store = createEventStore();
-			const streams = createStreams({ journal: store });
+			const streams = new Streams({ journal: store });
 			const followers: Follower[] = [];
 			const emitted = new Map<string, number>();
 			const paused: (() => void)[] = [];
@@ -45,7 +45,7 @@ test("replay and live events together have neither a gap nor a duplicate, howeve
 			const follow = async (stream: Follower["stream"], part: number) => {
 				const after = Math.floor(store.extent(stream).last * part);
 				const client = recordingClient(`c${followers.length}`, {
-					drained: () => new Promise<void>((resolve) => paused.push(resolve)),
+					whenDrained: () => new Promise<void>((resolve) => paused.push(resolve)),
 				});
 				const { send } = client;
 				client.send = (message) => {
@@ -85,7 +85,7 @@ test("replay and live events together have neither a gap nor a duplicate, howeve
 			}
 			store.settle(Number.POSITIVE_INFINITY, true);
 			let isSettled = false;
-			void streams.settled().then(() => (isSettled = true));
+			void streams.whenDrained().then(() => (isSettled = true));
 			while (!isSettled) {
 				for (const resolve of paused.splice(0)) resolve();
 				await nextTick();

@@ -2,8 +2,7 @@ import { setImmediate as nextTick } from "node:timers/promises";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
-import type { Streams } from "../../../src/server/streams/streams.ts";
-import { createStreams } from "../../../src/server/streams/streams.ts";
+import { Streams } from "../../../src/server/streams/streams.ts";
 import { createEventStore, type EventStore } from "./event-store.ts";
 import { recordingClient } from "./recording-client.ts";
 
@@ -17,14 +16,14 @@ let store: EventStore;
 let streams: Streams;
 beforeEach(() => {
 	store = createEventStore();
-	streams = createStreams({ journal: store, now: () => 5 });
+	streams = new Streams({ journal: store, now: () => 5 });
 });
 
 /** Emits events that are kept at once. */
 async function emit(count: number): Promise<void> {
 	store.atOnce = true;
 	for (let n = 0; n < count; n++) streams.emit(stream, happened(`event ${n}`));
-	await streams.settled();
+	await streams.whenDrained();
 	store.atOnce = false;
 }
 
@@ -39,7 +38,7 @@ describe("an event", () => {
 		await nextTick();
 		expect(client.seen()).toEqual([1, 2]);
 		store.settle(1, true);
-		await streams.settled();
+		await streams.whenDrained();
 		expect(client.seen()).toEqual([1, 2, 3]);
 		expect(client.messages[0]?.value).toEqual({
 			type: "event",
@@ -76,7 +75,7 @@ describe("an event", () => {
 		const late = recordingClient("late");
 		expect(await streams.subscribe(late, stream)).toEqual({ seq: 1 });
 		store.settle(1, true);
-		await streams.settled();
+		await streams.whenDrained();
 		expect(client.seen()).toEqual([1, "?", "?", "gap 2-3", 4]);
 		expect(late.seen()).toEqual(["gap 2-3", 4]);
 		const later = recordingClient("later");
@@ -94,8 +93,8 @@ describe("an event", () => {
 		await emit(2);
 		streams.emit(stream, happened("lost"));
 		store.settle(1, false);
-		await streams.settled();
-		streams = createStreams({ journal: store });
+		await streams.whenDrained();
+		streams = new Streams({ journal: store });
 		await streams.subscribe(client, stream, 2);
 		await emit(1);
 		expect(client.seen()).toEqual([1, 2, "?", 3]);
@@ -117,7 +116,7 @@ describe("who subscribes", () => {
 		const client = recordingClient();
 		expect(await streams.subscribe(client, stream, 10)).toEqual({ seq: 1_000 });
 		await emit(2);
-		await streams.settled();
+		await streams.whenDrained();
 		expect(client.seen()).toEqual(Array.from({ length: 992 }, (_, index) => index + 11));
 		expect(client.messages[5]?.value).toEqual({
 			type: "event",
@@ -156,7 +155,7 @@ describe("who subscribes", () => {
 		await emit(1_000);
 		const waiting: (() => void)[] = [];
 		const client = recordingClient("slow", {
-			drained: () => new Promise<void>((resolve) => waiting.push(resolve)),
+			whenDrained: () => new Promise<void>((resolve) => waiting.push(resolve)),
 		});
 		await streams.subscribe(client, stream, 0);
 		let before = 0;
@@ -169,7 +168,7 @@ describe("who subscribes", () => {
 			before = client.messages.length;
 			waiting.pop()?.();
 		}
-		await streams.settled();
+		await streams.whenDrained();
 		expect(client.seen()).toEqual(Array.from({ length: 1_000 }, (_, index) => index + 1));
 	});
 
@@ -178,7 +177,7 @@ describe("who subscribes", () => {
 		const client = recordingClient();
 		const all = Array.from({ length: 100 }, () => streams.subscribe(client, stream, 0));
 		expect(await Promise.all(all)).toEqual(all.map(() => ({ seq: 3 })));
-		await streams.settled();
+		await streams.whenDrained();
 		expect(client.seen()).toEqual([1, 2, 3]);
 		expect(store.pages).toBe(1);
 	});
@@ -199,7 +198,7 @@ describe("who subscribes", () => {
 		void streams.subscribe(other, { principal: "bob", sessionId: "s" }, 0);
 		for (let turn = 0; turn < 4; turn++) await nextTick();
 		expect(asked.length).toBeLessThan(10);
-		await streams.settled();
+		await streams.whenDrained();
 		expect(asked).toHaveLength(51);
 		expect(asked.indexOf("bob")).toBeLessThan(3);
 		for (const client of clients) expect(client.seen()).toEqual([1, 2, 3]);
@@ -224,7 +223,7 @@ describe("a subscription ends", () => {
 		await emit(1);
 		streams.unsubscribe(a, stream);
 		await emit(1);
-		streams.drop(b);
+		streams.unsubscribeAll(b);
 		await emit(1);
 		streams.emit(stream, happened("the last"));
 		streams.remove(stream);
@@ -238,7 +237,7 @@ describe("a subscription ends", () => {
 	});
 
 	test.each(["unsubscribe", "drop", "remove", "gone"] as const)(
-		"in the middle of a replay: %s",
+		"while it catches up: %s",
 		async (way) => {
 			await emit(2_000);
 			const client = recordingClient();
@@ -246,10 +245,10 @@ describe("a subscription ends", () => {
 			const { length } = client.messages;
 			expect(length).toBeLessThan(2_000);
 			if (way === "unsubscribe") streams.unsubscribe(client, stream);
-			else if (way === "drop") streams.drop(client);
+			else if (way === "drop") streams.unsubscribeAll(client);
 			else if (way === "remove") streams.remove(stream);
 			else client.gone = true;
-			await streams.settled();
+			await streams.whenDrained();
 			expect(client.messages).toHaveLength(length);
 		},
 	);

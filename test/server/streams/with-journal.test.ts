@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createStreams } from "../../../src/server/streams/streams.ts";
+import { Streams } from "../../../src/server/streams/streams.ts";
 import { command, finished, session } from "../../contracts/journal.ts";
 import { startJournal } from "../journal/start-journal.ts";
 import { recordingClient } from "./recording-client.ts";
@@ -10,22 +10,22 @@ const now = () => 10_000;
 test("a stream goes on after a crash where it was, and who resumes misses nothing", async () => {
 	const first = await startJournal();
 	await first.journal.finish(finished(command("create"), { session: session("s") }));
-	const before = createStreams({ journal: first.journal, now });
+	const before = new Streams({ journal: first.journal, now });
 	const client = recordingClient();
 	await before.subscribe(client, stream);
 	for (let n = 0; n < 700; n++) before.emit(stream, { type: "turn_start" });
-	await before.settled();
+	await before.whenDrained();
 	first.threads.allowed = false;
 	await first.killThread();
 
 	const { journal } = await startJournal({}, first.dataDir);
-	const after = createStreams({ journal, now });
+	const after = new Streams({ journal, now });
 	after.emit(stream, { type: "agent_settled" });
 	const late = recordingClient("late");
 	await after.subscribe(client, stream, 700);
 	await after.subscribe(late, stream, 0);
 	for (let n = 0; n < 300; n++) after.emit(stream, { type: "turn_start" });
-	await after.settled();
+	await after.whenDrained();
 	const all = Array.from({ length: 1_001 }, (_, index) => index + 1);
 	expect(client.seen()).toEqual(all);
 	expect(late.seen()).toEqual(all);
@@ -34,13 +34,13 @@ test("a stream goes on after a crash where it was, and who resumes misses nothin
 
 test("events go on while the disk is full, and are numbered again once it is not", async () => {
 	const { journal } = await startJournal({ limits: { maxFileBytes: 300_000, retryMs: 10_000 } });
-	const streams = createStreams({ journal, now });
+	const streams = new Streams({ journal, now });
 	const client = recordingClient();
 	await streams.subscribe(client, stream);
 	const output = "x".repeat(50_000);
 	for (let n = 0; n < 20; n++) {
 		streams.emit(stream, { type: "bash_execution_update", delta: output });
-		await streams.settled();
+		await streams.whenDrained();
 	}
 	const seen = client.seen();
 	const kept = seen.indexOf("?");

@@ -1,12 +1,11 @@
 import type { Data } from "../../../src/protocol/index.ts";
 import { createAccess } from "../../../src/server/auth/access.ts";
-import type { Client } from "../../../src/server/engine/message.ts";
-import { createMessage } from "../../../src/server/engine/message.ts";
+import { type Client, Message } from "../../../src/server/engine/message.ts";
 import { DEFAULT_LIMITS, type ServerLimits } from "../../../src/server/limits.ts";
-import { createConnections } from "../../../src/server/transports/connections.ts";
+import { Connections } from "../../../src/server/transports/connections.ts";
 import { listenHttp } from "../../../src/server/transports/http.ts";
 import { createPage } from "../../../src/server/transports/page.ts";
-import { createWebSocketTransport } from "../../../src/server/transports/websocket.ts";
+import { WebSocketTransport } from "../../../src/server/transports/websocket.ts";
 import { atEnd } from "../../support/temp.ts";
 
 /** A token of `ann` and one of `bob`. */
@@ -34,20 +33,20 @@ export function echoConnections(limits: Partial<ServerLimits> = {}) {
 	const heard: (string | Uint8Array)[] = [];
 	const all: ServerLimits = { ...DEFAULT_LIMITS, ...limits };
 	const answers = createHeldAnswers();
-	const connections = createConnections({
+	const connections = new Connections({
 		limits: all,
 		engine: {
 			connect(client) {
 				clients.add(client);
 				const data = { serverVersion: "0", protocolVersion: "1.0.0", transports: [] };
-				client.send(createMessage({ type: "server_ready", data }));
+				client.send(new Message({ type: "server_ready", data }));
 			},
 			receive(client, frame) {
 				heard.push(frame);
 				const text = typeof frame === "string" ? frame : Buffer.from(frame).toString("utf8");
 				answers.give(() => client.send(answer(text)));
 			},
-			answered: () => answers.released(),
+			whenAnswered: () => answers.released(),
 			disconnect: (client) => void clients.delete(client),
 		},
 	});
@@ -95,7 +94,7 @@ export async function startEcho(options: EchoOptions = {}) {
 							]).get(token),
 					},
 	});
-	const websocket = createWebSocketTransport({
+	const websocket = new WebSocketTransport({
 		access,
 		connections: (options.ready ?? Promise.resolve()).then(() => connections),
 		limits,
@@ -111,7 +110,7 @@ export async function startEcho(options: EchoOptions = {}) {
 		readiness: () => (state.ready ? { ok: true } : { ok: false, why: "the server is starting" }),
 		metrics: () => (state.ready ? "strata_up 1\n" : undefined),
 		page: createPage(options.pageFolder),
-		upgrade: websocket.upgrade,
+		upgrade: (...upgraded) => websocket.upgrade(...upgraded),
 		maxConnections: limits.maxConnections,
 		...(options.headersMs !== undefined && { headersMs: options.headersMs }),
 	});
@@ -125,7 +124,7 @@ export async function startEcho(options: EchoOptions = {}) {
 }
 
 export function answer(text: string) {
-	return createMessage({ type: "response", command: "echo", success: true, data: text });
+	return new Message({ type: "response", command: "echo", success: true, data: text });
 }
 
 export function isAnswer(

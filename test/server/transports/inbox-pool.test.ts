@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { createInboxPool } from "../../../src/server/transports/connections.ts";
+import { InboxPool } from "../../../src/server/transports/connections.ts";
 
 const MOST = 1_000_000;
 
@@ -8,13 +8,13 @@ test("never more than the limit is held, and who holds little next to others is 
 	const step = fc.record({ who: fc.nat(11), bytes: fc.nat(400_000) });
 	fc.assert(
 		fc.property(fc.array(step, { maxLength: 200 }), (steps) => {
-			const pool = createInboxPool(MOST);
+			const pool = new InboxPool(MOST);
 			const held = new Map<number, number>();
 			const sumOf = (principal: number) =>
 				[...held].reduce((sum, [who, bytes]) => sum + (who % 3 === principal ? bytes : 0), 0);
 			const members = Array.from({ length: 12 }, (_, who) => ({
 				principal: String(who % 3),
-				giveUp() {
+				disconnect() {
 					const sums = [0, 1, 2].map(sumOf);
 					expect(sumOf(who % 3)).toBe(Math.max(...sums));
 					held.delete(who);

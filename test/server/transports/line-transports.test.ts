@@ -113,7 +113,7 @@ describe("a Unix socket", () => {
 		const other = createServer().listen(path);
 		atEnd(() => other.close());
 		await new Promise((resolve) => other.on("listening", resolve));
-		await expect(listen(path)).rejects.toThrow(`somebody listens on ${path} already`);
+		await expect(listen(path)).rejects.toThrow(`another process listens on ${path}`);
 		expect(existsSync(path)).toBe(true);
 	});
 
@@ -121,7 +121,7 @@ describe("a Unix socket", () => {
 		const path = socketPath();
 		writeFileSync(path, "mine");
 		chmodSync(path, 0o600);
-		await expect(listen(path)).rejects.toThrow("is no socket");
+		await expect(listen(path)).rejects.toThrow("is not a socket");
 		expect(statSync(path).size).toBe(4);
 	});
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
-import { createMessage } from "../../../src/server/engine/message.ts";
+import { Message } from "../../../src/server/engine/message.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
 import { Outbox, OutboxPool } from "../../../src/server/transports/outbox.ts";
 
@@ -40,7 +40,7 @@ describe("an outbox whose client reads", () => {
 		const { outbox, wire } = setUp();
 		for (let i = 0; i < 3; i++) {
 			outbox.send(response(i), true);
-			await outbox.empty();
+			await outbox.whenEmpty();
 		}
 		expect(wire.received).toEqual([0, 1, 2].map((i) => response(i).value));
 	});
@@ -72,7 +72,7 @@ describe("an outbox whose client lags", () => {
 		for (let seq = 1; seq <= 10; seq++) outbox.send(delta("s", seq, `${seq} `));
 		outbox.send(event("s", 11, { type: "agent_settled" }));
 		wire.go();
-		await outbox.empty();
+		await outbox.whenEmpty();
 		expect(wire.received.slice(1)).toEqual([
 			{ ...delta("s", 10, "1 2 3 4 5 6 7 8 9 10 ").value, fromSeq: 1 },
 			event("s", 11, { type: "agent_settled" }).value,
@@ -92,7 +92,7 @@ describe("an outbox whose client lags", () => {
 		outbox.send(bash("s", 4, "d"));
 		outbox.send(bash("s", 5, "e"));
 		wire.go();
-		await outbox.empty();
+		await outbox.whenEmpty();
 		expect(wire.received.slice(1)).toEqual([
 			{ ...delta("s", 2, "ab", 0).value, fromSeq: 1 },
 			{ ...delta("t", 2, "AB", 0).value, fromSeq: 1 },
@@ -114,7 +114,7 @@ describe("an outbox whose client lags", () => {
 		outbox.send(event("s", 5, { type: "agent_settled" }));
 		outbox.send(filler(6_000));
 		wire.go();
-		await outbox.empty();
+		await outbox.whenEmpty();
 		expect(wire.received.slice(1)).toEqual([
 			{ type: "gap", sessionId: "s", fromSeq: 1, toSeq: 1 },
 			response(1).value,
@@ -134,7 +134,7 @@ describe("an outbox whose client lags", () => {
 		outbox.send(filler(6_000));
 		expect(pressure).toEqual([true]);
 		wire.go();
-		await outbox.empty();
+		await outbox.whenEmpty();
 		expect(pressure).toEqual([true, false]);
 	});
 
@@ -142,21 +142,21 @@ describe("an outbox whose client lags", () => {
 		const { outbox, wire, pool, gaveUp } = setUp();
 		wire.stop();
 		for (let i = 0; i < 60; i++) outbox.send(filler(10_000));
-		expect(gaveUp).toEqual(["too much waits to be read"]);
+		expect(gaveUp).toEqual(["too much output is unread"]);
 		expect(outbox.pending).toBe(0);
 		expect(pool.queued).toBe(0);
-		await outbox.drained();
+		await outbox.whenDrained();
 	});
 
 	test("takes one message of any size, and does not give up because of it alone", async () => {
 		const { outbox, wire, gaveUp } = setUp();
 		for (let i = 0; i < 3; i++) {
 			outbox.send(filler(2 * limits.maxQueueBytes));
-			await outbox.empty();
+			await outbox.whenEmpty();
 		}
 		outbox.send(filler(2 * limits.maxQueueBytes));
 		outbox.send(response(1)); // what comes before it was read is too much
-		expect(gaveUp).toEqual(["too much waits to be read"]);
+		expect(gaveUp).toEqual(["too much output is unread"]);
 		expect(wire.received).toHaveLength(3);
 	});
 
@@ -182,29 +182,29 @@ describe("an outbox whose client lags", () => {
 		outbox.send(response(1));
 		await turn();
 		clock.ms += limits.stallMs;
-		outbox.check();
+		outbox.checkStall();
 		wire.go();
 		await turn();
 		wire.stop();
 		clock.ms += limits.stallMs;
-		outbox.check(); // nothing waits: silence is no fault
+		outbox.checkStall(); // nothing waits: silence is no fault
 		outbox.send(response(2));
 		await turn();
 		clock.ms += limits.stallMs;
-		outbox.check();
+		outbox.checkStall();
 		expect(gaveUp).toEqual([]);
 		clock.ms += 1;
-		outbox.check();
+		outbox.checkStall();
 		expect(gaveUp).toEqual(["nothing was read for too long"]);
 	});
 
-	test("tells a long replay when it may go on", async () => {
+	test("tells a subscriber that catches up when it may go on", async () => {
 		const { outbox, wire } = setUp();
 		wire.stop();
 		outbox.send(filler(400_000));
 		await turn();
 		let mayGoOn = false;
-		const waiting = outbox.drained().then(() => {
+		const waiting = outbox.whenDrained().then(() => {
 			mayGoOn = true;
 		});
 		await turn();
@@ -253,7 +253,7 @@ describe("an outbox whose client lags", () => {
 					}
 				}
 				wire.go();
-				await outbox.empty();
+				await outbox.whenEmpty();
 				expect(gaveUp).toEqual([]);
 				const isKept = (message: Data<"ServerMessage">) =>
 					message.type === "response" ||
@@ -318,8 +318,8 @@ function setUp(pool = new OutboxPool(), given = limits) {
 		writer: wire,
 		limits: given,
 		pool,
-		giveUp: (why) => gaveUp.push(why),
-		onPressure: (isHigh) => pressure.push(isHigh),
+		disconnect: (why) => gaveUp.push(why),
+		onBackpressure: (isHigh) => pressure.push(isHigh),
 		now: () => clock.ms,
 	});
 	return { outbox, wire, pool, clock, gaveUp, pressure };
@@ -362,7 +362,7 @@ function turn(): Promise<void> {
 }
 
 function response(number: number, size = 0) {
-	return createMessage({
+	return new Message({
 		type: "response",
 		command: "get_state",
 		success: true,
@@ -376,7 +376,7 @@ function filler(size: number) {
 }
 
 function event(sessionId: string, seq: number, happened: Data<"SessionEvent">) {
-	return createMessage({ type: "event", sessionId, seq, event: happened });
+	return new Message({ type: "event", sessionId, seq, event: happened });
 }
 
 function delta(sessionId: string, seq: number, text: string, contentIndex = 0) {

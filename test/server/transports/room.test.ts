@@ -1,19 +1,19 @@
 import { PassThrough } from "node:stream";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Response } from "../../../src/protocol/index.ts";
-import { createMessage, type Message, WrittenData } from "../../../src/server/engine/message.ts";
+import { Message, WrittenData } from "../../../src/server/engine/message.ts";
 import { responseMessage, writtenOutcome } from "../../../src/server/engine/outcome.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
-import { createConnections } from "../../../src/server/transports/connections.ts";
+import { Connections } from "../../../src/server/transports/connections.ts";
 import { openLineConnection } from "../../../src/server/transports/line-transports.ts";
 import { textFrame } from "../../../src/server/transports/websocket.ts";
 
 const limits = { ...DEFAULT_LIMITS, hardQueueBytes: 10_000, maxQueueBytesInAll: 100_000 };
-const engine = { connect() {}, receive() {}, answered: async () => undefined, disconnect() {} };
+const engine = { connect() {}, receive() {}, whenAnswered: async () => undefined, disconnect() {} };
 
 /** Connections whose other side takes nothing until it is told to. */
 function setUp() {
-	const connections = createConnections({ engine, limits });
+	const connections = new Connections({ engine, limits });
 	onTestFinished(() => connections.close(0));
 	return {
 		connections,
@@ -27,7 +27,7 @@ function setUp() {
 				close(_cause, why) {
 					closed = why;
 				},
-				cut() {},
+				terminate() {},
 			});
 			return {
 				client: connection,
@@ -117,7 +117,7 @@ describe("data that was written before", () => {
 	const written = new WrittenData(JSON.stringify(data));
 	const done: Response = { type: "response", command: "get_messages", success: true };
 	const shared = () => responseMessage(writtenOutcome(done, written, data), "m");
-	const plain = () => createMessage({ id: "m", ...done, data });
+	const plain = () => new Message({ id: "m", ...done, data });
 
 	test("goes out over WebSockets as the same bytes for all, and as any other message", () => {
 		const parts = textFrame(shared());
@@ -135,7 +135,6 @@ describe("data that was written before", () => {
 			input: new PassThrough(),
 			output,
 			connections: {
-				...connections,
 				open(principal, peer) {
 					const connection = connections.open(principal, peer);
 					client = connection;
@@ -160,7 +159,7 @@ describe("data that was written before", () => {
 });
 
 function filler(bytes: number): Message {
-	return createMessage({ type: "response", command: "x".repeat(bytes), success: true });
+	return new Message({ type: "response", command: "x".repeat(bytes), success: true });
 }
 
 function turn(): Promise<void> {

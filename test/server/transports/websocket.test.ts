@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
-import { createMessage } from "../../../src/server/engine/message.ts";
+import { Message } from "../../../src/server/engine/message.ts";
 import { atEnd } from "../../support/temp.ts";
 import { ANN, answer, BOB, isAnswer, startEcho } from "../support/echo-server.ts";
 import { connectClient } from "../support/ws-client.ts";
@@ -245,7 +245,7 @@ describe("bounds", () => {
 		const events = 20_000;
 		for (let seq = 1; seq <= events; seq++) client?.send(delta(seq, "word ".repeat(100)));
 		client?.send(
-			createMessage({
+			new Message({
 				type: "event",
 				sessionId: "s",
 				seq: events + 1,
@@ -313,7 +313,7 @@ function delta(seq: number, text: string) {
 			assistantMessageEvent: { type: "text_delta", contentIndex: 0, delta: text },
 		},
 	};
-	return createMessage(message);
+	return new Message(message);
 }
 
 async function until(isTrue: () => boolean): Promise<void> {

@@ -18,7 +18,7 @@ function responses(client: TestClient): Frame[] {
 	return client.frames.filter(({ type }) => type === "response");
 }
 
-describe("replay by id", () => {
+describe("a repetition by id", () => {
 	test("§7.4 a replay hit emits accepted and finished with replayed, and no started", async () => {
 		const harness = createHarness();
 		const client = harness.client();
@@ -122,7 +122,7 @@ describe("replay by id", () => {
 	});
 });
 
-describe("replay while the first is under way", () => {
+describe("a repetition while the first is in flight", () => {
 	test("by id: accepted at once, no second start, and the same outcome with replayed", async () => {
 		const harness = createHarness();
 		const [client, other] = [harness.client(), harness.client()];
@@ -188,7 +188,7 @@ describe("replay while the first is under way", () => {
 	});
 });
 
-describe("replay by key", () => {
+describe("a repetition by key", () => {
 	beforeEach(() => vi.useFakeTimers({ toFake: ["Date"] }));
 	afterEach(() => vi.useRealTimers());
 
@@ -310,7 +310,7 @@ describe("an answer to a read that is too long to keep", () => {
 		return { ...started, text };
 	}
 
-	test("is read again for a repetition, and is a replay where it is the same", async () => {
+	test("is read again for a repetition, and is answered again where it is the same", async () => {
 		const { harness, client } = await withMessages();
 		await harness.send(client, messages({ id: "a", idempotencyKey: "k" }));
 		await harness.send(client, messages({ id: "a" }));

@@ -1,43 +1,42 @@
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import type { Done } from "./call.ts";
-import { answerGone, dependencyFailed, notDurable } from "./failures.ts";
-import { type Effects, finishRecord, startRecord } from "./identities.ts";
-import { digestOf, type Failure, failed, isLong, type Outcome, type Past } from "./outcome.ts";
-import { type EngineParts, type InTurn, type Replies, sendNews, sendStarted } from "./replies.ts";
-import type { Request, Run, SessionNews, SessionState } from "./run.ts";
+import { ANSWER_GONE, dependencyFailed, NOT_DURABLE } from "./failures.ts";
+import { type Effects, finishRecord, startRecord } from "./known-commands.ts";
+import { digestOf, type Failure, failed, isLong, type Outcome, type PastRun } from "./outcome.ts";
+import { type EngineParts, type InTurn, type Replies, sendNotice, sendStarted } from "./replies.ts";
+import type { ReceivedCommand, Run, SessionNotice, SessionState } from "./run.ts";
 
 export interface Applied {
 	effects: Effects;
-	news: SessionNews | undefined;
+	notice: SessionNotice | undefined;
 	/** The session it addressed or opened, if it still exists. */
 	session: SessionState | undefined;
 	/** Read before the answer is serialized: data may be newer than its version, never older. */
 	version: { sessionVersion: number } | undefined;
 }
 
-export interface EndingOptions extends EngineParts {
+export interface CompletionOptions extends EngineParts {
 	replies: Replies;
 	/** The last dependency of a command has succeeded. */
-	freed: (run: Run) => void;
+	onUnblocked: (run: Run) => void;
 	inTurn: InTurn;
-	/** Called right before an outcome is sent. */
-	over: (run: Run) => void;
+	beforeSend: (run: Run) => void;
 }
 
-/** The end of a command: finished, then durable, then sent. */
-export class Ending {
-	readonly #options: EndingOptions;
+/** Completes a command: finished, then durable, then sent. */
+export class Completion {
+	readonly #options: CompletionOptions;
 	readonly #toSend: Run[] = [];
 	#isSending = false;
 
-	constructor(options: EndingOptions) {
+	constructor(options: CompletionOptions) {
 		this.#options = options;
 	}
 
 	/** Does nothing once the handler was called. */
 	failWaiting(run: Run, failure: Failure, isKept = true): void {
-		if (run.isWaiting) this.finish(run, failed(run.request.command.type, failure), { isKept });
+		if (run.isWaiting) this.finish(run, failed(run.received.command.type, failure), { isKept });
 	}
 
 	/** The lane may advance while the outcome is made durable and sent. */
@@ -53,58 +52,58 @@ export class Ending {
 			name: "finished",
 			past,
 			isKept: keeps,
-			isKeyGone: false,
+			isKeyFree: false,
 			isStartHeld: running?.isStartHeld === true,
-			news: applied?.news,
+			notice: applied?.notice,
 		});
-		const durable = keeps ? this.#keep(run, past, applied) : undefined;
+		const writing = keeps ? this.#record(run, past, applied) : undefined;
 		run.place?.lane.finished(run.place, running?.isWorking === true);
-		if (durable === undefined) this.#durable(run, true);
-		else durable.then((isDurable) => this.#durable(run, isDurable));
+		if (writing === undefined) this.#written(run, true);
+		else writing.then((isDurable) => this.#written(run, isDurable));
 	}
 
 	/** Journals the effects of a handler that returned after its outcome was known. */
-	keepLate({ request }: Run, { effects, session, news }: Applied): void {
+	recordLate({ received }: Run, { effects, session, notice }: Applied): void {
 		const { journal, now } = this.#options;
 		const { version } = effects;
 		const sessionVersion = version !== undefined && { sessionVersion: version };
-		const { type: command } = request.command;
+		const { type: command } = received.command;
 		const record = {
-			...startRecord(request),
+			...startRecord(received),
 			response: { type: "response" as const, command, success: true, ...sessionVersion },
 			finishedAtMs: now(),
 			...effects,
 		};
-		written(journal.finish(record), session).then(() => sendNews(request.sender.tenant, news));
+		tracked(journal.finish(record), session).then(() => sendNotice(received.sender.tenant, notice));
 	}
 
 	// Returns the write to await before sending. Changes and timeouts must be on disk, and so must
 	// the change a read has seen: a crash must not take back a version that a client knows.
-	#keep(run: Run, past: Past, applied?: Applied): Promise<boolean> | undefined {
+	#record(run: Run, past: PastRun, applied?: Applied): Promise<boolean> | undefined {
 		const { journal } = this.#options;
-		const { request } = run;
-		const { command, row, sender, sessionId } = request;
+		const { received } = run;
+		const { command, row, sender, sessionId } = received;
 		if (run.repeats === undefined) {
 			if (row.effect === "change" || past.outcome.response.timedOut) {
-				const record = finishRecord(request, past, applied?.effects);
-				return written(journal.finish(record), applied?.session);
+				const record = finishRecord(received, past, applied?.effects);
+				return tracked(journal.finish(record), applied?.session);
 			}
 			if (command.id !== undefined || command.idempotencyKey !== undefined) {
-				journal.note(finishRecord(request, past));
+				journal.note(finishRecord(received, past));
 			}
 		}
 		return sessionId === undefined ? undefined : sender.tenant.sessions.get(sessionId)?.writing;
 	}
 
-	#durable(run: Run, isDurable: boolean): void {
+	#written(run: Run, isDurable: boolean): void {
 		const finished = run.in("finished");
 		if (finished === undefined) return;
-		const { request } = run;
+		const { received } = run;
 		const { success } = finished.past.outcome.response;
-		if (isDurable || request.row.effect !== "change" || !success) {
+		if (isDurable || received.row.effect !== "change" || !success) {
 			run.enter({ ...finished, name: "durable" });
 		} else {
-			const past = { ...finished.past, outcome: failed(request.command.type, notDurable) };
+			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };
 			// The journal has the real outcome, once it can write it.
 			run.enter({ ...finished, name: "durable", past, isKept: false });
 		}
@@ -124,20 +123,20 @@ export class Ending {
 	}
 
 	#send(run: Run): void {
-		const { identities, replies, over, inTurn } = this.#options;
+		const { knownCommands, replies, beforeSend, inTurn } = this.#options;
 		const durable = run.in("durable");
 		if (durable === undefined) return;
-		const { request, place } = run;
-		const { past, isKept, isKeyGone, news } = durable;
-		over(run);
-		const names = { id: true, key: !isKeyGone };
-		if (isKept) identities.remember(request, past, names);
-		else identities.forget(request, names);
-		if (run.repeats) replies.repeat(run, past, run.repeats);
-		else replies.send(request, past.outcome, false);
-		sendNews(request.sender.tenant, news);
+		const { received, place } = run;
+		const { past, isKept, isKeyFree, notice } = durable;
+		beforeSend(run);
+		const names = { id: true, key: !isKeyFree };
+		if (isKept) knownCommands.remember(received, past, names);
+		else knownCommands.release(received, names);
+		if (run.repeats) replies.answerRepeatedRead(run, past, run.repeats);
+		else replies.send(received, past.outcome, false);
+		sendNotice(received.sender.tenant, notice);
 		replies.answerJoiners(run, past, inTurn);
-		replies.end(request);
+		replies.end(received);
 		run.enter({ name: "sent" });
 		const next = place?.lane.leave(place);
 		if (next?.releaseStart()) {
@@ -147,14 +146,14 @@ export class Ending {
 		// Dependents need the first success of a repeated read, not this one.
 		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
-			if (!success) this.failWaiting(dependent, dependencyFailed(request.commandId));
-			else if (dependent.fulfil(run)) this.#options.freed(dependent);
+			if (!success) this.failWaiting(dependent, dependencyFailed(received.commandId));
+			else if (dependent.fulfil(run)) this.#options.onUnblocked(dependent);
 		}
 	}
 }
 
-/** Reads of the session wait for the write. */
-function written(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
+/** Resolves to whether the write succeeded. Reads of the session wait for it. */
+function tracked(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
 	const safe = writing.then(
 		() => true,
 		() => false,
@@ -169,25 +168,25 @@ function written(writing: Promise<void>, session: SessionState | undefined): Pro
 }
 
 /** A repeated read keeps its first outcome, or fails if its answer has changed. */
-function pastOf({ request, repeats }: Run, outcome: Outcome, finishedAtMs: number): Past {
-	const { command, fingerprint, row } = request;
+function pastOf({ received, repeats }: Run, outcome: Outcome, finishedAtMs: number): PastRun {
+	const { command, fingerprint, row } = received;
 	const isKept = fingerprint !== "" && row.effect === "read" && outcome.response.success;
 	const digest = isKept && isLong(outcome) ? digestOf(outcome) : undefined;
 	if (repeats === undefined) return { kind: "past", fingerprint, outcome, finishedAtMs, digest };
 	if (digest === repeats.past.digest) return { ...repeats.past, outcome };
-	return { kind: "past", fingerprint, outcome: failed(command.type, answerGone), finishedAtMs };
+	return { kind: "past", fingerprint, outcome: failed(command.type, ANSWER_GONE), finishedAtMs };
 }
 
 /** A new session starts at version 0; every other change increments the version. */
-export function applyDone({ row, sender, sessionId }: Request, done: Done): Applied {
+export function applyDone({ row, sender, sessionId }: ReceivedCommand, done: Done): Applied {
 	const { sessions } = sender.tenant;
 	const effects: Effects = done.session === undefined ? {} : { session: done.session };
-	let news: SessionNews | undefined;
+	let notice: SessionNotice | undefined;
 	let session: SessionState | undefined;
 	if (done.removed !== undefined) {
 		sessions.delete(done.removed);
 		effects.removed = done.removed;
-		news = { type: "session_deleted", data: { sessionId: done.removed } };
+		notice = { type: "session_deleted", data: { sessionId: done.removed } };
 	}
 	if (done.opened && done.session) {
 		const { id } = done.session;
@@ -196,7 +195,7 @@ export function applyDone({ row, sender, sessionId }: Request, done: Done): Appl
 		effects.version = 0;
 		const sessionInfo = property(done.data, "sessionInfo") as Data<"SessionInfo"> | undefined;
 		const data = { sessionId: id, ...(sessionInfo && { sessionInfo }) };
-		news = { type: "session_created", data };
+		notice = { type: "session_created", data };
 	} else {
 		const id = done.session?.id ?? sessionId;
 		session = id === undefined ? undefined : sessions.get(id);
@@ -205,5 +204,5 @@ export function applyDone({ row, sender, sessionId }: Request, done: Done): Appl
 			effects.version = session.version;
 		}
 	}
-	return { effects, news, session, version: session && { sessionVersion: session.version } };
+	return { effects, notice, session, version: session && { sessionVersion: session.version } };
 }

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import {
 	type AdmittedCommand,
 	type FinishedCommand,
@@ -11,11 +12,11 @@ import {
 	failed,
 	type Outcome,
 	outcomeOf,
-	type Past,
+	type PastRun,
 	shortened,
 	withoutData,
 } from "./outcome.ts";
-import type { NewNames, Request, Run } from "./run.ts";
+import type { NewNames, ReceivedCommand, Repetition, Run } from "./run.ts";
 
 /** Bounds of the finished commands in memory. The journal has them all. */
 export interface MemoryBounds {
@@ -25,21 +26,21 @@ export interface MemoryBounds {
 }
 
 /** A conflict wins over a match, an id over a key. */
-export type Earlier =
+export type EarlierCommand =
 	| { kind: "refused"; failure: Failure }
-	| { kind: "known"; command: Run | Past; names: NewNames };
+	| { kind: "known"; command: Run | PastRun; names: NewNames };
 
 class Names extends Map<string, Run | Remembered> {
-	readonly #emptied: (() => void) | undefined;
+	readonly #onEmpty: (() => void) | undefined;
 
-	constructor(emptied?: () => void) {
+	constructor(onEmpty?: () => void) {
 		super();
-		this.#emptied = emptied;
+		this.#onEmpty = onEmpty;
 	}
 
 	override delete(name: string): boolean {
 		const isDeleted = super.delete(name);
-		if (this.size === 0) this.#emptied?.();
+		if (this.size === 0) this.#onEmpty?.();
 		return isDeleted;
 	}
 }
@@ -52,7 +53,7 @@ interface Known {
 
 interface Remembered {
 	readonly kind: "remembered";
-	readonly past: Past;
+	readonly past: PastRun;
 	readonly names: Names;
 	readonly name: string;
 	older: Remembered | undefined;
@@ -62,7 +63,7 @@ interface Remembered {
 const ALL: NewNames = { id: true, key: true };
 
 /** Commands by id and key, in memory or in the journal. A name in flight is never evicted. */
-export class Identities {
+export class KnownCommands {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
 	readonly #now: () => number;
@@ -78,17 +79,31 @@ export class Identities {
 		this.#now = now;
 	}
 
-	find(request: Request): Earlier | undefined {
+	findEarlier(received: ReceivedCommand): EarlierCommand | undefined {
+		const { principal } = received.sender.tenant;
+		const { id, idempotencyKey: key } = received.command;
+		let byId: Run | PastRun | undefined;
+		let byKey: Run | PastRun | undefined;
 		try {
-			return this.#find(request);
+			if (id !== undefined) byId = this.#byId(principal, id);
+			if (key !== undefined) byKey = this.#byKey(principal, keyScope(received), key);
 		} catch {
 			// A read may run twice, a change must not.
-			if (request.row.effect === "read") return undefined;
-			return { kind: "refused", failure: failures.journalUnreadable };
+			if (received.row.effect === "read") return undefined;
+			return { kind: "refused", failure: failures.JOURNAL_UNREADABLE };
 		}
+		if (byId !== undefined && !isSame(byId, received)) {
+			return { kind: "refused", failure: failures.idConflict(id) };
+		}
+		if (byKey !== undefined && !isSame(byKey, received)) {
+			return { kind: "refused", failure: failures.keyConflict(key) };
+		}
+		const command = byId ?? byKey;
+		const names = { id: byId === undefined, key: byKey === undefined };
+		return command && { kind: "known", command, names };
 	}
 
-	byId(principal: string, id: string): Run | Past | undefined {
+	byId(principal: string, id: string): Run | PastRun | undefined {
 		try {
 			return this.#byId(principal, id);
 		} catch {
@@ -96,19 +111,19 @@ export class Identities {
 		}
 	}
 
-	claim(request: Request, run: Run, names = ALL): void {
-		const { id, key } = namesOf(request, names);
-		if (id !== undefined) this.#ids(request).set(id, run);
-		if (key !== undefined) this.#keys(request).set(key, run);
+	claim(received: ReceivedCommand, run: Run, names = ALL): void {
+		const { id, key } = namesOf(received, names);
+		if (id !== undefined) this.#ids(received).set(id, run);
+		if (key !== undefined) this.#keys(received).set(key, run);
 	}
 
-	remember(request: Request, past: Past, names: NewNames): void {
-		const { id, key } = namesOf(request, names);
+	remember(received: ReceivedCommand, past: PastRun, names: NewNames): void {
+		const { id, key } = namesOf(received, names);
 		if (id === undefined && key === undefined) return;
 		const shorten = past.digest === undefined ? withoutData : shortened;
 		const kept = { ...past, outcome: shorten(past.outcome) };
-		if (id !== undefined) this.#keep(this.#ids(request), id, kept);
-		if (key !== undefined) this.#keep(this.#keys(request), key, kept);
+		if (id !== undefined) this.#keep(this.#ids(received), id, kept);
+		if (key !== undefined) this.#keep(this.#keys(received), key, kept);
 		const { names: maxNames, characters } = this.#bounds;
 		while (this.#oldest && (this.#count > maxNames || this.#characters > characters)) {
 			this.#evict(this.#oldest);
@@ -116,44 +131,28 @@ export class Identities {
 	}
 
 	/** Frees names of a command in flight. */
-	forget(request: Request, names: NewNames): void {
-		const { id, key } = namesOf(request, names);
-		if (id !== undefined) this.#ids(request).delete(id);
-		if (key !== undefined) this.#keys(request).delete(key);
+	release(received: ReceivedCommand, names: NewNames): void {
+		const { id, key } = namesOf(received, names);
+		if (id !== undefined) this.#ids(received).delete(id);
+		if (key !== undefined) this.#keys(received).delete(key);
 	}
 
 	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
-	forgetKeys(principal: string, sessionId: string): void {
+	releaseKeys(principal: string, sessionId: string): void {
 		const keys = this.#knownOf(principal).keys.get(sessionId);
 		for (const [key, known] of keys ?? []) {
 			if (known.kind === "remembered") this.#evict(known);
-			else if (known.dropKey()) keys?.delete(key);
+			else if (known.freeKey()) keys?.delete(key);
 		}
 	}
 
-	#find(request: Request): Earlier | undefined {
-		const { principal } = request.sender.tenant;
-		const { id, idempotencyKey: key } = request.command;
-		const byId = id === undefined ? undefined : this.#byId(principal, id);
-		const byKey = key === undefined ? undefined : this.#byKey(principal, keyScope(request), key);
-		const command = byId ?? byKey;
-		if (command === undefined) return undefined;
-		if (byId !== undefined && !isSame(byId, request)) {
-			return { kind: "refused", failure: failures.idConflict(id) };
-		}
-		if (byKey !== undefined && !isSame(byKey, request)) {
-			return { kind: "refused", failure: failures.keyConflict(key) };
-		}
-		return { kind: "known", command, names: { id: byId === undefined, key: byKey === undefined } };
-	}
-
-	#byId(principal: string, id: string): Run | Past | undefined {
+	#byId(principal: string, id: string): Run | PastRun | undefined {
 		const known = this.#knownOf(principal).ids.get(id);
 		if (known?.kind === "run") return known;
 		return known?.past ?? pastOf(this.#journal.byId(principal, id));
 	}
 
-	#byKey(principal: string, sessionId: string | undefined, key: string): Run | Past | undefined {
+	#byKey(principal: string, sessionId: string | undefined, key: string): Run | PastRun | undefined {
 		const known = this.#knownOf(principal).keys.get(sessionId)?.get(key);
 		if (known?.kind === "run") return known;
 		if (known !== undefined) {
@@ -165,24 +164,20 @@ export class Identities {
 	}
 
 	#knownOf(principal: string): Known {
-		const known = this.#known.get(principal) ?? { ids: new Names(), keys: new Map() };
-		this.#known.set(principal, known);
-		return known;
+		return getOrAdd(this.#known, principal, () => ({ ids: new Names(), keys: new Map() }));
 	}
 
-	#ids({ sender }: Request): Names {
+	#ids({ sender }: ReceivedCommand): Names {
 		return this.#knownOf(sender.tenant.principal).ids;
 	}
 
-	#keys(request: Request): Names {
-		const { keys } = this.#knownOf(request.sender.tenant.principal);
-		const scope = keyScope(request);
-		const names = keys.get(scope) ?? new Names(() => keys.delete(scope));
-		keys.set(scope, names);
-		return names;
+	#keys(received: ReceivedCommand): Names {
+		const { keys } = this.#knownOf(received.sender.tenant.principal);
+		const scope = keyScope(received);
+		return getOrAdd(keys, scope, () => new Names(() => keys.delete(scope)));
 	}
 
-	#keep(names: Names, name: string, past: Past): void {
+	#keep(names: Names, name: string, past: PastRun): void {
 		const older = this.#newest;
 		const kept: Remembered = { kind: "remembered", past, names, name, older, newer: undefined };
 		if (older === undefined) this.#oldest = kept;
@@ -206,74 +201,78 @@ export class Identities {
 	}
 }
 
-function isSame(earlier: Run | Past, request: Request): boolean {
-	const { fingerprint } = earlier.kind === "run" ? earlier.request : earlier;
-	return fingerprint === request.fingerprint;
+function isSame(earlier: Run | PastRun, received: ReceivedCommand): boolean {
+	const { fingerprint } = earlier.kind === "run" ? earlier.received : earlier;
+	return fingerprint === received.fingerprint;
 }
 
 /** Server commands have global keys, even if they name a session. */
-function keyScope({ row, sessionId }: Request): string | undefined {
+function keyScope({ row, sessionId }: ReceivedCommand): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 
-function namesOf({ command }: Request, names: NewNames) {
+function namesOf({ command }: ReceivedCommand, names: NewNames) {
 	return {
 		id: names.id ? command.id : undefined,
 		key: names.key ? command.idempotencyKey : undefined,
 	};
 }
 
-function pastOf(stored: StoredCommand | undefined): Past | undefined {
+function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
 	if (stored === undefined) return undefined;
-	const { fingerprint, digest, owed, finishedAtMs = stored.atMs } = stored;
-	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, owed };
+	const { fingerprint, digest, unsaved, finishedAtMs = stored.atMs } = stored;
+	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, unsaved };
 }
 
-function outcomeIn({ response, type, owed }: StoredCommand): Outcome {
-	if (response === undefined) return failed(type, failures.outcomeNotKept);
-	return owed && response.success ? failed(type, failures.notDurable) : outcomeOf(response);
+function outcomeIn({ response, type, unsaved }: StoredCommand): Outcome {
+	if (response === undefined) return failed(type, failures.OUTCOME_NOT_KEPT);
+	return unsaved && response.success ? failed(type, failures.NOT_DURABLE) : outcomeOf(response);
 }
 
 export type Effects = Pick<FinishedCommand, "version" | "session" | "removed">;
 
-export function startRecord(request: Request): AdmittedCommand {
-	const { command, sender, sessionId } = request;
+export function startRecord(received: ReceivedCommand): AdmittedCommand {
+	const { command, sender, sessionId } = received;
 	const { idempotencyKey } = command;
-	const keySessionId = idempotencyKey === undefined ? undefined : keyScope(request);
+	const keySessionId = idempotencyKey === undefined ? undefined : keyScope(received);
 	return {
 		principal: sender.tenant.principal,
-		id: request.commandId,
+		id: received.commandId,
 		type: command.type,
 		...(sessionId !== undefined && { sessionId }),
-		fingerprint: request.fingerprint,
+		fingerprint: received.fingerprint,
 		...(idempotencyKey !== undefined && { idempotencyKey }),
 		...(keySessionId !== undefined && { keySessionId }),
-		atMs: request.acceptedAtMs,
+		atMs: received.acceptedAtMs,
 	};
 }
 
-export function finishRecord(request: Request, past: Past, effects?: Effects): FinishedCommand {
+export function finishRecord(
+	received: ReceivedCommand,
+	past: PastRun,
+	effects?: Effects,
+): FinishedCommand {
 	const opened = effects?.session?.id;
 	return {
-		...startRecord(request),
+		...startRecord(received),
 		...(opened !== undefined && { sessionId: opened }),
 		...storedOutcome(past),
 		...effects,
 	};
 }
 
-function storedOutcome({ outcome, digest, finishedAtMs }: Past) {
+function storedOutcome({ outcome, digest, finishedAtMs }: PastRun) {
 	if (digest === undefined) return { response: outcome.response, json: outcome.json, finishedAtMs };
 	return { ...shortened(outcome), digest, finishedAtMs };
 }
 
 /** Adds names to a recorded command. A key without a new id gets an anonymous id. */
 export function aliasRecord(
-	request: Request,
-	past: Past,
-	{ names, anonymousId }: { names: NewNames; anonymousId: () => string },
+	{ received, names }: Repetition,
+	past: PastRun,
+	anonymousId: () => string,
 ): FinishedCommand {
-	const { idempotencyKey, keySessionId, ...record } = startRecord(request);
+	const { idempotencyKey, keySessionId, ...record } = startRecord(received);
 	return {
 		...record,
 		...storedOutcome(past),

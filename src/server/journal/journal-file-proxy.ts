@@ -2,10 +2,10 @@ import { describeError } from "../../core/errno.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { thread } from "../../core/worker-port.ts";
 import { WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
-import type { WriterReply, WriterRequest } from "./messages.ts";
+import type { Reply, WriterJob, WriterReply } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
-export interface FileKeeperOptions {
+export interface JournalFileProxyOptions {
 	thread: WriterThread;
 	path: string;
 	now(): number;
@@ -13,34 +13,32 @@ export interface FileKeeperOptions {
 	onOpened(opened: Reply<"opened">): Promise<void>;
 }
 
-export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
-
-/** Opens the file before a request if needed: at the start, after a refusal, in a new thread. */
-export class FileKeeper {
-	readonly #options: FileKeeperOptions;
-	#recovery: (WriterRequest & { kind: "open" })["recovery"] = "settle";
-	#wasRead = false;
+/** Opens the file before a job if needed: at the start, after a refusal, in a new thread. */
+export class JournalFileProxy {
+	readonly #options: JournalFileProxyOptions;
+	#recovery: (WriterJob & { kind: "open" })["recovery"] = "settle";
+	#isRecovered = false;
 	#isOpen = false;
-	#lastDeathMs = Number.NEGATIVE_INFINITY;
+	#lastExitMs = Number.NEGATIVE_INFINITY;
 
-	constructor(options: FileKeeperOptions) {
+	constructor(options: JournalFileProxyOptions) {
 		this.#options = options;
 	}
 
-	/** Returns why opening failed; later requests retry. */
+	/** Returns why opening failed; later jobs retry. */
 	async open(): Promise<Refusal | undefined> {
 		const refusal = await this.#withThread(() => this.#ensureOpen());
 		// Content that appears later is unknown to this process: see FOUND_LATE.
-		if (!this.#wasRead) this.#recovery = "only-empty";
+		if (!this.#isRecovered) this.#recovery = "only-empty";
 		return refusal;
 	}
 
-	write(request: WriterRequest & { kind: "write" }) {
-		return this.#ask(request) as Promise<Reply<"written" | "bad-record" | "refused">>;
+	write(job: WriterJob & { kind: "write" }) {
+		return this.#run(job) as Promise<Reply<"written" | "bad-record" | "refused">>;
 	}
 
-	sweep(request: WriterRequest & { kind: "sweep" }) {
-		return this.#ask(request) as Promise<Reply<"swept" | "refused">>;
+	sweep(job: WriterJob & { kind: "sweep" }) {
+		return this.#run(job) as Promise<Reply<"swept" | "refused">>;
 	}
 
 	async close(): Promise<void> {
@@ -52,10 +50,10 @@ export class FileKeeper {
 		await this.#options.thread.close();
 	}
 
-	async #ask(request: WriterRequest): Promise<WriterReply> {
+	async #run(job: WriterJob): Promise<WriterReply> {
 		const reply = await this.#withThread(async () => {
 			const refusal = await this.#ensureOpen();
-			return refusal ?? (await this.#options.thread.run(request));
+			return refusal ?? (await this.#options.thread.run(job));
 		});
 		if (!("kind" in reply)) return { kind: "refused", refusal: reply };
 		if (reply.kind === "refused") this.#isOpen = false;
@@ -66,16 +64,16 @@ export class FileKeeper {
 		if (this.#isOpen) return undefined;
 		const { path, now, maxFileBytes, onOpened } = this.#options;
 		const recovery = this.#recovery;
-		const request = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
-		const reply = await this.#options.thread.run(request);
+		const job = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
+		const reply = await this.#options.thread.run(job);
 		if (reply.kind === "refused") return reply.refusal;
 		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
 		try {
-			if (!this.#wasRead) await onOpened(reply);
-			this.#wasRead = true;
+			if (!this.#isRecovered) await onOpened(reply);
+			this.#isRecovered = true;
 		} catch (error) {
 			if (recovery === "settle") throw error; // the start fails
-			return { why: describeError(error), lasting: false };
+			return { why: describeError(error), permanent: false };
 		}
 		if (reply.refusal) return reply.refusal;
 		this.#recovery = "continue";
@@ -83,7 +81,7 @@ export class FileKeeper {
 		return undefined;
 	}
 
-	/** Restarts a dead thread at once, but not twice within {@link RESTART_MS}. */
+	/** Restarts a dead thread and retries at once, but not twice within {@link RESTART_MS}. */
 	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
 		for (;;) {
 			try {
@@ -91,16 +89,16 @@ export class FileKeeper {
 			} catch (error) {
 				if (!(error instanceof WorkerError)) throw error;
 				this.#isOpen = false;
-				const sinceLastMs = performance.now() - this.#lastDeathMs;
-				this.#lastDeathMs = performance.now();
-				if (sinceLastMs < RESTART_MS) return THREAD_DIED;
+				const sinceLastMs = performance.now() - this.#lastExitMs;
+				this.#lastExitMs = performance.now();
+				if (sinceLastMs < RESTART_MS) return THREAD_EXITED;
 			}
 		}
 	}
 }
 
-/** A request it died over may or may not have been carried out. */
-export type WriterThread = WorkerSupervisor<WriterRequest, WriterReply>;
+/** If it dies during a job, that may or may not have run. */
+export type WriterThread = WorkerSupervisor<WriterJob, WriterReply>;
 
 export function createWriterThread(start = startJournalWorker): WriterThread {
 	return new WorkerSupervisor({ start, endOnFailure: true });
@@ -112,4 +110,4 @@ export function startJournalWorker() {
 
 const RESTART_MS = 5_000;
 
-const THREAD_DIED: Refusal = { why: "the journal's writer stopped", lasting: false };
+const THREAD_EXITED: Refusal = { why: "the journal's writer stopped", permanent: false };

@@ -1,7 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type {
-	HistoryEntry,
-	HistoryQuery,
+	CommandHistoryEntry,
+	CommandHistoryQuery,
 	KeyScope,
 	Ownership,
 	StoredCommand,
@@ -20,7 +20,7 @@ export interface IdRow {
 const PAGE_CHARACTERS = 2 ** 20;
 
 /** Reads while the thread writes. Throws SQLite errors. */
-export class Reader {
+export class JournalReader {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
 
@@ -69,7 +69,7 @@ export class Reader {
 		return new Map(rows.map(({ conversation, principal }) => [conversation, principal]));
 	}
 
-	history(query: HistoryQuery): HistoryEntry[] {
+	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[] {
 		const conditions = ["principal = ?"];
 		const parameters: (string | number | Uint8Array)[] = [query.principal];
 		const where = (condition: string, value: string | number | Uint8Array | undefined) => {
@@ -89,7 +89,7 @@ export class Reader {
 			)
 			.all(...parameters, query.limit);
 		return rows.map((row) => ({
-			...fieldsOf<HistoryEntry>(row),
+			...fieldsOf<CommandHistoryEntry>(row),
 			commandId: fromColumn(row.commandId),
 			...(row.success !== null && { success: row.success === 1 }),
 		}));

@@ -2,18 +2,18 @@ import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { openDatabase } from "../../../src/core/sqlite.ts";
+import { BadRecord, JournalWriter } from "../../../src/server/journal/journal-writer.ts";
 import { migrations } from "../../../src/server/journal/schema.ts";
-import { BadRecord, Writer } from "../../../src/server/journal/writer.ts";
 import { command, event } from "../../contracts/journal.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { startJournal } from "./start-journal.ts";
 
-async function openWriter(): Promise<{ writer: Writer; database: DatabaseSync }> {
+async function openWriter(): Promise<{ writer: JournalWriter; database: DatabaseSync }> {
 	const opened = await openDatabase(join(tempDir(), "journal.db"), migrations);
 	if (opened.kind !== "open") throw new Error(opened.message);
 	const { database } = opened;
 	atEnd(() => database.close());
-	return { writer: new Writer(database), database };
+	return { writer: new JournalWriter(database), database };
 }
 
 const unwritable = event(2, { body: {} as string });

@@ -5,9 +5,9 @@ import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
 import { COMMITS } from "./mark.ts";
 import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
 import { toColumn } from "./schema.ts";
-import { nameOf } from "./unwritten.ts";
+import { streamKey } from "./uncommitted.ts";
 
-/** A record that no disk would take. Nothing of its batch was written. */
+/** A record that cannot be written to any disk. Nothing of its batch was written. */
 export class BadRecord extends Error {
 	readonly index: number;
 
@@ -17,7 +17,7 @@ export class BadRecord extends Error {
 	}
 }
 
-export class Writer {
+export class JournalWriter {
 	readonly #database: DatabaseSync;
 	readonly #sql: ReturnType<typeof prepare>;
 	readonly #counts: Counts;
@@ -45,8 +45,8 @@ export class Writer {
 				for (; index < records.length; index++) {
 					this.#apply(records[index] as JournalRecord, lasts);
 				}
-				for (const { stream, last, underWay } of lasts.values()) {
-					this.#sql.setLast.run(last, underWay ? 1 : 0, stream);
+				for (const { stream, last, inProgress } of lasts.values()) {
+					this.#sql.setLast.run(last, inProgress ? 1 : 0, stream);
 				}
 			});
 		} catch (error) {
@@ -140,11 +140,11 @@ export class Writer {
 		if (removed !== undefined) {
 			const { sessionId, last } = removed;
 			this.#counts.sessions -= Number(this.#sql.deleteSession.run(principal, sessionId).changes);
-			// In a resent batch the stream has ended already: what follows it stays.
+			// In a resent batch the stream has ended already: its successor stays.
 			this.#sql.abandonStream.run(principal, sessionId, last);
 			if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, finishedAtMs);
-			lasts.delete(nameOf({ principal, sessionId }));
-			this.#sql.forgetKeys.run(principal, sessionId, sessionId);
+			lasts.delete(streamKey({ principal, sessionId }));
+			this.#sql.freeKeys.run(principal, sessionId, sessionId);
 		}
 	}
 
@@ -181,13 +181,13 @@ export class Writer {
 	}
 
 	#applyEvent(event: StreamEvent, lasts: StreamLasts): void {
-		const { seq, atMs, body, underWay = false } = event;
-		const name = nameOf(event);
+		const { seq, atMs, body, inProgress = false } = event;
+		const name = streamKey(event);
 		const known = lasts.get(name);
 		const stream = known?.stream ?? this.#streamId(event);
 		// A batch is resent when its thread died: its rows may exist.
 		this.#counts.events += Number(this.#sql.append.run(stream, seq, atMs, body).changes);
-		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), underWay });
+		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), inProgress });
 	}
 
 	#streamId({ principal, sessionId }: StreamName): number {
@@ -205,7 +205,7 @@ const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
 type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
 
-type StreamLasts = Map<string, { stream: number; last: number; underWay: boolean }>;
+type StreamLasts = Map<string, { stream: number; last: number; inProgress: boolean }>;
 
 /** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and unbindable values. */
 function isAboutTheRecord(error: unknown): boolean {
@@ -226,7 +226,7 @@ function prepare(database: DatabaseSync) {
 				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
 		),
 		// Commands in flight may be meant for the next session of that id.
-		forgetKeys: statement(
+		freeKeys: statement(
 			`UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
 				AND key IS NOT NULL AND finished_at IS NOT NULL`,
 		),

@@ -1,30 +1,29 @@
 import { setImmediate as nextTick } from "node:timers/promises";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import {
 	type AdmittedCommand,
-	type HistoryEntry,
-	type HistoryQuery,
-	historyEntry,
+	type CommandHistoryEntry,
+	type CommandHistoryQuery,
+	commandHistoryEntry,
 	type KeyScope,
 	type StoredCommand,
 	type StreamEvent,
 	type StreamName,
 } from "./journal.ts";
+import type { IdRow } from "./journal-reader.ts";
 import type { OwnerChange } from "./messages.ts";
-import type { IdRow } from "./reader.ts";
 
-/** Uncommitted state that lookups must see. */
-export class Unwritten {
+/** Records that are not on disk yet, for lookups. */
+export class Uncommitted {
 	readonly #commands = new Map<string, Map<string, StoredCommand>>();
 	readonly #byKey = new Map<string, StoredCommand>();
 	readonly #owners = new Map<string, OwnerChange>();
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
 	/** Pending removals of a stream, and the number that the last one ends with. */
-	readonly #ending = new Map<string, { count: number; last: number }>();
+	readonly #removals = new Map<string, { count: number; last: number }>();
 
 	admit(command: StoredCommand): void {
-		const commands = this.#commands.get(command.principal);
-		if (commands) commands.set(command.id, command);
-		else this.#commands.set(command.principal, new Map([[command.id, command]]));
+		getOrAdd(this.#commands, command.principal, () => new Map()).set(command.id, command);
 	}
 
 	dismiss({ principal, id }: AdmittedCommand): void {
@@ -41,7 +40,7 @@ export class Unwritten {
 		if (name !== undefined && !this.#byKey.has(name)) this.#byKey.set(name, command);
 	}
 
-	forget(command: StoredCommand): void {
+	drop(command: StoredCommand): void {
 		if (this.command(command.principal, command.id) !== command) return;
 		this.dismiss(command);
 		const name = keyOf(command);
@@ -56,7 +55,10 @@ export class Unwritten {
 		return this.#byKey.get(keyName(principal, sessionId, key));
 	}
 
-	history(stored: readonly HistoryEntry[], query: HistoryQuery): HistoryEntry[] {
+	mergeCommandHistory(
+		stored: readonly CommandHistoryEntry[],
+		query: CommandHistoryQuery,
+	): CommandHistoryEntry[] {
 		const { sessionId, commandId, fromMs = 0, toMs = Number.MAX_SAFE_INTEGER, limit } = query;
 		const recent = [...(this.#commands.get(query.principal)?.values() ?? [])]
 			.filter(
@@ -66,7 +68,7 @@ export class Unwritten {
 					command.atMs >= fromMs &&
 					command.atMs <= toMs,
 			)
-			.map(historyEntry);
+			.map(commandHistoryEntry);
 		const ids = new Set(recent.map((entry) => entry.commandId));
 		return [...recent.reverse(), ...stored.filter((entry) => !ids.has(entry.commandId))]
 			.sort((a, b) => b.atMs - a.atMs)
@@ -80,7 +82,7 @@ export class Unwritten {
 		this.#owners.set(change.conversation, change);
 	}
 
-	forgetOwner(change: OwnerChange): void {
+	dropOwner(change: OwnerChange): void {
 		if (this.#owners.get(change.conversation) !== change) return;
 		this.#owners.delete(change.conversation);
 	}
@@ -92,14 +94,11 @@ export class Unwritten {
 	}
 
 	append(event: StreamEvent): void {
-		const name = nameOf(event);
-		const events = this.#events.get(name);
-		if (events) events.set(event.seq, event);
-		else this.#events.set(name, new Map([[event.seq, event]]));
+		getOrAdd(this.#events, streamKey(event), () => new Map()).set(event.seq, event);
 	}
 
-	forgetEvent(event: StreamEvent): void {
-		const name = nameOf(event);
+	dropEvent(event: StreamEvent): void {
+		const name = streamKey(event);
 		const events = this.#events.get(name);
 		// After the end of the stream another event may have this number.
 		if (events?.get(event.seq) === event) events.delete(event.seq);
@@ -107,29 +106,29 @@ export class Unwritten {
 	}
 
 	events(stream: StreamName): StreamEvent[] {
-		return [...(this.#events.get(nameOf(stream))?.values() ?? [])];
+		return [...(this.#events.get(streamKey(stream))?.values() ?? [])];
 	}
 
 	/** Drops events and keys of finished commands; the next number is above `last`. */
-	endStream(stream: StreamName, last: number): void {
-		const name = nameOf(stream);
+	beginRemoval(stream: StreamName, last: number): void {
+		const name = streamKey(stream);
 		this.#events.delete(name);
 		for (const [key, { principal, keySessionId }] of this.#byKey) {
 			const isOfSession = principal === stream.principal && keySessionId === stream.sessionId;
 			if (isOfSession) this.#byKey.delete(key);
 		}
-		this.#ending.set(name, { count: (this.#ending.get(name)?.count ?? 0) + 1, last });
+		this.#removals.set(name, { count: (this.#removals.get(name)?.count ?? 0) + 1, last });
 	}
 
-	streamEnded(stream: StreamName): void {
-		const name = nameOf(stream);
-		const ending = this.#ending.get(name);
-		if (ending && ending.count > 1) ending.count--;
-		else this.#ending.delete(name);
+	finishRemoval(stream: StreamName): void {
+		const name = streamKey(stream);
+		const removal = this.#removals.get(name);
+		if (removal && removal.count > 1) removal.count--;
+		else this.#removals.delete(name);
 	}
 
-	ending(stream: StreamName): number | undefined {
-		return this.#ending.get(nameOf(stream))?.last;
+	removalEnd(stream: StreamName): number | undefined {
+		return this.#removals.get(streamKey(stream))?.last;
 	}
 }
 
@@ -146,59 +145,54 @@ function keyName(principal: string, sessionId: string | undefined, key: string):
 const ROWS_AT_ONCE = 2_000;
 /** False-positive rate: 2 % at one million ids. */
 const BITS = 2 ** 23;
-const BITS_PER_ID = 4;
+const BIT_NUMBERS = [0, 1, 2, 3];
 
 /** Bloom filter of journal ids: new commands skip the disk. Until loaded any id may be there. */
 export class SeenIds {
 	readonly #bits = new Uint32Array(BITS / 32);
-	#isWhole = false;
-	/** Cancels a load when the file changes or closes. */
-	#reading = 0;
+	#isLoaded = false;
+	/** A load stops when this changes. */
+	#generation = 0;
 
 	add(principal: string, id: string): void {
-		let [bit, step] = hashes(principal, id);
-		for (let i = 0; i < BITS_PER_ID; i++, bit = (bit + step) >>> 0) {
-			const at = bit % BITS;
+		for (const at of positions(principal, id)) {
 			this.#bits[at >>> 5] = (this.#bits[at >>> 5] as number) | (1 << (at & 31));
 		}
 	}
 
 	mayHave(principal: string, id: string): boolean {
-		if (!this.#isWhole) return true;
-		let [bit, step] = hashes(principal, id);
-		for (let i = 0; i < BITS_PER_ID; i++, bit = (bit + step) >>> 0) {
-			const at = bit % BITS;
-			if (((this.#bits[at >>> 5] as number) & (1 << (at & 31))) === 0) return false;
-		}
-		return true;
+		if (!this.#isLoaded) return true;
+		const isSet = (at: number) => ((this.#bits[at >>> 5] as number) & (1 << (at & 31))) !== 0;
+		return positions(principal, id).every(isSet);
 	}
 
-	/** Background. After a failure `mayHave` stays true. */
-	async takeIn(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
-		this.#isWhole = false;
-		const reading = ++this.#reading;
+	/** In the background. After a failure `mayHave` stays true. */
+	async load(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
+		this.#isLoaded = false;
+		const generation = ++this.#generation;
 		for (let after = 0; ; ) {
 			await nextTick();
-			if (reading !== this.#reading) return;
+			if (generation !== this.#generation) return;
 			const rows = read(after, ROWS_AT_ONCE);
 			for (const { principal, id } of rows) this.add(principal, id);
 			const last = rows.at(-1);
 			if (rows.length < ROWS_AT_ONCE || !last) break;
 			after = last.position;
 		}
-		this.#isWhole = true;
+		this.#isLoaded = true;
 	}
 
 	close(): void {
-		this.#reading++;
-		this.#isWhole = false;
+		this.#generation++;
+		this.#isLoaded = false;
 	}
 }
 
-/** Two FNV-1a hashes: first bit and step. An odd step reaches all bits. */
-function hashes(principal: string, id: string): [number, number] {
+/** From two FNV-1a hashes: the first bit and a step. An odd step reaches all bits. */
+function positions(principal: string, id: string): number[] {
 	const first = hash(hash(0x811c9dc5, principal), id);
-	return [first, hash(first ^ 0x5bd1e995, id) | 1];
+	const step = hash(first ^ 0x5bd1e995, id) | 1;
+	return BIT_NUMBERS.map((number) => ((first + number * step) >>> 0) % BITS);
 }
 
 function hash(start: number, text: string): number {
@@ -211,6 +205,6 @@ function hash(start: number, text: string): number {
 }
 
 /** The length keeps `ab` + `c` and `a` + `bc` apart. */
-export function nameOf({ principal, sessionId }: StreamName): string {
+export function streamKey({ principal, sessionId }: StreamName): string {
 	return `${principal.length}:${principal}${sessionId}`;
 }
