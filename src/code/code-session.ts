@@ -12,10 +12,8 @@ export type CodeSession = ReturnType<typeof createCodeSession>;
 export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
 	// Opens on first use. A changed working folder closes the previous project.
-	return {
-		open: (session: SessionView) => perFolder.get(session),
-		close: () => perFolder.clear(),
-	};
+	const get = (session: SessionView) => perFolder.get(session);
+	return { open: get, close: () => perFolder.clear() };
 
 	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;

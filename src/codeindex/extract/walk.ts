@@ -76,7 +76,8 @@ export interface Chain {
 	readonly start?: number | undefined;
 	readonly side: "instance" | "value";
 	readonly steps: readonly Link[];
-	readonly ending?: "call" | "new";
+	/** Called or constructed at the end. */
+	readonly invoked?: "call" | "new";
 }
 
 interface Link {
@@ -129,13 +130,13 @@ export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 		return undefined;
 	}
 	// The call itself is already recorded; the next step is looked up on its result.
-	const { binding, start, side, steps } = chain.ending ? asCalled(facts, chain) : chain;
+	const { binding, start, side, steps } = chain.invoked ? asCalled(facts, chain) : chain;
 	return { binding, start, side, steps: [...steps, key] };
 }
 
-export function call(facts: FactsBuilder, chain: Reached, ending: "call" | "new"): Reached {
+export function call(facts: FactsBuilder, chain: Reached, invoked: "call" | "new"): Reached {
 	if (!chain || chain === OTHER) return chain;
-	if (chain.ending) {
+	if (chain.invoked) {
 		// The type of a result's result is unknown.
 		record(facts, chain, "read");
 		return undefined;
@@ -143,17 +144,17 @@ export function call(facts: FactsBuilder, chain: Reached, ending: "call" | "new"
 	if (chain.steps.length === 0 && chain.start === undefined) {
 		return chain.side === "value" ? { ...chain, side: "instance" } : undefined;
 	}
-	return { ...chain, ending };
+	return { ...chain, invoked };
 }
 
 export function record(facts: FactsBuilder, chain: Reached, usage: UsageKind): void {
 	if (!chain || chain === OTHER) return;
-	const { binding, start, side, steps, ending } = chain;
+	const { binding, start, side, steps, invoked } = chain;
 	const { positions, references } = facts;
 	const at = start === undefined ? undefined : positions.at(start);
 	const use: Reference = at
-		? { binding, at, usage: ending ?? usage }
-		: { binding, usage: ending ?? usage };
+		? { binding, at, usage: invoked ?? usage }
+		: { binding, usage: invoked ?? usage };
 	if (steps.length === 0) {
 		if (at) references.push(use);
 		return;

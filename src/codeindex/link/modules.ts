@@ -245,8 +245,8 @@ function findPairs(reader: IndexReader) {
 		const { declaration, sources, plain } = extensions;
 		const stem = path.slice(0, -declaration.length);
 		// A TypeScript sibling takes precedence.
-		if (sources.some((ending) => reader.fileAt(stem + ending))) continue;
-		const implementation = plain.flatMap((ending) => reader.fileAt(stem + ending) ?? [])[0];
+		if (sources.some((extension) => reader.fileAt(stem + extension))) continue;
+		const implementation = plain.flatMap((extension) => reader.fileAt(stem + extension) ?? [])[0];
 		if (!implementation) continue;
 		implementations.set(id, implementation.id);
 		declarations.set(implementation.id, id);

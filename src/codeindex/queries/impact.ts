@@ -246,9 +246,9 @@ function creationWarnings(reader: IndexReader, path: string): string[] {
 
 function shadowed(reader: IndexReader, path: string): IndexedFile[] {
 	const stem = withoutExtension(path);
-	const endings = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
+	const extensions = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 	return (/\.d\.[cm]?ts$/.test(path) ? ["/index"] : ["", "/index"]).flatMap((middle) =>
-		endings.flatMap((ending) => reader.fileAt(`${stem}${middle}.${ending}`) ?? []),
+		extensions.flatMap((extension) => reader.fileAt(`${stem}${middle}.${extension}`) ?? []),
 	);
 }
 

@@ -23,7 +23,7 @@ export interface Effort {
 	left: number;
 }
 
-/** As in git, the last matching rule decides. Literal names, paths and endings are looked up. */
+/** As in git, the last matching rule decides. Literal names, paths and suffixes are looked up. */
 export function parseIgnoreRules(text: string): IgnoreRules {
 	const lines = text.replace(/^\uFEFF/, "").split("\n");
 	const lookups = new Map<string, Orders>();
@@ -87,11 +87,11 @@ interface Orders {
 	file: number;
 }
 
-/** For a lookup: a name or an ending in any folder, or a whole path. */
-function keyOf({ pattern, lastName: { literal, ending } }: Rule): string | undefined {
+/** For a lookup: a name or a suffix in any folder, or a whole path. */
+function keyOf({ pattern, lastName: { literal, suffix } }: Rule): string | undefined {
 	if (isAnywhere(pattern)) {
 		if (literal !== undefined) return literal;
-		return ending !== undefined && /^\.[^.]+$/.test(ending) ? `*/${ending}` : undefined;
+		return suffix !== undefined && /^\.[^.]+$/.test(suffix) ? `*/${suffix}` : undefined;
 	}
 	const literals = pattern.map((part) => (part === "**" ? undefined : part.literal));
 	return literals.includes(undefined) ? undefined : `/${literals.join("/")}`;
@@ -100,8 +100,8 @@ function keyOf({ pattern, lastName: { literal, ending } }: Rule): string | undef
 /** As {@link keyOf} writes them. */
 function keysOf(names: readonly string[], name: string): string[] {
 	const dot = name.lastIndexOf(".");
-	const ofEnding = dot < 0 ? [] : [`*/${name.slice(dot)}`];
-	return [name, `/${names.join("/")}`, ...ofEnding];
+	const ofSuffix = dot < 0 ? [] : [`*/${name.slice(dot)}`];
+	return [name, `/${names.join("/")}`, ...ofSuffix];
 }
 
 function isAnywhere(pattern: PathPattern): boolean {

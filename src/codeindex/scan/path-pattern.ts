@@ -17,7 +17,7 @@ export interface NamePattern {
 	/** Set if only this name matches. */
 	readonly literal?: string;
 	/** Set if all before it is free: `.ts` of `*.ts`. */
-	readonly ending?: string;
+	readonly suffix?: string;
 	/** Bit set of required characters, hashed to 32 bits. */
 	readonly needs: number;
 	/** Minimum cost of a comparison. */
@@ -42,11 +42,11 @@ function parseNamePattern(pattern: string): NamePattern {
 	if (literal !== undefined) {
 		return { literal, needs, steps: 1, matches: (name) => name === literal };
 	}
-	const ending = first.length === 0 && parts.length === 2 ? literalOf(others[0] ?? []) : undefined;
+	const suffix = first.length === 0 && parts.length === 2 ? literalOf(others[0] ?? []) : undefined;
 	// Lazy: most patterns are ruled out by `needs`.
 	let match: NamePattern["matches"] | undefined;
 	return {
-		...(ending !== undefined && { ending }),
+		...(suffix !== undefined && { suffix }),
 		needs,
 		steps: parts.length,
 		matches(name, onStep) {
