@@ -140,7 +140,7 @@ export class HeldSession implements StreamName {
 		this.#opening = undefined;
 	}
 
-	/** Saves what extensions added during close, or that the next process must assume a crash. */
+	/** Saves entries that extensions added during close, or that the file may be ahead of them. */
 	saveClosed(): void {
 		const { record } = this;
 		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
@@ -242,8 +242,8 @@ export class HeldSession implements StreamName {
 	}
 }
 
-function missing(id: string, what: "folder" | "file"): Error {
-	const state = `The ${what} of session "${id}" no longer exists`;
+function missing(id: string, part: "folder" | "file"): Error {
+	const state = `The ${part} of session "${id}" no longer exists`;
 	return wrongState(`${state}: restore it, or delete the session`);
 }
 

@@ -150,6 +150,6 @@ export function forkSession(
 	const copy = SessionManager.forkFrom(forkedFrom, cwd, sessionFolder(agentDir, cwd));
 	const file = copy.getSessionFile();
 	if (file === undefined) throw new Error("the copy of the session has no file");
-	const warning = `This session is open in pi (process ${pid}). Here you work on a copy: neither sees what happens in the other.`;
+	const warning = `This session is open in pi (process ${pid}). Here you work on a copy: neither shows the changes of the other.`;
 	return { file, about: { forkedFrom, warning }, discard: () => rmSync(file, { force: true }) };
 }

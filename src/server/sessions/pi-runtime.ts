@@ -115,7 +115,7 @@ function withModes(stored: string | undefined, modes: ChosenSettings): string | 
 	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
 	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
 	const settings = parseJson(stored ?? "{}");
-	if (!isRecord(settings)) return stored; // pi reports what is wrong
+	if (!isRecord(settings)) return stored; // pi reports the fault
 	const withEnabled = (name: string, enabled: boolean | undefined) => {
 		const known = settings[name];
 		return enabled !== undefined && { [name]: { ...(isRecord(known) && known), enabled } };
