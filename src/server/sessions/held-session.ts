@@ -140,7 +140,7 @@ export class HeldSession implements StreamName {
 		this.#opening = undefined;
 	}
 
-	/** Saves entries that extensions added during close, or that the file may be ahead of them. */
+	/** Saves the record as closed, or that after a failed close the file may be ahead of it. */
 	saveClosed(): void {
 		const { record } = this;
 		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
