@@ -62,7 +62,7 @@ describe("the packed tarball, under node_modules", () => {
 	test("runs its commands and its worker threads as compiled JavaScript, without a pi", async () => {
 		expect(readdirSync(at.folder)).not.toContain("src");
 		await expectCommandsWork(at);
-		await expectServeSays(at, /pi was not found beside pi-strata; supported are /);
+		await expectServeSays(at, /pi was not found next to pi-strata \(supported: /);
 	});
 
 	test("doctor names a package that is missing", async () => {
