@@ -1,21 +1,57 @@
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { PATIENCE } from "./test/support/patience.ts";
 
-export default defineConfig({
-	test: {
-		include: ["test/**/*.test.ts"],
-		// They need a browser: `npm run test:browser`.
-		exclude: ["test/browser/**"],
-		setupFiles: ["test/support/own-home.ts"],
-		// Far more than any test takes: a busy machine is no failure. What must not take quadratic time is given enough
-		// work in its test that it would take longer than this.
-		testTimeout: 600_000,
-		hookTimeout: 600_000,
-		expect: { poll: PATIENCE },
-		// Each file of test/e2e loads pi itself (about a second); two workers match the smallest machine we support.
-		maxWorkers: 2,
-		// Where the processor has protection keys, V8 keeps a list of code pages that several threads can corrupt: it then
-		// aborts with "Check failed: jit_page.has_value()" (Node 24.21, once in some thousand threads).
-		execArgv: ["--no-memory-protection-keys"],
-	},
+/** Tests that start programs or threads, or change what a process shares: each file has a process of its own. */
+const PROCESS = ["test/{bench,cli,server}/**/*.test.ts"];
+const PI = ["test/e2e/**/*.test.ts"];
+/** Run by configurations of their own: vitest.install.config.ts and vitest.browser.config.ts. */
+const OTHERS = ["test/install/**", "test/browser/**"];
+
+// Source that imports pi gets the pi under test, as it does inside that pi.
+const { PI_SDK } = process.env;
+const resolve = PI_SDK
+	? { alias: { "@earendil-works/pi-coding-agent": fileURLToPath(PI_SDK) } }
+	: {};
+
+const shared = (runs: string) => ({
+	env: { STRATA_RUNS: process.env.STRATA_RUNS ?? runs },
+	tags: [{ name: "slow", description: "half a second or more: in `npm run test:full` only" }],
+	setupFiles: ["test/support/own-home.ts"],
+	// Far more than any test takes: a busy machine is no failure. What must not take quadratic time is given enough
+	// work in its test that it would take longer than this.
+	testTimeout: 600_000,
+	hookTimeout: 600_000,
+	expect: { poll: PATIENCE },
+	// Where the processor has protection keys, V8 keeps a list of code pages that several threads can corrupt: it then
+	// aborts with "Check failed: jit_page.has_value()" (Node 24.21, once in some thousand threads).
+	execArgv: ["--no-memory-protection-keys"],
+});
+
+/** `npm test` leaves out what is tagged as slow, and searches properties for a fifth of the runs. */
+export default defineConfig(({ mode }) => {
+	const common = shared(mode === "full" ? "1" : "0.2");
+	return {
+		test: {
+			maxWorkers: 2, // the smallest machine we support
+			projects: [
+				{
+					test: {
+						...common,
+						name: "unit",
+						include: ["test/**/*.test.ts"],
+						exclude: [...PROCESS, ...PI, ...OTHERS],
+						// A worker loads each module once. A file leaves nothing behind for the next.
+						isolate: false,
+					},
+				},
+				{
+					resolve,
+					// pi takes a second to load: once a worker.
+					test: { ...common, name: "pi", include: PI, isolate: false },
+				},
+				{ test: { ...common, name: "process", include: PROCESS } },
+			],
+		},
+	};
 });

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import type {
 	Coverage,
 	Definition,
@@ -10,6 +9,7 @@ import type {
 	TaskContextAnswer,
 	UsagesAnswer,
 } from "../../src/codeindex/answers.ts";
+import { fc } from "../support/property.ts";
 import { NOW } from "./fake-index.ts";
 
 /** Words as repositories have them, and as they should not: other scripts, line feeds, escapes, half characters. */

@@ -1,9 +1,9 @@
 /** The law of the tools: no answer is larger than its budget, whatever the project holds. */
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { CodeProject, projectPaths, runTool } from "../../src/code/index.ts";
 import type { ToolCalls } from "../../src/code/tool-definitions.ts";
 import type { CodeIndex } from "../../src/codeindex/index.ts";
+import { fc, runs } from "../support/property.ts";
 import {
 	depsAnswer,
 	impactAnswer,
@@ -78,7 +78,7 @@ describe("every answer", () => {
 				if (details.truncated) expect(details.excerptBytes).toBe(Buffer.byteLength(text));
 				else expect(details.originalBytes).toBe(Buffer.byteLength(text));
 			}),
-			{ numRuns: 40 },
+			{ numRuns: runs(40) },
 		);
 
 	test("of kota_search is within its budget", () =>

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { fc, runs } from "../support/property.ts";
 import { compareWithTypeScript } from "./accuracy-compare.ts";
 import { generateProject } from "./generated-project.ts";
 
@@ -25,7 +25,7 @@ describe("against TypeScript's own findReferences, on generated projects", () =>
 					disputed += found.disputed.length;
 				},
 			),
-			{ numRuns: 30 },
+			{ numRuns: runs(30) },
 		);
 		console.log(`references compared: ${references}; TypeScript contradicts itself in ${disputed}`);
 		expect(disputed).toBeLessThan(references * 0.1);

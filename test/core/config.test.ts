@@ -2,12 +2,12 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { Check } from "typebox/schema";
 import { afterEach, beforeEach, describe, expect, expectTypeOf, test } from "vitest";
 import { type Config, describeConfig, loadConfig } from "../../src/core/config.ts";
 import { matchesAny } from "../../src/core/glob.ts";
 import { accepts, configJsonSchema, settings } from "../../src/core/settings.ts";
+import { fc, runs } from "../support/property.ts";
 
 let root: string;
 let agentDir: string;
@@ -657,7 +657,7 @@ describe("laws", () => {
 				}
 				expect(loaded.warnings.every((warning) => warning.length < 250)).toBe(true);
 			}),
-			{ numRuns: 300 },
+			{ numRuns: runs(300) },
 		);
 	});
 
@@ -690,7 +690,7 @@ describe("laws", () => {
 				const valid = Check(schema, { [group]: { [name]: fromFile } });
 				expect(valid).toBe(accepts(setting, fromFile));
 			}),
-			{ numRuns: 2_000 },
+			{ numRuns: runs(2_000) },
 		);
 	});
 });

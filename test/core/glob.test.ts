@@ -1,7 +1,7 @@
 import { matchesGlob } from "node:path";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_GLOB_LENGTH, matchesAny } from "../../src/core/glob.ts";
+import { fc } from "../support/property.ts";
 
 const cases: [pattern: string, path: string, matches: boolean][] = [
 	// Without a slash: the base name.

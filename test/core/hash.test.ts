@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hashBytes, isHash } from "../../src/core/hash.ts";
+import { fc } from "../support/property.ts";
 
 test("a hash is the sha256 of the bytes in lowercase hex", () => {
 	fc.assert(

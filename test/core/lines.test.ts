@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { linesOf } from "../../src/core/lines.ts";
+import { fc } from "../support/property.ts";
 
 /** Texts in which newlines are frequent, beside characters of one to four bytes. */
 const text = fc

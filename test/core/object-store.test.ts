@@ -18,11 +18,11 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import fc from "fast-check";
 import { expect, onTestFinished, test } from "vitest";
 import { temporaryName } from "../../src/core/atomic-file.ts";
 import { type Hash, hashBytes } from "../../src/core/hash.ts";
 import { ObjectStore, type ObjectStoreOptions } from "../../src/core/object-store.ts";
+import { fc, runs } from "../support/property.ts";
 
 const minutes = 60_000;
 const days = 24 * 60 * minutes;
@@ -63,7 +63,7 @@ test("whatever bytes are put are got back", async () => {
 			expect(hash).toBe(hashBytes(bytes));
 			expect(await store.get(hash)).toEqual({ kind: "found", bytes: Buffer.from(bytes) });
 		}),
-		{ numRuns: 50 },
+		{ numRuns: runs(50) },
 	);
 });
 

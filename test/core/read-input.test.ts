@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	decodePageToken,
@@ -7,6 +6,7 @@ import {
 	isPageToken,
 	type PageToken,
 } from "../../src/core/read-input.ts";
+import { fc } from "../support/property.ts";
 
 const anyUri = fc.oneof(
 	fc.webUrl({ withQueryParameters: true, withFragments: true }),

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { chooseEvicted, RETENTION_GUARD_MS } from "../../src/core/retention.ts";
+import { fc } from "../support/property.ts";
 
 const nowMs = 1_000_000_000_000;
 const minutes = 60_000;

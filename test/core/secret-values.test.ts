@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	createValueFinder,
 	secretValuesOf,
 	secretVariables,
 } from "../../src/core/secret-values.ts";
+import { fc } from "../support/property.ts";
 
 const holds = (path: string, content: string, output: string) =>
 	createValueFinder(secretValuesOf(path, content))(output);

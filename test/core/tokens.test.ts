@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { sdk } from "../support/pi-sdk.ts";
+import { fc } from "../support/property.ts";
 
 test("a text has as many tokens as pi says", () => {
 	fc.assert(

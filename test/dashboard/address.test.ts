@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { takeToken } from "../../src/dashboard/connection/connection.ts";
 import { storedText } from "../../src/dashboard/parts/storage.ts";
 import { hrefOf, routeOf } from "../../src/dashboard/route.ts";
+import { fc } from "../support/property.ts";
 
 function memory(first: Record<string, string> = {}) {
 	const kept = new Map(Object.entries(first));

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { byteCount, bytesOf, firstBytes } from "../../src/dashboard/parts/picture.tsx";
+import { fc } from "../support/property.ts";
 
 const noPause = async () => {};
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	applyEvent,
@@ -11,6 +10,7 @@ import {
 import type { AssistantItem } from "../../src/dashboard/session/items.ts";
 import { branchOf, itemsOf } from "../../src/dashboard/session/message-items.ts";
 import type { Data } from "../../src/protocol/index.ts";
+import { fc, runs } from "../support/property.ts";
 import { answerEvents, assistant, call, entriesOf, toolResult, user, words } from "./events.ts";
 
 const IDLE = { isStreaming: false, isCompacting: false };
@@ -95,7 +95,7 @@ describe("a conversation that is watched", () => {
 			fc.property(fc.nat(run.length), (from) => {
 				expect(play(run.slice(from), fromFile)).toEqual(fromFile);
 			}),
-			{ numRuns: 30 },
+			{ numRuns: runs(30) },
 		);
 		expect(play([...run, ...run])).toEqual(play(run));
 	});

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { MAX_ROWS, offsetsOf, rowAt, windowOf } from "../../src/dashboard/parts/virtual-list.tsx";
+import { fc } from "../support/property.ts";
 
 const heights = fc.array(fc.integer({ min: 1, max: 900 }), { minLength: 1, maxLength: 300 });
 

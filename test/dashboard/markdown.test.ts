@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import type { ComponentChildren, VNode } from "preact";
 import { describe, expect, test } from "vitest";
 import { markdown } from "../../src/dashboard/parts/markdown.tsx";
+import { fc, runs } from "../support/property.ts";
 
 describe("Markdown of a model", () => {
 	test("knows paragraphs, headings, lists, quotes, rules and code", () => {
@@ -119,7 +119,7 @@ describe("Markdown of a model", () => {
 				const words = shown.replaceAll(/<(?!\/)[a-z][^<>]*>|<\/[a-z0-9]+>/g, "");
 				expect(count(words)).toBeGreaterThanOrEqual(count(withoutMarks(text)));
 			}),
-			{ numRuns: 1_000 },
+			{ numRuns: runs(1_000) },
 		);
 	});
 

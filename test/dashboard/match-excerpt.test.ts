@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { boundsReaching, clipped, excerpt, matchIndex } from "../../src/dashboard/parts/text.tsx";
+import { fc } from "../support/property.ts";
 
 const FIRST = { chars: 400, lines: 24 };
 

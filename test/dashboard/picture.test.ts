@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { pictureFacts, pictureSize } from "../../src/dashboard/parts/picture.tsx";
+import { fc } from "../support/property.ts";
 import { pngOf } from "./pictures.ts";
 
 const TYPES = ["image/png", "image/jpeg", "image/gif", "image/webp"];

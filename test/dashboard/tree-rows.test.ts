@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { treeRows } from "../../src/dashboard/session/tree-dialog.tsx";
 import type { Data } from "../../src/protocol/index.ts";
+import { fc } from "../support/property.ts";
 
 const node = (id: string, parentId: string | null, role = "user"): Data<"FlatTreeNode"> => ({
 	id,

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { clipped, visibleString, visibleText } from "../../src/dashboard/parts/text.tsx";
+import { fc } from "../support/property.ts";
 
 describe("text of others made visible", () => {
 	test.each([

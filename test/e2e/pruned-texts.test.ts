@@ -2,9 +2,9 @@
 import { readFileSync, statSync, utimesSync, writeFileSync } from "node:fs";
 import { relative } from "node:path";
 import { pathToFileURL } from "node:url";
-import fc from "fast-check";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import type { PiHarness } from "../support/pi-session.ts";
+import { fc, runs } from "../support/property.ts";
 import { type PruningPi, someText, startPruning } from "../support/pruning-session.ts";
 import { extension, nextId } from "../support/read-session.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -125,7 +125,7 @@ test("any text comes back in pieces of any size", async () => {
 				}
 			},
 		),
-		{ numRuns: 4 },
+		{ numRuns: runs(4) },
 	);
 });
 

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { shouldPrune, shouldReorganise } from "../../src/economy/index.ts";
 import type { PruneTerms } from "../../src/economy/rewrite.ts";
 import { isCold, rulesFor } from "../../src/economy/rules.ts";
+import { fc } from "../support/property.ts";
 import { HOUR, MINUTE } from "./requests.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" }); // r = 0.1, w = 1.25

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Placement, placeBreakpoints } from "../../src/economy/place-breakpoints.ts";
 import { costOf, rulesFor } from "../../src/economy/rules.ts";
+import { fc } from "../support/property.ts";
 import { filler, request, simulate } from "./requests.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 
 /** Characters that a careless cut would break, from one unit to a whole family. */
 const clusters = [

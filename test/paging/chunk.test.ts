@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { Chunker, MIN_CHUNK_CHARS } from "../../src/paging/chunk.ts";
+import { fc, runs } from "../support/property.ts";
 import { arbitraryDocument } from "./arbitrary-document.ts";
 
 function chunksOf(text: string, sizeOf: (chunk: number) => number): string[] {
@@ -62,7 +62,7 @@ describe("the laws of chunks", () => {
 				}
 				expectWholeCharacters(text, chunks);
 			}),
-			{ numRuns: 300 },
+			{ numRuns: runs(300) },
 		);
 	});
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	type Cursor,
@@ -8,6 +7,7 @@ import {
 	encodeCursor,
 } from "../../src/paging/cursor.ts";
 import { PagingError } from "../../src/paging/errors.ts";
+import { fc, runs } from "../support/property.ts";
 
 const char = fc.oneof(fc.nat(50_000), fc.integer({ min: 0, max: 2 ** 32 - 1 }));
 const page = fc.oneof(fc.integer({ min: 1, max: 3000 }), fc.integer({ min: 1, max: 2 ** 24 - 1 }));
@@ -87,7 +87,7 @@ describe("a cursor", () => {
 				.uint8Array({ minLength: 36, maxLength: 36 })
 				.map((b) => Buffer.from(b).toString("base64url")),
 		);
-		fc.assert(fc.property(tokens, expectMalformed), { numRuns: 300 });
+		fc.assert(fc.property(tokens, expectMalformed), { numRuns: runs(300) });
 	});
 
 	test.each([

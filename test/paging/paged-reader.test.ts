@@ -2,7 +2,6 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type ChunkQuery, instructions, readText } from "../../src/paging/index.ts";
 import {
@@ -15,6 +14,7 @@ import {
 } from "../contracts/paged-source.ts";
 import { makePdf, type PageContent } from "../support/make-pdf.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
+import { fc, runs } from "../support/property.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 /** Everything that is hard to cut: pairs, clusters, CRLF, fences, tables, one endless line. */
@@ -787,7 +787,7 @@ describe("paging: a text at hand", () => {
 				const request = { uri: "a text", max_chars: size };
 				expect(joined(await readAll(reading(text), request, size))).toBe(text);
 			}),
-			{ numRuns: 30 },
+			{ numRuns: runs(30) },
 		);
 	});
 

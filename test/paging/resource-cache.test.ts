@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { type Loader, ResourceCache } from "../../src/paging/resource-cache.ts";
+import { fc, runs } from "../support/property.ts";
 
 type Page = { text: string };
 
@@ -330,7 +330,7 @@ describe("whatever happens in whatever order", () => {
 				expect(world.resources.every(({ disposed }) => disposed)).toBe(true);
 				expect(cache.stats()).toMatchObject({ entries: 0, bytes: 0, loading: 0 });
 			}),
-			{ numRuns: 200 },
+			{ numRuns: runs(200) },
 		);
 	});
 });

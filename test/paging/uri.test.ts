@@ -1,8 +1,8 @@
 import { inspect } from "node:util";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { PagingError } from "../../src/paging/errors.ts";
 import { normaliseUri } from "../../src/paging/uri.ts";
+import { fc, runs } from "../support/property.ts";
 
 const key = (input: string) => {
 	const address = normaliseUri(input, "/project");
@@ -343,7 +343,7 @@ describe("anything at all", () => {
 					}
 				},
 			),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 });

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { Check } from "typebox/value";
 import { describe, expect, test } from "vitest";
 import { commandTable, commandTypes } from "../../src/protocol/command-table.ts";
 import { type CommandType, parseCommand } from "../../src/protocol/index.ts";
+import { fc, runs } from "../support/property.ts";
 
 /** A valid command of each type. */
 const EXAMPLES: Partial<Record<CommandType, object>> = {
@@ -356,7 +356,7 @@ describe("laws", () => {
 					Check(commandTable[type].fields, command),
 				]);
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 });

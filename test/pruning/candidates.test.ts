@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	candidatesOf,
@@ -8,6 +7,7 @@ import {
 	type ResultFacts,
 } from "../../src/pruning/candidates.ts";
 import type { ToolResultItem } from "../../src/session/index.ts";
+import { fc } from "../support/property.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const DEFAULTS = { keepRecentTurns: 2, maxToolChars: 1200, anyTool: false };

@@ -2,7 +2,6 @@
 import { join } from "node:path";
 import { fauxAssistantMessage, type Message } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { type BlobStore, createBlobStore } from "../../src/core/blob-store.ts";
 import { type Config, loadConfig } from "../../src/core/config.ts";
@@ -16,6 +15,7 @@ import { createSurveyor } from "../../src/pruning/survey.ts";
 import { fileTouchOf, touchesExcluded } from "../../src/readcache/index.ts";
 import { Ledger } from "../../src/session/index.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "../session/sessions.ts";
+import { fc } from "../support/property.ts";
 import { checkPairs, someText } from "../support/pruning-session.ts";
 import { tempDir } from "../support/temp.ts";
 

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { type Candidate, candidatesOf } from "../../src/pruning/candidates.ts";
 import { effectOf, type Price, planFor } from "../../src/pruning/pruner.ts";
 import type { ContextMessage } from "../../src/session/index.ts";
+import { fc } from "../support/property.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const rules = rulesFor({ provider: "anthropic", id: "claude-opus-4-5" });

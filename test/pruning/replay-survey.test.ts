@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SessionBlock } from "../../src/economy/replay/index.ts";
 import { type CandidateSettings, candidatesOf, frontierOf } from "../../src/pruning/candidates.ts";
@@ -6,6 +5,7 @@ import { effectOf } from "../../src/pruning/pruner.ts";
 import { GrowingSurvey, type SurveyedBlock } from "../../src/pruning/replay-survey.ts";
 import { type FileTouch, followTouches } from "../../src/pruning/survey.ts";
 import type { ContextMessage, ToolResultItem } from "../../src/session/index.ts";
+import { fc, runs } from "../support/property.ts";
 
 const settings = fc.record({
 	keepRecentTurns: fc.integer({ min: 0, max: 3 }),
@@ -54,7 +54,7 @@ test("a survey that grows finds what a look at the whole conversation finds, als
 				}
 			},
 		),
-		{ numRuns: 400 },
+		{ numRuns: runs(400) },
 	);
 });
 

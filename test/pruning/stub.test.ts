@@ -1,10 +1,10 @@
 import { homedir } from "node:os";
 import { join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Blob } from "../../src/core/blob-store.ts";
 import { hashBytes } from "../../src/core/hash.ts";
 import { callOf, MAX_STUB_BYTES, stubFor } from "../../src/pruning/stub.ts";
+import { fc } from "../support/property.ts";
 
 const id = hashBytes("text");
 const blobAt = (folder: string): Blob => ({ id, path: join(folder, `${id}.txt`) });

@@ -1,10 +1,10 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import { isInView } from "../../src/readcache/audit.ts";
 import { unifiedDiff } from "../../src/readcache/diff/unified.ts";
 import type { FileView } from "../../src/readcache/file-event-log.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
+import { fc } from "../support/property.ts";
 import { cachedSession, numbered } from "./cached-session.ts";
 import { arbitraryEdit } from "./diff/arbitrary-text.ts";
 

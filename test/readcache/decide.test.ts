@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Hash, hashBytes } from "../../src/core/hash.ts";
 import { linesOf } from "../../src/core/lines.ts";
@@ -6,6 +5,7 @@ import { type Decision, type Dependencies, decide } from "../../src/readcache/de
 import { type FileEvent, knowledgeOf } from "../../src/readcache/knowledge.ts";
 import type { LineRange } from "../../src/readcache/metadata.ts";
 import { windowOf } from "../../src/readcache/text-file.ts";
+import { fc, runs } from "../support/property.ts";
 
 /** Small enough that short texts are cut. */
 const LIMITS = { maxLines: 20, maxBytes: 2000 };
@@ -568,7 +568,7 @@ describe("laws", () => {
 				if (numbers.every(isOwn)) expect(decision.kind).toBe("unchanged_range");
 				else expect(decision).toMatchObject({ kind: "plain", why: "own-edit-overtaken" });
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 });

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { INVALIDATION_ENTRY } from "../../src/core/entry-types.ts";
 import { parseInvalidation } from "../../src/readcache/metadata.ts";
+import { fc } from "../support/property.ts";
 
 const VALID = { v: 1, kind: "invalidate", pathKey: "/a.ts", scopeKey: "r:2:5", at: 1 };
 

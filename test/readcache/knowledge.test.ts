@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { type Hash, hashBytes } from "../../src/core/hash.ts";
 import {
@@ -10,6 +9,7 @@ import {
 	within,
 } from "../../src/readcache/knowledge.ts";
 import type { Metadata } from "../../src/readcache/metadata.ts";
+import { fc, runs } from "../support/property.ts";
 
 const [v1, v2, v3] = ["1", "2", "3"].map((version) => hashBytes(version)) as [Hash, Hash, Hash];
 
@@ -337,7 +337,7 @@ describe("laws", () => {
 					next = end + 1;
 				}
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 
@@ -346,7 +346,7 @@ describe("laws", () => {
 			fc.property(events, (list) => {
 				expect(byLine(knowledgeOf(list).segments)).toEqual(account(list));
 			}),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 
@@ -372,7 +372,7 @@ describe("laws", () => {
 				const known = [...marks].find((mark) => mark !== undefined);
 				expect(whole.edited).toBe(marks.has("unknown") ? "unknown" : known);
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 
@@ -383,7 +383,7 @@ describe("laws", () => {
 				const noted = marks.filter((mark) => mark !== undefined && mark !== "unknown");
 				expect(new Set(noted).size).toBeLessThanOrEqual(1);
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import {
@@ -9,6 +8,7 @@ import {
 	parseScopeKey,
 	scopeKeyOf,
 } from "../../src/readcache/metadata.ts";
+import { fc, runs } from "../support/property.ts";
 
 const FULL: Metadata = {
 	v: 1,
@@ -94,7 +94,7 @@ describe("metadata", () => {
 					if (meta) expectWellFormed(meta);
 				},
 			),
-			{ numRuns: 2000 },
+			{ numRuns: runs(2000) },
 		);
 	});
 });

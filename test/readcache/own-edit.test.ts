@@ -2,13 +2,13 @@ import { execFileSync } from "node:child_process";
 import { linkSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import { parseOwnEdit } from "../../src/readcache/metadata.ts";
 import { noteOwnEdit } from "../../src/readcache/system.ts";
 import { isEditingTool } from "../../src/session/read-path.ts";
 import { sdk } from "../support/pi-sdk.ts";
+import { fc } from "../support/property.ts";
 import { tempDir } from "../support/temp.ts";
 
 const ELIGIBILITY = { maxFileBytes: 100, exclude: [".env*", "secrets/"] };

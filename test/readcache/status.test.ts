@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { formatStatus, type Status, statusOf } from "../../src/readcache/status.ts";
 import { appendCalls, appendResult } from "../session/sessions.ts";
+import { fc, runs } from "../support/property.ts";
 import { cachedSession, numbered, type Range, textOf } from "./cached-session.ts";
 
 type Scene = ReturnType<typeof cachedSession>;
@@ -81,7 +81,7 @@ describe("what was saved", () => {
 				expect(savedTokens).toBeGreaterThanOrEqual(0);
 				expect(savedTokens).toBeLessThanOrEqual(Math.max(0, Math.ceil(saved / 4)));
 			}),
-			{ numRuns: 40 },
+			{ numRuns: runs(40) },
 		);
 	});
 

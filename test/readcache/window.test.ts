@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linesOf } from "../../src/core/lines.ts";
 import { continuationLine, windowOf } from "../../src/readcache/text-file.ts";
+import { fc, runs } from "../support/property.ts";
 import { LIMITS, plain, type Range, textOf } from "./cached-session.ts";
 
 const { maxLines, maxBytes } = LIMITS;
@@ -102,7 +102,7 @@ describe("the window is what pi shows", () => {
 					...(lines !== null && { limit: lines }),
 				});
 			}),
-			{ numRuns: 300 },
+			{ numRuns: runs(300) },
 		);
 	});
 });

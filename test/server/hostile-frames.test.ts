@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
-import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Data } from "../../src/protocol/index.ts";
+import { fc } from "../support/property.ts";
 import { atEnd } from "../support/temp.ts";
 import {
 	type Holdings,

@@ -1,9 +1,9 @@
 import type { SessionManager, SessionProjection } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import { type ContextItem, Ledger, type SessionSource } from "../../src/session/index.ts";
 import { createObservation } from "../../src/session/messages.ts";
+import { fc, runs } from "../support/property.ts";
 import { anyHistory, historyWithoutEdits, play } from "./random-session.ts";
 import {
 	appendCalls,
@@ -26,7 +26,7 @@ describe("the log of any session", () => {
 					expect(ledger.log(session).items).toEqual(new Ledger().log(session).items);
 				});
 			}),
-			{ numRuns: 400 },
+			{ numRuns: runs(400) },
 		);
 	});
 
@@ -41,7 +41,7 @@ describe("the log of any session", () => {
 					expect(found).toEqual(textResults(session.buildSessionProjection().messages));
 				});
 			}),
-			{ numRuns: 400 },
+			{ numRuns: runs(400) },
 		);
 	});
 
@@ -63,7 +63,7 @@ describe("the log of any session", () => {
 					last = { epoch, items: [...items] };
 				});
 			}),
-			{ numRuns: 200 },
+			{ numRuns: runs(200) },
 		);
 	});
 
@@ -78,7 +78,7 @@ describe("the log of any session", () => {
 					expect(withLookup.log(olderHost(session, "getEntry")).items).toEqual(items);
 				});
 			}),
-			{ numRuns: 200 },
+			{ numRuns: runs(200) },
 		);
 	});
 });

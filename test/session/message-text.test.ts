@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { textOf } from "../../src/session/messages.ts";
+import { fc } from "../support/property.ts";
 
 const block = (text: string) => ({ type: "text", text });
 

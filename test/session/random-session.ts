@@ -1,5 +1,5 @@
 import type { SessionEntry, SessionManager } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
+import { fc } from "../support/property.ts";
 import { appendCalls, appendResult, newSession, PICTURE } from "./sessions.ts";
 
 /** One thing that happens to a session. Numbers choose among what there is at the time. */

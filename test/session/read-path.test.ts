@@ -2,7 +2,6 @@ import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { firstExisting } from "../../src/readcache/text-file.ts";
 import {
@@ -14,6 +13,7 @@ import {
 	pathCandidates,
 } from "../../src/session/read-path.ts";
 import { plain, textOf } from "../readcache/cached-session.ts";
+import { fc, runs } from "../support/property.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 /** Which file pi reads, and which we find: their texts, which are their names. */
@@ -144,7 +144,7 @@ describe("the file that is found is the one pi reads", () => {
 				for (const file of files) rmSync(join(cwd, file));
 				expect(ours).toBe(pis);
 			}),
-			{ numRuns: 300 },
+			{ numRuns: runs(300) },
 		);
 	});
 });

@@ -23,8 +23,7 @@ process.exit(runTests(process.argv.slice(2)));
 function runTests(args: string[]): number {
 	const root = fileURLToPath(new URL("../../", import.meta.url));
 	const vitest = join(root, "node_modules", "vitest", "vitest.mjs");
-	const config = fileURLToPath(new URL("pi-next.config.ts", import.meta.url));
-	const command = [vitest, "run", "--config", config, "test/e2e", ...args];
+	const command = [vitest, "run", "--mode", "full", "test/e2e", ...args];
 	const bundle = join(piNext.folder, "dist", "bundle", "index.js");
 	const { status } = spawnSync(process.execPath, command, {
 		cwd: root,

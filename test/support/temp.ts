@@ -36,12 +36,14 @@ export function atEnd(cleanup: () => unknown): void {
 		});
 	} catch {
 		// vitest refuses the hook outside a test: that is how we know we are outside.
-		if (outside.length === 0) process.once("exit", endOutside);
+		if (!endsAtExit) process.once("exit", endOutside);
+		endsAtExit = true;
 		outside.push(cleanup);
 	}
 }
 
 const outside: (() => unknown)[] = [];
+let endsAtExit = false;
 
 /** Runs the cleanups that were registered outside a test. vitest ends its processes without an exit event, so a hook calls this. */
 export function endOutside(): void {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bytesOf, clip, clipMiddle } from "../../src/text/clip.ts";
+import { fc } from "../support/property.ts";
 
 const text = fc.oneof(
 	fc.string({ unit: "grapheme", maxLength: 60 }),

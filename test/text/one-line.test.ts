@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { collapsed, escaped, oneLine } from "../../src/text/one-line.ts";
+import { fc } from "../support/property.ts";
 
 const text = fc.oneof(
 	fc.string({ unit: "grapheme", maxLength: 60 }),

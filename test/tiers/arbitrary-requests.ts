@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import type { Item } from "../../src/tiers/item.ts";
+import { fc } from "../support/property.ts";
 
 /** A request of a made-up session: what is in it, and what was edited before it. */
 export interface RandomRequest {

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { anthropicBody, type Prompt } from "../../src/tiers/assemble.ts";
 import { assemble, type PromptItem, placeByTier, TierController } from "../../src/tiers/index.ts";
 import { validateBody } from "../support/loopback-validate.ts";
+import { fc } from "../support/property.ts";
 import { item, times } from "./items.ts";
 
 const file = (key: string, text = `text of ${key}\n`): PromptItem => ({ key, kind: "file", text });

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import {
 	assemble,
@@ -9,6 +8,7 @@ import {
 } from "../../src/tiers/index.ts";
 import { CACHED_TIERS, type Item } from "../../src/tiers/item.ts";
 import { TierTracker } from "../../src/tiers/tracker.ts";
+import { fc } from "../support/property.ts";
 import { type RandomRequest, randomSession } from "./arbitrary-requests.ts";
 import { item, items, standings, times } from "./items.ts";
 

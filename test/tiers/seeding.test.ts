@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { TierController } from "../../src/tiers/index.ts";
 import { TierTracker } from "../../src/tiers/tracker.ts";
+import { fc } from "../support/property.ts";
 import { item, standings } from "./items.ts";
 
 /** `count` symbol entries; the first is the most referenced. */

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { hashBytes } from "../../src/core/hash.ts";
 import {
@@ -8,6 +7,7 @@ import {
 	parseCopy,
 	parseDropped,
 } from "../../src/workset/copy-text.ts";
+import { fc } from "../support/property.ts";
 
 const fileText = (path: string, text: string): FileText => ({ path, text, hash: hashBytes(text) });
 

@@ -1,10 +1,10 @@
 import { delimiter, join, sep } from "node:path";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { projectFiles, toolAnswer } from "../../../src/code/external/answer-part.ts";
 import { splitLines } from "../../../src/code/external/engine-process.ts";
 import { childEnvironment, databaseOf } from "../../../src/code/external/external-index.ts";
 import { createLogTail, LOG_LIMITS } from "../../../src/code/external/log-tail.ts";
+import { fc } from "../../support/property.ts";
 
 describe("the log", () => {
 	test("keeps the last lines, at most so many, and so many bytes", () => {

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 import { fileWords } from "../../../src/codeindex/extract/words.ts";
+import { fc, runs } from "../../support/property.ts";
 
 describe("sources that cannot be understood", () => {
 	test("a syntax error leaves the imports and re-exports before it", () => {
@@ -124,7 +124,7 @@ describe("sources that cannot be understood", () => {
 				}
 				for (const { binding } of facts.references) expect(facts.bindings[binding]).toBeDefined();
 			}),
-			{ numRuns: 400 },
+			{ numRuns: runs(400) },
 		);
 	});
 });

@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
+import { fc, runs } from "../../support/property.ts";
 import { tempDir } from "../../support/temp.ts";
 import { dumpIndex } from "./index-dump.ts";
 import { openIndexer, writeTree } from "./test-index.ts";
@@ -101,6 +101,6 @@ test("an index that followed random edits, renames, removals and changes of conf
 			const reopened = await openIndexer(root, followed.database);
 			expect(reopened.store.read(dumpIndex)).toEqual(expected);
 		}),
-		{ numRuns: 25 },
+		{ numRuns: runs(25) },
 	);
 });

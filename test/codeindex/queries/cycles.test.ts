@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { components, cyclesAmong } from "../../../src/codeindex/queries/graph.ts";
+import { fc } from "../../support/property.ts";
 import { indexProject } from "../memory-project.ts";
 
 describe("strongly connected components", () => {

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { symbolMap } from "../../../src/codeindex/queries/symbol-map.ts";
+import { fc } from "../../support/property.ts";
 import { indexProject, type ProjectFiles } from "../memory-project.ts";
 
 const files: ProjectFiles = {

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ModuleResolver } from "../../../src/codeindex/resolve/resolver.ts";
 import { affectedBy } from "../../../src/codeindex/resolve/specifier.ts";
+import { fc, runs } from "../../support/property.ts";
 
 const json = JSON.stringify;
 
@@ -101,7 +101,7 @@ describe("affectedBy", () => {
 					}
 				},
 			),
-			{ numRuns: 250 },
+			{ numRuns: runs(250) },
 		);
 	});
 

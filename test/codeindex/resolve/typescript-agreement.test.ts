@@ -1,5 +1,5 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { fc, runs } from "../../support/property.ts";
 import type { MemoryProject } from "./typescript-oracle.ts";
 import { resolverOf, typescriptFinds, weFind } from "./typescript-oracle.ts";
 
@@ -408,7 +408,7 @@ describe("over random projects", () => {
 					expect({ from, specifier, found }).toEqual({ from, specifier, found: expected });
 				}
 			}),
-			{ numRuns: 200 },
+			{ numRuns: runs(200) },
 		);
 	});
 });

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { parseIgnoreRules } from "../../../src/codeindex/scan/gitignore.ts";
 import { walkFolders } from "../../../src/codeindex/scan/walk-files.ts";
+import { fc, runs } from "../../support/property.ts";
 import { tempDir } from "../../support/temp.ts";
 
 const files = ["a", "b.ts", "a.b", "x/a", "x/b.ts", "x/y/a", "x/y/b.ts", "ab/a b", "[a]/#b"];
@@ -52,7 +52,7 @@ describe("ignore rules", () => {
 					expect(walked).toEqual(expected);
 				},
 			),
-			{ numRuns },
+			{ numRuns: runs(numRuns) },
 		);
 	}
 

@@ -10,9 +10,9 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import fc from "fast-check";
 import { describe, expect, test, vi } from "vitest";
 import { TreeScanner } from "../../../src/codeindex/scan/scan-tree.ts";
+import { fc, runs } from "../../support/property.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { scanTree } from "./fresh-scan.ts";
 
@@ -198,7 +198,7 @@ describe.each(["git", "walk"] as const)("a scanner of a project listed by %s", (
 				}
 				rmSync(root, { recursive: true });
 			}),
-			{ numRuns: by === "git" ? 10 : 20 },
+			{ numRuns: runs(by === "git" ? 10 : 20) },
 		);
 	});
 });

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FileAtDepth, Usage } from "../../../src/codeindex/answers.ts";
 import { fromColumns, toColumns } from "../../../src/codeindex/service/messages.ts";
+import { fc } from "../../support/property.ts";
 
 const anyPath = fc.constantFrom("a.ts", "b/c.tsx", "b/ü 漢.ts", "d/e/f.js");
 const anyUsage: fc.Arbitrary<Usage> = fc.record({

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import type {
 	Binding,
 	Declared,
@@ -15,6 +14,7 @@ import type {
 	TypeName,
 	UsageKind,
 } from "../../../src/codeindex/facts.ts";
+import { fc } from "../../support/property.ts";
 
 /** Few names, so that files have to do with each other, and some that are hard to store. */
 export const NAMES = ["a", "render", "Täg", "default", "x\0y", "__proto__", "长"];

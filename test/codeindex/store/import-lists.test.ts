@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { FileId, ImportOf } from "../../../src/codeindex/index-reader.ts";
 import { ImportLists } from "../../../src/codeindex/store/stored-reader.ts";
+import { fc } from "../../support/property.ts";
 
 function importOf(file: number, binding: number): ImportOf {
 	const at = [1, 1] as const;

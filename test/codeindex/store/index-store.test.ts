@@ -1,12 +1,12 @@
 import { statSync } from "node:fs";
 import { join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { FileFacts } from "../../../src/codeindex/facts.ts";
 import type { FileId, IndexReader, Resolution } from "../../../src/codeindex/index-reader.ts";
 import { storeFailure, UnavailableStore } from "../../../src/codeindex/store/failures.ts";
 import { IndexStore, removeDatabase } from "../../../src/codeindex/store/index-store.ts";
 import { packFile } from "../../../src/codeindex/store/packed-file.ts";
+import { fc, runs } from "../../support/property.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
 import { arbitraryFacts, NAMES } from "./arbitrary-facts.ts";
 import { type MemoryFile, memoryReader } from "./memory-reader.ts";
@@ -181,7 +181,7 @@ describe("a stored index", () => {
 				expect(store.read((reader) => everything(reader, [...present]))).toEqual(expected);
 				store.close();
 			}),
-			{ numRuns: 30 },
+			{ numRuns: runs(30) },
 		);
 	});
 

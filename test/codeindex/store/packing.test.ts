@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { bindings, exports, requests } from "../../../src/codeindex/store/records.ts";
 import { packReferences, unpackReferences } from "../../../src/codeindex/store/references.ts";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../../src/core/bytes.ts";
+import { fc } from "../../support/property.ts";
 import { arbitraryFacts } from "./arbitrary-facts.ts";
 
 function packed(write: (writer: ByteWriter) => void): Uint8Array {

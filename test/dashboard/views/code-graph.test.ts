@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	BOX,
@@ -7,6 +6,7 @@ import {
 	layoutGraph,
 } from "../../../src/dashboard/views/code/deps-panel.tsx";
 import type { Data } from "../../../src/protocol/index.ts";
+import { fc } from "../../support/property.ts";
 
 const options = { depth: 2, maxInColumn: 8 };
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { contextSeries, downsampled } from "../../../src/dashboard/views/context/context-view.tsx";
+import { fc } from "../../support/property.ts";
 
 const moments = (sizes: readonly number[]) =>
 	sizes.map((read, at) => ({ request: at + 1, atMs: at, byKind: { system: 10, read } }));

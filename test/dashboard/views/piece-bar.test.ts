@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	cachedPrefix,
@@ -8,6 +7,7 @@ import {
 	rectanglesOf,
 	segmentAt,
 } from "../../../src/dashboard/views/context/piece-bar.ts";
+import { fc } from "../../support/property.ts";
 import { anyPieces, piece } from "./pieces.ts";
 
 const anyOrder = fc.constantFrom("sent" as const, "kind" as const);

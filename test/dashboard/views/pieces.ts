@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { KINDS } from "../../../src/dashboard/views/context/piece-bar.ts";
 import type { Data } from "../../../src/protocol/index.ts";
+import { fc } from "../../support/property.ts";
 
 /** A piece of a context. */
 export function piece(

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { appendPart, type ReadText } from "../../../src/dashboard/views/context/context-view.tsx";
+import { fc } from "../../support/property.ts";
 
 function stretch(text: string, offset: number, size: number) {
 	const end = Math.min(text.length, offset + size);

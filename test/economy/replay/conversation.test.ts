@@ -1,9 +1,9 @@
 import { buildSessionProjection, type SessionEntry } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createConversationWalk } from "../../../src/economy/replay/conversation.ts";
 import { EntryParser } from "../../../src/economy/replay/entry-parser.ts";
 import { contentHash } from "../../../src/economy/replay/message-blocks.ts";
+import { fc, runs } from "../../support/property.ts";
 
 describe("the conversation at any place of a session", () => {
 	test("is what pi itself would send from there, with compactions, edits and branches", () => {
@@ -17,7 +17,7 @@ describe("the conversation at any place of a session", () => {
 					expect(walk(at).blocks.map(({ hash }) => hash)).toEqual(sentByPi(lines, at));
 				}
 			}),
-			{ numRuns: 200 },
+			{ numRuns: runs(200) },
 		);
 	});
 });

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { countNewLines, createLineHasher } from "../../../src/economy/replay/message-blocks.ts";
+import { fc } from "../../support/property.ts";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { minLength: 1, maxLength: 30 });
 

@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createCalibration } from "../../../src/economy/replay/assembly.ts";
 import {
@@ -11,6 +10,7 @@ import {
 } from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
 import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
+import { fc, runs } from "../../support/property.ts";
 import { SessionWriter, type TestUsage, testModel } from "./session-writer.ts";
 
 describe("rebuilding the requests of a session", () => {
@@ -64,7 +64,7 @@ describe("rebuilding the requests of a session", () => {
 					}
 				},
 			),
-			{ numRuns: 60 },
+			{ numRuns: runs(60) },
 		);
 	});
 

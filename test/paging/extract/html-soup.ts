@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { fc } from "../../support/property.ts";
 
 const names = [
 	..."a b i p br hr ul ol li dl dt dd h1 h6 div span nav main article table tr td th thead caption".split(

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { linearHtmlToMarkdown } from "../../../src/paging/extract/linear-html.ts";
+import { fc, runs } from "../../support/property.ts";
 import { htmlSoup } from "./html-soup.ts";
 
 const baseUrl = "https://example.com/docs/page.html";
@@ -288,7 +288,7 @@ describe("laws", () => {
 				expect(first.markdown.length).toBeLessThanOrEqual(10 * html.length + 100);
 				expect(linearHtmlToMarkdown(html, { baseUrl: "https://e.com/" })).toEqual(first);
 			}),
-			{ numRuns: 500 },
+			{ numRuns: runs(500) },
 		);
 	});
 
@@ -300,7 +300,7 @@ describe("laws", () => {
 					.replaceAll("`", "");
 				expect(markdown(noCode)).not.toMatch(/<[a-z/!?]/i);
 			}),
-			{ numRuns: 500 },
+			{ numRuns: runs(500) },
 		);
 	});
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isPublicAddress, parseAllowRanges, rangeOf } from "../../../src/paging/fetch/address.ts";
+import { fc } from "../../support/property.ts";
 
 const PUBLIC = [
 	"1.1.1.1",

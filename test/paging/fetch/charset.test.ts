@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { decodeInSlices, decodeText } from "../../../src/paging/fetch/content.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
+import { fc } from "../../support/property.ts";
 
 const latin = (text: string) => Buffer.from(text, "latin1");
 const plain = { isHtml: false };

@@ -1,9 +1,9 @@
 import { hash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { detectKind } from "../../../src/paging/fetch/content.ts";
 import { CHARSET_SAMPLES } from "../../support/charset-samples.ts";
+import { fc } from "../../support/property.ts";
 
 const PNG = Buffer.from("89504e470d0a1a0a0000000d49484452", "hex");
 const DOCUMENT = Buffer.from("<!DOCTYPE html><html><head><title>t</title></head><body>b</body>");

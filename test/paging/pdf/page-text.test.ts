@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { pageText, titleText } from "../../../src/paging/pdf/page-text.ts";
+import { fc } from "../../support/property.ts";
 
 /** A page whose U+FFFE are all hyphens. */
 function page(text: string) {

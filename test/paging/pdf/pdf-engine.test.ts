@@ -3,7 +3,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Worker } from "node:worker_threads";
-import fc from "fast-check";
 import { afterAll, afterEach, describe, expect, test } from "vitest";
 import {
 	type PdfDocument,
@@ -12,6 +11,7 @@ import {
 } from "../../../src/paging/pdf/pdf-engine.ts";
 import { makePdf, type PageContent, withBrokenXref } from "../../support/make-pdf.ts";
 import { PATIENCE_MS } from "../../support/patience.ts";
+import { fc, runs } from "../../support/property.ts";
 
 // Generous: what is tested for its deadline sets its own.
 const shared = new PdfEngine({ deadlineMs: PATIENCE_MS });
@@ -314,7 +314,7 @@ describe("what is no PDF, or not a whole one", () => {
 			const outcome = await read().catch((error) => error.code);
 			expect(["read", "not_a_pdf", "encrypted_pdf"]).toContain(outcome);
 		});
-		await fc.assert(property, { numRuns: 150 });
+		await fc.assert(property, { numRuns: runs(150) });
 	});
 
 	test("a page that the document promises but does not have is marked", async () => {

@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { PageSpan, PdfPage } from "../../../src/paging/pdf/pdf-worker.ts";
 import { ReadAhead } from "../../../src/paging/pdf/read-ahead.ts";
+import { fc, runs } from "../../support/property.ts";
 
 const TOTAL = 200;
 
@@ -137,6 +137,6 @@ describe("reading in advance", () => {
 				wait(pause);
 			}
 		});
-		await fc.assert(property, { numRuns: 200 });
+		await fc.assert(property, { numRuns: runs(200) });
 	});
 });

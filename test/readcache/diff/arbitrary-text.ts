@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import { fc } from "../../support/property.ts";
 
 /** What lines are made of in the properties: things that look like diff rows, odd line ends, odd characters. */
 const tricky = [

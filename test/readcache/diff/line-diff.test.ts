@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { diffInterned } from "../../../src/readcache/diff/line-diff.ts";
 import { type Change, internLines, leastChangedLength } from "../../../src/readcache/diff/lines.ts";
 import { runAtOnce, runInSlices, type Steps } from "../../../src/readcache/diff/slices.ts";
+import { fc, runs } from "../../support/property.ts";
 import { arbitraryLines } from "./arbitrary-text.ts";
 
 interface Options {
@@ -45,7 +45,7 @@ describe("the changed lines of two texts", () => {
 			fc.asyncProperty(arbitraryLines(), arbitraryLines(), async (base, current) => {
 				expect(replay(base, current, await diffLines(base, current))).toEqual(current);
 			}),
-			{ numRuns: 500 },
+			{ numRuns: runs(500) },
 		);
 	});
 

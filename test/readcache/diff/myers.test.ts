@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { matchLines } from "../../../src/readcache/diff/myers.ts";
 import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
+import { fc, runs } from "../../support/property.ts";
 
 function match(base: number[], current: number[], budget = Number.POSITIVE_INFINITY) {
 	const pairs: [number, number][] = [];
@@ -45,7 +45,7 @@ describe("matching lines without anchors", () => {
 				expectCommonSubsequence(base, current, pairs);
 				expect(pairs.length).toBe(commonLength(base, current));
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 

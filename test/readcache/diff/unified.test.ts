@@ -1,4 +1,3 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { splitLines } from "../../../src/readcache/diff/lines.ts";
 import { runAtOnce } from "../../../src/readcache/diff/slices.ts";
@@ -8,6 +7,7 @@ import {
 	type UnifiedDiffInput,
 	unifiedDiff,
 } from "../../../src/readcache/diff/unified.ts";
+import { fc, runs } from "../../support/property.ts";
 import { arbitraryPair } from "./arbitrary-text.ts";
 
 type Options = Partial<Omit<UnifiedDiffInput, "base" | "current">>;
@@ -78,7 +78,7 @@ describe("a unified diff", () => {
 				const { text } = await diff(base, current, { contextLines });
 				expect(applyUnified(base, text)).toBe(current);
 			}),
-			{ numRuns: 1000 },
+			{ numRuns: runs(1000) },
 		);
 	});
 

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { Deadlines } from "../../../src/server/engine/deadlines.ts";
 import { fingerprintOf } from "../../../src/server/engine/frame.ts";
 import { createRateBucket } from "../../../src/server/limits.ts";
+import { fc } from "../../support/property.ts";
 
 describe("fingerprints", () => {
 	test("do not depend on the order of keys, at any depth", () => {

@@ -1,8 +1,8 @@
-import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { laneOf, rowOf } from "../../../src/protocol/index.ts";
 import type { Call, Done } from "../../../src/server/engine/call.ts";
 import { createMemoryJournal } from "../../support/memory-journal.ts";
+import { fc, runs } from "../../support/property.ts";
 import {
 	createHarness,
 	type Frame,
@@ -106,7 +106,7 @@ describe("random programs", () => {
 						check(await play(steps, mode));
 					},
 				),
-				{ numRuns: 150 },
+				{ numRuns: runs(150) },
 			);
 		},
 	);

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { ReadQueue, SLICE_BYTES, SLICE_MS } from "../../../src/server/engine/read-queue.ts";
+import { fc } from "../../support/property.ts";
 
 /** A read of a connection. Its name is that of the connection and a number: `a1-0` is the first of Ann's first one. */
 interface Read {

@@ -1,9 +1,9 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { IdRow } from "../../../src/server/journal/journal-reader.ts";
 import { SeenIds } from "../../../src/server/journal/uncommitted.ts";
+import { fc, runs } from "../../support/property.ts";
 
 const rowsOf = (names: readonly (readonly [string, string])[]): IdRow[] =>
 	names.map(([principal, id], at) => ({ position: 3 * at + 1, principal, id }));
@@ -28,7 +28,7 @@ describe("ids that were seen", () => {
 					expect(seen.mayHave(principal, id)).toBe(true);
 				}
 			}),
-			{ numRuns: 50 },
+			{ numRuns: runs(50) },
 		);
 	});
 

@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { bounded, clipText } from "../../../src/server/sessions/events.ts";
+import { fc } from "../../support/property.ts";
 
 describe("a bounded value", () => {
 	test("that is small stays the same object", () => {

@@ -1,5 +1,4 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	type ContextSource,
@@ -7,6 +6,7 @@ import {
 	pieceText,
 } from "../../../src/server/sessions/context-view.ts";
 import { Ledger } from "../../../src/session/index.ts";
+import { fc, runs } from "../../support/property.ts";
 
 const usage = {
 	input: 1,
@@ -144,7 +144,7 @@ describe("the view of a context", () => {
 				}
 				expect(joined).toBe(systemPrompt);
 			}),
-			{ numRuns: 20 },
+			{ numRuns: runs(20) },
 		);
 		const source = sourceOf(SessionManager.inMemory("/project"));
 		expect(pieceText(source, "none", 0)).toBeUndefined();

@@ -1,7 +1,7 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { memoizeName } from "../../../src/server/sessions/session-file.ts";
+import { fc } from "../../support/property.ts";
 
 type Step = (manager: SessionManager) => void;
 

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
 	parseSettings,
 	type StoredSettings,
 } from "../../../src/server/sessions/stored-settings.ts";
+import { fc } from "../../support/property.ts";
 
 describe("stored settings", () => {
 	test("come back as they were", () => {

@@ -1,7 +1,7 @@
 import { setImmediate as nextTick } from "node:timers/promises";
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { Streams } from "../../../src/server/streams/streams.ts";
+import { fc } from "../../support/property.ts";
 import { createEventStore } from "./event-store.ts";
 import { type RecordingClient, recordingClient, short } from "./recording-client.ts";
 

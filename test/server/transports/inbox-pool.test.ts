@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { InboxPool } from "../../../src/server/transports/connections.ts";
+import { fc } from "../../support/property.ts";
 
 const MOST = 1_000_000;
 

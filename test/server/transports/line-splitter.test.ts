@@ -1,6 +1,6 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createLineSplitter, type Line } from "../../../src/server/transports/line-transports.ts";
+import { fc } from "../../support/property.ts";
 
 describe("the line splitter", () => {
 	test("splits at line feeds only: U+2028 and U+2029 are part of their line", () => {

@@ -1,9 +1,9 @@
-import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { Message } from "../../../src/server/engine/message.ts";
 import { DEFAULT_LIMITS } from "../../../src/server/limits.ts";
 import { Outbox, OutboxPool } from "../../../src/server/transports/outbox.ts";
+import { fc, runs } from "../../support/property.ts";
 
 const limits = {
 	...DEFAULT_LIMITS,
@@ -263,7 +263,7 @@ describe("an outbox whose client lags", () => {
 				for (const message of wire.received) checkText(message, texts);
 				expect(pool.queued).toBe(0);
 			}),
-			{ numRuns: 150 },
+			{ numRuns: runs(150) },
 		);
 	});
 });

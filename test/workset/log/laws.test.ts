@@ -1,7 +1,7 @@
-import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createLogSession, tokensOf } from "../../../bench/tiers/log-session.ts";
 import { LogLayout } from "../../../src/workset/log/layout.ts";
+import { fc, runs } from "../../support/property.ts";
 import { momentWith } from "./moment.ts";
 
 /** What happens before a request: versions of the files in the working set, talk, and whether the cache is cold. */
@@ -46,6 +46,6 @@ test("whatever happens, every working file is live exactly once, and what is war
 				if (cold) expect(plan.deadTokens).toBe(0);
 			}
 		}),
-		{ numRuns: 200 },
+		{ numRuns: runs(200) },
 	);
 });
