@@ -2,8 +2,15 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { PATIENCE } from "./test/support/patience.ts";
 
-/** Tests that start programs or threads, or change what a process shares: each file has a process of its own. */
-const PROCESS = ["test/{bench,cli,server}/**/*.test.ts"];
+/** Tests that start programs, mock modules or measure memory: each file has a process of its own. */
+const PROCESS = [
+	"test/{bench,cli,server}/**/*.test.ts",
+	"test/codeindex/extract/memory.test.ts",
+	"test/codeindex/scan/unreadable.test.ts",
+	"test/core/blob-store-faults.test.ts",
+	"test/e2e/readcache-matrix.test.ts",
+	"test/extension/old-pi.test.ts",
+];
 const PI = ["test/e2e/**/*.test.ts"];
 /** Run by configurations of their own: vitest.install.config.ts and vitest.browser.config.ts. */
 const OTHERS = ["test/install/**", "test/browser/**"];
@@ -48,9 +55,9 @@ export default defineConfig(({ mode }) => {
 				{
 					resolve,
 					// pi takes a second to load: once a worker.
-					test: { ...common, name: "pi", include: PI, isolate: false },
+					test: { ...common, name: "pi", include: PI, exclude: PROCESS, isolate: false },
 				},
-				{ test: { ...common, name: "process", include: PROCESS } },
+				{ resolve, test: { ...common, name: "process", include: PROCESS } },
 			],
 		},
 	};
