@@ -1,5 +1,5 @@
 import { globSync, readFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 
@@ -25,12 +25,19 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	extension: "everything",
 	cli: "everything",
 	server: "everything",
+	library: "everything",
 };
 const KNOWS_PI = new Set(["session", "extension", "cli", "server"]);
 const PI_PACKAGE = /^@(earendil-works|mariozechner)\//;
 
-/** The leaves are many nouns; the CLI and the dashboard are programs. */
-const DOORLESS = new Set(["core", "text", "cli", "dashboard"]);
+/** The leaves are many nouns; the CLI and the dashboard are programs; the library is doors. */
+const DOORLESS = new Set(["core", "text", "cli", "dashboard", "library"]);
+
+/**
+ * The doors of the package. They take names from where these are defined: a folder's own door is for
+ * other folders of ours, and promises nothing to users.
+ */
+const PUBLIC_DOOR = /^src\/library\/\w+\.ts$/;
 
 /** What a folder offers apart from its index, where taking all of that would be too much. */
 const SECOND_DOORS = new Set([
@@ -91,8 +98,26 @@ describe("the architecture", () => {
 		expect(cyclesIn(edges)).toEqual([]);
 	});
 
+	test("the package exports the doors of src/library, and nothing else", () => {
+		const { exports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+		const doors = files.filter((file) => folderOf(file) === "library");
+		expect(doors.filter((file) => !PUBLIC_DOOR.test(file))).toEqual([]);
+		const expected = doors.map((file) => {
+			const name = basename(file, ".ts");
+			const built = `./dist/library/${name}`;
+			const door = { types: `${built}.d.ts`, default: `${built}.js` };
+			return [name === "extension" ? "." : `./${name}`, door];
+		});
+		expect(exports).toEqual({
+			...Object.fromEntries(expected),
+			"./package.json": "./package.json",
+		});
+	});
+
 	test("a door has few names, or is on the list of those that have a reason", () => {
-		const doors = files.filter((file) => /^src\/\w+\/index\.ts$/.test(file));
+		const doors = files.filter(
+			(file) => /^src\/\w+\/index\.ts$/.test(file) || PUBLIC_DOOR.test(file),
+		);
 		const wide = doors.filter((door) => namesIn(sources.get(door) ?? "").length > MAX_NAMES);
 		expect(wide.sort()).toEqual(Object.keys(WIDE_DOORS).sort());
 	});
@@ -145,6 +170,16 @@ describe("the checker itself", () => {
 			"dashboard may not import core",
 		],
 		["src/core/a.ts", 'import { x } from "../../test/support/temp.ts";', "leaves src"],
+		[
+			"src/cli/a.ts",
+			'import { x } from "../library/client.ts";',
+			"no folder may import the library",
+		],
+		[
+			"src/library/a.ts",
+			'import { x } from "../paging/system.ts";',
+			"the library composes no session",
+		],
 	])("finds the fault in %s: %s", (file, source, fault) => {
 		expect(faultsOf(file, source).join()).toContain(fault);
 	});
@@ -157,6 +192,7 @@ describe("the checker itself", () => {
 		],
 		["src/economy/system.ts", 'import type { System } from "../session/index.ts";'],
 		["src/session/a.ts", 'import type { X } from "@earendil-works/pi-coding-agent";'],
+		["src/library/a.ts", 'export { x } from "../tiers/item.ts";'],
 		["src/core/a.ts", '// see "../session/index.ts"\nimport { x } from "node:fs";'],
 	])("is content with %s: %s", (file, source) => {
 		expect(faultsOf(file, source)).toEqual([]);
@@ -191,11 +227,15 @@ function faultsOf(file: string, source: string): string[] {
 		if (!path.startsWith("src/")) return [`${file}: ${target} leaves src`];
 		const other = folderOf(path);
 		if (other === folder) return [];
+		if (other === "library") return [`${file}: no folder may import the library (${target})`];
 		const allowed = MAY_IMPORT[folder] ?? [];
 		// Even the economy, which sessions import, has a part in them.
 		const isSystem = SYSTEM_DOOR.test(file) && other === "session";
 		if (allowed !== "everything" && !allowed.includes(other) && !isSystem) {
 			return [`${file}: ${folder} may not import ${other} (${target})`];
+		}
+		if (PUBLIC_DOOR.test(file)) {
+			return SYSTEM_DOOR.test(path) ? [`${file}: the library composes no session (${target})`] : [];
 		}
 		if (SYSTEM_DOOR.test(path)) {
 			return allowed === "everything" ? [] : [`${file}: only a composition root composes ${path}`];

@@ -18,13 +18,12 @@ export async function measureAbort(): Promise<Line[]> {
 	await readInRanges(session, path, LINE_COUNT + 1, 2000);
 	session.write(path, fileOf(letters()));
 
-	const first = await session.ask({ path });
-	const whole = await timed(() => session.read(first));
+	const whole = await timed(() => session.read(session.ask({ path })));
 	const late: number[] = [];
 	let served = 0;
 	for (const delay of Array.from({ length: rounds }, () => delays).flat()) {
 		const controller = new AbortController();
-		const call = await session.ask({ path });
+		const call = session.ask({ path });
 		const start = performance.now();
 		const ended = session.read(call, controller.signal).then(
 			() => "served",

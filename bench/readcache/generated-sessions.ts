@@ -115,7 +115,7 @@ async function runSession(random: Random): Promise<Counts> {
 			context.add(id, output.length);
 		} else {
 			const plain = textIn(await session.plainRead(action.args));
-			const call = await session.ask(action.args);
+			const call = session.ask(action.args);
 			const answer = await session.read(call);
 			const id = session.record(call, answer);
 			await session.stored(answer);

@@ -42,7 +42,7 @@ async function changedReads(title: string, { change, expected, target }: Case): 
 		await setTimeout(1);
 
 		times.pis.push(await timed(() => session.plainRead({ path })));
-		const call = await session.ask({ path });
+		const call = session.ask({ path });
 		let answer: ReadAnswer = { content: [] };
 		const read = async () => {
 			answer = await session.read(call);

@@ -68,14 +68,14 @@ async function fill(session: ReadSession): Promise<void> {
 			files[i] = replaced(files[i] as string[], 1 + Math.floor(random() * 3));
 			session.write(path, fileOf(files[i]));
 		}
-		const call = await session.ask({ path }, { observe: false });
+		const call = session.ask({ path }, { observe: false });
 		const answer = await session.read(call);
 		session.record(call, answer);
 		await session.stored(answer);
 		await session.runOther("bash", { command: `step ${step}` }, "some output\n".repeat(20));
 	}
 	for (let i = 0; i < fileCount; i++) {
-		const call = await session.ask({ path: `src/file-${i}.ts` }, { observe: false });
+		const call = session.ask({ path: `src/file-${i}.ts` }, { observe: false });
 		session.record(call, await session.read(call));
 	}
 }
@@ -85,6 +85,6 @@ async function firstAfterJump(session: ReadSession): Promise<number> {
 	const { manager } = session;
 	const branch = manager.getBranch();
 	manager.branch(branch[branch.length - 100]?.id as string);
-	const call = await session.ask({ path: "src/file-1.ts" });
+	const call = session.ask({ path: "src/file-1.ts" });
 	return await timed(() => session.read(call));
 }

@@ -19,7 +19,7 @@ export async function measureMemory(): Promise<Line[]> {
 	const entryCount = session.manager.getEntries().length;
 	const pis = await bareEntryBytes(session);
 	const beforeRequest = await usedBytes();
-	await session.ask({ path: pathOf(0) });
+	session.ask({ path: pathOf(0) });
 	const request = ((await usedBytes()) - beforeRequest) / entryCount;
 	await still.session.close();
 	await session.close();
@@ -56,10 +56,10 @@ async function measure(
 	const files = Array.from({ length: FILE_COUNT }, () => sourceLines(100, random));
 	for (const [i, lines] of files.entries()) {
 		session.write(pathOf(i), fileOf(lines));
-		const call = await session.ask({ path: pathOf(i) }, { observe: kind === "still" });
+		const call = session.ask({ path: pathOf(i) }, { observe: kind === "still" });
 		session.record(call, await session.read(call));
 	}
-	const again = await session.ask({ path: pathOf(0) }, { observe: kind === "still" });
+	const again = session.ask({ path: pathOf(0) }, { observe: kind === "still" });
 	const bytes: number[] = [];
 	for (let read = 1; read <= reads; read++) {
 		const path = pathOf(read % FILE_COUNT);
@@ -68,9 +68,7 @@ async function measure(
 			session.write(path, fileOf(replaced(lines, 1 + (read % 7))));
 		}
 		const isStill = kind === "still";
-		const call = isStill
-			? { ...again, args: { path } }
-			: await session.ask({ path }, { observe: false });
+		const call = isStill ? { ...again, args: { path } } : session.ask({ path }, { observe: false });
 		const answer = await session.read(call);
 		if (!isStill) session.record(call, answer);
 		if (looks.includes(read)) bytes.push(await usedBytes());

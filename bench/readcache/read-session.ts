@@ -35,7 +35,7 @@ export interface ReadSession {
 	/** Writes a file of the project. */
 	write(path: string, content: string): void;
 	/** Everything pi does before a tool runs: the request is observed, the model's call enters the session. */
-	ask(args: ReadArgs, options?: { observe?: boolean }): Promise<PendingRead>;
+	ask(args: ReadArgs, options?: { observe?: boolean }): PendingRead;
 	/** Our `read`: the part that is timed. */
 	read(call: PendingRead, signal?: AbortSignal): Promise<ReadAnswer>;
 	/** Pi's own `read`. */
@@ -105,10 +105,10 @@ export async function openReadSession(): Promise<ReadSession> {
 			mkdirSync(dirname(file), { recursive: true });
 			writeFileSync(file, content);
 		},
-		async ask(args, { observe = true } = {}) {
+		ask(args, { observe = true } = {}) {
 			if (observe) {
-				await emit("context_with_system", { messages: copiesOf(session.manager) });
-				await emit("message_start", { message: { role: "assistant" } });
+				void emit("context_with_system", { messages: copiesOf(session.manager) });
+				void emit("message_start", { message: { role: "assistant" } });
 			}
 			const call = { id: `call-${++calls}`, args };
 			appendCall(call.id, "read", args);
@@ -143,7 +143,7 @@ export async function openReadSession(): Promise<ReadSession> {
 			await setImmediate(); // the writer is notified
 		},
 		async readAndRecord(args) {
-			const call = await session.ask(args);
+			const call = session.ask(args);
 			const answer = await session.read(call);
 			session.record(call, answer);
 			await session.stored(answer);

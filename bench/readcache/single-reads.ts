@@ -1,12 +1,6 @@
 import { setTimeout } from "node:timers/promises";
 import { compare, type Line } from "../support.ts";
-import {
-	expectMode,
-	openReadSession,
-	type PendingRead,
-	type ReadAnswer,
-	type ReadSession,
-} from "./read-session.ts";
+import { expectMode, openReadSession, type ReadAnswer, type ReadSession } from "./read-session.ts";
 import { createRandom, fileOf, replaced, sourceLines } from "./sample-text.ts";
 
 /** Sizes with the targets for each kind of answer, as factors over pi's own read. */
@@ -43,9 +37,9 @@ async function firstReads(lineCount: number, rounds: number, storing: "timed" | 
 	let answer: ReadAnswer;
 	const result = await compare({
 		rounds,
-		async prepare(round) {
+		prepare(round) {
 			session.write(path(round), fileOf(sourceLines(lineCount, random)));
-			await call.prepare(path(round));
+			call.prepare(path(round));
 		},
 		baseline: (round) => session.plainRead({ path: path(round) }),
 		async candidate() {
@@ -107,7 +101,7 @@ async function changedReads(lineCount: number, rounds: number, edits: number) {
 			await session.readAndRecord({ path: pathOf(round) });
 			session.write(pathOf(round), fileOf(replaced(lines, edits)));
 			await setTimeout(1);
-			await call.prepare(pathOf(round));
+			call.prepare(pathOf(round));
 		},
 		baseline: (round) => session.plainRead({ path: pathOf(round) }),
 		async candidate() {
@@ -130,14 +124,14 @@ function pathOf(round: number): string {
 
 /** One call at a time: made outside the timed part, run inside. */
 function callOf(session: ReadSession) {
-	let pending: PendingRead | undefined;
+	let pending: ReturnType<ReadSession["ask"]> | undefined;
 	const current = () => {
 		if (!pending) throw new Error("No call was prepared");
 		return pending;
 	};
 	return {
-		async prepare(path: string) {
-			pending = await session.ask({ path });
+		prepare(path: string) {
+			pending = session.ask({ path });
 		},
 		pending: current,
 		run: () => session.read(current()),

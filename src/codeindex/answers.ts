@@ -1,5 +1,6 @@
 import type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
 
+/** The files behind an answer, and those that are missing from it. */
 export interface Coverage {
 	readonly files: number;
 	/** Files that failed to parse, in whole or part; the first few by path. */
@@ -27,18 +28,27 @@ export interface Covered {
 
 export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 
-/** Every question of the index. Worker, engines, tools and commands derive from this table. */
+/** Query and answer of every question. Worker, tools and commands derive from this table. */
 export interface Questions {
+	/** Files and symbols that match words. */
 	search: { query: SearchQuery; answer: SearchAnswer };
+	/** Files that a file imports, and that import it. */
 	dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
+	/** Every place that refers to a symbol. */
 	usages: { query: UsagesQuery; answer: UsagesAnswer };
+	/** Files, symbols and tests that a change would affect. */
 	impact: { query: ImpactQuery; answer: ImpactAnswer };
+	/** The surroundings of the files that a task is about. */
 	taskContext: { query: TaskContextQuery; answer: TaskContextAnswer };
+	/** Exports of the highest-ranked files, within a budget of tokens. */
 	symbolMap: { query: SymbolMapQuery; answer: SymbolMapAnswer };
 }
 
+/** The method of the index that asks the question. */
 export type QuestionName = keyof Questions;
+/** The query of one question. */
 export type QueryOf<Name extends QuestionName> = Questions[Name]["query"];
+/** The answer to one question. */
 export type AnswerOf<Name extends QuestionName> = Questions[Name]["answer"];
 
 export interface SearchQuery {

@@ -1,16 +1,19 @@
 import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName } from "./answers.ts";
 
+/** Options of one call. An abort rejects it at once. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: IndexProgress) => void;
 }
 
+/** The work done so far in one phase of indexing, in files. */
 export interface IndexProgress {
 	readonly phase: "scanning" | "parsing" | "resolving" | "storing";
 	readonly done: number;
 	readonly total?: number;
 }
 
+/** The differences that an indexing found, in files. */
 export interface BuildReport extends Covered {
 	readonly added: number;
 	readonly changed: number;
@@ -18,6 +21,7 @@ export interface BuildReport extends Covered {
 	readonly seconds: number;
 }
 
+/** The state and size of an index, without a refresh. */
 export interface IndexStatus {
 	/** `partial`: the first indexing was interrupted; the next `build` resumes it. */
 	readonly state: "absent" | "partial" | "ready";
@@ -39,13 +43,16 @@ export type IndexQueries = {
 
 /** Every question refreshes the index first. Until the first `build` it rejects: `not-indexed`. */
 export interface CodeIndex extends IndexQueries {
+	/** The real path of the project. */
 	readonly root: string;
 	status(): Promise<IndexStatus>;
+	/** Indexes the project, or only what has changed since. */
 	build(options?: CallOptions): Promise<BuildReport>;
+	/** Ends the worker. Calls in flight reject. */
 	close(): Promise<void>;
 }
 
-/** `message` names the wrong value and what to do. */
+/** A call failed. The message names the wrong value and what to do; `code` is for programs. */
 export class CodeIndexError extends Error {
 	readonly code:
 		| "not-indexed"

@@ -24,13 +24,14 @@ import {
 } from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
+/** The project, and where its index is stored. */
 export interface OpenOptions {
 	readonly root: string;
 	/** One subfolder per index. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
 }
 
-/** Lazy: the first call starts the worker. Throws a `CodeIndexError` if `root` does not exist. */
+/** Opens the index of a project. The first call starts its worker. Throws if `root` does not exist. */
 export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
 	const real = realRoot(root);
 	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
@@ -59,7 +60,7 @@ export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
 
-/** `root` is the real path. The index must not be open. */
+/** Deletes the index of a project from disk. `root` is the real path; the index must not be open. */
 export async function deleteCodeIndex(root: string, folder = codeIndexFolder()): Promise<void> {
 	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }

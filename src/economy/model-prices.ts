@@ -5,7 +5,10 @@ import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 /** A snapshot for use without pi, whose own table is newer and has the user's models. */
 export const knownModels: readonly ModelInfo[] = parseModels(MODEL_SNAPSHOT);
 
-/** Finds `provider/id`, or `id` alone: then the vendor's own offer precedes clouds and gateways. */
+/**
+ * Finds a known model by `provider/id`, or by `id` alone: then the vendor's own offer precedes
+ * clouds and gateways.
+ */
 export function findModel(name: string, models = knownModels): ModelInfo | undefined {
 	const exact = models.find(({ provider, id }) => `${provider}/${id}` === name);
 	if (exact) return exact;

@@ -4,7 +4,7 @@ import type { Ttl } from "../core/bill.ts";
 export const PARTS = ["tools", "system", "messages"] as const;
 export type Part = (typeof PARTS)[number];
 
-/** A cached prefix can end after a block. Equal hashes mean equal bytes. */
+/** A piece of a prompt. A cached prefix can end after it. Equal hashes mean equal bytes. */
 export interface Block {
 	readonly part: Part;
 	readonly hash: string;
@@ -22,6 +22,7 @@ export interface Breakpoint {
 	readonly ttl: Ttl;
 }
 
+/** One call to a provider, as its prompt cache sees it. */
 export interface ModelRequest {
 	readonly atMs: number;
 	readonly blocks: readonly Block[];

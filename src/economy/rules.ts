@@ -15,7 +15,7 @@ export interface ModelPrices extends PriceRates {
 	readonly tiers?: readonly (PriceRates & { readonly inputTokensAbove: number })[];
 }
 
-/** A model of pi fits; `provider` and `id` are enough. */
+/** A model and its prices. A model of pi fits; `provider` and `id` are enough. */
 export interface ModelInfo {
 	readonly provider: string;
 	readonly id: string;
@@ -67,7 +67,10 @@ export interface CacheRules extends Ratios {
 	readonly because: string;
 }
 
-/** Price ratios come from the model's price list, the rest from its family. `overrides` win. */
+/**
+ * The caching rules of a model. Price ratios come from its price list, the rest from its family;
+ * `overrides` win.
+ */
 export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}): CacheRules {
 	const family = familyOf(model);
 	const row = FAMILIES[family];
@@ -267,7 +270,7 @@ export function isCold(since: SinceLastRequest): Coldness {
 	return { cold: false };
 }
 
-/** In plain input tokens, so that policies compare in any currency. */
+/** The cost of a prompt in plain input tokens, so that policies compare in any currency. */
 export function costOf(tokens: PromptTokens, rules: Ratios): number {
 	return (
 		tokens.input +
@@ -282,7 +285,7 @@ export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratio
 	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
-/** By the same sums as pi shows. */
+/** The price of a prompt, and of an answer if `output` is given, by the same sums as pi shows. */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,

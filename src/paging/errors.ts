@@ -1,3 +1,4 @@
+/** Why a read failed. Stable: for programs. */
 export type PagingErrorCode =
 	| "invalid_uri"
 	| "unsupported_scheme"
@@ -25,7 +26,7 @@ export type PagingErrorCode =
 	| "invalid_pages"
 	| "aborted";
 
-/** Its message is for the caller: it names the wrong value and what to do. */
+/** A read failed. The message is for the caller: it names the wrong value and what to do. */
 export class PagingError extends Error {
 	readonly code: PagingErrorCode;
 

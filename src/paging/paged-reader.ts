@@ -19,6 +19,7 @@ import {
 } from "./resource-loader.ts";
 import { MAX_URI_CHARS } from "./uri.ts";
 
+/** Selects a resource, a position in it and the size of the chunk. */
 export interface ChunkQuery {
 	/** An `http(s):` or `file:` address, or a path below the root. */
 	uri: string;
@@ -63,6 +64,7 @@ const MAX_CHARS = 20_000;
 /** Part of every cursor: raise it when extraction changes, so that old positions are not reused. */
 const EXTRACTOR_VERSION = 2;
 
+/** Creates a reader for one root. Threads start with the first read that needs them. */
 export function createPagedReader(options: PagedReaderOptions): PagedReader {
 	const loader = new ResourceLoader(options);
 	return {

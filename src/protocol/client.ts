@@ -50,8 +50,12 @@ export type CommandArguments<Type extends CommandType> =
 		? [fields?: CommandFields<Type>, options?: CommandOptions]
 		: [fields: CommandFields<Type>, options?: CommandOptions];
 
-/** Reconnects, resends unanswered commands under their ids (each runs once), resumes streams. */
+/**
+ * A connection to one server that survives losses: it reconnects, resends unanswered commands under
+ * their ids (each runs once) and resumes streams.
+ */
 export interface Client {
+	/** The state of the connection now. */
 	readonly state: ClientState;
 	/** Throws a {@link ClientError}. Waits for a connection until `timeoutMs` or `signal` ends it. */
 	request<Type extends SendableCommandType>(
@@ -64,16 +68,22 @@ export interface Client {
 		listener: (frame: StreamFrame) => void,
 		options?: SubscribeOptions,
 	): Subscription;
+	/** The same events for `for await`. Begins at the call; ends with the loop or the session. */
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
 	/** Session list, lifecycle and shutdown events. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
+	/** Changes of {@link state}. Returns an unsubscribe function. */
 	onState(listener: (state: ClientState) => void): () => void;
+	/** A fresh command id, unique to this client. */
 	newId(): string;
 	/** Final. Commands in flight fail with `closed`; the server may still carry them out. */
 	close(): void;
 }
 
-/** `url` is `ws://…` or the address of the server's page, with or without `#token=…`. */
+/**
+ * A server to connect to, and how often to retry. `url` is `ws://…` or the address of the server's
+ * page, with or without `#token=…`.
+ */
 export type ClientOptions = ({ url: string; token?: string } | { transport: Transport }) &
 	Partial<Pick<ReconnectOptions, "firstRetryMs" | "lastRetryMs" | "silenceMs" | "random">> & {
 		/** Which commands' lifecycle events to receive. Default: none. */
@@ -82,7 +92,7 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 		maxFrameBytes?: number;
 	};
 
-/** Stays connected until closed. Throws for an address or token that can never work. */
+/** Connects to a server and stays connected until closed. Throws for an address or token that can never work. */
 export function createClient(options: ClientOptions): Client {
 	const { lifecycle = "none", maxFrameBytes = 10 * 2 ** 20 } = options;
 	const stateListeners = new Set<(state: ClientState) => void>();

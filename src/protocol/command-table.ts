@@ -9,6 +9,7 @@ export const commandTable = { ...serverCommands, ...sessionCommands } as const;
 
 type Table = typeof commandTable;
 
+/** The `type` of a command. */
 export type CommandType = keyof Table;
 
 export type SessionCommandType = {
@@ -19,14 +20,16 @@ export type SessionCommandType = {
 export type CommandFields<Name extends CommandType> = Type.Static<Table[Name]["fields"]> &
 	(Name extends SessionCommandType ? { sessionId: string } : unknown);
 
+/** One type of command as it is sent: its fields, and those of the envelope. */
 export type CommandOf<Name extends CommandType> = { type: Name } & Type.Static<
 	typeof EnvelopeFields
 > &
 	CommandFields<Name>;
 
-/** `data` of a successful response. */
+/** The `data` of a successful response, by type of command. */
 export type ResponseData = { [Name in CommandType]: Type.Static<Table[Name]["data"]> };
 
+/** Any command, discriminated by its `type`. */
 export type Command = { [Name in CommandType]: CommandOf<Name> }[CommandType];
 
 export const commandTypes = Object.keys(commandTable) as CommandType[];

@@ -21,7 +21,7 @@ export const EnvelopeFields = Type.Object({
 
 export const SessionFields = Type.Object({ sessionId: SessionId });
 
-/** New codes may be added; treat unknown ones as `failed`. */
+/** Why a command failed. New codes may be added; treat unknown ones as `failed`. */
 export const ErrorCode = oneOf(
 	"invalid_json",
 	/** A field is missing, unknown or out of bounds. */
@@ -74,6 +74,7 @@ const OutcomeFields = {
 	timedOut: Type.Optional(Type.Literal(true)),
 };
 
+/** The answer to one command. */
 export const Response = Type.Object({
 	type: Type.Literal("response"),
 	/** The requested type, or `unknown`. */

@@ -50,7 +50,10 @@ const shared: Record<string, TSchema> = {
 	LifecycleData,
 };
 
-/** `command.<type>`: a frame to the server; `data.<type>`: its response data. Root: any frame. */
+/**
+ * The JSON Schema of every frame. Its `$defs` have `command.<type>`, a frame to the server, and
+ * `data.<type>`, its response data.
+ */
 export function protocolJsonSchema(): Json {
 	const names = new Map(
 		Object.entries(shared).map(([name, schema]) => [JSON.stringify(schema), name]),

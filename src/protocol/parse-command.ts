@@ -4,6 +4,7 @@ import type { CommandRow } from "./command-row.ts";
 import { type Command, commandTypes, rowOf } from "./command-table.ts";
 import { EnvelopeFields, type ErrorCode, type Response, SessionFields } from "./envelope.ts";
 
+/** A valid command, or the response that refuses it. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
 
 /** Bounds recursion; no command comes near it. */
@@ -14,7 +15,7 @@ const MAX_PARTS = 10_000;
 /** Longer names are not echoed. */
 const MAX_ECHO = 256;
 
-/** Never throws. Unknown fields pass: a client may be newer than the server. */
+/** Validates a frame. Never throws. Unknown fields pass: a client may be newer than the server. */
 export function parseCommand(value: unknown): Parsed {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
 		return refuse({}, "invalid_command", `A command must be a JSON object, not ${show(value)}.`);

@@ -28,7 +28,7 @@ export const GapFrame = Type.Object({
 });
 export type GapFrame = Type.Static<typeof GapFrame>;
 
-/** Unsolicited. Ignore unknown types: more may come. */
+/** A frame that answers no command. Ignore unknown types: more may come. */
 export const ServerEvent = Type.Union([
 	/** First on every connection. */
 	Type.Object({
@@ -53,5 +53,6 @@ export const ServerEvent = Type.Union([
 ]);
 export type ServerEvent = Type.Static<typeof ServerEvent>;
 
+/** Any frame that a server sends. */
 export const ServerMessage = Type.Union([Response, ...ServerEvent.anyOf]);
 export type ServerMessage = Response | ServerEvent;

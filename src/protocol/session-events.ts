@@ -52,7 +52,7 @@ export const ExtensionUiRequest = Type.Union([
 	dialog("set_editor_text", { text: Type.String() }),
 ]);
 
-/** Pi's events with deltas, and ours about dialogs. Ignore unknown types: more may come. */
+/** An event of a session: pi's, with deltas, and ours about dialogs. Ignore unknown types. */
 export const SessionEvent = Type.Union([
 	event("agent_start", {}),
 	event("agent_end", {

@@ -1,7 +1,7 @@
 /** By pruning or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
-/** For people: pi, replay and the dashboard share the wording. */
+/** The causes of cache misses, in words for people. Pi, replay and the dashboard share them. */
 export const MISS_CAUSES = {
 	compaction: "the conversation was compacted",
 	pruning: REPLACED,

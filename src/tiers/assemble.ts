@@ -72,6 +72,7 @@ function pair(text: string, { cached, breakpoint } = UNCACHED): PromptMessage[] 
 	];
 }
 
+/** A file, symbol entry or history message with its text. */
 export interface PromptItem {
 	readonly key: string;
 	readonly kind: "file" | "symbol" | "history";

@@ -1,11 +1,11 @@
 import { type Hash, hashBytes } from "../core/hash.ts";
 
-/** L0 is the most stable cached tier; `active` is uncached. */
+/** A tier by its name. L0 is the most stable one; `active` is uncached. */
 export type Tier = "L0" | "L1" | "L2" | "L3" | "active";
 
 export type CachedTier = Exclude<Tier, "active">;
 
-/** Items enter a tier with `entryN` and promote at `promotionN`; L0 is terminal. */
+/** The thresholds: items enter a tier with `entryN` and promote at `promotionN`; L0 is terminal. */
 export const TIERS: Readonly<
 	Record<Tier, { readonly entryN: number; readonly promotionN: number }>
 > = {
@@ -48,6 +48,7 @@ export interface Item {
 	readonly tokens: number;
 }
 
+/** The tier of an item, and how long the item has stayed unchanged. */
 export interface TrackedItem {
 	readonly tier: Tier;
 	/** Requests without a change, as the tier counts them. */
@@ -58,6 +59,7 @@ export interface TrackedItem {
 
 const SYMBOL = "symbol:";
 
+/** The key of a file's symbol entry. */
 export function symbolKey(path: string): string {
 	return SYMBOL + path;
 }
@@ -92,6 +94,7 @@ export function checkTokens(key: string, tokens: number): void {
 	throw new RangeError(`The tokens of ${JSON.stringify(key)} must be a number ≥ 0, got ${tokens}`);
 }
 
+/** The hash of a history message: SHA-256 of `role:content`. */
 export function historyHash(role: "user" | "assistant", content: string): Hash {
 	return hashBytes(`${role}:${content}`);
 }

@@ -4,7 +4,10 @@ import { isRecord, property } from "../core/property.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { accepts, settingGroups } from "../core/settings.ts";
 
-/** Never rejects: a bad file becomes a warning, which quotes none of it (it may hold keys). */
+/**
+ * Reads `cacheMinTokens` and `cacheBufferMultiplier` of a project's `litellm.json`. Never rejects: a
+ * bad file becomes a warning, which quotes none of it (it may hold keys).
+ */
 export async function readLitellmSettings(projectRoot: string) {
 	const content = await readJsonObject(join(projectRoot, NAME), MAX_BYTES);
 	const settings: Partial<Record<(typeof KEYS)[number], number>> = {};

@@ -5,6 +5,12 @@ import { promisify } from "node:util";
 import { beforeAll, describe, expect, test } from "vitest";
 import { documents } from "../docs/documents.ts";
 import {
+	expectBrowserDoors,
+	expectExamplesCompile,
+	expectExamplesRun,
+	expectNoDeepImports,
+} from "../support/installed-library.ts";
+import {
 	expectCommandsWork,
 	expectExtensionLoads,
 	expectServerWorks,
@@ -57,7 +63,7 @@ describe("the packed tarball, under node_modules", () => {
 
 	beforeAll(async () => {
 		at = await packAndUnpack();
-	}, 300_000);
+	});
 
 	test("runs its commands and its worker threads as compiled JavaScript, without a pi", async () => {
 		expect(readdirSync(at.folder)).not.toContain("src");
@@ -77,6 +83,15 @@ describe("the packed tarball, under node_modules", () => {
 		await expectExtensionLoads(at);
 	});
 
+	test.each(["nodenext", "bundler"] as const)(
+		"has types for every example of its library, by %s resolution",
+		(resolution) => expectExamplesCompile(at, resolution),
+	);
+
+	test("has doors for browsers, which load no module of Node", () => expectBrowserDoors(at));
+
+	test("refuses every import past its doors", () => expectNoDeepImports(at));
+
 	// A server is no guest of pi: it is installed beside it.
 	test("runs its server and its examples beside a pi that is not too old", async () => {
 		const pi = join(dirname(at.folder), "@earendil-works", "pi-coding-agent");
@@ -86,6 +101,10 @@ describe("the packed tarball, under node_modules", () => {
 		rmSync(pi, { recursive: true });
 		link(at.folder, Object.keys(manifestOf(at.folder).peerDependencies));
 		await expectServerWorks(at);
+	});
+
+	test("runs every example of its library, those for pi and the server beside pi", async () => {
+		await expectExamplesRun(at);
 	});
 });
 

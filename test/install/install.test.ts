@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import { fetchPiNext, piNext } from "../support/fetch-pi-next.ts";
+import { expectExamplesCompile, expectExamplesRun } from "../support/installed-library.ts";
 import {
 	expectCommandsWork,
 	expectExtensionLoads,
@@ -76,6 +77,8 @@ describe.each([OLDEST_NODE, process.versions.node])(
 			await npm(["ls"], inProject(at)); // fails when a peer is not of a version that is asked for
 			await expectCommandsWork(at);
 			await expectServerWorks(at);
+			await expectExamplesCompile(at, "nodenext", "typescript-5");
+			await expectExamplesRun(at);
 			await expectExtensionLoads(at, { program: [at.node, piCli(join(at.modules, PI))] });
 		});
 	},

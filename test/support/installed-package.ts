@@ -32,6 +32,7 @@ export async function pack(folder: string): Promise<string> {
 export function manifestOf(folder: string) {
 	return JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as {
 		bin: Record<string, string>;
+		exports: Record<string, { default: string }>;
 		version: string;
 	} & Record<"dependencies" | "peerDependencies", Record<string, string>>;
 }
@@ -116,7 +117,7 @@ export const ourCommands = ["strata", "readcache-status", "readcache-refresh"].m
 );
 
 /** Starts the server of an installed package, and stops it afterwards. */
-async function withServer(
+export async function withServer(
 	{ folder, node }: Installation,
 	more: readonly string[],
 	use: (url: string) => Promise<void>,
@@ -139,7 +140,8 @@ async function withServer(
 	}
 }
 
-function makeProject(): string {
+/** A project with two source files, a PDF and a session file. */
+export function makeProject(): string {
 	const folder = tempDir();
 	mkdirSync(join(folder, "src"));
 	writeFileSync(join(folder, "package.json"), "{}");

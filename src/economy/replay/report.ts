@@ -17,7 +17,7 @@ import {
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { Bill, ReplaySession, Skipped } from "./requests.ts";
 
-/** Plain data; costs are in plain input tokens. */
+/** The result of a replay, as plain data. Costs are in plain input tokens, without the answers. */
 export interface ReplayReport {
 	readonly file: string;
 	readonly requests: number;

@@ -8,6 +8,7 @@ export type ClientErrorCode =
 	/** No answer within `timeoutMs`. The command may have had an effect. */
 	| "no_answer";
 
+/** A command failed, or the client cannot send it. The message is for people, `code` for programs. */
 export class ClientError extends Error {
 	readonly code: ClientErrorCode;
 	/** Absent if the error is the client's own. */

@@ -3,12 +3,14 @@ import type { Response } from "../envelope.ts";
 import { ClientError, responseError } from "./client-error.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
+/** The successful response to one command. */
 export interface SuccessResponse<Type extends CommandType> extends Response<ResponseData[Type]> {
 	id: string;
 	success: true;
 	data: ResponseData[Type];
 }
 
+/** Options of one command. */
 export interface CommandOptions {
 	/** Also for `dependsOn` of others. Default: a fresh id. */
 	id?: string;

@@ -11,6 +11,7 @@ import {
 
 export type ServerReady = Extract<ServerEvent, { type: "server_ready" }>["data"];
 
+/** The state of the connection. Only `closed` is final. */
 export type ClientState =
 	| { name: "connecting"; attempt: number }
 	| { name: "open"; server: ServerReady }

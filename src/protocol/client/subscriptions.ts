@@ -10,9 +10,10 @@ export interface RestartFrame {
 	sessionId: string;
 }
 
-/** Delivered in order, each once. */
+/** An event of a session, or a hole in its stream. Delivered in order, each once. */
 export type StreamFrame = SessionEventFrame | GapFrame | RestartFrame;
 
+/** Events of one session for one listener, until closed. */
 export interface Subscription {
 	readonly sessionId: string;
 	/** Last delivered event, or the last one when this began. */
@@ -20,6 +21,7 @@ export interface Subscription {
 	close(): void;
 }
 
+/** Where a subscription begins, and how it reports its end. */
 export interface SubscribeOptions {
 	/** Begin after this number; 0 for all. Default: live events only. */
 	after?: number;

@@ -4,12 +4,14 @@ export interface Transport {
 	open(listener: ConnectionListener): Promise<Connection>;
 }
 
+/** The callbacks of a connection, for its transport to call. */
 export interface ConnectionListener {
 	/** One frame: the JSON of one object. */
 	message(text: string): void;
 	closed(info: CloseInfo): void;
 }
 
+/** One open connection of a transport. */
 export interface Connection {
 	/** No effect once closed. */
 	send(text: string): void;
