@@ -79,10 +79,10 @@ function choose(
 
 /** A folder of pi-strata that can be rebuilt. */
 interface Store {
-	name: string;
-	folder: string;
+	readonly name: string;
+	readonly folder: string;
 	/** The cost of deleting it. Completes "Afterwards, …". */
-	loss: string;
+	readonly loss: string;
 }
 
 type MeasuredStore = Awaited<ReturnType<typeof measureStore>>;

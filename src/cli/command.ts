@@ -3,8 +3,8 @@ import { nearest } from "../text/nearest.ts";
 
 /** Where a command runs, writes and asks. Tests pass their own. */
 export interface Terminal {
-	cwd: string;
-	env: NodeJS.ProcessEnv;
+	readonly cwd: string;
+	readonly env: NodeJS.ProcessEnv;
 	print(line: string): void;
 	write(text: string): void;
 	/** Shows progress on one line that the next call replaces; absent without a terminal. */
@@ -17,13 +17,13 @@ export interface Terminal {
 export type OptionValues = Record<string, string | boolean | (string | boolean)[] | undefined>;
 
 export interface Command {
-	name: string;
+	readonly name: string;
 	/** Everything after `strata <name>` in the usage line, e.g. `[--json]`. */
-	usage: string;
-	details?: string[];
-	options: NonNullable<ParseArgsConfig["options"]>;
+	readonly usage: string;
+	readonly details?: string[];
+	readonly options: NonNullable<ParseArgsConfig["options"]>;
 	/** Most words after the options. Default: 0. */
-	maxArguments?: number;
+	readonly maxArguments?: number;
 	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }

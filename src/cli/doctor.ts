@@ -12,10 +12,10 @@ import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 
 /** One check. A failed `required` one makes the exit status 1. */
 interface Finding {
-	name: string;
-	ok: boolean;
-	required: boolean;
-	note: string;
+	readonly name: string;
+	readonly ok: boolean;
+	readonly required: boolean;
+	readonly note: string;
 }
 
 export const doctor: Command = {

@@ -96,10 +96,10 @@ export const replay: Command = {
 };
 
 interface ReplayFileOptions {
-	tools: Replay;
-	policies: readonly ReplayPolicy[];
-	modelFor: ReturnType<typeof modelsByName>;
-	terminal: Terminal;
+	readonly tools: Replay;
+	readonly policies: readonly ReplayPolicy[];
+	readonly modelFor: ReturnType<typeof modelsByName>;
+	readonly terminal: Terminal;
 }
 
 async function replayFile(

@@ -193,10 +193,10 @@ function readText(file: string): string {
 }
 
 interface Announcement {
-	values: OptionValues;
-	terminal: Terminal;
-	options: ServerOptions;
-	running: Awaited<ReturnType<ServerModule["startServer"]>>;
+	readonly values: OptionValues;
+	readonly terminal: Terminal;
+	readonly options: ServerOptions;
+	readonly running: Awaited<ReturnType<ServerModule["startServer"]>>;
 }
 
 /** The token is shown on a terminal only: anywhere else it would end up in a log. */

@@ -42,12 +42,12 @@ export async function openEngine(settings: Config["kota"], root: string): Promis
 }
 
 interface Inputs extends Record<QuestionName, object> {
-	search: SearchInput;
-	dependencies: DepsInput;
-	usages: UsagesInput;
-	impact: QueryOf<"impact">;
-	taskContext: TaskContextInput;
-	symbolMap: QueryOf<"symbolMap">;
+	readonly search: SearchInput;
+	readonly dependencies: DepsInput;
+	readonly usages: UsagesInput;
+	readonly impact: QueryOf<"impact">;
+	readonly taskContext: TaskContextInput;
+	readonly symbolMap: QueryOf<"symbolMap">;
 }
 
 /** Maps a question to its query and to the forms of its answer, fullest first. */
@@ -307,8 +307,8 @@ export class CodeProject {
 }
 
 interface ShownState {
-	state: "stopped" | "starting" | "running";
-	indexed: IndexStatus["state"] | "unknown";
+	readonly state: "stopped" | "starting" | "running";
+	readonly indexed: IndexStatus["state"] | "unknown";
 }
 
 interface SharedBuild {

@@ -12,8 +12,8 @@ import type * as Code from "./index.ts";
 import { codeTools, prepareInput } from "./tool-definitions.ts";
 
 export interface CodeSystemOptions {
-	subcommands?: ReadonlyMap<string, Subcommand>;
-	openEngine?: typeof Code.openEngine;
+	readonly subcommands?: ReadonlyMap<string, Subcommand>;
+	readonly openEngine?: typeof Code.openEngine;
 }
 
 /** The user may be away while the model waits. */

@@ -31,17 +31,17 @@ export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 /** Query and answer of every question. Worker, tools and commands derive from this table. */
 export interface Questions {
 	/** Files and symbols that match words. */
-	search: { query: SearchQuery; answer: SearchAnswer };
+	readonly search: { query: SearchQuery; answer: SearchAnswer };
 	/** Files that a file imports, and that import it. */
-	dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
+	readonly dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
 	/** Every place that refers to a symbol. */
-	usages: { query: UsagesQuery; answer: UsagesAnswer };
+	readonly usages: { query: UsagesQuery; answer: UsagesAnswer };
 	/** Files, symbols and tests that a change would affect. */
-	impact: { query: ImpactQuery; answer: ImpactAnswer };
+	readonly impact: { query: ImpactQuery; answer: ImpactAnswer };
 	/** The surroundings of the files that a task is about. */
-	taskContext: { query: TaskContextQuery; answer: TaskContextAnswer };
+	readonly taskContext: { query: TaskContextQuery; answer: TaskContextAnswer };
 	/** Exports of the highest-ranked files, within a budget of tokens. */
-	symbolMap: { query: SymbolMapQuery; answer: SymbolMapAnswer };
+	readonly symbolMap: { query: SymbolMapQuery; answer: SymbolMapAnswer };
 }
 
 /** The method of the index that asks the question. */

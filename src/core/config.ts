@@ -22,8 +22,8 @@ export type LoadedConfig = ReturnType<typeof loadConfig>;
 
 /** `.pi` in `cwd` holds the project's files. */
 interface ConfigFolders {
-	agentDir: string;
-	cwd: string;
+	readonly agentDir: string;
+	readonly cwd: string;
 }
 
 /**

@@ -54,7 +54,7 @@ type Count = "removedObjects" | "removedBytes" | "removedTemporary" | "objects" 
 type Swept = { kind: "swept"; trouble?: string } & Record<Count, number>;
 
 /** `bytes` is the file size, `usedMs` the last use (ms since 1970). */
-type StoredFile = { path: string; bytes: number; usedMs: number };
+type StoredFile = { readonly path: string; readonly bytes: number; readonly usedMs: number };
 
 /**
  * Content-addressed bytes on disk (sha256), shared by any number of processes without a lock. A

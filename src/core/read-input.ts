@@ -7,11 +7,11 @@ import { isRecord } from "./property.ts";
  * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty.
  */
 export interface PageToken {
-	uri: string;
-	cursor?: string;
-	maxChars?: number;
+	readonly uri: string;
+	readonly cursor?: string;
+	readonly maxChars?: number;
 	/** The last page to read of a PDF. */
-	lastPage?: number;
+	readonly lastPage?: number;
 }
 
 const PREFIX = "page:";

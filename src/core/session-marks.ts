@@ -42,12 +42,12 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 }
 
 interface Mark {
-	pid: number;
+	readonly pid: number;
 	/** Distinguishes a later process with the same id; Linux only. */
-	started: string | undefined;
+	readonly started: string | undefined;
 	/** Process ids mean nothing on another machine that shares the folder. */
-	host: string;
-	sessionFile: string;
+	readonly host: string;
+	readonly sessionFile: string;
 }
 
 const REMOVE_MS = 1_000;

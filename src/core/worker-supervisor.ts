@@ -28,27 +28,27 @@ export class WorkerError extends Error {
 export interface SupervisorOptions {
 	start(): WorkerPort;
 	/** Most workers; another starts when a job would have to wait. Default: 1. */
-	size?: number;
+	readonly size?: number;
 	/** Most jobs in flight per worker, handled in order. Default: 1. */
-	maxInFlight?: number;
+	readonly maxInFlight?: number;
 	/** Bound of queued and in-flight jobs. Default: 1,000. */
-	maxPending?: number;
+	readonly maxPending?: number;
 	/** Counts from when a ready worker starts the job. Default: no limit. */
-	deadlineMs?: number;
+	readonly deadlineMs?: number;
 	/** An idle worker ends after this time. Default: never. */
-	idleMs?: number;
+	readonly idleMs?: number;
 	/** `close` gives a worker this time to end by itself. Default: none. */
-	closeMs?: number;
+	readonly closeMs?: number;
 	/** Aborting a job in flight kills its worker, or only signals the handler. Default: "kill". */
-	onAbort?: "kill" | "signal";
+	readonly onAbort?: "kill" | "signal";
 	/** Ends a worker whose handler threw anything but its abort reason. Default: false. */
-	endOnFailure?: boolean;
+	readonly endOnFailure?: boolean;
 }
 
 export interface JobOptions<Note> {
-	signal?: AbortSignal | undefined;
+	readonly signal?: AbortSignal | undefined;
 	/** Overrides the supervisor's. */
-	deadlineMs?: number;
+	readonly deadlineMs?: number;
 	prefer?(worker: number): boolean;
 	onNote?(note: Note, job: RunningJob): void;
 }

@@ -7,11 +7,11 @@ import { createRefresher, type Refresher } from "./refresher.ts";
 
 interface State<Type extends SendableCommandType> {
 	/** The latest answer; it stays until the next arrives. */
-	data: ResponseData[Type] | undefined;
-	error: string | undefined;
-	isLoading: boolean;
+	readonly data: ResponseData[Type] | undefined;
+	readonly error: string | undefined;
+	readonly isLoading: boolean;
 	/** The question that `data` answers. */
-	key?: string;
+	readonly key?: string;
 }
 
 const NOTHING = { data: undefined, error: undefined, isLoading: true };

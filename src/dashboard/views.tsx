@@ -35,10 +35,14 @@ export function loadViews(): void {
 
 interface LazyProps<Props> {
 	load(): Promise<ComponentType<Props>>;
-	props: Props;
+	readonly props: Props;
 }
 
-type Loaded<Props> = { load: unknown; Component?: ComponentType<Props>; error?: string };
+type Loaded<Props> = {
+	readonly load: unknown;
+	readonly Component?: ComponentType<Props>;
+	readonly error?: string;
+};
 
 /** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
 export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {

@@ -22,34 +22,34 @@ import { MAX_URI_CHARS } from "./uri.ts";
 /** Selects a resource, a position in it and the size of the chunk. */
 export interface ChunkQuery {
 	/** An `http(s):` or `file:` address, or a path below the root. */
-	uri: string;
+	readonly uri: string;
 	/** `next_cursor` of an earlier chunk. Default: the beginning. */
-	cursor?: string | undefined;
+	readonly cursor?: string | undefined;
 	/** Largest `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
-	max_chars?: number | undefined;
+	readonly max_chars?: number | undefined;
 	/** Pages of a PDF, from 1; `last` also applies when continuing. */
-	pages?: { first?: number | undefined; last?: number | undefined } | undefined;
+	readonly pages?: { first?: number | undefined; last?: number | undefined } | undefined;
 }
 
 /** One answer of paging. Chunks joined in order are the whole extracted text. */
 export interface Chunk {
-	uri: string;
-	content: string;
-	truncated: boolean;
-	next_cursor?: string;
-	content_type?: string;
-	kind?: "html" | "text" | "pdf" | "unknown";
-	page_info?: { page_start: number; page_end: number; total_pages: number };
-	title?: string;
-	final_uri?: string;
+	readonly uri: string;
+	readonly content: string;
+	readonly truncated: boolean;
+	readonly next_cursor?: string;
+	readonly content_type?: string;
+	readonly kind?: "html" | "text" | "pdf" | "unknown";
+	readonly page_info?: { page_start: number; page_end: number; total_pages: number };
+	readonly title?: string;
+	readonly final_uri?: string;
 	/** Of the whole text; unknown for a PDF. */
-	total_chars?: number;
+	readonly total_chars?: number;
 	/** The cursor was unusable, so this is the first chunk. */
-	cursor_reset?: boolean;
-	cursor_reason?: "content_changed";
+	readonly cursor_reset?: boolean;
+	readonly cursor_reason?: "content_changed";
 	/** The page was too large or too slow for the full conversion. */
-	degraded?: boolean;
-	warning?: string;
+	readonly degraded?: boolean;
+	readonly warning?: string;
 }
 
 /** One per root. It holds a cache and worker threads: close it. */

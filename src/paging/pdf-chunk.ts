@@ -4,13 +4,13 @@ import { PagingError } from "./errors.ts";
 import type { PdfDocument, PdfPage } from "./pdf/pdf-engine.ts";
 
 export interface PdfChunkQuery {
-	page: number;
-	char: number;
-	size: number;
+	readonly page: number;
+	readonly char: number;
+	readonly size: number;
 	/** Default: the document's last. */
-	lastPage?: number | undefined;
+	readonly lastPage?: number | undefined;
 	/** For all pages together. Default: 30 s. */
-	budgetMs?: number;
+	readonly budgetMs?: number;
 }
 
 /**

@@ -20,36 +20,36 @@ import { normaliseUri } from "./uri.ts";
 /** Settings default as in `strata.json`. */
 export interface PagedReaderOptions extends Partial<Config["paging"]> {
 	/** Relative paths start here, and files must lie in it. */
-	root: string;
-	readOnlyRoots?: readonly string[];
-	now?: () => number;
+	readonly root: string;
+	readonly readOnlyRoots?: readonly string[];
+	readonly now?: () => number;
 }
 
 export type Resource = TextResource | PdfResource;
 
 interface ResourceFields {
 	/** Binds cursors to the text, or to a PDF's bytes. */
-	content: Digest;
-	contentType?: string | undefined;
-	title?: string | undefined;
+	readonly content: Digest;
+	readonly contentType?: string | undefined;
+	readonly title?: string | undefined;
 	/** The address after redirects, if it differs. */
-	finalUri?: string | undefined;
+	readonly finalUri?: string | undefined;
 	/** Detect a change without loading the content; their meaning is up to the source. */
-	validators: unknown;
+	readonly validators: unknown;
 }
 
 export interface TextResource extends ResourceFields {
-	kind: "html" | "text";
-	text: string;
-	chunker: Chunker;
-	degraded?: boolean;
+	readonly kind: "html" | "text";
+	readonly text: string;
+	readonly chunker: Chunker;
+	readonly degraded?: boolean;
 }
 
 export interface PdfResource extends ResourceFields {
-	kind: "pdf";
-	document: PdfDocument;
-	pages: PdfPageCache;
-	bytes: number;
+	readonly kind: "pdf";
+	readonly document: PdfDocument;
+	readonly pages: PdfPageCache;
+	readonly bytes: number;
 }
 
 export async function textResource(
@@ -173,9 +173,9 @@ export class ResourceLoader {
 }
 
 interface Source extends Pick<Resource, "validators" | "contentType" | "finalUri"> {
-	name: string;
+	readonly name: string;
 	/** The address of a web page after redirects. A local page is read as source code. */
-	baseUrl?: string;
+	readonly baseUrl?: string;
 }
 
 /** The header is untrusted text: it reaches the model only if it looks like a type. */

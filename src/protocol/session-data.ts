@@ -32,9 +32,9 @@ export const StoredSession = Type.Object({
 
 /** As in pi's RPC: full entries, nested children. */
 export interface TreeNode {
-	entry: Type.Static<typeof SessionEntry>;
-	children: TreeNode[];
-	label?: string;
+	readonly entry: Type.Static<typeof SessionEntry>;
+	readonly children: TreeNode[];
+	readonly label?: string;
 }
 export const TreeNode = Type.Unsafe<TreeNode>({ type: "object" });
 

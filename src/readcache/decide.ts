@@ -7,12 +7,12 @@ import type { Window } from "./text-file.ts";
 
 /** A read of a text file, with everything a decision depends on. */
 export interface ReadToDecide {
-	lines: Lines;
-	hash: Hash;
-	range: LineRange;
+	readonly lines: Lines;
+	readonly hash: Hash;
+	readonly range: LineRange;
 	/** The lines of pi's own answer. */
-	window: Window & { kind: "lines" };
-	knowledge: Knowledge;
+	readonly window: Window & { kind: "lines" };
+	readonly knowledge: Knowledge;
 }
 
 /** Every decision but `plain` stands for text that is provably in view. */
@@ -29,7 +29,7 @@ export interface Dependencies {
 	/** The diff to the current file, or why none is worth sending. */
 	diff(base: Lines): Promise<{ text: string; changedLines: number } | { why: string }>;
 	/** Consecutive diffs before the file is sent in full again. */
-	maxChain: number;
+	readonly maxChain: number;
 }
 
 /** Anything unproven ends in `plain`. */

@@ -32,8 +32,8 @@ import { candidatesOf } from "./text-file.ts";
 
 /** Text of a file that the model sees. */
 export interface FileView {
-	meta: Metadata;
-	text: string | undefined;
+	readonly meta: Metadata;
+	readonly text: string | undefined;
 }
 
 export type ShownFiles = Partial<SessionView["shown"]>;

@@ -15,11 +15,11 @@ import { candidatesOf, isExcluded } from "./text-file.ts";
 /** How a tool result relates to one file. */
 export interface FileTouch {
 	/** The real path where noted, else the requested one. */
-	file: string;
+	readonly file: string;
 	/** `shown`: holds its text. `refers`: stands for earlier text. `changed`: changed the file. */
-	kind: "shown" | "refers" | "changed";
+	readonly kind: "shown" | "refers" | "changed";
 	/** All if absent. */
-	lines?: LineRange;
+	readonly lines?: LineRange;
 }
 
 /** `undefined` for other tools than `read`, `edit` and `write`. */

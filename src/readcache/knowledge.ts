@@ -18,10 +18,10 @@ export type Seen = { visible: true } | { visible: false; why: string };
 
 /** Lines whose newest view is of this version. */
 export interface Segment extends LineRange {
-	version: Hash;
-	totalLines: number;
+	readonly version: Hash;
+	readonly totalLines: number;
 	/** Diffs between a literal view of these lines and their text. */
-	chain: number;
+	readonly chain: number;
 	/** The version after the model's own later edit. Any other version now is a later change. */
 	edited?: Hash | "unknown";
 	/** No longer known after a refresh, but still newer than any version seen before. */
@@ -31,9 +31,9 @@ export interface Segment extends LineRange {
 /** The lines of one file that are provably in view. */
 export interface Knowledge {
 	/** In line order, not overlapping; {@link within} leaves out refreshed ones. */
-	segments: Segment[];
+	readonly segments: Segment[];
 	/** Why older knowledge was dropped. */
-	lost?: string;
+	readonly lost?: string;
 }
 
 /**

@@ -9,25 +9,25 @@ export type Mode = (typeof MODES)[number];
 
 /** Stored in `details.readcache`: the version and lines that the model was shown. */
 export interface Metadata {
-	v: 1;
-	pathKey: string;
+	readonly v: 1;
+	readonly pathKey: string;
 	/** `full`, or `r:<start>:<end>`. */
-	scopeKey: string;
+	readonly scopeKey: string;
 	/** Hash of the file's bytes at the time. */
 	servedHash: Hash;
 	/** The version the answer refers to; always set for markers and diffs. */
-	baseHash?: Hash;
-	mode: Mode;
-	totalLines: number;
-	rangeStart: number;
-	rangeEnd: number;
-	bytes: number;
+	readonly baseHash?: Hash;
+	readonly mode: Mode;
+	readonly totalLines: number;
+	readonly rangeStart: number;
+	readonly rangeEnd: number;
+	readonly bytes: number;
 	/** First and last line in the text, for `full` and `full_fallback`; fewer if pi truncated. */
-	shown?: [number, number];
+	readonly shown?: [number, number];
 	/** Hash of the returned text, for results that hold text of the file. */
-	textHash?: Hash;
+	readonly textHash?: Hash;
 	/** Size of pi's own answer, for markers and diffs. */
-	plainBytes?: number;
+	readonly plainBytes?: number;
 }
 
 /** The file of an untracked read through a link. */
@@ -37,12 +37,12 @@ export function parseUntracked(details: unknown): string | undefined {
 
 /** Stored in `details.readcache` of the model's own `edit` or `write`. */
 export interface OwnEdit {
-	v: 1;
-	mode: "own_edit";
-	pathKey: string;
+	readonly v: 1;
+	readonly mode: "own_edit";
+	readonly pathKey: string;
 	/** Before the edit, if the file was cacheable. */
-	baseHash?: Hash;
-	servedHash: Hash;
+	readonly baseHash?: Hash;
+	readonly servedHash: Hash;
 }
 
 export function parseOwnEdit(details: unknown): OwnEdit | undefined {
@@ -64,8 +64,8 @@ function pathKeyOf(note: unknown): string | undefined {
 
 /** 1-based and inclusive. */
 export interface LineRange {
-	start: number;
-	end: number;
+	readonly start: number;
+	readonly end: number;
 }
 
 export function shownRange({ shown, rangeStart, rangeEnd }: Metadata): LineRange {
@@ -154,11 +154,11 @@ export function diffHeader(changedLines: number, totalLines: number): string {
 
 /** Left by a refresh: from here on, on this branch, these lines count as unseen. */
 export interface Invalidation {
-	v: 1;
-	kind: "invalidate";
-	pathKey: string;
-	scopeKey: string;
-	at: number;
+	readonly v: 1;
+	readonly kind: "invalidate";
+	readonly pathKey: string;
+	readonly scopeKey: string;
+	readonly at: number;
 }
 
 export function parseInvalidation({ customType, data }: CustomItem) {

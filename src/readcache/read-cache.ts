@@ -32,13 +32,13 @@ import {
 } from "./text-file.ts";
 
 export interface ReadCacheOptions {
-	settings: Config["readcache"];
-	cwd: string;
-	ledger: Ledger;
-	store: ObjectStore;
-	limits: WindowLimits;
+	readonly settings: Config["readcache"];
+	readonly cwd: string;
+	readonly ledger: Ledger;
+	readonly store: ObjectStore;
+	readonly limits: WindowLimits;
 	/** Default: no other system shows files. */
-	shown?: ShownFiles;
+	readonly shown?: ShownFiles;
 }
 
 /** Answers reads from the lines that are provably in view. One per session. */

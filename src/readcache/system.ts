@@ -157,8 +157,8 @@ export async function noteOwnEdit(
 }
 
 export interface RefreshTarget {
-	path: string;
-	range?: { start: number; end?: number | undefined };
+	readonly path: string;
+	readonly range?: { start: number; end?: number | undefined };
 }
 
 const USAGE = "usage: /readcache-refresh <path> [start-end]";

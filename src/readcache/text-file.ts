@@ -10,15 +10,15 @@ import type { LineRange } from "./metadata.ts";
 
 /** A cacheable file: ordinary text, read once. */
 export interface TextFile {
-	pathKey: string;
-	lines: Lines;
-	hash: Hash;
+	readonly pathKey: string;
+	readonly lines: Lines;
+	readonly hash: Hash;
 }
 
 export interface Eligibility {
-	maxFileBytes: number;
+	readonly maxFileBytes: number;
 	/** Globs; matched against the requested and the real path. */
-	exclude: readonly string[];
+	readonly exclude: readonly string[];
 }
 
 /** Empty for a URL that names no file. */
@@ -31,9 +31,9 @@ export function candidatesOf(path: string, cwd: string): string[] {
 }
 
 export interface FoundFile {
-	path: string;
+	readonly path: string;
 	/** Real path, all links resolved. */
-	pathKey: string;
+	readonly pathKey: string;
 }
 
 export async function firstExisting(candidates: string[]): Promise<FoundFile | undefined> {
@@ -85,8 +85,8 @@ function beginsAsImage(bytes: Buffer): boolean {
 }
 
 export interface WindowLimits {
-	maxLines: number;
-	maxBytes: number;
+	readonly maxLines: number;
+	readonly maxBytes: number;
 }
 
 /** The part of a range that pi's `read` shows. */

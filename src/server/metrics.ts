@@ -6,12 +6,12 @@ import type { JournalStats } from "./journal/journal.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
 export interface Metrics {
-	engine: EngineCounters;
-	connections: ConnectionCounters;
-	journal: JournalStats & { healthy: boolean };
-	sessions: number;
-	process: ReturnType<ProcessGauge["read"]>;
-	latencyMs?: Latency | undefined;
+	readonly engine: EngineCounters;
+	readonly connections: ConnectionCounters;
+	readonly journal: JournalStats & { healthy: boolean };
+	readonly sessions: number;
+	readonly process: ReturnType<ProcessGauge["read"]>;
+	readonly latencyMs?: Latency | undefined;
 }
 
 export function metricsData(metrics: Metrics): ResponseData["get_metrics"] {
@@ -30,9 +30,9 @@ export function metricsData(metrics: Metrics): ResponseData["get_metrics"] {
 }
 
 interface Row {
-	name: string;
-	kind: "counter" | "gauge";
-	help: string;
+	readonly name: string;
+	readonly kind: "counter" | "gauge";
+	readonly help: string;
 	value(metrics: Metrics): number;
 }
 

@@ -4,26 +4,26 @@ import type { Stdio } from "./transports/line-transports.ts";
 
 export interface ServerOptions {
 	/** Journal, lock and tokens. One server uses it at a time. */
-	dataDir: string;
+	readonly dataDir: string;
 	/** Pi's agent folder: models, keys, settings, session files. */
-	agentDir: string;
+	readonly agentDir: string;
 	/** Session files in `.pi/sessions` here or in a parent may be opened. */
-	cwd: string;
+	readonly cwd: string;
 	/** For sessions that name no folder; without it they must. */
-	startFolder?: string;
+	readonly startFolder?: string;
 	/** `auto`: if no model is set up. */
-	demo: "auto" | "always" | "never";
+	readonly demo: "auto" | "always" | "never";
 	/** Whether clients may load a project's own settings and extensions, which run its code. */
-	allowProjectTrust: boolean;
+	readonly allowProjectTrust: boolean;
 	/** HTTP and WebSocket; port 0 takes a free one. */
-	listen?: { port: number; host: string; tls?: { cert: string; key: string } };
-	socketPath?: string;
-	stdio?: Stdio;
+	readonly listen?: { port: number; host: string; tls?: { cert: string; key: string } };
+	readonly socketPath?: string;
+	readonly stdio?: Stdio;
 	/** `none`: every client is the principal `local`. A missing token file is created. */
-	auth: "none" | { tokenFile: string };
+	readonly auth: "none" | { tokenFile: string };
 	/** Allowed page origins besides the server's own. */
-	origins: readonly string[];
-	limits: ServerLimits;
+	readonly origins: readonly string[];
+	readonly limits: ServerLimits;
 	pageFolder?: string;
 	/** Reports problems outside of any command, in one line. */
 	warn(line: string): void;

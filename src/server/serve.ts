@@ -210,8 +210,8 @@ async function openBackend(options: ServerOptions) {
 interface ListenersOptions
 	extends Pick<ServerOptions, "listen" | "socketPath" | "origins" | "limits" | "pageFolder">,
 		Pick<HttpOptions, "readiness" | "metrics"> {
-	tokens: Tokens | "none";
-	connections: Promise<Connections>;
+	readonly tokens: Tokens | "none";
+	readonly connections: Promise<Connections>;
 }
 
 /** If one listener fails, closes the other. */

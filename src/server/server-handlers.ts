@@ -10,15 +10,15 @@ import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
 
 interface ServerHandlersOptions {
-	sessions: Pick<Sessions, "count" | "readableFile"> & {
+	readonly sessions: Pick<Sessions, "count" | "readableFile"> & {
 		handlers: Pick<Handlers, keyof Sessions["handlers"]>;
 	};
-	streams: Pick<Streams, "unsubscribe" | "remove" | "seqAtStart">;
-	attachments: Pick<Attachments, "attach" | "checkedId">;
-	journal: Pick<Journal, "commandHistory" | "recovered" | "health">;
-	replay: SessionReplay;
+	readonly streams: Pick<Streams, "unsubscribe" | "remove" | "seqAtStart">;
+	readonly attachments: Pick<Attachments, "attach" | "checkedId">;
+	readonly journal: Pick<Journal, "commandHistory" | "recovered" | "health">;
+	readonly replay: SessionReplay;
 	metrics(): Metrics;
-	now?: () => number;
+	readonly now?: () => number;
 }
 
 const DEFAULT_HISTORY_LIMIT = 100;

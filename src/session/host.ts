@@ -46,11 +46,11 @@ export type HostContext = Pick<
 >;
 
 export interface ReadCall {
-	toolCallId: string;
-	path: string;
-	offset?: number | undefined;
-	limit?: number | undefined;
-	signal?: AbortSignal | undefined;
+	readonly toolCallId: string;
+	readonly path: string;
+	readonly offset?: number | undefined;
+	readonly limit?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
 }
 
 export type ReadAnswer = AgentToolResult<unknown>;

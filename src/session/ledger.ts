@@ -14,40 +14,40 @@ import {
 
 /** A tool result on the current branch that compaction has not removed. */
 export interface ToolResultItem {
-	kind: "toolResult";
-	entryId: string;
-	toolCallId: string;
-	toolName: string;
+	readonly kind: "toolResult";
+	readonly entryId: string;
+	readonly toolCallId: string;
+	readonly toolName: string;
 	/** As the model wrote it; `undefined` when the call itself is gone. */
-	input: unknown;
-	isError: boolean;
-	details: unknown;
+	readonly input: unknown;
+	readonly isError: boolean;
+	readonly details: unknown;
 	/** As stored; `undefined` for results with images or without text. */
-	returned: string | undefined;
+	readonly returned: string | undefined;
 	/** The text in the context: `returned`, or that of a context edit. */
 	text: string | undefined;
 	/** When it entered the session, in ms since 1970. */
-	since: number;
-	order: number;
+	readonly since: number;
+	readonly order: number;
 	tokens: number;
 }
 
 export interface CustomItem {
-	kind: "custom";
-	entryId: string;
-	customType: string;
-	data: unknown;
+	readonly kind: "custom";
+	readonly entryId: string;
+	readonly customType: string;
+	readonly data: unknown;
 }
 
 export interface CustomMessageItem {
-	kind: "customMessage";
-	entryId: string;
-	customType: string;
+	readonly kind: "customMessage";
+	readonly entryId: string;
+	readonly customType: string;
 	/** The id in its details, which identifies it in a request. */
-	toolCallId: string;
-	texts: readonly string[];
+	readonly toolCallId: string;
+	readonly texts: readonly string[];
 	/** As in the context; `undefined` without text, or with more than text. */
-	text: string | undefined;
+	readonly text: string | undefined;
 }
 
 export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
@@ -58,9 +58,9 @@ export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
  * can resume at its last index; a new epoch starts over.
  */
 export interface ContextLog {
-	epoch: number;
-	items: readonly ContextItem[];
-	sent: ReadonlyMap<string, SentItem>;
+	readonly epoch: number;
+	readonly items: readonly ContextItem[];
+	readonly sent: ReadonlyMap<string, SentItem>;
 }
 
 /** An item that requests identify by an id. */
@@ -88,7 +88,7 @@ type Visibility =
 	  };
 
 interface LedgerOptions {
-	returnedHash?: (item: ToolResultItem) => string | undefined;
+	readonly returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
 /** The record of the model's view. One per session. */

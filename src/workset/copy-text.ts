@@ -68,8 +68,8 @@ export function parseDropped(block: string): string[] {
 }
 
 export interface TextBlock {
-	type: "text";
-	text: string;
+	readonly type: "text";
+	readonly text: string;
 }
 
 export function blockOf(text: string): TextBlock {

@@ -11,7 +11,10 @@ export type CurrentFile =
 	| { readonly path: string; readonly text: string; readonly hash: string; readonly tokens: number }
 	| { readonly path: string; readonly why: string };
 
-type Limits = { tiers: { maxFileBytes: number }; readcache: { exclude: readonly string[] } };
+type Limits = {
+	readonly tiers: { maxFileBytes: number };
+	readonly readcache: { exclude: readonly string[] };
+};
 
 /** `why` says why the file cannot be used; it follows the path. */
 export async function readWorkingFile(

@@ -83,8 +83,8 @@ interface Rule {
 
 /** Last rule for a name: any, and not folder-only. */
 interface Orders {
-	any: number;
-	file: number;
+	readonly any: number;
+	readonly file: number;
 }
 
 /** For a lookup: a name or a suffix in any folder, or a whole path. */

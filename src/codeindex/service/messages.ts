@@ -11,8 +11,8 @@ export interface IndexWorkerStart {
 }
 
 export interface Calls extends Questions {
-	status: { query: undefined; answer: IndexStatus };
-	build: { query: undefined; answer: BuildReport };
+	readonly status: { query: undefined; answer: IndexStatus };
+	readonly build: { query: undefined; answer: BuildReport };
 }
 
 export type Method = keyof Calls;

@@ -278,7 +278,11 @@ export const resolutions = listOf<Resolution>((io, value) => {
 	throw new MalformedBytes("an unknown kind of resolution");
 });
 
-type ResolutionFields = { file?: number; name?: string; reason?: string };
+type ResolutionFields = {
+	readonly file?: number;
+	readonly name?: string;
+	readonly reason?: string;
+};
 
 const EXPORTS = ["local", "from", "star"] as const;
 const EXPORT_TYPE_ONLY = 4;

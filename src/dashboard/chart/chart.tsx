@@ -7,25 +7,25 @@ import { theme } from "../theme.ts";
 
 interface ChartProps {
 	/** For screen readers; a table must show the same figures. */
-	label: string;
+	readonly label: string;
 	/** The unit of the x axis, such as `Request`. */
-	unit: string;
+	readonly unit: string;
 	/** `areas` and `columns` are stacked, the first row at the bottom. */
-	shape: "areas" | "columns" | "lines";
+	readonly shape: "areas" | "columns" | "lines";
 	/** The x values: increasing integers. */
-	numbers: readonly number[];
-	rows: readonly ChartRow[];
-	marks?: readonly (number | null)[];
-	marksName?: string;
-	height?: number;
+	readonly numbers: readonly number[];
+	readonly rows: readonly ChartRow[];
+	readonly marks?: readonly (number | null)[];
+	readonly marksName?: string;
+	readonly height?: number;
 	format(value: number): string;
 }
 
 interface ChartRow {
-	name: string;
-	values: readonly number[];
+	readonly name: string;
+	readonly values: readonly number[];
 	/** A CSS variable, such as `--series-1`. */
-	colour: string;
+	readonly colour: string;
 }
 
 /** A chart of values over requests. The values under the pointer, or the latest, are shown above it. */

@@ -3,7 +3,7 @@ import { useId, useLayoutEffect, useRef } from "preact/hooks";
 import { PlainText } from "./text.tsx";
 
 interface ButtonProps extends Omit<ComponentProps<"button">, "children"> {
-	label: ComponentChildren;
+	readonly label: ComponentChildren;
 }
 
 export function Button({ label, type = "button", ...attributes }: ButtonProps) {
@@ -15,8 +15,8 @@ export function Button({ label, type = "button", ...attributes }: ButtonProps) {
 }
 
 interface IconButtonProps extends Omit<ButtonProps, "label"> {
-	icon: string;
-	label: string;
+	readonly icon: string;
+	readonly label: string;
 }
 
 export function IconButton({ icon, label, ...attributes }: IconButtonProps) {
@@ -25,8 +25,8 @@ export function IconButton({ icon, label, ...attributes }: IconButtonProps) {
 }
 
 interface TextButtonProps extends Omit<ButtonProps, "label"> {
-	text: string;
-	max?: number;
+	readonly text: string;
+	readonly max?: number;
 }
 
 /** A button with untrusted text; it looks like a link unless another class is given. */
@@ -41,11 +41,11 @@ export function Scroller(attributes: ComponentProps<"section">) {
 }
 
 interface FoldProps {
-	summary: ComponentChildren;
-	isOpen: boolean;
+	readonly summary: ComponentChildren;
+	readonly isOpen: boolean;
 	onToggle(isOpen: boolean): void;
-	class?: string;
-	children: ComponentChildren;
+	readonly class?: string;
+	readonly children: ComponentChildren;
 }
 
 /** Its content exists only while it is open. */
@@ -67,10 +67,10 @@ export function Fold({ summary, isOpen, onToggle, class: name = "", children }: 
 }
 
 interface DialogProps {
-	title: ComponentChildren;
+	readonly title: ComponentChildren;
 	onCancel(): void;
-	children: ComponentChildren;
-	wide?: boolean;
+	readonly children: ComponentChildren;
+	readonly wide?: boolean;
 }
 
 /** A modal dialog: it traps the focus, and restores it when it closes. */
@@ -115,11 +115,11 @@ export function submitHandler(work: (data: FormData) => void) {
 
 interface DialogFormProps {
 	/** Of the submit button. */
-	label: string;
-	disabled?: boolean;
+	readonly label: string;
+	readonly disabled?: boolean;
 	onCancel(): void;
 	onSubmit(data: FormData): void;
-	children: ComponentChildren;
+	readonly children: ComponentChildren;
 }
 
 export function DialogForm({ label, disabled, onCancel, onSubmit, children }: DialogFormProps) {

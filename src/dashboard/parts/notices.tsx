@@ -10,9 +10,9 @@ export function Empty({ children }: { children: ComponentChildren }) {
 }
 
 interface ProblemProps {
-	text: string;
-	onRetry?: () => void;
-	retryLabel?: string;
+	readonly text: string;
+	readonly onRetry?: () => void;
+	readonly retryLabel?: string;
 }
 
 export function Problem({ text, onRetry, retryLabel = "Try again" }: ProblemProps) {
@@ -25,8 +25,8 @@ export function Problem({ text, onRetry, retryLabel = "Try again" }: ProblemProp
 }
 
 interface AnsweredProps<Data> {
-	answer: { data: Data | undefined; error: string | undefined; refresh(): void };
-	waiting?: string;
+	readonly answer: { data: Data | undefined; error: string | undefined; refresh(): void };
+	readonly waiting?: string;
 	children(data: Data): ComponentChildren;
 }
 
@@ -49,9 +49,9 @@ export function ErrorBoundary({ children }: { children: ComponentChildren }) {
 }
 
 interface Toast {
-	id: number;
-	kind: "info" | "warning" | "error";
-	text: string;
+	readonly id: number;
+	readonly kind: "info" | "warning" | "error";
+	readonly text: string;
 }
 
 /** An extension that notifies in a loop must not fill the page. */

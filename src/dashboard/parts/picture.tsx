@@ -4,7 +4,7 @@ import { bytes } from "./figures.ts";
 import { PlainText } from "./text.tsx";
 
 interface PictureViewProps {
-	picture: Picture;
+	readonly picture: Picture;
 	onOpen(): void;
 	onLoad(): void;
 }
@@ -56,10 +56,10 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 }
 
 interface PictureCanvasProps {
-	picture: Picture;
-	label: string;
-	size: PictureSize;
-	width: string;
+	readonly picture: Picture;
+	readonly label: string;
+	readonly size: PictureSize;
+	readonly width: string;
 }
 
 /** An `img` with a data address would block the page; `createImageBitmap` decodes in the background. Animations stand still. */
@@ -148,7 +148,7 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	return { kind: "drawable", size, label: whole, isLarge: count > LARGE_BYTES };
 }
 
-export type PictureSize = { width: number; height: number };
+export type PictureSize = { readonly width: number; readonly height: number };
 
 /** Reads the size from the first bytes, without decoding. Undefined when they are not of this type, or do not reach the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {

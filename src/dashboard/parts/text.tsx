@@ -3,10 +3,10 @@ import { useContext, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { short } from "./figures.ts";
 
 interface PlainTextProps {
-	text: string;
-	max?: number;
-	as?: "bdi" | "b" | "code" | "strong";
-	class?: string;
+	readonly text: string;
+	readonly max?: number;
+	readonly as?: "bdi" | "b" | "code" | "strong";
+	readonly class?: string;
 }
 
 /** A short untrusted text: markup, hidden characters and bidi overrides have no effect. */
@@ -48,9 +48,9 @@ export function LongText({ text, lines = FIRST_BOUNDS.lines }: { text: string; l
 }
 
 interface ClippedTextProps {
-	text: string;
-	first: Bounds;
-	more: Bounds;
+	readonly text: string;
+	readonly first: Bounds;
+	readonly more: Bounds;
 	children(shown: string): ComponentChildren;
 }
 
@@ -113,7 +113,7 @@ export function excerpt(text: string, index: number): string | undefined {
 	return text.slice(index - EXCERPT_MARGIN, index + EXCERPT_MARGIN * 2);
 }
 
-type TextSpan = { text: string; isEscape: boolean };
+type TextSpan = { text: string; readonly isEscape: boolean };
 
 /** Makes untrusted text visible: terminal colours are dropped; control characters, bidi marks and zero-width characters are written out. */
 export function visibleText(text: string): TextSpan[] {
@@ -143,7 +143,7 @@ export function visibleString(text: string): string {
 
 export const ALL_LINES = Number.POSITIVE_INFINITY;
 
-export type Bounds = { chars: number; lines: number };
+export type Bounds = { readonly chars: number; readonly lines: number };
 
 /** The beginning of a text, without splitting a surrogate pair. `rest` counts the characters left out. */
 export function clipped(text: string, { chars, lines }: Bounds): { text: string; rest: number } {

@@ -2,16 +2,16 @@ import type { ComponentChildren, RefObject } from "preact";
 import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
 
 interface VirtualListProps<Row extends { key: string }> {
-	rows: readonly Row[];
+	readonly rows: readonly Row[];
 	render(row: Row): ComponentChildren;
 	/** The height of a row that was never drawn, in pixels. */
 	estimate(row: Row): number;
-	label: string;
-	isBusy?: boolean;
-	startsAtTop?: boolean;
+	readonly label: string;
+	readonly isBusy?: boolean;
+	readonly startsAtTop?: boolean;
 	/** The list does not follow the end: a match is being read. */
-	isHeld?: boolean;
-	handle?: RefObject<ListHandle | null>;
+	readonly isHeld?: boolean;
+	readonly handle?: RefObject<ListHandle | null>;
 }
 
 export interface ListHandle {

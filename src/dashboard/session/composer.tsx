@@ -11,7 +11,7 @@ import type { Outbox, Outgoing } from "./outbox.ts";
 import { PromptBox } from "./prompt-box.tsx";
 
 interface ComposerProps extends ComposerState {
-	session: OpenSession;
+	readonly session: OpenSession;
 	onSend(): void;
 }
 
@@ -216,9 +216,9 @@ function Pickers({ session }: { session: OpenSession }) {
 }
 
 interface PickerProps {
-	label: string;
-	value: string;
-	options: readonly (readonly [value: string, text: string])[];
+	readonly label: string;
+	readonly value: string;
+	readonly options: readonly (readonly [value: string, text: string])[];
 	onPick(value: string): void;
 }
 

@@ -124,7 +124,7 @@ function isSame(a: Matches, b: Matches): boolean {
 	return hasSame && a.isDone === b.isDone;
 }
 
-type Matches = { keys: readonly string[]; isDone: boolean };
+type Matches = { readonly keys: readonly string[]; readonly isDone: boolean };
 
 type RowMatcher = ReturnType<typeof createRowMatcher>;
 

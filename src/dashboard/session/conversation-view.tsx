@@ -14,9 +14,9 @@ import { estimatedHeight, type Row, type RowActions, RowView } from "./row-view.
 
 /** A session that is shown, with the state of its composer. */
 export interface OpenedSession extends ComposerState {
-	session: OpenSession;
-	rows: ReadonlySignal<readonly Row[]>;
-	search: ConversationSearch;
+	readonly session: OpenSession;
+	readonly rows: ReadonlySignal<readonly Row[]>;
+	readonly search: ConversationSearch;
 }
 
 export function ConversationView({ session, draft, outbox, rows, search }: OpenedSession) {
@@ -235,9 +235,9 @@ function countOf({ query, matches, current }: ConversationSearch): string {
 }
 
 interface FoundMarkProps {
-	query: string;
+	readonly query: string;
 	/** The jump that led here, if this is the current match. */
-	jump: number | undefined;
+	readonly jump: number | undefined;
 	/** The first match is drawn, `below` pixels under the row's upper edge. */
 	onDrawn(below: number): void;
 }

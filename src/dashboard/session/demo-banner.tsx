@@ -18,8 +18,8 @@ const PROMPTS = [
 ] as const;
 
 interface DemoBannerProps {
-	session: OpenSession;
-	outbox: Outbox;
+	readonly session: OpenSession;
+	readonly outbox: Outbox;
 	onSend(): void;
 }
 

@@ -3,15 +3,15 @@ import { collapsed } from "../../text/one-line.ts";
 import type { Picture } from "../parts/picture.tsx";
 
 export interface ToolCall {
-	id: string;
-	name: string;
+	readonly id: string;
+	readonly name: string;
 	/** Streamed so far; `args` is complete. */
-	argsText: string;
-	args: unknown;
+	readonly argsText: string;
+	readonly args: unknown;
 	/** `waiting`: not started. `lost`: the run ended without a result. */
-	state: "writing" | "waiting" | "running" | "done" | "failed" | "lost";
-	output: string;
-	pictures: readonly Picture[];
+	readonly state: "writing" | "waiting" | "running" | "done" | "failed" | "lost";
+	readonly output: string;
+	readonly pictures: readonly Picture[];
 }
 
 export const NEW_CALL: ToolCall = {
@@ -31,9 +31,9 @@ export type Block =
 
 interface Base {
 	/** The same for a loaded entry and for its events. */
-	key: string;
-	entryId?: string;
-	isCut?: boolean;
+	readonly key: string;
+	readonly entryId?: string;
+	readonly isCut?: boolean;
 }
 
 export type Item = Base &
@@ -90,7 +90,7 @@ export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsTex
 	return text === "{}" ? "" : oneLine(text);
 }
 
-type Edit = { oldText: string; newText: string };
+type Edit = { readonly oldText: string; readonly newText: string };
 
 export function editsOf(args: unknown): Edit[] {
 	const given = (typeof args === "object" && args !== null ? args : {}) as Record<string, unknown>;

@@ -22,11 +22,11 @@ export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
 type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why: string };
 
 interface OpenSessionOptions {
-	client: Client;
+	readonly client: Client;
 	/** A live request of an extension: a notice, a question, or text for the prompt box. */
 	onUiRequest(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
-	shell?: ReadonlySignal<readonly ShellCommand[]>;
+	readonly shell?: ReadonlySignal<readonly ShellCommand[]>;
 	/** Calls back before the next frame. Returns how to cancel. */
 	onNextFrame(work: () => void): () => void;
 }

@@ -6,9 +6,9 @@ import { completionOf, matchingCommands, pageCommands, partialName } from "./inp
 import type { OpenSession } from "./open-session.ts";
 
 interface PromptBoxProps {
-	session: OpenSession;
-	draft: Draft;
-	placeholder: string;
+	readonly session: OpenSession;
+	readonly draft: Draft;
+	readonly placeholder: string;
 	onSend(how: "steer" | "followUp"): void;
 	onEscape?(): void;
 }
@@ -145,9 +145,9 @@ function useProposals(session: OpenSession, text: string) {
 }
 
 interface ProposalProps {
-	id: string;
-	command: Data<"SlashCommand">;
-	isChosen: boolean;
+	readonly id: string;
+	readonly command: Data<"SlashCommand">;
+	readonly isChosen: boolean;
 	onPoint(): void;
 	onTake(): void;
 }

@@ -259,9 +259,9 @@ function QuestionForm({
 }
 
 interface TextAnswerProps {
-	first: string;
-	placeholder?: string;
-	isLong?: boolean;
+	readonly first: string;
+	readonly placeholder?: string;
+	readonly isLong?: boolean;
 	answer(response: Response): void;
 }
 

@@ -10,8 +10,8 @@ import type { Draft } from "./composer-state.ts";
 import type { OpenSession } from "./open-session.ts";
 
 interface TreeDialogProps {
-	session: OpenSession;
-	draft: Draft;
+	readonly session: OpenSession;
+	readonly draft: Draft;
 	onClose(): void;
 }
 
@@ -78,8 +78,8 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 }
 
 interface TreeEntryProps {
-	row: TreeRow;
-	isBusy: boolean;
+	readonly row: TreeRow;
+	readonly isBusy: boolean;
 	onGo(id: string): void;
 	onFork(id: string): void;
 }

@@ -12,8 +12,8 @@ import { DEFAULT_VIEW, navigate } from "../route.ts";
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 interface NewSessionDialogProps {
-	startsIn: StartsIn;
-	folders: readonly string[];
+	readonly startsIn: StartsIn;
+	readonly folders: readonly string[];
 	onClose(): void;
 }
 

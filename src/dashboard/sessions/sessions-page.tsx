@@ -70,7 +70,7 @@ function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 }
 
 interface FirstRunProps {
-	startsIn: StartsIn;
+	readonly startsIn: StartsIn;
 	onShow(dialog: "new" | "stored"): void;
 }
 
@@ -123,8 +123,8 @@ function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
 }
 
 interface SessionTableProps {
-	sessions: readonly Data<"SessionInfo">[];
-	list: SessionList;
+	readonly sessions: readonly Data<"SessionInfo">[];
+	readonly list: SessionList;
 	onDelete(session: Data<"SessionInfo">): void;
 }
 
@@ -158,8 +158,8 @@ function SessionTable({ sessions, list, onDelete }: SessionTableProps) {
 }
 
 interface SessionLineProps {
-	session: Data<"SessionInfo">;
-	list: SessionList;
+	readonly session: Data<"SessionInfo">;
+	readonly list: SessionList;
 	onDelete(): void;
 }
 

@@ -4,9 +4,9 @@ import { useEffect, useId, useState } from "preact/hooks";
 import { Button } from "../parts/controls.tsx";
 
 interface SectionProps {
-	title: string;
-	aside?: ComponentChildren;
-	children: ComponentChildren;
+	readonly title: string;
+	readonly aside?: ComponentChildren;
+	readonly children: ComponentChildren;
 }
 
 export function Section({ title, aside, children }: SectionProps) {
@@ -50,9 +50,9 @@ export function Figures({ figures }: { figures: readonly (Figure | undefined)[] 
 }
 
 interface ChoiceProps<Value extends string> {
-	label: string;
-	values: Readonly<Record<Value, string>>;
-	chosen: NoInfer<Value>;
+	readonly label: string;
+	readonly values: Readonly<Record<Value, string>>;
+	readonly chosen: NoInfer<Value>;
 	onChoose(value: NoInfer<Value>): void;
 }
 

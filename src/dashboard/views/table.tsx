@@ -6,13 +6,13 @@ import { formatCount } from "../parts/figures.ts";
 import { PlainText } from "../parts/text.tsx";
 
 export interface Column<Row> {
-	title: string;
+	readonly title: string;
 	cell(row: Row): ComponentChildren;
-	align?: "right";
-	isRowHeader?: boolean;
-	hidesTitle?: boolean;
+	readonly align?: "right";
+	readonly isRowHeader?: boolean;
+	readonly hidesTitle?: boolean;
 	/** `roomy`: hidden on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
-	class?: string;
+	readonly class?: string;
 }
 
 /** A column of numbers or times, aligned right. */
@@ -28,16 +28,16 @@ export const FILE_COLUMN: Column<{ path: string }> = {
 };
 
 interface TableProps<Row> {
-	label: string;
-	columns: Columns<NoInfer<Row>>;
-	rows: readonly Row[];
+	readonly label: string;
+	readonly columns: Columns<NoInfer<Row>>;
+	readonly rows: readonly Row[];
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
-	foot?: Row;
+	readonly foot?: Row;
 	/** The rest is counted only. Default: all. */
-	maxRows?: number;
+	readonly maxRows?: number;
 	/** Rows that the "Show more" button adds. Default: no button. */
-	more?: number;
+	readonly more?: number;
 }
 
 export function Table<Row>(props: TableProps<Row>) {

@@ -14,9 +14,9 @@ import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapse, escapeTags } from "./inline-text.ts";
 
 export interface ExtractPage {
-	html: string;
+	readonly html: string;
 	/** The address after redirects. */
-	baseUrl: string;
+	readonly baseUrl: string;
 }
 
 /** The linear conversion, sent before the answer. */
@@ -26,19 +26,19 @@ export type Fallback = Omit<PageMarkdown, "via">;
 export type ExtractAnswer = PageMarkdown | "too_large";
 
 export interface Extracted extends Fallback {
-	via: PageMarkdown["via"] | "text";
+	readonly via: PageMarkdown["via"] | "text";
 	/** The readers failed on the page: the text has more clutter and less structure. */
-	degraded: boolean;
-	reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
+	readonly degraded: boolean;
+	readonly reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
 	/** Time to find the main text, after the fallback. Default: 10 s. */
-	deadlineMs?: number;
+	readonly deadlineMs?: number;
 	/** The worker's old generation, in MiB. Default: 512. */
-	maxOldGenerationMb?: number;
+	readonly maxOldGenerationMb?: number;
 	/** Idle workers end after this. Default: 60 s. */
-	idleMs?: number;
+	readonly idleMs?: number;
 }
 
 /** For the fallback, before the deadline starts: 10 MB take a second or less on an idle machine. */

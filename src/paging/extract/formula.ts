@@ -80,14 +80,14 @@ export class Formula {
 const MAX_DEPTH = 500;
 
 interface MathElement {
-	name: string;
-	parts: MathPart[];
+	readonly name: string;
+	readonly parts: MathPart[];
 }
 
 interface MathPart {
-	latex: string;
+	readonly latex: string;
 	/** Takes an index or a power without braces. */
-	isSingle: boolean;
+	readonly isSingle: boolean;
 }
 
 /** MathML as LaTeX. Unknown elements, or a wrong number of parts, become a row. */

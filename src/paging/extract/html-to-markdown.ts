@@ -15,9 +15,9 @@ import {
 } from "./page-document.ts";
 
 export interface PageMarkdown {
-	markdown: string;
-	title?: string | undefined;
-	via: "defuddle" | "readability" | "linear";
+	readonly markdown: string;
+	readonly title?: string | undefined;
+	readonly via: "defuddle" | "readability" | "linear";
 }
 
 /**

@@ -143,8 +143,8 @@ export class InlineText {
 }
 
 interface OpenMark {
-	kind: Mark;
-	target: string;
+	readonly kind: Mark;
+	readonly target: string;
 	depth: number;
 	/** Index of its opening among the pieces. */
 	from: number;

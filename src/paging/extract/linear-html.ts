@@ -17,21 +17,21 @@ import { MarkdownBlocks, type Part, type PartKind } from "./markdown-blocks.ts";
 import { isExcluded, type PageShape, PageSignals } from "./page-signals.ts";
 
 export interface LinearMarkdown {
-	markdown: string;
-	title?: string;
-	mainPart?: PartKind;
-	isArticle: boolean;
+	readonly markdown: string;
+	readonly title?: string;
+	readonly mainPart?: PartKind;
+	readonly isArticle: boolean;
 	/** Decides what readers that build a tree will cost. */
-	shape: PageShape;
+	readonly shape: PageShape;
 	/** Characters examined and elements closed; tests check that it is linear. */
-	work: number;
+	readonly work: number;
 }
 
 export interface LinearOptions {
 	/** Links become absolute against it; without it they stay as they are. */
-	baseUrl?: string;
+	readonly baseUrl?: string;
 	/** `"page"` (the default) skips clutter and all but a marked main part. */
-	scope?: "page" | "everything";
+	readonly scope?: "page" | "everything";
 }
 
 /** One pass: no tree, no recursion, linear time and memory. No HTML remains outside code. */
@@ -347,15 +347,15 @@ class Conversion {
 }
 
 interface Code {
-	pieces: string[];
+	readonly pieces: string[];
 	language: string;
 }
 
 interface ElementInfo {
 	/** Inside code or a skipped part: its end has no effect. */
-	silent: boolean;
-	language: string;
-	part?: Part;
+	readonly silent: boolean;
+	readonly language: string;
+	readonly part?: Part;
 }
 
 const PLAIN: ElementInfo = { silent: false, language: "" };

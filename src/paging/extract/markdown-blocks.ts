@@ -4,8 +4,8 @@ export type PartKind = "main" | "article";
 
 /** A marked part of a page: a range of finished blocks; without an end, up to the last. */
 export interface Part {
-	kind: PartKind;
-	from: number;
+	readonly kind: PartKind;
+	readonly from: number;
 	to?: number;
 }
 
@@ -150,11 +150,11 @@ export class MarkdownBlocks {
 }
 
 interface Container {
-	isList: boolean;
+	readonly isList: boolean;
 	number: number | undefined;
 	/** Prefix of its items' marks, and of the text inside. */
-	outer: string;
-	inner: string;
+	readonly outer: string;
+	readonly inner: string;
 }
 
 /** Spans add empty cells, never more than there are real ones: attributes are untrusted. */
@@ -243,7 +243,7 @@ class TableText {
 
 interface Cell {
 	text: string;
-	header: boolean;
+	readonly header: boolean;
 }
 
 const MAX_SPAN = 50;

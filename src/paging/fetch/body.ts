@@ -6,19 +6,19 @@ import { hasPdfHeader, isPdfType, parseMediaType } from "./content.ts";
 /** In bytes. */
 export interface BodyLimits {
 	/** Unpacked, except for PDFs. */
-	maxBytes: number;
+	readonly maxBytes: number;
 	/** Unpacked. */
-	maxPdfBytes: number;
+	readonly maxPdfBytes: number;
 	/** As sent. */
-	maxWireBytes: number;
+	readonly maxWireBytes: number;
 }
 
 interface IncomingBody {
-	name: string;
-	stream: AsyncIterable<Buffer>;
-	contentType: string | undefined;
-	contentEncoding: string;
-	contentLength: string | undefined;
+	readonly name: string;
+	readonly stream: AsyncIterable<Buffer>;
+	readonly contentType: string | undefined;
+	readonly contentEncoding: string;
+	readonly contentLength: string | undefined;
 }
 
 export const ACCEPT_ENCODING = "gzip, br, deflate";

@@ -97,9 +97,9 @@ export function isPdfType(type: string): boolean {
 }
 
 export interface TextSource {
-	contentType?: string | undefined;
+	readonly contentType?: string | undefined;
 	/** Look for a `<meta>` charset in the first 1024 bytes. */
-	isHtml: boolean;
+	readonly isHtml: boolean;
 }
 
 /**

@@ -7,29 +7,29 @@ import { ACCEPT_ENCODING, type BodyLimits, readBody } from "./body.ts";
 
 /** A server's validators, sent only to the URL they came from. */
 export interface Validators {
-	finalUrl: URL;
-	etag?: string | undefined;
-	lastModified?: string | undefined;
+	readonly finalUrl: URL;
+	readonly etag?: string | undefined;
+	readonly lastModified?: string | undefined;
 }
 
 export interface Fetched extends Validators {
-	kind: "fetched";
-	contentType?: string;
-	bytes: Buffer;
+	readonly kind: "fetched";
+	readonly contentType?: string;
+	readonly bytes: Buffer;
 }
 
 export interface NotModified {
-	kind: "not_modified";
-	finalUrl: URL;
+	readonly kind: "not_modified";
+	readonly finalUrl: URL;
 }
 
 export type ExchangeResult = Fetched | NotModified | { kind: "redirected"; to: URL };
 
 export interface ExchangeOptions {
-	userAgent: string;
-	validators: Validators | undefined;
-	limits: BodyLimits;
-	signal: AbortSignal;
+	readonly userAgent: string;
+	readonly validators: Validators | undefined;
+	readonly limits: BodyLimits;
+	readonly signal: AbortSignal;
 }
 
 /** Sends one HTTP request. Throws a {@link PagingError} if the response is not the resource. */

@@ -24,32 +24,32 @@ import {
 } from "./exchange.ts";
 
 export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
-	allowRanges: AllowedRanges;
-	userAgent: string;
+	readonly allowRanges: AllowedRanges;
+	readonly userAgent: string;
 	/**
 	 * Use `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. A proxy resolves names itself, so **the address
 	 * behind a name is not checked**; literal addresses, `localhost` and direct connections are.
 	 * Default: false.
 	 */
-	useProxy?: boolean;
+	readonly useProxy?: boolean;
 	/** Default: 5. */
-	maxRedirects?: number;
+	readonly maxRedirects?: number;
 	/** For redirects, headers and body together. */
-	timeoutMs: number;
+	readonly timeoutMs: number;
 	/** Per connection. Default: 10 s. */
-	connectTimeoutMs?: number;
+	readonly connectTimeoutMs?: number;
 	/** As sent. Default: the larger of the two other limits. */
-	maxWireBytes?: number;
+	readonly maxWireBytes?: number;
 	/** Default: the system's resolver. */
-	resolve?: Resolve;
+	readonly resolve?: Resolve;
 }
 
 export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface FetchOptions {
-	signal?: AbortSignal | undefined;
+	readonly signal?: AbortSignal | undefined;
 	/** Of the cached copy, such as an earlier {@link Fetched}. */
-	validators?: Validators | undefined;
+	readonly validators?: Validators | undefined;
 }
 
 /** Trusts neither addresses nor responses. The network library loads at the first use. */

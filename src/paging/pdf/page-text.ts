@@ -7,16 +7,16 @@ type PageWarning =
 
 export interface RawPage {
 	/** Lines end in CRLF; U+FFFE is a hyphen at a line end or a character without a meaning. */
-	text: string;
+	readonly text: string;
 	/** Indices of the U+FFFE that are hyphens, ascending. The line break after each is gone. */
-	hyphens: readonly number[];
-	painted: boolean;
+	readonly hyphens: readonly number[];
+	readonly painted: boolean;
 }
 
 export interface PageText {
 	/** Lines end in "\n"; empty for a page without text. */
-	text: string;
-	warning?: PageWarning;
+	readonly text: string;
+	readonly warning?: PageWarning;
 }
 
 // Broken maps give about 60 %; private-use symbols (bullets, icons) stay well below 20 %.

@@ -22,13 +22,13 @@ export type { PdfPage } from "./pdf-worker.ts";
 
 export interface PdfEngineOptions {
 	/** For one job of a worker: opening, or some pages. Default: 10 s. */
-	deadlineMs?: number;
+	readonly deadlineMs?: number;
 	/** Per worker. Default: 512 MB, enough for several documents of 50 MB. */
-	maxMemoryMb?: number;
+	readonly maxMemoryMb?: number;
 	/** Idle workers end after this. Default: 60 s. */
-	idleMs?: number;
+	readonly idleMs?: number;
 	/** Default: 3, or the number of processors if that is less. */
-	workers?: number;
+	readonly workers?: number;
 }
 
 /** Reads PDFs in workers, which start with the first document. */
@@ -152,7 +152,7 @@ const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 4;
 
 interface DocumentEngine {
-	workers: number;
+	readonly workers: number;
 	/** May return a part of the span: a worker stops when its time is used up. */
 	read(span: PageSpan, signal?: AbortSignal): Promise<ReadReply>;
 	evict(): void;

@@ -6,41 +6,41 @@ import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } fr
 
 /** From 1. Ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
-	first: number;
+	readonly first: number;
 	/** 0 only opens the document. */
-	last: number;
-	maxChars: number;
+	readonly last: number;
+	readonly maxChars: number;
 }
 
 export interface ReadJob extends PageSpan {
-	document: number;
-	total: number;
+	readonly document: number;
+	readonly total: number;
 	/** Stop after the page that exceeds this time. */
-	budgetMs: number;
+	readonly budgetMs: number;
 }
 
 export interface ReadReply {
-	totalPages: number;
-	title: string;
-	pages: PdfPage[];
-	worker: WorkerState;
+	readonly totalPages: number;
+	readonly title: string;
+	readonly pages: PdfPage[];
+	readonly worker: WorkerState;
 }
 
 export interface PdfPage extends PageText {
-	number: number;
+	readonly number: number;
 }
 
 export interface WorkerState {
-	id: number;
-	pagesLoaded: number;
-	documents: number[];
-	memoryBytes: number;
+	readonly id: number;
+	readonly pagesLoaded: number;
+	readonly documents: number[];
+	readonly memoryBytes: number;
 }
 
 /** The next bytes of a document: the first `length` of a buffer. */
 export interface BytesPart {
-	buffer: ArrayBuffer;
-	length: number;
+	readonly buffer: ArrayBuffer;
+	readonly length: number;
 }
 
 /** A buffer the worker has copied; `undefined` requests the first bytes. */

@@ -131,7 +131,7 @@ interface HeapImports {
 
 /** Pointers and handles are numbers; 0 means failure. */
 interface PdfiumExports {
-	memory: { buffer: ArrayBuffer };
+	readonly memory: { buffer: ArrayBuffer };
 	malloc(size: number): number;
 	free(address: number): void;
 	FPDF_InitLibrary(): void;

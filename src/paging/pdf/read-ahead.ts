@@ -3,11 +3,11 @@ import type { PageSpan, PdfPage } from "./pdf-worker.ts";
 export type ReadSpan = (span: PageSpan, signal?: AbortSignal) => Promise<PdfPage[]>;
 
 export interface ReadAheadOptions {
-	totalPages: number;
-	workers: number;
-	read: ReadSpan;
+	readonly totalPages: number;
+	readonly workers: number;
+	readonly read: ReadSpan;
 	/** Milliseconds; only differences count. Default: `performance.now`. */
-	now?: () => number;
+	readonly now?: () => number;
 }
 
 /** Pages per slice when several are in flight: some 20 and 5 ms. */
@@ -106,17 +106,17 @@ export class ReadAhead {
 }
 
 interface Prefetch {
-	slices: Slice[];
+	readonly slices: Slice[];
 	next: number;
-	limit: number;
-	size: number;
-	stop: AbortController;
+	readonly limit: number;
+	readonly size: number;
+	readonly stop: AbortController;
 }
 
 interface Slice {
-	first: number;
-	last: number;
-	pages: Promise<PdfPage[]>;
+	readonly first: number;
+	readonly last: number;
+	readonly pages: Promise<PdfPage[]>;
 }
 
 function startPrefetch(first: number, limit: number, workers: number): Prefetch {

@@ -5,28 +5,28 @@ import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** The successful response to one command. */
 export interface SuccessResponse<Type extends CommandType> extends Response<ResponseData[Type]> {
-	id: string;
-	success: true;
-	data: ResponseData[Type];
+	readonly id: string;
+	readonly success: true;
+	readonly data: ResponseData[Type];
 }
 
 /** Options of one command. */
 export interface CommandOptions {
 	/** Also for `dependsOn` of others. Default: a fresh id. */
-	id?: string;
-	dependsOn?: string[];
-	ifSessionVersion?: number;
+	readonly id?: string;
+	readonly dependsOn?: string[];
+	readonly ifSessionVersion?: number;
 	/** May have been sent before under this id, such as before a page reload. */
-	isRepeated?: boolean;
+	readonly isRepeated?: boolean;
 	/** Give up after this time; the server may still carry it out. */
-	timeoutMs?: number;
-	signal?: AbortSignal;
+	readonly timeoutMs?: number;
+	readonly signal?: AbortSignal;
 }
 
 export interface PendingCommandsOptions {
-	connection: Pick<ReconnectingConnection, "isOpen" | "send">;
+	readonly connection: Pick<ReconnectingConnection, "isOpen" | "send">;
 	newId(): string;
-	maxFrameBytes: number;
+	readonly maxFrameBytes: number;
 }
 
 interface PendingCommand {

@@ -20,13 +20,13 @@ export type ClientState =
 	| { name: "closed"; why: string };
 
 export interface ReconnectOptions {
-	transport: Transport;
+	readonly transport: Transport;
 	/** First wait before a reconnect; doubles each time. Default: 250 ms. */
-	firstRetryMs: number;
+	readonly firstRetryMs: number;
 	/** Longest wait before a reconnect. Default: 15 s. */
-	lastRetryMs: number;
+	readonly lastRetryMs: number;
 	/** Silence before a probe; after as long again the connection is dropped. Default: 30 s. */
-	silenceMs: number;
+	readonly silenceMs: number;
 	/** Jitter source in [0, 1). */
 	random(): number;
 	onMessage(message: ServerMessage): void;

@@ -6,9 +6,9 @@ import {
 } from "./subscriptions.ts";
 
 export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
-	signal?: AbortSignal;
+	readonly signal?: AbortSignal;
 	/** Frames buffered for a slow loop; above it the older half becomes a gap. Default: 10,000. */
-	maxWaiting?: number;
+	readonly maxWaiting?: number;
 }
 
 /** Subscribes at once; ends with the loop, the session or `signal`. */

@@ -6,8 +6,8 @@ import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** Numbering restarts: the server lost its journal, or never issued the number in `after`. */
 export interface RestartFrame {
-	type: "restart";
-	sessionId: string;
+	readonly type: "restart";
+	readonly sessionId: string;
 }
 
 /** An event of a session, or a hole in its stream. Delivered in order, each once. */
@@ -24,7 +24,7 @@ export interface Subscription {
 /** Where a subscription begins, and how it reports its end. */
 export interface SubscribeOptions {
 	/** Begin after this number; 0 for all. Default: live events only. */
-	after?: number;
+	readonly after?: number;
 	/** The session was deleted or, with an error, the subscription failed. Not called by `close`. */
 	onEnd?(error?: ClientError): void;
 }

@@ -20,8 +20,8 @@ export interface Connection {
 
 /** `code` is the WebSocket's, if any. */
 export interface CloseInfo {
-	code?: number;
-	reason?: string;
+	readonly code?: number;
+	readonly reason?: string;
 }
 
 /** No attempt can succeed: the client does not retry. */

@@ -41,10 +41,10 @@ export interface Sides {
  * line `i + commonStart`, likewise `current[i]`.
  */
 export interface InternedLines {
-	base: Int32Array;
-	current: Int32Array;
-	commonStart: number;
-	texts: string[];
+	readonly base: Int32Array;
+	readonly current: Int32Array;
+	readonly commonStart: number;
+	readonly texts: string[];
 }
 
 export function* internLines({ base, current }: Sides): Steps<InternedLines> {
@@ -105,10 +105,10 @@ export function* leastChangedLength(lines: InternedLines, overhead: number): Ste
 
 /** 0-based. At least one count is positive, and an unchanged line separates two changes. */
 export interface Change {
-	baseStart: number;
-	baseCount: number;
-	currentStart: number;
-	currentCount: number;
+	readonly baseStart: number;
+	readonly baseCount: number;
+	readonly currentStart: number;
+	readonly currentCount: number;
 }
 
 /** The lines found in both texts; the rest changed. */

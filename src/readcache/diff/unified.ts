@@ -14,16 +14,16 @@ import { runAtOnce, runInSlices, type Steps } from "./slices.ts";
 
 export interface UnifiedDiffInput {
 	/** Control characters are escaped, so that the header stays two rows. */
-	path: string;
-	base: string;
-	current: string;
+	readonly path: string;
+	readonly base: string;
+	readonly current: string;
 	/** Unchanged lines around each change; default: 3. */
-	contextLines?: number | undefined;
+	readonly contextLines?: number | undefined;
 	/** Upper bound of the diff text, in bytes of UTF-8. */
-	maxBytes: number;
+	readonly maxBytes: number;
 	/** Default: see `diffInterned`. */
-	budget?: number | undefined;
-	signal?: AbortSignal | undefined;
+	readonly budget?: number | undefined;
+	readonly signal?: AbortSignal | undefined;
 }
 
 export type UnifiedDiff =
@@ -70,7 +70,7 @@ function notUseful(reason: (UnifiedDiff & { kind: "not_useful" })["reason"]): Un
 }
 
 interface Hunk extends Gap {
-	changes: Change[];
+	readonly changes: Change[];
 }
 
 function groupChanges(changes: Change[], context: number, baseLines: number): Hunk[] {

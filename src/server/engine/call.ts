@@ -14,16 +14,16 @@ export interface Call<Type extends CommandType = CommandType> {
 
 export interface Done {
 	/** The response's `data`. Serialized at once, so the object may change later. */
-	data?: unknown;
-	written?: WrittenData;
+	readonly data?: unknown;
+	readonly written?: WrittenData;
 	/** A new or changed session record, journalled with the outcome. */
-	session?: SessionRecord;
+	readonly session?: SessionRecord;
 	/** The session is new and starts at version 0. */
-	opened?: true;
+	readonly opened?: true;
 	/** Id of a deleted session; its version, events and keys are deleted too. */
-	removed?: string;
+	readonly removed?: string;
 	/** The reason why a completed change may be lost; the response is `not_durable`. */
-	notDurable?: string;
+	readonly notDurable?: string;
 }
 
 /** Throws {@link CommandError} for a failure with its own code. */

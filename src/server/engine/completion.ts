@@ -8,20 +8,20 @@ import { type EngineParts, type InTurn, type Replies, sendNotice, sendStarted } 
 import type { ReceivedCommand, Run, SessionNotice, SessionState } from "./run.ts";
 
 export interface Applied {
-	effects: Effects;
-	notice: SessionNotice | undefined;
+	readonly effects: Effects;
+	readonly notice: SessionNotice | undefined;
 	/** The session it addressed or opened, if it still exists. */
-	session: SessionState | undefined;
+	readonly session: SessionState | undefined;
 	/** Read before the answer is serialized: data may be newer than its version, never older. */
-	version: { sessionVersion: number } | undefined;
+	readonly version: { sessionVersion: number } | undefined;
 }
 
 export interface CompletionOptions extends EngineParts {
-	replies: Replies;
+	readonly replies: Replies;
 	/** The last dependency of a command has succeeded. */
-	onUnblocked: (run: Run) => void;
-	inTurn: InTurn;
-	beforeSend: (run: Run) => void;
+	readonly onUnblocked: (run: Run) => void;
+	readonly inTurn: InTurn;
+	readonly beforeSend: (run: Run) => void;
 }
 
 /** Completes a command: finished, then durable, then sent. */

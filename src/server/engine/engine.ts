@@ -21,17 +21,17 @@ import { type ReceivedCommand, type RepeatedRead, Run, type Sender, type Tenant 
 export type EngineCounters = ReturnType<Engine["counters"]>;
 
 export interface EngineOptions {
-	journal: Journal;
-	handlers: Handlers;
-	limits: EngineLimits;
-	serverVersion: string;
-	transports: readonly string[];
+	readonly journal: Journal;
+	readonly handlers: Handlers;
+	readonly limits: EngineLimits;
+	readonly serverVersion: string;
+	readonly transports: readonly string[];
 	/** In-memory outcomes. Default: 10,000 names, 16 million characters. */
-	memory?: MemoryBounds;
+	readonly memory?: MemoryBounds;
 	/** A repetition got an earlier success, but its connection no subscription or other effect. */
 	onAnsweredAgain?(call: Omit<Call, "signal">, data: () => unknown): void;
-	now?: EngineParts["now"];
-	clock?: EngineParts["clock"];
+	readonly now?: EngineParts["now"];
+	readonly clock?: EngineParts["clock"];
 }
 
 /** Enough for a busy quarter of an hour; the journal answers older repetitions. */

@@ -22,15 +22,15 @@ import { type EngineParts, type Replies, sendStarted } from "./replies.ts";
 import type { ReceivedCommand, Run, Tenant } from "./run.ts";
 
 export interface ExecutionOptions extends EngineParts {
-	handlers: Handlers;
-	limits: EngineLimits;
-	replies: Replies;
+	readonly handlers: Handlers;
+	readonly limits: EngineLimits;
+	readonly replies: Replies;
 }
 
 /** The commands to wait for, or why that cannot be. */
 export interface Dependencies {
-	failure?: Failure;
-	dependencies?: Set<Run>;
+	readonly failure?: Failure;
+	readonly dependencies?: Set<Run>;
 }
 
 /** Runs accepted commands: queue, handler, then {@link Completion}. */

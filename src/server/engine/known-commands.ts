@@ -21,8 +21,8 @@ import type { NewNames, ReceivedCommand, Repetition, Run } from "./run.ts";
 /** Bounds of the finished commands in memory. The journal has them all. */
 export interface MemoryBounds {
 	/** A command with id and key has two names. */
-	names: number;
-	characters: number;
+	readonly names: number;
+	readonly characters: number;
 }
 
 /** A conflict wins over a match, an id over a key. */

@@ -20,17 +20,17 @@ import type {
 } from "./run.ts";
 
 export interface EngineParts {
-	journal: Journal;
-	knownCommands: KnownCommands;
+	readonly journal: Journal;
+	readonly knownCommands: KnownCommands;
 	/** Wall clock, in milliseconds. */
-	now: () => number;
+	readonly now: () => number;
 	/** Monotonic, in milliseconds. */
-	clock: () => number;
+	readonly clock: () => number;
 }
 
 export interface RepliesOptions extends EngineParts {
-	anonymousId: () => string;
-	onAnsweredAgain: (received: ReceivedCommand, data: () => unknown) => void;
+	readonly anonymousId: () => string;
+	readonly onAnsweredAgain: (received: ReceivedCommand, data: () => unknown) => void;
 }
 
 /** Calls `answer` when the command has its turn. */

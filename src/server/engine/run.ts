@@ -21,7 +21,7 @@ export interface Sender {
 	readonly client: Client;
 	readonly tenant: Tenant;
 	pending: number;
-	onAnswered: (() => void)[];
+	readonly onAnswered: (() => void)[];
 }
 
 export interface SessionState {
@@ -72,20 +72,20 @@ export type SessionNotice = Extract<
 
 interface Queued {
 	readonly name: "queued";
-	hasTurn: boolean;
+	readonly hasTurn: boolean;
 	/** The journal has recorded the start, or need not. */
-	isRecorded: boolean;
+	readonly isRecorded: boolean;
 	dependencies: Set<Run> | undefined;
-	turnDeadline?: Deadline;
-	dependencyDeadline?: Deadline;
+	readonly turnDeadline?: Deadline;
+	readonly dependencyDeadline?: Deadline;
 }
 
 interface Running {
 	readonly name: "running";
-	isWorking: boolean;
+	readonly isWorking: boolean;
 	/** `command_started` waits until the previous outcome in the lane is sent. */
 	isStartHeld: boolean;
-	deadline: Deadline | undefined;
+	readonly deadline: Deadline | undefined;
 }
 
 /** The outcome is known but unsent. */

@@ -29,9 +29,9 @@ const DURABILITY = {
 export type Durability = keyof typeof DURABILITY;
 
 export interface GroupCommitOptions {
-	file: JournalFileProxy;
+	readonly file: JournalFileProxy;
 	now(): number;
-	limits: JournalLimits;
+	readonly limits: JournalLimits;
 	onEvicted(marks: readonly EvictionMark[]): void;
 	onRefusal(refusal: Refusal): void;
 }

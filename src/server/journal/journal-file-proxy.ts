@@ -6,10 +6,10 @@ import type { Reply, WriterJob, WriterReply } from "./messages.ts";
 import type { Refusal } from "./refusal.ts";
 
 export interface JournalFileProxyOptions {
-	thread: WriterThread;
-	path: string;
+	readonly thread: WriterThread;
+	readonly path: string;
 	now(): number;
-	maxFileBytes: number;
+	readonly maxFileBytes: number;
 	onOpened(opened: Reply<"opened">): Promise<void>;
 }
 

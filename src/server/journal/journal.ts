@@ -56,51 +56,51 @@ export interface Recovered {
 }
 
 export interface SessionRecord {
-	principal: string;
-	id: string;
-	cwd: string;
-	file?: string;
-	createdAtMs: number;
-	settings: Record<string, unknown>;
+	readonly principal: string;
+	readonly id: string;
+	readonly cwd: string;
+	readonly file?: string;
+	readonly createdAtMs: number;
+	readonly settings: Record<string, unknown>;
 }
 
 export interface Ownership {
-	principal: string;
-	conversation: string;
+	readonly principal: string;
+	readonly conversation: string;
 }
 
 export const KEY_LIFE_MS = 600_000;
 
 export interface KeyScope {
-	principal: string;
+	readonly principal: string;
 	/** Absent for server commands. */
-	sessionId?: string | undefined;
+	readonly sessionId?: string | undefined;
 }
 
 export interface AdmittedCommand {
-	principal: string;
+	readonly principal: string;
 	/** The client's id, or a generated one (`anon:…`). */
-	id: string;
-	type: string;
+	readonly id: string;
+	readonly type: string;
 	/** Set at the end of a command that opens a session. */
-	sessionId?: string;
-	fingerprint: string;
-	idempotencyKey?: string;
+	readonly sessionId?: string;
+	readonly fingerprint: string;
+	readonly idempotencyKey?: string;
 	/** Scope of the key; absent for server commands, even those about a session. */
-	keySessionId?: string;
-	atMs: number;
+	readonly keySessionId?: string;
+	readonly atMs: number;
 }
 
 export interface FinishedCommand extends AdmittedCommand {
 	/** Without `id` and `replayed`. */
-	response: Response;
-	json?: string;
+	readonly response: Response;
+	readonly json?: string;
 	/** Identifies an answer that is not kept; `response` then has no data. */
-	digest?: string;
-	finishedAtMs: number;
+	readonly digest?: string;
+	readonly finishedAtMs: number;
 	version?: number;
 	/** A new session starts at version 0. */
-	session?: SessionRecord;
+	readonly session?: SessionRecord;
 	/** Removed with its version, events and the keys of finished commands. */
 	removed?: string;
 }
@@ -113,26 +113,26 @@ export interface StoredCommand
 }
 
 export interface StreamName {
-	principal: string;
-	sessionId: string;
+	readonly principal: string;
+	readonly sessionId: string;
 }
 
 export interface StreamEvent extends StreamName {
 	/** 1, 2, 3 …; a hole only where an event was not kept. */
-	seq: number;
-	atMs: number;
-	body: string;
+	readonly seq: number;
+	readonly atMs: number;
+	readonly body: string;
 	/** A run, compaction or dialog is open after it. Only for {@link Recovered.cutOff}. */
-	inProgress?: true;
+	readonly inProgress?: true;
 }
 
 export interface CommandHistoryQuery {
-	principal: string;
-	sessionId?: string;
-	commandId?: string;
-	fromMs?: number;
-	toMs?: number;
-	limit: number;
+	readonly principal: string;
+	readonly sessionId?: string;
+	readonly commandId?: string;
+	readonly fromMs?: number;
+	readonly toMs?: number;
+	readonly limit: number;
 }
 
 export type CommandHistoryEntry = Data<"CommandHistoryEntry">;

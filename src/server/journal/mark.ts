@@ -19,13 +19,13 @@ import * as refusals from "./refusal.ts";
 /** Lower bound of the journal's content: SQLite silently ends a log at a broken frame. */
 export interface Mark {
 	/** Last transaction that survives a power cut. */
-	durable: number;
+	readonly durable: number;
 	/** Last transaction; valid for this `boot` only. */
-	written: number;
-	boot: string;
+	readonly written: number;
+	readonly boot: string;
 	/** Last transaction in the main file, and the minimum size of that file. */
-	folded: number;
-	foldedBytes: number;
+	readonly folded: number;
+	readonly foldedBytes: number;
 }
 
 export const NO_MARK: Mark = { durable: 0, written: 0, boot: "", folded: 0, foldedBytes: 0 };

@@ -64,13 +64,13 @@ export type WriterReply =
 export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };
 
 export interface EvictionMark {
-	principal: string;
-	before: number;
+	readonly principal: string;
+	readonly before: number;
 }
 
 export interface JournalSize {
-	fileBytes: number;
-	usedBytes: number;
+	readonly fileBytes: number;
+	readonly usedBytes: number;
 	commands: number;
 	events: number;
 	sessions: number;

@@ -2,9 +2,9 @@ import { sqliteErrorCode } from "../../core/sqlite.ts";
 
 export interface Refusal {
 	/** For clients: no paths, no content. */
-	why: string;
+	readonly why: string;
 	/** A retry cannot help or does harm: a person must act and restart the server. */
-	permanent: boolean;
+	readonly permanent: boolean;
 }
 
 /** `undefined` if the error is about the record, not the file. */

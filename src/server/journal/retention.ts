@@ -6,10 +6,10 @@ import { WITHOUT_SESSION } from "./recovery.ts";
 type SweepJob = WriterJob & { kind: "sweep" };
 
 interface Swept {
-	commands: number;
-	events: number;
-	evicted: EvictionMark[];
-	more: boolean;
+	readonly commands: number;
+	readonly events: number;
+	readonly evicted: EvictionMark[];
+	readonly more: boolean;
 }
 
 /** Above `maxBytes`: reads (repeatable), then events (clients get a gap), then finished changes. */

@@ -31,12 +31,12 @@ import { SeenIds, Uncommitted } from "./uncommitted.ts";
 
 export interface JournalOptions {
 	/** Holds `journal.db`; created if missing. */
-	dataDir: string;
-	limits?: Partial<JournalLimits>;
-	now?: () => number;
-	warn?: (line: string) => void;
+	readonly dataDir: string;
+	readonly limits?: Partial<JournalLimits>;
+	readonly now?: () => number;
+	readonly warn?: (line: string) => void;
 	/** For tests. */
-	thread?: WriterThread;
+	readonly thread?: WriterThread;
 }
 
 /** An unusable file keeps nothing. Rejects if it can be written but not read: ids would rerun. */

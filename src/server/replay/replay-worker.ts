@@ -4,10 +4,10 @@ import { knownModel, type ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
 export interface ReplayJob {
-	file: string;
+	readonly file: string;
 	/** The file's name in the report and in errors. */
-	shownAs: string;
-	prune: PruneSettings;
+	readonly shownAs: string;
+	readonly prune: PruneSettings;
 }
 
 serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {

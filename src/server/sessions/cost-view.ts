@@ -10,9 +10,9 @@ import { textOf } from "../../session/index.ts";
 
 interface CostSource {
 	/** All branches: all were paid for. */
-	entries: readonly SessionEntry[];
+	readonly entries: readonly SessionEntry[];
 	/** The current branch: only its requests have known content. */
-	branch: readonly SessionEntry[];
+	readonly branch: readonly SessionEntry[];
 	findModel(provider: string, id: string): ModelInfo | undefined;
 	/** Prompt size in tokens above which pi compacts. */
 	compactsAbove?(provider: string, id: string): number | undefined;
@@ -105,8 +105,8 @@ function billIn(entry: SessionEntry): Bill | undefined {
 
 /** `fresh` since the last request, `standing` from before. */
 interface RemovedTokens {
-	fresh: number;
-	standing: number;
+	readonly fresh: number;
+	readonly standing: number;
 }
 
 /** Keyed by the entry that answers the request. */

@@ -13,7 +13,7 @@ type DialogResponse = CommandOf<"extension_ui_response">["response"];
 interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
 	/** Timeout in ms of a dialog that sets none. Default: one minute. */
-	timeoutMs?: number | undefined;
+	readonly timeoutMs?: number | undefined;
 }
 
 interface OpenDialog {

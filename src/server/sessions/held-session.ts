@@ -30,10 +30,10 @@ export type SessionHandlers = { readonly [Name in CommandType]: SessionHandler<N
 export interface HeldSessionOptions extends PiOptions {
 	emit(stream: StreamName, event: Data<"SessionEvent">): void;
 	save(session: SessionRecord): void;
-	owners: Pick<FileOwners, "own" | "disown">;
-	piProcesses: PiProcesses;
+	readonly owners: Pick<FileOwners, "own" | "disown">;
+	readonly piProcesses: PiProcesses;
 	/** The last process crashed: files may be ahead of records. Default: no. */
-	afterCrash?: boolean;
+	readonly afterCrash?: boolean;
 }
 
 /** A session the server holds: its record and, from first use on, its running pi. */

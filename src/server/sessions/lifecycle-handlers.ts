@@ -11,12 +11,12 @@ import type { StoredSettings } from "./stored-settings.ts";
 
 export interface LifecycleOptions extends SessionPlaces {
 	/** For a session without a `cwd`; undefined: it must name one. Default: the server's folder. */
-	startFolder?: string | undefined;
+	readonly startFolder?: string | undefined;
 	/** Makes a folder for each session without a `cwd` instead. */
-	newFolder?: () => Promise<string>;
+	readonly newFolder?: () => Promise<string>;
 	/** Called with a deleted session's folders, and with those in use. */
-	releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
-	allowProjectTrust?: boolean;
+	readonly releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
+	readonly allowProjectTrust?: boolean;
 }
 
 const NO_FOLDER = "cwd: name a folder: the server runs in pi-strata's own, which is not a project";

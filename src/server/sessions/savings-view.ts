@@ -12,9 +12,9 @@ type System = Exclude<keyof Data<"Savings">, "total">;
 
 interface SavingsSource {
 	/** All branches: all were paid for. */
-	entries: readonly SessionEntry[];
-	misses: readonly Data<"CacheMiss">[];
-	enabled: Readonly<Record<System, boolean>>;
+	readonly entries: readonly SessionEntry[];
+	readonly misses: readonly Data<"CacheMiss">[];
+	readonly enabled: Readonly<Record<System, boolean>>;
 }
 
 /** The savings of our systems, derived from the session's entries. */

@@ -14,10 +14,10 @@ import { lastEntryOf } from "./session-file.ts";
 
 export interface SessionTableOptions extends HeldSessionOptions {
 	/** Each is reopened on first use. */
-	recovered: Recovered["sessions"];
-	maxSessions: number;
+	readonly recovered: Recovered["sessions"];
+	readonly maxSessions: number;
 	/** Default: `maxSessions`. */
-	maxSessionsPerPrincipal?: number;
+	readonly maxSessionsPerPrincipal?: number;
 }
 
 /** The server's sessions by principal and id, and their files and folders. */

@@ -7,10 +7,10 @@ import type { StreamName } from "../journal/journal.ts";
 import { Stream, type StreamsJournal } from "./stream.ts";
 
 interface StreamsOptions {
-	journal: StreamsJournal;
+	readonly journal: StreamsJournal;
 	/** Streams interrupted by the end of the last process: each gets an `agent_settled` first. */
-	cutOff?: readonly StreamName[];
-	now?: () => number;
+	readonly cutOff?: readonly StreamName[];
+	readonly now?: () => number;
 }
 
 /** An event is journalled before it is sent: its number never names another, even after a crash. */

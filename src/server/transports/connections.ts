@@ -18,11 +18,11 @@ export interface Remote extends FrameWriter {
 export type ConnectionCounters = ReturnType<Connections["counters"]>;
 
 export interface ConnectionsOptions {
-	engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
-	limits: ServerLimits;
+	readonly engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
+	readonly limits: ServerLimits;
 	/** A connection has ended, and the engine knows. */
 	onEnd?(client: Client): void;
-	now?: () => number;
+	readonly now?: () => number;
 }
 
 interface Account {
@@ -139,11 +139,11 @@ export class Connections {
 }
 
 interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
-	id: string;
-	principal: string;
-	remote: Remote;
-	pool: OutboxPool;
-	inboxes: InboxPool;
+	readonly id: string;
+	readonly principal: string;
+	readonly remote: Remote;
+	readonly pool: OutboxPool;
+	readonly inboxes: InboxPool;
 	/** False if the principal's connections hold more output than is left for all. */
 	hasShare(): boolean;
 	onOverload(): void;

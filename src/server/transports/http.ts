@@ -7,18 +7,18 @@ import type { Access } from "../auth/access.ts";
 import type { Page } from "./page.ts";
 
 export interface HttpOptions {
-	port: number;
-	host: string;
-	tls?: { cert: string; key: string };
-	access: Access;
+	readonly port: number;
+	readonly host: string;
+	readonly tls?: { cert: string; key: string };
+	readonly access: Access;
 	readiness(): { ok: true } | { ok: false; why: string };
 	/** `undefined` while the server starts. */
 	metrics(): string | undefined;
-	page: Page;
+	readonly page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
-	maxConnections: number;
+	readonly maxConnections: number;
 	/** Default: 10 s. */
-	headersMs?: number;
+	readonly headersMs?: number;
 }
 
 /** Room for requests that are not WebSockets, beyond `maxConnections`. */

@@ -11,8 +11,8 @@ import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
 export interface Stdio {
-	input: Readable;
-	output: Writable;
+	readonly input: Readable;
+	readonly output: Writable;
 }
 
 export type StdioOptions = Omit<LineConnectionOptions, "outlivesInput" | "hangUp">;
@@ -38,10 +38,10 @@ export function claimStdio(): Stdio {
 }
 
 export interface UnixSocketOptions {
-	path: string;
-	connections: Promise<Connections>;
-	maxFrameBytes: number;
-	maxConnections: number;
+	readonly path: string;
+	readonly connections: Promise<Connections>;
+	readonly maxFrameBytes: number;
+	readonly maxConnections: number;
 }
 
 /** The limit on macOS; Linux allows four bytes more. */
@@ -129,9 +129,9 @@ function listen(server: Server, path: string): Promise<void> {
 }
 
 export interface LineConnectionOptions extends Stdio {
-	connections: Pick<Connections, "open">;
-	maxFrameBytes: number;
-	outlivesInput: boolean;
+	readonly connections: Pick<Connections, "open">;
+	readonly maxFrameBytes: number;
+	readonly outlivesInput: boolean;
 	/** The input or the whole connection has ended. May be called for both. */
 	onEnd(): void;
 	hangUp(): void;

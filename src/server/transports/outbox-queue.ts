@@ -9,7 +9,7 @@ export interface OutboxQueueOptions {
 	/** Positive when added, negative when removed. */
 	count(bytes: number): void;
 	/** High-water mark: beyond it progress is shed. */
-	hardBytes: number;
+	readonly hardBytes: number;
 }
 
 /** Unsent messages, FIFO. For a slow client, text deltas are coalesced, then shed behind a `gap`. */
@@ -135,8 +135,8 @@ export class OutboxQueue {
 
 interface Pending {
 	size: number;
-	sessionId: string;
-	fromSeq: number;
+	readonly sessionId: string;
+	readonly fromSeq: number;
 	seq: number;
 	/** Absent for a gap. */
 	last?: { frame: Data<"SessionEventFrame">; delta: Delta | undefined; texts: string[] };

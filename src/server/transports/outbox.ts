@@ -10,14 +10,14 @@ export interface FrameWriter {
 }
 
 export interface OutboxOptions {
-	writer: FrameWriter;
-	limits: OutboxLimits;
-	pool: OutboxPool;
+	readonly writer: FrameWriter;
+	readonly limits: OutboxLimits;
+	readonly pool: OutboxPool;
 	/** The client does not read. Called once. */
 	disconnect(why: string): void;
 	/** Backpressure begins above `hardQueueBytes` and ends at half of it: pause or resume reading. */
 	onBackpressure(isHigh: boolean): void;
-	now?: () => number;
+	readonly now?: () => number;
 }
 
 /** From this size on a flush is not delayed. */

@@ -9,12 +9,12 @@ import { writeParts } from "./outbox.ts";
 import type { Encoded } from "./outbox-queue.ts";
 
 export interface WebSocketOptions {
-	access: Access;
-	connections: Promise<Connections>;
-	limits: ServerLimits;
+	readonly access: Access;
+	readonly connections: Promise<Connections>;
+	readonly limits: ServerLimits;
 	/** Ping interval, and how long the client has to show life. Defaults: 30 s and 10 s. */
-	pingMs?: number;
-	pongMs?: number;
+	readonly pingMs?: number;
+	readonly pongMs?: number;
 }
 
 /** Close codes of RFC 6455 and its registry. */
@@ -27,7 +27,12 @@ const CONTROL_BYTES = 6;
 const PONG_BYTES = 64 * 1024;
 
 /** `heard`: bytes received before the last ping. */
-type Live = { ws: WebSocket; socket: Socket; connection: Connection; heard: number };
+type Live = {
+	readonly ws: WebSocket;
+	readonly socket: Socket;
+	readonly connection: Connection;
+	heard: number;
+};
 type Socket = Duplex & { bytesRead?: number };
 
 export class WebSocketTransport {

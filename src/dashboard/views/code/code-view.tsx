@@ -13,7 +13,7 @@ import { DepsPanel } from "./deps-panel.tsx";
 
 const MAX_HITS = 40;
 
-type Name = { symbol: string; file?: string };
+type Name = { readonly symbol: string; readonly file?: string };
 
 export function CodeView({ sessionId }: SessionViewProps) {
 	const [search, setSearch] = useState<{ query: string; includeTests: boolean }>();
@@ -73,8 +73,8 @@ function withIndexingHint(error: string): string {
 }
 
 interface SearchFormProps {
-	isLoading: boolean;
-	isIndexed: boolean;
+	readonly isLoading: boolean;
+	readonly isIndexed: boolean;
 	onSearch(search: { query: string; includeTests: boolean }): void;
 	onFile(path: string): void;
 }
@@ -170,8 +170,8 @@ function NoIndex({ state }: Pick<Data<"CodeStatus">, "state">) {
 type OnFile = (path: string) => void;
 
 interface PanelProps<Answer> {
-	answer: Answer;
-	onFile: OnFile;
+	readonly answer: Answer;
+	readonly onFile: OnFile;
 	/** Undefined closes the panel of usages. */
 	onName(name: Name | undefined): void;
 }

@@ -9,8 +9,8 @@ import { Rest } from "../table.tsx";
 type Deps = Data<"CodeDepsAnswer">;
 
 interface DepsPanelProps {
-	answer: Deps;
-	depth: number;
+	readonly answer: Deps;
+	readonly depth: number;
 	onDepth(depth: number): void;
 	/** Undefined closes the panel. */
 	onFile(path: string | undefined): void;
@@ -72,8 +72,8 @@ export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 const MAX_LISTED = 200;
 
 interface FileListProps {
-	title: string;
-	files: readonly Data<"CodeFileAtDepth">[];
+	readonly title: string;
+	readonly files: readonly Data<"CodeFileAtDepth">[];
 	onFile(path: string): void;
 }
 
@@ -231,9 +231,9 @@ export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn:
 
 /** A file of a column, or the number of further ones. */
 interface GraphEntry {
-	path?: string;
-	more?: number;
-	isTest: boolean;
+	readonly path?: string;
+	readonly more?: number;
+	readonly isTest: boolean;
 }
 
 function entriesOf(files: readonly Data<"CodeFileAtDepth">[], max: number): GraphEntry[] {

@@ -173,8 +173,8 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 }
 
 interface PieceDialogProps {
-	sessionId: string;
-	piece: Piece;
+	readonly sessionId: string;
+	readonly piece: Piece;
 	onClose(): void;
 }
 

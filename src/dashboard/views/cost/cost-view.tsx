@@ -161,13 +161,13 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 
 /** A system (`row`), one of its details, or the total. */
 interface Line {
-	key: string;
-	tokens: number;
-	dollars?: number | undefined;
-	times?: number;
-	unmeasured?: number;
-	row?: SavingsRow;
-	detail?: string;
+	readonly key: string;
+	readonly tokens: number;
+	readonly dollars?: number | undefined;
+	readonly times?: number;
+	readonly unmeasured?: number;
+	readonly row?: SavingsRow;
+	readonly detail?: string;
 }
 
 function SavingsTable({ savings }: { savings: Data<"Savings"> }) {

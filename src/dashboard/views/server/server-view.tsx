@@ -93,10 +93,10 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 }
 
 interface TileProps {
-	name: string;
-	value: string;
-	note: string;
-	values: readonly number[];
+	readonly name: string;
+	readonly value: string;
+	readonly note: string;
+	readonly values: readonly number[];
 }
 
 const SPARK_SIZE = { width: 200, height: 36 };
