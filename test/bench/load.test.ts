@@ -12,7 +12,7 @@ test.each([
 	else expect(busyReason(load, isFirst)).toContain(reason);
 });
 
-test("of this machine it is a share", async () => {
+test("of this machine it is a share", { tags: "slow" }, async () => {
 	const { average, now } = await measureLoad();
 	expect(average).toBeGreaterThanOrEqual(0);
 	expect(now).toBeGreaterThanOrEqual(0);

@@ -18,7 +18,7 @@ describe("every benchmark runs, ends and leaves the results alone", () => {
 	});
 
 	// A hang ends after four minutes in the runner, which says so; a busy machine is no failure.
-	test.each(names)("%s", { timeout: 300_000 }, async (name) => {
+	test.each(names)("%s", { tags: "slow", timeout: 300_000 }, async (name) => {
 		const before = contents();
 		const words = [join(root, "bench", "run.ts"), name, "--quick"];
 		// Rejects, with what was printed, if the status is not 0.

@@ -107,7 +107,9 @@ describe("npm run bench -- real-reads", () => {
 		expect(readFileSync(resultFile, "utf8")).toBe(before);
 	});
 
-	test("measures nothing without a folder or sessions, and refuses if the figures are to be stored", () => {
+	test("measures nothing without a folder or sessions, and refuses if the figures are to be stored", {
+		tags: "slow",
+	}, () => {
 		const folder = tempDir();
 		for (const [words, why] of [
 			[[], "give --traces <folder>"],

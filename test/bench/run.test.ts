@@ -71,7 +71,9 @@ describe("results", () => {
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
 
-	test("with --write they are replaced as a whole, and name their commit", async () => {
+	test("with --write they are replaced as a whole, and name their commit", {
+		tags: "slow",
+	}, async () => {
 		expect(await run(["all", "--write", "--traces", root])).toBe(0);
 		const { "toy.json": text = "", ...others } = results();
 		expect(others).toEqual({});
@@ -136,7 +138,9 @@ describe("results", () => {
 	}
 });
 
-test("a benchmark that leaves something open is stopped at its deadline and has failed", async () => {
+test("a benchmark that leaves something open is stopped at its deadline and has failed", {
+	tags: "slow",
+}, async () => {
 	write("bench/toy.ts", `${TOY}\nsetInterval(() => {}, 1000);`);
 	const options = { quick: false, write: false, traces: undefined, show: false };
 	const signal = new AbortController().signal;
@@ -147,7 +151,9 @@ test("a benchmark that leaves something open is stopped at its deadline and has 
 });
 
 describe("--against", () => {
-	test("a case that is worse by more than 5 % is named, by its own direction", async () => {
+	test("a case that is worse by more than 5 % is named, by its own direction", {
+		tags: "slow",
+	}, async () => {
 		write("src/speed.ts", "export const speed = { ms: 10.6, rate: 94, same: 1 };\n");
 		expect(await run(["toy", "--against", "HEAD", "--rounds", "2"])).toBe(1);
 		expect(printed.slice(-3)).toEqual([
@@ -171,7 +177,9 @@ describe("--against", () => {
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
 
-	test("a benchmark that needs what the old commit lacks is named, and the others go on", async () => {
+	test("a benchmark that needs what the old commit lacks is named, and the others go on", {
+		tags: "slow",
+	}, async () => {
 		write("src/newer.ts", "export const newer = 1;\n");
 		write("bench/newer.ts", `import "../src/newer.ts";\n${TOY}`);
 		expect(await run(["all", "--against", "HEAD", "--rounds", "1"])).toBe(0);
@@ -180,7 +188,9 @@ describe("--against", () => {
 		expect(printed.at(-1)).toContain("1 of 2 benchmarks not compared");
 	});
 
-	test("a script that needs newer code is replaced by the old commit's own", async () => {
+	test("a script that needs newer code is replaced by the old commit's own", {
+		tags: "slow",
+	}, async () => {
 		write("src/newer.ts", "export const newer = 1;\n");
 		write("bench/toy.ts", `import "../src/newer.ts";\n${TOY.replace('"rate"', '"rate, renamed"')}`);
 		expect(await run(["toy", "--against", "HEAD", "--rounds", "1"])).toBe(0);

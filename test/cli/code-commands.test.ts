@@ -46,7 +46,7 @@ async function answering(answer: boolean | undefined, ...argv: string[]) {
 }
 
 describe("before a project is indexed", () => {
-	test("questions fail with one line that says what to do", async () => {
+	test("questions fail with one line that says what to do", { tags: "slow" }, async () => {
 		const { status, errors } = await strata("usages", "total");
 		expect(status).toBe(1);
 		expect(errors).toContain("strata index");
@@ -60,7 +60,7 @@ describe("before a project is indexed", () => {
 		expect(errors).not.toContain("kota");
 	});
 
-	test("strata index indexes it, and says how much", async () => {
+	test("strata index indexes it, and says how much", { tags: "slow" }, async () => {
 		const first = await strata("index");
 		expect(first).toMatchObject({ status: 0, errors: "" });
 		expect(first.text).toMatch(/^The index is up to date: 4 files, 4 added/);
@@ -74,7 +74,9 @@ describe("before a project is indexed", () => {
 	});
 });
 
-test("names that would steer a terminal are not printed as they are", async () => {
+test("names that would steer a terminal are not printed as they are", {
+	tags: "slow",
+}, async () => {
 	write("\u001b[2Jfolder/odd.ts", 'export const odd: "\u001b[2J" = 1 as never;\n');
 	await strata("index");
 	const map = await strata("map");
@@ -128,7 +130,9 @@ describe("of an indexed project", () => {
 		await strata("index");
 	});
 
-	test("context of a file that is not there fails as dependencies do", async () => {
+	test("context of a file that is not there fails as dependencies do", {
+		tags: "slow",
+	}, async () => {
 		const [context, deps] = [await strata("context", "nope.ts"), await strata("deps", "nope.ts")];
 		expect(context).toMatchObject({ status: 1, text: "" });
 		expect(context.errors).toBe(deps.errors.replace("strata deps", "strata context"));
@@ -138,7 +142,9 @@ describe("of an indexed project", () => {
 		expect(some.text).toContain("not in the index (1):\n  nope.ts");
 	});
 
-	test("usages are told for each definition, through barrels and new names", async () => {
+	test("usages are told for each definition, through barrels and new names", {
+		tags: "slow",
+	}, async () => {
 		const { json } = await strata("usages", "total", "--json");
 		expect(json()).toMatchObject({
 			symbol: "total",
@@ -165,7 +171,9 @@ describe("of an indexed project", () => {
 		expect(text).not.toContain("main.test.ts");
 	});
 
-	test("dependencies are told in both directions, with what leads nowhere", async () => {
+	test("dependencies are told in both directions, with what leads nowhere", {
+		tags: "slow",
+	}, async () => {
 		const { json } = await strata("deps", "src/index.ts", "--depth", "2", "--json");
 		expect(json()).toMatchObject({
 			file: "src/index.ts",
@@ -181,14 +189,16 @@ describe("of an indexed project", () => {
 		expect(main.json().unresolved).toEqual([{ specifier: "./missing.ts", line: 2 }]);
 	});
 
-	test("an edit is seen by the next question", async () => {
+	test("an edit is seen by the next question", { tags: "slow" }, async () => {
 		write("src/other.ts", 'import { total } from "./shape.ts";\n\ntotal([]);\n');
 		const { json } = await strata("deps", "src/shape.ts", "--direction", "dependents", "--json");
 		const paths = json().dependents.map(({ path }: { path: string }) => path);
 		expect(paths).toEqual(["src/index.ts", "src/other.ts"]);
 	});
 
-	test("search, impact, context and map answer too, as text and as objects", async () => {
+	test("search, impact, context and map answer too, as text and as objects", {
+		tags: "slow",
+	}, async () => {
 		expect((await strata("search", "total", "shapes")).text).toContain("src/shape.ts");
 		expect((await strata("search", "total", "--json")).json().hits[0].path).toBe("src/shape.ts");
 		expect((await strata("impact", "src/shape.ts")).text).toMatch(
@@ -199,7 +209,7 @@ describe("of an indexed project", () => {
 		expect((await strata("map", "--tokens", "200")).text).toContain("function total(");
 	});
 
-	test("advice names commands, not tools", async () => {
+	test("advice names commands, not tools", { tags: "slow" }, async () => {
 		const unknown = await strata("usages", "nowhere");
 		expect(unknown.text).toContain("strata search");
 		const alone = await strata("deps", "test/main.test.ts", "--no-tests");
@@ -209,7 +219,9 @@ describe("of an indexed project", () => {
 		expect(unknown.text + alone.text + nothing.text).not.toMatch(/kota_|include_tests/);
 	});
 
-	test("a file too large for the index says that there is a limit", async () => {
+	test("a file too large for the index says that there is a limit", {
+		tags: "slow",
+	}, async () => {
 		write("src/big.ts", `export const big = "${"x".repeat(8 * 1024 * 1024)}";\n`);
 		const { status, errors } = await strata("deps", "src/big.ts");
 		expect(status).toBe(1);
@@ -217,7 +229,7 @@ describe("of an indexed project", () => {
 		expect(errors).toContain("up to 8 MiB");
 	});
 
-	test("a file that is not there, or outside, is one clear line", async () => {
+	test("a file that is not there, or outside, is one clear line", { tags: "slow" }, async () => {
 		for (const path of ["src/nowhere.ts", "../elsewhere.ts"]) {
 			const { status, errors } = await strata("deps", path);
 			expect(status).toBe(1);
@@ -225,7 +237,9 @@ describe("of an indexed project", () => {
 		}
 	});
 
-	test("what is to be created outside of the project is called that", async () => {
+	test("what is to be created outside of the project is called that", {
+		tags: "slow",
+	}, async () => {
 		const { status, errors } = await strata("impact", "--create", "../out.ts");
 		expect(status).toBe(1);
 		expect(errors).toContain("../out.ts is outside of the project");
@@ -233,13 +247,15 @@ describe("of an indexed project", () => {
 		expect(both.text).toContain("../out.ts is outside of the project");
 	});
 
-	test("a map that has everything does not speak of more files", async () => {
+	test("a map that has everything does not speak of more files", { tags: "slow" }, async () => {
 		write("src/empty.ts", "");
 		expect((await strata("map", "--tokens", "99999999")).text).not.toContain("more file");
 		expect((await strata("map", "--tokens", "1")).text).toContain("more file");
 	});
 
-	test("a root that is a file, or not there, is not taken for the project around it", async () => {
+	test("a root that is a file, or not there, is not taken for the project around it", {
+		tags: "slow",
+	}, async () => {
 		mkdirSync(join(project, ".git"));
 		for (const [root, why] of [
 			["src/main.ts", ": not a folder"],

@@ -71,7 +71,9 @@ describe("strata read", () => {
 		});
 	});
 
-	test("reads the web as far as the user's settings allow, whatever the project says", async () => {
+	test("reads the web as far as the user's settings allow, whatever the project says", {
+		tags: "slow",
+	}, async () => {
 		const web = await startHostileWeb();
 		atEnd(() => web.close());
 		const strata = setUp();

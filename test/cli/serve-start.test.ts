@@ -8,18 +8,22 @@ import { tempDir } from "../support/temp.ts";
 describe("a start that fails ends with one line and a status", () => {
 	// Below 22 Node itself does not start; from about 40 on the server does.
 	const values = Array.from({ length: 11 }, (_, index) => 24 + 2 * index);
-	test.each(values)("or serves, where a process may open %i files", async (most) => {
-		const server = startServe(["--port", "0", "--json"], { shell: `ulimit -n ${most}` });
-		const ending = await Promise.race([
-			server.exited,
-			server.ready().catch(() => server.exited), // it ended before
-		]);
-		if ("code" in ending) {
-			expect(ending.signal).toBeNull();
-			expect(ending.code).not.toBe(0);
-			expect(server.err()).toMatch(/^strata serve: .+\n$/m);
-		}
-	});
+	test.each(values)(
+		"or serves, where a process may open %i files",
+		{ tags: "slow" },
+		async (most) => {
+			const server = startServe(["--port", "0", "--json"], { shell: `ulimit -n ${most}` });
+			const ending = await Promise.race([
+				server.exited,
+				server.ready().catch(() => server.exited), // it ended before
+			]);
+			if ("code" in ending) {
+				expect(ending.signal).toBeNull();
+				expect(ending.code).not.toBe(0);
+				expect(server.err()).toMatch(/^strata serve: .+\n$/m);
+			}
+		},
+	);
 
 	test.each<[string, (folder: string) => string[], RegExp]>([
 		[
@@ -62,7 +66,7 @@ describe("a start that fails ends with one line and a status", () => {
 			(at) => ["--socket", join(at, "s".repeat(120)), "--port", "0"],
 			/choose a shorter one/,
 		],
-	])("with %s", async (_what, words, fault) => {
+	])("with %s", { tags: "slow" }, async (_what, words, fault) => {
 		const server = startServe(["--port", "0", ...words(tempDir())]);
 		expect(await server.exited).toEqual({ code: 1, signal: null });
 		expect(server.err()).toMatch(fault);
@@ -70,7 +74,9 @@ describe("a start that fails ends with one line and a status", () => {
 	});
 });
 
-test("a damaged journal and a full disk do not end the start of a demo, and creating a session says what is wrong", async () => {
+test("a damaged journal and a full disk do not end the start of a demo, and creating a session says what is wrong", {
+	tags: "slow",
+}, async () => {
 	const agentDir = tempDir("agent");
 	const create = [{ type: "create_session" }];
 	// With the shell's limit on the size of files, and a handler for its signal, each write fails as on a full disk.

@@ -11,7 +11,9 @@ import { atEnd, socketPath, tempDir } from "../support/temp.ts";
 const CLONE = fileURLToPath(new URL("../..", import.meta.url));
 
 describe("strata serve", () => {
-	test("serves, keeps others off its folder and port, and ends in order on SIGTERM", async () => {
+	test("serves, keeps others off its folder and port, and ends in order on SIGTERM", {
+		tags: "slow",
+	}, async () => {
 		const server = startServe(["--port", "0", "--json"]);
 		const { port, url, pid } = await server.ready();
 		expect(pid).toBe(server.child.pid);
@@ -59,19 +61,25 @@ describe("strata serve", () => {
 	test.each([
 		["where npm was called", tempDir()],
 		["nowhere, in pi-strata's own folder", undefined],
-	])("started by npm, begins sessions that name no folder %s", async (_where, folder) => {
-		const INIT_CWD = folder ?? CLONE;
-		const server = startServe(["--stdio", "--demo", "never"], { cwd: CLONE, env: { INIT_CWD } });
-		server.child.stdin.end('{"type":"list_sessions","id":"1"}\n');
-		await server.exited;
-		const { data } = server
-			.out()
-			.split("\n")
-			.flatMap((line) => (line.includes('"response"') ? [JSON.parse(line)] : []))[0];
-		expect(data).toEqual({ sessions: [], ...(folder && { startsIn: { folder } }) });
-	});
+	])(
+		"started by npm, begins sessions that name no folder %s",
+		{ tags: "slow" },
+		async (_where, folder) => {
+			const INIT_CWD = folder ?? CLONE;
+			const server = startServe(["--stdio", "--demo", "never"], { cwd: CLONE, env: { INIT_CWD } });
+			server.child.stdin.end('{"type":"list_sessions","id":"1"}\n');
+			await server.exited;
+			const { data } = server
+				.out()
+				.split("\n")
+				.flatMap((line) => (line.includes('"response"') ? [JSON.parse(line)] : []))[0];
+			expect(data).toEqual({ sessions: [], ...(folder && { startsIn: { folder } }) });
+		},
+	);
 
-	test("over stdio says nothing but the protocol and ends with its input", async () => {
+	test("over stdio says nothing but the protocol and ends with its input", {
+		tags: "slow",
+	}, async () => {
 		const server = startServe(["--stdio"]);
 		server.child.stdin.end('{"type":"list_sessions","id":"1"}\n{"type":"nonsense"}\n');
 		expect(await server.exited).toEqual({ code: 0, signal: null });
@@ -89,7 +97,9 @@ describe("strata serve", () => {
 		expect(messages.at(-1)).toMatchObject({ type: "server_shutdown" });
 	});
 
-	test("after SIGKILL the folder and the socket are free, and what was answered is still known", async () => {
+	test("after SIGKILL the folder and the socket are free, and what was answered is still known", {
+		tags: "slow",
+	}, async () => {
 		const socket = socketPath();
 		const first = startServe(["--socket", socket, "--json"]);
 		expect(await first.ready()).toMatchObject({ socket });

@@ -39,6 +39,7 @@ test.each(["--version", "--help"])(
 
 test.each(["usages", "serve", "read", "replay", "clean"])(
 	"the help of %s needs no package",
+	{ tags: "slow" },
 	async (name) => {
 		const modules = await modulesOf("help", name);
 		expect(modules.filter((url) => url.includes("/node_modules/"))).toEqual([]);

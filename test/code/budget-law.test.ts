@@ -108,10 +108,11 @@ describe("every answer", () => {
 			),
 		));
 
-	test("of kota_usages is within its budget", () =>
+	test("of kota_usages is within its budget", { tags: "slow" }, () =>
 		law(usagesAnswer, (answer, maxBytes, store) =>
 			answerOf("kota_usages", { symbol: "x" }, { usages: async () => answer }, maxBytes, store),
-		));
+		),
+	);
 
 	test("of kota_impact is within its budget", () =>
 		law(impactAnswer, (answer, maxBytes, store) =>

@@ -4,7 +4,9 @@ import { compareWithTypeScript } from "./accuracy-compare.ts";
 import { generateProject } from "./generated-project.ts";
 
 describe("against TypeScript's own findReferences, on generated projects", () => {
-	test("no reference to a name of the top level is missing or too much, and no import leads elsewhere", () => {
+	test("no reference to a name of the top level is missing or too much, and no import leads elsewhere", {
+		tags: "slow",
+	}, () => {
 		let references = 0;
 		let disputed = 0;
 		fc.assert(

@@ -98,7 +98,9 @@ const filesIn = (folder: string) =>
 	);
 
 describe("without room on the disk", () => {
-	test("an index that is there answers as the files are now, says so, and stays as it was", async () => {
+	test("an index that is there answers as the files are now, says so, and stays as it was", {
+		tags: "slow",
+	}, async () => {
 		const { root, folder, database } = await builtProject();
 		const before = readFileSync(database);
 		appendFileSync(join(root, "src/main.ts"), 'greet("again");\n');
@@ -118,7 +120,9 @@ describe("without room on the disk", () => {
 		expect(coverage.notStored).toBeUndefined();
 	});
 
-	test("an older index survives the step to the version of today, and is read all the same", async () => {
+	test("an older index survives the step to the version of today, and is read all the same", {
+		tags: "slow",
+	}, async () => {
 		const { root, folder, database } = await builtProject();
 		const older = new DatabaseSync(database);
 		older.exec("PRAGMA user_version = 1");
@@ -131,6 +135,7 @@ describe("without room on the disk", () => {
 
 	test.each([0, 100, 200])(
 		"a first build with %d blocks is kept in memory, and leaves nothing behind",
+		{ tags: "slow" },
 		async (blocks) => {
 			const made = project();
 			// More than the blocks hold.
@@ -154,7 +159,7 @@ describe("without room on the disk", () => {
 describe("a copy in memory", () => {
 	const copy = (copyOf: string, maxBytes = 1e8) => openInMemory(migrations, { copyOf, maxBytes });
 
-	test("has what the file has, and changes none", async () => {
+	test("has what the file has, and changes none", { tags: "slow" }, async () => {
 		const { database } = await builtProject();
 		const before = readFileSync(database);
 		const opened = await copy(database);
@@ -165,7 +170,7 @@ describe("a copy in memory", () => {
 		expect(readFileSync(database).equals(before)).toBe(true);
 	});
 
-	test("of a database of a newer version is refused", async () => {
+	test("of a database of a newer version is refused", { tags: "slow" }, async () => {
 		const { database } = await builtProject();
 		const newer = new DatabaseSync(database);
 		newer.exec("PRAGMA user_version = 99");
@@ -191,7 +196,9 @@ describe("a copy in memory", () => {
 	});
 });
 
-test("an index that was built by the same process survives a disk that is full later", async () => {
+test("an index that was built by the same process survives a disk that is full later", {
+	tags: "slow",
+}, async () => {
 	const { root, folder } = project();
 	const path = join(folder, "project-0123456789abcdef", "index.db");
 	const service = new IndexService(root, path);
@@ -217,7 +224,9 @@ test("an index that was built by the same process survives a disk that is full l
 	stored.close();
 });
 
-test("an index in memory goes to the disk as soon as that can be written again", async () => {
+test("an index in memory goes to the disk as soon as that can be written again", {
+	tags: "slow",
+}, async () => {
 	const { root, folder } = project();
 	const path = join(folder, "project-0123456789abcdef", "index.db");
 	const service = new IndexService(root, path);
@@ -264,7 +273,7 @@ describe("a disk that is full while the index has to be made again", () => {
 			throw full;
 		});
 
-	test("a damaged index is answered from memory", async () => {
+	test("a damaged index is answered from memory", { tags: "slow" }, async () => {
 		const { path, made } = service();
 		await made.build(call);
 		made.close();
@@ -274,7 +283,7 @@ describe("a disk that is full while the index has to be made again", () => {
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 	});
 
-	test("an index that was deleted is answered from memory", async () => {
+	test("an index that was deleted is answered from memory", { tags: "slow" }, async () => {
 		const { path, made } = service();
 		await made.build(call);
 		removeDatabase(path);
@@ -283,7 +292,9 @@ describe("a disk that is full while the index has to be made again", () => {
 		expect(coverage).toMatchObject({ files: 2, notStored: { reason: full.message } });
 	});
 
-	test("an index in memory that finds too little room on the disk goes on in memory", async () => {
+	test("an index in memory that finds too little room on the disk goes on in memory", {
+		tags: "slow",
+	}, async () => {
 		const { path, made } = service();
 		noRoomOnce();
 		await made.build(call);
@@ -302,7 +313,7 @@ describe("a disk that is full while the index has to be made again", () => {
 		expect((await made.ask("usages", { symbol: "a" }, call)).coverage.notStored).toBeUndefined();
 	});
 
-	test("what another process has built meanwhile is not removed", async () => {
+	test("what another process has built meanwhile is not removed", { tags: "slow" }, async () => {
 		const { root, path, made } = service();
 		const other = new IndexService(root, path);
 		atEnd(() => other.close());
@@ -320,7 +331,7 @@ describe("a disk that is full while the index has to be made again", () => {
 		expect((await other.status()).files).toBe(2);
 	});
 
-	test("a build that waited for one which failed is on the disk", async () => {
+	test("a build that waited for one which failed is on the disk", { tags: "slow" }, async () => {
 		const { root, path, made } = service();
 		const other = new IndexService(root, path);
 		atEnd(() => other.close());

@@ -56,7 +56,9 @@ async function usesOf(index: CodeIndex, symbol: string): Promise<string[]> {
 }
 
 describe("a code index", () => {
-	test("answers once it was built, and follows the files from then on", async () => {
+	test("answers once it was built, and follows the files from then on", {
+		tags: "slow",
+	}, async () => {
 		const root = project();
 		const index = open(root);
 		expect(await index.status()).toMatchObject({ state: "absent", root, files: 0 });
@@ -81,7 +83,9 @@ describe("a code index", () => {
 		expect(await usesOf(index, "greet")).toEqual(["src/more.ts:1", "src/more.ts:2"]);
 	});
 
-	test("is kept out of the project, under the folder it was given, for its owner only", async () => {
+	test("is kept out of the project, under the folder it was given, for its owner only", {
+		tags: "slow",
+	}, async () => {
 		const root = project();
 		const folder = tempDir();
 		const index = open(root, folder);
@@ -94,7 +98,9 @@ describe("a code index", () => {
 		}
 	});
 
-	test("survives its own end: another one opened later need not build", async () => {
+	test("survives its own end: another one opened later need not build", {
+		tags: "slow",
+	}, async () => {
 		const root = project();
 		const folder = tempDir();
 		const first = open(root, folder);
@@ -104,7 +110,9 @@ describe("a code index", () => {
 		expect(await usesOf(open(root, folder), "greet")).toHaveLength(3);
 	});
 
-	test("says what is wrong with a question, a folder that is not there and a query that cannot be sent", async () => {
+	test("says what is wrong with a question, a folder that is not there and a query that cannot be sent", {
+		tags: "slow",
+	}, async () => {
 		expect(() => openCodeIndex({ root: join(tempDir(), "none") })).toThrow(CodeIndexError);
 		const index = open(project());
 		await index.build();
@@ -115,7 +123,9 @@ describe("a code index", () => {
 	});
 });
 
-test("a declaration file that comes or goes beside JavaScript leaves its dependents", async () => {
+test("a declaration file that comes or goes beside JavaScript leaves its dependents", {
+	tags: "slow",
+}, async () => {
 	const root = project({
 		"index.js": "exports.run = function run() {};\n",
 		"test/run.test.js": 'const { run } = require("../index");\nrun();\n',
@@ -137,7 +147,9 @@ test("a declaration file that comes or goes beside JavaScript leaves its depende
 });
 
 describe("building", () => {
-	test("can be aborted, keeps what it has done, answers with that and goes on later", async () => {
+	test("can be aborted, keeps what it has done, answers with that and goes on later", {
+		tags: "slow",
+	}, async () => {
 		const root = tempDir();
 		const { files } = writeMonorepo(root, { files: 200 });
 		const folder = tempDir();
@@ -165,7 +177,7 @@ describe("building", () => {
 		expect(await later.status()).toMatchObject({ state: "ready", files });
 	});
 
-	test("can be killed, and goes on with what was stored by then", async () => {
+	test("can be killed, and goes on with what was stored by then", { tags: "slow" }, async () => {
 		const root = tempDir();
 		const { files } = writeMonorepo(root, { files: 320 });
 		const folder = tempDir();
@@ -188,14 +200,16 @@ describe("building", () => {
 		expect(report.coverage).toMatchObject({ complete: true, files });
 	});
 
-	test("tells how far it is", async () => {
+	test("tells how far it is", { tags: "slow" }, async () => {
 		const root = project();
 		const told: string[] = [];
 		await open(root).build({ onProgress: ({ phase }) => told.push(phase) });
 		expect(new Set(told)).toEqual(new Set(["scanning", "parsing"]));
 	});
 
-	test("by two processes at once gives one index, and both know it", async () => {
+	test("by two processes at once gives one index, and both know it", {
+		tags: "slow",
+	}, async () => {
 		const root = tempDir();
 		const { files } = writeMonorepo(root, { files: 120 });
 		const folder = tempDir();
@@ -222,7 +236,7 @@ describe("an index that something happens to", () => {
 		["overwritten", (database: string) => writeFileSync(database, "no database ".repeat(1000))],
 		["cut short", (database: string) => truncateSync(database, 4096 * 3)],
 		["damaged inside", damage],
-	])("is built anew when it was %s while open, with a note", async (_, harm) => {
+	])("is built anew when it was %s while open, with a note", { tags: "slow" }, async (_, harm) => {
 		const root = project();
 		const index = open(root);
 		await index.build();
@@ -242,7 +256,7 @@ describe("an index that something happens to", () => {
 		expect(await index.status()).toMatchObject({ state: "ready", note: expect.any(String) });
 	});
 
-	test("and was damaged before it was opened is built anew too", async () => {
+	test("and was damaged before it was opened is built anew too", { tags: "slow" }, async () => {
 		const root = project();
 		const folder = tempDir();
 		const first = open(root, folder);
@@ -267,7 +281,7 @@ describe("an index that something happens to", () => {
 		return database;
 	}
 
-	test("and is of a newer version is left alone", async () => {
+	test("and is of a newer version is left alone", { tags: "slow" }, async () => {
 		const root = project();
 		const folder = tempDir();
 		const database = await newerIndex(root, folder);
@@ -277,7 +291,9 @@ describe("an index that something happens to", () => {
 		expect(readFileSync(database).equals(before)).toBe(true);
 	});
 
-	test("and is of a newer version is left alone whatever the project is called", async () => {
+	test("and is of a newer version is left alone whatever the project is called", {
+		tags: "slow",
+	}, async () => {
 		const root = join(tempDir(), "malformed");
 		cpSync(project(), root, { recursive: true });
 		const folder = tempDir();
@@ -287,7 +303,9 @@ describe("an index that something happens to", () => {
 		expect(readFileSync(database).equals(before)).toBe(true);
 	});
 
-	test("and is of an older version is parsed again by the next question", async () => {
+	test("and is of an older version is parsed again by the next question", {
+		tags: "slow",
+	}, async () => {
 		const root = project({
 			...TREE,
 			"src/lib.js": "if (module) module.exports = lib;\nfunction lib() {}\n",
@@ -320,7 +338,9 @@ describe("an index that something happens to", () => {
 	});
 });
 
-test("a process does not stay alive for an index that has nothing to do", async () => {
+test("a process does not stay alive for an index that has nothing to do", {
+	tags: "slow",
+}, async () => {
 	const root = project();
 	const script = `
 		import { openCodeIndex } from ${JSON.stringify(new URL("../../src/codeindex/open.ts", import.meta.url).href)};
@@ -332,7 +352,9 @@ test("a process does not stay alive for an index that has nothing to do", async 
 	expect(stdout.trim()).toBe("built");
 });
 
-test("calls to a thread that dies are rejected, and the next one starts it again", async () => {
+test("calls to a thread that dies are rejected, and the next one starts it again", {
+	tags: "slow",
+}, async () => {
 	// Without what it is started with, the thread fails at once.
 	const client = new IndexClient(undefined as unknown as IndexWorkerStart);
 	for (const method of ["status", "build"] as const) {
@@ -341,7 +363,9 @@ test("calls to a thread that dies are rejected, and the next one starts it again
 	await client.close();
 });
 
-test("files that cannot be understood or read are told, and nothing else suffers", async () => {
+test("files that cannot be understood or read are told, and nothing else suffers", {
+	tags: "slow",
+}, async () => {
 	const root = project({
 		...TREE,
 		"src/broken.ts": "export const = ;;; import {",

@@ -27,13 +27,15 @@ describe("sources made to end the process that parses them", () => {
 		return { files: coverage.files, definitions: definitions.length };
 	};
 
-	test("cost a process for parsing, and are told as files that are not understood", async () => {
+	test("cost a process for parsing, and are told as files that are not understood", {
+		tags: "slow",
+	}, async () => {
 		const sources = Object.values(hostile);
 		expect(await ask(sources)).toEqual({ files: sources.length + 1, definitions: 1 });
 	});
 });
 
-test("a damaged lock file is made anew", async () => {
+test("a damaged lock file is made anew", { tags: "slow" }, async () => {
 	const root = tempDir();
 	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
 	const folder = tempDir();
@@ -50,7 +52,7 @@ test("a damaged lock file is made anew", async () => {
 	expect((await second.usages({ symbol: "a" })).definitions).toHaveLength(1);
 });
 
-test("what is left out is said, with the reason", async () => {
+test("what is left out is said, with the reason", { tags: "slow" }, async () => {
 	const root = tempDir();
 	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
 	writeFileSync(join(root, "data.js"), "");
@@ -65,7 +67,9 @@ test("what is left out is said, with the reason", async () => {
 	expect(again.coverage.leftOut?.count).toBe(1);
 });
 
-test("what is left out is counted by its kind, in answers, builds and the status", async () => {
+test("what is left out is counted by its kind, in answers, builds and the status", {
+	tags: "slow",
+}, async () => {
 	const root = tempDir();
 	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
 	for (const name of ["data.js", "more.js"]) {
@@ -93,13 +97,17 @@ test("what is left out is counted by its kind, in answers, builds and the status
 test.each([
 	["../other.ts", "../other.ts is outside of the project"],
 	["", "The project's root is no file"],
-])("a path that is no file of the project is called that: %j", async (path, message) => {
-	const root = tempDir();
-	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
-	const index = openCodeIndex({ root, folder: tempDir() });
-	atEnd(() => index.close());
-	await index.build();
-	const asked = index.dependencies({ path });
-	await expect(asked).rejects.toMatchObject({ code: "outside-project" });
-	await expect(asked).rejects.toThrow(message);
-});
+])(
+	"a path that is no file of the project is called that: %j",
+	{ tags: "slow" },
+	async (path, message) => {
+		const root = tempDir();
+		writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+		const index = openCodeIndex({ root, folder: tempDir() });
+		atEnd(() => index.close());
+		await index.build();
+		const asked = index.dependencies({ path });
+		await expect(asked).rejects.toMatchObject({ code: "outside-project" });
+		await expect(asked).rejects.toThrow(message);
+	},
+);

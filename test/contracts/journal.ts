@@ -1,4 +1,4 @@
-import { describe, expect, test } from "vitest";
+import { describe, expect, type TestOptions, test } from "vitest";
 import type {
 	AdmittedCommand,
 	FinishedCommand,
@@ -68,6 +68,7 @@ export function event(seq: number, more: Partial<StreamEvent> = {}): StreamEvent
 export function testJournal(
 	name: string,
 	start: (clock: { now: number }) => Promise<JournalProcess>,
+	options: TestOptions = {},
 ): void {
 	const stream = { principal: "ann", sessionId: "s" };
 
@@ -89,7 +90,7 @@ export function testJournal(
 		await journal.finish(finished(admitted, more));
 	}
 
-	describe(`a journal: ${name}`, () => {
+	describe(`a journal: ${name}`, options, () => {
 		test("a command is known from the moment it is admitted, under way until it has an outcome", async () => {
 			const { journal } = await begin();
 			const admission = journal.admit(command("a"));

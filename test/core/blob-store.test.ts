@@ -180,7 +180,9 @@ describe("a text that cannot be kept", () => {
 		expect((await createBlobStore(settings({ dir: place })).keep(TEXT)).kind).toBe("not-kept");
 	});
 
-	test("because the folder is read-only says so, and what was kept before can still be had", async () => {
+	test("because the folder is read-only says so, and what was kept before can still be had", {
+		tags: "slow",
+	}, async () => {
 		if (process.platform === "win32") return; // it knows no such folders
 		const given = settings({ dir: join(reachableDir(), "blobs") });
 		const kept = await ofOrdinaryUser(given, `await store.keep("first")`);
@@ -265,7 +267,9 @@ describe("sweeping", () => {
 		);
 	});
 
-	test("by two processes at once, while a third goes on using the same texts, loses none that is used", async () => {
+	test("by two processes at once, while a third goes on using the same texts, loses none that is used", {
+		tags: "slow",
+	}, async () => {
 		const given = settings();
 		const texts = Array.from({ length: 300 }, (_, at) => `text ${at}`);
 		const store = createBlobStore(given);

@@ -606,7 +606,7 @@ describe("unusable files", () => {
 		expect(config.prune.maxToolChars).toBe(5);
 	});
 
-	test("a file full of unknown keys is answered with a few warnings", () => {
+	test("a file full of unknown keys is answered with a few warnings", { tags: "slow" }, () => {
 		const many = Array.from({ length: 90_000 }, (_, index) => `"k${index}":1`).join(",");
 		expect(load({ "project strata.json": `{"prune":{${many}}}` }).warnings).toHaveLength(21);
 	});
@@ -638,7 +638,9 @@ describe("laws", () => {
 		{ weight: 1, arbitrary: fc.string({ unit: "binary" }) },
 	);
 
-	test("whatever the four files hold, loading succeeds and every value satisfies its rule", () => {
+	test("whatever the four files hold, loading succeeds and every value satisfies its rule", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(fc.tuple(content, content, content, content), (contents) => {
 				const loaded = load(
@@ -661,7 +663,9 @@ describe("laws", () => {
 		);
 	});
 
-	test("a project never decides what only the user may, and never shortens the exclude list", () => {
+	test("a project never decides what only the user may, and never shortens the exclude list", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(fc.tuple(content, content, content, content), ([a, b, c, d]) => {
 				const user = load({

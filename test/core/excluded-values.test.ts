@@ -96,7 +96,9 @@ test("a file in UTF-16, as programs of Windows write it, has values", async () =
 	expect(["first-value", "other-value"].map((text) => values.appearIn(text))).toEqual([true, true]);
 });
 
-test("many keys do not displace the variables of a project, and what does not fit is counted", async () => {
+test("many keys do not displace the variables of a project, and what does not fit is counted", {
+	tags: "slow",
+}, async () => {
 	const lines = (from: number) =>
 		Array.from({ length: 12_000 }, (_, at) => `x${from + at}y`.padEnd(14, "z")).join("\n");
 	const { values, look, write } = project({

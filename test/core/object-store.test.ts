@@ -166,7 +166,7 @@ test("an object over the bound is neither stored nor loaded", async () => {
 	expect(await store.get(hash)).toMatchObject({ kind: "found" });
 });
 
-test("processes that put the same objects at once all succeed", async () => {
+test("processes that put the same objects at once all succeed", { tags: "slow" }, async () => {
 	const { options, store, folder } = await makeStore();
 	const module = new URL("../../src/core/object-store.ts", import.meta.url).href;
 	const script = `

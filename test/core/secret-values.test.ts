@@ -148,7 +148,7 @@ test("lines of settings in an excluded file are not found in other files", () =>
 	);
 });
 
-test("lines that are made to cost much are read in one pass", () => {
+test("lines that are made to cost much are read in one pass", { tags: "slow" }, () => {
 	const size = 128 * 1024;
 	const hostile = [
 		"a",

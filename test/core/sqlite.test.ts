@@ -174,7 +174,9 @@ describe("a database", () => {
 		expect(database.prepare("SELECT count(*) AS notes FROM notes").get()).toEqual({ notes: 4 });
 	});
 
-	test("is opened by all of several processes that create it at the same moment", async () => {
+	test("is opened by all of several processes that create it at the same moment", {
+		tags: "slow",
+	}, async () => {
 		const module = new URL("../../src/core/sqlite.ts", import.meta.url).href;
 		for (let round = 0; round < 3; round++) {
 			const path = join(tempDir(), "data.db");

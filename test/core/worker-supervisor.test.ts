@@ -46,7 +46,9 @@ describe.each([
 		expect(supervisor.started).toBe(1);
 	});
 
-	test("rejects the job of a worker that crashes and sends those behind it again", async () => {
+	test("rejects the job of a worker that crashes and sends those behind it again", {
+		tags: "slow",
+	}, async () => {
 		const supervisor = supervise({ start, maxInFlight: 3 });
 		await supervisor.run(echo(0));
 		const crashed = supervisor.run({ do: "crash" });
@@ -74,7 +76,9 @@ describe.each([
 		expect(await supervisor.run(echo("after"))).toBe("after");
 	});
 
-	test("rejects jobs in flight and queued when it closes, and what comes later", async () => {
+	test("rejects jobs in flight and queued when it closes, and what comes later", {
+		tags: "slow",
+	}, async () => {
 		const supervisor = supervise({ start });
 		const { answer } = await begun(supervisor, { do: "hang" });
 		const queued = supervisor.run(echo(1));
@@ -100,7 +104,7 @@ describe("a handler that throws", () => {
 		expect(supervisor.started).toBe(1);
 	});
 
-	test("ends the worker where that is wanted", async () => {
+	test("ends the worker where that is wanted", { tags: "slow" }, async () => {
 		const supervisor = supervise({ endOnFailure: true });
 		await expect(supervisor.run({ do: "throw" })).rejects.toMatchObject({ fault: "failed" });
 		expect(await supervisor.run(echo(1))).toBe(1);
@@ -264,7 +268,9 @@ describe("bounds", () => {
 		expect(supervisor.started).toBe(2);
 	});
 
-	test("a worker without jobs ends, and the next job starts another", async () => {
+	test("a worker without jobs ends, and the next job starts another", {
+		tags: "slow",
+	}, async () => {
 		const supervisor = supervise({ idleMs: 1 });
 		await supervisor.run(echo(1));
 		await vi.waitFor(() => expect(supervisor.workers).toEqual([]), PATIENCE);
@@ -274,7 +280,9 @@ describe("bounds", () => {
 });
 
 describe("a worker that does not start", () => {
-	test("rejects its job, and the next start backs off with jitter, longer each time", async () => {
+	test("rejects its job, and the next start backs off with jitter, longer each time", {
+		tags: "slow",
+	}, async () => {
 		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
 		vi.spyOn(Math, "random").mockReturnValue(0.5);
 		let isFixed = false;
@@ -390,7 +398,9 @@ async function runScript(body: string, limit = ""): Promise<{ stdout: string; st
 }
 
 describe("a process", () => {
-	test("stays for a pending job, ends with a warm worker, and has a clean output", async () => {
+	test("stays for a pending job, ends with a warm worker, and has a clean output", {
+		tags: "slow",
+	}, async () => {
 		const output = await runScript(`
 			for (const start of ports) {
 				const supervisor = new WorkerSupervisor({ start, idleMs: 600_000 });
@@ -399,7 +409,9 @@ describe("a process", () => {
 		expect(output).toEqual({ stdout: "flooded\nflooded\n", stderr: "" });
 	});
 
-	test("stays for a job that waits until the worker before it has ended, and for the end", async () => {
+	test("stays for a job that waits until the worker before it has ended, and for the end", {
+		tags: "slow",
+	}, async () => {
 		const output = await runScript(`
 			for (const start of ports) {
 				const supervisor = new WorkerSupervisor({ start });

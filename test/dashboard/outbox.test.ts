@@ -114,7 +114,9 @@ describe("what is sent", () => {
 		expect(first.store.texts).toEqual([]);
 	});
 
-	test("again by the next page is not given back by a busy server, which may have it", async () => {
+	test("again by the next page is not given back by a busy server, which may have it", {
+		tags: "slow",
+	}, async () => {
 		const server = createFakeServer();
 		const first = await openPage(server);
 		first.outbox.send("hello");

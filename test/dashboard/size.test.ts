@@ -4,7 +4,9 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { buildDashboard } from "../support/build-dashboard.ts";
 
-test("the whole page is below 120 kB when it is packed, all views included", async () => {
+test("the whole page is below 120 kB when it is packed, all views included", {
+	tags: "slow",
+}, async () => {
 	const folder = await buildDashboard();
 	const names = readdirSync(folder, { recursive: true, withFileTypes: true })
 		.filter((entry) => entry.isFile())

@@ -5,7 +5,7 @@ import { documentAt } from "./documents.ts";
 /** Counts go by the length of the temporary folder's path, which is in the answer to a PDF. */
 const TOLERANCE = 0.03;
 
-test("the tour shows what the demo prints", async () => {
+test("the tour shows what the demo prints", { tags: "slow" }, async () => {
 	const session = await openDemo("json");
 	const printed: [command: string, text: string][] = [];
 	async function ask(command: string): Promise<void> {

@@ -52,7 +52,9 @@ const prunedIn = (request: LoopbackRequest | undefined) =>
 	(request?.raw ?? "").split("(Pruned) read").length - 1;
 
 describe("pruning", () => {
-	test("leaves results alone that thinking stands behind, in a cold cache and a full window too", async () => {
+	test("leaves results alone that thinking stands behind, in a cold cache and a full window too", {
+		tags: "slow",
+	}, async () => {
 		const { loop, session, write } = await start({ model: { contextWindow: 40_000 } });
 		for (let i = 0; i < 16; i++) write(`f${i}.txt`, someText(i, 8000));
 		await readFiles(loop, session, 12);
@@ -65,7 +67,9 @@ describe("pruning", () => {
 		);
 	});
 
-	test("replaces what a compaction kept in the very next request, and nothing after that", async () => {
+	test("replaces what a compaction kept in the very next request, and nothing after that", {
+		tags: "slow",
+	}, async () => {
 		const { loop, session, write } = await start({
 			model: DROPS,
 			prune: { keepRecentTurns: 0 },
@@ -87,7 +91,9 @@ describe("pruning", () => {
 		for (const request of loop.requests.slice(before)) expect(prunedIn(request)).toBe(pruned);
 	});
 
-	test("shows its stubs also to a session that goes on from the first answer behind them", async () => {
+	test("shows its stubs also to a session that goes on from the first answer behind them", {
+		tags: "slow",
+	}, async () => {
 		const { loop, session, write } = await start({ model: DROPS, prune: { keepRecentTurns: 0 } });
 		for (let i = 0; i < 16; i++) write(`f${i}.txt`, someText(i, 8000));
 		await readFiles(loop, session, 16);
@@ -100,7 +106,9 @@ describe("pruning", () => {
 		expect(prunedIn(loop.requests.at(-1))).toBe(pruned);
 	});
 
-	test("leaves results alone on another model, while the user may go back to the one that thought", async () => {
+	test("leaves results alone on another model, while the user may go back to the one that thought", {
+		tags: "slow",
+	}, async () => {
 		const { loop, session, write } = await start();
 		for (let i = 0; i < 12; i++) write(`f${i}.txt`, someText(i, 8000));
 		await readFiles(loop, session, 10);
@@ -116,7 +124,7 @@ describe("pruning", () => {
 });
 
 describe("the working set", () => {
-	test("appends a file each time it changes, and moves nothing", async () => {
+	test("appends a file each time it changes, and moves nothing", { tags: "slow" }, async () => {
 		const { loop, session, write } = await start();
 		await session.prompt("/workset add a.ts b.ts c.ts");
 		const texts: Record<string, string> = {};
@@ -158,7 +166,9 @@ describe("the working set", () => {
 		expect(copies.find(({ path }) => path === "a.ts")?.text).toBe(someText(502, 3000));
 	});
 
-	test("is gathered also for a session that goes on from the first answer behind it", async () => {
+	test("is gathered also for a session that goes on from the first answer behind it", {
+		tags: "slow",
+	}, async () => {
 		const { loop, session } = await start({ model: DROPS, keepRecentTokens: 6000 });
 		await session.prompt("/workset add a.ts b.ts");
 		for (let turn = 0; turn < 6; turn++) {
@@ -197,6 +207,7 @@ describe("the working set", () => {
 		["does not bind", { id: FREE_MODEL }],
 	])(
 		"asks for no answer after a compaction at the end of a run, if the model %s",
+		{ tags: "slow" },
 		async (_, model) => {
 			const { loop, session } = await start({
 				model: { ...model, contextWindow: 36_000 },
@@ -302,9 +313,13 @@ const SEEDS = Array.from(
 );
 
 describe("random sessions with every system on", () => {
-	test.each(SEEDS)("lose no thinking but to compactions (seed %i)", async (seed) => {
-		await playRandomSession(seed, 16);
-	});
+	test.each(SEEDS)(
+		"lose no thinking but to compactions (seed %i)",
+		{ tags: "slow" },
+		async (seed) => {
+			await playRandomSession(seed, 16);
+		},
+	);
 });
 
 async function playRandomSession(seed: number, prompts: number): Promise<void> {

@@ -42,7 +42,9 @@ function userTexts(pi: PiHarness): string[] {
 		);
 }
 
-test("the session, the process and the source under test have the same pi", async () => {
+test("the session, the process and the source under test have the same pi", {
+	tags: "slow",
+}, async () => {
 	const { stdout, stderr } = await runPi(["--version"]);
 	expect([VERSION, (stdout || stderr).trim()]).toEqual([sdk.VERSION, sdk.VERSION]);
 });
@@ -432,7 +434,9 @@ describe("a pi process", () => {
 		});
 	}`;
 
-	test("answers commands, reports events and takes answers to dialogs", async () => {
+	test("answers commands, reports events and takes answers to dialogs", {
+		tags: "slow",
+	}, async () => {
 		const pi = await startPiProcess({ args: ["-e", extensionFile(source)] });
 		const { success, data } = await pi.request({ type: "get_commands" });
 		expect(success).toBe(true);
@@ -450,7 +454,7 @@ describe("a pi process", () => {
 		expect(await pi.close()).toBe(0);
 	});
 
-	test("installs a package for later processes, and prints", async () => {
+	test("installs a package for later processes, and prints", { tags: "slow" }, async () => {
 		const dirs = { cwd: tempDir(), agentDir: tempDir() };
 		const installed = await runPi(["install", extensionFile(source)], dirs);
 		expect(installed).toMatchObject({ status: 0 });
@@ -461,7 +465,7 @@ describe("a pi process", () => {
 		expect(await runPi(["-p", "/hello you"], dirs)).toMatchObject({ stdout: "hello you" });
 	});
 
-	test("says why it ended or what it did not do in time", async () => {
+	test("says why it ended or what it did not do in time", { tags: "slow" }, async () => {
 		const broken = startPiProcess({ args: ["--no-such-option"] });
 		await expect(broken).rejects.toThrow(
 			/pi ended before the answer to get_state.*no-such-option/s,

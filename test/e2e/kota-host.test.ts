@@ -136,7 +136,7 @@ describe("an answer that is too large", () => {
 		expect(text).toContain(String(details?.blobPath));
 	});
 
-	test("can be read on from its blob by the model", async () => {
+	test("can be read on from its blob by the model", { tags: "slow" }, async () => {
 		const { pi, call } = await start(fakeIndex({ usages }));
 		const { details } = await call("kota_usages", { symbol: "render" });
 		const args = { path: String(details?.blobPath), offset: 1, limit: 2 };
@@ -157,7 +157,7 @@ describe("an answer that is too large", () => {
 		expect(details).not.toHaveProperty("blobId");
 	});
 
-	test("is offered whole to a user, until they say no", async () => {
+	test("is offered whole to a user, until they say no", { tags: "slow" }, async () => {
 		const { asked, uiContext } = dialogs(true, false, true);
 		const { call } = await start(fakeIndex({ usages }), { uiContext });
 		const sizes = [];

@@ -62,7 +62,7 @@ async function start(options: KotaOptions = {}) {
 }
 
 describe("in a project of a few files", () => {
-	test("kota_search finds where something is declared", async () => {
+	test("kota_search finds where something is declared", { tags: "slow" }, async () => {
 		const { call } = await start();
 		const { text, isError } = await call("kota_search", { query: "describe shape" });
 		expect(isError).toBe(false);
@@ -73,7 +73,9 @@ describe("in a project of a few files", () => {
 		expect(paths.text).toContain("\nsrc/square.ts\n");
 	});
 
-	test("kota_deps follows barrels in both directions, and leaves tests out unless asked", async () => {
+	test("kota_deps follows barrels in both directions, and leaves tests out unless asked", {
+		tags: "slow",
+	}, async () => {
 		const { call } = await start();
 		const { text } = await call("kota_deps", { file_path: "src/shape.ts", depth: 2 });
 		expect(text).toContain("src/shape.ts: 3 dependents, 0 dependencies (depth 2)");
@@ -83,7 +85,7 @@ describe("in a project of a few files", () => {
 		expect(all.text).toContain("  test/shape.test.ts (test)  value");
 	});
 
-	test("kota_usages goes through renamed re-exports", async () => {
+	test("kota_usages goes through renamed re-exports", { tags: "slow" }, async () => {
 		const { call } = await start();
 		const { text } = await call("kota_usages", { symbol: "describeShape", include_tests: true });
 		expect(text).toContain("function at src/shape.ts:5:17, exported");
@@ -93,7 +95,9 @@ describe("in a project of a few files", () => {
 		expect(none.text).toMatch(/Nothing named describeShap.*\nClose to it: describeShape/);
 	});
 
-	test("kota_impact begins with the risk and names the tests that exist", async () => {
+	test("kota_impact begins with the risk and names the tests that exist", {
+		tags: "slow",
+	}, async () => {
 		const { call } = await start();
 		const { text } = await call("kota_impact", {
 			change_type: "refactor",
@@ -105,7 +109,7 @@ describe("in a project of a few files", () => {
 		expect(text).toMatch(/^ {2}src\/index\.ts /m);
 	});
 
-	test("kota_task_context briefs on files", async () => {
+	test("kota_task_context briefs on files", { tags: "slow" }, async () => {
 		const { call } = await start();
 		const { text } = await call("kota_task_context", {
 			files: ["src/square.ts", "src/none.ts"],
@@ -116,7 +120,7 @@ describe("in a project of a few files", () => {
 		expect(text).toMatch(/impacted files \(1\)[^\n]*\n {2}src\/main\.ts/);
 	});
 
-	test("an edit is seen by the next question", async () => {
+	test("an edit is seen by the next question", { tags: "slow" }, async () => {
 		const { pi, call } = await start();
 		await call("kota_index", {});
 		pi.write("src/main.ts", 'import { Square } from "./square.ts";\nnew Square();\n');
@@ -132,13 +136,15 @@ describe("in a project of a few files", () => {
 		expect(text).toContain("changes taken in");
 	});
 
-	test("the project itself is never written to", async () => {
+	test("the project itself is never written to", { tags: "slow" }, async () => {
 		const { pi, call } = await start();
 		await call("kota_search", { query: "area" });
 		expect(readdirSync(pi.cwd).toSorted()).toEqual(["README.md", "src", "test"]);
 	});
 
-	test("a path outside of the project, and one that is not there, are errors", async () => {
+	test("a path outside of the project, and one that is not there, are errors", {
+		tags: "slow",
+	}, async () => {
 		const { call } = await start();
 		for (const file_path of ["../../etc/passwd.ts", "/etc/passwd.ts", "src/none.ts"]) {
 			const { text, isError } = await call("kota_deps", { file_path });
@@ -146,7 +152,7 @@ describe("in a project of a few files", () => {
 		}
 	});
 
-	test("autoContext briefs on a file that the prompt names", async () => {
+	test("autoContext briefs on a file that the prompt names", { tags: "slow" }, async () => {
 		const { pi } = await start({ kota: { autoContext: "onPaths" } });
 		await pi.run("please change src/square.ts:2", ["ok"]);
 		const context = JSON.stringify(pi.lastContext());
@@ -157,7 +163,9 @@ describe("in a project of a few files", () => {
 });
 
 describe("the first indexing", () => {
-	test("is asked for once, and the index is there for the next session", async () => {
+	test("is asked for once, and the index is there for the next session", {
+		tags: "slow",
+	}, async () => {
 		let asked = 0;
 		const { pi, call, ask } = await start({
 			kota: { confirmIndex: true },
@@ -186,7 +194,7 @@ describe("the first indexing", () => {
 	});
 });
 
-test("the whole extension has the tools, and says so", async () => {
+test("the whole extension has the tools, and says so", { tags: "slow" }, async () => {
 	const agentDir = tempDir();
 	writeFileSync(join(agentDir, "strata.json"), '{ "kota": { "confirmIndex": false } }');
 	const extensions = [{ name: "strata", factory: strata }];
@@ -205,7 +213,9 @@ test("the whole extension has the tools, and says so", async () => {
 	expect(JSON.stringify(pi.reports.at(-1)?.data)).toMatch(/on {3}kota +code questions/);
 });
 
-test("an external KotaDB answers through the same tools, and its complaints are in the status", async () => {
+test("an external KotaDB answers through the same tools, and its complaints are in the status", {
+	tags: "slow",
+}, async () => {
 	for (const variable of ["HOME", "USERPROFILE"]) setForTest(variable, tempDir());
 	const found = { file: "src/main.ts", line: 3, column: 13, usage_type: "call", context: "" };
 	const server = mcpKota({
@@ -230,7 +240,7 @@ test("an external KotaDB answers through the same tools, and its complaints are 
 	expect(status).toMatch(/it wrote:\n {2}warming up/);
 });
 
-test("a project without TypeScript or JavaScript says so", async () => {
+test("a project without TypeScript or JavaScript says so", { tags: "slow" }, async () => {
 	const { pi, call } = await startKota({ kota: { confirmIndex: false } });
 	pi.write("main.py", "print(1)\n");
 	for (const [tool, args] of [
@@ -243,7 +253,7 @@ test("a project without TypeScript or JavaScript says so", async () => {
 	}
 });
 
-test("in a folder of a repository, paths are those of the folder", async () => {
+test("in a folder of a repository, paths are those of the folder", { tags: "slow" }, async () => {
 	const root = tempDir();
 	execFileSync("git", ["init", "-q"], { cwd: root });
 	const { pi, call } = await startKota({ cwd: root, kota: { confirmIndex: false } });
@@ -261,7 +271,9 @@ test("in a folder of a repository, paths are those of the folder", async () => {
 	);
 });
 
-test("a symbol used in a thousand files is told in 5,000 bytes, and the rest is kept", async () => {
+test("a symbol used in a thousand files is told in 5,000 bytes, and the rest is kept", {
+	tags: "slow",
+}, async () => {
 	const { pi, call } = await startKota({ kota: { confirmIndex: false } });
 	pi.write("src/hub.ts", "export function hub(): void {}\n");
 	for (let at = 0; at < 1000; at++) {

@@ -37,7 +37,7 @@ test("a session with known files, pruned texts and a working set goes on with th
 	expect(last).toContain("(Pruned) read(path=");
 });
 
-test("a code index answers without being built again", async () => {
+test("a code index answers without being built again", { tags: "slow" }, async () => {
 	const place = oldPlace();
 	const root = join(place, "code");
 	const database = join(place, "index", `code-${sha256(root).slice(0, 16)}`, "index.db");
@@ -46,7 +46,9 @@ test("a code index answers without being built again", async () => {
 	expect(await askIndex(place)).toEqual({ ...expected.index, report });
 });
 
-test("a server's journal gives its sessions and the answers to commands that it has carried out", async () => {
+test("a server's journal gives its sessions and the answers to commands that it has carried out", {
+	tags: "slow",
+}, async () => {
 	const place = oldPlace();
 	const journal = join(place, "data", "journal.db");
 	put(journal, gunzipSync(readFileSync(join(made, "journal.db.gz"))));

@@ -29,7 +29,7 @@ import { tempDir } from "../support/temp.ts";
 const run = promisify(execFile);
 
 describe("a clone", () => {
-	test("pi install <path> makes pi list the extension's commands", async () => {
+	test("pi install <path> makes pi list the extension's commands", { tags: "slow" }, async () => {
 		const dirs = { cwd: tempDir(), agentDir: tempDir() };
 		expect(await runPi(["install", root], dirs)).toMatchObject({ status: 0 });
 		const pi = await startPiProcess(dirs);
@@ -37,7 +37,7 @@ describe("a clone", () => {
 		expect(data).toMatchObject({ commands: expect.arrayContaining(ourCommands) });
 	});
 
-	test("/strata answers on standard output in print mode", async () => {
+	test("/strata answers on standard output in print mode", { tags: "slow" }, async () => {
 		const args = ["-e", join(root, "pi-extension.ts"), "-p", "/strata"];
 		const { status, stdout } = await runPi(args);
 		expect(status).toBe(0);
@@ -45,7 +45,9 @@ describe("a clone", () => {
 	});
 });
 
-test("every link of a document in the tarball leads to something in it", async () => {
+test("every link of a document in the tarball leads to something in it", {
+	tags: "slow",
+}, async () => {
 	const { stdout } = await npm(["pack", "--dry-run", "--json", "--ignore-scripts"], { cwd: root });
 	const [{ files }] = JSON.parse(stdout) as [{ files: { path: string }[] }];
 	const packed = new Set(files.map(({ path }) => path));
@@ -65,7 +67,9 @@ describe("the packed tarball, under node_modules", () => {
 		at = await packAndUnpack();
 	});
 
-	test("runs its commands and its worker threads as compiled JavaScript, without a pi", async () => {
+	test("runs its commands and its worker threads as compiled JavaScript, without a pi", {
+		tags: "slow",
+	}, async () => {
 		expect(readdirSync(at.folder)).not.toContain("src");
 		await expectCommandsWork(at);
 		await expectServeSays(at, /pi was not found next to pi-strata \(supported: /);
@@ -79,7 +83,7 @@ describe("the packed tarball, under node_modules", () => {
 		expect(stdout).toMatch(/FAIL {2}packages +missing: turndown;/);
 	});
 
-	test("runs its extension in pi", async () => {
+	test("runs its extension in pi", { tags: "slow" }, async () => {
 		await expectExtensionLoads(at);
 	});
 
@@ -93,7 +97,9 @@ describe("the packed tarball, under node_modules", () => {
 	test("refuses every import past its doors", () => expectNoDeepImports(at));
 
 	// A server is no guest of pi: it is installed beside it.
-	test("runs its server and its examples beside a pi that is not too old", async () => {
+	test("runs its server and its examples beside a pi that is not too old", {
+		tags: "slow",
+	}, async () => {
 		const pi = join(dirname(at.folder), "@earendil-works", "pi-coding-agent");
 		mkdirSync(pi, { recursive: true });
 		writeFileSync(join(pi, "package.json"), '{ "version": "0.74.2" }');

@@ -120,7 +120,7 @@ describe("paging: a web address", () => {
 		expect((await read({ path: urlOf(web, "/blank") })).text).toBe("[no text]");
 	});
 
-	test("that is a page comes as markdown", async () => {
+	test("that is a page comes as markdown", { tags: "slow" }, async () => {
 		const { web, read } = await start();
 		const { text, details } = await read({ path: urlOf(web, "/ok") });
 		expect(text).toContain("All is well.");
@@ -166,7 +166,7 @@ describe("paging: a web address", () => {
 		expect(reading.details).toMatchObject({ cursor_reset: true, cursor_reason: "content_changed" });
 	});
 
-	test("ends with the turn when the user aborts", async () => {
+	test("ends with the turn when the user aborts", { tags: "slow" }, async () => {
 		const { pi, web, read } = await start();
 		const id = nextId();
 		const args = { path: urlOf(web, "/silence") };
@@ -195,7 +195,7 @@ describe("paging: a clear error for", () => {
 		["a file: address out of the project", () => ({ path: "file:///etc/passwd" }), /outside/],
 		["a cursor without anything to read", () => ({ cursor: "abc" }), /path/],
 	];
-	test.each(failing)("%s", async (_name, args, message) => {
+	test.each(failing)("%s", { tags: "slow" }, async (_name, args, message) => {
 		const { web, read } = await start();
 		const reading = await read(args(web));
 		expect(reading).toMatchObject({ isError: true, text: expect.stringMatching(message) });
@@ -223,7 +223,7 @@ describe("paging: a PDF", () => {
 		lines: [`This is page ${index + 1}.`],
 	}));
 
-	test("is read by its path, with offset and limit as pages", async () => {
+	test("is read by its path, with offset and limit as pages", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		pi.write("docs/a.pdf", makePdf({ pages, title: "Its title" }));
 		const whole = await read({ path: "docs/a.pdf" });
@@ -242,7 +242,7 @@ describe("paging: a PDF", () => {
 		});
 	});
 
-	test("is continued by a token that keeps the last page", async () => {
+	test("is continued by a token that keeps the last page", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		const lines = Array.from({ length: 150 }, (_, index) => `Line ${index + 1} of a full page.`);
 		pi.write("a.pdf", makePdf({ pages: Array.from({ length: 9 }, () => ({ lines })) }));
@@ -252,7 +252,9 @@ describe("paging: a PDF", () => {
 		expect(chunks.join("").match(/Line 150 of/g)).toHaveLength(4);
 	});
 
-	test("outside the project is read by a plain path, as pi would, but not by a file: address", async () => {
+	test("outside the project is read by a plain path, as pi would, but not by a file: address", {
+		tags: "slow",
+	}, async () => {
 		const { read } = await start();
 		const path = join(tempDir(), "a.pdf");
 		writeFileSync(path, makePdf({ pages }));
@@ -263,7 +265,9 @@ describe("paging: a PDF", () => {
 		});
 	});
 
-	test("outside the project is continued only in a session that has read it by its path", async () => {
+	test("outside the project is continued only in a session that has read it by its path", {
+		tags: "slow",
+	}, async () => {
 		const lines = Array.from({ length: 150 }, (_, index) => `Line ${index + 1} of a full page.`);
 		const path = join(tempDir(), "a.pdf");
 		writeFileSync(path, makePdf({ pages: Array.from({ length: 9 }, () => ({ lines })) }));
@@ -309,7 +313,7 @@ describe("paging: beside the read cache", () => {
 		["a file: address with max_chars", () => ({ uri: "file:a.txt", max_chars: 500 })],
 		["a path with steps in it", () => ({ uri: "sub/../a.txt", max_chars: 64 })],
 		["a path as pi's own prompt writes it", () => ({ uri: "@a.txt", max_chars: 64 })],
-	])("a paged read of it, by %s, ends what was known", async (_name, args) => {
+	])("a paged read of it, by %s, ends what was known", { tags: "slow" }, async (_name, args) => {
 		const { pi, read } = await start();
 		pi.write("a.txt", numbered(60));
 		await read({ path: "a.txt" });

@@ -101,7 +101,7 @@ describe.each([
 	});
 });
 
-test("any text comes back in pieces of any size", async () => {
+test("any text comes back in pieces of any size", { tags: "slow" }, async () => {
 	const part = fc.oneof(
 		fc.string({ unit: "binary", maxLength: 300 }),
 		fc.string({ unit: "grapheme", maxLength: 300 }),

@@ -94,7 +94,9 @@ function resultIn(raw: string, id: string): string {
 
 const markersIn = (raw: string) => raw.split('"cache_control":').length - 1;
 
-test("switched off, the bytes sent are pi's; switched on, they are until there is something to mark", async () => {
+test("switched off, the bytes sent are pi's; switched on, they are until there is something to mark", {
+	tags: "slow",
+}, async () => {
 	const folder = tempDir();
 	const pis = (await sent({ folder })).map(({ raw }) => raw);
 	const off = await sent({ folder, extensions: [pruningAlone], prune: { enabled: false } });
@@ -115,7 +117,9 @@ test("thinking is part of what the provider caches: a change of it lets old resu
 	expect(resultIn(loop.requests[4]?.raw ?? "", "t0")).toContain("(Pruned)");
 });
 
-test("going elsewhere in the tree leaves the cache warm: what stands before is read, not written anew for a few tokens", async () => {
+test("going elsewhere in the tree leaves the cache warm: what stands before is read, not written anew for a few tokens", {
+	tags: "slow",
+}, async () => {
 	const { loop, session } = await start({ extensions: [pruningAlone] });
 	loop.script([read(0), ...Array.from({ length: 7 }, () => "ok"), "better"]);
 	await session.prompt("read");
@@ -134,7 +138,9 @@ test("going elsewhere in the tree leaves the cache warm: what stands before is r
 	expect(resultIn(loop.requests.at(-1)?.raw ?? "", "t0")).toContain("(Pruned)");
 });
 
-test("who is told of prunings hears of those that change the next request, not of stubs that were sent already", async () => {
+test("who is told of prunings hears of those that change the next request, not of stubs that were sent already", {
+	tags: "slow",
+}, async () => {
 	const onPruned = vi.fn();
 	const { loop, session } = await start({
 		extensions: [pruningWith(onPruned)],
@@ -158,7 +164,9 @@ test("who is told of prunings hears of those that change the next request, not o
 	expect(onPruned).toHaveBeenCalled();
 });
 
-test("the marker before what goes next keeps what stands before it cached, and there are never more than four", async () => {
+test("the marker before what goes next keeps what stands before it cached, and there are never more than four", {
+	tags: "slow",
+}, async () => {
 	const extensions = [{ name: "strata", factory: strata }];
 	const { loop, session } = await start({ extensions, model: { contextWindow: 60_000 } });
 	const calls = Array.from({ length: 50 }, (_, i) => read(i));

@@ -52,7 +52,9 @@ async function withOldRead({ readNew, talk }: PruningPi) {
 }
 
 describe("the scenarios of the specification", () => {
-	test("a long session of code questions and reads stays within a bound, and impact stays", async () => {
+	test("a long session of code questions and reads stays within a bound, and impact stays", {
+		tags: "slow",
+	}, async () => {
 		// Pi would compact, which the script of the model does not expect.
 		const compaction = { enabled: true, reserveTokens: 16_384, keepRecentTokens: 20_000 };
 		const { pi } = await startPruning({ contextWindow: 60_000, compaction });
@@ -89,7 +91,9 @@ describe("the scenarios of the specification", () => {
 		expect(pi.sessionManager.getEntries().some(({ type }) => type === "compaction")).toBe(false);
 	});
 
-	test("a pruned result comes back from its stub, and is what it was", async () => {
+	test("a pruned result comes back from its stub, and is what it was", {
+		tags: "slow",
+	}, async () => {
 		const started = await startPruning();
 		const { pi } = started;
 		const old = await withOldRead(started);
@@ -428,7 +432,9 @@ describe("when", () => {
 		expect(isStub(seen(pi, old.id))).toBe(true);
 	});
 
-	test("one long turn is pruned too, and what the model has not answered never", async () => {
+	test("one long turn is pruned too, and what the model has not answered never", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await startPruning({ contextWindow: 60_000 });
 		const calls = Array.from({ length: 60 }, (_, i) => {
 			pi.write(`f${i}.txt`, someText(i, 8000));
@@ -445,7 +451,9 @@ describe("when", () => {
 		expect(Math.max(...pi.contexts.map(charsOf))).toBeLessThan(200_000);
 	});
 
-	test("the window at its limit does not make every turn a pruning", async () => {
+	test("the window at its limit does not make every turn a pruning", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await startPruning({ contextWindow: 60_000 });
 		for (let i = 0; i < 60; i++) {
 			pi.write(`f${i}.txt`, someText(i, 8000));
@@ -461,6 +469,7 @@ describe("when", () => {
 describe("what stays", () => {
 	test.each(["error", "aborted"] as const)(
 		"what the model has not seen yet, because its request ended in: %s",
+		{ tags: "slow" },
 		async (stopReason) => {
 			const started = await startPruning({ prune: { keepRecentTurns: 0 } });
 			const { pi } = started;
@@ -588,7 +597,7 @@ describe("the blob folder", () => {
 		expect(isStub(seen(pi, old.id))).toBe(true);
 	});
 
-	test("is switched off: nothing is pruned", async () => {
+	test("is switched off: nothing is pruned", { tags: "slow" }, async () => {
 		const started = await startPruning({ blobs: { enabled: false } });
 		const old = await withOldRead(started);
 		pause();

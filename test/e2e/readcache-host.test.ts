@@ -63,7 +63,7 @@ describe("another extension that owns `read`", () => {
 		expect(existsSync(storeFolder(pi))).toBe(false);
 	});
 
-	test("and was loaded after us gets nothing", async () => {
+	test("and was loaded after us gets nothing", { tags: "slow" }, async () => {
 		const { pi, read } = await start({ after: [owner] });
 		expect(pi.errors.splice(0)).toHaveLength(1);
 		await read("a.txt");
@@ -73,7 +73,7 @@ describe("another extension that owns `read`", () => {
 });
 
 describe("the setting readcache.mode", () => {
-	test("off leaves every read to pi", async () => {
+	test("off leaves every read to pi", { tags: "slow" }, async () => {
 		const { pi, read } = await start({ agentDir: tempDir(), settings: { mode: "off" } });
 		for (const range of [{}, {}, { offset: 5, limit: 5 }]) {
 			const own = await ownAnswer(pi, "a.txt", range);
@@ -85,7 +85,9 @@ describe("the setting readcache.mode", () => {
 		expect(existsSync(storeFolder(pi))).toBe(false);
 	});
 
-	test("shadow serves pi's bytes and counts what would have been saved, and whether rightly", async () => {
+	test("shadow serves pi's bytes and counts what would have been saved, and whether rightly", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start({ agentDir: tempDir(), settings: { mode: "shadow" } });
 		pi.write("long.txt", numbered(3000));
 		const steps: [string, Range, string?][] = [
@@ -169,7 +171,7 @@ describe("other settings", () => {
 		}
 	});
 
-	test("limits of diffs are obeyed", async () => {
+	test("limits of diffs are obeyed", { tags: "slow" }, async () => {
 		for (const settings of [{ maxDiffLines: 59 }, { maxDiffBytes: 100 }, { maxDiffRatio: 0 }]) {
 			const { pi, read } = await start({ agentDir: tempDir(), settings });
 			await read("a.txt");

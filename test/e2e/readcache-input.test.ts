@@ -69,7 +69,7 @@ async function expectWorking(pi: PiHarness) {
 }
 
 describe("what is no ordinary file", () => {
-	test("a pipe, a device and a folder get pi's own answer", async () => {
+	test("a pipe, a device and a folder get pi's own answer", { tags: "slow" }, async () => {
 		const { pi } = await start();
 		expect((await expectOwn(pi, ".")).text).toMatch(/^EISDIR/);
 		if (isPosix) {
@@ -96,7 +96,9 @@ describe("what is no ordinary file", () => {
 		await expectWorking(pi);
 	});
 
-	test("links that lead nowhere or in a circle, and missing files, are pi's errors", async () => {
+	test("links that lead nowhere or in a circle, and missing files, are pi's errors", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await start();
 		symlinkSync("two", join(pi.cwd, "one"));
 		symlinkSync("one", join(pi.cwd, "two"));
@@ -136,7 +138,7 @@ describe("what is no ordinary file", () => {
 });
 
 describe("a file on the move", () => {
-	test("that comes and goes is at each read there or not there", async () => {
+	test("that comes and goes is at each read there or not there", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		const path = join(pi.cwd, "a.txt");
 		const missing = (await ownAnswer(pi, "gone.txt")).text.replace("gone.txt", "a.txt");
@@ -152,7 +154,7 @@ describe("a file on the move", () => {
 		);
 	});
 
-	test("that grows is shown and hashed as it was at one moment", async () => {
+	test("that grows is shown and hashed as it was at one moment", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		const path = pi.write("log.txt", "");
 		await whileTurning(
@@ -177,7 +179,9 @@ describe("a file on the move", () => {
 });
 
 describe("content that is no text, or too much", () => {
-	test("invalid UTF-8, NUL bytes and lone surrogates are shown as pi shows them", async () => {
+	test("invalid UTF-8, NUL bytes and lone surrogates are shown as pi shows them", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await start();
 		const files: Record<string, number[]> = {
 			"latin1.txt": [99, 97, 102, 0xe9, 10],
@@ -196,7 +200,9 @@ describe("content that is no text, or too much", () => {
 		await expectWorking(pi);
 	});
 
-	test("text that begins as an image does is left to pi, also once it was known as text", async () => {
+	test("text that begins as an image does is left to pi, also once it was known as text", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		await read("a.txt");
 		for (const start of ["GIF89a", "GIF87a", "RIFF1234WEBP"]) {
@@ -207,7 +213,7 @@ describe("content that is no text, or too much", () => {
 		}
 	});
 
-	test("a file over the limit is left to pi", async () => {
+	test("a file over the limit is left to pi", { tags: "slow" }, async () => {
 		const { pi } = await start();
 		pi.write("big.txt", `${"x".repeat(99)}\n`.repeat(90_000));
 		const { details } = await expectOwn(pi, "big.txt");
@@ -215,7 +221,7 @@ describe("content that is no text, or too much", () => {
 		await expectWorking(pi);
 	});
 
-	test("a file of a gigabyte is pi's error", async () => {
+	test("a file of a gigabyte is pi's error", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		truncateSync(pi.write("huge.txt", ""), 2 ** 30); // sparse: no disk is used
 		// Pi makes one string of a file, and that takes it seconds: it is not asked a second time.
@@ -227,7 +233,7 @@ describe("content that is no text, or too much", () => {
 });
 
 describe("arguments", () => {
-	test("of ranges that are none get what pi makes of them", async () => {
+	test("of ranges that are none get what pi makes of them", { tags: "slow" }, async () => {
 		const { pi } = await start();
 		for (const range of [
 			{ offset: 0 },
@@ -244,7 +250,9 @@ describe("arguments", () => {
 		await expectWorking(pi);
 	});
 
-	test("of a range beyond the end are pi's error, with or without knowledge of the file", async () => {
+	test("of a range beyond the end are pi's error, with or without knowledge of the file", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		const message = "Offset 62 is beyond end of file (61 lines total)";
 		expect(await expectOwn(pi, "a.txt", { offset: 62 })).toMatchObject({ text: message });
@@ -270,7 +278,9 @@ describe("arguments", () => {
 		await expectWorking(pi);
 	});
 
-	test("with odd paths are pi's answer or error, and harm no later read", async () => {
+	test("with odd paths are pi's answer or error, and harm no later read", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await start();
 		const up = "../".repeat(40);
 		for (const path of [
@@ -304,7 +314,9 @@ describe("arguments", () => {
 		await expectWorking(pi);
 	});
 
-	test("with `..` out of the folder and back, and out of everything, are ordinary paths", async () => {
+	test("with `..` out of the folder and back, and out of everything, are ordinary paths", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		const outside = join(tempDir(), "b.txt");
 		writeFileSync(outside, V1);

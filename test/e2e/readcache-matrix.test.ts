@@ -67,7 +67,7 @@ describe("core behavior", () => {
 		expect(reading.text).toBe((await ownAnswer(pi, "a.txt")).text);
 	});
 
-	test("2. unchanged full read marker", async () => {
+	test("2. unchanged full read marker", { tags: "slow" }, async () => {
 		const { pi, read, expectA } = await start();
 		const first = await read("a.txt");
 		expectA(await read("a.txt"), isUnchanged);
@@ -82,7 +82,7 @@ describe("core behavior", () => {
 		expectA(await read("a.txt"), isDiff);
 	});
 
-	test("4. changed full read fallback when diff not useful", async () => {
+	test("4. changed full read fallback when diff not useful", { tags: "slow" }, async () => {
 		const { pi, read, expectA } = await start();
 		await read("a.txt");
 		pi.write("a.txt", OTHER);
@@ -270,7 +270,9 @@ describe("robustness", () => {
 		expectA(await read("a.txt"), { ...isUnchanged, file: V2, base: V2 });
 	});
 
-	test("17. object write collision under concurrency -> no corruption", async () => {
+	test("17. object write collision under concurrency -> no corruption", {
+		tags: "slow",
+	}, async () => {
 		const cwd = tempDir();
 		const sessions = await Promise.all([1, 2, 3].map(() => startReads({ cwd })));
 		const file = numbered(1500);
@@ -289,7 +291,9 @@ describe("robustness", () => {
 		}
 	});
 
-	test("18. metadata missing/invalid in old entries -> ignored safely", async () => {
+	test("18. metadata missing/invalid in old entries -> ignored safely", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read, expectA } = await start({ persist: true });
 		const { meta } = await read("a.txt");
 		const sound = readFileSync(pi.session.sessionFile ?? "", "utf8");
@@ -349,7 +353,7 @@ describe("robustness", () => {
 		expect((await read("big.txt")).meta).toMatchObject({ mode: "unchanged_range" });
 	});
 
-	test("20. image/binary reads delegated to baseline", async () => {
+	test("20. image/binary reads delegated to baseline", { tags: "slow" }, async () => {
 		const { pi, read, expectA } = await start();
 		const png =
 			"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
@@ -395,7 +399,7 @@ describe("compatibility", () => {
 		}
 	});
 
-	test("22. output shape accepted by built-in renderer", async () => {
+	test("22. output shape accepted by built-in renderer", { tags: "slow" }, async () => {
 		const { pi, read } = await start({ mode: "tui" });
 		pi.write("long.txt", numbered(3000));
 		const readings = [await read("a.txt"), await read("a.txt"), await read("a.txt:5-9")];
@@ -451,7 +455,9 @@ describe("refresh/invalidation behavior", () => {
 	const invalidations = (pi: PiHarness) =>
 		pi.reports.filter(({ customType }) => customType === "pi-readcache");
 
-	test("24. `/readcache-refresh` appends `custom` invalidation entry and next read is baseline full/slice", async () => {
+	test("24. `/readcache-refresh` appends `custom` invalidation entry and next read is baseline full/slice", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read, path, expectA } = await start();
 		await read("a.txt");
 		await pi.command("/readcache-refresh a.txt");
@@ -481,7 +487,9 @@ describe("refresh/invalidation behavior", () => {
 		expectA(await read("a.txt", part), { mode: "full", text, file: V1, range: [10, 14] });
 	});
 
-	test("26. after restart/resume, invalidation still applies on branch replay", async () => {
+	test("26. after restart/resume, invalidation still applies on branch replay", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read, expectA } = await start({ persist: true });
 		await read("a.txt");
 		const before = leafOf(pi);

@@ -68,7 +68,7 @@ const lastLine = (text: string | undefined) => text?.split("\n").at(-1);
 describe("a truncated read", () => {
 	const LONG = numbered(3000);
 
-	test("vouches for no line behind its end", async () => {
+	test("vouches for no line behind its end", { tags: "slow" }, async () => {
 		const { pi } = await start();
 		pi.write("long.txt", LONG);
 		pi.write("wide.txt", `${"x".repeat(99)}\n`.repeat(1000));
@@ -109,7 +109,9 @@ describe("a truncated read", () => {
 		}
 	});
 
-	test("ends exactly where pi ends it, at the limit of lines and at that of bytes", async () => {
+	test("ends exactly where pi ends it, at the limit of lines and at that of bytes", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		const texts = [1999, 2000, 2001, 2002].flatMap((n) => [numbered(n), numbered(n).slice(0, -1)]);
 		for (const spare of [-1, 0, 1]) {
@@ -753,7 +755,9 @@ describe("the model's own change", () => {
 	});
 });
 
-test("the bytes that are hashed are the bytes that are shown, however the file changes meanwhile", async () => {
+test("the bytes that are hashed are the bytes that are shown, however the file changes meanwhile", {
+	tags: "slow",
+}, async () => {
 	const { pi, read } = await start();
 	let writing = true;
 	const writer = (async () => {

@@ -36,7 +36,9 @@ function allIn(folder: string): string {
 		.join("\n");
 }
 
-test("output that holds a value of an excluded file stays in the context, and reaches no store", async () => {
+test("output that holds a value of an excluded file stays in the context, and reaches no store", {
+	tags: "slow",
+}, async () => {
 	const started = await startPruning();
 	const { pi, blobs, blobNames, ask } = started;
 	pi.write(".env", "API_KEY=first-secret-value\n");
@@ -75,7 +77,7 @@ test("output that holds a value of an excluded file stays in the context, and re
 	);
 });
 
-test("a value that a command has just written reaches no store", async () => {
+test("a value that a command has just written reaches no store", { tags: "slow" }, async () => {
 	const { pi } = await startPruning();
 	pi.write("plain.txt", "nothing secret\n");
 	await pi.run("make one", [

@@ -43,7 +43,9 @@ export default function (pi) {
 `;
 
 describe("an answer that is kept", () => {
-	test("is the same as one that is made, after whatever changes a session", async () => {
+	test("is the same as one that is made, after whatever changes a session", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(2, { extension });
 		const say2 = async (message: string) => {
 			server.script(say(`to ${message}`));

@@ -95,7 +95,9 @@ test("the working set is told as the extension in the session knows it", async (
 });
 
 describe("questions about code", () => {
-	test("are answered from an index that is made when the first one comes", async () => {
+	test("are answered from an index that is made when the first one comes", {
+		tags: "slow",
+	}, async () => {
 		const server = await startSessions();
 		server.write("a.ts", 'import { helper } from "./b.ts";\nexport const total = helper(1);\n');
 		server.write("b.ts", "export function helper(n: number) { return n; }\n");

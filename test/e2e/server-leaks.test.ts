@@ -11,7 +11,9 @@ import { atEnd, tempDir } from "../support/temp.ts";
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;
 
-test("sessions that were created and deleted leave nothing behind", async () => {
+test("sessions that were created and deleted leave nothing behind", {
+	tags: "slow",
+}, async () => {
 	process.env.PI_OFFLINE = "1";
 	const agentDir = tempDir();
 	const cwd = tempDir();

@@ -117,7 +117,9 @@ describe("a prompt", () => {
 		expect(await server.run("get_messages", {})).toEqual({ messages: [] });
 	});
 
-	test("that is an unknown command, or one of pi's terminal, never reaches the model", async () => {
+	test("that is an unknown command, or one of pi's terminal, never reaches the model", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(0, { extension: askingExtension });
 		for (const [message, words] of [
 			["/renmae x", /no command "\/renmae".*"\/rename".*verbatim/],
@@ -136,7 +138,9 @@ describe("a prompt", () => {
 		expect(await server.run("get_state", {})).toMatchObject({ pendingMessageCount: 0 });
 	});
 
-	test("that begins with a path, a comment, a space or anything else but a name is text", async () => {
+	test("that begins with a path, a comment, a space or anything else but a name is text", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession();
 		const said = [
 			"/usr/bin/env is gone",
@@ -151,7 +155,7 @@ describe("a prompt", () => {
 		expect(await userTexts(server)).toEqual(said);
 	});
 
-	test("with verbatim is text, whatever it begins with", async () => {
+	test("with verbatim is text, whatever it begins with", { tags: "slow" }, async () => {
 		const server = await withSession(0, { extension: askingExtension });
 		const said = ["/compact", "/rename x", "/zzz"];
 		server.script(...said.map(() => say("yes")));
@@ -162,7 +166,9 @@ describe("a prompt", () => {
 		expect((await server.run("get_state", {})).sessionName).toBeUndefined();
 	});
 
-	test("that names a template, a skill or a command of an extension is still carried out", async () => {
+	test("that names a template, a skill or a command of an extension is still carried out", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(0, { extension: askingExtension });
 		mkdirSync(join(server.agentDir, "prompts"));
 		writeFileSync(join(server.agentDir, "prompts", "greet.md"), "Greet $1 warmly");
@@ -218,7 +224,9 @@ describe("a prompt", () => {
 		expect(await server.event("agent_settled")).not.toHaveProperty("aborted");
 	});
 
-	test("is stopped by an abort that comes while pi is about to take it", async () => {
+	test("is stopped by an abort that comes while pi is about to take it", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(1, { tokensPerSecond: 20, extension: slowToStart });
 		const waits = [undefined, 0, 1, 3, 5, 8, 10, 15];
 		for (const [index, wait] of [...waits, ...waits].entries()) {
@@ -271,7 +279,9 @@ export default function (pi) {
 `;
 
 describe("events", () => {
-	test("carry every text once: an answer of 2,000 tokens takes far less than a megabyte", async () => {
+	test("carry every text once: an answer of 2,000 tokens takes far less than a megabyte", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession();
 		const answer = "word ".repeat(1600);
 		server.script(say(answer));
@@ -352,7 +362,7 @@ describe("a shell command", () => {
 		expect(await server.run("get_state", {})).toMatchObject({ isBashRunning: false });
 	});
 
-	test("that prints without end is streamed in part only", async () => {
+	test("that prints without end is streamed in part only", { tags: "slow" }, async () => {
 		const server = await withSession();
 		const result = await server.run("bash", { command: "head -c 4000000 /dev/zero | tr '\\0' x" });
 		// Pi keeps the last pieces of a long output; whether it calls that truncated depends on how they came in.

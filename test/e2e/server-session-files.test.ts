@@ -142,7 +142,9 @@ describe("a session file that a running pi has open", () => {
 		return { server, sessionFile, inPi, listed };
 	}
 
-	test("is opened as a copy, with a warning, and in place when pi has ended", async () => {
+	test("is opened as a copy, with a warning, and in place when pi has ended", {
+		tags: "slow",
+	}, async () => {
 		const { server, sessionFile, inPi, listed } = await stored();
 		const pi = await inPi();
 		await expect.poll(async () => (await listed())?.piProcess).toEqual(expect.any(Number));
@@ -176,7 +178,9 @@ describe("a session file that a running pi has open", () => {
 		expect(again.sessionInfo.sessionFile).toBe(sessionFile);
 	});
 
-	test("is left alone by a session that had it before the server was restarted", async () => {
+	test("is left alone by a session that had it before the server was restarted", {
+		tags: "slow",
+	}, async () => {
 		const { server, sessionFile, inPi, listed } = await stored();
 		await server.run("load_session", { sessionPath: sessionFile, sessionId: "s" });
 		await server.restart();
@@ -195,7 +199,7 @@ describe("a session file that a running pi has open", () => {
 	test.each([
 		["was refused", "() => ({ cancel: true })"],
 		["failed", "() => rmSync(process.env.STRATA_TEST_PROJECT, { recursive: true })"],
-	])("leaves no copy behind when moving into it %s", async (_, handler) => {
+	])("leaves no copy behind when moving into it %s", { tags: "slow" }, async (_, handler) => {
 		const project = tempDir("project");
 		vi.stubEnv("STRATA_TEST_PROJECT", project);
 		const server = await withSession(0, {
@@ -218,7 +222,7 @@ describe("a session file that a running pi has open", () => {
 		expect(readdirSync(dirname(sessionFile))).toEqual([basename(sessionFile)]);
 	});
 
-	test("is opened in place when that pi was killed", async () => {
+	test("is opened in place when that pi was killed", { tags: "slow" }, async () => {
 		const { server, sessionFile, inPi, listed } = await stored();
 		const pi = await inPi();
 		await expect.poll(async () => (await listed())?.piProcess).toEqual(expect.any(Number));
@@ -309,7 +313,10 @@ describe("session files", () => {
 		expect(server.sessions.count()).toBe(1);
 	});
 
-	test("that a session is being switched to are taken", { repeats: 9 }, async () => {
+	test("that a session is being switched to are taken", {
+		tags: "slow",
+		repeats: 9,
+	}, async () => {
 		const server = await withSession(1);
 		const { sessionFile: sessionPath = "" } = await server.run("get_state", {});
 		await server.run("delete_session", { sessionId: "s" });
@@ -335,7 +342,9 @@ describe("session files", () => {
 		await expect(outside).rejects.toMatchObject({ code: "forbidden" });
 	});
 
-	test("that are deleted under their session are written again, whole", async () => {
+	test("that are deleted under their session are written again, whole", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(1);
 		const { sessionFile = "" } = await server.run("get_state", {});
 		rmSync(dirname(sessionFile), { recursive: true });

@@ -233,7 +233,7 @@ describe("a restart", () => {
 		expect(await server.run("get_last_assistant_text", {})).toEqual({ text: "still here" });
 	});
 
-	test("in the middle of a run tells the end of it first", async () => {
+	test("in the middle of a run tells the end of it first", { tags: "slow" }, async () => {
 		const server = await withSession(0, { extension: askingExtension });
 		server.script(call("wait", {}), say("never"));
 		await server.run("prompt", { message: "wait" });

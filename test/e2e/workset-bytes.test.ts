@@ -104,6 +104,7 @@ test("a cache that went cold while a tool ran is a chance to drop what is dead",
 
 test.each(["log", "tiers"])(
 	"in the layout %s with pruning, thinking and hot files the markers hold",
+	{ tags: "slow" },
 	async (layout) => {
 		const { loop, session, write } = await startOnWire({
 			tiers: { layout },

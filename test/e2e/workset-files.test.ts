@@ -135,6 +135,7 @@ test("files beyond a limit that was lowered are told of, in the list and once be
 
 test.each(["print", "json", "rpc", "tui"] as const)(
 	"without an index there is no map in %s mode, and the prompt goes on",
+	{ tags: "slow" },
 	async (mode) => {
 		const asked: string[] = [];
 		const confirm = async (title: string) => {

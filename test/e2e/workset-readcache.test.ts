@@ -98,7 +98,9 @@ test("a refilled slot counts from when it was refilled, not from where it stands
 	expect(pi.textOf("r2")).not.toMatch(/unchanged/);
 });
 
-test("what a slot is to become is not taken for what the session says it is", async () => {
+test("what a slot is to become is not taken for what the session says it is", {
+	tags: "slow",
+}, async () => {
 	const pi = await start("free");
 	pi.write("a.ts", lines("one"));
 	await pi.command("/workset add a.ts");

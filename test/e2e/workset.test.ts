@@ -168,7 +168,9 @@ test("what cannot be a working file is refused with the reason, and the rest is 
 	expect(copiesIn(pi.lastContext()).map(({ path }) => path)).toEqual(["ok.ts"]);
 });
 
-test("two thousand files by a pattern are bounded by number and by tokens", async () => {
+test("two thousand files by a pattern are bounded by number and by tokens", {
+	tags: "slow",
+}, async () => {
 	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
 	for (let i = 0; i < 2000; i++)
 		pi.write(`src/f${i}.ts`, `export const f${i} = "${"x".repeat(1000)}";\n`);
@@ -188,7 +190,9 @@ test("two thousand files by a pattern are bounded by number and by tokens", asyn
 	expect(JSON.stringify(pi.lastContext()).length).toBeLessThan(260_000);
 });
 
-test("a pattern finds the texts behind what is no text, and few words tell of the rest", async () => {
+test("a pattern finds the texts behind what is no text, and few words tell of the rest", {
+	tags: "slow",
+}, async () => {
 	const pi = await startPi({ extensions, tools: ["read"], mode: "rpc" });
 	for (let i = 0; i < 300; i++) pi.write(`mixed/img${i}.png`, new Uint8Array([0, i % 255]));
 	for (let i = 0; i < 3; i++) pi.write(`mixed/zsub/code${i}.ts`, `text ${i}\n`);
@@ -297,7 +301,9 @@ test.each(["log", "tiers"])(
 	},
 );
 
-test("the symbol map stands beside the files, without those that are there in full", async () => {
+test("the symbol map stands beside the files, without those that are there in full", {
+	tags: "slow",
+}, async () => {
 	const pi = await startPi({ extensions, tools: ["read"] });
 	pi.write("strata.json", "");
 	pi.write(".pi/strata.json", JSON.stringify({ kota: { confirmIndex: false } }));
@@ -318,7 +324,9 @@ test("the symbol map stands beside the files, without those that are there in fu
 	expect(JSON.stringify(pi.lastContext())).toContain("No longer kept up to date");
 });
 
-test("/tiers shows the symbol map where it stands: first in the log, and by tiers in the literal layout", async () => {
+test("/tiers shows the symbol map where it stands: first in the log, and by tiers in the literal layout", {
+	tags: "slow",
+}, async () => {
 	const uiContext = { confirm: async () => true };
 	const pi = await startPi({
 		thinking: "free",

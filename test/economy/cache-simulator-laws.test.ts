@@ -87,7 +87,9 @@ function bodyOf({ blocks, breakpoints, settings }: ModelRequest): LoopbackBody {
 	};
 }
 
-test("the simulator and the independent cache of the loopback provider bill every request alike", () => {
+test("the simulator and the independent cache of the loopback provider bill every request alike", {
+	tags: "slow",
+}, () => {
 	const seen = { hits: 0, hourWrites: 0, partial: 0 };
 	fc.assert(
 		fc.property(sessions(), (requests) => {

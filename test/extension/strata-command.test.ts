@@ -13,13 +13,13 @@ async function printed(prompt: string): Promise<string> {
 }
 
 describe("in print mode", () => {
-	test("a word that /strata does not know is answered too", async () => {
+	test("a word that /strata does not know is answered too", { tags: "slow" }, async () => {
 		expect(await printed("/strata foo")).toContain(
 			'unknown argument "foo": use /strata or /strata cost',
 		);
 	});
 
-	test("nothing that steers a terminal is printed", async () => {
+	test("nothing that steers a terminal is printed", { tags: "slow" }, async () => {
 		const stdout = await printed("/strata \u001b]0;owned\u0007\u009b31m\u202e");
 		expect(stdout).toContain('unknown argument "\\u001b]0;owned\\u0007\\u009b31m\\u202e": use');
 		expect(stdout).not.toMatch(/[^\P{Cc}\n]|\u202e/u);

@@ -175,7 +175,7 @@ describe("the web", () => {
 		expect(place.web.requests.map(({ url }) => url)).toEqual(["/page"]);
 	});
 
-	test("a page has its title and its type", async () => {
+	test("a page has its title and its type", { tags: "slow" }, async () => {
 		const place = await open();
 		place.web.serve("/page", {
 			headers: { "content-type": "text/html; charset=utf-8" },
@@ -192,7 +192,9 @@ describe("the web", () => {
 		expect(answer.content).not.toContain("<p>");
 	});
 
-	test("a page that takes too long is converted simply, and flagged", async () => {
+	test("a page that takes too long is converted simply, and flagged", {
+		tags: "slow",
+	}, async () => {
 		const place = await open();
 		const body = `<!doctype html><title>Long</title><article>${"<p>Some words, and a <b>few</b> more.</p>".repeat(40_000)}<p>words at the end`;
 		place.web.serve("/long", { headers: { "content-type": "text/html" }, body });
@@ -202,7 +204,7 @@ describe("the web", () => {
 		expect(joined(answers)).toContain("words at the end");
 	});
 
-	test("metadata stays small whatever a server says", async () => {
+	test("metadata stays small whatever a server says", { tags: "slow" }, async () => {
 		const place = await open();
 		const huge = "x".repeat(20_000);
 		place.web.serve("/page", {
@@ -254,7 +256,7 @@ describe("the web", () => {
 		["/loop", "too_many_redirects"],
 		["/to?url=file:///etc/passwd", "unsupported_scheme"],
 		["/to?url=http://10.0.0.1/", "address_refused"],
-	])("%s ends with %s, and the next read is fine", async (path, code) => {
+	])("%s ends with %s, and the next read is fine", { tags: "slow" }, async (path, code) => {
 		const place = await open();
 		const timeoutSeconds = code === "timeout" ? 1.5 : PATIENCE_MS / 1000;
 		const limits = { maxWebBytes: 1_000_000, maxPdfBytes: 1_000_000 };
@@ -284,7 +286,9 @@ describe("the web", () => {
 		await expect(reading).rejects.toMatchObject({ code: "aborted" });
 	});
 
-	test("an abort while a page is converted ends the read, and the next page is converted", async () => {
+	test("an abort while a page is converted ends the read, and the next page is converted", {
+		tags: "slow",
+	}, async () => {
 		const place = await open();
 		const reader = place.reader();
 		const html = { "content-type": "text/html" };
@@ -420,7 +424,9 @@ describe("files", () => {
 		expect(await reader.read({ uri: "text.pdf" })).toMatchObject({ kind: "text" });
 	});
 
-	test("a text that mentions the header of a PDF is a text, here and on the web", async () => {
+	test("a text that mentions the header of a PDF is a text, here and on the web", {
+		tags: "slow",
+	}, async () => {
 		const place = await open();
 		const reader = place.reader();
 		const text = "# Notes\n\nA file begins with %PDF-1.7 and a line feed.\n";
@@ -615,7 +621,7 @@ describe("a PDF", () => {
 		return { place, reader: place.reader() };
 	}
 
-	test("tells its title, pages and where it is", async () => {
+	test("tells its title, pages and where it is", { tags: "slow" }, async () => {
 		const { reader } = await withPdf(numberedPages(50));
 		const answers = await readAll(reader, { uri: "a.pdf", max_chars: 200 }, 200);
 		expect(answers[0]).toMatchObject({ kind: "pdf", title: "Title of it" });
@@ -645,6 +651,7 @@ describe("a PDF", () => {
 
 	test.each([{ first: 51 }, { first: 0 }, { first: -1 }, { first: 1.5 }, { first: 5, last: 4 }])(
 		"has no pages %o",
+		{ tags: "slow" },
 		async (pages) => {
 			const { reader } = await withPdf(numberedPages(50));
 			await expect(reader.read({ uri: "a.pdf", pages })).rejects.toMatchObject({
@@ -654,7 +661,9 @@ describe("a PDF", () => {
 		},
 	);
 
-	test("skips pages without text, so that no cursor leads to nothing", async () => {
+	test("skips pages without text, so that no cursor leads to nothing", {
+		tags: "slow",
+	}, async () => {
 		const filler = { lines: ["some words that fill this page with its text"] };
 		const { reader } = await withPdf([{}, filler, {}, {}, filler, {}, {}]);
 		const answers = await readAll(reader, { uri: "a.pdf", max_chars: 64 }, 64);
@@ -665,7 +674,7 @@ describe("a PDF", () => {
 		expect(answers.every(({ content }) => content.includes("some words"))).toBe(true);
 	});
 
-	test("has a page longer than a chunk read in parts", async () => {
+	test("has a page longer than a chunk read in parts", { tags: "slow" }, async () => {
 		const lines = Array.from({ length: 40 }, (_, index) => `Line number ${index + 1} of it.`);
 		const { reader } = await withPdf([{ lines }, { lines: ["the end"] }]);
 		const answers = await readAll(reader, { uri: "a.pdf", max_chars: 100 }, 100);
@@ -699,7 +708,9 @@ describe("a PDF", () => {
 		expect(whole.warning).toMatch(/^3 of the pages 2 to 6 have no text layer/);
 	});
 
-	test("larger than the cache is loaded once, and read to its end", async () => {
+	test("larger than the cache is loaded once, and read to its end", {
+		tags: "slow",
+	}, async () => {
 		const place = await open();
 		const headers = { "content-type": "application/pdf" };
 		place.web.serve("/a.pdf", { headers, body: hardPdf("one") });
@@ -709,7 +720,9 @@ describe("a PDF", () => {
 		expect(place.web.requests).toHaveLength(1);
 	});
 
-	test("opens without its pages being read, and an abort ends the reading", async () => {
+	test("opens without its pages being read, and an abort ends the reading", {
+		tags: "slow",
+	}, async () => {
 		const { reader } = await withPdf(numberedPages(2000));
 		const stop = new AbortController();
 		const reading = reader.read({ uri: "a.pdf", pages: { first: 1000 } }, stop.signal);
@@ -776,7 +789,9 @@ describe("paging: a text at hand", () => {
 		close: async () => {},
 	});
 
-	test("is read as it is, in pieces of any size, whatever it looks like", async () => {
+	test("is read as it is, in pieces of any size, whatever it looks like", {
+		tags: "slow",
+	}, async () => {
 		const part = fc.oneof(
 			fc.string({ unit: "binary", maxLength: 200 }),
 			fc.constantFrom("\ufeff", "%PDF-1.7\n", "GIF89a", "\0", "\ufffd".repeat(300), " \r\n"),

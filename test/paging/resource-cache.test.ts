@@ -291,7 +291,9 @@ describe("whatever happens in whatever order", () => {
 		{ weight: 1, arbitrary: fc.record({ kind: fc.constant("clear" as const) }) },
 	);
 
-	test("limits hold, a key loads once at a time, a value is disposed of once, after its last use", async () => {
+	test("limits hold, a key loads once at a time, a value is disposed of once, after its last use", {
+		tags: "slow",
+	}, async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(step, { maxLength: 60, size: "max" }), async (steps) => {
 				const world = createWorld();

@@ -92,7 +92,9 @@ describe("a marker or diff refers to", () => {
 	});
 });
 
-test("thousands of views of one file, and markers for them, are followed in no time", () => {
+test("thousands of views of one file, and markers for them, are followed in no time", {
+	tags: "slow",
+}, () => {
 	const touches = Array.from({ length: 10_000 }, (_, at) =>
 		at % 2 === 0 ? shown(`${at}`, [at, at + 5]) : refers(`${at}`),
 	);

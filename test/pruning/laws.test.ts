@@ -63,7 +63,9 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 	},
 );
 
-test("in every session pruning keeps the context valid, touches nothing pinned or recent, loses nothing, and is done at once", async () => {
+test("in every session pruning keeps the context valid, touches nothing pinned or recent, loses nothing, and is done at once", {
+	tags: "slow",
+}, async () => {
 	const nowhere = tempDir();
 	const settings = loadConfig({ agentDir: nowhere, cwd: nowhere }).config;
 	const blobs = createBlobStore({ ...settings.blobs, dir: join(nowhere, "blobs") });

@@ -32,7 +32,9 @@ describe("pruning", () => {
 		}
 	});
 
-	test("takes what is superseded first when there is too much for once", async () => {
+	test("takes what is superseded first when there is too much for once", {
+		tags: "slow",
+	}, async () => {
 		const kept: string[] = [];
 		const real = storeIn(tempDir());
 		const blobs = {

@@ -12,6 +12,7 @@ const strata = strataPolicy(pruning);
 
 test.each([0.1, 0.05, 0.025])(
 	"pruning and strata save on the whole and make no session dearer by two percent, with reads at %f of the input",
+	{ tags: "slow" },
 	(readRatio) => {
 		const ratios = workloads(readRatio).map((workload) => {
 			const session = generateSession(workload);
@@ -27,7 +28,6 @@ test.each([0.1, 0.05, 0.025])(
 		expect(mean(0)).toBeLessThan(0.95);
 		expect(mean(1)).toBeLessThan(0.9);
 	},
-	30_000,
 );
 
 describe.each([pruning, strata])("$name", (policy) => {

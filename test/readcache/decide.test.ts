@@ -518,7 +518,7 @@ describe("laws", () => {
 		return { scene, view, isOwn };
 	}
 
-	test("what a marker stands for is in view, as it is now", async () => {
+	test("what a marker stands for is in view, as it is now", { tags: "slow" }, async () => {
 		let markers = 0;
 		let afterOwnEdits = 0;
 		await fc.assert(

@@ -3,7 +3,9 @@ import { type Asked, type Deed, judge, type Slot } from "./law/oracle.ts";
 import { addUp, runLaw, sharesOf } from "./law.ts";
 
 describe("the law of the read cache", () => {
-	test("over random sessions, every line a marker or diff stands for is present, current and newest", async () => {
+	test("over random sessions, every line a marker or diff stands for is present, current and newest", {
+		tags: "slow",
+	}, async () => {
 		const reports = [];
 		for (const seed of [1, 2, 3, 4]) reports.push(await runLaw({ seed, steps: 1000 }));
 		// Without markers and diffs there would be nothing to break the law with.

@@ -68,7 +68,7 @@ describe("the window is what pi shows", () => {
 		await expectPiToAnswer(text);
 	});
 
-	test("of any text around its limits, with any range", async () => {
+	test("of any text around its limits, with any range", { tags: "slow" }, async () => {
 		const lineCount = fc.oneof(
 			fc.integer({ min: 1, max: 6 }),
 			fc.integer({ min: maxLines - 3, max: maxLines + 3 }),

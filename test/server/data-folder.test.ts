@@ -10,6 +10,7 @@ const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
 describe("the data folder", () => {
 	test.each(["umask 0", "umask 0277"])(
 		"and all the server puts there are its user's alone, after %s",
+		{ tags: "slow" },
 		async (shell) => {
 			const agentDir = tempDir("agent");
 			await carryOut(

@@ -43,30 +43,36 @@ afterAll(async () => {
 });
 
 describe("while one principal has all the reads in flight that it may", () => {
-	test.each(["get_messages", "get_tree"])("another's are answered between its %s", async (type) => {
-		const between: number[] = [];
-		// The process of this test takes the flood in, too: it may see only some answers of one flood in between.
-		for (let floods = 0; floods < MAX_FLOODS && between.length <= 5; floods++) {
-			const flood = await start(type);
-			while (flood.answers() < ALL * 0.8 && flood.cutOff() === 0) {
-				const before = flood.answers();
-				const answer = await other.ask({ type: "get_state", sessionId: "mine" });
-				expect(answer.success).toBe(true);
-				if (before > 0) between.push(flood.answers() - before);
+	test.each(["get_messages", "get_tree"])(
+		"another's are answered between its %s",
+		{ tags: "slow" },
+		async (type) => {
+			const between: number[] = [];
+			// The process of this test takes the flood in, too: it may see only some answers of one flood in between.
+			for (let floods = 0; floods < MAX_FLOODS && between.length <= 5; floods++) {
+				const flood = await start(type);
+				while (flood.answers() < ALL * 0.8 && flood.cutOff() === 0) {
+					const before = flood.answers();
+					const answer = await other.ask({ type: "get_state", sessionId: "mine" });
+					expect(answer.success).toBe(true);
+					if (before > 0) between.push(flood.answers() - before);
+				}
+				await flood.over;
+				expect({ answers: flood.answers(), cutOff: flood.cutOff() }).toEqual({
+					answers: ALL,
+					cutOff: 0,
+				});
+				flood.close();
 			}
-			await flood.over;
-			expect({ answers: flood.answers(), cutOff: flood.cutOff() }).toEqual({
-				answers: ALL,
-				cutOff: 0,
-			});
-			flood.close();
-		}
-		// One at a time in rounds with thousands: each waits for a slice or two, not for a share of all.
-		expect(between.length).toBeGreaterThan(5);
-		expect(between.toSorted((a, b) => a - b)[between.length >> 1]).toBeLessThan(ALL / 10);
-	});
+			// One at a time in rounds with thousands: each waits for a slice or two, not for a share of all.
+			expect(between.length).toBeGreaterThan(5);
+			expect(between.toSorted((a, b) => a - b)[between.length >> 1]).toBeLessThan(ALL / 10);
+		},
+	);
 
-	test("another's are answered between those of one id, and no connection is cut off", async () => {
+	test("another's are answered between those of one id, and no connection is cut off", {
+		tags: "slow",
+	}, async () => {
 		const before = new Set<string>();
 		for (let floods = 0; floods < MAX_FLOODS && before.size <= 5; floods++) {
 			const flood = await start("get_messages", {
@@ -86,7 +92,7 @@ describe("while one principal has all the reads in flight that it may", () => {
 		expect(before.size).toBeGreaterThan(5);
 	});
 
-	test("changes, aborts and its own small reads are answered too", async () => {
+	test("changes, aborts and its own small reads are answered too", { tags: "slow" }, async () => {
 		const flood = await start("get_messages");
 		while (flood.answers() === 0) await owner.ask({ type: "health_check" });
 		const small = await owner.ask({ type: "get_state", sessionId: "s" });
@@ -103,7 +109,9 @@ describe("while one principal has all the reads in flight that it may", () => {
 		flood.close();
 	});
 
-	test("those of its connections that read slowly are not cut off, and hold up no others", async () => {
+	test("those of its connections that read slowly are not cut off, and hold up no others", {
+		tags: "slow",
+	}, async () => {
 		const flood = await start("get_messages", {
 			connections: 8,
 			depth: DEPTH,
@@ -117,7 +125,9 @@ describe("while one principal has all the reads in flight that it may", () => {
 		flood.close();
 	});
 
-	test("nothing is left over when all of its connections are gone", async () => {
+	test("nothing is left over when all of its connections are gone", {
+		tags: "slow",
+	}, async () => {
 		const flood = await start("get_tree");
 		while (flood.answers() === 0) await other.ask({ type: "health_check" });
 		flood.close();

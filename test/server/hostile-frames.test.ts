@@ -92,7 +92,7 @@ describe("frames that are no commands get one failure each, and the connection s
 		await stillAnswers(client);
 	});
 
-	test("random values in place of a command", async () => {
+	test("random values in place of a command", { tags: "slow" }, async () => {
 		const client = await connectClient(url);
 		client.socket.send('{"type":"subscribe","id":"quiet","lifecycle":"none"}');
 		await client.next(isResponse("quiet"));
@@ -168,7 +168,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 		await othersGoOn();
 	});
 
-	test("pings without end from a client that reads nothing", async () => {
+	test("pings without end from a client that reads nothing", { tags: "slow" }, async () => {
 		const before = await heldBytes();
 		const socket = await upgraded();
 		socket.pause();
@@ -191,7 +191,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 		}
 	});
 
-	test("commands without end from a client that reads no answer", async () => {
+	test("commands without end from a client that reads no answer", { tags: "slow" }, async () => {
 		const before = await heldBytes();
 		const socket = await upgraded();
 		socket.pause();
@@ -203,7 +203,7 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 		expect((await heldBytes()) - before).toBeLessThan(40 * MEGABYTE);
 	});
 
-	test("very long texts in valid frames", async () => {
+	test("very long texts in valid frames", { tags: "slow" }, async () => {
 		const before = await heldBytes();
 		const client = await connectClient(url);
 		for (let i = 0; i < 10; i++) {

@@ -23,7 +23,9 @@ async function kill({ child, exited }: ServeProcess): Promise<void> {
 	await exited;
 }
 
-test("a server whose journal lost confirmed commands says so, refuses changes and runs none again until the loss is accepted", async () => {
+test("a server whose journal lost confirmed commands says so, refuses changes and runs none again until the loss is accepted", {
+	tags: "slow",
+}, async () => {
 	const first = await start();
 	const create = { type: "create_session", id: "create", sessionId: "s" };
 	const client = await connectWire(`ws://${first.url}`);

@@ -6,7 +6,9 @@ import { carryOut } from "./support/carry-out.ts";
 
 const ALLOWED = ["--allow-project-trust"];
 
-test("trust that the server takes away loads nothing of a project, and does not come back by itself", async () => {
+test("trust that the server takes away loads nothing of a project, and does not come back by itself", {
+	tags: "slow",
+}, async () => {
 	const project = createProject();
 	const create = { type: "create_session", sessionId: "t", cwd: project.cwd, trustProject: true };
 	const enter = { type: "switch_session_file", sessionId: "t", sessionPath: project.session };
@@ -53,7 +55,9 @@ test("trust that the server takes away loads nothing of a project, and does not 
 	expect(project.wasLoaded()).toBe(true);
 });
 
-test("pi's own list of trusted folders is not taken for trust, with or without the flag", async () => {
+test("pi's own list of trusted folders is not taken for trust, with or without the flag", {
+	tags: "slow",
+}, async () => {
 	const project = createProject();
 	writeFileSync(join(project.agentDir, "trust.json"), JSON.stringify({ [project.cwd]: true }));
 	const untrusted = { type: "create_session", sessionId: "t", cwd: project.cwd };

@@ -18,7 +18,9 @@ import {
 type Message = SessionProjection["messages"][number];
 
 describe("the log of any session", () => {
-	test("is the same whether it grew question by question or is built afresh", () => {
+	test("is the same whether it grew question by question or is built afresh", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(anyHistory, (steps) => {
 				const ledger = new Ledger();
@@ -30,7 +32,7 @@ describe("the log of any session", () => {
 		);
 	});
 
-	test("holds, text by text, what the messages for the model hold", () => {
+	test("holds, text by text, what the messages for the model hold", { tags: "slow" }, () => {
 		fc.assert(
 			fc.property(anyHistory, (steps) => {
 				const ledger = new Ledger();
@@ -67,7 +69,9 @@ describe("the log of any session", () => {
 		);
 	});
 
-	test("is the same on a host that can only give the branch, if nothing was edited", () => {
+	test("is the same on a host that can only give the branch, if nothing was edited", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(historyWithoutEdits, (steps) => {
 				const branchOnly = new Ledger();

@@ -108,7 +108,7 @@ describe("the file that is found is the one pi reads", () => {
 		expect(absolutePath("~", cwd)).toBe(home);
 	});
 
-	test("by whatever mixture of spellings", async () => {
+	test("by whatever mixture of spellings", { tags: "slow" }, async () => {
 		const part = fc.constantFrom(
 			"a",
 			" AM.",

@@ -349,7 +349,7 @@ describe("requests the API refuses", () => {
 		expect((await fetch(`${loop.url}/v1/models`)).status).toBe(404);
 	});
 
-	test("a body over 32 MB", async () => {
+	test("a body over 32 MB", { tags: "slow" }, async () => {
 		const response = await post({ ...hello, metadata: "x".repeat(32 * 1024 * 1024) });
 		expect(response.status).toBe(413);
 		expect(loop.requests).toHaveLength(0);

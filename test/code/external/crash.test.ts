@@ -6,13 +6,17 @@ import { isAlive, openKota } from "./open-kota.ts";
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
 describe("crashes", () => {
-	test("a program that crashes at first is started again until it stays", async () => {
+	test("a program that crashes at first is started again until it stays", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota({ crashingStarts: 2 });
 		expect(await kota.status()).toMatchObject({ state: "ready" });
 		expect(starts()).toHaveLength(3);
 	});
 
-	test("a program that always crashes is given up with its last words", async () => {
+	test("a program that always crashes is given up with its last words", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota({ crashingStarts: 5, stderr: "error: no such package\n" });
 		await expect(kota.status()).rejects.toMatchObject({
 			code: "failed",
@@ -22,7 +26,9 @@ describe("crashes", () => {
 		expect(starts()).toHaveLength(4);
 	});
 
-	test("a program that was given up is tried again when the project closes it", async () => {
+	test("a program that was given up is tried again when the project closes it", {
+		tags: "slow",
+	}, async () => {
 		const { open, root, starts } = openKota({ crashingStarts: 5 });
 		const project = new CodeProject({ root, confirmIndex: false, open: async () => open() });
 		for (let round = 0; round < 2; round++) {
@@ -38,7 +44,7 @@ describe("crashes", () => {
 		expect(starts()).toHaveLength(6);
 	});
 
-	test("a question that it crashed over is asked once more", async () => {
+	test("a question that it crashed over is asked once more", { tags: "slow" }, async () => {
 		const { kota, calls, starts } = openKota({
 			tools: { search: { crash: true, times: 1, ...FOUND } },
 		});
@@ -48,7 +54,9 @@ describe("crashes", () => {
 		expect(starts()).toHaveLength(2);
 	});
 
-	test("a question that it crashes over every time fails, and others are still answered", async () => {
+	test("a question that it crashes over every time fails, and others are still answered", {
+		tags: "slow",
+	}, async () => {
 		const { kota, calls, starts } = openKota({ tools: { search: { crash: true } } });
 		await expect(kota.search({ query: "cart" })).rejects.toThrow(
 			/exited \(exit status 7\) while running search.*Segmentation fault/,
@@ -64,7 +72,9 @@ describe("crashes", () => {
 		expect(calls("index_repository")).toHaveLength(1);
 	});
 
-	test("a process that somebody else has ended is replaced by the next question", async () => {
+	test("a process that somebody else has ended is replaced by the next question", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota();
 		await kota.status();
 		process.kill(starts()[0] ?? 0, "SIGKILL");

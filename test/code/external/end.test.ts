@@ -23,7 +23,7 @@ describe("the end", () => {
 		expect(starts()).toEqual([]);
 	});
 
-	test("a process that does not end when asked is made to", async () => {
+	test("a process that does not end when asked is made to", { tags: "slow" }, async () => {
 		const { kota, starts } = openKota({ stubborn: true });
 		await kota.status();
 		expect(starts().map(isAlive)).toEqual([true]);
@@ -31,7 +31,9 @@ describe("the end", () => {
 		expect(starts().map(isAlive)).toEqual([false]);
 	});
 
-	test("what the process has started ends with it, also after a crash", async () => {
+	test("what the process has started ends with it, also after a crash", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts, journal } = openKota({ hasChild: true });
 		const children = () => journal().flatMap((one) => (one.event === "child" ? [one.pid] : []));
 		await kota.status();

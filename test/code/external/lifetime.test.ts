@@ -11,14 +11,18 @@ import { isAlive, STATISTICS } from "./open-kota.ts";
 
 const MODULE = new URL("../../../src/code/external/external-index.ts", import.meta.url);
 
-test("a program that forgets to close the index still ends, and takes KotaDB with it", async () => {
+test("a program that forgets to close the index still ends, and takes KotaDB with it", {
+	tags: "slow",
+}, async () => {
 	const { status, output, started } = await runProgram("console.log((await kota.status()).state);");
 	expect(output).toBe("ready\n");
 	expect(status).toBe(0);
 	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), PATIENCE);
 });
 
-test("a program that leaves in the middle of a question takes KotaDB with it", async () => {
+test("a program that leaves in the middle of a question takes KotaDB with it", {
+	tags: "slow",
+}, async () => {
 	const { status, started } = await runProgram(
 		"void kota.status(); setInterval(() => existsSync(journal) && process.exit(5), 10);",
 	);
@@ -26,7 +30,7 @@ test("a program that leaves in the middle of a question takes KotaDB with it", a
 	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), PATIENCE);
 });
 
-test("MCP is loaded with the first question, not before", async () => {
+test("MCP is loaded with the first question, not before", { tags: "slow" }, async () => {
 	const { output } = await runProgram(`
 		const before = loaded.some((url) => url.includes("modelcontextprotocol"));
 		await kota.status();

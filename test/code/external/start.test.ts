@@ -36,7 +36,9 @@ describe("starting", () => {
 		await expect(kota.status()).rejects.toThrow(`the project folder ${root} does not exist`);
 	});
 
-	test("a program that never answers is stopped after the time for a start", async () => {
+	test("a program that never answers is stopped after the time for a start", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota({ silent: true, stubborn: true }, { connectTimeoutMs: 1000 });
 		await expect(kota.status()).rejects.toThrow("did not answer within 1 s");
 		await kota.close();

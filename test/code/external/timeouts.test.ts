@@ -5,7 +5,9 @@ import { isAlive, openKota } from "./open-kota.ts";
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
 describe("a question that takes too long", () => {
-	test("a question without an answer in time fails, and the next one finds a fresh process", async () => {
+	test("a question without an answer in time fails, and the next one finds a fresh process", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota({ tools: { search: { blocks: true } } }, { timeoutMs: 2000 });
 		await kota.status();
 		const late = expect(kota.search({ query: "cart" })).rejects.toThrow(
@@ -18,7 +20,7 @@ describe("a question that takes too long", () => {
 		expect(starts().map(isAlive)).toEqual([false, true]);
 	});
 
-	test("indexing has more time than a question", async () => {
+	test("indexing has more time than a question", { tags: "slow" }, async () => {
 		const { kota } = openKota(
 			{
 				tools: {
@@ -44,7 +46,9 @@ describe("a question that takes too long", () => {
 		expect(starts().map(isAlive)).toEqual([false, true]);
 	});
 
-	test("a new process waits until the old one is gone, so that they never share the database", async () => {
+	test("a new process waits until the old one is gone, so that they never share the database", {
+		tags: "slow",
+	}, async () => {
 		const { kota, journal, calls } = openKota({
 			stubborn: true,
 			tools: { search: { blocks: true } },
@@ -59,7 +63,9 @@ describe("a question that takes too long", () => {
 		expect(starts.map(({ beside }) => beside)).toEqual([[], []]);
 	});
 
-	test("a question that is aborted while it waits for its turn is never put", async () => {
+	test("a question that is aborted while it waits for its turn is never put", {
+		tags: "slow",
+	}, async () => {
 		const { kota, calls, starts } = openKota({ tools: { search: { ...FOUND, afterMs: 400 } } });
 		const controller = new AbortController();
 		const first = kota.search({ query: "first" });

@@ -60,7 +60,7 @@ describe("sources that cannot be understood", () => {
 		}
 	});
 
-	test("long but flat sources are parsed", () => {
+	test("long but flat sources are parsed", { tags: "slow" }, () => {
 		const flat = [
 			"a = b ? c : d\n".repeat(5_000),
 			"const x = { a: [1, 2, 3] };\n".repeat(5_000),
@@ -90,7 +90,7 @@ describe("sources that cannot be understood", () => {
 		}
 	});
 
-	test("a minified file of five megabytes has bounded words", () => {
+	test("a minified file of five megabytes has bounded words", { tags: "slow" }, () => {
 		const line = "function a(b,c){return b?c:a(c,b)}var d={e:1,f:function(){return this.e}};";
 		const unique = Array.from({ length: 30_000 }, (_, index) => `v${index}x=1`).join(";");
 		const source = `(function(){${line.repeat(1_000)}})();`.repeat(70) + unique;
@@ -100,7 +100,7 @@ describe("sources that cannot be understood", () => {
 		expect(fileWords("a.min.js", source, facts).text.length).toBeLessThan(400_000);
 	});
 
-	test("a hundred thousand statements and more are parsed", () => {
+	test("a hundred thousand statements and more are parsed", { tags: "slow" }, () => {
 		const facts = extractFacts("a.ts", `export const a = 1;${"a;".repeat(150_000)}`);
 		expect(facts.problem).toBeUndefined();
 		expect(facts.references).toHaveLength(150_000);

@@ -3,7 +3,9 @@ import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
 
-test("a syntax tree that is done with does not wait for a full collection", () => {
+test("a syntax tree that is done with does not wait for a full collection", {
+	tags: "slow",
+}, () => {
 	setFlagsFromString("--expose-gc");
 	const collect = runInNewContext("gc") as (options?: { type: "minor" }) => void;
 	const source = "export function f(a: number): string {\n\treturn String(a + 1);\n}\n".repeat(200);

@@ -109,7 +109,7 @@ describe("references to the names of the top level", () => {
 		expect(disagreements("/file.d.ts", source)).toEqual([]);
 	});
 
-	test("agree with TypeScript in this folder's own sources", () => {
+	test("agree with TypeScript in this folder's own sources", { tags: "slow" }, () => {
 		const folder = fileURLToPath(new URL("../../../src/codeindex/extract", import.meta.url));
 		const files = globSync("*.ts", { cwd: folder });
 		expect(files.length).toBeGreaterThan(10);

@@ -77,7 +77,9 @@ const edit = fc.oneof(
 	{ weight: 2, arbitrary: config },
 ) as fc.Arbitrary<Record<string, string | undefined>>;
 
-test("an index that followed random edits, renames, removals and changes of configuration equals a fresh one", async () => {
+test("an index that followed random edits, renames, removals and changes of configuration equals a fresh one", {
+	tags: "slow",
+}, async () => {
 	const start = fc.array(fc.tuple(path, source), { minLength: 3, maxLength: 8 });
 	const rounds = fc.array(fc.array(edit, { minLength: 1, maxLength: 3 }), {
 		minLength: 1,

@@ -25,7 +25,9 @@ const many = (count: number): Record<string, string> =>
 		Array.from({ length: count }, (_, i) => [`src/file-${i}.ts`, `export const x${i} = ${i};\n`]),
 	);
 
-test("every file of many batches is handed on once, also by a parser that was used before", async () => {
+test("every file of many batches is handed on once, also by a parser that was used before", {
+	tags: "slow",
+}, async () => {
 	const { parser, scanned } = setUp(many(150));
 	for (let round = 0; round < 2; round++) {
 		const paths: string[] = [];
@@ -34,7 +36,7 @@ test("every file of many batches is handed on once, also by a parser that was us
 	}
 });
 
-test("files that take too long are reported one by one", async () => {
+test("files that take too long are reported one by one", { tags: "slow" }, async () => {
 	const text = `export const long = [${"1, ".repeat(100_000)}];\n`;
 	const { parser, scanned } = setUp({ "long.ts": text, ...many(3) }, { deadlineMs: 1 });
 	const outcomes = new Map<string, FileOutcome>();
@@ -43,7 +45,9 @@ test("files that take too long are reported one by one", async () => {
 	expect(JSON.stringify(outcomes.get("long.ts"))).toContain("parsing it did not end");
 });
 
-test("an abort ends what is in flight, and so does a failure to take an outcome", async () => {
+test("an abort ends what is in flight, and so does a failure to take an outcome", {
+	tags: "slow",
+}, async () => {
 	const { parser, scanned } = setUp(many(150));
 	const stop = new AbortController();
 	const aborted = parser.parse(scanned, () => stop.abort(), stop.signal);

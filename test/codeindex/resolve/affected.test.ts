@@ -78,7 +78,9 @@ const resolverOver = (files: Iterable<string>) => {
 };
 
 describe("affectedBy", () => {
-	test("names every request that leads elsewhere after files were added and removed", () => {
+	test("names every request that leads elsewhere after files were added and removed", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(
 				fc.uniqueArray(path, { maxLength: 15 }),

@@ -394,7 +394,9 @@ describe("like TypeScript, we find", () => {
 });
 
 describe("over random projects", () => {
-	test("whatever TypeScript finds, we find; and no other file where only its rules apply", () => {
+	test("whatever TypeScript finds, we find; and no other file where only its rules apply", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(randomProject, ({ given, requests }) => {
 				const resolver = resolverOf(given);

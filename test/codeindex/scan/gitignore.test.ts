@@ -56,11 +56,11 @@ describe("ignore rules", () => {
 		);
 	}
 
-	test("leave the same files as git's", () => {
+	test("leave the same files as git's", { tags: "slow" }, () => {
 		agree(files, pattern, 100);
 	});
 
-	test("leave the same files as git's, whatever they are made of", () => {
+	test("leave the same files as git's, whatever they are made of", { tags: "slow" }, () => {
 		const names = ["a", "b", "aa", "ab", "ba.ts", "-", "]", "A1", "é", "a b", "*a"];
 		const more = [...names, ...names.map((name) => `x/${name}`), "x/y/ab", "bb/x/y/a", "éa/a.b.ts"];
 		const atom = fc.constantFrom(
@@ -108,7 +108,7 @@ describe("ignore rules", () => {
 		agree(more, anything, 150);
 	});
 
-	test("take few steps for each path, though there are thousands", () => {
+	test("take few steps for each path, though there are thousands", { tags: "slow" }, () => {
 		const lines = (make: (at: number) => string) =>
 			Array.from({ length: 5_000 }, (_, at) => make(at)).join("\n");
 		const names = ["src", "abcdefgh".repeat(12)];

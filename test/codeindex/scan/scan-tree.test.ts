@@ -198,7 +198,9 @@ describe("with git", () => {
 		expect([tree.listedBy, pathsOf(tree)]).toEqual(["walk", ["lib/x.ts"]]);
 	});
 
-	test("submodules and repositories inside are looked into, by their own rules", async () => {
+	test("submodules and repositories inside are looked into, by their own rules", {
+		tags: "slow",
+	}, async () => {
 		const module = repository("m.ts");
 		const root = repository("a.ts");
 		git(root, "submodule", "--quiet", "add", module, "mods/m");

@@ -62,7 +62,9 @@ test("a wrapper around git that reads its standard input finds that empty", asyn
 	expect([files.map(({ path }) => path), trouble, listedBy]).toEqual([["x.ts"], [], "git"]);
 });
 
-test("git is asked once for what it does not track, if that takes too long", async () => {
+test("git is asked once for what it does not track, if that takes too long", {
+	tags: "slow",
+}, async () => {
 	const root = tempDir();
 	git(root, "init", "-q");
 	for (const path of ["tracked.ts", "other.ts", "ignored.ts"]) write(root, path);
@@ -174,7 +176,9 @@ describe.each(["git", "walk"] as const)("a scanner of a project listed by %s", (
 		return root;
 	}
 
-	test("always finds what a fresh scan finds, whatever was changed and how recently", async () => {
+	test("always finds what a fresh scan finds, whatever was changed and how recently", {
+		tags: "slow",
+	}, async () => {
 		const anySteps = fc.array(
 			fc.record({ edits: fc.array(anyEdit, { maxLength: 3 }), isSettled: fc.boolean() }),
 			{ minLength: 1, maxLength: 8 },

@@ -106,7 +106,9 @@ const target: fc.Arbitrary<number | Resolution> = fc.oneof(
 );
 
 describe("a stored index", () => {
-	test("tells all that was stored, also after changes, removals and a reopening", async () => {
+	test("tells all that was stored, also after changes, removals and a reopening", {
+		tags: "slow",
+	}, async () => {
 		const paths = ["a.ts", "src/b.ts", "src/c.test.ts", "d/ü.tsx"];
 		const change = fc.record({
 			path: fc.nat({ max: 3 }),

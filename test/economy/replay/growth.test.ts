@@ -31,7 +31,9 @@ describe("looking only at what is new in a request", () => {
 		},
 	);
 
-	test("makes the work of a replay grow with the session, not with its square", async () => {
+	test("makes the work of a replay grow with the session, not with its square", {
+		tags: "slow",
+	}, async () => {
 		const [half, whole] = [await workOn(600), await workOn(1200)];
 		for (const [name, work] of whole) {
 			expect(work, name).toBeLessThanOrEqual(2.6 * (half.get(name) ?? 0));

@@ -44,7 +44,9 @@ describe("rebuilding the requests of a session", () => {
 		expect(second?.blocks.map(({ tokens }) => tokens)).toEqual([2998, 2, 20, 150]);
 	});
 
-	test("the tokens of every request add up to its bill, whatever the bills say", async () => {
+	test("the tokens of every request add up to its bill, whatever the bills say", {
+		tags: "slow",
+	}, async () => {
 		await fc.assert(
 			fc.asyncProperty(
 				fc.array(fc.record({ prompt: fc.integer({ min: 1, max: 200_000 }), text: fc.string() }), {

@@ -33,7 +33,7 @@ describe("an extractor", () => {
 		expect(found.markdown).not.toContain("Menu");
 	});
 
-	test("takes many pages at once and answers each", async () => {
+	test("takes many pages at once and answers each", { tags: "slow" }, async () => {
 		const { extract } = extractor();
 		const pages = Array.from({ length: 20 }, (_, i) => ({ html: `<p>page ${i}</p>`, baseUrl }));
 		const found = await Promise.all(pages.map((page) => extract(page)));
@@ -56,7 +56,9 @@ describe("an extractor", () => {
 });
 
 describe("a page that takes too long", () => {
-	test("is answered with what linear time could make of it, and the next one is read as usual", async () => {
+	test("is answered with what linear time could make of it, and the next one is read as usual", {
+		tags: "slow",
+	}, async () => {
 		const { extract } = extractor({ deadlineMs: 5000 });
 		const [late, next] = await Promise.all([
 			extract(endless),
@@ -66,7 +68,7 @@ describe("a page that takes too long", () => {
 		expect(next).toMatchObject({ markdown: "x", degraded: false });
 	});
 
-	test("leaves the main thread alone", async () => {
+	test("leaves the main thread alone", { tags: "slow" }, async () => {
 		const { extract } = extractor({ deadlineMs: 1500 });
 		let ticks = 0;
 		const clock = setInterval(() => ticks++, 10);
@@ -78,7 +80,9 @@ describe("a page that takes too long", () => {
 });
 
 describe("a page that takes too much memory", () => {
-	test("is answered from the draft, and the next one is read as usual", async () => {
+	test("is answered from the draft, and the next one is read as usual", {
+		tags: "slow",
+	}, async () => {
 		const { extract } = extractor({ maxOldGenerationMb: 64 });
 		const html = `<article>${"<p>some <i>text</i> and <b>more</b>".repeat(20_000)}needle</article>`;
 		const found = await extract({ html, baseUrl });
@@ -87,7 +91,7 @@ describe("a page that takes too much memory", () => {
 		expect(await extract(article)).toMatchObject({ via: "defuddle", degraded: false });
 	});
 
-	test("is stripped of its tags if there is no draft either", async () => {
+	test("is stripped of its tags if there is no draft either", { tags: "slow" }, async () => {
 		const { extract } = extractor({ maxOldGenerationMb: 24 });
 		const html = `<title>T</title><style>p{}</style>${"<p>a &lt; b<br>".repeat(400_000)}needle<script>x`;
 		const found = await extract({ html, baseUrl });
@@ -98,22 +102,28 @@ describe("a page that takes too much memory", () => {
 });
 
 describe("hostile pages", () => {
-	test.each(Object.keys(hostilePages))("%s: an answer, and the next page is read", async (name) => {
-		const { extract } = extractor({ deadlineMs: 1500 });
-		let ticks = 0;
-		const clock = setInterval(() => ticks++, 10);
-		const found = await extract({ html: hostilePages[name]?.() ?? "", baseUrl });
-		const next = await extract(article);
-		clearInterval(clock);
-		expect(found.markdown.includes("needle")).toBe(true);
-		expect(/<\/?[a-z]/i.test(found.markdown)).toBe(false);
-		expect(next.markdown).toContain("All rivers");
-		expect(ticks).toBeGreaterThan(5);
-	});
+	test.each(Object.keys(hostilePages))(
+		"%s: an answer, and the next page is read",
+		{ tags: "slow" },
+		async (name) => {
+			const { extract } = extractor({ deadlineMs: 1500 });
+			let ticks = 0;
+			const clock = setInterval(() => ticks++, 10);
+			const found = await extract({ html: hostilePages[name]?.() ?? "", baseUrl });
+			const next = await extract(article);
+			clearInterval(clock);
+			expect(found.markdown.includes("needle")).toBe(true);
+			expect(/<\/?[a-z]/i.test(found.markdown)).toBe(false);
+			expect(next.markdown).toContain("All rivers");
+			expect(ticks).toBeGreaterThan(5);
+		},
+	);
 });
 
 describe("stopping", () => {
-	test("a signal aborted before, while waiting or while at work rejects at once", async () => {
+	test("a signal aborted before, while waiting or while at work rejects at once", {
+		tags: "slow",
+	}, async () => {
 		const { extract } = extractor();
 		const [running, waiting] = [new AbortController(), new AbortController()];
 		await expect(extract(article, AbortSignal.abort())).rejects.toMatchObject({ code: "aborted" });
@@ -137,14 +147,18 @@ describe("stopping", () => {
 		await made.close();
 	});
 
-	test("a worker without work is let go, and started again for the next page", async () => {
+	test("a worker without work is let go, and started again for the next page", {
+		tags: "slow",
+	}, async () => {
 		const { extract } = extractor({ idleMs: 1 });
 		await extract(article);
 		await new Promise((resolve) => setTimeout(resolve, 50));
 		expect(await extract(article)).toMatchObject({ degraded: false });
 	});
 
-	test("a program ends by itself with its last page, the worker still warm", async () => {
+	test("a program ends by itself with its last page, the worker still warm", {
+		tags: "slow",
+	}, async () => {
 		const program = `
 			import { Extractor } from ${JSON.stringify(new URL("../../../src/paging/extract/extractor.ts", import.meta.url).href)};
 			const found = await new Extractor().extract({ html: "<p>the text</p>", baseUrl: "https://example.com/" });

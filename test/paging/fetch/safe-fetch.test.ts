@@ -438,7 +438,7 @@ describe("time", () => {
 		expect((await failure(safe.fetch(new URL("http://slow.test/")))).code).toBe("timeout");
 	});
 
-	test("for a connection has a limit of its own", async () => {
+	test("for a connection has a limit of its own", { tags: "slow" }, async () => {
 		const safe = open({ connectTimeoutMs: 200, resolve: () => new Promise(() => {}) });
 		const error = await failure(safe.fetch(new URL("http://slow.test/")));
 		expect(error.code).toBe("timeout");
@@ -545,7 +545,7 @@ describe("a proxy", () => {
 });
 
 describe("messages", () => {
-	test("name the host, and neither credentials nor query", async () => {
+	test("name the host, and neither credentials nor query", { tags: "slow" }, async () => {
 		const urls = [
 			`http://alice:secret@127.0.0.1:${web.port}/status/500?key=secret#secret`,
 			`http://alice:secret@127.0.0.1:${web.port}/reset?key=secret`,

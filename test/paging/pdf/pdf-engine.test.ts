@@ -52,7 +52,7 @@ const longText = longLines.map((line) => line.trimEnd()).join("\n");
 const busyPage = { operators: "q Q\n".repeat(10_000_000) };
 
 describe("reading", () => {
-	test("every page has exactly its text", async () => {
+	test("every page has exactly its text", { tags: "slow" }, async () => {
 		const document = await shared.open(makePdf({ pages: textPages(40), compress: true }));
 		expect(document.totalPages).toBe(40);
 		expect(await document.pages(1, 40, ALL)).toEqual(
@@ -60,7 +60,9 @@ describe("reading", () => {
 		);
 	});
 
-	test("the first chunk of 2,000 pages looks at no other page, and any page is reached directly", async () => {
+	test("the first chunk of 2,000 pages looks at no other page, and any page is reached directly", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf();
 		const document = await engine.open(makePdf({ pages: textPages(2000, 30) }));
 		expect(document.totalPages).toBe(2000);
@@ -175,7 +177,9 @@ describe("reading", () => {
 		expect(good).toEqual({ number: 2, text: lines[0] });
 	});
 
-	test("a page of a megabyte of text is read whole, and the main thread goes on meanwhile", async () => {
+	test("a page of a megabyte of text is read whole, and the main thread goes on meanwhile", {
+		tags: "slow",
+	}, async () => {
 		const document = await shared.open(makePdf({ pages: [longPage, ...textPages(1)] }));
 		let ticks = 0;
 		const timer = setInterval(() => ticks++, 10);
@@ -188,7 +192,9 @@ describe("reading", () => {
 });
 
 describe("many pages and documents", () => {
-	test("a long range is shared out to the workers and comes back in order", async () => {
+	test("a long range is shared out to the workers and comes back in order", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 2 });
 		const count = 300;
 		const document = await engine.open(makePdf({ pages: textPages(count, 40), compress: true }));
@@ -200,7 +206,7 @@ describe("many pages and documents", () => {
 		expect(engine.stats().started).toBe(2);
 	});
 
-	test("a long range ends with the page that reaches the limit", async () => {
+	test("a long range ends with the page that reaches the limit", { tags: "slow" }, async () => {
 		const engine = engineOf({ workers: 2 });
 		const document = await engine.open(makePdf({ pages: textPages(400, 50), compress: true }));
 		const pages = await document.pages(5, 390, { maxChars: 200_000 });
@@ -236,7 +242,7 @@ describe("many pages and documents", () => {
 		expect(engine.stats()).toMatchObject({ openDocuments: 8, started: 1 });
 	});
 
-	test("a closed document gives its memory back", async () => {
+	test("a closed document gives its memory back", { tags: "slow" }, async () => {
 		const engine = engineOf({ workers: 1 });
 		const large = Buffer.concat([makePdf({ pages: textPages(2) }), Buffer.alloc(8 << 20, 0x20)]);
 		for (let i = 0; i < 12; i++) {
@@ -330,7 +336,9 @@ describe("what is no PDF, or not a whole one", () => {
 });
 
 describe("trouble", () => {
-	test("a document survives the death of its worker, and so does a call", async () => {
+	test("a document survives the death of its worker, and so does a call", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1 });
 		const workers: Worker[] = [];
 		const remember = (worker: Worker) => workers.push(worker);
@@ -348,7 +356,9 @@ describe("trouble", () => {
 		process.off("worker", remember);
 	});
 
-	test("a page that takes too long ends the worker, not the document", async () => {
+	test("a page that takes too long ends the worker, not the document", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1, deadlineMs: 1500 });
 		const document = await engine.open(
 			makePdf({ pages: [...textPages(1), busyPage], compress: true }),
@@ -365,7 +375,9 @@ describe("trouble", () => {
 		expect(engine.stats().started).toBe(2);
 	});
 
-	test("a page that takes too much memory ends the worker, not the document", async () => {
+	test("a page that takes too much memory ends the worker, not the document", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1, maxMemoryMb: 40 });
 		const document = await engine.open(
 			makePdf({ pages: [...textPages(1), longPage], compress: true }),
@@ -384,7 +396,9 @@ describe("trouble", () => {
 		expect(await textsOf(await engine.open(makePdf({ pages: textPages(1) })))).toHaveLength(1);
 	});
 
-	test("abort rejects at once, before, while waiting and while reading", async () => {
+	test("abort rejects at once, before, while waiting and while reading", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1 });
 		const aborted = { name: "PagingError", code: "aborted" };
 		const bytes = makePdf({ pages: [longPage, ...textPages(2)] });
@@ -480,7 +494,9 @@ describe("large documents", () => {
 		expect(engine.stats()).toMatchObject({ started: 1, openDocuments: 1 });
 	});
 
-	test("documents give way to each other before the memory is full", async () => {
+	test("documents give way to each other before the memory is full", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1, maxMemoryMb: 64 });
 		const pdf = withGap(makePdf({ pages: textPages(1) }), Buffer.alloc(12 << 20, 0x20));
 		const documents: PdfDocument[] = [];
@@ -491,7 +507,9 @@ describe("large documents", () => {
 });
 
 describe("the process", () => {
-	test("stays until a call is answered, and then ends without the engine being closed", async () => {
+	test("stays until a call is answered, and then ends without the engine being closed", {
+		tags: "slow",
+	}, async () => {
 		const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 		const script = `
 			const { PdfEngine } = await import(${JSON.stringify(here("../../../src/paging/pdf/pdf-engine.ts"))});

@@ -105,7 +105,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(response).toMatchObject({ success: true });
 	});
 
-	test("§9.1 a dependency that takes too long fails the command, for good", async () => {
+	test("§9.1 a dependency that takes too long fails the command, for good", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const other = await openSession(client);
 		const held = await holdLane(client, sessionId);

@@ -21,12 +21,16 @@ beforeAll(async () => {
 
 afterAll(() => server?.stop());
 
-test("prompt-and-stream prints the answer of the model and leaves no session behind", async () => {
+test("prompt-and-stream prints the answer of the model and leaves no session behind", {
+	tags: "slow",
+}, async () => {
 	expect(await run("prompt-and-stream", address(), "Count!")).toBe(`${COUNT}\n`);
 	expect(await run("unix-socket", socket)).toBe("0 sessions\n");
 });
 
-test("resume-after-disconnect sees every event over many connections, and the model is asked once", async () => {
+test("resume-after-disconnect sees every event over many connections, and the model is asked once", {
+	tags: "slow",
+}, async () => {
 	const asked = server.loop.requests.length;
 	const printed = await run("resume-after-disconnect", address());
 	expect(printed).toMatch(/^\d{2,} events without a hole, over \d+ connections\n$/);

@@ -10,7 +10,9 @@ const server = useServer({
 });
 
 describe.each(transports)("over %s", (transport) => {
-	test("§3.1 every frame of the server is exactly one JSON object", async () => {
+	test("§3.1 every frame of the server is exactly one JSON object", {
+		tags: "slow",
+	}, async () => {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);
 		const name = "two\u2028lines\u2029and \u0085 more";

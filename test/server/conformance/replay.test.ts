@@ -306,7 +306,9 @@ describe.each(transports)("over %s", (transport) => {
 		});
 	});
 
-	test("§8.1 an id is still known after more commands than the server keeps in memory", async () => {
+	test("§8.1 an id is still known after more commands than the server keeps in memory", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		await client.ask({ type: "subscribe", lifecycle: "none" });
 		const command = { type: "set_session_name", id: fresh("old"), sessionId, name: "once" };

@@ -11,7 +11,9 @@ import { course, eventsOf, fresh, type WireClient } from "../support/wire-client
 const server = useServer();
 
 describe.each(transports)("over %s", (transport) => {
-	test("§7.3 a prompt is answered when it is accepted, while its run goes on", async () => {
+	test("§7.3 a prompt is answered when it is accepted, while its run goes on", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		expect(await client.ask({ type: "prompt", sessionId, message: "hang" })).toMatchObject({
 			success: true,
@@ -202,7 +204,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(JSON.stringify(entries.data)).toContain('{"answer":true}');
 	});
 
-	test("§6.1 an answer of 2,000 tokens travels as deltas: well under a megabyte", async () => {
+	test("§6.1 an answer of 2,000 tokens travels as deltas: well under a megabyte", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const before = client.bytes();
 		await client.ask({ type: "prompt", sessionId, message: "tokens 2000", waitFor: "settled" });

@@ -8,7 +8,9 @@ const server = useServer({ tokens });
 describe("a session file that was left behind", () => {
 	let paths: string[] = [];
 
-	test("is listed for its owner and does not exist for another principal", async () => {
+	test("is listed for its owner and does not exist for another principal", {
+		tags: "slow",
+	}, async () => {
 		const ann = await server.client("websocket", tokens.ann);
 		const sessionId = await openSession(ann);
 		const say = (message: string) =>
@@ -25,7 +27,9 @@ describe("a session file that was left behind", () => {
 		await areHidden(paths);
 	});
 
-	test("also after SIGKILL, and when the session is deleted and the server killed again", async () => {
+	test("also after SIGKILL, and when the session is deleted and the server killed again", {
+		tags: "slow",
+	}, async () => {
 		await server.restart();
 		await areHidden(paths);
 		const ann = await server.client("websocket", tokens.ann);

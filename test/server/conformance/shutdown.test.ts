@@ -86,6 +86,8 @@ describe.each(transports)("over %s", (transport) => {
 	});
 });
 
-test("the process ends in order, also when an extension has left a timer behind", async () => {
+test("the process ends in order, also when an extension has left a timer behind", {
+	tags: "slow",
+}, async () => {
 	expect(await server.process.exited).toEqual({ code: 0, signal: null });
 });

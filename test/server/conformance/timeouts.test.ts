@@ -16,7 +16,9 @@ const server = useServer({
 const WHOLE = ["accepted", "started", "finished", "response"];
 
 describe.each(transports)("over %s", (transport) => {
-	test("§11 a timeout is a failed outcome with timedOut, which a repetition gets again, whatever the work did later", async () => {
+	test("§11 a timeout is a failed outcome with timedOut, which a repetition gets again, whatever the work did later", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const id = fresh("late");
 		const message = `/later ${LONG_MS + 300} late-name`;
@@ -41,14 +43,16 @@ describe.each(transports)("over %s", (transport) => {
 		expect(course(client, id).filter((phase) => phase === "started")).toHaveLength(1);
 	});
 
-	test("§11 a command under a new id is a fresh attempt", async () => {
+	test("§11 a command under a new id is a fresh attempt", { tags: "slow" }, async () => {
 		const { client, sessionId } = await withSession();
 		const command = { type: "bash", sessionId, command: "sleep 10" };
 		expect(await client.ask(command)).toMatchObject({ timedOut: true });
 		expect(await client.ask({ ...command, command: "true" })).toMatchObject({ success: true });
 	});
 
-	test("§11 who joined a command that times out gets the same timeout, and what depends on it fails", async () => {
+	test("§11 who joined a command that times out gets the same timeout, and what depends on it fails", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const held = await holdLane(client, sessionId);
 		const other = await server.client("websocket");
@@ -61,7 +65,9 @@ describe.each(transports)("over %s", (transport) => {
 		});
 	});
 
-	test("§11 a command whose time runs out in the queue is never started", async () => {
+	test("§11 a command whose time runs out in the queue is never started", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const held = await holdLane(client, sessionId);
 		const id = fresh("expired");
@@ -81,7 +87,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(state.data?.sessionName).toBe("after");
 	});
 
-	test("§11 a lane waits for timed-out work to really end before the next command is started", async () => {
+	test("§11 a lane waits for timed-out work to really end before the next command is started", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const [late, next] = [fresh("late"), fresh("next")];
 		client.send({ type: "prompt", id: late, sessionId, message: `/later ${LONG_MS + 150} one` });
@@ -96,7 +104,7 @@ describe.each(transports)("over %s", (transport) => {
 		]);
 	});
 
-	test("§11 a prompt that is waited for has no fixed timeout", async () => {
+	test("§11 a prompt that is waited for has no fixed timeout", { tags: "slow" }, async () => {
 		const { client, sessionId } = await withSession();
 		const id = fresh("settled");
 		client.send({ type: "prompt", id, sessionId, message: "ponder", waitFor: "settled" });

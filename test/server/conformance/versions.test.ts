@@ -64,7 +64,7 @@ describe.each(transports)("over %s", (transport) => {
 		expect(await versionOf(client, sessionId)).toBe(0);
 	});
 
-	test("§10 no read of a session raises its version", async () => {
+	test("§10 no read of a session raises its version", { tags: "slow" }, async () => {
 		const { client, sessionId } = await withSession();
 		await client.ask({ type: "set_session_name", sessionId, name: "n" });
 		const types = commandTypes.filter((type) => {
@@ -83,7 +83,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(await versionOf(client, sessionId)).toBe(1);
 	});
 
-	test("§10 every change of a session that succeeds raises its version by exactly 1", async () => {
+	test("§10 every change of a session that succeeds raises its version by exactly 1", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const types = commandTypes.filter((type) => {
 			const row = rowOf(type);

@@ -5,7 +5,9 @@ import { atEnd } from "../../support/temp.ts";
 
 const textOf = (content: unknown) => JSON.stringify(content);
 
-test("two prompts show every system at work, with real tools on the sample project", async () => {
+test("two prompts show every system at work, with real tools on the sample project", {
+	tags: "slow",
+}, async () => {
 	const session = await openDemo();
 	await session.prompt("What is wrong with the discount?");
 	await session.prompt("And the logs?");

@@ -7,7 +7,9 @@ import { tempDir } from "../../support/temp.ts";
 import { carryOut } from "../support/carry-out.ts";
 
 describe("sample projects", () => {
-	test("go with their last session, their index too, and only those", async () => {
+	test("go with their last session, their index too, and only those", {
+		tags: "slow",
+	}, async () => {
 		const { projects, folder } = start();
 		const [one, two] = [await projects.make(), await projects.make()];
 		const indexesOf = (project: string) =>
@@ -73,7 +75,9 @@ describe("sample projects", () => {
 	});
 });
 
-test("a demo server deletes the project of a session with the last session in it, across restarts", async () => {
+test("a demo server deletes the project of a session with the last session in it, across restarts", {
+	tags: "slow",
+}, async () => {
 	const agentDir = tempDir("agent");
 	const folder = join(agentDir, "strata", "server", "demo", "projects");
 	const words = ["--limit", "maxSessions=2"];
@@ -109,7 +113,9 @@ test("a demo server deletes the project of a session with the last session in it
 	expect(readdirSync(folder)).toHaveLength(2);
 });
 
-test("a demo server whose data folder is a link works on its projects, and deletes none in use", async () => {
+test("a demo server whose data folder is a link works on its projects, and deletes none in use", {
+	tags: "slow",
+}, async () => {
 	const agentDir = tempDir("agent");
 	const data = tempDir("data");
 	const link = join(tempDir(), "link");

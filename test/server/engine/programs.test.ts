@@ -98,6 +98,7 @@ describe("random programs", () => {
 
 	test.each(["at-once", "manual"] as const)(
 		"keep every promise of the protocol, with a disk that commits %s",
+		{ tags: "slow" },
 		async (mode) => {
 			await fc.assert(
 				fc.asyncProperty(

@@ -31,7 +31,9 @@ async function answer({ harness, client }: Awaited<ReturnType<typeof onDisk>>, c
 	return vi.waitFor(() => response(client, id), PATIENCE);
 }
 
-test("a thousand long answers to reads take little room in the journal", async () => {
+test("a thousand long answers to reads take little room in the journal", {
+	tags: "slow",
+}, async () => {
 	const started = await onDisk();
 	const { harness, client, journal, dataDir } = started;
 	client.frames.length = 0;
@@ -59,7 +61,9 @@ test("a thousand long answers to reads take little room in the journal", async (
 });
 
 describe("an id that the journal has forgotten", () => {
-	test("is new: a change under it runs again, a read too, and who depends on it hears why it is not known", async () => {
+	test("is new: a change under it runs again, a read too, and who depends on it hears why it is not known", {
+		tags: "slow",
+	}, async () => {
 		const clock = { now: 100 * DAY_MS };
 		const first = await onDisk({ now: () => clock.now });
 		const read = { type: "get_state", sessionId: "s", id: "read" };
@@ -86,7 +90,9 @@ describe("an id that the journal has forgotten", () => {
 		expect(await answer(first, name("fresh"))).not.toHaveProperty("replayed");
 	});
 
-	test("is new after a restart, too, and what was not forgotten is known", async () => {
+	test("is new after a restart, too, and what was not forgotten is known", {
+		tags: "slow",
+	}, async () => {
 		const clock = { now: 100 * DAY_MS };
 		const first = await onDisk({ now: () => clock.now });
 		await answer(first, name("old"));

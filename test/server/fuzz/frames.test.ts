@@ -20,7 +20,9 @@ beforeAll(async () => {
 afterAll(() => server.stop());
 afterEach(() => server.bystanderGoesOn());
 
-test(`spoiled frames get one answer each, or a close for what is no text (seed ${seed})`, async () => {
+test(`spoiled frames get one answer each, or a close for what is no text (seed ${seed})`, {
+	tags: "slow",
+}, async () => {
 	const { answered, closed } = await sendSpoiledFrames(server, { seed, count: 600 });
 	expect(answered).toBeGreaterThan(400);
 	expect(closed).toBeGreaterThan(10);
@@ -45,7 +47,7 @@ describe("messages in fragments", () => {
 		}
 	});
 
-	test("without end take no more memory than a message may have", async () => {
+	test("without end take no more memory than a message may have", { tags: "slow" }, async () => {
 		const before = await server.heldBytes();
 		const socket = await rawWebSocket(server.port);
 		socket.write(frameOf(Buffer.from("{"), { isLast: false }));
@@ -73,7 +75,7 @@ describe("messages in fragments", () => {
 });
 
 describe("what never ends", () => {
-	test("frames that trickle in a byte at a time disturb nobody", async () => {
+	test("frames that trickle in a byte at a time disturb nobody", { tags: "slow" }, async () => {
 		const before = await server.heldBytes();
 		const sockets = await Promise.all(Array.from({ length: 50 }, () => rawWebSocket(server.port)));
 		const frame = frameOf(Buffer.from('{"type":"health_check","id":"slow"}'));
@@ -85,7 +87,9 @@ describe("what never ends", () => {
 		for (const socket of sockets) socket.destroy();
 	});
 
-	test("connections that come and vanish in the middle of everything leave nothing behind", async () => {
+	test("connections that come and vanish in the middle of everything leave nothing behind", {
+		tags: "slow",
+	}, async () => {
 		const before = await server.heldBytes();
 		for (let round = 0; round < 40; round++) {
 			const sockets = await Promise.all(Array.from({ length: 5 }, () => rawWebSocket(server.port)));

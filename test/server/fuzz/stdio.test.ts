@@ -4,7 +4,9 @@ import { startServe } from "../support/serve-process.ts";
 
 const MEGABYTE = 2 ** 20;
 
-test("a parent that writes rubbish gets a failure for each line, and the server ends with its input", async () => {
+test("a parent that writes rubbish gets a failure for each line, and the server ends with its input", {
+	tags: "slow",
+}, async () => {
 	const server = startServe(["--stdio", "--json"]);
 	await server.ready();
 	const { stdin } = server.child;

@@ -3,7 +3,7 @@ import { createMemoryJournal, type MemoryJournal } from "../../support/memory-jo
 import { tempDir } from "../../support/temp.ts";
 import { startJournal } from "./start-journal.ts";
 
-testJournal("SQLite", (clock) => startProcess(clock, tempDir()));
+testJournal("SQLite", (clock) => startProcess(clock, tempDir()), { tags: "slow" });
 
 async function startProcess(clock: { now: number }, dataDir: string): Promise<JournalProcess> {
 	const { journal, killThread, threads } = await startJournal({ now: () => clock.now }, dataDir);

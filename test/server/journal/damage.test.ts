@@ -121,7 +121,9 @@ function flip(path: string, at: number): void {
 }
 
 describe("the log of a journal whose process was killed", () => {
-	test("flipped or cut anywhere, has all that was confirmed or is refused", async () => {
+	test("flipped or cut anywhere, has all that was confirmed or is refused", {
+		tags: "slow",
+	}, async () => {
 		const { dataDir, confirmed } = await killedFolder();
 		const { size } = statSync(join(dataDir, "journal.db-wal"));
 		const next = numbers(16);
@@ -138,7 +140,7 @@ describe("the log of a journal whose process was killed", () => {
 		expect(results.refused).toBeGreaterThan(20);
 	});
 
-	test("taken away, or without what came last, is refused", async () => {
+	test("taken away, or without what came last, is refused", { tags: "slow" }, async () => {
 		const { dataDir, confirmed } = await killedFolder();
 		const without = copyOf(dataDir);
 		rmSync(join(without, "journal.db-wal"));
@@ -151,7 +153,9 @@ describe("the log of a journal whose process was killed", () => {
 		expect(await open(cut, confirmed)).toBe("refused");
 	});
 
-	test("that is damaged is taken as it is when the mark beside it is deleted", async () => {
+	test("that is damaged is taken as it is when the mark beside it is deleted", {
+		tags: "slow",
+	}, async () => {
 		const { dataDir, confirmed } = await killedFolder();
 		const log = join(dataDir, "journal.db-wal");
 		truncateSync(log, Math.floor(statSync(log).size / 2));
@@ -190,7 +194,7 @@ describe("the file of a journal", () => {
 		["emptied", (path: string) => truncateSync(path, 0)],
 		["cut", (path: string) => truncateSync(path, statSync(path).size - 4_096)],
 		["replaced by an older one", replaceByOlder],
-	])("that was %s is refused, with its log and without", async (_, damage) => {
+	])("that was %s is refused, with its log and without", { tags: "slow" }, async (_, damage) => {
 		for (const closed of [true, false]) {
 			const { dataDir } = await used(closed);
 			const folder = copyOf(dataDir);
@@ -220,7 +224,9 @@ describe("the file of a journal", () => {
 		expect(await open(before, ["a"])).toBe("whole");
 	});
 
-	test("has what was written soon after the start, not only the log", async () => {
+	test("has what was written soon after the start, not only the log", {
+		tags: "slow",
+	}, async () => {
 		const { journal, dataDir } = await startJournal();
 		await journal.flush();
 		await journal.finish(finished(command("a")));

@@ -45,7 +45,9 @@ async function fill(journal: Journal): Promise<number> {
 describe("a journal on a full disk", () => {
 	const limits = { maxFileBytes: 400_000, retryMs: 20 };
 
-	test("refuses what changes, answers from memory and disk, and recovers by itself with what it owes", async () => {
+	test("refuses what changes, answers from memory and disk, and recovers by itself with what it owes", {
+		tags: "slow",
+	}, async () => {
 		const { journal, dataDir } = await startJournal({ limits });
 		const create = command("create", { sessionId: "s" });
 		await journal.finish(finished(create, { session: session("s"), version: 1 }));
@@ -85,7 +87,9 @@ describe("a journal on a full disk", () => {
 		expect(next.recovered.interrupted.map(({ id }) => id)).toEqual(["new"]);
 	});
 
-	test("when it starts: what it can read it tells, and what was interrupted counts as such", async () => {
+	test("when it starts: what it can read it tells, and what was interrupted counts as such", {
+		tags: "slow",
+	}, async () => {
 		const first = await startJournal();
 		await first.journal.finish(finished(command("create"), { session: session("s"), version: 4 }));
 		const ids = Array.from({ length: 500 }, (_, n) => `running${n}`);
@@ -196,7 +200,9 @@ describe("a journal whose file cannot be used", () => {
 		expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
 	});
 
-	test("for a while, with commands in it that this process has not seen, needs a new start", async () => {
+	test("for a while, with commands in it that this process has not seen, needs a new start", {
+		tags: "slow",
+	}, async () => {
 		const full = await startJournal();
 		await full.journal.finish(finished(command("old")));
 		await full.journal.close();
@@ -217,7 +223,7 @@ describe("a journal whose file cannot be used", () => {
 		await refused(journal.admit(command("old")), /restart/, dataDir);
 	});
 
-	test("any more refuses changes from the first failed lookup on", async () => {
+	test("any more refuses changes from the first failed lookup on", { tags: "slow" }, async () => {
 		const first = await startJournal();
 		for (let n = 0; n < 50; n++) await first.journal.finish(finished(command(`c${n}`)));
 		await first.journal.close();
@@ -237,7 +243,7 @@ describe("a journal whose file cannot be used", () => {
 });
 
 describe("the thread of a journal", () => {
-	test("can die once without anybody noticing", async () => {
+	test("can die once without anybody noticing", { tags: "slow" }, async () => {
 		const { journal, killThread } = await startJournal();
 		await journal.finish(finished(command("create"), { session: session("s") }));
 		const writing = Array.from({ length: 20 }, (_, n) => journal.append(event(n + 1)));
@@ -249,7 +255,9 @@ describe("the thread of a journal", () => {
 		expect(journal.events(stream, 0, 100)).toHaveLength(20);
 	});
 
-	test("that cannot be started makes the journal refuse, until it can", async () => {
+	test("that cannot be started makes the journal refuse, until it can", {
+		tags: "slow",
+	}, async () => {
 		const { journal, killThread, threads, dataDir } = await startJournal({
 			limits: { retryMs: 10 },
 		});

@@ -5,7 +5,9 @@ import { startJournal } from "./start-journal.ts";
 
 afterEach(() => void vi.useRealTimers());
 
-test("outcomes of reads that come one by one are written together, since nobody waits for them", async () => {
+test("outcomes of reads that come one by one are written together, since nobody waits for them", {
+	tags: "slow",
+}, async () => {
 	const { journal } = await startJournal();
 	await journal.flush();
 	const before = journal.stats().commits;
@@ -20,7 +22,9 @@ test("outcomes of reads that come one by one are written together, since nobody 
 	expect(journal.stats()).toMatchObject({ commits: before + 1, commands: 50 });
 });
 
-test("they go with the next record that somebody waits for, and before the journal is closed", async () => {
+test("they go with the next record that somebody waits for, and before the journal is closed", {
+	tags: "slow",
+}, async () => {
 	const first = await startJournal();
 	await first.journal.flush();
 	first.journal.note(finished(command("read-1")));

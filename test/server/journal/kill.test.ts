@@ -79,7 +79,9 @@ function check(journal: SqliteJournal, confirmed: Confirmed): void {
 	}
 }
 
-test("a process killed at any moment loses nothing that was confirmed", async () => {
+test("a process killed at any moment loses nothing that was confirmed", {
+	tags: "slow",
+}, async () => {
 	const dataDir = tempDir();
 	const confirmed = nothing();
 	for (let round = 0; round < 4; round++) {
@@ -98,7 +100,9 @@ test("a process killed at any moment loses nothing that was confirmed", async ()
 	expect(confirmed.finished.size).toBeGreaterThan(50);
 });
 
-test("two processes on one folder, which should not be, do not damage it", async () => {
+test("two processes on one folder, which should not be, do not damage it", {
+	tags: "slow",
+}, async () => {
 	const dataDir = tempDir();
 	const confirmed = nothing();
 	const first = startWriter(dataDir, "first", nothing(), 2);

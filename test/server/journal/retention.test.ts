@@ -6,7 +6,9 @@ const stream = { principal: "ann", sessionId: "s" };
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
 describe("a journal forgets", () => {
-	test("what is older than its age, and says that it did, but never which number was the last", async () => {
+	test("what is older than its age, and says that it did, but never which number was the last", {
+		tags: "slow",
+	}, async () => {
 		const clock = { now: 20 * DAY_MS };
 		const { journal, dataDir } = await startJournal({ now: () => clock.now });
 		const at = (day: number) => ({ atMs: day * DAY_MS });
@@ -84,7 +86,7 @@ describe("a journal forgets", () => {
 		expect(journal.stats()).toMatchObject({ events: 0, sessions: 0 });
 	});
 
-	test("the events of a session that did not live to be recorded", async () => {
+	test("the events of a session that did not live to be recorded", { tags: "slow" }, async () => {
 		const first = await startJournal();
 		await first.journal.append(event(1));
 		first.threads.allowed = false;
@@ -117,7 +119,9 @@ describe("a journal forgets", () => {
 		expect(lasts()).toEqual([0, 2]);
 	});
 
-	test("the last numbers of the oldest deleted sessions of a principal that has too many", async () => {
+	test("the last numbers of the oldest deleted sessions of a principal that has too many", {
+		tags: "slow",
+	}, async () => {
 		const { journal } = await startJournal();
 		const sessions = Array.from({ length: 10_200 }, (_, n) => `s${n}`);
 		const other = { principal: "bob", sessionId: "s" };

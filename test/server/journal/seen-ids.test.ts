@@ -15,7 +15,9 @@ const many = (count: number, prefix: string) =>
 	Array.from({ length: count }, (_, index) => ["me", `${prefix}-${index}`] as const);
 
 describe("ids that were seen", () => {
-	test("are never denied, whether they were in the file or came since", async () => {
+	test("are never denied, whether they were in the file or came since", {
+		tags: "slow",
+	}, async () => {
 		const name = fc.tuple(fc.string({ unit: "binary" }), fc.string({ unit: "binary" }));
 		await fc.assert(
 			fc.asyncProperty(fc.array(name), fc.array(name), async (before, since) => {

@@ -8,7 +8,9 @@ import { tempDir } from "../../support/temp.ts";
 
 const never = { principal: "ann", signal: new AbortController().signal };
 
-test("replays a file, and the same as text sent along, under the policies of the command line", async () => {
+test("replays a file, and the same as text sent along, under the policies of the command line", {
+	tags: "slow",
+}, async () => {
 	const { replay, tmpFolder } = setUp();
 	const file = aSession();
 	const ofFile = await replay.ofFile(file, never);
@@ -36,7 +38,9 @@ test("what is no session fails in words without a path of the server", async () 
 	expect(String(failure)).not.toContain(tmpFolder);
 });
 
-test("lets a principal wait for its own replays, and refuses those beyond a bound", async () => {
+test("lets a principal wait for its own replays, and refuses those beyond a bound", {
+	tags: "slow",
+}, async () => {
 	const { replay } = setUp();
 	const file = aSession();
 	const asked = Array.from({ length: 9 }, () => replay.ofFile(file, never));

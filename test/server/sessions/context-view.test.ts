@@ -130,7 +130,7 @@ describe("the view of a context", () => {
 		expect(history.at(-1)?.byKind.conversation).toBe(2);
 	});
 
-	test("gives a piece's text in stretches that join to the whole", () => {
+	test("gives a piece's text in stretches that join to the whole", { tags: "slow" }, () => {
 		fc.assert(
 			fc.property(fc.string({ unit: "binary", minLength: 1, maxLength: 200 }), (unit) => {
 				const systemPrompt = unit.repeat(Math.ceil(70_000 / unit.length));

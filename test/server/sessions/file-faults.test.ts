@@ -118,7 +118,7 @@ async function seeing(session: TestSession, text: string): Promise<void> {
 }
 
 describe("a session whose file cannot be written for a while", () => {
-	test("keeps all that was acknowledged, wherever the disk stops", async () => {
+	test("keeps all that was acknowledged, wherever the disk stops", { tags: "slow" }, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const faults = [{}, { bytes: 40 }, { after: 1 }, { after: 1, bytes: 40 }];
@@ -152,7 +152,9 @@ describe("a session whose file cannot be written for a while", () => {
 		}
 	});
 
-	test("says of each change that pi has in memory that it was carried out", async () => {
+	test("says of each change that pi has in memory that it was carried out", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -184,7 +186,9 @@ describe("a session whose file cannot be written for a while", () => {
 		expect(JSON.stringify(data).match(/"role":"bashExecution"/g)).toHaveLength(2);
 	});
 
-	test("has what was missing when the server stops, if there is room by then", async () => {
+	test("has what was missing when the server stops, if there is room by then", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -196,7 +200,9 @@ describe("a session whose file cannot be written for a while", () => {
 		expect(await next.view()).toEqual({ said: ["say one", "say two"], roots: 1 });
 	});
 
-	test("is opened for reading on a full disk, with a name that only its record has", async () => {
+	test("is opened for reading on a full disk, with a name that only its record has", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -215,7 +221,9 @@ describe("a session whose file cannot be written for a while", () => {
 		});
 	});
 
-	test("cannot be opened while the system has no room for that, and is not called damaged", async () => {
+	test("cannot be opened while the system has no room for that, and is not called damaged", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -232,7 +240,9 @@ describe("a session whose file cannot be written for a while", () => {
 		await seeing(next, "cannot be read and is lost");
 	});
 
-	test("writes what is missing by itself when there is room again", async () => {
+	test("writes what is missing by itself when there is room again", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -251,7 +261,9 @@ describe("a session whose file cannot be written for a while", () => {
 		expect(await next.view()).toEqual({ said: ["say one"], roots: 1 });
 	});
 
-	test("keeps all that was acknowledged while another client takes all file descriptors", async () => {
+	test("keeps all that was acknowledged while another client takes all file descriptors", {
+		tags: "slow",
+	}, async () => {
 		const server = await startServer({ maxFiles: 128 });
 		const session = await open(server, "s");
 		const taken = await Promise.all(
@@ -281,7 +293,9 @@ describe("a session file that another program writes to", () => {
 		return manager.appendMessage({ role: "user", content: text, timestamp: Date.now() });
 	}
 
-	test("is left to it: the session goes on in a copy, and stays there", async () => {
+	test("is left to it: the session goes on in a copy, and stays there", {
+		tags: "slow",
+	}, async () => {
 		const server = await startServer();
 		const session = await open(server, "s");
 		const { sessionFile } = await session.state();
@@ -303,7 +317,9 @@ describe("a session file that another program writes to", () => {
 		expect(await next.state()).toMatchObject({ sessionFile: copy });
 	});
 
-	test("does not take over the view after a restart, and is reported", async () => {
+	test("does not take over the view after a restart, and is reported", {
+		tags: "slow",
+	}, async () => {
 		const server = await startServer();
 		const branched = await open(server, "branched");
 		const continued = await open(server, "continued");
@@ -326,7 +342,9 @@ describe("a session file that another program writes to", () => {
 		expect((await last.view()).said).toEqual(["say one", "say two", "say three"]);
 	});
 
-	test("is not suspected of what a crash had cut off, also when the session is opened only a start later", async () => {
+	test("is not suspected of what a crash had cut off, also when the session is opened only a start later", {
+		tags: "slow",
+	}, async () => {
 		const server = await startServer();
 		const session = await open(server, "s");
 		await session.ask({ type: "prompt", message: "ponder" });
@@ -342,7 +360,9 @@ describe("a session file that another program writes to", () => {
 		expect(next.notices()).toEqual([]);
 	});
 
-	test("does not take over the view after a crash, also where the session's own last entry is missing", async () => {
+	test("does not take over the view after a crash, also where the session's own last entry is missing", {
+		tags: "slow",
+	}, async () => {
 		const disk = createFailingDisk();
 		const server = await startServer({ env: disk.env });
 		const session = await open(server, "s");
@@ -362,7 +382,7 @@ describe("a session file that another program writes to", () => {
 		expect(said).toEqual(["say one", "say three"]);
 	});
 
-	test("may belong to a second server: each keeps its own branch", async () => {
+	test("may belong to a second server: each keeps its own branch", { tags: "slow" }, async () => {
 		const server = await startServer();
 		const first = await open(server, "s");
 		const { sessionFile: sessionPath } = await first.state();

@@ -17,7 +17,9 @@ const question = {
 	message: "",
 } as const;
 
-test("a run that a crash cut off ends with the next number, before anything new, and only once", async () => {
+test("a run that a crash cut off ends with the next number, before anything new, and only once", {
+	tags: "slow",
+}, async () => {
 	let journal = await started(await startJournal());
 	streamsOf(journal).emit(stream, { type: "agent_start" });
 	streamsOf(journal).emit(stream, { type: "turn_start" });
@@ -38,7 +40,9 @@ test("a run that a crash cut off ends with the next number, before anything new,
 	expect(await eventsIn(journal)).toHaveLength(4);
 });
 
-test("a crash before the end is on disk leaves it to the next process, as the same event", async () => {
+test("a crash before the end is on disk leaves it to the next process, as the same event", {
+	tags: "slow",
+}, async () => {
 	let journal = await started(await startJournal());
 	streamsOf(journal).emit(stream, { type: "agent_start" });
 	await journal.journal.flush();

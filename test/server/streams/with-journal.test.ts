@@ -7,7 +7,9 @@ import { recordingClient } from "./recording-client.ts";
 const stream = { principal: "ann", sessionId: "s" };
 const now = () => 10_000;
 
-test("a stream goes on after a crash where it was, and who resumes misses nothing", async () => {
+test("a stream goes on after a crash where it was, and who resumes misses nothing", {
+	tags: "slow",
+}, async () => {
 	const first = await startJournal();
 	await first.journal.finish(finished(command("create"), { session: session("s") }));
 	const before = new Streams({ journal: first.journal, now });

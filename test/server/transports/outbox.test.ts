@@ -213,7 +213,9 @@ describe("an outbox whose client lags", () => {
 		await waiting;
 	});
 
-	test("whatever happens, each event arrives once, in order, as itself or in a gap, and the rest is complete", async () => {
+	test("whatever happens, each event arrives once, in order, as itself or in a gap, and the rest is complete", {
+		tags: "slow",
+	}, async () => {
 		await fc.assert(
 			fc.asyncProperty(fc.array(step, { maxLength: 150 }), async (steps) => {
 				const { outbox, wire, pool, gaveUp } = setUp();

@@ -265,7 +265,9 @@ describe("bounds", () => {
 		expect(slow.received.some(({ type }) => type === "gap")).toBe(true);
 	});
 
-	test("a client that is silent after a ping is dropped, one that answers stays", async () => {
+	test("a client that is silent after a ping is dropped, one that answers stays", {
+		tags: "slow",
+	}, async () => {
 		const { url, clients } = await startEcho({ auth: "none", pingMs: 300, pongMs: 250 });
 		const silent = await connectClient(url, { autoPong: false });
 		const alive = await connectClient(url);
@@ -277,7 +279,7 @@ describe("bounds", () => {
 		expect(alive.socket.readyState).toBe(alive.socket.OPEN);
 	});
 
-	test("headers that never end are cut off", async () => {
+	test("headers that never end are cut off", { tags: "slow" }, async () => {
 		const { port } = await startEcho({ headersMs: 300 });
 		const socket = connect(port, "127.0.0.1");
 		atEnd(() => socket.destroy());

@@ -8,7 +8,7 @@ import { generateRequests, WORKLOADS } from "../../../bench/tiers/workload.ts";
 const QUICK = WORKLOADS.filter(({ turns = 40, files = 12 }) => turns <= 40 && files <= 12);
 
 describe("what the log layout costs", () => {
-	test.each(QUICK)("no more than any other layout: $name", (workload) => {
+	test.each(QUICK)("no more than any other layout: $name", { tags: "slow" }, (workload) => {
 		for (const readRatio of [0.1, 0.025]) {
 			const costs = costsOf(workload, { readRatio, seeds: 3 });
 			expect(logToBest(costs).ratio, JSON.stringify(costs)).toBeLessThanOrEqual(1.005);
