@@ -35,7 +35,7 @@ const getState = (number: number) =>
 	`{"type":"get_state","id":"read-${number}","sessionId":"s${number % SESSIONS}"}`;
 const servers = { echo, strata };
 
-const one = { who: "one client", clients: 1, depth: 32, each: "32 get_state under way" };
+const one = { who: "one client", clients: 1, depth: 32, each: "32 get_state in flight" };
 const many = { who: "50 clients", clients: manyClients, depth: 1, each: "one get_state each" };
 for (const { who, clients, depth, each, name, lifecycle, atLeast } of [
 	{ ...one, name: "of its own commands", lifecycle: "own", atLeast: 0.4 },
@@ -76,7 +76,7 @@ for (const { who, clients, depth, each, name, lifecycle, atLeast } of [
 	load.close();
 	const commits = after.commits - before.commits;
 	add({
-		case: "durable changes, 64 under way over 8 sessions",
+		case: "durable changes, 64 in flight over 8 sessions",
 		unit: "per second",
 		value: median(rates),
 		digits: 0,
