@@ -60,16 +60,15 @@ test("every link of a document in the tarball leads to something in it", {
 	expect(links.length).toBeGreaterThan(50);
 });
 
-describe("the packed tarball, under node_modules", () => {
+// Each test goes on with the project of the one before.
+describe("the packed tarball, under node_modules", { tags: "slow" }, () => {
 	let at: Installation;
 
 	beforeAll(async () => {
 		at = await packAndUnpack();
 	});
 
-	test("runs its commands and its worker threads as compiled JavaScript, without a pi", {
-		tags: "slow",
-	}, async () => {
+	test("runs its commands and its worker threads as compiled JavaScript, without a pi", async () => {
 		expect(readdirSync(at.folder)).not.toContain("src");
 		await expectCommandsWork(at);
 		await expectServeSays(at, /pi was not found next to pi-strata \(supported: /);
@@ -83,7 +82,7 @@ describe("the packed tarball, under node_modules", () => {
 		expect(stdout).toMatch(/FAIL {2}packages +missing: turndown;/);
 	});
 
-	test("runs its extension in pi", { tags: "slow" }, async () => {
+	test("runs its extension in pi", async () => {
 		await expectExtensionLoads(at);
 	});
 
@@ -97,9 +96,7 @@ describe("the packed tarball, under node_modules", () => {
 	test("refuses every import past its doors", () => expectNoDeepImports(at));
 
 	// A server is no guest of pi: it is installed beside it.
-	test("runs its server and its examples beside a pi that is not too old", {
-		tags: "slow",
-	}, async () => {
+	test("runs its server and its examples beside a pi that is not too old", async () => {
 		const pi = join(dirname(at.folder), "@earendil-works", "pi-coding-agent");
 		mkdirSync(pi, { recursive: true });
 		writeFileSync(join(pi, "package.json"), '{ "version": "0.74.2" }');

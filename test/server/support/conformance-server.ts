@@ -106,8 +106,12 @@ export async function startConformanceServer(
 			return now.url;
 		},
 		stdioLines: () => now.stdio.lines,
-		client: async (transport, token) =>
-			transport === "stdio" ? now.stdio.client() : connectWire(now.url, token),
+		async client(transport, token) {
+			if (transport === "websocket") return connectWire(now.url, token);
+			// The connection is shared: frames of earlier tests may still be in the pipe.
+			await now.stdio.client().caughtUp();
+			return now.stdio.client();
+		},
 		async restart(signal = "SIGKILL") {
 			now.process.child.kill(signal);
 			await now.process.exited;
