@@ -19,7 +19,7 @@ export class HtmlTokenizer {
 	readonly #html: string;
 	#at = 0;
 	/** Four offsets per attribute: start and end of its name and its value. */
-	#attributes: number[] = [];
+	readonly #attributes: number[] = [];
 	/** Strings known not to occur in the rest. */
 	readonly #missing = new Set<string>();
 

@@ -163,7 +163,7 @@ class TableText {
 	#row: Cell[] | undefined;
 	#cell: Cell | undefined;
 	/** Per column, how many more rows a cell above spans. */
-	#reach: number[] = [];
+	readonly #reach: number[] = [];
 	#realCells = 0;
 	#emptyCells = 0;
 

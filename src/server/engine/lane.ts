@@ -23,7 +23,7 @@ export class Lane<Item> {
 	/** All places up to this number are finished. */
 	#finishedNumber = 0;
 	/** Pending controls, each behind the place of its number. */
-	#controls: Pick<Place<Item>, "item" | "number">[] = [];
+	readonly #controls: Pick<Place<Item>, "item" | "number">[] = [];
 
 	/** `giveTurn` may be called within `join`. An empty lane is not used again. */
 	constructor(options: { giveTurn: (item: Item) => void; onEmpty: () => void }) {

@@ -51,7 +51,7 @@ export class Replies {
 	readonly latencies = new Latencies();
 	pendingBytes = 0;
 	readonly #options: RepliesOptions;
-	#onIdle: (() => void)[] = [];
+	readonly #onIdle: (() => void)[] = [];
 
 	constructor(options: RepliesOptions) {
 		this.#options = options;

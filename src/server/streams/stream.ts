@@ -23,7 +23,7 @@ export class Stream {
 	readonly #subscribers = new Map<Client, AbortController>();
 	/** Subscribers that have caught up. Copy on write: clients come and go during delivery. */
 	#live: readonly Client[] = [];
-	#onDrained: (() => void)[] = [];
+	readonly #onDrained: (() => void)[] = [];
 
 	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
 		const { last } = journal.extent(name);
