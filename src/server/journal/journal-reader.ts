@@ -8,7 +8,7 @@ import type {
 	StreamEvent,
 	StreamName,
 } from "./journal.ts";
-import { COMMAND_COLUMNS, commandOf, fieldsOf, fromColumn, toColumn } from "./schema.ts";
+import { COMMAND_COLUMNS, commandOf, fieldsOf, fromColumn, prepare, toColumn } from "./schema.ts";
 
 export interface IdRow {
 	readonly position: number;
@@ -22,11 +22,11 @@ const PAGE_CHARACTERS = 2 ** 20;
 /** Reads while the thread writes. Throws SQLite errors. */
 export class JournalReader {
 	readonly #database: DatabaseSync;
-	readonly #sql: ReturnType<typeof prepare>;
+	readonly #sql: Record<keyof typeof SQL, StatementSync>;
 
 	constructor(database: DatabaseSync) {
 		this.#database = database;
-		this.#sql = prepare(database);
+		this.#sql = prepare(database, SQL);
 	}
 
 	byId(principal: string, id: string): StoredCommand | undefined {
@@ -81,13 +81,10 @@ export class JournalReader {
 		where("id = ?", query.commandId === undefined ? undefined : toColumn(query.commandId));
 		where("admitted_at >= ?", query.fromMs);
 		where("admitted_at <= ?", query.toMs);
-		const rows = this.#database
-			.prepare(
-				`SELECT id AS commandId, type AS commandType, session AS sessionId, admitted_at AS atMs,
-					finished_at AS finishedAtMs, success, error, code, version AS sessionVersion FROM commands
-					WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT ?`,
-			)
-			.all(...parameters, query.limit);
+		const sql = `SELECT id AS commandId, type AS commandType, session AS sessionId, admitted_at AS atMs,
+			finished_at AS finishedAtMs, success, error, code, version AS sessionVersion FROM commands
+			WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT ?`;
+		const rows = this.#database.prepare(sql).all(...parameters, query.limit);
 		return rows.map((row) => ({
 			...fieldsOf<CommandHistoryEntry>(row),
 			commandId: fromColumn(row.commandId),
@@ -100,28 +97,16 @@ export class JournalReader {
 	}
 }
 
-function prepare(database: DatabaseSync) {
-	const statement = (sql: string): StatementSync => database.prepare(sql);
-	const stream = "(SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0)";
-	return {
-		byId: statement(`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND id = ?`),
-		ids: statement(
-			"SELECT position, principal, id FROM commands WHERE position > ? ORDER BY position LIMIT ?",
-		),
-		byKey: statement(
-			`SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND key_session IS ?
-				AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
-		),
-		owners: statement(
-			`SELECT conversation, principal FROM owners
-				WHERE conversation IN (SELECT value FROM json_each(?))`,
-		),
-		events: statement(
-			`SELECT seq, at, body FROM events WHERE stream = ${stream} AND seq > ? ORDER BY seq LIMIT ?`,
-		),
-		extent: statement(
-			`SELECT last, (SELECT seq FROM events WHERE stream = streams.id ORDER BY seq LIMIT 1) AS first
-				FROM streams WHERE principal = ? AND session = ? AND gone = 0`,
-		),
-	};
-}
+const STREAM = "(SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0)";
+
+const SQL = {
+	byId: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND id = ?`,
+	ids: "SELECT position, principal, id FROM commands WHERE position > ? ORDER BY position LIMIT ?",
+	byKey: `SELECT ${COMMAND_COLUMNS} FROM commands WHERE principal = ? AND key = ? AND key_session IS ?
+		AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
+	owners: `SELECT conversation, principal FROM owners
+		WHERE conversation IN (SELECT value FROM json_each(?))`,
+	events: `SELECT seq, at, body FROM events WHERE stream = ${STREAM} AND seq > ? ORDER BY seq LIMIT ?`,
+	extent: `SELECT last, (SELECT seq FROM events WHERE stream = streams.id ORDER BY seq LIMIT 1) AS first
+		FROM streams WHERE principal = ? AND session = ? AND gone = 0`,
+};

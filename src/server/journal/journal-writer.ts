@@ -4,7 +4,7 @@ import { sqliteErrorCode } from "../../core/sqlite.ts";
 import type { AdmittedCommand, StreamEvent, StreamName } from "./journal.ts";
 import { COMMITS } from "./mark.ts";
 import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
-import { toColumn } from "./schema.ts";
+import { prepare, toColumn } from "./schema.ts";
 import { streamKey } from "./uncommitted.ts";
 
 /** A record that cannot be written to any disk. Nothing of its batch was written. */
@@ -19,19 +19,16 @@ export class BadRecord extends Error {
 
 export class JournalWriter {
 	readonly #database: DatabaseSync;
-	readonly #sql: ReturnType<typeof prepare>;
+	readonly #sql: Record<keyof typeof SQL, StatementSync>;
 	readonly #counts: Counts;
 	#isFull: boolean | undefined;
-	#commits = 0;
+	/** The number of the last transaction. */
+	commits = 0;
 
 	constructor(database: DatabaseSync) {
 		this.#database = database;
-		this.#sql = prepare(database);
+		this.#sql = prepare(database, SQL);
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
-	}
-
-	get commits(): number {
-		return this.#commits;
 	}
 
 	/** All or none; `durable` survives a power cut. Throws {@link BadRecord} or SQLite errors. */
@@ -70,7 +67,7 @@ export class JournalWriter {
 			body();
 			const commits = Number(this.#sql.count.get(COMMITS)?.value);
 			this.#database.exec("COMMIT");
-			this.#commits = commits;
+			this.commits = commits;
 		} catch (error) {
 			// SQLite rolls back by itself on a full or broken disk.
 			if (this.#database.isTransaction) this.#database.exec("ROLLBACK");
@@ -213,61 +210,37 @@ function isAboutTheRecord(error: unknown): boolean {
 	return code === undefined || [18, 19, 20, 25].includes(code);
 }
 
-function prepare(database: DatabaseSync) {
-	const statement = (sql: string): StatementSync => database.prepare(sql);
-	return {
-		insert: statement(
-			`INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, key_session, admitted_at,
-				changing, outcome, finished_at, success, error, code, version, digest)
-				VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		),
-		finish: statement(
-			`UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
-				session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
-		),
-		// Commands in flight may be meant for the next session of that id.
-		freeKeys: statement(
-			`UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
-				AND key IS NOT NULL AND finished_at IS NOT NULL`,
-		),
-		insertSession: statement(
-			`INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)
-				VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		),
-		updateSession: statement(
-			`UPDATE sessions SET cwd = ?, file = ?, created_at = ?, settings = ?, version = coalesce(?, version)
-				WHERE principal = ? AND id = ?`,
-		),
-		setVersion: statement("UPDATE sessions SET version = ? WHERE principal = ? AND id = ?"),
-		deleteSession: statement("DELETE FROM sessions WHERE principal = ? AND id = ?"),
-		own: statement("INSERT OR IGNORE INTO owners (conversation, principal) VALUES (?, ?)"),
-		disown: statement("DELETE FROM owners WHERE conversation = ? AND principal = ?"),
-		stream: statement("SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0"),
-		insertStream: statement("INSERT INTO streams (principal, session, last) VALUES (?, ?, 0)"),
-		setLast: statement(
-			"UPDATE streams SET last = max(last, ?), under_way = ?, ended_at = NULL WHERE id = ?",
-		),
-		abandonStream: statement(
-			`UPDATE streams SET gone = 1, ended_at = NULL
-				WHERE principal = ? AND session = ? AND gone = 0 AND last < ?`,
-		),
-		insertEnded: statement(
-			"INSERT OR IGNORE INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
-		),
-		append: statement("INSERT OR IGNORE INTO events (stream, seq, at, body) VALUES (?, ?, ?, ?)"),
-		setMeta: statement("INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)"),
-		count: statement(
-			`INSERT INTO meta (name, value) VALUES (?, 1)
-				ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
-		),
-		deleteMeta: statement("DELETE FROM meta WHERE name = ?"),
-		counts: statement(
-			`SELECT (SELECT count(*) FROM commands) AS commands, (SELECT count(*) FROM events) AS events,
-				(SELECT count(*) FROM sessions) AS sessions`,
-		),
-		pages: statement(
-			`SELECT page_count * page_size AS fileBytes, (page_count - freelist_count) * page_size AS usedBytes
-				FROM pragma_page_count, pragma_page_size, pragma_freelist_count`,
-		),
-	};
-}
+const SQL = {
+	insert: `INSERT OR IGNORE INTO commands (principal, id, type, session, fingerprint, key, key_session, admitted_at,
+		changing, outcome, finished_at, success, error, code, version, digest)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+	finish: `UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
+		session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
+	// Commands in flight may be meant for the next session of that id.
+	freeKeys: `UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
+		AND key IS NOT NULL AND finished_at IS NOT NULL`,
+	insertSession: `INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)
+		VALUES (?, ?, ?, ?, ?, ?, ?)`,
+	updateSession: `UPDATE sessions SET cwd = ?, file = ?, created_at = ?, settings = ?, version = coalesce(?, version)
+		WHERE principal = ? AND id = ?`,
+	setVersion: "UPDATE sessions SET version = ? WHERE principal = ? AND id = ?",
+	deleteSession: "DELETE FROM sessions WHERE principal = ? AND id = ?",
+	own: "INSERT OR IGNORE INTO owners (conversation, principal) VALUES (?, ?)",
+	disown: "DELETE FROM owners WHERE conversation = ? AND principal = ?",
+	stream: "SELECT id FROM streams WHERE principal = ? AND session = ? AND gone = 0",
+	insertStream: "INSERT INTO streams (principal, session, last) VALUES (?, ?, 0)",
+	setLast: "UPDATE streams SET last = max(last, ?), under_way = ?, ended_at = NULL WHERE id = ?",
+	abandonStream: `UPDATE streams SET gone = 1, ended_at = NULL
+		WHERE principal = ? AND session = ? AND gone = 0 AND last < ?`,
+	insertEnded:
+		"INSERT OR IGNORE INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
+	append: "INSERT OR IGNORE INTO events (stream, seq, at, body) VALUES (?, ?, ?, ?)",
+	setMeta: "INSERT OR REPLACE INTO meta (name, value) VALUES (?, ?)",
+	count: `INSERT INTO meta (name, value) VALUES (?, 1)
+		ON CONFLICT (name) DO UPDATE SET value = value + 1 RETURNING value`,
+	deleteMeta: "DELETE FROM meta WHERE name = ?",
+	counts: `SELECT (SELECT count(*) FROM commands) AS commands, (SELECT count(*) FROM events) AS events,
+		(SELECT count(*) FROM sessions) AS sessions`,
+	pages: `SELECT page_count * page_size AS fileBytes, (page_count - freelist_count) * page_size AS usedBytes
+		FROM pragma_page_count, pragma_page_size, pragma_freelist_count`,
+};

@@ -1,3 +1,4 @@
+import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { Migration } from "../../core/sqlite.ts";
 import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
@@ -101,6 +102,12 @@ export const migrations: Migration[] = [
 	// Before: long answers to reads were kept whole.
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
+
+/** The statements of a table, under their names. */
+export function prepare<Name extends string>(database: DatabaseSync, sql: Record<Name, string>) {
+	const all = Object.entries<string>(sql).map(([name, text]) => [name, database.prepare(text)]);
+	return Object.fromEntries(all) as Record<Name, StatementSync>;
+}
 
 /** UTF-8 maps all lone surrogates to one character: such texts are stored as bytes. */
 export function toColumn(text: string): string | Uint8Array {
