@@ -38,6 +38,8 @@ export interface GroupCommitOptions {
 
 /** Batches records while a transaction is in flight: one fsync serves all of them. */
 export class GroupCommit {
+	/** Why the disk refuses records, if it does. */
+	refusal: Refusal | undefined;
 	readonly #options: GroupCommitOptions;
 	#queue: QueuedRecord[] = [];
 	#lazyQueue: QueuedRecord[] = [];
@@ -45,7 +47,6 @@ export class GroupCommit {
 	#running: Promise<void> | undefined;
 	#isClosed = false;
 	#sweepIsDue = true;
-	#refusal: Refusal | undefined;
 	#retryTimer: NodeJS.Timeout | undefined;
 	#lazyTimer: NodeJS.Timeout | undefined;
 	#commits = 0;
@@ -54,10 +55,6 @@ export class GroupCommit {
 
 	constructor(options: GroupCommitOptions) {
 		this.#options = options;
-	}
-
-	get refusal(): Refusal | undefined {
-		return this.#refusal;
 	}
 
 	stats(): JournalStats {
@@ -87,9 +84,9 @@ export class GroupCommit {
 	}
 
 	refuse(refusal: Refusal): void {
-		if (this.#refusal?.permanent) return;
-		if (this.#refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
-		this.#refusal = refusal;
+		if (this.refusal?.permanent) return;
+		if (this.refusal?.why !== refusal.why) this.#options.onRefusal(refusal);
+		this.refusal = refusal;
 		const all = [...this.#queue, ...this.#lazyQueue];
 		this.#queue = [];
 		this.#lazyQueue = [];
@@ -118,7 +115,7 @@ export class GroupCommit {
 		clearTimeout(this.#retryTimer);
 		clearTimeout(this.#lazyTimer);
 		await this.flush();
-		if (this.#refusal && !this.#refusal.permanent) await this.#retry();
+		if (this.refusal && !this.refusal.permanent) await this.#retry();
 		await this.flush();
 		await this.#options.file.close();
 		for (const queued of this.#queue) queued.release();
@@ -127,7 +124,7 @@ export class GroupCommit {
 
 	#unavailable(queued: QueuedRecord): JournalUnavailable | undefined {
 		if (this.#isClosed) return new JournalUnavailable("journal_unavailable", CLOSED);
-		if (this.#refusal) return unavailableBecause(this.#refusal);
+		if (this.refusal) return unavailableBecause(this.refusal);
 		const isTooMuch = this.#queuedBytes + queued.bytes > this.#options.limits.pendingBytes;
 		return isTooMuch && !DURABILITY[queued.durability].retry
 			? new JournalUnavailable("busy", BUSY)
@@ -148,7 +145,7 @@ export class GroupCommit {
 	}
 
 	#wake(): void {
-		if (!this.#refusal) this.#running ??= this.#run();
+		if (!this.refusal) this.#running ??= this.#run();
 	}
 
 	/** A transaction costs the same for one record as for many: lazy records are batched. */
@@ -166,21 +163,16 @@ export class GroupCommit {
 		do {
 			// Records of this tick join the next transaction.
 			await nextTick();
-			const batch = this.#nextBatch();
+			const batch = [
+				...takeFirst(this.#queue, BATCH_RECORDS),
+				...takeFirst(this.#lazyQueue, BATCH_LAZY_RECORDS),
+			];
+			for (const { bytes } of batch) this.#queuedBytes -= bytes;
 			if (batch.length > 0) await this.#commit(batch);
-			if (this.#sweepIsDue && !this.#refusal) await this.#sweepStep();
-		} while (!this.#refusal && (this.#queue.length > 0 || this.#sweepIsDue));
+			if (this.#sweepIsDue && !this.refusal) await this.#sweepStep();
+		} while (!this.refusal && (this.#queue.length > 0 || this.#sweepIsDue));
 		this.#running = undefined;
 		if (this.#lazyQueue.length > 0) this.#wakeWhenDue();
-	}
-
-	#nextBatch(): QueuedRecord[] {
-		const batch = [
-			...takeFirst(this.#queue, BATCH_RECORDS),
-			...takeFirst(this.#lazyQueue, BATCH_LAZY_RECORDS),
-		];
-		for (const { bytes } of batch) this.#queuedBytes -= bytes;
-		return batch;
 	}
 
 	async #commit(batch: QueuedRecord[]): Promise<void> {
@@ -223,9 +215,9 @@ export class GroupCommit {
 	async #retry(): Promise<void> {
 		await this.flush();
 		const reply = await this.#options.file.write({ kind: "write", records: [], durable: true });
-		if (this.#refusal?.permanent) return;
+		if (this.refusal?.permanent) return;
 		if (reply.kind === "refused") return this.refuse(reply.refusal);
-		this.#refusal = undefined;
+		this.refusal = undefined;
 		this.#wake();
 	}
 }

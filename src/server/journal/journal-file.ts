@@ -8,7 +8,6 @@ import { BadRecord, JournalWriter } from "./journal-writer.ts";
 import { bootName, checkMark, type Mark, MarkFile, markPath, NO_MARK } from "./mark.ts";
 import type { WriterJob, WriterReply } from "./messages.ts";
 import { markClosed, readEvictionMarks, readRecovered, settleRecovered } from "./recovery.ts";
-import type { Refusal } from "./refusal.ts";
 import * as refusals from "./refusal.ts";
 import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
@@ -77,9 +76,8 @@ export class JournalFile {
 		const evicted = readEvictionMarks(database);
 		const reply = { kind: "opened", recovered, evicted, size: writer.size() } as const;
 		try {
-			const isFirst = job.recovery !== "continue";
 			writer.transaction(() => {
-				if (isFirst) settleRecovered(database, recovered, job.nowMs);
+				if (job.recovery !== "continue") settleRecovered(database, recovered, job.nowMs);
 			});
 			this.#confirm({ durable: false });
 			return reply;
@@ -180,7 +178,7 @@ function isEmpty(recovered: Recovered, database: DatabaseSync): boolean {
 	return database.prepare("SELECT 1 FROM commands LIMIT 1").get() === undefined;
 }
 
-function refusalFor(error: unknown): Refusal {
+function refusalFor(error: unknown): refusals.Refusal {
 	const known = refusals.refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;

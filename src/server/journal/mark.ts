@@ -13,7 +13,6 @@ import { pathToFileURL } from "node:url";
 import { crc32 } from "node:zlib";
 import { errnoOf } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
-import type { Refusal } from "./refusal.ts";
 import * as refusals from "./refusal.ts";
 
 /** Lower bound of the journal's content: SQLite silently ends a log at a broken frame. */
@@ -109,7 +108,7 @@ function checksum(text: string): string {
 export const COMMITS = "commits";
 
 /** Read-only: opening for writing would truncate the log at a broken frame. */
-export async function checkMark(path: string): Promise<Mark | Refusal> {
+export async function checkMark(path: string): Promise<Mark | refusals.Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
 	if (mark === "damaged") return refusals.MARK_DAMAGED;
@@ -136,7 +135,7 @@ export function bootName(): string | undefined {
 	}
 }
 
-async function commitsIn(path: string): Promise<number | Refusal> {
+async function commitsIn(path: string): Promise<number | refusals.Refusal> {
 	const opened = await openForReading(path);
 	if (opened.kind !== "open") {
 		const errorCode = opened.kind === "unavailable" ? opened.errorCode : undefined;

@@ -39,12 +39,10 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 		const { error = null, code = null } = response ?? {};
 		finish.run(JSON.stringify(response), finishedAtMs ?? 0, error, code, principal, toColumn(id));
 	}
-	const abandoned = database
-		.prepare(
-			`UPDATE streams SET gone = 1 WHERE gone = 0 AND ended_at IS NULL AND ${WITHOUT_SESSION}
-				RETURNING principal, session, last`,
-		)
-		.all() as unknown as { principal: string; session: string; last: number }[];
+	const abandon = `UPDATE streams SET gone = 1 WHERE gone = 0 AND ended_at IS NULL AND ${WITHOUT_SESSION}
+		RETURNING principal, session, last`;
+	type Abandoned = { principal: string; session: string; last: number };
+	const abandoned = database.prepare(abandon).all() as unknown as Abandoned[];
 	// Clients may have seen these numbers: never reuse them.
 	const end = database.prepare(
 		"INSERT INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",

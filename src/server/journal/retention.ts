@@ -59,28 +59,20 @@ function deleteAbandonedStream(database: DatabaseSync): Swept | undefined {
 	const stream = database.prepare("SELECT id FROM streams WHERE gone = 1 LIMIT 1").get()?.id;
 	if (stream === undefined) return undefined;
 	const ofStream = `SELECT position FROM events WHERE stream = ? LIMIT ${STEP_ROWS}`;
-	const events = Number(
-		database.prepare(`DELETE FROM events WHERE position IN (${ofStream})`).run(stream).changes,
-	);
+	const remove = database.prepare(`DELETE FROM events WHERE position IN (${ofStream})`);
+	const events = Number(remove.run(stream).changes);
 	if (events < STEP_ROWS) database.prepare("DELETE FROM streams WHERE id = ?").run(stream);
 	return { ...NOTHING, events, more: true };
 }
 
-function evictCommands(
-	database: DatabaseSync,
-	among: string,
-	olderThanMs: number,
-): Swept | undefined {
-	const rows = database
-		.prepare(
-			`DELETE FROM commands WHERE outcome IS NOT NULL AND admitted_at < ? AND position IN (${among})
-				RETURNING principal, admitted_at AS at`,
-		)
-		.all(olderThanMs) as unknown as { principal: string; at: number }[];
+function evictCommands(database: DatabaseSync, among: string, beforeMs: number): Swept | undefined {
+	const sql = `DELETE FROM commands WHERE outcome IS NOT NULL AND admitted_at < ? AND position IN (${among})
+		RETURNING principal, admitted_at + 1 AS before`;
+	const rows = database.prepare(sql).all(beforeMs) as unknown as EvictionMark[];
 	if (rows.length === 0) return undefined;
 	const marks = new Map<string, number>();
-	for (const { principal, at } of rows) {
-		marks.set(principal, Math.max(marks.get(principal) ?? 0, at + 1));
+	for (const { principal, before } of rows) {
+		marks.set(principal, Math.max(marks.get(principal) ?? 0, before));
 	}
 	const evicted = [...marks].map(([principal, before]) => ({ principal, before }));
 	return { ...NOTHING, commands: rows.length, evicted, more: true };
@@ -103,11 +95,8 @@ function evictOwners(database: DatabaseSync, most: number): Swept | undefined {
 }
 
 function overQuota(database: DatabaseSync, from: string, most: number) {
-	const row = database
-		.prepare(
-			`SELECT principal, count(*) AS count ${from} GROUP BY principal HAVING count(*) > ${most}`,
-		)
-		.get();
+	const sql = `SELECT principal, count(*) AS count ${from} GROUP BY principal HAVING count(*) > ${most}`;
+	const row = database.prepare(sql).get();
 	if (row === undefined) return undefined;
 	const excess = Math.min(STEP_ROWS, Number(row.count) - most);
 	return { principal: String(row.principal), excess };
