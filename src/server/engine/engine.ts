@@ -162,13 +162,10 @@ export class Engine {
 	}
 
 	#refusalOf(sender: Sender, { id, type }: Command): Response | undefined {
-		const { maxPendingPerClient } = this.#options.limits;
-		const isFull = sender.pending >= maxPendingPerClient;
-		if (!this.#isStopping && !isFull) return undefined;
-		const failure = this.#isStopping
-			? failures.SHUTTING_DOWN
-			: failures.tooManyPending(maxPendingPerClient);
-		return { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
+		const { maxPendingPerClient: most } = this.#options.limits;
+		const full = sender.pending < most ? undefined : failures.tooManyPending(most);
+		const failure = this.#isStopping ? failures.SHUTTING_DOWN : full;
+		return failure && { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
 	}
 
 	/** From here on the command has a lifecycle and exactly one response. */

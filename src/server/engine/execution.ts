@@ -169,8 +169,8 @@ export class Execution {
 		this.#reads.add({ received: run.received, run, take });
 	}
 
-	#isCurrent(run: Run): boolean {
-		return this.#reads.current?.run === run;
+	#hasTurn(run: Run): boolean {
+		return !takesTurns(run) || this.#reads.current?.run === run;
 	}
 
 	/** A read may have thousands of joiners: each long answer takes a turn of its own. */
@@ -218,7 +218,7 @@ export class Execution {
 	}
 
 	readonly #turnOf = (run: Run): Promise<void> => {
-		if (!takesTurns(run) || this.#isCurrent(run)) return Promise.resolve();
+		if (this.#hasTurn(run)) return Promise.resolve();
 		return new Promise((resolve) => this.#takeTurn(run, resolve));
 	};
 
@@ -234,13 +234,12 @@ export class Execution {
 			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
-		if (!takesTurns(run) || this.#isCurrent(run)) {
-			this.#finish(run, done, applied);
-			return;
+		if (this.#hasTurn(run)) this.#finish(run, done, applied);
+		else {
+			// The handler waited, perhaps with many others: serializing takes a turn, too.
+			run.in("running")?.deadline?.cancel();
+			this.#takeTurn(run, () => this.#finish(run, done, applied));
 		}
-		// The handler waited, perhaps with many others: serializing takes a turn, too.
-		run.in("running")?.deadline?.cancel();
-		this.#takeTurn(run, () => this.#finish(run, done, applied));
 	}
 
 	#finish(run: Run, done: Done, applied: Applied): void {

@@ -111,19 +111,16 @@ export class KnownCommands {
 		}
 	}
 
-	claim(received: ReceivedCommand, run: Run, names = ALL): void {
-		const { id, key } = namesOf(received, names);
-		if (id !== undefined) this.#ids(received).set(id, run);
-		if (key !== undefined) this.#keys(received).set(key, run);
+	claim(received: ReceivedCommand, run: Run, which = ALL): void {
+		for (const { names, name } of this.#namesOf(received, which)) names.set(name, run);
 	}
 
-	remember(received: ReceivedCommand, past: PastRun, names: NewNames): void {
-		const { id, key } = namesOf(received, names);
-		if (id === undefined && key === undefined) return;
+	remember(received: ReceivedCommand, past: PastRun, which: NewNames): void {
+		const all = this.#namesOf(received, which);
+		if (all.length === 0) return;
 		const shorten = past.digest === undefined ? withoutData : shortened;
 		const kept = { ...past, outcome: shorten(past.outcome) };
-		if (id !== undefined) this.#keep(this.#ids(received), id, kept);
-		if (key !== undefined) this.#keep(this.#keys(received), key, kept);
+		for (const { names, name } of all) this.#keep(names, name, kept);
 		const { names: maxNames, characters } = this.#bounds;
 		while (this.#oldest && (this.#count > maxNames || this.#characters > characters)) {
 			this.#evict(this.#oldest);
@@ -131,10 +128,8 @@ export class KnownCommands {
 	}
 
 	/** Frees names of a command in flight. */
-	release(received: ReceivedCommand, names: NewNames): void {
-		const { id, key } = namesOf(received, names);
-		if (id !== undefined) this.#ids(received).delete(id);
-		if (key !== undefined) this.#keys(received).delete(key);
+	release(received: ReceivedCommand, which: NewNames): void {
+		for (const { names, name } of this.#namesOf(received, which)) names.delete(name);
 	}
 
 	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
@@ -167,14 +162,16 @@ export class KnownCommands {
 		return getOrAdd(this.#known, principal, () => ({ ids: new Names(), keys: new Map() }));
 	}
 
-	#ids({ sender }: ReceivedCommand): Names {
-		return this.#knownOf(sender.tenant.principal).ids;
-	}
-
-	#keys(received: ReceivedCommand): Names {
-		const { keys } = this.#knownOf(received.sender.tenant.principal);
-		const scope = keyScope(received);
-		return getOrAdd(keys, scope, () => new Names(() => keys.delete(scope)));
+	#namesOf(received: ReceivedCommand, which: NewNames): Pick<Remembered, "names" | "name">[] {
+		const { id, idempotencyKey: key } = received.command;
+		const { ids, keys } = this.#knownOf(received.sender.tenant.principal);
+		const all = which.id && id !== undefined ? [{ names: ids, name: id }] : [];
+		if (which.key && key !== undefined) {
+			const scope = keyScope(received);
+			const names = getOrAdd(keys, scope, () => new Names(() => keys.delete(scope)));
+			all.push({ names, name: key });
+		}
+		return all;
 	}
 
 	#keep(names: Names, name: string, past: PastRun): void {
@@ -209,13 +206,6 @@ function isSame(earlier: Run | PastRun, received: ReceivedCommand): boolean {
 /** Server commands have global keys, even if they name a session. */
 function keyScope({ row, sessionId }: ReceivedCommand): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
-}
-
-function namesOf({ command }: ReceivedCommand, names: NewNames) {
-	return {
-		id: names.id ? command.id : undefined,
-		key: names.key ? command.idempotencyKey : undefined,
-	};
 }
 
 function pastOf(stored: StoredCommand | undefined): PastRun | undefined {

@@ -102,19 +102,15 @@ export function shortened({ response }: Outcome): Outcome {
 	return outcomeOf(dataless(response));
 }
 
-export function responseMessage(outcome: Outcome, id?: string): Message {
+export function responseMessage(outcome: Outcome, id?: string, replayed?: true): Message {
 	const { response, json, shared } = outcome;
-	const value = id === undefined ? response : { ...response, id };
-	const named = (text: string) =>
-		id === undefined ? text : `{"id":${JSON.stringify(id)},${text.slice(1)}`;
-	if (shared === undefined) return new Message(value, named(json));
-	return new Message(value, undefined, { ...shared, head: named(shared.head) });
-}
-
-export function repetitionMessage({ response, json, shared }: Outcome, id?: string): Message {
 	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
-	const marked = (text: string) => `{${identity}"replayed":true,${text.slice(1)}`;
-	if (shared === undefined) return Message.fromJson(marked(json));
-	const value = { ...(id !== undefined && { id }), replayed: true as const, ...response };
+	const prefix = replayed ? `${identity}"replayed":true,` : identity;
+	const marked = (text: string) => (prefix === "" ? text : `{${prefix}${text.slice(1)}`);
+	// A kept outcome has its data only in the JSON.
+	if (replayed && !shared) return Message.fromJson(marked(json));
+	const named = id === undefined ? response : { ...response, id };
+	const value = replayed ? { ...named, replayed } : named;
+	if (!shared) return new Message(value, marked(json));
 	return new Message(value, undefined, { ...shared, head: marked(shared.head) });
 }

@@ -28,23 +28,20 @@ interface Queue<Item> {
 
 /** One slice of reads per turn of the event loop, round-robin over principals and connections. */
 export class ReadQueue<Item> {
-	readonly #options: ReadQueueOptions<Item>;
-	readonly #afterWork: (next: () => void) => void;
-	readonly #nextTurn: (next: () => void) => void;
+	/** Until its microtasks have run. */
+	current: Item | undefined;
+	readonly #options: Required<ReadQueueOptions<Item>>;
 	/** Each has items, and is ready or waits for room. */
 	readonly #queues = new Map<object, Queue<Item>>();
 	/** By principal; the next to run is first in both. */
 	readonly #ready = new Map<object, Queue<Item>[]>();
-	#current: Item | undefined;
 	#begunMs = 0;
 	#usedMs = 0;
 	#usedBytes = 0;
 	#isTurnDue = false;
 
 	constructor(options: ReadQueueOptions<Item>) {
-		this.#options = options;
-		this.#afterWork = options.afterWork ?? afterMicrotasks;
-		this.#nextTurn = options.nextTurn ?? setImmediate;
+		this.#options = { afterWork: afterMicrotasks, nextTurn: setImmediate, ...options };
 	}
 
 	/** May run the item before it returns. */
@@ -64,40 +61,35 @@ export class ReadQueue<Item> {
 		this.#usedBytes += bytes;
 	}
 
-	/** The current item, until its microtasks have run. */
-	get current(): Item | undefined {
-		return this.#current;
-	}
-
 	#makeReady(queue: Queue<Item>): void {
 		getOrAdd(this.#ready, queue.tenant, () => []).push(queue);
 	}
 
 	#runNext(): void {
-		if (this.#current !== undefined || this.#ready.size === 0) return;
+		if (this.current !== undefined || this.#ready.size === 0) return;
 		this.#scheduleTurn();
 		if (this.#usedMs >= SLICE_MS || this.#usedBytes >= SLICE_BYTES) return;
 		const item = this.#next();
 		if (item === undefined) return;
-		this.#current = item;
+		this.current = item;
 		this.#begunMs = this.#options.clock();
 		try {
 			this.#options.work(item);
 		} finally {
-			this.#afterWork(this.#afterItem);
+			this.#options.afterWork(this.#afterItem);
 		}
 	}
 
 	readonly #afterItem = (): void => {
 		this.#usedMs += this.#options.clock() - this.#begunMs;
-		this.#current = undefined;
+		this.current = undefined;
 		this.#runNext();
 	};
 
 	#scheduleTurn(): void {
 		if (this.#isTurnDue) return;
 		this.#isTurnDue = true;
-		this.#nextTurn(this.#startTurn);
+		this.#options.nextTurn(this.#startTurn);
 	}
 
 	readonly #startTurn = (): void => {

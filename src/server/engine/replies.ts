@@ -2,14 +2,7 @@ import type { Data } from "../../protocol/index.ts";
 import type { Journal } from "../journal/journal.ts";
 import { aliasRecord, type KnownCommands } from "./known-commands.ts";
 import { Message } from "./message.ts";
-import {
-	type Failure,
-	failed,
-	type Outcome,
-	type PastRun,
-	repetitionMessage,
-	responseMessage,
-} from "./outcome.ts";
+import { type Failure, failed, type Outcome, type PastRun, responseMessage } from "./outcome.ts";
 import type {
 	ReceivedCommand,
 	RepeatedRead,
@@ -90,9 +83,9 @@ export class Replies {
 		if (!success) counters.failed += 1;
 		if (timedOut && !isRepetition) counters.timedOut += 1;
 		if (isRepetition) counters.replayed += 1;
-		broadcast(received, () => finishedJson(received, outcome, isRepetition || undefined));
-		const message = isRepetition ? repetitionMessage : responseMessage;
-		received.sender.client.send(message(outcome, received.command.id));
+		const replayed = isRepetition || undefined;
+		broadcast(received, () => finishedJson(received, outcome, replayed));
+		received.sender.client.send(responseMessage(outcome, received.command.id, replayed));
 		if (isRepetition && success) {
 			this.#options.onAnsweredAgain(received, () => JSON.parse(outcome.json).data);
 		}
@@ -105,13 +98,12 @@ export class Replies {
 
 	answerAgain(repetition: Repetition, past: PastRun): void {
 		const { received, names } = repetition;
-		if (past.unsaved || !hasNewName(repetition)) {
-			this.send(received, past.outcome, true);
-			return;
+		if (past.unsaved || !hasNewName(repetition)) this.send(received, past.outcome, true);
+		else {
+			this.begin(received);
+			this.#options.knownCommands.remember(received, past, names);
+			this.#recordAlias(repetition, past, () => this.#finish(received, past));
 		}
-		this.begin(received);
-		this.#options.knownCommands.remember(received, past, names);
-		this.#recordAlias(repetition, past, () => this.#finish(received, past));
 	}
 
 	/** Sends the first answer to a repeated read, or why that is gone. */
@@ -205,9 +197,8 @@ function finishedJson(received: ReceivedCommand, { response }: Outcome, replayed
 }
 
 function aboutJson(received: ReceivedCommand): string {
-	if (received.aboutJson !== undefined) return received.aboutJson;
 	const { command, commandId, sessionId } = received;
-	received.aboutJson = JSON.stringify({
+	received.aboutJson ??= JSON.stringify({
 		commandId,
 		commandType: command.type,
 		sessionId,
