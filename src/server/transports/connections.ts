@@ -150,15 +150,15 @@ interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
 	onEnd(): void;
 }
 
-export class Connection implements Required<Client>, InboxMember {
+export class Connection implements Required<Client> {
 	readonly id: string;
 	readonly principal: string;
 	lifecycle: Client["lifecycle"] = "all";
+	gone = false;
 	readonly remote: Remote;
 	readonly outbox: Outbox;
 	readonly #options: ConnectionOptions;
 	readonly ended = Promise.withResolvers<void>();
-	#isGone = false;
 
 	constructor(options: ConnectionOptions) {
 		const { id, principal, remote, limits, pool, now } = options;
@@ -176,16 +176,12 @@ export class Connection implements Required<Client>, InboxMember {
 		});
 	}
 
-	get gone(): boolean {
-		return this.#isGone;
-	}
-
 	send(message: Message, canWait?: boolean): void {
 		this.outbox.send(message, canWait);
 	}
 
 	get hasRoom(): boolean {
-		return this.#isGone || (this.outbox.hasRoom && this.#options.hasShare());
+		return this.gone || (this.outbox.hasRoom && this.#options.hasShare());
 	}
 
 	whenRoom(): Promise<void> {
@@ -198,12 +194,12 @@ export class Connection implements Required<Client>, InboxMember {
 
 	/** Text, or bytes that should be UTF-8. */
 	receive(frame: string | Uint8Array): void {
-		if (!this.#isGone) this.#options.engine.receive(this, frame);
+		if (!this.gone) this.#options.engine.receive(this, frame);
 	}
 
 	/** Reports the bytes of an unfinished frame; 0 if none. */
 	holdUnfinished(bytes: number): void {
-		if (!this.#isGone) this.#options.inboxes.hold(this, bytes);
+		if (!this.gone) this.#options.inboxes.hold(this, bytes);
 	}
 
 	/** Ends a client that holds too many bytes of unfinished frames. */
@@ -223,8 +219,8 @@ export class Connection implements Required<Client>, InboxMember {
 	}
 
 	end(): void {
-		if (this.#isGone) return;
-		this.#isGone = true;
+		if (this.gone) return;
+		this.gone = true;
 		this.outbox.close();
 		this.#options.inboxes.hold(this, 0);
 		this.#options.onEnd();
@@ -237,10 +233,7 @@ export class Connection implements Required<Client>, InboxMember {
 	}
 }
 
-interface InboxMember {
-	readonly principal: string;
-	disconnect(why: string): void;
-}
+type InboxMember = Pick<Connection, "principal" | "disconnect">;
 
 /** One socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
 const SMALL_BYTES = 65_536;

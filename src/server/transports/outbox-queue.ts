@@ -14,9 +14,10 @@ export interface OutboxQueueOptions {
 
 /** Unsent messages, FIFO. For a slow client, text deltas are coalesced, then shed behind a `gap`. */
 export class OutboxQueue {
+	/** Approximate. */
+	bytes = 0;
 	readonly #options: OutboxQueueOptions;
 	#items: Item[] = [];
-	#bytes = 0;
 	/** Number of items that gaps can replace. */
 	#sheddable = 0;
 	/** The last pending item of each session, with which the next delta may be coalesced. */
@@ -24,11 +25,6 @@ export class OutboxQueue {
 
 	constructor(options: OutboxQueueOptions) {
 		this.#options = options;
-	}
-
-	/** Approximate. */
-	get bytes(): number {
-		return this.#bytes;
 	}
 
 	get isEmpty(): boolean {
@@ -48,9 +44,8 @@ export class OutboxQueue {
 		const { sessionId, fromSeq, seq, delta } = progress;
 		const tail = this.#tails.get(sessionId);
 		const follows = tail !== undefined && tail.seq + 1 === fromSeq;
-		if (this.#bytes >= this.#options.hardBytes) {
-			if (follows && !tail.last) tail.seq = seq;
-			else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
+		if (this.bytes >= this.#options.hardBytes) {
+			this.#addGap(progress);
 			return;
 		}
 		const frame = message.value as Data<"SessionEventFrame">;
@@ -90,22 +85,22 @@ export class OutboxQueue {
 		const items = this.#items;
 		this.clear();
 		for (const item of items) {
-			if (isEncoded(item)) {
-				this.#push(item);
-				continue;
-			}
-			const { sessionId, fromSeq, seq } = item;
-			const gap = this.#tails.get(sessionId);
-			if (gap && gap.seq + 1 === fromSeq) gap.seq = seq;
-			else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
+			if (isEncoded(item)) this.#push(item);
+			else this.#addGap(item);
 		}
 	}
 
 	clear(): void {
-		this.#count(-this.#bytes);
+		this.#count(-this.bytes);
 		this.#sheddable = 0;
 		this.#items = [];
 		this.#tails.clear();
+	}
+
+	#addGap({ sessionId, fromSeq, seq }: Progress): void {
+		const tail = this.#tails.get(sessionId);
+		if (tail && !tail.last && tail.seq + 1 === fromSeq) tail.seq = seq;
+		else this.#addPending({ size: GAP_BYTES, sessionId, fromSeq, seq });
 	}
 
 	#addPending(item: Pending): void {
@@ -120,7 +115,7 @@ export class OutboxQueue {
 	}
 
 	#count(bytes: number): void {
-		this.#bytes += bytes;
+		this.bytes += bytes;
 		this.#options.count(bytes);
 	}
 

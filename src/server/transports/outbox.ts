@@ -250,17 +250,13 @@ export function writeParts(stream: Writable, parts: Uint8Array[], done: () => vo
 	const finished = (error?: Error | null) => {
 		if (!error) done();
 	};
-	if (parts.length === 1) {
-		stream.write(parts[0], finished);
-		return;
-	}
 	const bytes = parts.reduce((sum, part) => sum + part.length, 0);
-	if (bytes <= COPY_BYTES) {
-		stream.write(Buffer.concat(parts, bytes), finished);
-		return;
+	if (parts.length === 1) stream.write(parts[0], finished);
+	else if (bytes <= COPY_BYTES) stream.write(Buffer.concat(parts, bytes), finished);
+	else {
+		stream.cork();
+		for (const part of parts.slice(0, -1)) stream.write(part);
+		stream.write(parts.at(-1), finished);
+		stream.uncork();
 	}
-	stream.cork();
-	for (const part of parts.slice(0, -1)) stream.write(part);
-	stream.write(parts.at(-1), finished);
-	stream.uncork();
 }
