@@ -28,7 +28,7 @@ interface Queue<Item> {
 
 /** One slice of reads per turn of the event loop, round-robin over principals and connections. */
 export class ReadQueue<Item> {
-	/** Until its microtasks have run. */
+	/** The current item, until its microtasks have run. */
 	current: Item | undefined;
 	readonly #options: Required<ReadQueueOptions<Item>>;
 	/** Each has items, and is ready or waits for room. */
