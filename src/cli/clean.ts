@@ -27,7 +27,7 @@ export const clean: Command = {
 	async run(options, _words, terminal) {
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const stores = await Promise.all(knownStores(config, terminal.cwd).map(measureStore));
-		const chosen = choose(stores, options.delete as string[] | undefined, options.all === true);
+		const chosen = options.all ? stores : named(stores, options.delete as string[] | undefined);
 		const deleted: string[] = [];
 		for (const store of chosen) {
 			if (store.state === "absent") continue;
@@ -63,15 +63,10 @@ export const clean: Command = {
 	},
 };
 
-function choose(
-	stores: MeasuredStore[],
-	names: string[] | undefined,
-	all: boolean,
-): MeasuredStore[] {
-	if (all) return stores;
-	return (names ?? []).flatMap((name) => {
-		const named = stores.filter((candidate) => candidate.name === name);
-		if (named.length > 0) return named;
+function named(stores: MeasuredStore[], names: string[] = []): MeasuredStore[] {
+	return names.flatMap((name) => {
+		const found = stores.filter((candidate) => candidate.name === name);
+		if (found.length > 0) return found;
 		const known = stores.map((candidate) => candidate.name);
 		throw new UsageError(`unknown store "${name}"; ${hintFor(name, known)}`);
 	});
@@ -140,11 +135,7 @@ export async function measureStore(store: Store) {
 
 /** `foreign`: the folder lacks this store's version file, so it is left alone. */
 async function stateOf(store: Store): Promise<"absent" | "ours" | "foreign"> {
-	try {
-		await stat(store.folder);
-	} catch {
-		return "absent";
-	}
+	if (!(await stat(store.folder).catch(() => undefined))) return "absent";
 	try {
 		if (store.name === COMPILED_STORE) {
 			const entries = await readdir(store.folder, { recursive: true, withFileTypes: true });

@@ -175,9 +175,7 @@ async function withProject(
 	use: (opened: OpenedProject) => Promise<number>,
 ): Promise<number> {
 	const kota = await import("../code/index.ts");
-	const root = projectRoot(
-		typeof options.root === "string" ? givenRoot(options.root, terminal.cwd) : terminal.cwd,
-	);
+	const root = projectRoot(startFolder(options.root, terminal.cwd));
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 	const { confirmIndex } = config.kota;
 	const open = () => kota.openEngine(config.kota, root);
@@ -201,7 +199,8 @@ function show(options: OptionValues, terminal: Terminal, value: unknown, text: (
 }
 
 /** Rejects a `--root` that is no folder: it would silently mean the project around it. */
-function givenRoot(named: string, cwd: string): string {
+function startFolder(named: OptionValues[string], cwd: string): string {
+	if (typeof named !== "string") return cwd;
 	const folder = resolve(cwd, named);
 	const found = statSync(folder, { throwIfNoEntry: false });
 	if (!found) throw new UsageError(`--root ${named}: no such folder`);
@@ -210,10 +209,7 @@ function givenRoot(named: string, cwd: string): string {
 }
 
 /** A refusal ends the command here: the tools' text about it is meant for a model. */
-async function confirmIndexing(
-	confirm: NonNullable<Terminal["confirm"]>,
-	root: string,
-): Promise<boolean> {
+async function confirmIndexing(confirm: NonNullable<Terminal["confirm"]>, root: string) {
 	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;
 	throw new Error(`${root} was not indexed, so there is no answer; strata index indexes it`);
 }
@@ -227,14 +223,9 @@ function wholeNumber(options: OptionValues, name: string): number | undefined {
 	return Number(value);
 }
 
-function oneOf<Choice extends string>(
-	options: OptionValues,
-	name: string,
-	choices: readonly Choice[],
-): Choice | undefined {
+function oneOf<Choice extends string>(options: OptionValues, name: string, choices: Choice[]) {
 	const value = options[name];
-	if (value === undefined) return undefined;
 	const found = choices.find((choice) => choice === value);
-	if (found) return found;
+	if (found || value === undefined) return found;
 	throw new UsageError(`--${name} must be one of ${choices.join(", ")}, got "${value}"`);
 }

@@ -38,9 +38,8 @@ export const doctor: Command = {
 		const failed = findings.some((finding) => finding.required && !finding.ok);
 		if (options.json) {
 			const { files, warnings } = loaded;
-			terminal.print(
-				JSON.stringify({ ok: !failed, findings, files, warnings, settings, stores }, null, 2),
-			);
+			const report = { ok: !failed, findings, files, warnings, settings, stores };
+			terminal.print(JSON.stringify(report, null, 2));
 			return failed ? 1 : 0;
 		}
 

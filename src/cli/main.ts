@@ -86,12 +86,8 @@ function findCommand(word: string, terminal: Terminal): ListedCommand | undefine
 	return undefined;
 }
 
-async function runCommand(
-	listed: ListedCommand,
-	argv: string[],
-	terminal: Terminal,
-): Promise<number> {
-	const command = await listed.load();
+async function runCommand({ load }: ListedCommand, argv: string[], terminal: Terminal) {
+	const command = await load();
 	try {
 		const { values, positionals } = parseCommandLine(command, argv);
 		if (values.help) return await help(command.name, terminal);

@@ -50,10 +50,8 @@ export const replay: Command = {
 		});
 		const modelFor = modelsByName(options.model as string | undefined);
 		const target = resolve(terminal.cwd, path);
-		const isFolder = await stat(target).then(
-			(stats) => stats.isDirectory(),
-			() => false, // reading it will report the fault
-		);
+		const found = await stat(target).catch(() => undefined); // reading it will report the fault
+		const isFolder = found?.isDirectory() === true;
 		const { files, unreadable } = isFolder
 			? await sessionFilesIn(target)
 			: { files: [target], unreadable: [] };

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
+import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
@@ -230,12 +231,7 @@ async function openBrowser(page: string, dataDir: string, terminal: Terminal): P
 	const file = launchPage(dataDir);
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
 	await writeFileAtomic(file, `<!doctype html>${meta}<title>strata</title>\n`);
-	const [program, ...words] =
-		process.platform === "darwin"
-			? ["open"]
-			: process.platform === "win32"
-				? ["cmd", "/c", "start", ""]
-				: ["xdg-open"];
+	const [program, ...words] = OPENERS[process.platform] ?? ["xdg-open"];
 	const browser = spawn(String(program), [...words, pathToFileURL(file).href], {
 		stdio: "ignore",
 		detached: true,
@@ -244,15 +240,17 @@ async function openBrowser(page: string, dataDir: string, terminal: Terminal): P
 	browser.unref();
 }
 
+const OPENERS: { readonly [Platform in NodeJS.Platform]?: readonly string[] } = {
+	darwin: ["open"],
+	win32: ["cmd", "/c", "start", ""],
+};
+
 /** The first signal asks to stop, the second forces it. */
 function watchSignals(ask: (reason: string) => void): void {
 	let isAsked = false;
-	for (const [signal, number] of [
-		["SIGINT", 2],
-		["SIGTERM", 15],
-	] as const) {
+	for (const signal of ["SIGINT", "SIGTERM"] as const) {
 		process.on(signal, () => {
-			if (isAsked) process.exit(128 + number);
+			if (isAsked) process.exit(128 + constants.signals[signal]);
 			isAsked = true;
 			ask(`received ${signal}`);
 		});
