@@ -55,12 +55,8 @@ function ownRead(pi: ExtensionAPI, ...[answer, guidelines]: Parameters<Host["own
 
 /** Accepts the paging form too (`uri`, `cursor`, `max_chars`). */
 function prepareReadInput(input: unknown): unknown {
-	const size = property(input, "max_chars");
-	if (
-		size !== undefined &&
-		size !== null &&
-		!(Number.isSafeInteger(size) && (size as number) > 0)
-	) {
+	const size = property(input, "max_chars") ?? undefined;
+	if (size !== undefined && !(Number.isSafeInteger(size) && Number(size) > 0)) {
 		throw new Error(`max_chars must be a whole number of at least 64, got ${JSON.stringify(size)}`);
 	}
 	return foldReadInput(input);

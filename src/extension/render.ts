@@ -26,11 +26,8 @@ export function registerRenderers(pi: ExtensionAPI): void {
 	pi.registerMessageRenderer(BRIEFING_ENTRY, ({ content }, { expanded }, theme) => {
 		if (typeof content !== "string") return undefined;
 		const lines = content.replace(/[^\P{Cc}\n]/gu, "").split("\n");
-		return new Text(
-			theme.fg("muted", `kota: ${(expanded ? lines : lines.slice(0, 1)).join("\n")}`),
-			1,
-			0,
-		);
+		const shown = expanded ? lines.join("\n") : lines[0];
+		return new Text(theme.fg("muted", `kota: ${shown}`), 1, 0);
 	});
 }
 
