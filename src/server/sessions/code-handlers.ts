@@ -41,7 +41,8 @@ export class IndexPool {
 			pooled.inFlight++;
 			return await work(pooled.index);
 		} catch (error) {
-			throw asFailure(error);
+			const code = error instanceof CodeIndexError ? CODES[error.code] : "failed";
+			throw new CommandError(code, safeText(error), { cause: error });
 		} finally {
 			if (pooled) this.#release(cwd, pooled);
 		}
@@ -117,8 +118,3 @@ const CODES: Readonly<Record<CodeIndexError["code"], Data<"ErrorCode">>> = {
 	unavailable: "failed",
 	failed: "failed",
 };
-
-function asFailure(error: unknown): CommandError {
-	const code = error instanceof CodeIndexError ? CODES[error.code] : "failed";
-	return new CommandError(code, safeText(error), { cause: error });
-}

@@ -57,11 +57,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 const MAX_TEXT = 32_768;
 
 /** A part of a piece's text; `undefined` if the piece is not in the context. */
-export function pieceText(
-	source: ContextSource,
-	pieceId: string,
-	offset: number,
-): Data<"ContextPieceText"> | undefined {
+export function pieceText(source: ContextSource, pieceId: string, offset: number) {
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
 	const totalChars = piece.text.length;
@@ -73,20 +69,14 @@ export function pieceText(
 type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
-	const { startedMs, systemPrompt, tools, projected, branch } = source;
+	const { startedMs: sinceMs, systemPrompt, tools, projected, branch } = source;
 	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
 	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
 	const names = tools.map(({ name }) => name).join(", ");
 	const label = `${tools.length} tools: ${names}`.slice(0, MAX_LABEL);
 	const head: Piece[] = [
-		{
-			id: "system",
-			kind: "system",
-			label: "system prompt",
-			sinceMs: startedMs,
-			text: systemPrompt,
-		},
-		{ id: "tools", kind: "tools", label, sinceMs: startedMs, text: JSON.stringify(tools) },
+		{ id: "system", kind: "system", label: "system prompt", sinceMs, text: systemPrompt },
+		{ id: "tools", kind: "tools", label, sinceMs, text: JSON.stringify(tools) },
 	];
 	const body = projected.flatMap(({ sourceEntry, messages }) =>
 		messages
@@ -97,7 +87,7 @@ function piecesOf(source: ContextSource): Piece[] {
 				return {
 					id: index === 0 ? entryId : `${entryId}.${index}`,
 					entryId,
-					sinceMs: Date.parse(timestamp) || startedMs,
+					sinceMs: Date.parse(timestamp) || sinceMs,
 					text: messageText(message),
 					...described(message, sourceEntry, source),
 				};

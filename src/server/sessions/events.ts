@@ -162,10 +162,7 @@ function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
 /** The value if its texts fit in `most` characters, else a cut copy. The session file is complete. */
-export function bounded<Value>(
-	value: Value,
-	most = MAX_EVENT_CHARACTERS,
-): { value: Value; cut: boolean } {
+export function bounded<Value>(value: Value, most = MAX_EVENT_CHARACTERS) {
 	if (measure(value, most) <= most) return { value, cut: false };
 	return { value: cutTo(value, { left: most }, 0) as Value, cut: true };
 }

@@ -104,10 +104,8 @@ async function loadSession(
 	const held = await table.add({ ...record, createdAtMs: Date.now(), settings: {} });
 	const { forkedFrom, warning: forked } = held.fork?.about ?? {};
 	const warning = [forked, held.current?.warning].filter(Boolean).join(" ");
-	return {
-		...opened(held),
-		data: { ...answer(held), ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) },
-	};
+	const about = { ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) };
+	return { ...opened(held), data: { ...answer(held), ...about } };
 }
 
 function opened(held: HeldSession): Done {

@@ -6,12 +6,7 @@ import type { Data } from "../../protocol/index.ts";
 import { safeText, wrongState } from "../safe-text.ts";
 import { Dialogs } from "./dialogs.ts";
 import { EventTranslator } from "./events.ts";
-import {
-	describeDamage,
-	type OpenedFile,
-	openSessionFile,
-	type SessionFileOptions,
-} from "./open-session-file.ts";
+import { describeDamage, openSessionFile, type SessionFileOptions } from "./open-session-file.ts";
 import { createPiRuntime, OWN_NAME, type PiOptions, type PiState } from "./pi-runtime.ts";
 import { ensureSessionFile, FileGuard } from "./session-file.ts";
 import { type ChosenSettings, chosenIn } from "./stored-settings.ts";
@@ -22,8 +17,7 @@ export interface LiveSessionOptions extends SessionFileOptions {
 	onChange(): void;
 }
 
-type ReplacedEvent = Extract<Data<"SessionEvent">, { type: "session_replaced" }>;
-export type ReplacementReason = ReplacedEvent["reason"];
+type ReplacementReason = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
 
 const CLOSE_MS = 5000;
 /** Time for pi to accept a pending prompt before `abort` stops it anyway. */
@@ -63,7 +57,7 @@ export class LiveSession {
 		const state: PiState = { chosen: chosenIn(settings), preferred: { model, thinkingLevel } };
 		if (opened.leaf) state.chosen.leaf = opened.leaf;
 		const runtime = await createPiRuntime(pi, state, { cwd, sessionManager: opened.manager });
-		const live = new LiveSession(options, state, runtime, opened);
+		const live = new LiveSession(options, state, runtime, opened.warning);
 		try {
 			await live.#bind(runtime.session);
 		} catch (error) {
@@ -78,7 +72,7 @@ export class LiveSession {
 		options: LiveSessionOptions,
 		state: PiState,
 		runtime: AgentSessionRuntime,
-		opened: OpenedFile,
+		warning: string | undefined,
 	) {
 		const { emit, onChange, settings, pi } = options;
 		this.#options = options;
@@ -103,7 +97,7 @@ export class LiveSession {
 		});
 		this.guard = guard;
 		guard.checkAndReport();
-		this.warning = [opened.warning, this.#damage()].filter(Boolean).join(" ") || undefined;
+		this.warning = [warning, this.#damage()].filter(Boolean).join(" ") || undefined;
 		try {
 			const { session } = runtime;
 			if (settings.name && !session.sessionName) session.setSessionName(settings.name);

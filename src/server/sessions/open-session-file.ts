@@ -19,8 +19,6 @@ export interface SessionFileOptions {
 	readonly afterCrash?: boolean;
 }
 
-export type OpenedFile = ReturnType<typeof openSessionFile>;
-
 /** The session continues at `leaf`; absent: after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
 	const { pi, cwd, file, settings, afterCrash = false } = options;
@@ -100,10 +98,7 @@ function continues(added: readonly SessionEntry[], place: string | null): boolea
 }
 
 /** `undefined` if undamaged. Pi skips unreadable lines, which hides the entries before them. */
-export function describeDamage(
-	garbled: readonly GarbledLine[],
-	manager: SessionManager,
-): string | undefined {
+export function describeDamage(garbled: readonly GarbledLine[], manager: SessionManager) {
 	const lines = garbledText(garbled);
 	const hidden = hiddenBefore(manager);
 	if (!lines && !hidden) return undefined;

@@ -60,11 +60,7 @@ function refuse(error: unknown): never {
 }
 
 /** Calls `stop` if the signal aborts during `work`. */
-export async function stoppable<Result>(
-	signal: AbortSignal,
-	stop: () => void,
-	work: () => Promise<Result>,
-): Promise<Result> {
+export async function stoppable<T>(signal: AbortSignal, stop: () => void, work: () => Promise<T>) {
 	signal.addEventListener("abort", stop, { once: true });
 	try {
 		return await work();

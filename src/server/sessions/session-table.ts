@@ -3,12 +3,7 @@ import { type Call, CommandError, type Done, type Handlers } from "../engine/cal
 import type { Recovered, SessionRecord } from "../journal/journal.ts";
 import { asCommandError, safeText } from "../safe-text.ts";
 import { AnswerCache, answerInputs, cacheKeyOf } from "./answer-cache.ts";
-import {
-	HeldSession,
-	type HeldSessionOptions,
-	type SessionHandler,
-	type SessionHandlers,
-} from "./held-session.ts";
+import { HeldSession, type HeldSessionOptions, type SessionHandlers } from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
 import { lastEntryOf } from "./session-file.ts";
 
@@ -98,7 +93,7 @@ export class SessionTable {
 	bindHandlers<Given extends Partial<SessionHandlers>>(given: Given) {
 		const entries = Object.entries(given).map(([type, run]) => [
 			type,
-			(call: Call) => this.#run(call, run as SessionHandler<CommandType>),
+			(call: Call) => this.#run(call, run as SessionHandlers[CommandType]),
 		]);
 		return Object.fromEntries(entries) as Pick<Handlers, keyof Given & CommandType>;
 	}
@@ -139,7 +134,7 @@ export class SessionTable {
 		if (this.#sessions.get(key) === held) this.#sessions.delete(key);
 	}
 
-	async #run(call: Call, run: SessionHandler<CommandType>): Promise<Done> {
+	async #run(call: Call, run: SessionHandlers[CommandType]): Promise<Done> {
 		const { command, principal } = call;
 		const { effect, path } = rowOf(command.type) ?? {};
 		const held = this.getOrThrow(principal, (command as { sessionId?: string }).sessionId ?? "");

@@ -46,11 +46,7 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 }
 
 /** Follows links. Outside the places the error is the same with or without a file. */
-export async function checkSessionFile(
-	path: string,
-	field: PathField,
-	places: SessionPlaces,
-): Promise<StoredSession> {
+export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
 	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
