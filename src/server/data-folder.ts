@@ -100,8 +100,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 	}
 	// Only for the message of a second server.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
-	const held = database;
-	return { release: () => held.close() };
+	return { release: () => database.close() };
 }
 
 async function pidIn(path: string): Promise<number | undefined> {

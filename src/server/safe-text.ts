@@ -5,12 +5,9 @@ import { CommandError } from "./engine/call.ts";
 
 /** One line without stack. Absolute paths keep their last name, unless the client gave them. */
 export function safeText(error: unknown, given: readonly string[] = []): string {
-	const text = describeError(error);
-	const [line = ""] = text.trim().split(/\r?\n/, 1);
-	const lastName = (path: string) => {
-		if (given.includes(path)) return path;
-		return basename(path.replaceAll("\\", "/"));
-	};
+	const [line = ""] = describeError(error).trim().split(/\r?\n/, 1);
+	const lastName = (path: string) =>
+		given.includes(path) ? path : basename(path.replaceAll("\\", "/"));
 	const safe = line
 		.replaceAll(QUOTED_PATH, (_all, quote: string, path: string) => quote + lastName(path) + quote)
 		.replaceAll(FILE_ADDRESS, lastName)

@@ -95,12 +95,8 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 	} satisfies Partial<Handlers>;
 }
 
-function createStatusHandlers({
-	sessions,
-	journal,
-	metrics,
-	now = Date.now,
-}: ServerHandlersOptions) {
+function createStatusHandlers(options: ServerHandlersOptions) {
+	const { sessions, journal, metrics, now = Date.now } = options;
 	const startedAtMs = now();
 	return {
 		get_metrics: async () => answer<"get_metrics">(metricsData(metrics())),

@@ -46,9 +46,8 @@ export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 	if (bearer !== undefined) return bearer;
 	const offered = (headers["sec-websocket-protocol"] ?? "").split(",").map((name) => name.trim());
-	return offered
-		.find((name) => name.startsWith(TOKEN_SUBPROTOCOL))
-		?.slice(TOKEN_SUBPROTOCOL.length);
+	const carrier = offered.find((name) => name.startsWith(TOKEN_SUBPROTOCOL));
+	return carrier?.slice(TOKEN_SUBPROTOCOL.length);
 }
 
 export function isLoopback(host: string): boolean {
@@ -58,7 +57,8 @@ export function isLoopback(host: string): boolean {
 
 /** DNS rebinding leaves the foreign name in `Host`. A numeric address cannot be rebound. */
 function isOwnHost(header: string | undefined, { host, origins }: AccessOptions): boolean {
-	const name = hostName(header);
+	const [, given] = /^(\[[0-9a-f:.]+\]|[^\s:/@\\?#]+)(?::\d{1,5})?$/i.exec(header ?? "") ?? [];
+	const name = given?.toLowerCase();
 	if (name === undefined) return false;
 	if (isLoopback(name) || name === host.toLowerCase()) return true;
 	if (origins.some((origin) => new URL(origin).hostname.toLowerCase() === name)) return true;
@@ -74,9 +74,4 @@ export function normalizedOrigin(origin: string): string {
 		throw new Error(`origin "${origin}" must look like https://example.org or http://host:8080`);
 	}
 	return url.origin;
-}
-
-function hostName(header: string | undefined): string | undefined {
-	const match = /^(\[[0-9a-f:.]+\]|[^\s:/@\\?#]+)(?::\d{1,5})?$/i.exec(header ?? "");
-	return match?.[1]?.toLowerCase();
 }

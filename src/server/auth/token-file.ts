@@ -96,8 +96,7 @@ function faultIn(stats: Stats, path: string): string | undefined {
 		if ((stats.mode & 0o077) !== 0)
 			return `is open to others (mode ${mode}); run: chmod 600 ${path}`;
 		const self = process.getuid?.();
-		const isOwn = self === 0 || stats.uid === self;
-		if (!isOwn) return "belongs to another user; use a file of your own";
+		if (self !== 0 && stats.uid !== self) return "belongs to another user; use a file of your own";
 	}
 	const isTooLarge = stats.size > MAX_FILE_BYTES;
 	return isTooLarge ? `has ${stats.size} bytes; the limit is ${MAX_FILE_BYTES}` : undefined;

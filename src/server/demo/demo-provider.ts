@@ -80,10 +80,7 @@ const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** Serves a scripted model on loopback: Anthropic's API, as pi uses it, and a simulated cache. */
-export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
-	config: Parameters<ModelRuntime["registerProvider"]>[1];
-	close(): Promise<void>;
-}> {
+export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
 	const cache = new CacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
@@ -96,8 +93,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}): Promise<{
 		const next = demoAnswer(messages);
 		response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-store" });
 		for (const event of eventsOf(next, billed(body))) {
-			const isWord = property(event.delta, "type") === "text_delta";
-			if (isWord) await sleep(1000 / wordsPerSecond);
+			if (property(event.delta, "type") === "text_delta") await sleep(1000 / wordsPerSecond);
 			if (response.destroyed) return; // pi aborted the request
 			response.write(`event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
 		}

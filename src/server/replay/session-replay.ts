@@ -4,11 +4,7 @@ import { temporaryName } from "../../core/atomic-file.ts";
 import { loadConfig } from "../../core/config.ts";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { thread } from "../../core/worker-port.ts";
-import {
-	type WorkerError,
-	type WorkerFault,
-	WorkerSupervisor,
-} from "../../core/worker-supervisor.ts";
+import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import type { ReplayReport } from "../../economy/replay/index.ts";
 import { type Call, CommandError } from "../engine/call.ts";
 import { FairQueue } from "./fair-queue.ts";
@@ -62,7 +58,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 
 type ReplayCaller = Pick<Call, "principal" | "signal">;
 
-const FAULTS: { readonly [Fault in WorkerFault]?: string } = {
+const FAULTS: { readonly [Fault in WorkerError["fault"]]?: string } = {
 	aborted: "the replay was aborted",
 	memory: "the session is too large to replay",
 	crash: "the replay crashed",
