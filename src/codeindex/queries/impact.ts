@@ -100,11 +100,8 @@ function assessRisk(change: ChangeFacts): Pick<ImpactAnswer, "risk" | "summary">
 	const reasons = reasonsOf(change);
 	const weight = reasons.reduce((sum, reason) => sum + reason.weight, 0);
 	const risk = weight >= 3 ? "high" : weight >= 1 ? "medium" : "low";
-	const because = reasons.map(({ text }) => text).join("; ");
-	return {
-		risk,
-		summary: `${reachOf(change)} Risk ${risk}: ${because || "little rests on it"}.`,
-	};
+	const because = reasons.map(({ text }) => text).join("; ") || "little rests on it";
+	return { risk, summary: `${reachOf(change)} Risk ${risk}: ${because}.` };
 }
 
 interface Reason {
@@ -114,26 +111,27 @@ interface Reason {
 
 function reasonsOf({ changed, affected, used, tests, warnings }: ChangeFacts): Reason[] {
 	const direct = affected.filter(({ depth }) => depth === 1).length;
+	const [most] = used;
 	const reasons: (Reason | false | undefined)[] = [
 		warnings.brokenImports > 0 && {
 			weight: 3,
 			text: `${counted(warnings.brokenImports, "import")} will break`,
 		},
-		affected.length >= 100
-			? { weight: 2, text: `${affected.length} files rest on it` }
-			: affected.length >= 15 && { weight: 1, text: `${affected.length} files rest on it` },
+		affected.length >= 15 && {
+			weight: affected.length >= 100 ? 2 : 1,
+			text: `${affected.length} files rest on it`,
+		},
 		direct >= 30 && { weight: 1, text: `${direct} of them directly` },
-		mostUsed(used),
+		most &&
+			most.users.size >= 10 && {
+				weight: 1,
+				text: `${most.name} is used in ${most.users.size} other files`,
+			},
 		affected.length > 0 && tests.length === 0 && { weight: 1, text: "no test reaches it" },
 		warnings.globalFiles > 0 && { weight: 1, text: "who uses its global names is not known" },
 		changed.length === 0 && affected.length === 0 && { weight: 0, text: "nothing asks for it yet" },
 	];
 	return reasons.filter((reason) => reason !== undefined && reason !== false);
-}
-
-function mostUsed([most]: readonly UsedExport[]): Reason | undefined {
-	if (!most || most.users.size < 10) return undefined;
-	return { weight: 1, text: `${most.name} is used in ${most.users.size} other files` };
 }
 
 function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
@@ -148,11 +146,7 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 		affected.length === 0
 			? "reaches no other file"
 			: `reaches ${counted(affected.length, "file")} (${direct} directly)`;
-	return `${capitalised(what)} ${reached} and ${counted(tests.length, "test")}.`;
-}
-
-function capitalised(text: string): string {
-	return text.charAt(0).toUpperCase() + text.slice(1);
+	return `${what.charAt(0).toUpperCase()}${what.slice(1)} ${reached} and ${counted(tests.length, "test")}.`;
 }
 
 function impactWarnings(reader: IndexReader, query: ImpactQuery) {
@@ -174,7 +168,9 @@ function impactWarnings(reader: IndexReader, query: ImpactQuery) {
 				? [`${counted(broken.length - MAX_LISTED, "more import")} will break.`]
 				: []),
 			...create.flatMap((path) => creationWarnings(reader, path)),
-			...touchedCycles(reader, [...modify, ...remove]),
+			...cyclesAmong(reader, known(reader, [...modify, ...remove])).map(
+				(group) => `Import cycle of ${group.length} files: ${firstFew(group, 4)}.`,
+			),
 		],
 		brokenImports: broken.length,
 		globalFiles: global.length,
@@ -265,12 +261,6 @@ function importsWithoutExtension(
 		const target = resolutions[index];
 		if (target?.kind !== "file" || (target.file !== other.id && target.file !== pair)) return false;
 		return nameOf(specifier) === name;
-	});
-}
-
-function touchedCycles(reader: IndexReader, paths: readonly string[]): string[] {
-	return cyclesAmong(reader, known(reader, paths)).map((group) => {
-		return `Import cycle of ${group.length} files: ${firstFew(group, 4)}.`;
 	});
 }
 

@@ -121,17 +121,13 @@ function matchingTexts(
 	words: readonly QueryWord[],
 	{ limit, wholeOnly }: { limit: number; wholeOnly: boolean },
 ): readonly TextMatch[] {
-	const whole = reader.matching(
-		words.map((word) => word.whole),
-		limit,
-	);
+	const matching = (textOf: (word: QueryWord) => string) =>
+		reader.matching(words.map(textOf), limit);
+	const whole = matching((word) => word.whole);
 	const isEnough = wholeOnly || whole.length >= limit;
 	if (isEnough || words.every(({ parts }) => parts.length === 1)) return whole;
 	const known = new Set(whole.map(({ file }) => file));
-	const parts = reader.matching(
-		words.map((word) => word.parts.join(" ")),
-		limit,
-	);
+	const parts = matching((word) => word.parts.join(" "));
 	return [...whole, ...parts.filter(({ file }) => !known.has(file))].slice(0, limit);
 }
 
@@ -259,8 +255,7 @@ function matchingLines(
 ): Pick<SearchHit, "lines"> & { readonly matchingLines: number } {
 	const lines = text.split(/\r?\n/);
 	if (lines.at(-1) === "") lines.pop();
-	const named = linesWith(lines, wanted.name);
-	const matches = named.size > 0 ? named : countMatches(lines, wanted.words);
+	const matches = countMatches(lines, wanted);
 	const isPreferred = new Set(preferred);
 	const best = [...matches]
 		.sort(([lineA, a], [lineB, b]) => {
@@ -277,29 +272,21 @@ const MAX_MATCHES = 5;
 /** Longer lines are minified or data. */
 const MAX_LINE_LENGTH = 240;
 
-function linesWith(lines: readonly string[], name: string | undefined): Map<number, number> {
-	const matches = new Map<number, number>();
-	if (name === undefined) return matches;
-	for (const [index, line] of lines.entries()) {
-		if (hasIdentifier(line, name)) matches.set(index + 1, 1);
-	}
-	return matches;
+/** By line number. The name comes first, then whole words, then their parts. */
+function countMatches(lines: readonly string[], { name, words }: WantedInLine) {
+	const named = name === undefined ? [] : lines.map((line) => Number(hasIdentifier(line, name)));
+	if (named.includes(1)) return numbered(named);
+	const folded = lines.map((line) => line.toLowerCase());
+	const countOf = (wanted: readonly string[]) =>
+		numbered(folded.map((line) => wanted.filter((word) => line.includes(word)).length));
+	const whole = countOf(words.map(({ text }) => text.toLowerCase()));
+	return whole.size > 0 ? whole : countOf(words.flatMap(({ parts }) => parts));
 }
 
-function countMatches(lines: readonly string[], words: readonly QueryWord[]): Map<number, number> {
-	const folded = lines.map((line) => line.toLowerCase());
-	for (const wanted of [
-		words.map(({ text }) => text.toLowerCase()),
-		words.flatMap((w) => w.parts),
-	]) {
-		const matches = new Map<number, number>();
-		for (const [index, line] of folded.entries()) {
-			const count = wanted.filter((word) => line.includes(word)).length;
-			if (count > 0) matches.set(index + 1, count);
-		}
-		if (matches.size > 0) return matches;
-	}
-	return new Map();
+function numbered(counts: readonly number[]): Map<number, number> {
+	const matches = new Map<number, number>();
+	for (const [index, count] of counts.entries()) if (count > 0) matches.set(index + 1, count);
+	return matches;
 }
 
 function inWindows(lines: readonly string[], matches: readonly number[], context: number) {

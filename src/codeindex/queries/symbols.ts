@@ -57,10 +57,7 @@ function symbolsNamed(
 }
 
 /** `Owner.member`, `Owner#member` and `Owner.prototype.member` name a member. */
-export function splitName(symbol: string): {
-	readonly name: string;
-	readonly owners: readonly string[];
-} {
+export function splitName(symbol: string) {
 	const names = symbol.trim().split(/\.|(?<=[\w$])#/);
 	const name = names.pop() ?? "";
 	return { name, owners: names.filter((owner) => owner !== "prototype") };
@@ -150,10 +147,8 @@ export function exactMatches(
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> | undefined {
 	const { symbols } = symbolsByName(reader, name, { limit: MAX_PER_NAME });
 	if (symbols.length === 0) return undefined;
-	return matchesByFile(
-		symbols.map((symbol) => [symbol, EXACT_NAME]),
-		filters,
-	);
+	const found = symbols.map((symbol) => [symbol, EXACT_NAME] as const);
+	return matchesByFile(found, filters);
 }
 
 function matchesByFile(
