@@ -163,16 +163,9 @@ class TolerantJsonParser {
 		for (;;) {
 			this.#skip();
 			const next = this.#text[this.#at];
-			if (next === undefined) {
-				this.#complain("it ends too early");
-				return false;
-			}
-			if (next === end) {
-				this.#at++;
-				return false;
-			}
-			if (next === "}" || next === "]") {
-				this.#complain(`${end} is missing`);
+			if (next === undefined || next === "}" || next === "]") {
+				if (next === end) this.#at++;
+				else this.#complain(next === undefined ? "it ends too early" : `${end} is missing`);
 				return false;
 			}
 			if (next !== "," && next !== ":") return true;

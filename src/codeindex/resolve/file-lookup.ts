@@ -53,7 +53,7 @@ export class FileLookup {
 
 	/** By `package.json`, else `index`. */
 	folder(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
-		const found = this.#packages.at(path);
+		const found = this.#packages.byFolder.get(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
 		const entryPath = entry === undefined ? undefined : joinPath(path, entry);
 		// Entries outside the folder are ignored: change detection could not track them.

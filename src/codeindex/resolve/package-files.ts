@@ -24,7 +24,7 @@ export const anyCondition: Conditions = () => true;
 export class PackageFiles {
 	readonly #lookup: FileLookup;
 	readonly #tsconfigs: Tsconfigs;
-	readonly #mappings = new Map<string, readonly OutputMapping[]>();
+	readonly #mappings = new Map<string, ReturnType<typeof outputMappings>>();
 
 	constructor(lookup: FileLookup, tsconfigs: Tsconfigs) {
 		this.#lookup = lookup;
@@ -155,12 +155,7 @@ export class PackageFiles {
 }
 
 /** From build output, which is rarely part of the project, to its sources. */
-interface OutputMapping {
-	readonly output: string;
-	readonly inputs: readonly string[];
-}
-
-function outputMappings(tsconfigs: Tsconfigs, folder: string): OutputMapping[] {
+function outputMappings(tsconfigs: Tsconfigs, folder: string) {
 	const enclosing = tsconfigs.forFile(below(folder, "index.ts"));
 	return [...new Set([...tsconfigs.inFolder(folder), enclosing])].flatMap((config) => {
 		// The default is the common folder of all sources, mostly `src`.

@@ -7,13 +7,14 @@ import { type ConfigFiles, type ConfigObject, own, ownText, ownTexts } from "./c
 export type Package = ReturnType<typeof readPackage>;
 
 export class Packages {
-	readonly #byFolder = new Map<string, Package>();
+	readonly byFolder: ReadonlyMap<string, Package>;
 	readonly #byName: ReadonlyMap<string, Package>;
 	readonly #workspaceByName: ReadonlyMap<string, Package>;
 	/** Memoized {@link enclosing}. */
 	readonly #enclosing = new Map<string, Package | undefined>();
 
 	constructor(files: ConfigFiles) {
+		const byFolder = new Map<string, Package>();
 		const patterns: WorkspacePatterns[] = [];
 		for (const path of files.paths) {
 			const folder = folderOf(path);
@@ -22,7 +23,7 @@ export class Packages {
 			} else if (/(?:^|\/)package\.json$/.test(path)) {
 				const manifest = files.object(path);
 				if (manifest === undefined) continue;
-				this.#byFolder.set(folder, readPackage(folder, manifest));
+				byFolder.set(folder, readPackage(folder, manifest));
 				const workspaces = own(manifest, "workspaces");
 				const listed = isRecord(workspaces)
 					? ownTexts(workspaces, "packages")
@@ -30,7 +31,8 @@ export class Packages {
 				if (listed) patterns.push(workspacePatterns(folder, listed));
 			}
 		}
-		const all = [...this.#byFolder.values()];
+		const all = [...byFolder.values()];
+		this.byFolder = byFolder;
 		this.#byName = namesOf(all);
 		// Without a workspace, as in a partial checkout, every package counts.
 		this.#workspaceByName =
@@ -39,13 +41,9 @@ export class Packages {
 				: namesOf(all.filter(({ folder }) => isMember(folder, patterns)));
 	}
 
-	at(folder: string): Package | undefined {
-		return this.#byFolder.get(folder);
-	}
-
 	enclosing(folder: string): Package | undefined {
 		return getOrAdd(this.#enclosing, folder, () => {
-			const here = this.at(folder);
+			const here = this.byFolder.get(folder);
 			return here ?? (folder === "" ? undefined : this.enclosing(folderOf(folder)));
 		});
 	}
@@ -54,7 +52,7 @@ export class Packages {
 		const place = from?.dependencies.get(name);
 		if (place?.startsWith("npm:")) return undefined;
 		const [, path] = /^(?:file|link|portal):(.*)$/.exec(place ?? "") ?? [];
-		if (path !== undefined && from) return this.at(joinPath(from.folder, path) ?? "\0");
+		if (path !== undefined && from) return this.byFolder.get(joinPath(from.folder, path) ?? "\0");
 		const found = this.#workspaceByName.get(name);
 		return found ?? (place?.startsWith("workspace:") ? this.#byName.get(name) : undefined);
 	}
@@ -86,12 +84,8 @@ function readPackage(folder: string, manifest: ConfigObject) {
 function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	const found = new Map<string, string>();
 	// Later ones win.
-	for (const kind of [
-		"peerDependencies",
-		"optionalDependencies",
-		"devDependencies",
-		"dependencies",
-	]) {
+	const kinds = ["peerDependencies", "optionalDependencies", "devDependencies", "dependencies"];
+	for (const kind of kinds) {
 		const listed = own(manifest, kind);
 		if (!isRecord(listed)) continue;
 		for (const [name, place] of Object.entries(listed)) {

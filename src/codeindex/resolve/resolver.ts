@@ -51,16 +51,15 @@ export class ModuleResolver {
 	/** `require` selects other files of some packages. */
 	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
 		const importer = this.#importerOf(from);
-		const isRequire = resolvesAsRequire(importer.isCommonJs, kinds);
+		const onlyRequires = kinds.length > 0 && kinds.every((kind) => kind === "require");
+		const isRequire = onlyRequires || (importer.isCommonJs && !kinds.includes("dynamic"));
 		const { scope, answers } = isRequire ? importer.require : importer.import;
 		// A relative path may follow a loader prefix.
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
 		const known = isLocal ? importer.relative : answers;
-		const answer = known.get(specifier);
-		if (answer) return answer;
-		const resolution = this.#resolveNew({ ...scope, folder: importer.folder }, specifier);
-		known.set(specifier, resolution);
-		return resolution;
+		return getOrAdd(known, specifier, () =>
+			this.#resolveNew({ ...scope, folder: importer.folder }, specifier),
+		);
 	}
 
 	#resolveNew(scope: FolderScope, specifier: string): ModuleResolution {
@@ -84,12 +83,15 @@ export class ModuleResolver {
 		if (sorted.kind === "absolute") return this.#findAbsolute(scope, specifier);
 		if (specifier.startsWith("#")) return this.#findImport(scope, specifier, depth);
 		const { packageName, subpath } = sorted;
-		const own = packageName && this.#selfOrWorkspace(scope, packageName);
+		const { owner } = scope;
+		// A self-reference needs `exports`.
+		const isSelf = owner?.name === packageName && owner?.exports !== undefined;
+		const own = packageName && (isSelf ? owner : this.#packages.named(packageName, owner));
 		if (own) return this.#findInPackage(scope, own, subpath);
 		const builtin = builtinName(specifier);
 		if (builtin !== undefined) return { kind: "external", name: builtin };
 		if (packageName === undefined) return unresolved(mapped.reason ?? "no configuration maps it");
-		if (mapped.reason === undefined || this.#packages.dependsOn(packageName, scope.owner)) {
+		if (mapped.reason === undefined || this.#packages.dependsOn(packageName, owner)) {
 			return { kind: "external", name: packageName };
 		}
 		return unresolved(mapped.reason);
@@ -181,12 +183,6 @@ export class ModuleResolver {
 		return unresolved(`imports of ${below(owner.folder, "package.json")} lead to no file for it`);
 	}
 
-	/** A self-reference needs `exports`. */
-	#selfOrWorkspace({ owner }: Scope, name: string): Package | undefined {
-		if (owner?.name === name && owner.exports !== undefined) return owner;
-		return this.#packages.named(name, owner);
-	}
-
 	#findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
 		const found = this.#packageFiles.forSubpath(scope, owner, subpath);
 		if (found !== undefined) return file(found);
@@ -226,11 +222,6 @@ function share(tsconfig: Tsconfig, owner: Package | undefined) {
 		require: { scope: createScope(tsconfig, owner, "require"), answers: answers() },
 		relativeTo: new Map<string, ReturnType<typeof answers>>(),
 	};
-}
-
-function resolvesAsRequire(isCommonJs: boolean, kinds: readonly EdgeKind[]): boolean {
-	if (kinds.length > 0 && kinds.every((kind) => kind === "require")) return true;
-	return isCommonJs && !kinds.includes("dynamic");
 }
 
 function createScope(

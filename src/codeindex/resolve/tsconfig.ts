@@ -36,9 +36,9 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 /** After `extends`. All paths are project paths. */
 type Settings = Partial<
 	Record<"baseUrl" | "outDir" | "declarationDir" | "rootDir", string | undefined> &
-		Record<"files" | "include" | "exclude" | "rootDirs", string[]> &
-		Record<"moduleSuffixes" | "customConditions", string[]> &
-		Record<"module" | "moduleResolution", string> &
+		Record<"files" | "include" | "exclude" | "rootDirs", string[] | undefined> &
+		Record<"moduleSuffixes" | "customConditions", string[] | undefined> &
+		Record<"module" | "moduleResolution", string | undefined> &
 		Record<"allowJs" | "checkJs", boolean>
 > & { paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> } };
 
@@ -67,10 +67,9 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 	chain.open.delete(path);
 
 	const at = (value: string) => inProject(value, folderOf(path), chain.leaf);
-	const all = (values: readonly string[]) => values.flatMap((value) => at(value) ?? []);
+	const all = (values?: readonly string[]) => values?.flatMap((value) => at(value) ?? []);
 	for (const key of ["files", "include", "exclude"] as const) {
-		const listed = ownTexts(config, key);
-		if (listed) settings[key] = all(listed);
+		settings[key] = all(ownTexts(config, key)) ?? settings[key];
 	}
 	const options = own(config, "compilerOptions");
 	if (!isRecord(options)) return;
@@ -79,19 +78,16 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 		if (value !== undefined) settings[key] = at(value);
 	}
 	for (const key of ["moduleSuffixes", "customConditions"] as const) {
-		const listed = ownTexts(options, key);
-		if (listed) settings[key] = listed;
+		settings[key] = ownTexts(options, key) ?? settings[key];
 	}
 	for (const key of ["module", "moduleResolution"] as const) {
-		const value = ownText(options, key);
-		if (value !== undefined) settings[key] = value.toLowerCase();
+		settings[key] = ownText(options, key)?.toLowerCase() ?? settings[key];
 	}
 	for (const key of ["allowJs", "checkJs"] as const) {
 		const value = own(options, key);
 		if (typeof value === "boolean") settings[key] = value;
 	}
-	const rootDirs = ownTexts(options, "rootDirs");
-	if (rootDirs) settings.rootDirs = all(rootDirs);
+	settings.rootDirs = all(ownTexts(options, "rootDirs")) ?? settings.rootDirs;
 	const paths = own(options, "paths");
 	if (isRecord(paths)) {
 		const value = Object.keys(paths).map((key) => [key, ownTexts(paths, key) ?? []] as const);
