@@ -20,7 +20,7 @@ import { eachName, Scope, VALUE } from "./scope.ts";
 export function exportStatement(facts: FactsBuilder, node: Node): void {
 	switch (node.type) {
 		case "ExportNamedDeclaration":
-			if (node.declaration) exportNames(facts, namesOf(node.declaration));
+			if (node.declaration) exportDeclared(facts, node.declaration);
 			else exportList(facts, node);
 			return;
 		case "ExportAllDeclaration": {
@@ -75,23 +75,17 @@ function exportHidden(facts: FactsBuilder, name: string, declaration: Declaratio
 	return binding;
 }
 
-function exportNames(facts: FactsBuilder, names: readonly string[]): void {
-	for (const name of names) {
+function exportDeclared(facts: FactsBuilder, node: Node): void {
+	const keys = [declaredName(node)];
+	for (const { id } of node.type === "VariableDeclaration" ? node.declarations : []) {
+		eachName(id, {}, (key) => keys.push(key));
+	}
+	for (const { name } of keys.filter((key) => key !== undefined)) {
 		const binding = facts.top.bindingOf(name);
 		const isKnown = facts.exports.some((one) => one.kind === "local" && one.name === name);
 		if (binding === undefined || isKnown) continue;
 		facts.exports.push({ kind: "local", name, binding, typeOnly: false });
 	}
-}
-
-function namesOf(node: Node): string[] {
-	const names: string[] = [];
-	const first = declaredName(node);
-	if (first) names.push(first.name);
-	for (const { id } of node.type === "VariableDeclaration" ? node.declarations : []) {
-		eachName(id, {}, ({ name }) => names.push(name));
-	}
-	return names;
 }
 
 /** `export { a }` and `export { a } from`. */
@@ -102,11 +96,10 @@ function exportList(facts: FactsBuilder, node: Of<"ExportNamedDeclaration">): vo
 		isType || (specifiers.length > 0 && specifiers.every((one) => one.exportKind === "type"));
 	const index = source && reExport(facts, source, allTypes);
 	for (const specifier of specifiers) {
-		const { name } = moduleName(specifier.exported);
-		const { name: imported } = moduleName(specifier.local);
+		const { name, start: exportedAt } = moduleName(specifier.exported);
+		const { name: imported, start: localAt } = moduleName(specifier.local);
 		const typeOnly = isType || specifier.exportKind === "type";
-		const starts = [moduleName(specifier.local).start, moduleName(specifier.exported).start];
-		const at = [...new Set(starts)].map((start) => facts.positions.at(start));
+		const at = [...new Set([localAt, exportedAt])].map((start) => facts.positions.at(start));
 		if (index !== null) {
 			facts.exports.push({ kind: "from", name, request: index, imported, at, typeOnly });
 			continue;
@@ -255,8 +248,7 @@ function exportProperty(place: Place, node: Of<"ObjectExpression">["properties"]
 		return;
 	}
 	const key = keyOf(node.key, node.computed);
-	if (!key) return;
-	if (exportName(place, key, node.value, node)) place.facts.done.add(node);
+	if (key && exportName(place, key, node.value, node)) place.facts.done.add(node);
 }
 
 function exportStar(place: Place, value: Node): void {
@@ -269,7 +261,9 @@ function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { facts, scope } = place;
 	const isKnown = facts.exports.some((one) => one.kind !== "star" && one.name === name);
-	if (isKnown || isVoid(value) || exportModule(place, name, value)) return false;
+	// Compilers emit `exports.a = void 0` first.
+	const isVoid = value.type === "UnaryExpression" && value.operator === "void";
+	if (isKnown || isVoid || exportModule(place, name, value)) return false;
 	if (value.type === "Identifier" && exportBinding(facts, name, value, scope)) return true;
 	const node = unwrap(value);
 	const declaration = { symbol: symbolOfValue(node), id, node, from: outer.start };
@@ -288,11 +282,6 @@ function exportModule(place: Place, name: string, value: Node): boolean {
 	const at = key ? [positions.at(key.start)] : [];
 	exports.push({ kind: "from", name, request: call.request, imported, at, typeOnly: false });
 	return true;
-}
-
-/** Compilers emit `exports.a = void 0` first. */
-function isVoid(value: Node): boolean {
-	return value.type === "UnaryExpression" && value.operator === "void";
 }
 
 /** Compiler output for `export * from` and `export { a } from`. */
