@@ -1,7 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { compareText } from "../core/compare-text.ts";
 import { isSurelySame } from "../core/file-times.ts";
-import type { Coverage } from "./answers.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import { readSource } from "./read-source.ts";
 import type { FileParser, RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
@@ -211,9 +210,7 @@ function configHash(root: string, path: string): string {
 const LEFT_OUT_NAMED = 3;
 
 /** Links are skipped on purpose, so they are counted separately. */
-export function leftOut({
-	trouble,
-}: RefreshReport): Pick<Coverage, "leftOut" | "linksNotFollowed"> {
+export function leftOut({ trouble }: RefreshReport) {
 	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
 	const links = byKind.link?.length ?? 0;
 	const lost = trouble.filter(({ kind }) => kind in LOST);

@@ -99,9 +99,9 @@ function packFiles(files: readonly FileAtDepth[]) {
 	let at = 0;
 	for (const { depth, kinds, isTest, via } of files) {
 		numbers[at++] = depth;
-		numbers[at++] = numberOf(kindSets, kinds.join(" "));
+		numbers[at++] = getOrAdd(kindSets, kinds.join(" "), () => kindSets.size);
 		numbers[at++] = isTest ? 1 : 0;
-		numbers[at++] = via === undefined ? -1 : numberOf(vias, via);
+		numbers[at++] = via === undefined ? -1 : getOrAdd(vias, via, () => vias.size);
 	}
 	return {
 		paths: files.map(({ path }) => path).join(SEPARATOR),
@@ -125,8 +125,4 @@ function unpackFiles(columns: ReturnType<typeof packFiles>): FileAtDepth[] {
 		const via = numbers[at + 3] as number;
 		return via < 0 ? file : { ...file, via: steps[via] as string };
 	});
-}
-
-function numberOf<T>(numbers: Map<T, number>, value: T): number {
-	return getOrAdd(numbers, value, () => numbers.size);
 }

@@ -39,10 +39,6 @@ export class FileTable {
 		return this.#shape;
 	}
 
-	get isWhole(): boolean {
-		return this.indexed.size === this.rows.size;
-	}
-
 	total(field: "symbols" | "unresolved"): number {
 		let sum = 0;
 		for (const { content } of this.rows.values()) sum += content?.[field] ?? 0;
@@ -145,9 +141,7 @@ export function toColumns(row: FileRow) {
 }
 
 function fromColumns(columns: Record<string, unknown>): FileRow {
-	const id = columns.id as FileId;
-	const path = columns.path as string;
-	const bytes = columns.bytes as number;
+	const { id, path, bytes } = columns as Pick<FileRow, "id" | "path" | "bytes">;
 	const known = {
 		id,
 		path,

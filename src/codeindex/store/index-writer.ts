@@ -174,11 +174,10 @@ export class IndexWriter {
 		const row = this.#sql.getLinks.get(id);
 		if (!row) return undefined;
 		const imported = new Map<number, Imported>();
-		records
-			.unpackBindings(this.#sql.getBindings.get(id)?.data as Uint8Array)
-			.forEach((binding, index) => {
-				if (binding.kind === "imported") imported.set(index, binding);
-			});
+		const data = this.#sql.getBindings.get(id)?.data as Uint8Array;
+		records.unpackBindings(data).forEach((binding, index) => {
+			if (binding.kind === "imported") imported.set(index, binding);
+		});
 		return { imported, ...records.unpackLinks(row) };
 	}
 

@@ -145,7 +145,8 @@ function inserted(text: string, name: string): string {
 		const end = text.indexOf(SEPARATOR, start + 1);
 		const other = text.slice(start + 1, end);
 		if (other === name) return text;
-		if (compare(other, name) < 0) low = end;
+		const order = other.length - name.length || compareText(other, name);
+		if (order < 0) low = end;
 		else high = start;
 	}
 	return `${text.slice(0, low)}${SEPARATOR}${name}${text.slice(low)}`;
@@ -159,8 +160,4 @@ function foldedAlike(text: string): string {
 		const lower = character.toLowerCase();
 		return lower.length === character.length ? lower : character;
 	}).join("");
-}
-
-function compare(one: string, other: string): number {
-	return one.length - other.length || compareText(one, other);
 }

@@ -269,7 +269,8 @@ const EXTERNAL = 1;
 const UNRESOLVED = 2;
 
 export const resolutions = listOf<Resolution>((io, value) => {
-	const { file = 0, name, reason }: ResolutionFields = value ?? NONE;
+	const from: { file?: number; name?: string; reason?: string } = value ?? NONE;
+	const { file = 0, name, reason } = from;
 	const kind = name !== undefined ? EXTERNAL : reason !== undefined ? UNRESOLVED : TO_FILE;
 	const head = io.number(file * 4 + kind);
 	if (head % 4 === TO_FILE) return { kind: "file", file: Math.floor(head / 4) as FileId };
@@ -277,12 +278,6 @@ export const resolutions = listOf<Resolution>((io, value) => {
 	if (head === UNRESOLVED) return { kind: "unresolved", reason: io.string(reason) };
 	throw new MalformedBytes("an unknown kind of resolution");
 });
-
-type ResolutionFields = {
-	readonly file?: number;
-	readonly name?: string;
-	readonly reason?: string;
-};
 
 const EXPORTS = ["local", "from", "star"] as const;
 const EXPORT_TYPE_ONLY = 4;

@@ -26,19 +26,17 @@ import { unpackReferences } from "./references.ts";
 
 /** Reads lazily from the tables. Valid until the store changes. */
 export class StoredReader implements IndexReader {
+	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	readonly #table: FileTable;
 	readonly #names: NameIds;
 	readonly #facts: StoredFacts;
 	#unresolved: readonly { file: FileId; specifier: string }[] | undefined;
 
 	constructor(table: FileTable, names: NameIds, facts: StoredFacts) {
+		this.files = table.indexed;
 		this.#table = table;
 		this.#names = names;
 		this.#facts = facts;
-	}
-
-	get files(): ReadonlyMap<FileId, IndexedFile> {
-		return this.#table.indexed;
 	}
 
 	get shape(): object {
@@ -63,7 +61,7 @@ export class StoredReader implements IndexReader {
 
 	resolutions(file: FileId): readonly Resolution[] {
 		const stored = this.#facts.links(file).resolutions;
-		if (this.#table.isWhole) return stored;
+		if (this.files.size === this.#table.rows.size) return stored;
 		return stored.map((resolution) =>
 			resolution.kind === "file" && !this.files.has(resolution.file) ? NOT_YET : resolution,
 		);
