@@ -1,4 +1,4 @@
-import type { ComponentType } from "preact";
+import type { ComponentChildren, ComponentType } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { connectionCount } from "./connection/connection.ts";
 import { errorMessage } from "./parts/figures.ts";
@@ -20,11 +20,9 @@ export const pages = [
 	view("replay", "Replay", async () => (await import("./views/replay/replay-view.tsx")).ReplayView),
 ];
 
-function view<Name extends string, Props>(
-	name: Name,
-	title: string,
-	load: () => Promise<ComponentType<Props>>,
-) {
+type Load<Props> = () => Promise<ComponentType<Props>>;
+
+function view<Name extends string, Props>(name: Name, title: string, load: Load<Props>) {
 	return { name, title, load };
 }
 
@@ -33,37 +31,23 @@ export function loadViews(): void {
 	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
 }
 
-interface LazyProps<Props> {
-	load(): Promise<ComponentType<Props>>;
-	readonly props: Props;
-}
-
-type Loaded<Props> = {
-	readonly load: unknown;
-	readonly Component?: ComponentType<Props>;
-	readonly error?: string;
-};
-
 /** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
-export function Lazy<Props extends object>({ load, props }: LazyProps<Props>) {
-	const [loaded, setLoaded] = useState<Loaded<Props>>();
+export function Lazy<Props extends object>({ load, props }: { load: Load<Props>; props: Props }) {
+	const [loaded, setLoaded] = useState<{ load: unknown; draw(own: Props): ComponentChildren }>();
 	useEffect(() => {
 		let isCurrent = true;
 		load().then(
-			(Component) => isCurrent && setLoaded({ load, Component }),
-			(error: unknown) => isCurrent && setLoaded({ load, error: errorMessage(error) }),
+			(View) => isCurrent && setLoaded({ load, draw: (own) => <View {...own} /> }),
+			(error) => isCurrent && setLoaded({ load, draw: () => <NotLoaded error={error} /> }),
 		);
 		return () => {
 			isCurrent = false;
 		};
 	}, [load]);
-	if (loaded?.load !== load) return <Empty>Loading…</Empty>;
-	if (loaded.error !== undefined) return <NotLoaded why={loaded.error} />;
-	const { Component } = loaded;
-	return Component ? <Component {...props} /> : null;
+	return loaded?.load === load ? loaded.draw(props) : <Empty>Loading…</Empty>;
 }
 
-function NotLoaded({ why }: { why: string }) {
+function NotLoaded({ error }: { error: unknown }) {
 	const seen = useRef(connectionCount.value);
 	useEffect(() => {
 		// Not for the first connection: the load would fail again, in a loop.
@@ -72,7 +56,7 @@ function NotLoaded({ why }: { why: string }) {
 	}, [connectionCount.value]);
 	return (
 		<Problem
-			text={`This view could not be loaded: ${why}.`}
+			text={`This view could not be loaded: ${errorMessage(error)}.`}
 			onRetry={() => location.reload()}
 			retryLabel="Reload the page"
 		/>
