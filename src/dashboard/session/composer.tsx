@@ -10,7 +10,7 @@ import type { OpenSession } from "./open-session.ts";
 import type { Outbox, Outgoing } from "./outbox.ts";
 import { PromptBox } from "./prompt-box.tsx";
 
-interface ComposerProps extends ComposerState {
+export interface ComposerProps extends ComposerState {
 	readonly session: OpenSession;
 	onSend(): void;
 }
@@ -172,8 +172,6 @@ function Statuses({ session }: { session: OpenSession }) {
 	);
 }
 
-type ThinkingLevel = NonNullable<OpenSession["state"]["value"]>["thinkingLevel"];
-
 function Pickers({ session }: { session: OpenSession }) {
 	const { sessionId } = session;
 	const state = session.state.value;
@@ -190,10 +188,10 @@ function Pickers({ session }: { session: OpenSession }) {
 		const { provider, id } = chosen;
 		void orToast(client().request("set_model", { sessionId, provider, modelId: id }));
 	}
-	function pickLevel(name: string): void {
-		const level = name as ThinkingLevel;
+	const pickLevel = (name: string) => {
+		const level = name as typeof state.thinkingLevel;
 		void orToast(client().request("set_thinking_level", { sessionId, level }));
-	}
+	};
 	const models = offered.map((model) => [nameOf(model), visibleString(nameOf(model))] as const);
 	return (
 		<span class="pickers row">

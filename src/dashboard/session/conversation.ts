@@ -45,9 +45,8 @@ export const EMPTY: Conversation = {
 
 export function conversationOf(
 	{ entries, leafId }: { entries: readonly Data<"SessionEntry">[]; leafId: string | null },
-	now: { isStreaming: boolean; isCompacting: boolean },
+	{ isStreaming, isCompacting }: { isStreaming: boolean; isCompacting: boolean },
 ): Conversation {
-	const { isStreaming, isCompacting } = now;
 	const items = itemsOf(branchOf(entries, leafId));
 	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
 	if (isStreaming) return known;

@@ -1,7 +1,6 @@
 import type { Data } from "../../protocol/index.ts";
 import { Button } from "../parts/controls.tsx";
-import type { OpenSession } from "./open-session.ts";
-import type { Outbox } from "./outbox.ts";
+import type { ComposerProps } from "./composer.tsx";
 
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
@@ -17,13 +16,7 @@ const PROMPTS = [
 	},
 ] as const;
 
-interface DemoBannerProps {
-	readonly session: OpenSession;
-	readonly outbox: Outbox;
-	onSend(): void;
-}
-
-export function DemoBanner({ session, outbox, onSend }: DemoBannerProps) {
+export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "draft">) {
 	const state = session.state.value;
 	if (!state || !isDemo(state)) return null;
 	const { items, isRunning } = session.conversation.value;

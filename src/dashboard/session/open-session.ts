@@ -92,7 +92,7 @@ export class OpenSession {
 				if (name === "open") this.#loadOther();
 			}),
 		];
-		if (client.state.name === "open") this.reload();
+		if (client.state.name === "open") void this.reload();
 	}
 
 	close(): void {
@@ -103,10 +103,6 @@ export class OpenSession {
 		this.#cancelFrame?.();
 		clearTimeout(this.#changesTimer);
 		clearTimeout(this.#catchUpTimer);
-	}
-
-	reload(): void {
-		void this.#load();
 	}
 
 	#subscribe(after?: number): Subscription {
@@ -139,7 +135,10 @@ export class OpenSession {
 		}
 		if (CHANGING.test(event.type)) this.#reportChange();
 		// Nothing else reports a shell command of another client.
-		const isUnknownShell = event.type === "bash_execution_update" && !this.#isKnownShell(event.id);
+		const isUnknownShell =
+			event.type === "bash_execution_update" &&
+			!this.state.peek()?.isBashRunning &&
+			!this.#shell.peek().some(({ id }) => id === event.id);
 		if (SETTLING.test(event.type) || isUnknownShell) this.#stateRefresher.refresh();
 	}
 
@@ -156,7 +155,7 @@ export class OpenSession {
 		// A shell command that timed out does not run any more.
 		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) this.#stateRefresher.refresh();
-		if (REWRITING.test(commandType)) this.reload();
+		if (REWRITING.test(commandType)) void this.reload();
 	}
 
 	#onShell(running: readonly ShellCommand[]): void {
@@ -168,17 +167,17 @@ export class OpenSession {
 		if (this.status.peek().name === "ready") {
 			this.conversation.value = this.#withShell(this.conversation.peek());
 		}
-		if (hasEnded) this.reload();
+		if (hasEnded) void this.reload();
 	}
 
 	/** The session, its extensions or the server may be others. */
 	#loadOther(): void {
 		this.commandList.invalidate();
-		this.reload();
+		void this.reload();
 	}
 
 	/** A load that was overtaken is dropped. */
-	async #load(): Promise<void> {
+	async reload(): Promise<void> {
 		const own = ++this.#loads;
 		const { sessionId } = this;
 		const buffer: Data<"SessionEvent">[] = [];
@@ -223,11 +222,6 @@ export class OpenSession {
 		return this.#shell.peek().reduce((next, { id, command, result }) => {
 			return result ? bashEnded(next, id, result) : bashStarted(next, id, command);
 		}, before);
-	}
-
-	#isKnownShell(id: string | undefined): boolean {
-		const isRunning = this.state.peek()?.isBashRunning === true;
-		return isRunning || this.#shell.peek().some((one) => one.id === id);
 	}
 
 	#reportChange(): void {

@@ -191,14 +191,14 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 	);
 }
 
-type Response = CommandFields<"extension_ui_response">["response"];
+type Answer = (response: CommandFields<"extension_ui_response">["response"]) => void;
 
 /** The oldest open question of an extension; any client may answer it. */
 function ExtensionDialog({ session }: { session: OpenSession }) {
 	const [question] = session.ui.value.questions;
 	if (!question) return null;
 	const { requestId } = question;
-	const answer = (response: Response) => {
+	const answer: Answer = (response) => {
 		const { sessionId } = session;
 		void orToast(client().request("extension_ui_response", { sessionId, requestId, response }));
 	};
@@ -214,13 +214,7 @@ function ExtensionDialog({ session }: { session: OpenSession }) {
 	);
 }
 
-function QuestionForm({
-	question,
-	answer,
-}: {
-	question: Question;
-	answer(response: Response): void;
-}) {
+function QuestionForm({ question, answer }: { question: Question; answer: Answer }) {
 	switch (question.method) {
 		case "select":
 			return (
@@ -252,21 +246,15 @@ function QuestionForm({
 				</>
 			);
 		case "input":
-			return <TextAnswer first="" placeholder={question.placeholder ?? ""} answer={answer} />;
 		case "editor":
-			return <TextAnswer first={question.prefill ?? ""} isLong answer={answer} />;
+			return <TextAnswer question={question} answer={answer} />;
 	}
 }
 
-interface TextAnswerProps {
-	readonly first: string;
-	readonly placeholder?: string;
-	readonly isLong?: boolean;
-	answer(response: Response): void;
-}
+type TextQuestion = Extract<Question, { method: "input" | "editor" }>;
 
-function TextAnswer({ first, placeholder = "", isLong = false, answer }: TextAnswerProps) {
-	const [value, setText] = useState(first);
+function TextAnswer({ question, answer }: { question: TextQuestion; answer: Answer }) {
+	const [value, setText] = useState(question.method === "editor" ? (question.prefill ?? "") : "");
 	const box = {
 		value,
 		autofocus: true,
@@ -278,10 +266,10 @@ function TextAnswer({ first, placeholder = "", isLong = false, answer }: TextAns
 			onCancel={() => answer({ cancelled: true })}
 			onSubmit={() => answer({ value })}
 		>
-			{isLong ? (
+			{question.method === "editor" ? (
 				<textarea aria-label="Text" class="mono" rows={14} {...box} />
 			) : (
-				<input aria-label="Answer" placeholder={placeholder} {...box} />
+				<input aria-label="Answer" placeholder={question.placeholder ?? ""} {...box} />
 			)}
 		</DialogForm>
 	);

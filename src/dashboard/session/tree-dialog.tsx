@@ -6,14 +6,9 @@ import { Button, Dialog } from "../parts/controls.tsx";
 import { Answered, Empty, orToast } from "../parts/notices.tsx";
 import { PlainText } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
-import type { Draft } from "./composer-state.ts";
-import type { OpenSession } from "./open-session.ts";
+import type { ComposerProps } from "./composer.tsx";
 
-interface TreeDialogProps {
-	readonly session: OpenSession;
-	readonly draft: Draft;
-	onClose(): void;
-}
+type TreeDialogProps = Pick<ComposerProps, "session" | "draft"> & { onClose(): void };
 
 export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	const { sessionId } = session;
@@ -34,7 +29,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 		// A message of the user returns to the prompt box.
 		const said = result.data.editorText ?? result.data.text;
 		if (said) draft.prepend(said);
-		session.reload();
+		void session.reload();
 		onClose();
 	}
 	const goTo = (targetId: string) =>
