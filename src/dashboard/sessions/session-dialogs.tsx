@@ -111,22 +111,21 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 			/>
 			<Answered answer={answer} waiting="Looking for sessions…">
 				{() =>
-					rows.length === 0 && (
+					rows.length === 0 ? (
 						<Empty>{filter ? "No session matches." : "There are no stored sessions."}</Empty>
+					) : (
+						<div class="tree">
+							<VirtualList
+								rows={rows}
+								label="Stored sessions"
+								startsAtTop
+								estimate={() => 54}
+								render={({ stored }) => <Stored stored={stored} onOpen={() => void open(stored)} />}
+							/>
+						</div>
 					)
 				}
 			</Answered>
-			{rows.length > 0 && (
-				<div class="tree">
-					<VirtualList
-						rows={rows}
-						label="Stored sessions"
-						startsAtTop
-						estimate={() => 54}
-						render={({ stored }) => <Stored stored={stored} onOpen={() => void open(stored)} />}
-					/>
-				</div>
-			)}
 			{data?.truncated && <p class="small soft">Only the most recent sessions are shown.</p>}
 			<div class="dialog-actions row">
 				<Button onClick={onClose} label="Close" />

@@ -1,6 +1,5 @@
 import { signal } from "@preact/signals";
 import { useEffect, useMemo, useState } from "preact/hooks";
-import type { Client } from "../../protocol/client.ts";
 import type { Data } from "../../protocol/index.ts";
 import { client } from "../connection/connection.ts";
 import { Button } from "../parts/controls.tsx";
@@ -12,8 +11,8 @@ import { isDemo } from "../session/demo-banner.tsx";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
-	const list = useMemo(() => new SessionList(client()), []);
-	const [shown, setShown] = useState<"new" | "stored" | { delete: Data<"SessionInfo"> }>();
+	const list = useMemo(() => new SessionList(), []);
+	const [shown, setShown] = useState<"new" | "stored" | Data<"SessionInfo">>();
 	useEffect(() => {
 		list.open();
 		return () => list.close();
@@ -39,11 +38,7 @@ export function SessionsPage() {
 					known.length === 0 ? (
 						<FirstRun startsIn={startsIn} onShow={setShown} />
 					) : (
-						<SessionTable
-							sessions={known}
-							list={list}
-							onDelete={(session) => setShown({ delete: session })}
-						/>
+						<SessionTable sessions={known} list={list} onDelete={setShown} />
 					)
 				}
 			</Answered>
@@ -53,7 +48,7 @@ export function SessionsPage() {
 			{shown === "stored" && <StoredDialog onClose={close} />}
 			{typeof shown === "object" && (
 				<DeleteDialog
-					session={shown.delete}
+					session={shown}
 					onClose={() => {
 						close();
 						refresh();
@@ -69,12 +64,8 @@ function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
 
-interface FirstRunProps {
-	readonly startsIn: StartsIn;
-	onShow(dialog: "new" | "stored"): void;
-}
-
-function FirstRun({ startsIn, onShow }: FirstRunProps) {
+function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"): void }) {
+	const { startsIn, onShow } = props;
 	const [isStarting, setStarting] = useState(false);
 	async function start(): Promise<void> {
 		setStarting(true);
@@ -145,23 +136,14 @@ function SessionTable({ sessions, list, onDelete }: SessionTableProps) {
 			</thead>
 			<tbody>
 				{sessions.map((session) => (
-					<SessionLine
-						key={session.sessionId}
-						session={session}
-						list={list}
-						onDelete={() => onDelete(session)}
-					/>
+					<SessionLine key={session.sessionId} session={session} list={list} onDelete={onDelete} />
 				))}
 			</tbody>
 		</table>
 	);
 }
 
-interface SessionLineProps {
-	readonly session: Data<"SessionInfo">;
-	readonly list: SessionList;
-	onDelete(): void;
-}
+type SessionLineProps = Omit<SessionTableProps, "sessions"> & { session: Data<"SessionInfo"> };
 
 function SessionLine({ session, list, onDelete }: SessionLineProps) {
 	const { sessionId, sessionName, cwd, model, isStreaming, messageCount, createdAt } = session;
@@ -199,7 +181,7 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 				<Button
 					class="quiet small"
 					aria-label={`Delete ${visibleString(name)}`}
-					onClick={onDelete}
+					onClick={() => onDelete(session)}
 					label="Delete"
 				/>
 			</td>
@@ -221,7 +203,6 @@ class SessionList {
 	/** Undefined where a new session must name its folder. */
 	readonly startsIn = signal<StartsIn>(undefined);
 	readonly error = signal<string | undefined>(undefined);
-	readonly #client: Client;
 	/** Messages of a session when its cost was fetched. */
 	readonly #pricedMessages = new Map<string, number>();
 	readonly #lookedUp = new Set<string>();
@@ -229,18 +210,14 @@ class SessionList {
 	#isInFlight = false;
 	#isClosed = false;
 
-	constructor(client: Client) {
-		this.#client = client;
-	}
-
 	open(): void {
 		const timer = setInterval(() => this.refresh(), POLL_MS);
 		this.#stops = [
 			() => clearInterval(timer),
-			this.#client.onEvent(({ type }) => {
+			client().onEvent(({ type }) => {
 				if (type === "session_created" || type === "session_deleted") this.refresh();
 			}),
-			this.#client.onState(({ name }) => {
+			client().onState(({ name }) => {
 				if (name === "open") this.refresh();
 			}),
 		];
@@ -253,7 +230,7 @@ class SessionList {
 	}
 
 	refresh(): void {
-		if (this.#isInFlight || this.#client.state.name !== "open") return;
+		if (this.#isInFlight || client().state.name !== "open") return;
 		this.#isInFlight = true;
 		void this.#load().finally(() => {
 			this.#isInFlight = false;
@@ -262,7 +239,7 @@ class SessionList {
 
 	async #load(): Promise<void> {
 		try {
-			const { data } = await this.#client.request("list_sessions");
+			const { data } = await client().request("list_sessions");
 			if (this.#isClosed) return;
 			const sessions = data.sessions.toSorted((a, b) => b.createdAt.localeCompare(a.createdAt));
 			this.startsIn.value = data.startsIn;
@@ -284,7 +261,7 @@ class SessionList {
 		if (unknown.length === 0) return;
 		for (const { sessionId } of unknown) this.#lookedUp.add(sessionId);
 		try {
-			const { data } = await this.#client.request("list_stored_sessions", {});
+			const { data } = await client().request("list_stored_sessions", {});
 			this.firstMessages.value = new Map(
 				data.sessions.flatMap(({ sessionId, firstMessage }) =>
 					sessionId && firstMessage ? [[sessionId, firstMessage] as const] : [],
@@ -302,7 +279,7 @@ class SessionList {
 			if (messageCount === 0 || this.#pricedMessages.get(sessionId) === messageCount) continue;
 			this.#pricedMessages.set(sessionId, messageCount);
 			try {
-				const { data } = await this.#client.request("get_session_stats", { sessionId });
+				const { data } = await client().request("get_session_stats", { sessionId });
 				if (!this.#isClosed) this.costs.value = new Map(this.costs.value).set(sessionId, data.cost);
 			} catch {
 				// A session whose folder is gone has no figures.
