@@ -115,6 +115,13 @@ function plotOptions(
 		ticks: { show: false },
 	};
 	const series = rows.map((row) => seriesOf(row, shape, colourOf));
+	const bad = colourOf("--bad");
+	const markSeries: uPlot.Series = {
+		label: "marks",
+		stroke: bad,
+		paths: () => null,
+		points: { show: true, size: 8, width: 0, fill: bad },
+	};
 	const pad = shape === "columns" ? 0.6 : 0;
 	return {
 		legend: { show: false },
@@ -130,7 +137,7 @@ function plotOptions(
 		series: [
 			{},
 			...(shape === "columns" ? series.toReversed() : series),
-			...(marks ? [markSeries(colourOf)] : []),
+			...(marks ? [markSeries] : []),
 		],
 		// Each area is filled down to the one below it.
 		bands:
@@ -153,16 +160,6 @@ function seriesOf(row: ChartRow, shape: ChartProps["shape"], colourOf: ColourOf)
 	if (shape === "lines") return { ...base, width: 2, points: { show: row.values.length < 3 } };
 	const bars = shape === "columns" ? uPlot.paths.bars?.({ size: [0.85, 48], gap: 1 }) : undefined;
 	return { ...base, width: shape === "areas" ? 1 : 0, fill: colour, ...(bars && { paths: bars }) };
-}
-
-function markSeries(colourOf: ColourOf): uPlot.Series {
-	const colour = colourOf("--bad");
-	return {
-		label: "marks",
-		stroke: colour,
-		paths: () => null,
-		points: { show: true, size: 8, width: 0, fill: colour },
-	};
 }
 
 export function stacked(rows: readonly (readonly number[])[]): number[][] {

@@ -189,11 +189,7 @@ class BoundedTokenizer extends Tokenizer {
 	override def(): undefined {}
 
 	/** `2*3*4` is no emphasis. */
-	override emStrong(
-		source: string,
-		masked: string,
-		before = "",
-	): Tokens.Em | Tokens.Strong | undefined {
+	override emStrong(source: string, masked: string, before = "") {
 		const isInWord = /\w$/.test(before) && /^\*(?!\*)/.test(source);
 		return isInWord ? undefined : super.emStrong(source, masked, before);
 	}

@@ -9,13 +9,8 @@ export function Empty({ children }: { children: ComponentChildren }) {
 	return <p class="empty soft">{children}</p>;
 }
 
-interface ProblemProps {
-	readonly text: string;
-	readonly onRetry?: () => void;
-	readonly retryLabel?: string;
-}
-
-export function Problem({ text, onRetry, retryLabel = "Try again" }: ProblemProps) {
+export function Problem(props: { text: string; onRetry?(): void; retryLabel?: string }) {
+	const { text, onRetry, retryLabel = "Try again" } = props;
 	return (
 		<p class="problem" role="alert">
 			<PlainText text={text} />{" "}

@@ -19,12 +19,10 @@ const large = ({ width, height }: PictureSize) =>
 export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	const [isWanted, setWanted] = useState(false);
-	const isDrawn = facts.kind === "drawable" && (isWanted || !facts.isLarge);
-	if (isDrawn) {
-		const { size, label } = facts;
+	if (facts.kind === "drawable" && (isWanted || !facts.isLarge)) {
 		return (
 			<button type="button" class="picture" title="Enlarge" onClick={onOpen}>
-				<PictureCanvas picture={picture} label={label} size={size} width={small(size)} />
+				<PictureCanvas picture={picture} facts={facts} widthOf={small} />
 			</button>
 		);
 	}
@@ -42,11 +40,10 @@ export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(): void }) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	if (facts.kind !== "drawable") return null;
-	const { size, label } = facts;
 	return (
-		<Dialog title={label} onCancel={onClose} wide>
+		<Dialog title={facts.label} onCancel={onClose} wide>
 			<div class="picture-large">
-				<PictureCanvas picture={picture} label={label} size={size} width={large(size)} />
+				<PictureCanvas picture={picture} facts={facts} widthOf={large} />
 			</div>
 			<div class="dialog-actions row">
 				<Button onClick={onClose} label="Close" />
@@ -57,13 +54,12 @@ export function PictureDialog({ picture, onClose }: { picture: Picture; onClose(
 
 interface PictureCanvasProps {
 	readonly picture: Picture;
-	readonly label: string;
-	readonly size: PictureSize;
-	readonly width: string;
+	readonly facts: Extract<PictureFacts, { kind: "drawable" }>;
+	widthOf(size: PictureSize): string;
 }
 
 /** An `img` with a data address would block the page; `createImageBitmap` decodes in the background. Animations stand still. */
-function PictureCanvas({ picture, label, size, width }: PictureCanvasProps) {
+function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanvasProps) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [state, setState] = useState<"waiting" | "drawn" | "damaged">("waiting");
 	useEffect(() => {
@@ -84,23 +80,19 @@ function PictureCanvas({ picture, label, size, width }: PictureCanvasProps) {
 			role="img"
 			aria-label={label}
 			aria-busy={state === "waiting"}
-			style={{ width, aspectRatio: `${size.width} / ${size.height}` }}
+			style={{ width: widthOf(size), aspectRatio: `${size.width} / ${size.height}` }}
 		/>
 	);
 }
 
 /** Rejects when it cannot be drawn. `place` returns null once the canvas is gone. */
-async function draw(
-	{ mimeType, data }: Picture,
-	size: PictureSize,
-	place: () => HTMLCanvasElement | null,
-): Promise<void> {
-	const bytes = await bytesOf(data, () => new Promise((resolve) => setTimeout(resolve)));
+async function draw(picture: Picture, size: PictureSize, place: () => HTMLCanvasElement | null) {
+	const bytes = await bytesOf(picture.data, () => new Promise((resolve) => setTimeout(resolve)));
 	const shown = place();
 	if (!shown) return;
 	if (!bytes) throw new Error("not base64");
 	const points = Math.ceil(shown.clientWidth * Math.min(devicePixelRatio, 2));
-	const bitmap = await createImageBitmap(new Blob([bytes], { type: mimeType }), {
+	const bitmap = await createImageBitmap(new Blob([bytes], { type: picture.mimeType }), {
 		resizeWidth: Math.max(1, Math.min(points, size.width)),
 		resizeQuality: "high",
 	});

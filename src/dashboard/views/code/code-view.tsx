@@ -11,23 +11,17 @@ import { Figures, Section, useNow } from "../section.tsx";
 import { Rest } from "../table.tsx";
 import { DepsPanel } from "./deps-panel.tsx";
 
-const MAX_HITS = 40;
+const SEARCH_BOUNDS = { limit: 40, contextLines: 0 };
 
 type Name = { readonly symbol: string; readonly file?: string };
 
 export function CodeView({ sessionId }: SessionViewProps) {
 	const [search, setSearch] = useState<{ query: string; includeTests: boolean }>();
-	const [file, setFile] = useState<string>();
+	const [path, setPath] = useState<string>();
 	const [depth, setDepth] = useState(1);
 	const [name, setName] = useState<Name>();
-	const found = useAnswer(
-		"code_search",
-		search && { sessionId, limit: MAX_HITS, contextLines: 0, ...search },
-	);
-	const deps = useAnswer(
-		"code_deps",
-		file === undefined ? undefined : { sessionId, path: file, depth },
-	);
+	const found = useAnswer("code_search", search && { sessionId, ...SEARCH_BOUNDS, ...search });
+	const deps = useAnswer("code_deps", path === undefined ? undefined : { sessionId, path, depth });
 	const usages = useAnswer("code_usages", name && { sessionId, ...name });
 	const answers = [usages, deps, found];
 	const status = useAnswer("code_status", { sessionId });
@@ -38,7 +32,7 @@ export function CodeView({ sessionId }: SessionViewProps) {
 				isLoading={answers.some(({ isLoading }) => isLoading)}
 				isIndexed={coverage !== undefined}
 				onSearch={setSearch}
-				onFile={setFile}
+				onFile={setPath}
 			/>
 			{[...answers, status].map(
 				({ error, refresh }, at) =>
@@ -46,17 +40,17 @@ export function CodeView({ sessionId }: SessionViewProps) {
 						<Problem key={at} text={withIndexingHint(error)} onRetry={refresh} />
 					),
 			)}
-			{!search && file === undefined && (
+			{!search && path === undefined && (
 				<Empty>
 					Search for a name or for text. From a result you get to the dependencies and dependents of
 					a file, and to the usages of a name.
 				</Empty>
 			)}
-			{usages.data && <UsagesPanel answer={usages.data} onFile={setFile} onName={setName} />}
+			{usages.data && <UsagesPanel answer={usages.data} onFile={setPath} onName={setName} />}
 			{deps.data && (
-				<DepsPanel answer={deps.data} depth={depth} onDepth={setDepth} onFile={setFile} />
+				<DepsPanel answer={deps.data} depth={depth} onDepth={setDepth} onFile={setPath} />
 			)}
-			{found.data && <SearchResults answer={found.data} onFile={setFile} onName={setName} />}
+			{found.data && <SearchResults answer={found.data} onFile={setPath} onName={setName} />}
 			{coverage ? (
 				<IndexHealth coverage={coverage} />
 			) : (

@@ -172,13 +172,8 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 	);
 }
 
-interface PieceDialogProps {
-	readonly sessionId: string;
-	readonly piece: Piece;
-	onClose(): void;
-}
-
-function PieceDialog({ sessionId, piece, onClose }: PieceDialogProps) {
+function PieceDialog(props: { sessionId: string; piece: Piece; onClose(): void }) {
+	const { sessionId, piece, onClose } = props;
 	const now = useNow();
 	const { read, problem, isLoading, load } = usePieceText(sessionId, piece.id);
 	return (

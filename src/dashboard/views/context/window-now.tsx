@@ -36,7 +36,6 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
 	// The page header shows pi's own count, which differs a little.
 	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, estimated by length; the percentage above is based on the last bill`;
-	const cached = "Cached in the last request";
 	return (
 		<Section
 			title="In the window now"
@@ -52,14 +51,12 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 			<Figures
 				figures={[
 					["In use, estimated", `≈ ${short(tokens)}`, size > 0 ? share : "tokens"],
-					cachedTokens === undefined
-						? [cached, "–", "no request yet"]
-						: [
-								cached,
-								short(cachedTokens),
-								"tokens, as the provider reported",
-								cachedTokens ? "good" : undefined,
-							],
+					[
+						"Cached in the last request",
+						cachedTokens === undefined ? "–" : short(cachedTokens),
+						cachedTokens === undefined ? "no request yet" : "tokens, as the provider reported",
+						cachedTokens ? "good" : undefined,
+					],
 					["Pieces", formatCount(pieces.length), formatNumberOf(kinds.length, "kind")],
 				]}
 			/>
