@@ -39,7 +39,7 @@ export function Figures({ figures }: { figures: readonly (Figure | undefined)[] 
 					<div key={name} class="figure">
 						<dt class="soft small">{name}</dt>
 						<dd>
-							<span class={`figure-value ${tone ?? ""}`}>{value}</span>
+							<span class={`figure-value number ${tone ?? ""}`}>{value}</span>
 							{note !== undefined && <span class="soft small">{note}</span>}
 						</dd>
 					</div>

@@ -187,7 +187,7 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 			<ul class="hits plain-list">
 				{hits.map(({ path, isTest, matchingLines, symbols, lines }) => (
 					<li key={path}>
-						<p class="hit-head">
+						<p class="hit-head row">
 							<TextButton class="link mono" onClick={() => onFile(path)} text={path} />
 							{isTest && <span class="tag">test</span>}
 							{matchingLines !== undefined && (
@@ -197,7 +197,7 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 						{symbols.slice(0, MAX_NAMES).map(({ owner, name, line, kind, exported }) => {
 							const whole = owner === undefined ? name : `${owner}.${name}`;
 							return (
-								<p key={`${whole}:${line}`} class="hit-name">
+								<p key={`${whole}:${line}`} class="hit-name row">
 									<span class="tag">{kind}</span>
 									<TextButton
 										class="link mono"
@@ -284,7 +284,7 @@ function DefinitionBox({ definition, onFile }: { definition: Definition; onFile:
 	const { path, line, kind, signature, usages, possible } = definition;
 	return (
 		<div class="definition">
-			<p class="hit-head">
+			<p class="hit-head row">
 				<span class="tag">{kind}</span>
 				<TextButton class="link mono" onClick={() => onFile(path)} text={`${path}:${line}`} />
 			</p>
@@ -299,7 +299,7 @@ function DefinitionBox({ definition, onFile }: { definition: Definition; onFile:
 			</p>
 			<ul class="usages plain-list">
 				{usages.slice(0, MAX_USAGES).map((usage) => (
-					<li key={placeOf(usage)}>
+					<li key={placeOf(usage)} class="row">
 						<TextButton
 							class="link mono"
 							onClick={() => onFile(usage.path)}

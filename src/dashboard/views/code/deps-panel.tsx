@@ -84,7 +84,7 @@ function FileList({ title, files, onFile }: FileListProps) {
 			{files.length === 0 && <p class="soft">none</p>}
 			<ul class="usages plain-list">
 				{files.slice(0, MAX_LISTED).map(({ path, depth, isTest }) => (
-					<li key={path}>
+					<li key={path} class="row">
 						<TextButton class="link mono" onClick={() => onFile(path)} text={path} max={300} />
 						{depth > 1 && <span class="soft small">{depth} steps</span>}
 						{isTest && <span class="tag">test</span>}

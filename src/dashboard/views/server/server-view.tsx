@@ -108,7 +108,7 @@ function Tile({ name, value, note, values }: TileProps) {
 	return (
 		<div class="tile">
 			<p class="soft small">{name}</p>
-			<p class="tile-value">{value}</p>
+			<p class="tile-value number">{value}</p>
 			<svg class="spark" viewBox={box} preserveAspectRatio="none" aria-hidden="true">
 				{values.length > 1 && (
 					<>
@@ -135,11 +135,11 @@ const COUNTS = [
 function Counts({ commands }: Pick<Metrics, "commands">) {
 	return (
 		<Section title="Commands since the start">
-			<dl class="counts">
+			<dl class="counts row">
 				{COUNTS.map(([key, name]) => (
 					<div key={key}>
 						<dt class="soft">{name}</dt>
-						<dd>{formatCount(commands[key])}</dd>
+						<dd class="number">{formatCount(commands[key])}</dd>
 					</div>
 				))}
 			</dl>
@@ -168,7 +168,7 @@ function Recovery() {
 								</p>
 								<ul class="usages plain-list">
 									{data.interrupted.slice(0, MAX_LISTED).map((command) => (
-										<li key={command.commandId}>
+										<li key={command.commandId} class="row">
 											<code>{command.commandType}</code>
 											{command.sessionId !== undefined && (
 												<PlainText class="soft" text={command.sessionId} max={100} />
