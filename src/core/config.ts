@@ -141,13 +141,10 @@ function mergeFile(
 		else for (const [name, value] of Object.entries(members)) mergeValue(group, name, value);
 	}
 
-	function mergeValue(group: string, name: string, value: unknown): void {
+	function mergeValue(group: string, name: string, value: unknown) {
 		const rows = ROWS.get(group) ?? [];
 		const row = rows.find((one) => one.name === name);
-		if (!row) {
-			warn(() => unknownKey(group, name, rows));
-			return;
-		}
+		if (!row) return warn(() => unknownKey(group, name, rows));
 		const { key, setting } = row;
 		const before = entries.get(key);
 		if (setting.userOnly && isProject)

@@ -1,4 +1,3 @@
-import type { Dirent } from "node:fs";
 import { lstat, readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobStore } from "./blob-store.ts";
@@ -22,6 +21,7 @@ const MAX_VALUES = 20_000;
 /** Calls within this time are coalesced into one scan. */
 const SCAN_INTERVAL_MS = 1_000;
 const CONCURRENCY = 32;
+const UNSCANNED = ["node_modules", ".git"];
 
 interface ExcludedValuesOptions {
 	readonly root: string;
@@ -153,7 +153,9 @@ async function scanFolder(
 		const times = timesOf(await lstat(path));
 		if (before && isSurelySame(before, before.takenMs, times)) return before;
 		const entries = await readdir(path, { withFileTypes: true });
-		const inner = entries.filter(isFolderToEnter).map(({ name }) => join(path, name));
+		const inner = entries
+			.filter((entry) => entry.isDirectory() && !UNSCANNED.includes(entry.name))
+			.map(({ name }) => join(path, name));
 		const excluded = entries
 			.filter((entry) => !entry.isDirectory())
 			.map(({ name }) => join(path, name))
@@ -188,14 +190,7 @@ interface ScannedFolder extends Scanned {
 	readonly excluded: readonly string[];
 }
 
-function isFolderToEnter(entry: Dirent): boolean {
-	return entry.isDirectory() && entry.name !== "node_modules" && entry.name !== ".git";
-}
-
-async function inBatches<Item>(
-	items: readonly Item[],
-	work: (item: Item) => Promise<void>,
-): Promise<void> {
+async function inBatches<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
 	for (const batch of chunks(items, CONCURRENCY)) await Promise.all(batch.map(work));
 }
 

@@ -1,8 +1,5 @@
 /** Resolves to `undefined` after `ms`; the work itself continues. An earlier failure is thrown. */
-export async function inTime<Result>(
-	work: Promise<Result>,
-	ms: number,
-): Promise<Result | undefined> {
+export async function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
 	const late = Promise.withResolvers<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), ms);
 	try {

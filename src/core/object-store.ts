@@ -71,7 +71,7 @@ export class ObjectStore {
 	constructor(options: ObjectStoreOptions) {
 		this.#options = { ...DEFAULTS, ...options };
 		this.#tmpFolder = join(options.folder, "tmp");
-		this.#objectFolder = dirname(this.#options.fileName(anyHash));
+		this.#objectFolder = dirname(this.#options.fileName(hashBytes("any")));
 	}
 
 	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
@@ -125,14 +125,8 @@ export class ObjectStore {
 	/** Evicts by {@link chooseEvicted}, and deletes leftovers of crashes. */
 	async sweep(maxBytes = this.#options.maxBytes): Promise<SweepResult> {
 		const { maxAgeMs, now } = this.#options;
-		const counts = {
-			removedObjects: 0,
-			removedBytes: 0,
-			removedTemporary: 0,
-			objects: 0,
-			bytes: 0,
-		};
-		const swept: Swept = { kind: "swept", ...counts };
+		const removed = { removedObjects: 0, removedBytes: 0, removedTemporary: 0 };
+		const swept: Swept = { kind: "swept", ...removed, objects: 0, bytes: 0 };
 		return await this.#ifExisting(swept, async () => {
 			for await (const file of filesIn(this.#tmpFolder, isTemporaryName)) {
 				if (Math.abs(now() - file.usedMs) <= TEMPORARY_AGE_MS) continue;
@@ -202,10 +196,7 @@ export class ObjectStore {
 	}
 
 	/** Does the work in a store that exists and can be used; `absent` is the result without one. */
-	async #ifExisting<Result>(
-		absent: Result,
-		work: () => Promise<Result>,
-	): Promise<Result | StoreFault> {
+	async #ifExisting<T>(absent: T, work: () => Promise<T>): Promise<T | StoreFault> {
 		try {
 			if (this.#opening === undefined && (await isMissing(this.#options.folder))) return absent;
 			const opened = await this.#open();
@@ -272,8 +263,6 @@ const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
 const TEMPORARY_AGE_MS = 60 * 60_000;
 
-const anyHash = hashBytes("");
-
 const DEFAULTS = {
 	fileName: (hash: Hash) => `objects/sha256-${hash}.txt`,
 	isLegacy: () => false,
@@ -317,10 +306,7 @@ async function statOf(path: string): Promise<Stats | undefined> {
 	}
 }
 
-async function* filesIn(
-	folder: string,
-	isOurs: (name: string) => boolean,
-): AsyncGenerator<StoredFile> {
+async function* filesIn(folder: string, isOurs: (name: string) => boolean) {
 	if (await isMissing(folder)) return;
 	for await (const entry of await opendir(folder)) {
 		if (!isOurs(entry.name)) continue;

@@ -22,7 +22,9 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<R
 		const stats = fstatSync(file);
 		if (!stats.isFile()) return NOT_A_FILE;
 		if (stats.size > maxBytes) return { kind: "refused", reason: "too-big" };
-		if (stats.size === 0 && (await hasContent(file))) return NOT_A_FILE;
+		// Generated files (`/proc`) report size 0.
+		const isGenerated = stats.size === 0 && (await readUpTo(file, 1)).length > 0;
+		if (isGenerated) return NOT_A_FILE;
 		return { kind: "read", bytes: await readUpTo(file, stats.size), modifiedMs: stats.mtimeMs };
 	} finally {
 		closeSync(file);
@@ -45,11 +47,6 @@ async function openWithoutFollowing(path: string): Promise<number | RegularFile>
 		if (errnoOf(error) === "ELOOP") return NOT_A_FILE;
 		throw error;
 	}
-}
-
-/** Generated files (`/proc`) report size 0. */
-async function hasContent(file: number): Promise<boolean> {
-	return (await read(file, Buffer.alloc(1), 0, 1, 0)).bytesRead > 0;
 }
 
 async function readUpTo(file: number, size: number): Promise<Buffer> {

@@ -145,9 +145,7 @@ function linesIn(bytes: Buffer): Line[] {
 		const to = newline === -1 ? bytes.length : newline;
 		const text = bytes.toString("utf8", from, to);
 		number++;
-		if (text.trim()) {
-			lines.push({ number, from, to, isEnded: newline !== -1, id: idIn(text) });
-		}
+		if (text.trim()) lines.push({ number, from, to, isEnded: newline !== -1, id: idIn(text) });
 		from = to + 1;
 	}
 	return lines;

@@ -31,14 +31,11 @@ export interface SettingGroup<Settings = Readonly<Record<string, Setting>>> {
 	readonly settings: Settings;
 }
 
-export function group<Settings>(description: string, settings: Settings): SettingGroup<Settings> {
+export function group<S>(description: string, settings: S): SettingGroup<S> {
 	return { description, inKotaFile: false, settings };
 }
 
-export function kotaGroup<Settings>(
-	description: string,
-	settings: Settings,
-): SettingGroup<Settings> {
+export function kotaGroup<S>(description: string, settings: S): SettingGroup<S> {
 	return { ...group(description, settings), inKotaFile: true };
 }
 

@@ -5,6 +5,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { readPartSync } from "./regular-file.ts";
 
+type Sqlite = typeof import("node:sqlite");
+
 /** Step `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
 
@@ -30,8 +32,9 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		try {
 			return open(sqlite, path, migrations);
 		} catch (error) {
-			// Retried: SQLite's busy timeout does not cover a change of the journal mode.
-			if (isBusy(error) && performance.now() < end) continue;
+			// Retried if busy or locked: SQLite's timeout does not cover a change of the journal mode.
+			const isBusy = [5, 6].includes(sqliteErrorCode(error) ?? 0);
+			if (isBusy && performance.now() < end) continue;
 			return refused(path, error);
 		}
 	}
@@ -78,13 +81,12 @@ export async function openInMemory(
 
 /** Without writing. Falls back to the file alone, if it has no log and does not change. */
 function copyUnchanged(
-	sqlite: typeof import("node:sqlite"),
+	sqlite: Sqlite,
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
 ): void {
 	const state = () => {
-		const [main, log] = [from, `${from}-wal`].map((path) =>
-			statSync(path, { throwIfNoEntry: false }),
-		);
+		const main = statSync(from, { throwIfNoEntry: false });
+		const log = statSync(`${from}-wal`, { throwIfNoEntry: false });
 		return { bytes: main?.size ?? 0, changedMs: main?.mtimeMs, hasLog: (log?.size ?? 0) > 0 };
 	};
 	const before = state();
@@ -127,11 +129,7 @@ function refused(path: string, error: unknown): OpenedDatabase {
 const BUSY_MS = 5_000;
 const BUSY_POLL_MS = 25;
 
-function open(
-	sqlite: typeof import("node:sqlite"),
-	path: string,
-	migrations: Migration[],
-): OpenedDatabase {
+function open(sqlite: Sqlite, path: string, migrations: Migration[]): OpenedDatabase {
 	const written = writtenVersion(path);
 	if (written > migrations.length) return newer(path, written, migrations);
 	const database = new sqlite.DatabaseSync(path, { timeout: BUSY_MS });
@@ -149,11 +147,6 @@ function open(
 		if (database.isOpen) database.close();
 		throw error;
 	}
-}
-
-function isBusy(error: unknown): boolean {
-	const code = sqliteErrorCode(error);
-	return code === 5 || code === 6;
 }
 
 export async function sqliteSupport(): Promise<
@@ -175,7 +168,7 @@ export async function sqliteSupport(): Promise<
 
 const NO_SQLITE = "this host has no node:sqlite (pi under Bun, or Node older than 22.13)";
 
-async function loadSqlite(): Promise<typeof import("node:sqlite") | undefined> {
+async function loadSqlite(): Promise<Sqlite | undefined> {
 	try {
 		return await import("node:sqlite");
 	} catch {

@@ -96,8 +96,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 async function findForeignEntry({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === VERSION_FILE || name === IGNORE_FILE || isTemporaryName(name)) continue;
-		if (LITTER.includes(name)) continue;
-		if (!owns?.(name)) return name;
+		if (!LITTER.includes(name) && !owns?.(name)) return name;
 	}
 	return undefined;
 }

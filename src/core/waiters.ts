@@ -2,16 +2,13 @@
 export class Waiters<T> {
 	readonly #waiting = new Set<Waiter<T>>();
 	readonly #controller = new AbortController();
+	/** Aborts the work when the last caller leaves. Later callers must not join, but start again. */
+	readonly signal: AbortSignal = this.#controller.signal;
 	readonly #settled = new AbortController();
 	readonly #abortError: (signal: AbortSignal) => Error;
 
 	constructor(abortError: (signal: AbortSignal) => Error) {
 		this.#abortError = abortError;
-	}
-
-	/** Aborts the work when the last caller leaves. Later callers must not join, but start again. */
-	get signal(): AbortSignal {
-		return this.#controller.signal;
 	}
 
 	get size(): number {
