@@ -48,9 +48,8 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 		// A full answer also shows where the file ends, so a longer base is not the same file.
 		const endsDiffer = segments.some(({ totalLines }) => totalLines !== lines.count);
 		if (same.kind === "same" && !(isFull && endsDiffer)) {
-			const { base, changedOutside } = same;
-			if (isFull) return marker({ kind: "unchanged", base });
-			return marker({ kind: "unchanged_range", range, changedOutside, cut: false, base });
+			if (isFull) return marker({ kind: "unchanged", base: same.base });
+			return marker({ ...same, kind: "unchanged_range", range, cut: false });
 		}
 	}
 
@@ -60,10 +59,8 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 	const visible = { start: range.start, end: window.end };
 	if (window.cutBy && covers(segments, visible)) {
 		const same = await compare(read, visible, load);
-		if (same.kind === "same") {
-			const { base, changedOutside } = same;
-			return marker({ kind: "unchanged_range", range: visible, changedOutside, cut: true, base });
-		}
+		if (same.kind === "same")
+			return marker({ ...same, kind: "unchanged_range", range: visible, cut: true });
 	}
 	if (diffed) return diffed;
 	return covers(segments, range)

@@ -52,7 +52,7 @@ export class FileEventLog {
 	#done = 0;
 	#byPath = new Map<string, Recorded[]>();
 	#filesInRequest: readonly ShownFile[] = [];
-	#versionsInRequest = new Map<string, Hash | undefined>();
+	readonly #versionsInRequest = new Map<string, Hash | undefined>();
 
 	constructor(ledger: Ledger, cwd: string, shown: ShownFiles = {}) {
 		this.#ledger = ledger;
@@ -123,12 +123,9 @@ export class FileEventLog {
 		const files = this.#shown.shownInRequest();
 		if (files !== this.#filesInRequest) {
 			this.#filesInRequest = files;
-			this.#versionsInRequest = new Map(
-				located(files, this.#cwd).map(({ pathKey, text }) => [
-					pathKey,
-					text === undefined ? undefined : hashBytes(text),
-				]),
-			);
+			this.#versionsInRequest.clear();
+			for (const { pathKey, text } of located(files, this.#cwd))
+				this.#versionsInRequest.set(pathKey, text === undefined ? undefined : hashBytes(text));
 		}
 		if (!this.#versionsInRequest.has(pathKey)) return [];
 		return [{ kind: "in-request", version: this.#versionsInRequest.get(pathKey) }];
@@ -212,7 +209,7 @@ export function returnedHash(item: ToolResultItem): string | undefined {
 	if (meta.textHash) return meta.textHash;
 	const truncated = property(property(item.details, "truncation"), "truncated") === true;
 	const isWholeFile = meta.scopeKey === "full" && meta.mode !== "diff" && !truncated;
-	return isWholeFile ? meta.servedHash : UNPROVABLE;
+	return isWholeFile ? meta.servedHash : "unprovable";
 }
 
 function pathOfRead(input: unknown): string | undefined {
@@ -220,8 +217,6 @@ function pathOfRead(input: unknown): string | undefined {
 	if (typeof path !== "string") return undefined;
 	return decodePageToken(path)?.uri ?? path;
 }
-
-const UNPROVABLE = "unprovable";
 
 function wholeFile(pathKey: string, text: string): Metadata {
 	const totalLines = text.split("\n").length;
@@ -240,16 +235,9 @@ function wholeFile(pathKey: string, text: string): Metadata {
 
 /** Events before such an event no longer matter. */
 function startsOver(event: Recorded): boolean {
-	switch (event.kind) {
-		case "untracked":
-			return true;
-		case "refresh":
-			return event.scope === "full";
-		case "view": {
-			const { start, end } = shownRange(event.meta);
-			return event.meta.mode !== "diff" && start === 1 && end === event.meta.totalLines;
-		}
-		default:
-			return false;
-	}
+	if (event.kind === "untracked") return true;
+	if (event.kind === "refresh") return event.scope === "full";
+	if (event.kind !== "view" || event.meta.mode === "diff") return false;
+	const { start, end } = shownRange(event.meta);
+	return start === 1 && end === event.meta.totalLines;
 }

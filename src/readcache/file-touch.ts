@@ -76,8 +76,7 @@ function lineNumber(value: unknown): number | undefined {
 
 function namedFile(input: unknown, cwd: string): string | undefined {
 	const path = property(input, "path");
-	if (typeof path !== "string") return undefined;
-	return candidatesOf(path, cwd)[0];
+	return typeof path === "string" ? candidatesOf(path, cwd)[0] : undefined;
 }
 
 /** Deeper levels hold no paths. */

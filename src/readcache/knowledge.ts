@@ -115,10 +115,7 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 }
 
 function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
-	const refreshed = clipped(segments, scope).map((segment) => ({
-		...segment,
-		refreshed: true as const,
-	}));
+	const refreshed = clipped(segments, scope).map((part): Segment => ({ ...part, refreshed: true }));
 	return [...without(segments, scope), ...refreshed].sort((a, b) => a.start - b.start);
 }
 

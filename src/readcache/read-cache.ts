@@ -66,9 +66,7 @@ export class ReadCache {
 		// Nested: a script would take a marker for the file's content.
 		if (settings.mode === "off" || isNestedCall(call.toolCallId)) return plain(call);
 		const target = await resolved(call, cwd);
-		const examined = await this.#examine(target, source).catch((error) => ({
-			why: reasonOf(error),
-		}));
+		const examined = await this.#examine(target, source).catch(reasonOf);
 		if ("why" in examined) {
 			count(this.tally.plain, examined.why);
 			const result = await plain(target.call);
@@ -83,7 +81,7 @@ export class ReadCache {
 			return this.#noteShown(examined, decision, await plain(target.call, examined.lines.bytes));
 		};
 		const decision = await decide(examined, this.#dependenciesFor(examined, target.call)).catch(
-			(error): PlainDecision => ({ kind: "plain", mode: "full", why: reasonOf(error) }),
+			(error): PlainDecision => ({ kind: "plain", mode: "full", ...reasonOf(error) }),
 		);
 		throwIfAborted(call.signal);
 		if (decision.kind === "plain") return servePlain(decision);
@@ -121,11 +119,7 @@ export class ReadCache {
 	}
 
 	/** Adds the metadata of the lines in pi's own answer. */
-	#noteShown(
-		examined: ExaminedRead,
-		{ mode, base }: PlainDecision,
-		result: ReadAnswer,
-	): ReadAnswer {
+	#noteShown(examined: ExaminedRead, { mode, base }: PlainDecision, result: ReadAnswer) {
 		const shown = shownLines(examined, result);
 		if (!shown) {
 			count(this.tally.plain, "unknown-output");
@@ -326,7 +320,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 }
 
 /** Our failures fall back to pi's own answer. Only an abort is rethrown. */
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown) {
 	if (error instanceof Error && error.message === ABORTED) throw error;
-	return "internal-error";
+	return { why: "internal-error" };
 }

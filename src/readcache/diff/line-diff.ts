@@ -8,12 +8,9 @@ import { type Budget, matchLines, type OnMatch, type Point } from "./myers.ts";
 import type { Steps } from "./slices.ts";
 
 /** In units of `Steps`: about 100 ms, above any ordinary edit. */
-const DEFAULT_DIFF_BUDGET = 20_000_000;
+const DEFAULT_BUDGET = 20_000_000;
 
-export function* diffInterned(
-	lines: InternedLines,
-	budget: number = DEFAULT_DIFF_BUDGET,
-): Steps<Change[]> {
+export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): Steps<Change[]> {
 	const { base, current, texts } = lines;
 	const matching = createMatching(base.length, current.length);
 	const counts = createCounts(texts.length);
