@@ -22,7 +22,7 @@ export interface Host
 	readonly agentDir: string;
 	readonly readLimits: { readonly maxLines: number; readonly maxBytes: number };
 	/** Takes over pi's `read`. `guidelines` join pi's in the system prompt. */
-	ownRead(answer: AnswerRead, guidelines: readonly string[]): void;
+	ownRead(answer: OwnRead, guidelines: readonly string[]): void;
 	/** The extension that owns `read` instead of ours; `undefined` while it is ours. */
 	otherReadOwner(): string | undefined;
 	/** Shows text to the user; the model never sees it. */
@@ -58,11 +58,7 @@ export type ReadAnswer = AgentToolResult<unknown>;
 /** Pi's own read. With `bytes` the file is not read again. */
 export type PlainRead = (call: ReadCall, bytes?: Buffer) => Promise<ReadAnswer>;
 
-export type AnswerRead = (
-	call: ReadCall,
-	ctx: HostContext,
-	plain: PlainRead,
-) => Promise<ReadAnswer>;
+export type OwnRead = (call: ReadCall, ctx: HostContext, plain: PlainRead) => Promise<ReadAnswer>;
 
 export type StartReason = SessionStartEvent["reason"];
 

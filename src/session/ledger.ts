@@ -108,13 +108,15 @@ export class Ledger {
 
 	/** Indexes the observed request in the background, so that later queries are cheap. */
 	prepare(source: SessionSource): void {
-		const { sessionId, callIds } = this.#advance(source);
+		this.log(source);
+		const { sessionId, callIds } = this.#state;
 		if (this.#observation?.sessionId === sessionId) this.#observation.isInOrder(callIds);
 	}
 
 	/** The active context. The cost grows with new entries only. */
 	log(source: SessionSource): ContextLog {
-		return this.#advance(source);
+		this.#state = advance(this.#state, source);
+		return this.#state;
 	}
 
 	/** Without an observed request the session alone decides. Edited messages can be visible. */
@@ -136,11 +138,6 @@ export class Ledger {
 		return { visible: true };
 	}
 
-	#advance(source: SessionSource): State {
-		this.#state = advance(this.#state, source);
-		return this.#state;
-	}
-
 	#isAsReturned(item: ToolResultItem, text: string): boolean {
 		return getOrAdd(this.#state.asReturned, item, () => {
 			const expected = this.#returnedHash?.(item);
@@ -150,6 +147,7 @@ export class Ledger {
 }
 
 type State = ReturnType<typeof emptyState>;
+type Entry<Type extends SessionEntry["type"]> = SessionEntry & { type: Type };
 
 function emptyState(sessionId: string, epoch: number) {
 	return {
@@ -245,11 +243,7 @@ function noteCalls(state: State, content: unknown): void {
 	}
 }
 
-function addResult(
-	state: State,
-	entry: SessionEntry & { type: "message" },
-	content: unknown,
-): void {
+function addResult(state: State, entry: Entry<"message">, content: unknown): void {
 	const { message } = entry;
 	if (message.role !== "toolResult") return;
 	const returned = textOf(message.content);
@@ -271,10 +265,7 @@ function addResult(
 	state.items.push(addSent(state, item));
 }
 
-function messageItem(
-	entry: SessionEntry & { type: "custom_message" },
-	content: unknown,
-): CustomMessageItem {
+function messageItem(entry: Entry<"custom_message">, content: unknown): CustomMessageItem {
 	return {
 		kind: "customMessage",
 		entryId: entry.id,

@@ -60,10 +60,8 @@ export function editId(message: unknown): string | undefined {
 function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
 	if (isSubsequence(sent, known)) return true;
 	const ours = new Set(known);
-	return isSubsequence(
-		sent.filter((id) => ours.has(id)),
-		known,
-	);
+	const sentOurs = sent.filter((id) => ours.has(id));
+	return isSubsequence(sentOurs, known);
 }
 
 function isSubsequence(sent: readonly string[], known: readonly string[]): boolean {
@@ -189,13 +187,10 @@ export function activeEntries(source: SessionSource): ActiveEntry[] {
 }
 
 /** Oldest first. `undefined` when the ancestor is not above the leaf, or lookup is missing. */
-export function entriesSince(
-	source: SessionSource,
-	ancestorId: string,
-): SessionEntry[] | undefined {
+export function entriesSince(source: SessionSource, ancestor: string): SessionEntry[] | undefined {
 	if (!source.getEntry) return undefined;
 	const fresh: SessionEntry[] = [];
-	for (let id = source.getLeafId(); id !== ancestorId; ) {
+	for (let id = source.getLeafId(); id !== ancestor; ) {
 		const entry = id === null ? undefined : source.getEntry(id);
 		if (!entry) return undefined;
 		fresh.push(entry);

@@ -115,10 +115,7 @@ export class PendingEdits {
 	}
 }
 
-function edit<Message>(
-	messages: readonly Message[],
-	byId: ReadonlyMap<string, PendingEdit>,
-): readonly Message[] {
+function edit<Message>(messages: readonly Message[], byId: ReadonlyMap<string, PendingEdit>) {
 	if (byId.size === 0) return messages;
 	const known = Map.groupBy(messages, (message) => byId.get(editId(message) ?? ""));
 	let isChanged = false;
@@ -164,6 +161,5 @@ function editsIn(data: unknown): [string, EditContent][] {
 function isEdit(value: unknown): value is [string, EditContent] {
 	if (!Array.isArray(value) || typeof value[0] !== "string") return false;
 	const content: unknown = value[1];
-	if (content === null) return true;
-	return Array.isArray(content) && content.every(isTextBlock);
+	return content === null || (Array.isArray(content) && content.every(isTextBlock));
 }

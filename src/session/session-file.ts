@@ -72,10 +72,7 @@ const FOREIGN =
 	"Another program writes to this session's file. When reopened, the session continues from the last entry in it; /tree shows the rest.";
 
 /** `hasAnswer`: pi writes its file with the first answer at the latest. */
-function warningOf(
-	state: FileState,
-	hasAnswer: boolean,
-): { about: string; text: string } | undefined {
+function warningOf(state: FileState, hasAnswer: boolean) {
 	const missing = (text: string) => ({ about: "missing", text: `${text} ${KEEP_IT}` });
 	switch (state.kind) {
 		case "in-step":

@@ -42,35 +42,24 @@ export class Session implements Spine {
 
 	/** Bound. Inherits pi's lazy getters, which throw once the session is gone. */
 	readonly at = (ctx: HostContext): SessionView => {
-		const { ledger, edits } = this;
-		const cache = () => this.#cache.clockFor(ctx, () => this.#prefixKey(ctx));
 		const loaded = () => this.#loadedFor(ctx.cwd).config;
-		const values = () => this.#valuesFor(ctx.cwd);
-		const own: Omit<SessionView, keyof HostContext> = {
-			ledger,
-			edits,
-			shown: this.#shown,
-			get cache() {
-				return cache();
+		const getters: {
+			[Key in Exclude<keyof SessionView, keyof HostContext>]: () => SessionView[Key];
+		} = {
+			ledger: () => this.ledger,
+			edits: () => this.edits,
+			shown: () => this.#shown,
+			cache: () => this.#cache.clockFor(ctx, () => this.#prefixKey(ctx)),
+			window: () => {
+				const { tokens, contextWindow } = ctx.getContextUsage() ?? {};
+				return { tokens: tokens ?? undefined, size: contextWindow || Number.MAX_SAFE_INTEGER };
 			},
-			get window() {
-				const usage = ctx.getContextUsage();
-				return {
-					tokens: usage?.tokens ?? undefined,
-					size: usage?.contextWindow || Number.MAX_SAFE_INTEGER,
-				};
-			},
-			get loaded() {
-				return loaded();
-			},
-			get config() {
-				return loaded().config;
-			},
-			get values() {
-				return values();
-			},
+			loaded,
+			config: () => loaded().config,
+			values: () => this.#valuesFor(ctx.cwd),
 		};
-		return Object.create(ctx, Object.getOwnPropertyDescriptors(own));
+		const own = Object.entries(getters).map(([key, get]) => [key, { get, enumerable: true }]);
+		return Object.create(ctx, Object.fromEntries(own));
 	};
 
 	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
@@ -210,10 +199,7 @@ export class Session implements Spine {
 	}
 
 	/** One handler per system: pi reports its error and continues with the next. */
-	#each<Name extends keyof System>(
-		name: Name,
-		subscribe: (ask: NonNullable<System[Name]>) => void,
-	): void {
+	#each<Name extends keyof System>(name: Name, subscribe: (ask: Required<System>[Name]) => void) {
 		for (const system of this.#systems) {
 			const method = system[name];
 			if (method) subscribe((method as () => void).bind(system) as never);

@@ -28,18 +28,12 @@ export interface System {
 	/** `undefined` passes the call to the next system, finally to pi. */
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;
 	/** Before a run; since pi 1.5 a run can start without a prompt. Returns a message to add. */
-	onPrompt?(
-		prompt: string | undefined,
-		session: SessionView,
-	): Promise<NewContextMessage | undefined>;
+	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
 	/** For a prompt or a retry. */
 	onRunStart?(session: SessionView): void | Promise<void>;
 	onRunEnd?(session: SessionView): void;
 	/** Returns the request's messages: the same array if nothing changes. */
-	onRequest?(
-		messages: readonly RequestMessage[],
-		session: SessionView,
-	): Promise<readonly RequestMessage[]>;
+	onRequest?(messages: RequestMessages, session: SessionView): Promise<RequestMessages>;
 	/** `payload` is in the provider's form. Returns a replacement; `undefined` for none. */
 	onPayload?(payload: unknown, session: SessionView): unknown;
 	onMessage?(session: SessionView): void;
@@ -89,11 +83,9 @@ export interface Spine {
 
 export type SessionHolder = Pick<HostContext, "sessionManager">;
 
-interface RequestMessage {
-	readonly role: string;
-}
+type RequestMessages = readonly { readonly role: string }[];
 
-type NewContextMessage = Omit<Extract<NewEntry, { type: "custom_message" }>, "type">;
+type NewMessage = Omit<Extract<NewEntry, { type: "custom_message" }>, "type">;
 
 interface ToolCall {
 	readonly toolCallId: string;

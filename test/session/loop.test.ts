@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import type { AnswerRead } from "../../src/session/host.ts";
+import type { OwnRead } from "../../src/session/host.ts";
 import type { SessionView, System } from "../../src/session/system.ts";
 import { fakeSession } from "../support/fake-host.ts";
 
@@ -126,7 +126,7 @@ describe("a call of read", () => {
 						: undefined,
 			});
 		await run([reading("a"), system("silent"), reading("ab")]);
-		const [[answer, guidelines] = []] = host.ownRead.mock.calls as [[AnswerRead, string[]]];
+		const [[answer, guidelines] = []] = host.ownRead.mock.calls as [[OwnRead, string[]]];
 		expect(guidelines).toEqual(["a too", "ab too"]);
 		const read = async (path: string) =>
 			(await answer?.({ path, toolCallId: "1" }, ctx, plain))?.content[0];
