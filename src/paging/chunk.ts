@@ -37,12 +37,7 @@ export class Chunker {
 /** From worst to best. */
 const RANK = { none: 0, space: 1, sentence: 2, codeLine: 3, line: 4, row: 5, blankLine: 6 };
 
-function bestBoundary(
-	text: string,
-	start: number,
-	limit: number,
-	fences: Fences,
-): number | undefined {
+function bestBoundary(text: string, start: number, limit: number, fences: Fences) {
 	const floor = limit - Math.floor((limit - start) / 4);
 	let best: number | undefined;
 	let bestRank = RANK.none;

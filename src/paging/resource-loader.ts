@@ -139,12 +139,9 @@ export class ResourceLoader {
 		};
 	}
 
-	async #convert(
-		bytes: Buffer,
-		{ name, baseUrl, ...shared }: Source,
-		signal: AbortSignal,
-	): Promise<Resource> {
-		const { contentType } = shared;
+	async #convert(bytes: Buffer, source: Source, signal: AbortSignal): Promise<Resource> {
+		const { name, baseUrl, ...shared } = source;
+		const { contentType } = source;
 		const kind = detectKind(bytes, contentType, name);
 		if (kind === "pdf") {
 			const document = await this.#pdf.open(bytes, signal);
@@ -214,10 +211,8 @@ async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 		throw notFound(name, error);
 	});
 	if (content.kind === "missing") throw notFound(name);
-	if (content.kind === "refused") {
-		if (content.reason === "not-a-file") throw notAFile(name);
-		throw tooLarge(name, maxBytes);
-	}
+	if (content.kind === "refused")
+		throw content.reason === "not-a-file" ? notAFile(name) : tooLarge(name, maxBytes);
 	const still = await realpath(path).catch(() => undefined);
 	if (still !== path) throw notFound(name);
 	return content.bytes;
@@ -246,9 +241,8 @@ async function checkInside(real: string, shown: string, folders: readonly string
 }
 
 function notFound(path: string, cause?: unknown): PagingError {
-	return new PagingError("not_found", `cannot read ${path}: no such file, or no permission`, {
-		cause,
-	});
+	const message = `cannot read ${path}: no such file, or no permission`;
+	return new PagingError("not_found", message, { cause });
 }
 
 function notAFile(path: string): PagingError {

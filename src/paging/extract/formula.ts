@@ -93,28 +93,19 @@ interface MathPart {
 /** MathML as LaTeX. Unknown elements, or a wrong number of parts, become a row. */
 function toLatex(name: string, parts: MathPart[]): MathPart {
 	const [first, second, third] = parts;
-	if (name === "msqrt") return { latex: `\\sqrt{${inRow(parts).latex}}`, isSingle: false };
+	if (name === "msqrt") return compound(`\\sqrt{${inRow(parts).latex}}`);
 	const takesThree = name === "msubsup" || name === "munderover";
 	if (!first || !second || parts.length !== (takesThree ? 3 : 2)) return inRow(parts);
 	const base = first.isSingle ? first.latex : `{${first.latex}}`;
-	switch (name) {
-		case "mfrac":
-			return { latex: `\\frac{${first.latex}}{${second.latex}}`, isSingle: false };
-		case "mroot":
-			return { latex: `\\sqrt[${second.latex}]{${first.latex}}`, isSingle: false };
-		case "msub":
-		case "munder":
-			return { latex: `${base}_{${second.latex}}`, isSingle: false };
-		case "msup":
-		case "mover":
-			return { latex: `${base}^{${second.latex}}`, isSingle: false };
-		case "msubsup":
-		case "munderover":
-			return { latex: `${base}_{${second.latex}}^{${third?.latex}}`, isSingle: false };
-		default:
-			return inRow(parts);
-	}
+	if (takesThree) return compound(`${base}_{${second.latex}}^{${third?.latex}}`);
+	if (name === "mfrac") return compound(`\\frac{${first.latex}}{${second.latex}}`);
+	if (name === "mroot") return compound(`\\sqrt[${second.latex}]{${first.latex}}`);
+	if (name === "msub" || name === "munder") return compound(`${base}_{${second.latex}}`);
+	if (name === "msup" || name === "mover") return compound(`${base}^{${second.latex}}`);
+	return inRow(parts);
 }
+
+const compound = (latex: string): MathPart => ({ latex, isSingle: false });
 
 function inRow(parts: MathPart[]): MathPart {
 	const [only = { latex: "", isSingle: true }, ...others] = parts;
@@ -123,5 +114,5 @@ function inRow(parts: MathPart[]): MathPart {
 	let latex = only.latex;
 	for (const part of others)
 		if (part.latex !== "") latex += latex === "" ? part.latex : ` ${part.latex}`;
-	return { latex, isSingle: false };
+	return compound(latex);
 }

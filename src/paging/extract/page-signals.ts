@@ -27,20 +27,11 @@ export class PageSignals {
 		this.shape.elements++;
 		// Raw text ends with its element.
 		if (tokens.rawText === undefined) this.#step(tokens.name, 1);
-		switch (tokens.name) {
-			case "pre":
-				this.#codeBlocks++;
-				break;
-			case "dt":
-				this.#terms++;
-				break;
-			case "meta":
-				this.#readMeta(tokens);
-				break;
-			case "script":
-				if (tokens.attribute("type") === "application/ld+json")
-					this.#readSchemaTypes(tokens.rawText ?? "");
-		}
+		if (tokens.name === "pre") this.#codeBlocks++;
+		else if (tokens.name === "dt") this.#terms++;
+		else if (tokens.name === "meta") this.#readMeta(tokens);
+		else if (tokens.name === "script" && tokens.attribute("type") === "application/ld+json")
+			this.#readSchemaTypes(tokens.rawText ?? "");
 	}
 
 	onClose(name: string): void {

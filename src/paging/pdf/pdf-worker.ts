@@ -133,20 +133,16 @@ function evictFor(bytes: number): void {
 	}
 }
 
-async function readPages(
-	document: PdfiumDocument,
-	span: ReadJob,
-	signal: AbortSignal,
-): Promise<PdfPage[]> {
-	const end = performance.now() + span.budgetMs;
-	const last = Math.min(span.last, document.totalPages);
+async function readPages(document: PdfiumDocument, job: ReadJob, signal: AbortSignal) {
+	const end = performance.now() + job.budgetMs;
+	const last = Math.min(job.last, document.totalPages);
 	const pages: PdfPage[] = [];
 	let chars = 0;
-	for (let number = span.first; number <= last; number++) {
+	for (let number = job.first; number <= last; number++) {
 		const page = readPage(document, number);
 		pages.push(page);
 		chars += page.text.length;
-		if (chars >= span.maxChars || performance.now() >= end) break;
+		if (chars >= job.maxChars || performance.now() >= end) break;
 		// Lets an abort arrive between two pages.
 		if (number < last) await setImmediate();
 		if (signal.aborted) break;
