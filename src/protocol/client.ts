@@ -102,12 +102,14 @@ export function createClient(options: ClientOptions): Client {
 	const newId = () => `${clientId}:${++commandCount}`;
 
 	const connection = new ReconnectingConnection({
-		...reconnectOptions(options),
+		transport:
+			"transport" in options ? options.transport : webSocketTransport(options.url, options.token),
+		firstRetryMs: options.firstRetryMs ?? 250,
+		lastRetryMs: options.lastRetryMs ?? 15_000,
+		silenceMs: options.silenceMs ?? 30_000,
+		random: options.random ?? Math.random,
 		onMessage(message) {
-			if (message.type === "response") {
-				commands.receive(message);
-				return;
-			}
+			if (message.type === "response") return commands.receive(message);
 			subscriptions.receive(message);
 			notify(eventListeners, message);
 		},
@@ -149,16 +151,5 @@ export function createClient(options: ClientOptions): Client {
 		onState: (listener) => listen(stateListeners, listener),
 		newId,
 		close: () => connection.close("the client was closed"),
-	};
-}
-
-function reconnectOptions(options: ClientOptions) {
-	return {
-		transport:
-			"transport" in options ? options.transport : webSocketTransport(options.url, options.token),
-		firstRetryMs: options.firstRetryMs ?? 250,
-		lastRetryMs: options.lastRetryMs ?? 15_000,
-		silenceMs: options.silenceMs ?? 30_000,
-		random: options.random ?? Math.random,
 	};
 }

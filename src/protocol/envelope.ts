@@ -1,12 +1,5 @@
 import Type from "typebox";
-import {
-	CommandId,
-	Count,
-	IdempotencyKey,
-	KnownCommandId,
-	oneOf,
-	SessionId,
-} from "./field-schemas.ts";
+import { CommandId, Count, KnownCommandId, oneOf, SessionId } from "./field-schemas.ts";
 
 export const EnvelopeFields = Type.Object({
 	/** Idempotency: resent with the same content, it gets the same outcome. */
@@ -16,7 +9,7 @@ export const EnvelopeFields = Type.Object({
 	/** Fails unless the session is at this version. */
 	ifSessionVersion: Type.Optional(Count),
 	/** For clients that store no ids: scoped by session, expires ten minutes after completion. */
-	idempotencyKey: Type.Optional(IdempotencyKey),
+	idempotencyKey: Type.Optional(KnownCommandId),
 });
 
 export const SessionFields = Type.Object({ sessionId: SessionId });

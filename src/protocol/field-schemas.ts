@@ -20,8 +20,6 @@ export const CommandId = text(256, {
 /** May be an id that the server generated. */
 export const KnownCommandId = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
-export const IdempotencyKey = KnownCommandId;
-
 /** Part of file names: no separators, neither `.` nor `..`. */
 export const SessionId = text(256, {
 	pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9_.-]+$",

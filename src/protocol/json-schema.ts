@@ -55,9 +55,7 @@ const shared: Record<string, TSchema> = {
  * `data.<type>`, its response data.
  */
 export function protocolJsonSchema(): Json {
-	const names = new Map(
-		Object.entries(shared).map(([name, schema]) => [JSON.stringify(schema), name]),
-	);
+	const names = new Map(Object.entries(shared).map(([name, one]) => [JSON.stringify(one), name]));
 	const defs: Json = {
 		Command: { anyOf: commandTypes.map((type) => refTo(`command.${type}`)) },
 		Response: withRefs(toJson(Response), names),
@@ -110,9 +108,8 @@ function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?:
 	if (typeof value !== "object" || value === null) return value;
 	const name = names.get(JSON.stringify(value));
 	if (name !== undefined && name !== defining) return refTo(name);
-	return Object.fromEntries(
-		Object.entries(value).map(([key, inner]) => [key, withRefs(inner, names)]),
-	);
+	const fields = Object.entries(value).map(([key, inner]) => [key, withRefs(inner, names)]);
+	return Object.fromEntries(fields);
 }
 
 const toJson = (schema: TSchema) => JSON.parse(JSON.stringify(schema)) as Json;

@@ -7,6 +7,8 @@ import { EnvelopeFields, type ErrorCode, type Response, SessionFields } from "./
 /** A valid command, or the response that refuses it. */
 export type Parsed = { ok: true; command: Command } | { ok: false; response: Response };
 
+type Frame = Record<string, unknown>;
+
 /** Bounds recursion; no command comes near it. */
 const MAX_DEPTH = 64;
 /** Objects and arrays per command: a few megabytes can hold a million. */
@@ -20,7 +22,7 @@ export function parseCommand(value: unknown): Parsed {
 	if (typeof value !== "object" || value === null || Array.isArray(value)) {
 		return refuse({}, "invalid_command", `A command must be a JSON object, not ${show(value)}.`);
 	}
-	const frame = value as Record<string, unknown>;
+	const frame = value as Frame;
 	if (!isBounded(frame, 1, { left: MAX_PARTS })) {
 		const most = `deeper than ${MAX_DEPTH} or hold more than ${MAX_PARTS} objects and arrays`;
 		return refuse(frame, "invalid_command", `A command may not nest ${most}.`);
@@ -37,11 +39,7 @@ export function parseCommand(value: unknown): Parsed {
 	return { ok: true, command: frame as unknown as Command };
 }
 
-function findProblem(
-	frame: Record<string, unknown>,
-	type: string,
-	row: CommandRow,
-): string | undefined {
+function findProblem(frame: Frame, type: string, row: CommandRow): string | undefined {
 	const fault =
 		findFault(EnvelopeFields, frame) ??
 		(row.target === "session" ? findFault(SessionFields, frame) : undefined) ??
@@ -53,7 +51,7 @@ function findProblem(
 	return fieldConflict(frame, type);
 }
 
-function fieldConflict(frame: Record<string, unknown>, type: string): string | undefined {
+function fieldConflict(frame: Frame, type: string): string | undefined {
 	const has = (name: string) => ownField(frame, name) !== undefined;
 	if (type === "subscribe") {
 		if (has("after") && !has("sessionId")) return "`after` needs a `sessionId` to go with it.";
@@ -83,7 +81,7 @@ function unknownText(type: string): string {
 	return `There is no command ${show(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;
 }
 
-function refuse(frame: Record<string, unknown>, code: ErrorCode, error: string): Parsed {
+function refuse(frame: Frame, code: ErrorCode, error: string): Parsed {
 	const id = echoable(ownField(frame, "id"));
 	return {
 		ok: false,
@@ -102,7 +100,7 @@ function echoable(value: unknown): string | undefined {
 	return typeof value === "string" && value.length <= MAX_ECHO ? value : undefined;
 }
 
-function ownField(frame: Record<string, unknown>, name: string): unknown {
+function ownField(frame: Frame, name: string): unknown {
 	return Object.hasOwn(frame, name) ? frame[name] : undefined;
 }
 

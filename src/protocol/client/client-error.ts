@@ -23,11 +23,8 @@ export class ClientError extends Error {
 }
 
 export function responseError(response: Response): ClientError {
-	return new ClientError(
-		response.code ?? "failed",
-		response.error ?? `${response.command} failed`,
-		response,
-	);
+	const message = response.error ?? `${response.command} failed`;
+	return new ClientError(response.code ?? "failed", message, response);
 }
 
 export function closedError(why: string): ClientError {

@@ -39,7 +39,7 @@ interface PendingCommand {
 }
 
 /** Wait before a command is resent to a busy server. */
-const BUSY_RETRY_MS = 500;
+export const BUSY_RETRY_MS = 500;
 
 /** Commands without a response. They are resent after each reconnect until answered. */
 export class PendingCommands {

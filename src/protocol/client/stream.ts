@@ -73,14 +73,10 @@ function mergeOlderHalf(frames: StreamFrame[]): StreamFrame[] {
 	const half = Math.ceil(frames.length / 2);
 	const older = frames.slice(0, half);
 	const spans = older.flatMap((frame) => spanOf(frame) ?? []);
-	const first = spans[0];
+	const kept = [...older.filter((frame) => !spanOf(frame)), ...frames.slice(half)];
+	const [first] = spans;
 	const last = spans.at(-1);
+	if (!first || !last) return kept;
 	const sessionId = frames[0]?.sessionId ?? "";
-	return [
-		...(first && last
-			? [{ type: "gap" as const, sessionId, fromSeq: first.from, toSeq: last.to }]
-			: []),
-		...older.filter((frame) => !spanOf(frame)),
-		...frames.slice(half),
-	];
+	return [{ type: "gap", sessionId, fromSeq: first.from, toSeq: last.to }, ...kept];
 }

@@ -1,7 +1,7 @@
 import type { GapFrame, ServerEvent, SessionEventFrame } from "../server-events.ts";
 import { type ClientError, closedError } from "./client-error.ts";
 import { notify } from "./listeners.ts";
-import type { PendingCommands } from "./pending-commands.ts";
+import { BUSY_RETRY_MS, type PendingCommands } from "./pending-commands.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
 /** Numbering restarts: the server lost its journal, or never issued the number in `after`. */
@@ -49,8 +49,6 @@ class Feed extends Set<Subscriber> {
 	/** `subscribe` commands in flight. */
 	subscribing = 0;
 }
-
-const BUSY_RETRY_MS = 500;
 
 export class Subscriptions {
 	readonly #commands: PendingCommands;
@@ -160,14 +158,12 @@ export class Subscriptions {
 
 	#attachFailed(sessionId: string, feed: Feed, error: ClientError): void {
 		if (error.code === "closed" || error.code === "shutting_down") return; // `resume` retries
-		if (error.code !== "busy" && error.code !== "rate_limited") {
-			this.#end(sessionId, error);
-			return;
-		}
-		setTimeout(() => {
+		const retry = () => {
 			if (this.#connection.isOpen && this.#feeds.get(sessionId) === feed)
 				void this.#attach(sessionId, feed);
-		}, BUSY_RETRY_MS);
+		};
+		if (error.code === "busy" || error.code === "rate_limited") setTimeout(retry, BUSY_RETRY_MS);
+		else this.#end(sessionId, error);
 	}
 
 	#end(sessionId: string, error?: ClientError): void {
@@ -182,9 +178,7 @@ export class Subscriptions {
 
 function startAt(subscriber: Subscriber, seq: number): void {
 	subscriber.seq ??= seq;
-	const early = subscriber.early;
-	subscriber.early = [];
-	for (const frame of early) deliverInOrder(subscriber, frame);
+	for (const frame of subscriber.early.splice(0)) deliverInOrder(subscriber, frame);
 }
 
 function hasGapBefore({ seq }: Subscriber, frame: StreamFrame): boolean {
@@ -195,26 +189,17 @@ function hasGapBefore({ seq }: Subscriber, frame: StreamFrame): boolean {
 /** Skips known frames and reports holes as gaps. */
 function deliverInOrder(subscriber: Subscriber, frame: StreamFrame): void {
 	const span = spanOf(frame);
-	if (!span) {
-		subscriber.deliver(frame); // a repeated dialog
-		return;
-	}
 	const { seq } = subscriber;
-	if (seq === undefined) {
-		subscriber.early.push(frame);
-		return;
-	}
-	if (span.to <= seq) return;
+	// Only a repeated dialog has no number.
+	if (!span) subscriber.deliver(frame);
+	else if (seq === undefined) subscriber.early.push(frame);
+	if (!span || seq === undefined || span.to <= seq) return;
 	subscriber.seq = span.to;
-	if (frame.type === "gap") {
-		subscriber.deliver({ ...frame, fromSeq: seq + 1 });
-		return;
-	}
-	if (span.from > seq + 1) {
-		const { sessionId } = frame;
-		subscriber.deliver({ type: "gap", sessionId, fromSeq: seq + 1, toSeq: span.from - 1 });
-	}
-	subscriber.deliver(frame);
+	const { sessionId } = frame;
+	const before = { type: "gap", sessionId, toSeq: span.from - 1 } as const;
+	const hole = frame.type === "gap" ? frame : before;
+	if (hole.toSeq > seq) subscriber.deliver({ ...hole, fromSeq: seq + 1 });
+	if (hole === before) subscriber.deliver(frame);
 }
 
 export function spanOf(frame: StreamFrame): { from: number; to: number } | undefined {
