@@ -129,10 +129,8 @@ function retentionOf({ breakpoints }: ModelRequest): Ttl {
 	return breakpoints.at(-1)?.ttl ?? "5m";
 }
 
-function checkRequest(
-	{ atMs, blocks, breakpoints }: ModelRequest,
-	{ maxBreakpoints }: CacheRules,
-): void {
+function checkRequest(request: ModelRequest, { maxBreakpoints }: CacheRules): void {
+	const { atMs, blocks, breakpoints } = request;
 	if (!Number.isFinite(atMs)) throw new RangeError(`atMs: expected milliseconds, got ${atMs}`);
 	if (maxBreakpoints === 0) return; // the provider ignores them
 	if (breakpoints.length > maxBreakpoints) {

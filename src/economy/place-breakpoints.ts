@@ -8,7 +8,7 @@ export interface Placement {
 	readonly blocks: readonly Block[];
 	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackBlocks">;
 	/** The last block that the next pruning keeps; its cache entry stays readable. */
-	readonly frontier?: number;
+	readonly frontier?: number | undefined;
 	readonly previousTail?: number;
 	/** The last block worth caching, if a volatile tail follows. Default: the last block. */
 	readonly tail?: number;
@@ -22,18 +22,15 @@ export interface Placement {
  * which matter only when the system prompt changes.
  */
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
-	const { blocks, rules, frontier, previousTail, ttl = "5m" } = placement;
+	const { blocks, rules, frontier = -1, previousTail = -1, ttl = "5m" } = placement;
 	const { tail = blocks.length - 1 } = placement;
 	// The messages come last, and are many.
 	const end = blocks.findIndex(({ part }) => part === "messages");
 	const head = end < 0 ? blocks : blocks.slice(0, end);
 	const lastOf = (wanted: Part) => head.findLastIndex(({ part }) => part === wanted);
 	const wanted = [tail, lastOf("system")];
-	if (previousTail !== undefined && tail - previousTail > rules.lookbackBlocks) {
-		wanted.push(previousTail);
-	}
-	if (frontier !== undefined) wanted.push(frontier);
-	wanted.push(lastOf("tools"));
+	if (tail - previousTail > rules.lookbackBlocks) wanted.push(previousTail);
+	wanted.push(frontier, lastOf("tools"));
 
 	const firstLongEnough = firstReaching(rules.minimumTokens, blocks);
 	const useful = wanted.filter((after) => after >= firstLongEnough && after <= tail);
@@ -54,11 +51,10 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 
 /** Without `frontier`, the breakpoints are pi's. */
 export function requestForStep(
-	step: Step,
+	{ atMs, settings, ttl, model }: Step,
 	blocks: readonly Block[],
 	frontier?: number,
 ): ModelRequest {
-	const { atMs, settings, ttl, model } = step;
-	const at = { blocks, rules: model.rules, ttl, ...(frontier !== undefined && { frontier }) };
-	return { atMs, blocks, breakpoints: placeBreakpoints(at), settings };
+	const breakpoints = placeBreakpoints({ blocks, rules: model.rules, ttl, frontier });
+	return { atMs, blocks, breakpoints, settings };
 }

@@ -79,10 +79,8 @@ function answeredBy({ provider, model, tokens, thinking }: Bill) {
 	return { model: `${provider}/${model}`, tokens, ...(thinking && { misplaced: thinking }) };
 }
 
-function knownModel(
-	{ provider, model: id }: Bill,
-	{ model: current, modelRegistry }: SessionView,
-): ModelInfo {
+function knownModel({ provider, model: id }: Bill, session: SessionView): ModelInfo {
+	const { model: current, modelRegistry } = session;
 	if (current?.provider === provider && current.id === id) return current;
 	return modelRegistry.find(provider, id) ?? { provider, id };
 }

@@ -211,18 +211,9 @@ export function missText({ tokens, dollars, cause, changed }: PricedMiss): strin
 
 function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
 	const why = "the context before them has changed since they were made";
-	const lines: string[] = [];
-	if (dropped > 0) {
-		lines.push(
-			`thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`,
-		);
-	}
-	if (allowed > 0) {
-		lines.push(
-			`thinking: the provider accepted blocks of earlier answers in ${counted(allowed, "request")}, although ${why}`,
-		);
-	}
-	return lines;
+	const lost = `thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`;
+	const accepted = `thinking: the provider accepted blocks of earlier answers in ${counted(allowed, "request")}, although ${why}`;
+	return [...(dropped > 0 ? [lost] : []), ...(allowed > 0 ? [accepted] : [])];
 }
 
 const SHOWN = 15;

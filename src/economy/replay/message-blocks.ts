@@ -56,14 +56,12 @@ export class BlockParser {
 	}
 
 	#block(kind: BlockKind, parts: readonly unknown[], label: string): SourceBlock {
+		const tokens = parts.reduce((sum: number, part) => sum + tokensOf(part), 0);
 		return {
 			id: this.#count++,
 			kind,
 			hash: contentHash(kind, parts),
-			estimate: Math.max(
-				1,
-				parts.reduce((sum: number, part) => sum + tokensOf(part), 0),
-			),
+			estimate: Math.max(1, tokens),
 			counted: false,
 			label,
 		};

@@ -78,10 +78,8 @@ function policyTable({ policies }: Pick<ReplayReport, "policies">): Html {
 }
 
 function charts({ chart }: ReplayReport): Html {
-	const top = chart.reduce(
-		(most, { points }) => points.reduce((sum, point) => Math.max(sum, promptSize(point)), most),
-		1,
-	);
+	const sizes = chart.flatMap(({ points }) => points.map(promptSize));
+	const top = sizes.reduce((most, size) => Math.max(most, size), 1);
 	return html`<h3>Tokens per request</h3>
 <p class="key"><span class="read">read from the cache</span> <span class="write">written to it</span> <span class="input">neither</span></p>
 <div class="charts">${chart.map(({ name, points }) => html`<figure><figcaption>${name}</figcaption>${requestChart(points, top)}</figure>`)}</div>`;

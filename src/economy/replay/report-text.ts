@@ -174,31 +174,21 @@ export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
 		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered short`] : []),
 		...(edits > 0 ? [`${counted(edits, "message")} replaced or removed`] : []),
 	];
-	if (done.length === 0) return [];
-	return [
-		`This session was already reduced while it ran (${done.join(", ")}): its bill and all policies include that.`,
-	];
+	const note = `This session was already reduced while it ran (${done.join(", ")}): its bill and all policies include that.`;
+	return done.length > 0 ? [note] : [];
 }
 
 export function skippedNotes({ skipped, skippedBy }: ReplayReport): string[] {
-	const notes: string[] = [];
 	const { damaged, tooLong, surplus, relinked, requests } = skippedBy;
-	if (skipped > 0) {
-		notes.push(
+	const notes = [
+		skipped > 0 &&
 			`${counted(skipped, "line was", "lines were")} skipped: ${damaged} damaged, ${tooLong} too long, ${surplus} beyond the limit.`,
-		);
-	}
-	if (relinked > 0) {
-		notes.push(
+		relinked > 0 &&
 			`${counted(relinked, "entry names", "entries name")} a missing parent and ${relinked === 1 ? "was" : "were"} attached to the line above.`,
-		);
-	}
-	if (requests > 0) {
-		notes.push(
+		requests > 0 &&
 			`The session is too large: its last ${requests === 1 ? "request is" : `${requests} requests are`} omitted.`,
-		);
-	}
-	return notes;
+	];
+	return notes.filter((note) => note !== false);
 }
 
 /** 0.61 or 12.3 */

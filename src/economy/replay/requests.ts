@@ -108,10 +108,11 @@ export function rebuildRequests(
 			let before: State | undefined;
 			for (const { leaf, factor, ...plan } of plans) {
 				const conversation = again(leaf);
-				const state = stateOf(conversation, plan.model.name);
+				const { head, thinking } = conversation;
+				const settings = { model: fullName(plan.model.name), thinking };
+				const state: State = { ...settings, tools: head?.tools.hash, system: head?.system.hash };
 				const changes = new Set<Change>(conversation.changes);
 				for (const key of STATE) if (before && before[key] !== state[key]) changes.add(key);
-				const settings = { model: state.model, thinking: state.thinking };
 				yield { ...plan, settings, changes, blocks: blocksOf(conversation, factor) };
 				before = state;
 			}
@@ -137,13 +138,4 @@ function savedIn(entries: readonly Entry[]): ReplaySession["savedAlready"] {
 }
 
 const STATE = ["model", "thinking", "tools", "system"] as const;
-type State = Record<(typeof STATE)[number], string>;
-
-function stateOf({ head, thinking }: Conversation, model: ModelName): State {
-	return {
-		model: fullName(model),
-		thinking,
-		tools: head?.tools.hash ?? "",
-		system: head?.system.hash ?? "",
-	};
-}
+type State = Record<(typeof STATE)[number], string | undefined>;

@@ -66,14 +66,14 @@ export async function readSessionFile(
 }
 
 async function checkFile(file: string): Promise<number> {
-	const stats = await stat(file).catch((error: unknown) => {
-		throw unreadable(file, error);
-	});
+	const unreadable = (error: unknown): never => {
+		const reason = errnoOf(error) === "ENOENT" ? "there is no such file" : describeError(error);
+		throw new Error(`cannot read ${file}: ${reason}`, { cause: error });
+	};
+	const stats = await stat(file).catch(unreadable);
 	if (!stats.isFile()) throw notASession(file, "it is not a file"); // opening a pipe would block
 	if (stats.size === 0) throw notASession(file, "it is empty");
-	const handle = await open(file).catch((error: unknown) => {
-		throw unreadable(file, error);
-	});
+	const handle = await open(file).catch(unreadable);
 	try {
 		const start = Buffer.alloc(Math.min(stats.size, MAX_HEADER_BYTES));
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
@@ -89,11 +89,6 @@ async function checkFile(file: string): Promise<number> {
 	} finally {
 		await handle.close();
 	}
-}
-
-function unreadable(file: string, error: unknown): Error {
-	const reason = errnoOf(error) === "ENOENT" ? "there is no such file" : describeError(error);
-	return new Error(`cannot read ${file}: ${reason}`, { cause: error });
 }
 
 function versionOf(header: unknown, file: string): SessionFile["version"] {
