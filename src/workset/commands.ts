@@ -163,22 +163,20 @@ export async function pathsOf(
 		const [folder] = names.flatMap((name) => folderNamed(name, root) ?? []);
 		const named = found.find(({ files }) => files.length > 0) ?? found.find(({ cut }) => cut);
 		for (const path of named?.files ?? []) paths.add(path);
-		if (named?.cut) {
-			refused.push(
-				`${word} was searched for in the first ${maxEntries} entries of the project only: name a folder, such as src/*.ts`,
-			);
-		} else if (named) continue;
-		else if (folder !== undefined) {
-			const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
-			refused.push(
-				`${word} is a folder: name files in it, such as ${start}*.ts, or ${all} for all`,
-			);
-		} else if (isPattern(word)) refused.push(`${word} matches no file`);
-		else if (projectPath(root, word) === undefined)
-			refused.push(`${word} is outside of the project`);
-		else refused.push(`${word} does not exist`);
+		const cut = `was searched for in the first ${maxEntries} entries of the project only: name a folder, such as src/*.ts`;
+		if (named?.cut) refused.push(`${word} ${cut}`);
+		else if (!named) refused.push(`${word} ${whyNone(word, root, folder)}`);
 	}
 	return [...paths];
+}
+
+function whyNone(word: string, root: string, folder: string | undefined): string {
+	if (folder !== undefined) {
+		const [start, all] = folder === "" ? ["", "./**"] : [`${folder}/`, `${folder}/**`];
+		return `is a folder: name files in it, such as ${start}*.ts, or ${all} for all`;
+	}
+	if (isPattern(word)) return "matches no file";
+	return projectPath(root, word) === undefined ? "is outside of the project" : "does not exist";
 }
 
 /** Pi names files with a leading `@`, but real names may begin with one. */

@@ -76,10 +76,8 @@ function textsOf(message: unknown): string[] {
 /** No tail where thinking would be bound to it: the next request lacks it. */
 function withTail(workset: Workset, messages: Messages, { cache }: SessionView): Messages {
 	const shown = messages.filter(isOurs).map(textsOf);
-	const tail = cache.rules.bindsThinking
-		? undefined
-		: tailFor(shown, workset.texts(), workset.tailTag);
-	const [, ...copies] = tail?.content ?? [];
+	const tail = !cache.rules.bindsThinking && tailFor(shown, workset.texts(), workset.tailTag);
+	const [, ...copies] = tail ? tail.content : [];
 	workset.transientFiles = filesIn(copies.map(({ text }) => text)) ?? [];
 	return tail ? [...messages, tail] : messages;
 }

@@ -38,8 +38,5 @@ function namedPaths(change: unknown): string[] {
 }
 
 function isInner(path: string): boolean {
-	const names = path.split("/");
-	return (
-		!path.includes("\0") && !names.some((name) => name === "" || name === "." || name === "..")
-	);
+	return !path.includes("\0") && !path.split("/").some((name) => ["", ".", ".."].includes(name));
 }

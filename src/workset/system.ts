@@ -73,12 +73,10 @@ export class WorksetSystem implements System {
 		const files = this.#perFolder.ready?.workset.files.length ?? 0;
 		if (files > 0) return { on: true, why: counted(files, "working file") };
 		const isUnread = this.#isUsed === true && !this.#perFolder.ready;
-		return {
-			on: true,
-			why: isUnread
-				? "the next prompt reads the working files of this session"
-				: "no working files yet: /workset add <path>",
-		};
+		const why = isUnread
+			? "the next prompt reads the working files of this session"
+			: "no working files yet: /workset add <path>";
+		return { on: true, why };
 	}
 
 	async start(session: SessionView): Promise<void> {
@@ -153,22 +151,19 @@ export class WorksetSystem implements System {
 	}
 
 	onToolResult(result: Parameters<Workset["recordEdit"]>[0], { config }: SessionView): undefined {
-		const { workset } = this.#perFolder.ready ?? {};
-		if (config.tiers.enabled) workset?.recordEdit(result);
+		if (config.tiers.enabled) this.#perFolder.ready?.workset.recordEdit(result);
 	}
 
 	async onAnswer(answer: { message: unknown; failed: boolean }, session: SessionView) {
 		if (answer.failed) return; // the model has not seen a failed request
-		const opened = await this.#inUse(session);
-		opened?.workset.recordAnswer(answer.message, session);
+		(await this.#inUse(session))?.workset.recordAnswer(answer.message, session);
 	}
 
 	async onTurnEnd(turn: TurnEnd, session: SessionView) {
 		const opened = await this.#inUse(session);
 		if (!opened) return [];
 		const { live, workset } = opened;
-		const failure = this.#saveFailure;
-		if (failure !== undefined) session.ui.notify(`pi-strata: ${failure}`, "warning");
+		if (this.#saveFailure) session.ui.notify(`pi-strata: ${this.#saveFailure}`, "warning");
 		this.#saveFailure = undefined;
 		this.#saving = workset.stateFile.save(workset.controller.toJSON()).then((why) => {
 			this.#saveFailure ??= why;
@@ -232,10 +227,8 @@ export class WorksetSystem implements System {
 }
 
 function isUsed({ sessionManager, config }: SessionView): boolean {
-	return (
-		config.tiers.map ||
-		sessionManager.getBranch().some((entry) => property(entry, "customType") === WORKSET_ENTRY)
-	);
+	const isOurs = (entry: unknown) => property(entry, "customType") === WORKSET_ENTRY;
+	return config.tiers.map || sessionManager.getBranch().some(isOurs);
 }
 
 /** Whether a prompt precedes the next request, as far as known at the end of a turn. */
@@ -244,7 +237,6 @@ function isLastOfRun({ toolResults, context, continue: goesOn }: TurnEnd): boole
 }
 
 function hasSystemPrompt({ sessionManager }: SessionView): boolean {
-	return sessionManager
-		.getBranch()
-		.some((entry) => entry.type === "message" && (entry.message.role as string) === "system");
+	const messages = sessionManager.getBranch().filter((entry) => entry.type === "message");
+	return messages.some(({ message }) => (message.role as string) === "system");
 }

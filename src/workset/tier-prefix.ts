@@ -59,12 +59,8 @@ export function withTierBreakpoints(
 	const breakpoints = breakpointsIn(payload);
 	// The lifetime of the conversation's own breakpoint.
 	const last = breakpoints.at(-1);
-	if (
-		last === undefined ||
-		!prefix.every(({ text }, index) => onlyText(messages[index]) === text)
-	) {
-		return undefined;
-	}
+	const isUnchanged = prefix.every(({ text }, index) => onlyText(messages[index]) === text);
+	if (last === undefined || !isUnchanged) return undefined;
 	let left = MAX_BREAKPOINTS - breakpoints.length;
 	const marked = messages.map((message, index) => {
 		if (!prefix[index]?.breakpoint || left <= 0) return message;

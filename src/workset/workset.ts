@@ -221,12 +221,9 @@ export type FetchSymbolMap = (
 export const MAP_NAME = "(symbol map)";
 
 export function selectionNow(session: SessionView): Selection {
-	const changes = session.sessionManager
-		.getBranch()
-		.flatMap((entry) =>
-			entry.type === "custom" && entry.customType === WORKSET_ENTRY ? [entry.data] : [],
-		);
-	const { paths, map } = selectionOf(changes);
+	const entries = session.sessionManager.getBranch().filter((entry) => entry.type === "custom");
+	const ours = entries.filter(({ customType }) => customType === WORKSET_ENTRY);
+	const { paths, map } = selectionOf(ours.map(({ data }) => data));
 	return { paths: paths.filter((path) => path !== MAP_NAME), map };
 }
 
