@@ -79,12 +79,9 @@ export function isPrunable({ isError, text, returned }: ToolResultItem): boolean
 }
 
 /** Whether a result is pruned once it is no longer recent. */
-export function isPrunedByAge(
-	item: ToolResultItem,
-	{ maxToolChars, anyTool }: CandidateSettings,
-): boolean {
-	if ((item.text?.length ?? 0) > maxToolChars) return true;
-	return anyTool || fetchesOnly(item);
+export function isPrunedByAge(item: ToolResultItem, settings: CandidateSettings): boolean {
+	const isLong = (item.text?.length ?? 0) > settings.maxToolChars;
+	return isLong || settings.anyTool || fetchesOnly(item);
 }
 
 /** Tools whose output the same call returns again. */

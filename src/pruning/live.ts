@@ -25,7 +25,8 @@ export class LivePruning {
 	readonly #values: SessionView["values"];
 	/** By entry, with their batch. */
 	readonly #pendingStubs = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
-	#lastFailure: string | undefined;
+	/** Why the last pruning failed, for the user. */
+	lastFailure: string | undefined;
 	/** The call whose result follows the breakpoint. */
 	#frontier: string | undefined;
 
@@ -34,11 +35,6 @@ export class LivePruning {
 		this.blobs = guardBlobs(createBlobStore(config.blobs), values);
 		this.survey = createSurveyor({ settings: config, cwd, values, touches });
 		this.#values = values;
-	}
-
-	/** Why the last pruning failed, for the user. */
-	get lastFailure(): string | undefined {
-		return this.#lastFailure;
 	}
 
 	/** Everything is sent again: all candidates get a stub in this very request. */
@@ -135,7 +131,7 @@ export class LivePruning {
 	): Promise<number> {
 		if (candidates.length === 0) return 0;
 		const { pruned, why } = await prune(candidates, this.blobs);
-		this.#lastFailure = why;
+		this.lastFailure = why;
 		this.#addPending(session, pruned, plan);
 		return pruned.length;
 	}
@@ -158,7 +154,7 @@ export class LivePruning {
 	async #storePendingAgain(session: SessionView): Promise<void> {
 		const stubs = this.#unsettledStubs(session);
 		const { pruned: stored, why } = await storeAgain(stubs, this.blobs);
-		this.#lastFailure = why ?? this.#lastFailure;
+		this.lastFailure = why ?? this.lastFailure;
 		const lost = stubs.filter((one) => !stored.includes(one));
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
@@ -323,10 +319,7 @@ export class PruneLog {
 }
 
 /** A later pruning then rewrites from there only. `undefined` if the limit leaves none. */
-export function withBreakpointBeforeResult(
-	payload: unknown,
-	toolCallId: string,
-): object | undefined {
+export function withBreakpointBeforeResult(payload: unknown, toolCallId: string) {
 	return withExtraBreakpoint(payload, (messages) => blockBefore(messages, toolCallId));
 }
 

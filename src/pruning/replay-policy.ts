@@ -52,10 +52,8 @@ class PruningReplay {
 		const now = grows ? this.#shown.concat(fresh) : fresh;
 		if (grows) for (const block of fresh) this.#survey?.add(this.#surveyed(block));
 		else this.#survey = undefined;
-		const growing = this.#surveyOf(
-			now,
-			this.#survey?.settings ?? strictness(this.#settings, false),
-		);
+		const by = this.#survey?.settings ?? strictness(this.#settings, false);
+		const growing = this.#surveyOf(now, by);
 		const cold = this.#isCold(step);
 		const plan = this.#pruner.decideOn(
 			{
@@ -101,7 +99,8 @@ class PruningReplay {
 	}
 
 	#surveyed(block: SessionBlock): SurveyedBlock {
-		const item = block.result && !this.#pruned.has(block.id) ? this.#itemOf(block) : undefined;
+		const isWhole = block.result && !this.#pruned.has(block.id);
+		const item = isWhole ? getOrAdd(this.#items, block.id, () => resultItem(block)) : undefined;
 		const touch = item && touchOf(block, item);
 		return { block, item, touch, isBound: this.#binds.get(block.id) === true };
 	}
@@ -123,10 +122,6 @@ class PruningReplay {
 			if (changes.has("compaction")) this.#binds.set(id, false);
 			else if (!this.#binds.has(id)) this.#binds.set(id, rules.bindsThinking);
 		}
-	}
-
-	#itemOf(block: SessionBlock): ToolResultItem {
-		return getOrAdd(this.#items, block.id, () => resultItem(block));
 	}
 
 	#isCold(step: Step): boolean {

@@ -138,7 +138,8 @@ export class GrowingSurvey {
 	#addResult({ item, touch, before, behind }: NewResult): void {
 		const prunable = isPrunable(item);
 		if (!prunable && !touch) return; // it stays, and nothing depends on it
-		const file = touch && this.#fileOf(touch.file);
+		const newFile = (): FileState => ({ alive: [], lastReference: -1 });
+		const file = touch && getOrAdd(this.#files, touch.file, newFile);
 		const result: Result = {
 			...{ index: this.#results.length, item, touch, before, behind, isPrunable: prunable },
 			bases: file && touch?.kind === "refers" ? [...file.alive] : [],
@@ -213,9 +214,5 @@ export class GrowingSurvey {
 		this.#count += isCandidate ? 1 : -1;
 		this.#freedTokens += (isCandidate ? 1 : -1) * freedFrom(item);
 		if (isCandidate) this.#first = Math.min(this.#first, result.index);
-	}
-
-	#fileOf(path: string): FileState {
-		return getOrAdd(this.#files, path, () => ({ alive: [], lastReference: -1 }));
 	}
 }

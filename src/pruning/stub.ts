@@ -15,8 +15,7 @@ export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 /** Call, size, a line of text, and how to restore it. `undefined` if no shorter than the result. */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
-	const size = `${grouped(text.length)} chars`;
-	const head = `${OPENING}${callOf(item)}: ${size}.`;
+	const head = `${OPENING}${callOf(item)}: ${grouped(text.length)} chars.`;
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // the blob path is too long
 	// Priority: the restoring call, the original call, then the gist.
@@ -91,9 +90,7 @@ export function pruningStatus(
 	usage: ReturnType<SessionView["getContextUsage"]>,
 	prunedTokens: number,
 ): string {
-	const size = usage?.tokens
-		? `context ${short(usage.tokens)} of ${short(usage.contextWindow)}`
-		: "";
 	const freed = prunedTokens > 0 ? `${short(prunedTokens)} pruned` : "nothing pruned";
-	return size === "" ? freed : `${size}, ${freed}`;
+	if (!usage?.tokens) return freed;
+	return `context ${short(usage.tokens)} of ${short(usage.contextWindow)}, ${freed}`;
 }

@@ -88,13 +88,9 @@ export function createSurveyor({
 
 /** Failed or aborted answers are not sent: the message before them is unanswered. */
 function sentMessages(source: SessionSource): ContextMessage[] {
-	const failed = new Set(
-		source
-			.getBranch()
-			.filter(isFailedAnswer)
-			.map(({ id }) => id),
-	);
-	return contextMessages(source).filter(({ entryId }) => !failed.has(entryId));
+	const failed = source.getBranch().filter(isFailedAnswer);
+	const ids = new Set(failed.map(({ id }) => id));
+	return contextMessages(source).filter(({ entryId }) => !ids.has(entryId));
 }
 
 function isFailedAnswer(entry: ReturnType<SessionSource["getBranch"]>[number]): boolean {
@@ -185,12 +181,10 @@ export function pinnedCalls(
 ): Set<string> {
 	const pinned = new Set<string>();
 	for (const item of items) {
-		if (item.kind === "toolResult") {
-			if (pinImpactSummaries && item.toolName === "kota_impact") pinned.add(item.toolCallId);
-			continue;
-		}
-		if (item.kind !== "custom") continue;
-		const pin = item.customType === PIN_ENTRY ? parsePin(item.data) : undefined;
+		const isImpact = item.kind === "toolResult" && item.toolName === "kota_impact";
+		if (isImpact && pinImpactSummaries) pinned.add(item.toolCallId);
+		const isPin = item.kind === "custom" && item.customType === PIN_ENTRY;
+		const pin = isPin ? parsePin(item.data) : undefined;
 		if (pin?.pinned) pinned.add(pin.toolCallId);
 		else if (pin) pinned.delete(pin.toolCallId);
 	}
