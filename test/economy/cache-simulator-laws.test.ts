@@ -8,7 +8,7 @@ import {
 	type LoopbackBody,
 	loopbackTokens,
 } from "../support/loopback-cache.ts";
-import { fc, runs } from "../support/property.ts";
+import { fc } from "../support/property.ts";
 import { HOUR, MINUTE, simulate } from "./requests.ts";
 
 /** Small limits, so that short sessions come across them. */
@@ -113,7 +113,7 @@ test("the simulator and the independent cache of the loopback provider bill ever
 				if (ours.writeOneHour > 0) seen.hourWrites++;
 			}
 		}),
-		{ numRuns: runs(500), seed: 6 },
+		{ numRuns: 500, seed: 6 },
 	);
 	// The sessions are worth something only if the rules come into play in them.
 	expect(Math.min(...Object.values(seen))).toBeGreaterThan(150);
