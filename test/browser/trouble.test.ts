@@ -176,7 +176,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 	test("a token that is taken away ends in a place to enter another", async () => {
 		const { page, server, faults } = await open("server");
 		server.refuse();
-		await page.getByText("No connection: the token is not valid.").waitFor();
+		await page.getByText("Not connected: the token is not valid.").waitFor();
 		await page.getByLabel("Token").waitFor();
 		await expectAccessible(page);
 		expect(faults).toEqual([]);
