@@ -5,7 +5,7 @@ import type { Client, WrittenData } from "./message.ts";
 export interface Call<Type extends CommandType = CommandType> {
 	readonly command: Extract<Command, { type: Type }>;
 	readonly principal: string;
-	/** May be gone by now. */
+	/** The client may be gone by now. */
 	readonly client: Client;
 	readonly signal: AbortSignal;
 	/** Resolves when this read has its turn. Await it after any wait that many reads may share. */

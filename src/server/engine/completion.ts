@@ -10,15 +10,15 @@ import type { ReceivedCommand, Run, SessionNotice, SessionState } from "./run.ts
 export interface Applied {
 	readonly effects: Effects;
 	readonly notice: SessionNotice | undefined;
-	/** The session it addressed or opened, if it still exists. */
+	/** The session that the command addressed or opened, if it still exists. */
 	readonly session: SessionState | undefined;
-	/** Read before the answer is serialized: data may be newer than its version, never older. */
+	/** Read before the answer is serialized: its data may be newer than this version, never older. */
 	readonly version: { sessionVersion: number } | undefined;
 }
 
 export interface CompletionOptions extends EngineParts {
 	readonly replies: Replies;
-	/** The last dependency of a command has succeeded. */
+	/** Called when the last dependency of `run` has succeeded. */
 	readonly onUnblocked: (run: Run) => void;
 	readonly inTurn: InTurn;
 	readonly beforeSend: (run: Run) => void;
@@ -104,7 +104,7 @@ export class Completion {
 			run.enter({ ...finished, name: "durable" });
 		} else {
 			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };
-			// The journal has the real outcome, once it can write it.
+			// This failure is not kept: the journal has the real outcome as soon as it can write it.
 			run.enter({ ...finished, name: "durable", past, isKept: false });
 		}
 		this.#sendIfFirst(run);
@@ -143,7 +143,7 @@ export class Completion {
 			sendStarted(next);
 			this.#sendIfFirst(next);
 		}
-		// Dependents need the first success of a repeated read, not this one.
+		// For its dependents a repeated read is a success: it succeeded the first time.
 		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
 			if (!success) this.failWaiting(dependent, dependencyFailed(received.commandId));
@@ -152,7 +152,7 @@ export class Completion {
 	}
 }
 
-/** Resolves to whether the write succeeded. Reads of the session wait for it. */
+/** Resolves to whether the write succeeded. Reads of the session wait for the write. */
 function tracked(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
 	const safe = writing.then(
 		() => true,

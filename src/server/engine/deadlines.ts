@@ -32,14 +32,14 @@ export class Deadlines<Item> {
 		this.#pending.clear();
 	}
 
-	/** Cancelling does not clear the timer: it wakes, finds nothing due and re-arms for the next. */
+	/** Cancelling a deadline leaves the timer set: it fires, finds nothing due and re-arms. */
 	#wakeIn(ms: number): NodeJS.Timeout {
 		return setTimeout(() => this.#wake(), Math.max(1, Math.ceil(ms))).unref();
 	}
 
 	#wake(): void {
 		const now = this.#clock();
-		// `#timer` stays set during the loop, so an added deadline cannot arm a later timer.
+		// `#timer` stays set during the loop, so a deadline added meanwhile arms no second timer.
 		for (const entry of this.#pending) {
 			if (entry.atMs > now) break;
 			this.#pending.delete(entry);

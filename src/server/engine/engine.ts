@@ -26,9 +26,9 @@ export interface EngineOptions {
 	readonly limits: EngineLimits;
 	readonly serverVersion: string;
 	readonly transports: readonly string[];
-	/** In-memory outcomes. Default: 10,000 names, 16 million characters. */
+	/** Upper bounds of the outcomes in memory. Default: 10,000 names, 16 million characters. */
 	readonly memory?: MemoryBounds;
-	/** A repetition got an earlier success, but its connection no subscription or other effect. */
+	/** A repetition got an earlier success. Its connection lacks effects such as a subscription. */
 	onAnsweredAgain?(call: Omit<Call, "signal">, data: () => unknown): void;
 	readonly now?: EngineParts["now"];
 	readonly clock?: EngineParts["clock"];
@@ -40,7 +40,7 @@ const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
 /** During shutdown, reads of a client under backpressure are dropped after this time. */
 const STALL_MS = 2_000;
 
-/** Accepts and answers commands. Handlers do the work and clients carry messages: no pi, no socket. */
+/** Accepts and answers commands. No pi, no socket: handlers do the work, clients carry messages. */
 export class Engine {
 	readonly #options: EngineOptions;
 	readonly #now: EngineParts["now"];
@@ -88,7 +88,7 @@ export class Engine {
 		client.send(new Message({ type: "server_ready", data }));
 	}
 
-	/** Text, or bytes that should be UTF-8. Never throws. */
+	/** `bytes`: text, or bytes that should be UTF-8. Never throws. */
 	receive(client: Client, bytes: string | Uint8Array): void {
 		const sender = this.#senders.get(client);
 		if (sender === undefined) return;
@@ -144,7 +144,7 @@ export class Engine {
 		return this.#replies.latencies.percentiles();
 	}
 
-	/** Refuses new commands, drains for up to `graceMs`, then aborts and stores failures. */
+	/** Refuses new commands, drains for up to `graceMs`, then aborts the rest and stores failures. */
 	async shutdown(reason: string, graceMs: number): Promise<void> {
 		this.#isStopping = true;
 		const execution = this.#execution;
@@ -251,7 +251,7 @@ export class Engine {
 	}
 }
 
-/** With nothing held anything fits: a large command must be able to get in eventually. */
+/** If nothing is held, any size fits: a large command must be accepted eventually. */
 function isTooMuch(held: number, more: number, most: number): boolean {
 	return held > 0 && held + more > most;
 }

@@ -27,7 +27,7 @@ export interface ExecutionOptions extends EngineParts {
 	readonly replies: Replies;
 }
 
-/** The commands to wait for, or why that cannot be. */
+/** The commands to wait for, or why the command cannot depend on them. */
 export interface Dependencies {
 	readonly failure?: Failure;
 	readonly dependencies?: Set<Run>;
@@ -40,7 +40,7 @@ export class Execution {
 	readonly #completion: Completion;
 	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
-	/** Pending turns that send a long answer to joiners. */
+	/** Pending turns, each of which sends a long answer to one joiner. */
 	readonly #unanswered = new Set<Turn>();
 	#isStopped = false;
 
@@ -60,7 +60,7 @@ export class Execution {
 		this.#reads = new ReadQueue({
 			tenantOf: ({ received }) => received.sender.tenant,
 			queueOf: ({ run, received }) => run?.place?.lane ?? received.sender,
-			// A client under backpressure must not block a lane.
+			// Reads in a lane need no room: a client under backpressure must not block the lane.
 			hasRoom: ({ run, received }) =>
 				run?.place !== undefined || received.sender.client.hasRoom !== false,
 			whenRoom: async ({ received }) => received.sender.client.whenRoom?.(),
@@ -105,7 +105,7 @@ export class Execution {
 		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
-	/** Fails everything in flight, with a stored outcome. Nothing starts afterwards. */
+	/** Fails all commands in flight and stores these outcomes. No command starts afterwards. */
 	interrupt(): void {
 		this.#isStopped = true;
 		for (const run of this.#runs) this.#completion.failWaiting(run, failures.INTERRUPTED_WAITING);
@@ -115,7 +115,7 @@ export class Execution {
 		for (const turn of this.#unanswered) turn.take();
 	}
 
-	/** At shutdown: drops reads of lost clients that no other command waits for. */
+	/** At shutdown: drops the reads of lost clients, except those that another command waits for. */
 	interruptReads(isLost = ({ gone }: Client) => gone): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, received } = run;
@@ -126,7 +126,7 @@ export class Execution {
 		for (const turn of this.#unanswered) if (isLost(turn.received.sender.client)) turn.take();
 	}
 
-	/** Clears all timers except the grace of aborted handlers that still run. */
+	/** Clears all timers, except the grace periods of aborted handlers that still run. */
 	close(): void {
 		const { grace: _, ...others } = this.#deadlines;
 		for (const deadlines of Object.values(others)) deadlines.close();
@@ -180,7 +180,7 @@ export class Execution {
 			return;
 		}
 		const take = () => {
-			if (!this.#unanswered.delete(turn)) return; // `interrupt` took it
+			if (!this.#unanswered.delete(turn)) return; // an interrupt took it already
 			this.#reads.spend(outcome.json.length);
 			answer();
 		};
@@ -271,7 +271,7 @@ export class Execution {
 				? writtenOutcome(done, written, data)
 				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
-			// A change that was made must be reported as made.
+			// A change that was made must be reported as made, here without its data.
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
@@ -288,7 +288,7 @@ export class Execution {
 	}
 }
 
-/** Reads take turns: by their number they could starve everything else. */
+/** Reads take turns: there may be so many that they would starve everything else. */
 function takesTurns({ received: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
 }

@@ -28,14 +28,14 @@ export const BUSY: Failure = {
 	error: "The server has too many commands in flight: try again in a moment.",
 };
 
-/** A change that ran, but whose outcome the journal refused. */
+/** For a change that ran, but whose outcome the journal refused. */
 export const NOT_DURABLE: Failure = {
 	code: "not_durable",
 	error:
 		"The command ran and took effect, but the journal could not record it: after a restart the server may not know of it. Check the session, and do not send the command under a new id.",
 };
 
-/** A repeated read whose answer was not kept and has changed. */
+/** For a repeated read whose answer was not kept and has changed. */
 export const ANSWER_GONE: Failure = {
 	code: "answer_gone",
 	error:
@@ -48,7 +48,7 @@ export const JOURNAL_UNREADABLE: Failure = {
 		"The journal cannot be read, so the server cannot tell whether this command ran before. Reads still work.",
 };
 
-/** A change whose outcome is neither in the journal nor in memory. */
+/** For a change whose outcome is neither in the journal nor in memory. */
 export const OUTCOME_NOT_KEPT: Failure = {
 	code: "interrupted",
 	error:
@@ -114,7 +114,7 @@ export const dependsOnItself = (id: string): Failure => ({
 	error: `The command depends on itself: "${id}" is its own id.`,
 });
 
-/** `evictedBeforeMs`: earlier commands may have been evicted; 0 if none was. */
+/** `evictedBeforeMs`: commands from before this time may have been evicted; 0 if none was. */
 export function dependencyUnknown(id: string, evictedBeforeMs: number): Failure {
 	const advice =
 		evictedBeforeMs > 0

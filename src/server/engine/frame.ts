@@ -32,7 +32,7 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	const { command } = parsed;
 	const row = rowOf(command.type) as CommandRow;
 	const isNamed = command.id !== undefined || command.idempotencyKey !== undefined;
-	// From the raw frame, so unknown fields count too.
+	// The fingerprint is of the raw frame, so that unknown fields count too.
 	const fingerprint = isNamed ? fingerprintOf(value as Record<string, unknown>) : "";
 	return { ok: true, command, row, fingerprint };
 }
@@ -53,7 +53,7 @@ const recent = new Map<string, string>();
 const MAX_RECENT = 1_000;
 const MAX_RECENT_CHARACTERS = 500;
 
-/** Ignores `id`, `idempotencyKey`, key order and spelling. Starts with the format version. */
+/** Ignores `id`, `idempotencyKey`, key order and JSON spelling. Starts with the format version. */
 export function fingerprintOf(command: Readonly<Record<string, unknown>>): string {
 	const text = canonicalObject(command, true);
 	const known = recent.get(text);
@@ -65,7 +65,7 @@ export function fingerprintOf(command: Readonly<Record<string, unknown>>): strin
 	return fingerprint;
 }
 
-/** RFC 8785: keys in code-unit order, no spaces. `parseCommand` bounds the nesting. */
+/** RFC 8785 JSON: keys in code-unit order, no spaces. `parseCommand` bounds the nesting. */
 function canonical(value: unknown): string {
 	if (typeof value === "string") return JSON.stringify(value);
 	// JSON has no NaN or infinity, so String writes numbers as JSON does.

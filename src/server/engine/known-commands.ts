@@ -18,14 +18,14 @@ import {
 } from "./outcome.ts";
 import type { NewNames, ReceivedCommand, Repetition, Run } from "./run.ts";
 
-/** Bounds of the finished commands in memory. The journal has them all. */
+/** Upper bounds of the finished commands in memory. The journal has all finished commands. */
 export interface MemoryBounds {
-	/** A command with id and key has two names. */
+	/** Maximum number of names; a command with id and key has two. */
 	readonly names: number;
 	readonly characters: number;
 }
 
-/** A conflict wins over a match, an id over a key. */
+/** A conflict takes precedence over a match, and the id over the key. */
 export type EarlierCommand =
 	| { kind: "refused"; failure: Failure }
 	| { kind: "known"; command: Run | PastRun; names: NewNames };
@@ -45,7 +45,7 @@ class Names extends Map<string, Run | Remembered> {
 	}
 }
 
-/** Ids, and keys by session; `undefined` holds the keys of server commands. */
+/** A principal's ids, and its keys by session; those of server commands are under `undefined`. */
 interface Known {
 	readonly ids: Names;
 	readonly keys: Map<string | undefined, Names>;
@@ -62,7 +62,7 @@ interface Remembered {
 
 const ALL: NewNames = { id: true, key: true };
 
-/** Commands by id and key, in memory or in the journal. A name in flight is never evicted. */
+/** Finds commands by id or key, in memory or in the journal. A name in flight is never evicted. */
 export class KnownCommands {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
@@ -127,12 +127,12 @@ export class KnownCommands {
 		}
 	}
 
-	/** Frees names of a command in flight. */
+	/** Forgets names of a command whose outcome is not kept: they can be used again. */
 	release(received: ReceivedCommand, which: NewNames): void {
 		for (const { names, name } of this.#namesOf(received, which)) names.delete(name);
 	}
 
-	/** A new session with the same id must not get old answers. Keys in flight may belong to it. */
+	/** A new session of this id must not get old answers. Keys in flight may be its own and stay. */
 	releaseKeys(principal: string, sessionId: string): void {
 		const keys = this.#knownOf(principal).keys.get(sessionId);
 		for (const [key, known] of keys ?? []) {
@@ -193,7 +193,7 @@ export class KnownCommands {
 		else newer.older = older;
 		this.#count -= 1;
 		this.#characters -= past.outcome.json.length;
-		// An expired key may have been used again for a newer command.
+		// An expired key may have been used again: the newer command keeps the name.
 		if (names.get(name) === remembered) names.delete(name);
 	}
 }
@@ -203,7 +203,7 @@ function isSame(earlier: Run | PastRun, received: ReceivedCommand): boolean {
 	return fingerprint === received.fingerprint;
 }
 
-/** Server commands have global keys, even if they name a session. */
+/** The key of a server command belongs to no session, even if the command names one. */
 function keyScope({ row, sessionId }: ReceivedCommand): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
@@ -256,7 +256,7 @@ function storedOutcome({ outcome, digest, finishedAtMs }: PastRun) {
 	return { ...shortened(outcome), digest, finishedAtMs };
 }
 
-/** Adds names to a recorded command. A key without a new id gets an anonymous id. */
+/** A record that adds names to a finished command. A key without a new id gets an anonymous one. */
 export function aliasRecord(
 	{ received, names }: Repetition,
 	past: PastRun,

@@ -2,7 +2,7 @@ export interface Place<Item> {
 	readonly item: Item;
 	readonly lane: Lane<Item>;
 	readonly number: number;
-	/** Controls do not wait for it. */
+	/** Controls do not wait for a slow command. */
 	readonly isSlow: boolean;
 	isFinished: boolean;
 }
@@ -11,27 +11,27 @@ export interface Place<Item> {
 export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
 	readonly #onEmpty: () => void;
-	/** Each until its outcome is sent, which may be after the next has begun. */
+	/** Each place stays until its outcome is sent, which may be after the next command has begun. */
 	readonly #places: Place<Item>[] = [];
-	/** Leading places that are finished: thousands may wait for the disk. */
+	/** Number of finished places at the front, counted because thousands may wait for the disk. */
 	#finished = 0;
-	/** Has the turn. Without one, all that had it are finished. */
+	/** The place that has the turn. If there is none, all places that had it are finished. */
 	#holder: Place<Item> | undefined;
 	#isGivingTurns = false;
 	#isEnded = false;
 	#lastNumber = 0;
 	/** All places up to this number are finished. */
 	#finishedNumber = 0;
-	/** Pending controls, each behind the place of its number. */
+	/** Waiting controls. Each waits until all places up to its number are finished. */
 	readonly #controls: Pick<Place<Item>, "item" | "number">[] = [];
 
-	/** `giveTurn` may be called within `join`. An empty lane is not used again. */
+	/** `giveTurn` may be called within `join`. After `onEmpty` the lane is not used again. */
 	constructor(options: { giveTurn: (item: Item) => void; onEmpty: () => void }) {
 		this.#giveTurn = options.giveTurn;
 		this.#onEmpty = options.onEmpty;
 	}
 
-	/** `placed` is called before the turn can come. */
+	/** Calls `placed` before it can give the turn. */
 	join(item: Item, isSlow: boolean, placed: (place: Place<Item>) => void): void {
 		const number = ++this.#lastNumber;
 		const place = { item, lane: this, number, isSlow, isFinished: false };
@@ -45,7 +45,7 @@ export class Lane<Item> {
 	joinControl(item: Item): void {
 		const slow = this.#firstSlow();
 		const number = slow === undefined ? this.#lastNumber : slow.number - 1;
-		// Numbers never decrease, so `#controls` stays sorted.
+		// `number` never decreases from call to call, so `#controls` stays sorted.
 		if (number <= this.#finishedNumber) this.#giveTurn(item);
 		else this.#controls.push({ item, number });
 	}
@@ -54,7 +54,7 @@ export class Lane<Item> {
 		return (this.#firstSlow()?.number ?? place.number) < place.number;
 	}
 
-	/** A handler that `isWorking` keeps the turn until {@link release}. */
+	/** If the handler still works (`isWorking`), the place keeps the turn until {@link release}. */
 	finished(place: Place<Item>, isWorking: boolean): void {
 		place.isFinished = true;
 		if (this.#holder !== place) return;
@@ -74,7 +74,7 @@ export class Lane<Item> {
 		return this.#places[0] === place;
 	}
 
-	/** Call when the outcome is sent. Returns the new head, if that changed. */
+	/** Call when the outcome is sent. Returns the new first item if `place` was first. */
 	leave(place: Place<Item>): Item | undefined {
 		const at = this.#places.indexOf(place);
 		this.#places.splice(at, 1);

@@ -6,7 +6,7 @@ export interface Client {
 	/** Unique in this process. */
 	readonly id: string;
 	readonly principal: string;
-	/** Lifecycle events to send: of the principal's commands, of its own, or none. */
+	/** Lifecycle events to send: of all the principal's commands, of this client's only, or none. */
 	lifecycle: "all" | "own" | "none";
 	/** Never blocks or throws. A `canWait` message may be delayed by a few milliseconds. */
 	send(message: Message, canWait?: boolean): void;
@@ -19,13 +19,13 @@ export interface Client {
 	readonly gone: boolean;
 }
 
-/** JSON text: `head`, the written data, a closing brace. */
+/** The JSON text of a message in parts: `head`, the written data, then a closing brace. */
 export interface SharedData {
 	readonly head: string;
 	readonly written: WrittenData;
 }
 
-/** Serialized at most once for all clients. */
+/** A message to clients, serialized at most once for all of them. */
 export class Message {
 	framed?: readonly Uint8Array[];
 	readonly shared: SharedData | undefined;

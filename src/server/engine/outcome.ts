@@ -3,7 +3,7 @@ import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
 import { Message, type SharedData, sha256, type WrittenData } from "./message.ts";
 
-/** The final result of a command, the same for each repetition: no `id`, no `replayed`. */
+/** The final result of a command, the same for each repetition: without `id` and `replayed`. */
 export interface Outcome {
 	/** Kept outcomes have no `data`. */
 	readonly response: Response;
@@ -19,7 +19,7 @@ export interface PastRun {
 	readonly finishedAtMs: number;
 	/** Set for a read whose answer is too long to keep: a repetition reads again and compares. */
 	readonly digest?: string | undefined;
-	/** The journal has yet to write the outcome: it takes no further names. */
+	/** The journal has yet to write the outcome, so no further names are recorded for it. */
 	readonly unsaved?: true | undefined;
 }
 
@@ -67,26 +67,26 @@ export function failureResponse(
 	};
 }
 
-/** Must not throw itself, even if the thrown value has no readable text. */
+/** Never throws, even if the thrown value has no readable text. */
 export function failureOf(thrown: unknown): Failure {
 	if (thrown instanceof CommandError) return { code: thrown.code, error: thrown.message };
 	let error = "";
 	try {
 		error = safeText(thrown);
 	} catch {
-		// The value has no text: the general sentence stands for it.
+		// The value has no text: the general message below is used.
 	}
 	return { code: "failed", error: error || "The command failed." };
 }
 
-/** In characters. Longer answers to reads are not kept. */
+/** Maximum length, in characters, of a read's answer that is kept. */
 const KEPT_ANSWER_CHARACTERS = 4_096;
 
 export function isLong({ json }: Outcome): boolean {
 	return json.length > KEPT_ANSWER_CHARACTERS;
 }
 
-/** Equal for equal answers, whether their data is shared or not. */
+/** Equal answers have equal digests, whether their data is shared or not. */
 export function digestOf({ response, json, shared }: Outcome): string {
 	const head = shared?.head ?? headOf(response);
 	const data = shared?.written.digest ?? sha256(json.slice(head.length, -1));

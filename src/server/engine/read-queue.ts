@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 
 export interface ReadQueueOptions<Item> {
 	tenantOf(item: Item): object;
-	/** The queues of a principal take turns; each is FIFO. */
+	/** The key of the item's queue. The queues of a principal take turns; each is FIFO. */
 	queueOf(item: Item): object;
 	/** A queue without room for its output is skipped. */
 	hasRoom(item: Item): boolean;
@@ -16,7 +16,7 @@ export interface ReadQueueOptions<Item> {
 	nextTurn?(next: () => void): void;
 }
 
-/** One slice: no read begins beyond either. A thousand reads of one client delay another by this. */
+/** No read begins past either bound of a slice. One client's thousand reads delay others by it. */
 export const SLICE_MS = 4;
 export const SLICE_BYTES = 4 * 2 ** 20;
 
@@ -26,14 +26,14 @@ interface Queue<Item> {
 	readonly items: Item[];
 }
 
-/** One slice of reads per turn of the event loop, round-robin over principals and connections. */
+/** Runs a slice of reads per turn of the event loop, round-robin over principals and queues. */
 export class ReadQueue<Item> {
 	/** The current item, until its microtasks have run. */
 	current: Item | undefined;
 	readonly #options: Required<ReadQueueOptions<Item>>;
-	/** Each has items, and is ready or waits for room. */
+	/** Every queue here has items, and is ready or waits for room. */
 	readonly #queues = new Map<object, Queue<Item>>();
-	/** By principal; the next to run is first in both. */
+	/** Ready queues by principal. The next to run is first, in the map and in each list. */
 	readonly #ready = new Map<object, Queue<Item>[]>();
 	#begunMs = 0;
 	#usedMs = 0;
@@ -128,15 +128,15 @@ export class ReadQueue<Item> {
 	#makeReadyWithRoom(queue: Queue<Item>, item: Item): void {
 		this.#options.whenRoom(item).then(() => {
 			this.#makeReady(queue);
-			// Not immediately: room that flickers must not starve everything else.
+			// Not run immediately: a client whose room comes and goes must not starve everything else.
 			this.#scheduleTurn();
 		});
 	}
 }
 
-/** Ticks run after all microtasks, but a tick queued within a tick would run before them. */
+/** A tick runs after all microtasks, unless a tick has queued it: so a microtask queues it here. */
 function afterMicrotasks(next: () => void): void {
-	// Several times faster than `queueMicrotask`, and runs for every read.
+	// `then` is several times faster than `queueMicrotask`, and this runs for every read.
 	SETTLED.then(() => process.nextTick(next));
 }
 

@@ -17,7 +17,7 @@ export interface EngineParts {
 	readonly knownCommands: KnownCommands;
 	/** Wall clock, in milliseconds. */
 	readonly now: () => number;
-	/** Monotonic, in milliseconds. */
+	/** Monotonic clock, in milliseconds. */
 	readonly clock: () => number;
 }
 
@@ -75,7 +75,7 @@ export class Replies {
 		await new Promise<void>((resolve) => this.#onIdle.push(resolve));
 	}
 
-	/** Sends `command_finished` to its subscribers, then the response to the sender. */
+	/** Sends `command_finished` to the clients that want it, then the response to the sender. */
 	send(received: ReceivedCommand, outcome: Outcome, isRepetition: boolean): void {
 		const { counters } = this;
 		const { success, timedOut } = outcome.response;
@@ -106,7 +106,7 @@ export class Replies {
 		}
 	}
 
-	/** Sends the first answer to a repeated read, or why that is gone. */
+	/** Sends a repeated read its first answer again, or why that answer cannot be given. */
 	answerRepeatedRead(run: Run, past: PastRun, { past: first, names }: RepeatedRead): void {
 		const { received, completed } = run;
 		const isKept = completed?.isKept === true;

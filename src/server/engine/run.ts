@@ -5,12 +5,12 @@ import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
 import type { PastRun } from "./outcome.ts";
 
-/** State of one principal. All lookups go through it, so none reaches another's sessions. */
+/** State of a principal. All lookups go through it, so none finds another principal's sessions. */
 export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;
 	readonly senders: Set<Sender>;
-	/** Commands in flight, and the size of their frames. */
+	/** `pending`: commands in flight. `pendingBytes`: the size of their frames. */
 	pending: number;
 	pendingBytes: number;
 	readonly sessions: Map<string, SessionState>;
@@ -26,7 +26,7 @@ export interface Sender {
 
 export interface SessionState {
 	version: number;
-	/** The latest unflushed change. Reads have seen it, so their answers wait for it. */
+	/** The pending write of the latest change. Reads saw the change, so their answers wait. */
 	writing: Promise<boolean> | undefined;
 }
 
@@ -53,7 +53,7 @@ export interface NewNames {
 	readonly key: boolean;
 }
 
-/** A command of which an id or key is known. `names` are the new ones. */
+/** A command whose id or key is known. `names` says which of the two are new. */
 export interface Repetition {
 	readonly received: ReceivedCommand;
 	readonly names: NewNames;
@@ -73,7 +73,7 @@ export type SessionNotice = Extract<
 interface Queued {
 	readonly name: "queued";
 	readonly hasTurn: boolean;
-	/** The journal has recorded the start, or need not. */
+	/** The journal has recorded the start, or need not record it. */
 	readonly isRecorded: boolean;
 	dependencies: Set<Run> | undefined;
 	readonly turnDeadline?: Deadline;
@@ -93,7 +93,7 @@ interface Completed<Name> {
 	readonly name: Name;
 	readonly past: PastRun;
 	readonly isKept: boolean;
-	/** The session was deleted since, so the key is free again. */
+	/** The session was deleted since, so a new command may use the key. */
 	isKeyFree: boolean;
 	isStartHeld: boolean;
 	readonly notice: SessionNotice | undefined;
@@ -124,7 +124,7 @@ export class Run {
 	readonly received: ReceivedCommand;
 	readonly timeout: CommandRow["timeout"];
 	readonly repeats: RepeatedRead | undefined;
-	/** Absent on the control path. */
+	/** Absent for a control, which takes no place in a lane. */
 	place: Place<Run> | undefined;
 	isSlow = false;
 	dependents: Set<Run> | undefined;
@@ -155,7 +155,7 @@ export class Run {
 		return this.in("finished") ?? this.in("durable");
 	}
 
-	/** Throws if {@link TRANSITIONS} forbids it. */
+	/** Throws if {@link TRANSITIONS} forbids the step. */
 	enter(next: Phase): void {
 		const phase = this.#phase;
 		if (!TRANSITIONS[phase.name].includes(next.name)) {
@@ -169,7 +169,7 @@ export class Run {
 		this.#phase = next;
 	}
 
-	/** Returns false if the command is in another phase. */
+	/** Updates the phase. Returns false if the command is in another phase. */
 	note<Name extends "queued" | "running">(name: Name, fields: Partial<PhaseOf<Name>>): boolean {
 		if (this.#phase.name !== name) return false;
 		Object.assign(this.#phase, fields);
@@ -194,7 +194,7 @@ export class Run {
 		return true;
 	}
 
-	/** Returns false if the outcome is unknown: the key stays taken then. */
+	/** Returns false, and keeps the key, while the outcome is unknown. */
 	freeKey(): boolean {
 		const phase = this.#phase;
 		if (phase.name !== "finished" && phase.name !== "durable") return false;
