@@ -8,21 +8,21 @@ export interface QueuedRecord {
 	readonly record: JournalRecord;
 	readonly bytes: number;
 	readonly durability: Durability;
-	/** Written or refused. Called once. */
+	/** Called once, when the record is written or refused. */
 	settle(error?: Error): void;
-	/** Written or dropped. Called once, before `settle` where both are due. */
+	/** Called once, when the record is written or dropped; before `settle` if both are due. */
 	release(): void;
 }
 
-/** `durable` survives a power cut; `retry` keeps a record that the disk refuses for a retry. */
+/** `durable`: survives a power cut. `retry`: if the disk refuses it, it is kept and tried again. */
 const DURABILITY = {
-	/** A start: the command does not run if this cannot be written. */
+	/** The start of a command, which does not run if this cannot be written. */
 	intent: { durable: true, retry: false, lazy: false },
 	/** A change that happened. */
 	fact: { durable: true, retry: true, lazy: false },
 	/** Sent to clients, which may request it again. */
 	event: { durable: false, retry: false, lazy: false },
-	/** Background: no caller waits. */
+	/** In the background: no caller waits. */
 	note: { durable: false, retry: false, lazy: true },
 } as const;
 
@@ -134,7 +134,7 @@ export class GroupCommit {
 	#reject(queued: QueuedRecord, error: JournalUnavailable): void {
 		const hasRoom = this.#queuedBytes + queued.bytes <= this.#options.limits.pendingBytes;
 		if (DURABILITY[queued.durability].retry && hasRoom && !this.#isClosed) {
-			this.#hold({ ...queued, settle() {} }); // its sender knows
+			this.#hold({ ...queued, settle() {} }); // its sender is told below
 		} else queued.release();
 		queued.settle(error);
 	}
@@ -148,7 +148,7 @@ export class GroupCommit {
 		if (!this.refusal) this.#running ??= this.#run();
 	}
 
-	/** A transaction costs the same for one record as for many: lazy records are batched. */
+	/** A transaction costs the same for one record as for many, so lazy ones are batched. */
 	#wakeWhenDue(): void {
 		const isDue = this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS;
 		if (isDue) this.#wake();
@@ -161,7 +161,7 @@ export class GroupCommit {
 
 	async #run(): Promise<void> {
 		do {
-			// Records of this tick join the next transaction.
+			// Records added in this tick join the transaction.
 			await nextTick();
 			const batch = [
 				...takeFirst(this.#queue, BATCH_RECORDS),
@@ -222,7 +222,7 @@ export class GroupCommit {
 	}
 }
 
-/** A transaction of this size takes tens of milliseconds. */
+/** Maximum records per transaction, which then takes tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
 const LAZY_MS = 25;

@@ -25,7 +25,7 @@ export class JournalFileProxy {
 		this.#options = options;
 	}
 
-	/** Returns why opening failed; later jobs retry. */
+	/** Returns why opening failed, if so; later jobs retry. */
 	async open(): Promise<Refusal | undefined> {
 		const refusal = await this.#withThread(() => this.#ensureOpen());
 		// Content that appears later is unknown to this process: see FOUND_LATE.
@@ -97,7 +97,7 @@ export class JournalFileProxy {
 	}
 }
 
-/** If it dies during a job, that may or may not have run. */
+/** If the thread dies during a job, the job may or may not have run. */
 export type WriterThread = WorkerSupervisor<WriterJob, WriterReply>;
 
 export function createWriterThread(start = startJournalWorker): WriterThread {

@@ -62,7 +62,7 @@ export class JournalFile {
 		this.#identity = identityOf(job.path);
 		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
-		// A large transaction must not leave a large log.
+		// `journal_size_limit`: a large transaction must not leave a large log.
 		database.exec(`PRAGMA max_page_count = ${Math.ceil(job.maxFileBytes / pageBytes)};
 			PRAGMA journal_size_limit = ${LOG_BYTES}`);
 		const recovered = readRecovered(database, job.nowMs);
@@ -118,7 +118,7 @@ export class JournalFile {
 		this.#markFile.write(this.#mark);
 	}
 
-	/** Keeps the log small: by itself SQLite checkpoints only a large one. */
+	/** Keeps the log small: by itself SQLite checkpoints only a large log. */
 	#checkpoint(): void {
 		const folded = this.#opened().commits;
 		const foldedBytes = this.#opened().size().fileBytes;
@@ -182,7 +182,7 @@ function refusalFor(error: unknown): refusals.Refusal {
 	const known = refusals.refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
-	// Unparsable rows or a missing table: not our data.
+	// Not a system error, but unparsable rows or a missing table: not our data.
 	if (code === undefined || syscall === undefined) return refusals.DAMAGED;
 	if (code === "ENOSPC" || code === "EDQUOT") return refusals.DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, permanent: false };

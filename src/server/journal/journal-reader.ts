@@ -19,7 +19,7 @@ export interface IdRow {
 /** A page ends with the event that reaches this size. */
 const PAGE_CHARACTERS = 2 ** 20;
 
-/** Reads while the thread writes. Throws SQLite errors. */
+/** Reads while the writer's thread writes. Throws SQLite errors. */
 export class JournalReader {
 	readonly #database: DatabaseSync;
 	readonly #sql: Record<keyof typeof SQL, StatementSync>;
@@ -39,7 +39,7 @@ export class JournalReader {
 		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));
 	}
 
-	/** The first under the key that finished after `sinceMs` or has no outcome. */
+	/** Returns the first command under the key that finished after `sinceMs` or has no outcome. */
 	byKey({ principal, sessionId }: KeyScope, key: string, sinceMs: number) {
 		const row = this.#sql.byKey.get(principal, toColumn(key), sessionId ?? null, sinceMs);
 		return row && commandOf(row);

@@ -31,7 +31,7 @@ export class JournalWriter {
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
 	}
 
-	/** All or none; `durable` survives a power cut. Throws {@link BadRecord} or SQLite errors. */
+	/** Writes all or none; `durable` survives power cuts. Throws {@link BadRecord}, SQLite errors. */
 	write(records: readonly JournalRecord[], durable: boolean): void {
 		this.#synchronise(durable);
 		const before = { ...this.#counts };
@@ -48,7 +48,7 @@ export class JournalWriter {
 			});
 		} catch (error) {
 			Object.assign(this.#counts, before);
-			// A failed commit has `index` past the end.
+			// If the commit failed, `index` is past the end.
 			if (index < records.length && isAboutTheRecord(error)) throw new BadRecord(index, error);
 			throw error;
 		}
@@ -60,7 +60,7 @@ export class JournalWriter {
 		this.transaction(() => this.#sql.deleteMeta.run("probe"));
 	}
 
-	/** Each transaction writes its number: no part of a log has an old page and a new number. */
+	/** Each transaction writes its number, so no part of a log has an old page and a new number. */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		try {
@@ -124,7 +124,7 @@ export class JournalWriter {
 			response.sessionVersion ?? null,
 			command.digest ?? null,
 		];
-		// Changes have a row since admission, reads have none: the likely statement first.
+		// Changes have a row since admission, reads have none: the likelier statement runs first.
 		const isUpdated = changing && this.#finish(command, columns);
 		const inserted = isUpdated ? 0 : this.#insert(command, changing, columns);
 		this.#counts.commands += inserted;
@@ -137,7 +137,7 @@ export class JournalWriter {
 		if (removed !== undefined) {
 			const { sessionId, last } = removed;
 			this.#counts.sessions -= Number(this.#sql.deleteSession.run(principal, sessionId).changes);
-			// In a resent batch the stream has ended already: its successor stays.
+			// If the batch is resent, the stream has ended already, and its successor stays.
 			this.#sql.abandonStream.run(principal, sessionId, last);
 			if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, finishedAtMs);
 			lasts.delete(streamKey({ principal, sessionId }));
@@ -182,7 +182,7 @@ export class JournalWriter {
 		const name = streamKey(event);
 		const known = lasts.get(name);
 		const stream = known?.stream ?? this.#streamId(event);
-		// A batch is resent when its thread died: its rows may exist.
+		// A batch is resent if its thread died, so its rows may exist.
 		this.#counts.events += Number(this.#sql.append.run(stream, seq, atMs, body).changes);
 		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), inProgress });
 	}
@@ -216,7 +216,7 @@ const SQL = {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	finish: `UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
 		session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
-	// Commands in flight may be meant for the next session of that id.
+	// Commands in flight keep their keys: they may be meant for the next session of that id.
 	freeKeys: `UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
 		AND key IS NOT NULL AND finished_at IS NOT NULL`,
 	insertSession: `INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)

@@ -1,33 +1,33 @@
 import type { Data, Response } from "../../protocol/index.ts";
 
-/** Survives the death of the process. One per data folder. */
+/** Data that survives the death of the process. One journal per data folder. */
 export interface Journal {
 	readonly recovered: Recovered;
 	/** Whether changes can be made durable; `why` is for clients, without server paths. */
 	health(): { ok: true } | { ok: false; why: string };
-	/** Resolves when on disk. After {@link JournalUnavailable} the command must not run. */
+	/** Resolves when on disk. If it rejects ({@link JournalUnavailable}), do not run the command. */
 	admit(command: AdmittedCommand): Promise<void>;
-	/** The first outcome of an id stays. A refused one stays in memory until the disk recovers. */
+	/** The first outcome of an id stays. While the disk refuses it, it is kept in memory. */
 	finish(outcome: FinishedCommand): Promise<void>;
-	/** `finish` for reads: fire and forget, with the next batch. */
+	/** `finish` for reads: written with the next batch; no caller waits. */
 	note(outcome: FinishedCommand): void;
 	saveSession(session: SessionRecord): Promise<void>;
-	/** Counts at once, resolves when on disk. The first owner stays; old entries are evicted. */
+	/** Valid at once, resolves when on disk. The first owner stays; old entries are evicted. */
 	own(owner: Ownership): Promise<void>;
 	disown(owner: Ownership): Promise<void>;
 	/** Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
 	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
-	/** Includes commands not on disk yet. */
+	/** Also finds commands that are not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
-	/** Earlier commands of the principal may have been evicted; 0 if none was. */
+	/** Commands of the principal from before this time may have been evicted; 0 if none was. */
 	evictedBefore(principal: string): number;
-	/** Found until {@link KEY_LIFE_MS} after it finished. Aliases are stored without the key. */
+	/** Finds a command for {@link KEY_LIFE_MS} after its end. A new id is stored without the key. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
-	/** Resolves when a process death cannot lose it; after a rejection it is not kept. */
+	/** Resolves when a process death cannot lose the event; after a rejection it is not kept. */
 	append(event: StreamEvent): Promise<void>;
-	/** Above `after`, in order: at most `limit`, fewer if they are large. */
+	/** Returns the events above `after`, in order: at most `limit`, fewer if they are large. */
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
-	/** Both 0 without events; all evicted: `first` is `last` + 1. Removal adds one to `last`. */
+	/** Both are 0 without events. All evicted: `first` is `last` + 1. Removal adds one to `last`. */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Newest first. */
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
@@ -48,7 +48,7 @@ export class JournalUnavailable extends Error {
 
 export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
-	/** In flight when the last process died; each now has a stored failure. */
+	/** Commands in flight when the last process died; each now has a stored failure. */
 	readonly interrupted: readonly StoredCommand[];
 	/** Streams whose last event left a run open. */
 	readonly cutOff: readonly StreamName[];
@@ -82,7 +82,7 @@ export interface AdmittedCommand {
 	/** The client's id, or a generated one (`anon:…`). */
 	readonly id: string;
 	readonly type: string;
-	/** Set at the end of a command that opens a session. */
+	/** For a command that opens a session, set when it finishes. */
 	readonly sessionId?: string;
 	readonly fingerprint: string;
 	readonly idempotencyKey?: string;
@@ -101,7 +101,7 @@ export interface FinishedCommand extends AdmittedCommand {
 	version?: number;
 	/** A new session starts at version 0. */
 	readonly session?: SessionRecord;
-	/** Removed with its version, events and the keys of finished commands. */
+	/** Id of a deleted session; its version, events and keys of finished commands are deleted too. */
 	removed?: string;
 }
 
@@ -122,7 +122,7 @@ export interface StreamEvent extends StreamName {
 	readonly seq: number;
 	readonly atMs: number;
 	readonly body: string;
-	/** A run, compaction or dialog is open after it. Only for {@link Recovered.cutOff}. */
+	/** A run, compaction or dialog is open after this event. Only for {@link Recovered.cutOff}. */
 	readonly inProgress?: true;
 }
 
@@ -153,7 +153,7 @@ export function commandHistoryEntry(command: StoredCommand): CommandHistoryEntry
 	};
 }
 
-/** For a command without an outcome that no living process runs. */
+/** Adds a failure to a command without an outcome that no living process runs. */
 export function interrupted(command: AdmittedCommand, finishedAtMs: number): StoredCommand {
 	const response: Response = {
 		type: "response",
@@ -173,13 +173,13 @@ const MEGABYTE = 2 ** 20;
 export const DEFAULT_JOURNAL_LIMITS = {
 	maxAgeMs: 14 * 24 * 60 * 60_000,
 	maxBytes: 512 * MEGABYTE,
-	/** Hard limit: above it the journal refuses as on a full disk. */
+	/** Hard limit: above it the journal refuses records as on a full disk. */
 	maxFileBytes: 1_024 * MEGABYTE,
 	/** High-water mark of records waiting for the disk. */
 	pendingBytes: 64 * MEGABYTE,
 	/** A larger outcome is not kept. */
 	outcomeBytes: MEGABYTE,
-	/** Per principal. */
+	/** Maximum owned conversations per principal. */
 	maxOwned: 50_000,
 	retryMs: 1_000,
 	sweepMs: 60_000,

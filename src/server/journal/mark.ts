@@ -15,7 +15,7 @@ import { errnoOf } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import * as refusals from "./refusal.ts";
 
-/** Lower bound of the journal's content: SQLite silently ends a log at a broken frame. */
+/** What the journal must at least contain: SQLite silently ends a log at a broken frame. */
 export interface Mark {
 	/** Last transaction that survives a power cut. */
 	readonly durable: number;
@@ -33,7 +33,7 @@ export function markPath(journalPath: string): string {
 	return join(dirname(journalPath), "journal.mark");
 }
 
-/** `undefined` if missing, `damaged` if it does not parse. Throws disk errors. */
+/** Returns `undefined` if the file is missing, `damaged` if no copy parses. Throws disk errors. */
 export function readMark(path: string): Mark | "damaged" | undefined {
 	let bytes: Buffer;
 	try {
@@ -56,7 +56,7 @@ export class MarkFile {
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
-		// Both copies: one from before a power cut may have a higher number than the journal.
+		// Replaces both copies: one from before a power cut may have a higher number than the journal.
 		writeAll(this.#file, mark);
 	}
 
@@ -70,7 +70,7 @@ export class MarkFile {
 	}
 }
 
-/** Two copies on separate pages: a torn write leaves the other. */
+/** Two copies on separate pages: a torn write leaves the other intact. */
 const COPY_OFFSETS = [0, 4_096] as const;
 const COPY_BYTES = 256;
 
@@ -107,7 +107,7 @@ function checksum(text: string): string {
 
 export const COMMITS = "commits";
 
-/** Read-only: opening for writing would truncate the log at a broken frame. */
+/** Opens the journal read-only: opening for writing would truncate the log at a broken frame. */
 export async function checkMark(path: string): Promise<Mark | refusals.Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
@@ -115,12 +115,12 @@ export async function checkMark(path: string): Promise<Mark | refusals.Refusal> 
 	const { size } = statSync(path, { throwIfNoEntry: false }) ?? { size: 0 };
 	if (size < mark.foldedBytes) return refusals.LOST;
 	const atLeast = mark.boot === bootName() ? mark.written : mark.durable;
-	// SQLite deletes the log of an empty database, even on a read.
+	// An empty file is not opened: SQLite deletes the log of an empty database, even on a read.
 	if (size === 0) return atLeast > 0 ? refusals.LOST : mark;
 	const known = await commitsIn(path);
 	if (typeof known !== "number") return known;
 	if (known < atLeast) return refusals.LOST;
-	// An older file under a newer log mixes pages of both. An unreadable file proves nothing.
+	// An older main file under a newer log mixes pages of both. An unreadable one proves nothing.
 	const alone = pathToFileURL(path);
 	alone.searchParams.set("immutable", "1");
 	const folded = await commitsIn(alone.href);

@@ -20,7 +20,7 @@ export type JournalRecord =
 			response: Omit<Response, "data">;
 			version: number | undefined;
 			session: SessionColumns | undefined;
-			/** The next session of this id continues after `last`. */
+			/** The next session of this id numbers its events from `last` + 1. */
 			removed: { sessionId: string; last: number } | undefined;
 	  }
 	| { kind: "session"; session: SessionColumns }
@@ -31,17 +31,17 @@ export type OwnerChange = Ownership & { owns: boolean };
 
 export type SessionColumns = Omit<SessionRecord, "settings"> & { settings: string };
 
-/** One reply each, in order. */
+/** Each job gets one reply, in order. */
 export type WriterJob =
 	| {
 			kind: "open";
 			path: string;
 			nowMs: number;
 			maxFileBytes: number;
-			/** First open: `settle`, or later `only-empty`, which refuses content. Reopen: `continue`. */
+			/** First open: `settle`; if late, `only-empty`, which refuses content. Reopen: `continue`. */
 			recovery: "settle" | "only-empty" | "continue";
 	  }
-	/** `durable` waits for the disk. Without records it probes the disk. */
+	/** `durable`: wait for the disk. A job without records probes the disk. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
 	| ({ kind: "sweep"; olderThanMs: number } & Pick<JournalLimits, "maxBytes" | "maxOwned">)
 	| { kind: "close" };
@@ -58,7 +58,7 @@ export type WriterReply =
 	| { kind: "swept"; size: JournalSize; evicted: EvictionMark[]; more: boolean }
 	| { kind: "closed" }
 	| { kind: "refused"; refusal: Refusal }
-	/** The record can never be written; nothing of the batch was. */
+	/** The record at `index` can never be written; nothing of its batch was written. */
 	| { kind: "bad-record"; index: number; why: string };
 
 export type Reply<Kind extends WriterReply["kind"]> = WriterReply & { kind: Kind };

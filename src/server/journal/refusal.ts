@@ -16,12 +16,12 @@ export function refusalOfCode(code: number | undefined): Refusal | undefined {
 	return REASONS.get(code ?? -1);
 }
 
-/** Lasting: a damaged journal can look empty, and its ids must not run again. */
+/** Permanent: a damaged journal can look empty, and its ids must not run again. */
 export const DAMAGED = permanent(
 	"the journal's file is damaged; restore it, or move it and journal.mark away, then restart the server",
 );
 
-/** SQLite would continue with the rest: confirmed ids would run again. */
+/** SQLite would continue with the remaining records: confirmed ids would run again. */
 export const LOST = permanent(
 	"the journal lacks commands that were confirmed: its log or its file is damaged, truncated, missing or outdated; restore it, or delete journal.mark to continue without them, then restart the server",
 );
@@ -34,12 +34,12 @@ export const NO_DATABASE = transient("the journal's database cannot be used on t
 
 export const NEWER = permanent("the journal was written by a newer pi-strata; update pi-strata");
 
-/** This process does not know the content. */
+/** The journal has content that this process did not recover. */
 export const FOUND_LATE = permanent(
 	"the journal could not be read when the server started, but can be now; restart the server",
 );
 
-/** SQLite keeps writing to an unlinked file, which is lost at the end. */
+/** SQLite keeps writing to an unlinked file, which is lost when the process ends. */
 export const TAKEN_AWAY = permanent(
 	"the journal's file was removed or replaced while the server ran; restore it, then restart the server",
 );

@@ -4,8 +4,8 @@ import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
 /**
  * `id` and `key` are ANY: see {@link toColumn}. `success`, `error` and `version` repeat `outcome`,
- * so that the command history need not parse megabytes. `last` of `streams` is never reused: a deleted
- * session's stream is `gone` and nameless until evicted; a row with `ended_at` keeps its numbers.
+ * so that the command history need not parse megabytes. Event numbers are never reused: the stream
+ * of a deleted session is `gone`, without name, until evicted; a row with `ended_at` keeps `last`.
  */
 export const migrations: Migration[] = [
 	(database) =>
@@ -68,7 +68,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
 		`),
-	// Before: `session` only scoped the key; a session's command history lacked its begin and end.
+	// Before: `session` was the key's scope only; a session's history lacked how it began and ended.
 	(database) =>
 		database.exec(`
 			ALTER TABLE commands ADD COLUMN key_session TEXT;
@@ -77,7 +77,7 @@ export const migrations: Migration[] = [
 			DROP INDEX commands_by_key;
 			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
 		`),
-	// Set if the last event of a stream left something open.
+	// `under_way` is set if the last event of a stream left something open.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;
@@ -93,7 +93,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE INDEX owners_by_principal ON owners (principal, position);
 		`),
-	// Before: numbers restarted when a session was deleted and created again.
+	// Before: event numbers restarted when a session was deleted and created again.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
@@ -103,13 +103,13 @@ export const migrations: Migration[] = [
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
 
-/** The statements of a table, under their names. */
+/** Prepares each statement of `sql` under its name. */
 export function prepare<Name extends string>(database: DatabaseSync, sql: Record<Name, string>) {
 	const all = Object.entries<string>(sql).map(([name, text]) => [name, database.prepare(text)]);
 	return Object.fromEntries(all) as Record<Name, StatementSync>;
 }
 
-/** UTF-8 maps all lone surrogates to one character: such texts are stored as bytes. */
+/** UTF-8 maps all lone surrogates to one character: a text with one is stored as UTF-16 bytes. */
 export function toColumn(text: string): string | Uint8Array {
 	return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
 }

@@ -39,7 +39,7 @@ export interface JournalOptions {
 	readonly thread?: WriterThread;
 }
 
-/** An unusable file keeps nothing. Rejects if it can be written but not read: ids would rerun. */
+/** With an unusable file nothing is kept. Rejects if only reading fails: old ids would rerun. */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);
 	try {
@@ -51,7 +51,7 @@ export async function openJournal(options: JournalOptions): Promise<SqliteJourna
 	}
 }
 
-/** A thread writes in group commits; this thread reads. */
+/** A worker thread writes in group commits; this thread reads. */
 export class SqliteJournal implements Journal {
 	readonly #path: string;
 	readonly #limits: JournalLimits;
@@ -127,7 +127,7 @@ export class SqliteJournal implements Journal {
 
 	owners(conversations: readonly string[]): ReadonlyMap<string, string> {
 		const onDisk = this.#read((reader) => reader.owners(conversations));
-		// An unreadable journal may hold an owner.
+		// An unreadable journal may hold an owner, so an empty map would be wrong.
 		if (!onDisk) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
 		const owners = new Map<string, string>();
 		for (const conversation of conversations) {
@@ -149,7 +149,7 @@ export class SqliteJournal implements Journal {
 		if (uncommitted) return uncommitted;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
 		const found = this.#read((reader) => reader.byId(principal, id));
-		// No outcome and not in flight: interrupted, even if that could not be stored.
+		// A command with no outcome, not in flight, was interrupted, even if that could not be stored.
 		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 
@@ -161,7 +161,7 @@ export class SqliteJournal implements Journal {
 		const since = this.#now() - KEY_LIFE_MS;
 		const uncommitted = this.#uncommitted.byKey(scope, key);
 		const found = uncommitted ?? this.#keyOnDisk(scope, key, since);
-		// The disk may have the admission and memory the rest.
+		// The disk may have only the admission of a command whose outcome is in memory.
 		const known = found && this.byId(found.principal, found.id);
 		return known?.finishedAtMs !== undefined && known.finishedAtMs > since ? known : undefined;
 	}
@@ -171,7 +171,7 @@ export class SqliteJournal implements Journal {
 		const uncommitted = this.#uncommitted.events(stream);
 		if (uncommitted.length === 0 || events.length >= limit) return events;
 		const last = events.at(-1)?.seq ?? after;
-		// A large page may end early: the next event may still be on disk.
+		// A page of large events may end early: the next event may still be on disk.
 		const lastOnDisk = this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 		if (last < lastOnDisk) return events;
 		for (const event of uncommitted) {
@@ -201,7 +201,7 @@ export class SqliteJournal implements Journal {
 		return this.#commit.stats();
 	}
 
-	/** In the background; a timer calls it too. */
+	/** Evicts old records in the background; a timer calls it too. */
 	sweep(): void {
 		this.#commit.sweep();
 	}
@@ -215,7 +215,7 @@ export class SqliteJournal implements Journal {
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
 		await this.#commit.flush();
-		// Before the thread: the last connection to close checkpoints the log, a reader cannot.
+		// The reader closes first: the last connection to close checkpoints the log, a reader cannot.
 		this.#reader?.close();
 		this.#reader = undefined;
 		await this.#commit.close();
@@ -267,7 +267,7 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
-	/** Whether the disk has an outcome: the first one stays. */
+	/** Whether the disk has an outcome already: the first outcome stays. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
 		const isPending = this.#uncommitted.command(principal, id) !== undefined;
 		return !isPending && this.byId(principal, id)?.response !== undefined;
@@ -308,7 +308,7 @@ export class SqliteJournal implements Journal {
 			throw this.#unreadable(describeError(error));
 		}
 		const reader = this.#reader;
-		// Reads every command row, so it finds damage.
+		// Loading reads every command row, so it finds damage.
 		this.#seen
 			.load((after, limit) => reader.ids(after, limit))
 			.catch((error: unknown) => this.#commit.refuse(refusalOf(error) ?? DAMAGED));
@@ -348,20 +348,20 @@ export class SqliteJournal implements Journal {
 	}
 }
 
-/** Until the first checkpoint the log may hold everything. */
+/** The first sweep is early: until its checkpoint the log may hold everything. */
 const FIRST_SWEEP_MS = 1_000;
 
 const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which records the owners of session files";
 
-/** Drops oversized data but keeps that a change was made, or a client would repeat it. */
+/** Drops data that is too large. That a change was made is kept, or a client would repeat it. */
 function keptOutcome(
 	{ response, json = JSON.stringify(response) }: FinishedCommand,
 	changing: boolean,
 	maxBytes: number,
 ): { response: Response; json: string } {
-	// UTF-16 length is at most the byte count; counting bytes would read the text again.
+	// Approximate: UTF-16 length is at most the byte count, but counting reads the text again.
 	if (json.length <= maxBytes) return { response, json };
 	const { data: _data, ...rest } = response;
 	const short: Response = changing

@@ -19,7 +19,7 @@ export class Uncommitted {
 	readonly #byKey = new Map<string, StoredCommand>();
 	readonly #owners = new Map<string, OwnerChange>();
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
-	/** Pending removals of a stream, and the number that the last one ends with. */
+	/** Per stream: its pending removals, and the number that the latest ends with. */
 	readonly #removals = new Map<string, { count: number; last: number }>();
 
 	admit(command: StoredCommand): void {
@@ -109,7 +109,7 @@ export class Uncommitted {
 		return [...(this.#events.get(streamKey(stream))?.values() ?? [])];
 	}
 
-	/** Drops events and keys of finished commands; the next number is above `last`. */
+	/** Drops the events, and the keys of finished commands. The next event number is above `last`. */
 	beginRemoval(stream: StreamName, last: number): void {
 		const name = streamKey(stream);
 		this.#events.delete(name);
@@ -141,13 +141,13 @@ function keyName(principal: string, sessionId: string | undefined, key: string):
 	return JSON.stringify([principal, sessionId ?? null, key]);
 }
 
-/** One step blocks the thread for a few milliseconds. */
+/** One step of loading blocks the thread for a few milliseconds. */
 const ROWS_AT_ONCE = 2_000;
 /** False-positive rate: 2 % at one million ids. */
 const BITS = 2 ** 23;
 const BIT_NUMBERS = [0, 1, 2, 3];
 
-/** Bloom filter of journal ids: new commands skip the disk. Until loaded any id may be there. */
+/** Bloom filter of the journal's ids: new ids skip the disk. Until loaded, it may have any id. */
 export class SeenIds {
 	readonly #bits = new Uint32Array(BITS / 32);
 	#isLoaded = false;
@@ -166,7 +166,7 @@ export class SeenIds {
 		return positions(principal, id).every(isSet);
 	}
 
-	/** In the background. After a failure `mayHave` stays true. */
+	/** Loads the ids in the background. After a failure `mayHave` stays true. */
 	async load(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
 		this.#isLoaded = false;
 		const generation = ++this.#generation;
@@ -188,7 +188,7 @@ export class SeenIds {
 	}
 }
 
-/** From two FNV-1a hashes: the first bit and a step. An odd step reaches all bits. */
+/** Bit positions from two FNV-1a hashes: the first one and a step. An odd step reaches all bits. */
 function positions(principal: string, id: string): number[] {
 	const first = hash(hash(0x811c9dc5, principal), id);
 	const step = hash(first ^ 0x5bd1e995, id) | 1;
