@@ -60,7 +60,7 @@ export class Stream {
 				this.#deliver();
 			},
 			() => {
-				// A crash may reuse its number: it is sent without, and the next follows a `gap`.
+				// The event is sent without its number, which a crash may reuse; the next follows a `gap`.
 				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
 			},
@@ -92,7 +92,7 @@ export class Stream {
 			if (controller.signal.aborted || client.gone) return;
 			cursor = this.#sendPage(client, cursor);
 		} while (cursor !== this.last);
-		// In one synchronous step with the last page, so that no event is lost between.
+		// In the same synchronous step as the last page: no event can be lost between the two.
 		this.#live = [...this.#live, client];
 	}
 
@@ -116,10 +116,10 @@ export class Stream {
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
-	/** Returns the last number the client has, gaps included. */
+	/** Returns the last number that the client has got, as an event or in a gap. */
 	#sendPage(client: Client, from: number): number {
 		const { sessionId } = this.name;
-		// The journal also has unflushed events, which no client may see.
+		// The journal also has unflushed events, which no client may see yet.
 		const to = this.last;
 		let sent = from;
 		for (const { seq, body } of this.#journal.events(this.name, from, PAGE_EVENTS)) {
@@ -171,7 +171,7 @@ interface UnsentEvent {
 }
 
 const PAGE_EVENTS = 256;
-/** Enough for all open ones; the oldest is evicted. */
+/** Maximum number of remembered UI requests: enough for all open ones; the oldest is evicted. */
 const MAX_UI_REQUESTS = 256;
 
 function eventJson(sessionId: string, seq: number, body: string): string {

@@ -13,7 +13,7 @@ interface StreamsOptions {
 	readonly now?: () => number;
 }
 
-/** An event is journalled before it is sent: its number never names another, even after a crash. */
+/** An event is journalled before it is sent: no other gets its number, even after a crash. */
 export class Streams {
 	readonly #journal: StreamsJournal;
 	readonly #now: () => number;
@@ -23,7 +23,7 @@ export class Streams {
 	readonly #pages = new ReadQueue<{ readonly client: Client; send(): void }>({
 		tenantOf: ({ client }) => this.#byPrincipal.get(client.principal) ?? client,
 		queueOf: ({ client }) => client,
-		hasRoom: () => true, // the subscriber has waited for it
+		hasRoom: () => true, // `catchUp` has waited for room
 		whenRoom: async () => {},
 		work: ({ send }) => send(),
 		clock: () => performance.now(),
@@ -32,7 +32,7 @@ export class Streams {
 	constructor({ journal, cutOff = [], now = Date.now }: StreamsOptions) {
 		this.#journal = journal;
 		this.#now = now;
-		// The journal clears the interrupted mark with this event, in one transaction: it comes once.
+		// The journal clears the interrupted mark with this event, in one transaction: it is sent once.
 		for (const name of cutOff) this.emit(name, { type: "agent_settled", interrupted: true });
 	}
 
@@ -41,7 +41,7 @@ export class Streams {
 		this.#open(name).emit(event);
 	}
 
-	/** Resolves at once with the last number. With `after`, the client catches up in the background. */
+	/** Resolves at once to the last number. With `after`, the client catches up in the background. */
 	async subscribe(client: Client, name: StreamName, after?: number): Promise<{ seq: number }> {
 		const stream = this.#open(name);
 		const seq = stream.last;
@@ -84,7 +84,7 @@ export class Streams {
 		for (const stream of streams?.values() ?? []) stream.leave(client);
 	}
 
-	/** Live subscribers keep the detached stream alive until its queue drains. */
+	/** Live subscribers still get the events that the removed stream has queued. */
 	remove(name: StreamName): void {
 		this.#find(name)?.stopCatchingUp();
 		const streams = this.#byPrincipal.get(name.principal);
@@ -101,7 +101,7 @@ export class Streams {
 		return this.#byPrincipal.get(principal)?.get(sessionId);
 	}
 
-	/** Callers may pass more than the name. */
+	/** Copies the name: callers may pass objects with more fields. */
 	#open({ principal, sessionId }: StreamName): Stream {
 		const streams = getOrAdd(this.#byPrincipal, principal, () => new Map<string, Stream>());
 		const create = () => new Stream({ principal, sessionId }, this.#journal, this.#now);
