@@ -9,7 +9,7 @@ import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
 /** The other side of a connection, implemented by its transport. */
 export interface Remote extends FrameWriter {
 	pause(isPaused: boolean): void;
-	/** Sends the reason if the transport can. The transport then calls `end`. */
+	/** Sends the reason if the transport can. The transport then calls `Connection.end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
 	/** For a client that sends too much: unprocessed input is dropped at once. */
 	terminate(why: string): void;
@@ -20,7 +20,7 @@ export type ConnectionCounters = ReturnType<Connections["counters"]>;
 export interface ConnectionsOptions {
 	readonly engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
 	readonly limits: ServerLimits;
-	/** A connection has ended, and the engine knows. */
+	/** Called when a connection has ended and the engine knows it. */
 	onEnd?(client: Client): void;
 	readonly now?: () => number;
 }
@@ -43,7 +43,7 @@ export class Connections {
 	readonly #all = new Set<Connection>();
 	readonly #accounts = new Map<string, Account>();
 	readonly #checks: NodeJS.Timeout;
-	/** `overloaded`: closed for not reading, or for too many unfinished frames. */
+	/** `overloaded`: clients closed for not reading, or for too many unfinished frames. */
 	readonly #counters = { opened: 0, refused: 0, overloaded: 0 };
 	#isClosing = false;
 
@@ -54,7 +54,7 @@ export class Connections {
 		this.#checks = setInterval(() => this.#check(), CHECK_MS).unref();
 	}
 
-	/** Returns why another connection is refused, if it is. Takes one from the principal's rate. */
+	/** Returns why another connection is refused, or counts it against the principal's rate. */
 	refusal(principal: string): string | undefined {
 		const why = this.#refusalOf(this.#accountOf(principal));
 		if (why !== undefined) this.#counters.refused++;
@@ -86,7 +86,7 @@ export class Connections {
 		return connection;
 	}
 
-	/** Drains for up to `ms`, closes all, then waits up to `ms` for them to end. */
+	/** Drains for up to `ms`, closes all connections, then waits up to `ms` for them to end. */
 	async close(ms: number): Promise<void> {
 		this.#isClosing = true;
 		await inTime(Promise.all([...this.#all].map(({ outbox }) => outbox.whenEmpty())), ms);
@@ -127,8 +127,8 @@ export class Connections {
 		return account;
 	}
 
-	// A principal may hold as much as is left: one alone gets half, two a third each, and there is
-	// always something left.
+	// A principal may hold as much output as the limit leaves unused: one alone gets half, two get a
+	// third each, and some of the limit always stays unused.
 	#hasShare({ outboxes }: Account): boolean {
 		const left = this.#options.limits.maxQueueBytesInAll - this.#pool.queued;
 		if (this.#pool.queued <= left) return true;
@@ -144,7 +144,7 @@ interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
 	readonly remote: Remote;
 	readonly pool: OutboxPool;
 	readonly inboxes: InboxPool;
-	/** False if the principal's connections hold more output than is left for all. */
+	/** False if the principal's connections hold more output than the limit leaves unused. */
 	hasShare(): boolean;
 	onOverload(): void;
 	onEnd(): void;
@@ -235,10 +235,10 @@ export class Connection implements Required<Client> {
 
 type InboxMember = Pick<Connection, "principal" | "disconnect">;
 
-/** One socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
+/** Size of one socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
 const SMALL_BYTES = 65_536;
 
-/** At the bound, the principal that holds most loses its largest connection: others are spared. */
+/** Above the bound, the principal holding most loses its largest connection: others are spared. */
 export class InboxPool {
 	readonly #maxBytes: number;
 	readonly #held = new Map<InboxMember, number>();

@@ -17,7 +17,7 @@ export interface HttpOptions {
 	readonly page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	readonly maxConnections: number;
-	/** Default: 10 s. */
+	/** Timeout of the TLS handshake, of the headers and of the request. Default: 10 s. */
 	readonly headersMs?: number;
 }
 
@@ -51,7 +51,7 @@ export function stoppable(server: NetServer, endAll: () => void) {
 		/** Over HTTP, also ends idle keep-alive connections. */
 		stopListening: () => void server.close(),
 		async close(): Promise<void> {
-			// Calls back with an error if already closed.
+			// `server.close` also calls back if it is closed already, with an error.
 			const closed = new Promise<unknown>((resolve) => server.close(resolve));
 			endAll();
 			await closed;

@@ -47,7 +47,7 @@ export interface UnixSocketOptions {
 /** The limit on macOS; Linux allows four bytes more. */
 const MAX_PATH_BYTES = 103;
 
-/** The socket is open to its owner only, as principal `local`. Replaces that of a dead process. */
+/** The socket is open to its owner only, as principal `local`. Replaces a dead process's socket. */
 export async function listenUnixSocket(options: UnixSocketOptions) {
 	const { path, maxFrameBytes } = options;
 	const bytes = Buffer.byteLength(path);
@@ -89,7 +89,7 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 }
 
 async function removeStale(path: string): Promise<void> {
-	const stats = await lstat(path).catch(() => undefined); // listening reports what is wrong
+	const stats = await lstat(path).catch(() => undefined); // `listen` reports what is wrong
 	if (!stats) return;
 	if (!stats.isSocket()) {
 		throw new Error(`${path} exists and is not a socket; choose another path or remove it`);
@@ -132,7 +132,7 @@ export interface LineConnectionOptions extends Stdio {
 	readonly connections: Pick<Connections, "open">;
 	readonly maxFrameBytes: number;
 	readonly outlivesInput: boolean;
-	/** The input or the whole connection has ended. May be called for both. */
+	/** Called when the input or the whole connection has ended, perhaps once for each. */
 	onEnd(): void;
 	hangUp(): void;
 }
@@ -212,7 +212,7 @@ export function createLineSplitter(maxBytes: number) {
 
 	function add(part: Uint8Array, found: Line[]): void {
 		if (isSkipping || part.length === 0) return;
-		// One more for the CR, which does not count.
+		// One byte more for a CR, which does not count.
 		if (held + part.length > maxBytes + 1) {
 			isSkipping = true;
 			clear();

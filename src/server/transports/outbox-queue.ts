@@ -1,20 +1,20 @@
 import type { Data } from "../../protocol/index.ts";
 import { Message } from "../engine/message.ts";
 
-/** In parts, which connections may share. */
+/** A message in parts, which connections may share. */
 export type Encoded = readonly Uint8Array[];
 
 export interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
-	/** Positive when added, negative when removed. */
+	/** `bytes` is positive when added, negative when removed. */
 	count(bytes: number): void;
 	/** High-water mark: beyond it progress is shed. */
 	readonly hardBytes: number;
 }
 
-/** Unsent messages, FIFO. For a slow client, text deltas are coalesced, then shed behind a `gap`. */
+/** Unsent messages, FIFO. For slow clients, text deltas are coalesced, then replaced by a `gap`. */
 export class OutboxQueue {
-	/** Approximate. */
+	/** Approximate size of all items. */
 	bytes = 0;
 	readonly #options: OutboxQueueOptions;
 	#items: Item[] = [];
@@ -39,7 +39,7 @@ export class OutboxQueue {
 		this.#push(this.#options.encode(message));
 	}
 
-	/** May be coalesced with earlier progress, or shed. */
+	/** The message may be coalesced with earlier progress, or shed. */
 	addProgress(message: Message, progress: Progress): void {
 		const { sessionId, fromSeq, seq, delta } = progress;
 		const tail = this.#tails.get(sessionId);
@@ -165,12 +165,12 @@ export interface Progress {
 	readonly sessionId: string;
 	readonly fromSeq: number;
 	readonly seq: number;
-	/** Absent if it cannot be coalesced with the next. */
+	/** Absent if the event cannot be coalesced with the next. */
 	readonly delta?: Delta;
 }
 
 interface Delta {
-	/** The text that it continues. */
+	/** Identifies the text that the delta continues. */
 	readonly textId: string;
 	readonly text: string;
 	withText(text: string): Data<"SessionEvent">;

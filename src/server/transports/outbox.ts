@@ -5,7 +5,7 @@ import { type Encoded, OutboxQueue, progressOf } from "./outbox-queue.ts";
 
 export interface FrameWriter {
 	encode(message: Message): Encoded;
-	/** Writes the parts contiguously. `done`: the system has taken them. */
+	/** Writes the parts contiguously. Calls `done` when the system has taken them. */
 	write(parts: Uint8Array[], done: () => void): void;
 }
 
@@ -13,14 +13,14 @@ export interface OutboxOptions {
 	readonly writer: FrameWriter;
 	readonly limits: OutboxLimits;
 	readonly pool: OutboxPool;
-	/** The client does not read. Called once. */
+	/** Called once, if the client does not read. */
 	disconnect(why: string): void;
 	/** Backpressure begins above `hardQueueBytes` and ends at half of it: pause or resume reading. */
 	onBackpressure(isHigh: boolean): void;
 	readonly now?: () => number;
 }
 
-/** From this size on a flush is not delayed. */
+/** A flush of this size or more is not delayed. */
 const FLUSH_BYTES = 64 * 1024;
 /** High-water mark of bytes in flight. The rest stays queued, where it can be coalesced. */
 const WRITE_AHEAD_BYTES = 256 * 1024;
@@ -35,7 +35,7 @@ export class Outbox {
 	readonly #options: OutboxOptions;
 	readonly #queue: OutboxQueue;
 	readonly #now: () => number;
-	/** Bytes that the system has not taken. */
+	/** Bytes written that the system has not taken yet. */
 	#inFlight = 0;
 	#writtenAtMs = 0;
 	#isClosed = false;
@@ -81,7 +81,7 @@ export class Outbox {
 		return this.pending <= this.#options.limits.hardQueueBytes;
 	}
 
-	/** Resolves when half of that room is free, or the connection is gone. */
+	/** Resolves when at most half of `hardQueueBytes` is pending, or the connection is gone. */
 	whenRoom(): Promise<void> {
 		return this.#wait(this.#options.limits.hardQueueBytes / 2);
 	}
@@ -91,7 +91,7 @@ export class Outbox {
 		return this.#wait(this.#options.limits.softQueueBytes / 2);
 	}
 
-	/** Resolves when nothing is queued, or the connection is gone. */
+	/** Resolves when nothing is pending, or the connection is gone. */
 	whenEmpty(): Promise<void> {
 		return this.#wait(0);
 	}
@@ -144,7 +144,7 @@ export class Outbox {
 		this.#options.pool.schedule(this.#flush);
 	}
 
-	/** Batches: a write is a system call, which costs more than making a message. */
+	/** Batches messages: a write is a system call, which costs more than making a message. */
 	#scheduleLater(): void {
 		if (this.#isScheduled || this.#isScheduledLater) return;
 		this.#isScheduledLater = true;
@@ -204,7 +204,7 @@ export class Outbox {
 }
 
 export class OutboxPool {
-	/** In bytes, with those in flight. */
+	/** Bytes queued in all outboxes, including those in flight. */
 	queued = 0;
 	readonly outboxes = new Set<Outbox>();
 	readonly #waiters: (() => void)[] = [];
@@ -221,7 +221,7 @@ export class OutboxPool {
 		for (const resolve of this.#waiters.splice(0)) resolve();
 	}
 
-	/** Disconnects the largest until at most `bytes` are queued. */
+	/** Disconnects the largest outboxes until at most `bytes` are queued. */
 	shrink(bytes: number): void {
 		while (this.queued > bytes && this.outboxes.size > 0) {
 			let largest: Outbox | undefined;
@@ -245,7 +245,7 @@ function batched(start: (run: () => void) => void): (call: () => void) => void {
 	};
 }
 
-/** `done` is called when the system has taken all parts, and never if it fails. */
+/** `done` is called when the system has taken all parts, and never if a write fails. */
 export function writeParts(stream: Writable, parts: Uint8Array[], done: () => void): void {
 	const finished = (error?: Error | null) => {
 		if (!error) done();

@@ -32,7 +32,7 @@ const HEADERS = {
 	"Cross-Origin-Resource-Policy": "same-origin",
 } as const;
 
-/** The build puts a content hash into these names, so they never change. */
+/** Names with a content hash, which the build adds: such a file never changes. */
 const HASHED = /[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 const NO_PAGE =
 	"<!doctype html><title>strata</title><p>The server is running. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
@@ -58,7 +58,7 @@ export function createPage(folder: string | undefined): Page {
 	};
 }
 
-/** `undefined` if malformed or climbing out of the folder. */
+/** Returns `undefined` if the path is malformed or leads out of the folder. */
 function pathOf(url: string | undefined): string | undefined {
 	const [raw = "/"] = (url ?? "/").split(/[?#]/, 1);
 	try {

@@ -12,7 +12,7 @@ export interface WebSocketOptions {
 	readonly access: Access;
 	readonly connections: Promise<Connections>;
 	readonly limits: ServerLimits;
-	/** Ping interval, and how long the client has to show life. Defaults: 30 s and 10 s. */
+	/** Ping interval, and how long a client may then send nothing. Defaults: 30 s and 10 s. */
 	readonly pingMs?: number;
 	readonly pongMs?: number;
 }
@@ -21,12 +21,12 @@ export interface WebSocketOptions {
 const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
 /** How long a client may take to answer a close frame. */
 const CLOSE_MS = 2_000;
-/** Header and mask of a client's ping or pong. */
+/** Size of the header and mask of a client's ping or pong. */
 const CONTROL_BYTES = 6;
 /** Above this backlog pings get no pongs: the client does not read. */
 const PONG_BYTES = 64 * 1024;
 
-/** `heard`: bytes received before the last ping. */
+/** `heard`: bytes received before the last ping; -1 if the connection was not pinged. */
 type Live = {
 	readonly ws: WebSocket;
 	readonly socket: Socket;
@@ -82,7 +82,7 @@ export class WebSocketTransport {
 		);
 	}
 
-	/** Terminates what `Connections.close` left open. */
+	/** Terminates the connections that are still open after `Connections.close`. */
 	close(): void {
 		clearInterval(this.#pings);
 		for (const { ws } of this.#live) ws.terminate();
@@ -97,13 +97,13 @@ export class WebSocketTransport {
 			connection.holdUnfinished(0);
 			connection.receive(isBinary ? data : data.toString("utf8"));
 		});
-		// Runs before `ws`, where a frame that ends in this chunk resets the count. The rest of the
-		// chunk is then not counted, which is little.
+		// Runs before the listener of `ws`, where a frame that ends in this chunk resets the count. The
+		// rest of the chunk is then not counted, which is little.
 		socket.prependListener("data", (chunk: Buffer) => {
 			unfinished += chunk.length;
 			connection.holdUnfinished(unfinished);
 		});
-		// Control frames may interrupt a message and are not kept.
+		// Control frames may interrupt a message and are not kept, so they do not count.
 		const subtractControl = (data: Buffer) => {
 			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
 		};
@@ -112,7 +112,7 @@ export class WebSocketTransport {
 			subtractControl(data);
 			if (socket.writableLength < PONG_BYTES) ws.pong(data);
 		});
-		// `ws` sends a close code that says what is wrong.
+		// `ws` itself sends a close code that says what is wrong.
 		ws.on("error", () => setTimeout(() => ws.terminate(), CLOSE_MS).unref());
 		ws.on("close", () => {
 			this.#live.delete(entry);
@@ -122,7 +122,7 @@ export class WebSocketTransport {
 
 	#ping(): void {
 		for (const entry of this.#live) {
-			// A ping would queue behind unread output, where the outbox detects a stall.
+			// A ping would queue behind unread output. For such clients the outbox detects a stall.
 			const isIdle = entry.connection.outbox.pending === 0;
 			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
 			if (isIdle) entry.ws.ping();
@@ -148,8 +148,8 @@ function seesCloseCodes({ headers }: IncomingMessage): boolean {
 	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
 }
 
-// Writing next to `ws` is safe: without compression it writes each frame in one call, and sends only
-// control frames, which may stand between any two of ours.
+// Writing to the socket beside `ws` is safe: without compression `ws` writes a frame in one call,
+// and it sends only control frames, which may stand between any two of our frames.
 function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 	return {
 		encode: textFrame,
@@ -170,7 +170,7 @@ function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 }
 
 function closeGently(ws: WebSocket, code: number, why: string): void {
-	// Paused, it would not read the answer to its close frame.
+	// While paused, `ws` would not read the answer to its close frame.
 	if (ws.isPaused) ws.resume();
 	ws.close(code, why);
 	setTimeout(() => ws.terminate(), CLOSE_MS).unref();
