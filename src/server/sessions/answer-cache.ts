@@ -18,9 +18,9 @@ interface CachedAnswer {
 	readonly bytes: number;
 }
 
-/** Fits the largest answer sent by default. */
+/** Default limit of the cache: the largest answer that is sent by default fits. */
 const DEFAULT_BYTES = 192 * 2 ** 20;
-/** Per session: a client could invent keys without end, such as values of `since`. */
+/** Maximum answers per session: a client could invent endless keys, such as values of `since`. */
 const MAX_KEYS = 16;
 
 /** LRU cache of the answers of idle sessions. */
@@ -51,7 +51,7 @@ export class AnswerCache {
 		const data = compute();
 		const written = new WrittenData(JSON.stringify(data));
 		const list = [...inputs.list];
-		// Up to two bytes per UTF-16 unit, about one for its UTF-8.
+		// Per UTF-16 unit: up to two bytes for the string, about one for its UTF-8 form.
 		const bytes = written.json.length * 3 + list.length * 8;
 		this.#store({ owner, key, inputs: { ...inputs, list }, data, written, bytes });
 		return { data, written };
@@ -99,7 +99,7 @@ export function cacheKeyOf(command: Command): string {
 	return JSON.stringify(read);
 }
 
-/** `undefined`: not cacheable. While pi works it changes the last message in place. */
+/** `undefined` if not cacheable: while pi works, it changes the last message in place. */
 export function answerInputs(
 	command: Command,
 	{ session, revision }: LiveSession,
@@ -122,7 +122,7 @@ function entriesOf({ sessionManager }: AgentSession): AnswerInputs {
 	return { values, list: sessionManager.getEntries() };
 }
 
-/** Same inputs as `contextSource`. */
+/** The inputs that `contextSource` reads. */
 function contextOf(session: AgentSession): AnswerInputs {
 	const { sessionManager, model, systemPrompt } = session;
 	const { values, list } = entriesOf(session);

@@ -21,7 +21,7 @@ interface PooledIndex {
 	timer?: NodeJS.Timeout;
 }
 
-/** One index per project, shared by all its sessions. Closes an index that was idle for `idleMs`. */
+/** One index per project, shared by its sessions. Closes an index that was idle for `idleMs`. */
 export class IndexPool {
 	readonly #open: typeof openCodeIndex;
 	readonly #idleMs: number;
@@ -84,7 +84,7 @@ export function createCodeHandlers(indexes: IndexPool) {
 			indexes.use(runtime.cwd, async (index) => {
 				const { state } = await index.status();
 				if (state !== "ready") return { state };
-				// Coverage comes with every answer; a one-word search is the cheapest.
+				// Every answer includes the coverage; a one-word search is the cheapest question.
 				const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 				return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 			}),

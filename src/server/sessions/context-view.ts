@@ -13,7 +13,7 @@ import type { LiveSession } from "./live-session.ts";
 
 export type ContextSource = ReturnType<typeof contextSource>;
 
-/** Reads the same ledger as the session's systems. */
+/** What the views below need, from the same ledger that the session's systems use. */
 export function contextSource({ session, inside }: LiveSession) {
 	const { sessionManager, model } = session;
 	const ledger = inside?.ledger ?? new Ledger();
@@ -27,7 +27,7 @@ export function contextSource({ session, inside }: LiveSession) {
 			.getAllTools()
 			.filter(({ name }) => active.has(name))
 			.map(({ name, description, parameters }) => ({ name, description, parameters })),
-		/** Edits applied. */
+		/** Entries of the next request, with edits applied. */
 		projected: sessionManager.buildSessionProjection().entries,
 		sent: ledger.log(sessionManager).sent,
 		/** Includes entries that compaction replaced. */
@@ -53,7 +53,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	};
 }
 
-/** Characters per response. */
+/** Maximum characters per response. */
 const MAX_TEXT = 32_768;
 
 /** A part of a piece's text; `undefined` if the piece is not in the context. */
@@ -80,7 +80,7 @@ function piecesOf(source: ContextSource): Piece[] {
 	];
 	const body = projected.flatMap(({ sourceEntry, messages }) =>
 		messages
-			.filter(({ role }) => role !== "system") // already at the head
+			.filter(({ role }) => role !== "system") // the system prompt is in `head`
 			.map((message, index): Piece => {
 				const entryId = sourceEntry.id;
 				const { timestamp } = edits.get(entryId) ?? sourceEntry;
@@ -148,7 +148,7 @@ function labelOf(message: unknown, fallback: string): string {
 	return text.slice(0, MAX_LABEL) || fallback;
 }
 
-/** The latest request, and how many leading pieces it held unchanged. */
+/** The latest request, and how many leading pieces of the next one it already held. */
 function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"ContextPiece">[]) {
 	const at = branch.findLastIndex(isAnswer);
 	const answer = branch[at];
@@ -165,7 +165,7 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 	};
 }
 
-/** About the width of a chart. */
+/** Maximum moments in an answer: about the width of a chart. */
 const MAX_MOMENTS = 300;
 
 /** Tokens by kind in each request. System prompt and tools count at their current size. */
@@ -223,7 +223,7 @@ function isAnswer(entry: SessionEntry): entry is Answer {
 	return entry.type === "message" && entry.message.role === "assistant";
 }
 
-/** Keeps nothing if `firstKept` is missing. */
+/** The pieces from `firstKept` on; none if it is missing. */
 function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
 	const entries = [...active];
 	const at = entries.findIndex(([id]) => id === firstKept);

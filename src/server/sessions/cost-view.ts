@@ -9,7 +9,7 @@ import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";
 
 interface CostSource {
-	/** All branches: all were paid for. */
+	/** Entries of all branches, since all were paid for. */
 	readonly entries: readonly SessionEntry[];
 	/** The current branch: only its requests have known content. */
 	readonly branch: readonly SessionEntry[];
@@ -18,7 +18,7 @@ interface CostSource {
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
-/** Listed requests; totals cover all. */
+/** Maximum requests listed, the latest ones; totals cover all. */
 const MAX_REQUESTS = 500;
 
 /** Cost per request, compared with the cost without our systems and without a cache. */
@@ -28,7 +28,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	// Since the last request.
+	// What happened since the last request.
 	let compacted = false;
 	let pruned = false;
 	let usedMs: number | undefined;
@@ -36,7 +36,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 	let overLimit = 0;
 	for (const entry of entries) {
 		if (entry.type === "compaction") compacted = true;
-		// The working set edits entries too.
+		// Not every edit is pruning: the working set edits entries too.
 		const isEdit = entry.type === "context_edit";
 		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
 		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping
@@ -103,13 +103,13 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
-/** `fresh` since the last request, `standing` from before. */
+/** `fresh`: text that would be new in this request. `standing`: text of earlier requests. */
 interface RemovedTokens {
 	readonly fresh: number;
 	readonly standing: number;
 }
 
-/** Keyed by the entry that answers the request. */
+/** Removed tokens of each request, keyed by the entry that answers it. */
 function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedTokens> {
 	const byId = new Map(branch.map((entry) => [entry.id, entry]));
 	const order = new Map(branch.map((entry, index) => [entry.id, index]));
@@ -138,7 +138,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedToke
 	return found;
 }
 
-/** Tokens of pi's own prompt: removed text still in it, no rewrites caused by pruning. */
+/** Tokens of the prompt as pi alone would send it: with removed text, no rewrites by pruning. */
 function appendOnlyTokens(
 	billed: PromptTokens,
 	removed: RemovedTokens | undefined,

@@ -36,7 +36,7 @@ type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 const MINUTE_MS = 60_000;
 /** Node fires longer timers at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-/** Bounds an extension that asks in a loop. */
+/** Maximum open dialogs: bounds an extension that asks in a loop. */
 const MAX_OPEN = 100;
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
@@ -77,7 +77,7 @@ export class Dialogs {
 			this.#show(["status", statusKey], isCleared, { method: "setStatus", statusKey, statusText });
 		},
 		setWidget: (widgetKey: string, content: unknown, options?: ExtensionWidgetOptions) => {
-			if (content !== undefined && !Array.isArray(content)) return; // drawn by code, for a terminal
+			if (content !== undefined && !Array.isArray(content)) return; // code that draws on a terminal
 			this.#show(["widget", widgetKey], content === undefined, {
 				method: "setWidget",
 				widgetKey,
@@ -162,7 +162,7 @@ export class Dialogs {
 		return request;
 	}
 
-	/** Bounded: evicts the display that was set longest ago. */
+	/** Keeps at most `MAX_SHOWN` displays: evicts the one that was set longest ago. */
 	#show(name: string[], isCleared: boolean, asked: Asked): void {
 		const key = JSON.stringify(name);
 		const request = this.#send(asked);

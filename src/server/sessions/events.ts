@@ -7,9 +7,9 @@ interface EventTranslatorOptions {
 	wasAborted(): boolean;
 }
 
-/** Streamed characters of a shell command; its result has the tail. */
+/** Maximum characters streamed of a shell command's output; its result has the tail. */
 const MAX_BASH_CHARACTERS = 1024 * 1024;
-/** Between updates of one tool call: each repeats all output so far. */
+/** Minimum time between updates of one tool call, since each repeats all output so far. */
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
@@ -85,7 +85,7 @@ export class EventTranslator {
 
 	#sendDelta(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as Data<"AgentMessage">;
-		// Most providers count once or twice per answer: skip unchanged usage.
+		// Most providers report usage once or twice per answer: skip it while unchanged.
 		const usage = JSON.stringify(message.usage);
 		const isNew = usage !== undefined && usage !== this.#usage;
 		this.#usage = usage;
@@ -161,7 +161,7 @@ function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
-/** The value if its texts fit in `most` characters, else a cut copy. The session file is complete. */
+/** The value if it fits in `most` characters, else a cut copy. The session file keeps the whole. */
 export function bounded<Value>(value: Value, most = MAX_EVENT_CHARACTERS) {
 	if (measure(value, most) <= most) return { value, cut: false };
 	return { value: cutTo(value, { left: most }, 0) as Value, cut: true };
@@ -173,7 +173,7 @@ export function clipText(text: string, most: number): string {
 	return `${kept}\n[${text.length - kept.length} more characters are not shown here]`;
 }
 
-/** Deeper than any event of pi. */
+/** Maximum depth of a cut copy, deeper than any event of pi. */
 const MAX_DEPTH = 64;
 const SMALL = 8;
 
@@ -219,7 +219,7 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 	return copy;
 }
 
-/** Names and ids are not cut, within this slack. */
+/** Strings up to `MAX_NAME` (names, ids) stay whole, up to `SLACK` characters over budget. */
 const MAX_NAME = 256;
 const SLACK = 16 * 1024;
 
@@ -229,7 +229,7 @@ function cutString(text: string, budget: { left: number }): string {
 	return kept;
 }
 
-/** At most `most` units, without half a surrogate pair at the end. */
+/** The first `most` UTF-16 units, without half a surrogate pair at the end. */
 export function wholeCharacters(text: string, most: number): string {
 	const last = text.charCodeAt(most - 1);
 	const splitsPair = last >= 0xd800 && last <= 0xdbff && most < text.length;

@@ -27,7 +27,7 @@ export function createVisibleFiles(
 	owners: Pick<FileOwners, "ownersOf">,
 	piProcesses: PiProcesses,
 ) {
-	/** Open: to the session's principal only. Closed: to the owner; without one, to all. */
+	/** An open file is visible to its session's principal, a closed one to its owner, else to all. */
 	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
 		const open = table.openFiles();
 		const ownersByFile = owners.ownersOf(files);
@@ -38,7 +38,7 @@ export function createVisibleFiles(
 	}
 
 	return {
-		/** Follows links. Rejects unless the file exists for the principal. */
+		/** Follows links. Rejects unless the file is visible to the principal. */
 		async resolve(path: string, principal: string, field: PathField = "sessionPath") {
 			const file = await checkSessionFile(path, field, places);
 			if (visible([file], principal).length === 0) throw noSuchFile(path, field);
@@ -69,33 +69,33 @@ function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Dat
 	return { ...view, sessionId: held.sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
-/** From the file's first line; survives a move or copy. */
+/** Identifies a session. It is in the file's first line, so it survives a move or copy. */
 export type FileHeader = Pick<StoredSession, "id" | "cwd" | "parentSession">;
 
 export type FileOwners = ReturnType<typeof createFileOwners>;
 
 export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
 
-/** The first principal to open a file owns it permanently; without an owner it is open to all. */
+/** The first principal to open a file owns it permanently; a file without owner is open to all. */
 export function createFileOwners(journal: OwnersJournal) {
-	// The journal keeps unwritten records in memory and reports failures.
+	// Errors are ignored: the journal keeps unwritten records in memory and reports failures.
 	const own = (principal: string, header: FileHeader): void =>
 		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
 
 	return {
-		/** No effect if the file has an owner. It need not exist yet. */
+		/** No effect if the file has an owner. The file need not exist yet. */
 		own,
-		/** The file was never written. */
+		/** For a file that was never written. */
 		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		/** Covers files from before owners were stored. */
+		/** Sets the owners of recovered files, some of which are older than stored owners. */
 		ownRecovered(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);
 				if (file !== undefined && id !== undefined) own(principal, { id, cwd });
 			}
 		},
-		/** In order. Throws a {@link CommandError} when the journal is unreadable. */
+		/** In the order of `files`. Throws a {@link CommandError} when the journal is unreadable. */
 		ownersOf(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
@@ -114,12 +114,12 @@ function readOwners(journal: OwnersJournal, conversations: string[]): ReadonlyMa
 	}
 }
 
-/** Pi's ids are unique per project only. A hash bounds the length. */
+/** Includes `cwd`, since pi's ids are unique per project only. The hash bounds the length. */
 function conversationOf({ id, cwd }: FileHeader): string {
 	return hashBytes(JSON.stringify([id, cwd]));
 }
 
-/** An unreported fork belongs to its parent's owner. Pi's file names end in the id. */
+/** A fork that has no owner belongs to its parent's owner. Pi's file names end in the id. */
 function parentOf({ parentSession, cwd }: FileHeader): string | undefined {
 	const [, id] = /_(.+)\.jsonl$/.exec(basename(parentSession ?? "")) ?? [];
 	return id && conversationOf({ id, cwd });

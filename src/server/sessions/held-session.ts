@@ -32,7 +32,7 @@ export interface HeldSessionOptions extends PiOptions {
 	save(session: SessionRecord): void;
 	readonly owners: Pick<FileOwners, "own" | "disown">;
 	readonly piProcesses: PiProcesses;
-	/** The last process crashed: files may be ahead of records. Default: no. */
+	/** Whether the last process crashed, so that files may be ahead of records. Default: no. */
 	readonly afterCrash?: boolean;
 }
 
@@ -49,7 +49,7 @@ export class HeldSession implements StreamName {
 	fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
-	/** Clients know the session: events announce its changes. */
+	/** Whether clients know the session, so that events must announce its changes. */
 	#isKnown: boolean;
 	#wasOpen = false;
 	#isClosed = false;
@@ -98,7 +98,7 @@ export class HeldSession implements StreamName {
 		return [...this.#folders, ...(this.current ? [this.current.runtime.cwd] : [])];
 	}
 
-	/** Whether the record changed. */
+	/** Updates the record from the running pi. Returns whether it changed. */
 	refreshRecord(): boolean {
 		if (!this.current || this.#isClosed || this.current.isBroken) return false;
 		const next = recordOf(this.current, this.record);
@@ -134,13 +134,13 @@ export class HeldSession implements StreamName {
 		const opened = await this.#opening?.catch(() => undefined);
 		const live = opened?.isBroken ? undefined : opened;
 		await live?.close();
-		this.#isClosed = true; // until here its events were sent
+		this.#isClosed = true; // events are sent until here
 		this.#closedAs = live && recordOf(live, this.record);
 		this.current = undefined;
 		this.#opening = undefined;
 	}
 
-	/** Saves the record as closed, or that after a failed close the file may be ahead of it. */
+	/** Saves the final record; after a failed close, also that the file may be ahead of it. */
 	saveClosed(): void {
 		const { record } = this;
 		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
@@ -158,7 +158,7 @@ export class HeldSession implements StreamName {
 		this.#ownFile = undefined;
 	}
 
-	/** Runs before anything is written: the file is never visible to other principals. */
+	/** Called before the file is written, so that other principals never see it. */
 	#claimFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
@@ -178,7 +178,7 @@ export class HeldSession implements StreamName {
 		if (!existsSync(cwd)) throw missing(id, "folder");
 		if (file && !existsSync(file)) throw missing(id, "file");
 		try {
-			// Two processes appending to one file would corrupt it.
+			// Fork a file that pi has open: two processes appending to it would corrupt it.
 			const pid = file && (await options.piProcesses()).get(realFile(file) ?? file);
 			const { agentDir } = options;
 			this.fork = file && pid ? forkSession(file, { pid, cwd, agentDir }) : undefined;
@@ -188,7 +188,7 @@ export class HeldSession implements StreamName {
 				cwd,
 				settings,
 				...(path && { file: path }),
-				// A broken session counts as crashed.
+				// A session is opened again only after it broke, which counts as a crash.
 				afterCrash: options.afterCrash || this.#wasOpen || settings.cutOff === true,
 				emit: (event) => {
 					if (!this.#isClosed) options.emit(this, event);
@@ -211,7 +211,7 @@ export class HeldSession implements StreamName {
 		}
 	}
 
-	/** No command caused this: events notify the clients. */
+	/** No command caused the changes, so clients learn of them by events. */
 	#announce(warning: string | undefined): void {
 		this.#saveIfChanged(); // pi may have added to the file
 		if (this.fork) {
@@ -223,7 +223,7 @@ export class HeldSession implements StreamName {
 		if (warning) this.#warn(warning);
 	}
 
-	/** Permanent: trust must be requested again on a later server. */
+	/** Permanent: even on a later server that allows trust, it must be requested again. */
 	#withdrawTrust(): void {
 		const { trustedCwd: _, ...settings } = this.record.settings;
 		this.record = { ...this.record, settings };
@@ -290,7 +290,7 @@ type PiModel = NonNullable<AgentSession["model"]>;
 
 const modelViews = new WeakMap<PiModel, Data<"Model">>();
 
-/** Without addresses and headers, which may hold keys. Memoized. */
+/** The model without addresses and headers, which may hold keys. Memoized. */
 export function modelView(model: PiModel): Data<"Model"> {
 	return getOrAdd(modelViews, model, () => {
 		const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;

@@ -10,11 +10,11 @@ import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions
 import type { StoredSettings } from "./stored-settings.ts";
 
 export interface LifecycleOptions extends SessionPlaces {
-	/** For a session without a `cwd`; undefined: it must name one. Default: the server's folder. */
+	/** Folder for sessions without `cwd`; `undefined`: they must name one. Default: the server's. */
 	readonly startFolder?: string | undefined;
-	/** Makes a folder for each session without a `cwd` instead. */
+	/** Makes a folder for each session without `cwd`, instead of `startFolder`. */
 	readonly newFolder?: () => Promise<string>;
-	/** Called with a deleted session's folders, and with those in use. */
+	/** Called with the folders of a deleted session, and with those that other sessions use. */
 	readonly releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	readonly allowProjectTrust?: boolean;
 }
@@ -22,7 +22,6 @@ export interface LifecycleOptions extends SessionPlaces {
 const NO_FOLDER = "cwd: name a folder: the server runs in pi-strata's own, which is not a project";
 const NO_TRUST = "trustProject: this server does not load settings and extensions of projects";
 
-/** Creates, loads, lists and deletes sessions. */
 export function createLifecycleHandlers(
 	options: LifecycleOptions,
 	table: SessionTable,
@@ -88,7 +87,7 @@ async function loadSession(
 	const file = await files.resolve(sessionPath, principal);
 	const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
 	await table.waitForMoves(file.path);
-	// No await from here to `add`: two could open the file at once.
+	// No await from here to `add`: otherwise two calls could open the file at once.
 	files.assertVisible(file, principal, sessionPath);
 	const owner = table.openFiles().get(file.path);
 	if (owner) {
@@ -96,7 +95,7 @@ async function loadSession(
 		if (table.get(principal, owner.sessionId) !== owner) {
 			throw wrongState(`sessionPath: "${sessionPath}" is being closed: try again in a moment`);
 		}
-		owner.refreshRecord(); // the command that put the file there may be in flight
+		owner.refreshRecord(); // the command that moved it to this file may be in flight
 		return { data: answer(owner), session: owner.record };
 	}
 	if (typeof project !== "string") throw project;

@@ -34,20 +34,20 @@ export class LiveSession {
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
 	readonly #translator: EventTranslator;
-	/** Neither accepted nor refused yet: pi's own abort does not reach them. */
+	/** Prompts that pi has neither accepted nor refused: its own abort does not reach them. */
 	readonly #pendingPrompts = new Set<PendingPrompt>();
 	/** The user's shell commands, including those pi has not started. */
 	readonly #shellCommands = new Set<AbortController>();
 	/** Increases whenever something may have changed, or is about to. */
 	revision = 0;
 	wasAborted = false;
-	/** Pi has disposed of its session: the successor is pending, or its creation failed. */
+	/** Whether pi has disposed of its session: the successor is pending, or its creation failed. */
 	isBroken = false;
 	/** Resolves when the {@link replacing} in flight ends, also on failure. */
 	replacement: Promise<void> | undefined;
 	#replacementReason: ReplacementReason = "new";
 	#unsubscribe = () => {};
-	/** Pi's session closed cleanly; its file may still lack something. */
+	/** Whether the close began with an intact session: its file may still need a repair. */
 	#isClosing = false;
 
 	static async open(options: LiveSessionOptions): Promise<LiveSession> {
@@ -102,7 +102,7 @@ export class LiveSession {
 			const { session } = runtime;
 			if (settings.name && !session.sessionName) session.setSessionName(settings.name);
 		} catch {
-			guard.checkAndReport(); // pi has the name but could not append it
+			guard.checkAndReport(); // pi set the name but could not append it to the file
 		}
 		runtime.setBeforeSessionInvalidate(() => {
 			this.isBroken = true;
@@ -151,7 +151,7 @@ export class LiveSession {
 		this.guard.check();
 	}
 
-	/** Throws outside the demo's sample projects. */
+	/** In the demo, throws outside its sample projects. */
 	checkModelUse(): void {
 		const { sampleProjects } = this.#options.pi;
 		if (sampleProjects === undefined) return;
@@ -218,7 +218,7 @@ export class LiveSession {
 		this.dialogs.cancelAll();
 		const { session } = this;
 		this.abortBash();
-		session.abortBash(); // those of extensions
+		session.abortBash(); // shell commands of extensions
 		session.abortCompaction();
 		session.abortBranchSummary();
 		await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
@@ -241,7 +241,7 @@ export class LiveSession {
 		this.#unsubscribe = session.subscribe((event) => {
 			this.revision++;
 			if (event.type === "agent_start") this.wasAborted = false;
-			// Check first: lines of another program must not be overwritten.
+			// Check before `#writeFile`: lines of another program must not be overwritten.
 			if (APPENDING.has(event.type)) this.guard.checkAndReport();
 			if (event.type === "agent_settled") this.#writeFile(session);
 			this.#translator.translate(event);
@@ -250,7 +250,7 @@ export class LiveSession {
 		const { runtime } = this;
 		await session.bindExtensions({
 			mode: "rpc",
-			// Own properties only: pi copies the object.
+			// All as own properties: pi copies the object.
 			uiContext: { ...session.extensionRunner.getUIContext(), ...this.dialogs.ui },
 			commandContextActions: {
 				waitForIdle: () => session.waitForIdle(),
@@ -268,7 +268,7 @@ export class LiveSession {
 		this.applyTools();
 	}
 
-	/** Also after a run without an answer, for which pi writes no file. */
+	/** Needed after a run without an answer, for which pi writes no file. */
 	#writeFile(session: AgentSession): void {
 		try {
 			ensureSessionFile(session);

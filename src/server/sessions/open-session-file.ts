@@ -12,19 +12,19 @@ import type { StoredSettings } from "./stored-settings.ts";
 export interface SessionFileOptions {
 	readonly pi: Pick<PiOptions, "agentDir">;
 	readonly cwd: string;
-	/** Pi's session file; absent: created from `settings`. */
+	/** Pi's session file. If absent, it is found or created by the id in `settings`. */
 	readonly file?: string;
 	readonly settings: StoredSettings;
-	/** The last process crashed: the file may be ahead of the record. */
+	/** Whether the last process crashed, so that the file may be ahead of the record. */
 	readonly afterCrash?: boolean;
 }
 
-/** The session continues at `leaf`; absent: after the last entry. */
+/** The session continues at the returned `leaf`; if absent, after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
 	const { pi, cwd, file, settings, afterCrash = false } = options;
 	const folder = sessionFolder(pi.agentDir, cwd);
 	const { piSessionId: id } = settings;
-	// A crashed process may have written the file but not the record.
+	// Search by id: a crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
 	if (!found) return { manager: SessionManager.create(cwd, folder, { ...(id && { id }) }) };
 	const manager = openNonEmpty(found, folder, options);
@@ -123,7 +123,7 @@ function garbledText(garbled: readonly GarbledLine[]): string | undefined {
 
 function hiddenBefore(manager: SessionManager): string | undefined {
 	const [first] = manager.getBranch();
-	if (!first?.parentId) return undefined; // other programs may leave it out
+	if (!first?.parentId) return undefined; // other programs may leave out `parentId`
 	const entries = manager.getEntries();
 	const before = entries.slice(0, entries.indexOf(first));
 	const messages = before.filter(({ type }) => type === "message").length;
@@ -134,7 +134,7 @@ function hiddenBefore(manager: SessionManager): string | undefined {
 
 export type SessionFork = ReturnType<typeof forkSession>;
 
-/** Running pi processes by the real paths of their open session files. */
+/** Ids of running pi processes, by the real paths of their open session files. */
 export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
 
 /** A copy used while a running pi has the original open. */

@@ -35,7 +35,7 @@ export interface PiOptions {
 /** State that outlives pi's session objects. */
 export interface PiState {
 	readonly chosen: ChosenSettings;
-	/** For a session without messages; one with messages brings its own. */
+	/** Used for a session without messages; one with messages brings its own model and level. */
 	preferred: { model: StoredSettings["model"] | undefined; thinkingLevel: string | undefined };
 	inside?: StrataInside;
 }
@@ -63,7 +63,7 @@ export function createPiRuntime(
 			resourceLoaderOptions: {
 				extensionFactories: [{ name: OWN_NAME, factory }],
 				extensionsOverride: withoutOtherStrata,
-				noThemes: true, // for terminals
+				noThemes: true, // themes are for terminals
 			},
 		});
 		const isEmpty = !sessionManager.getBranch().some((entry) => entry.type === "message");
@@ -91,7 +91,7 @@ function modelOptions({ model, thinkingLevel }: PiState["preferred"], modelRunti
 	};
 }
 
-/** The user's pi may have pi-strata too: both would register the same tools. */
+/** Drops a pi-strata that the user's pi has: both would register the same tools. */
 function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult {
 	const extensions = loaded.extensions.filter(
 		({ path, commands }) => !commands.has("strata") || path === `<inline:${OWN_NAME}>`,

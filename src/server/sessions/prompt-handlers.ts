@@ -69,11 +69,11 @@ export async function stoppable<T>(signal: AbortSignal, stop: () => void, work: 
 	}
 }
 
-/** Pi's own refusals would name files of the server. */
+/** Refuses before pi does: its own refusals would name files of the server. */
 async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Promise<void> {
 	const { session } = live;
 	const { streamingBehavior, message, verbatim } = command;
-	if (!verbatim && isExtensionCommand(session, message)) return; // runs whatever the state is
+	if (!verbatim && isExtensionCommand(session, message)) return; // it runs in any state
 	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;
@@ -102,7 +102,7 @@ const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
 	"No model is set up on the server: run pi there and /login, or set a provider's key in the server's environment, then restart it. To try it without a model, start it with --demo always";
 
-/** `accepted`: pi accepted it and it is in the file. `ended`: the run is over; never rejects. */
+/** `accepted`: the prompt is accepted and in the file. `ended`: the run is over; never rejects. */
 function startPrompt(
 	session: AgentSession,
 	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
@@ -113,7 +113,7 @@ function startPrompt(
 		const isUsers = event.type === "message_end" && event.message.role === "user";
 		if (isAccepted && isUsers) recorded.resolve();
 	});
-	// Pi 0.87 passes a boolean; 1.5 passes a word, only for accepted prompts.
+	// Pi 0.87 passes a boolean; 1.5 passes a string, only for accepted prompts.
 	const preflightResult = ((result: unknown) => {
 		isAccepted = result !== false;
 	}) as NonNullable<PromptOptions["preflightResult"]>;
@@ -146,7 +146,7 @@ function isExtensionCommand({ extensionRunner }: AgentSession, message: string):
 	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
-/** Pi refuses extension commands here. */
+/** Pi's `steer` and `followUp` refuse extension commands. */
 async function queue(
 	live: LiveSession,
 	how: "steer" | "followUp",
@@ -180,13 +180,13 @@ function checkedMessage(session: AgentSession, message: string): string {
 	if (word === undefined) return message;
 	const commands = slashCommands(session);
 	const known = commands.find(({ name }) => name === word);
-	// Pi ends a name at a space only, except a template's.
+	// Put a space after the name: pi ends only a template's name at other whitespace.
 	if (known) return rest === "" ? message : `/${word} ${rest.slice(1)}`;
 	if (!COMMAND.test(word)) return message;
 	throw new CommandError("unknown_command", refusal(word, commands));
 }
 
-/** Starts with a letter, no slash: `/usr/bin`, `//` and a lone slash are text. */
+/** A name starts with a letter and has no slash: `/usr/bin`, `//` and a lone slash are text. */
 const COMMAND = /^\p{L}[^/]*$/u;
 
 const WITHOUT_EQUIVALENT =

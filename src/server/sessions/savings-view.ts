@@ -11,7 +11,7 @@ import { removedBy } from "./cost-view.ts";
 type System = Exclude<keyof Data<"Savings">, "total">;
 
 interface SavingsSource {
-	/** All branches: all were paid for. */
+	/** Entries of all branches, since all were paid for. */
 	readonly entries: readonly SessionEntry[];
 	readonly misses: readonly Data<"CacheMiss">[];
 	readonly enabled: Readonly<Record<System, boolean>>;
@@ -22,7 +22,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
-	// An explained miss saves nothing by itself.
+	// Listed without tokens: an explained miss saves nothing by itself.
 	const explained = misses.flatMap(({ cause }) =>
 		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
 	);
@@ -38,7 +38,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	return { ...systems, total: { tokens } };
 }
 
-/** Further reasons are few and small. */
+/** Maximum details per system; further ones are few and small. */
 const MAX_DETAILS = 10;
 
 function summed(enabled: boolean, uses: readonly Use[]): Data<"SystemSavings"> {
@@ -60,7 +60,7 @@ function figuresOf(uses: readonly Use[]) {
 
 type Use = { readonly label: string; readonly tokens?: number };
 
-/** Measured only where a budget cut text off. */
+/** Tokens are known only where a budget cut text off. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
 		if (isError || !toolName.startsWith("kota_")) return [];

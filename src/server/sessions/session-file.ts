@@ -40,16 +40,16 @@ export class FileGuard {
 		return this.#watched?.file === file ? this.#watched?.last : undefined;
 	}
 
-	/** As of opening the file. */
+	/** Unreadable lines, as of opening the file. */
 	get garbled(): SessionFileWatch["garbled"] {
 		return this.#watched?.garbled ?? [];
 	}
 
-	/** Throws a {@link CommandError} on failure and retries every second. Idle cost: one stat. */
+	/** Throws a {@link CommandError} on failure and retries every second. Usual cost: one stat. */
 	check(): void {
 		const { session, notify, onRepaired } = this.#options;
 		const pi = session();
-		if (!pi || this.#isClosed) return; // another session may have the file
+		if (!pi || this.#isClosed) return; // another session may have the file by now
 		try {
 			this.#repair(pi);
 		} catch (error) {
@@ -97,7 +97,7 @@ export class FileGuard {
 			this.#continueInCopy(pi, file, state.entries > 0);
 			return;
 		}
-		// Pi did not write this file itself: it must read it before it appends.
+		// Before it appends, pi must read a file that it did not write: not possible during a run.
 		if (!isSeen && pi.isStreaming) throw new Error("the run must end first");
 		if (state.kind === "behind") {
 			appendFileSync(file, state.rest);
@@ -109,7 +109,7 @@ export class FileGuard {
 		if (after.kind !== "in-step") throw new Error("it still lacks entries");
 	}
 
-	/** The file belongs to the other program. */
+	/** Leaves the file to the other program. */
 	#continueInCopy(pi: AgentSession, file: string, isForeign: boolean): void {
 		const cause = isForeign
 			? "Another program writes to the file of this session"
@@ -142,7 +142,7 @@ export function lastEntryOf(manager: SessionManager): string | undefined {
 	return entries.length > 1 ? entries.at(-1)?.id : undefined;
 }
 
-/** Writes a missing or headerless file: pi waits for the first answer, a crash loses input. */
+/** Writes a missing or headerless file: pi waits for an answer, and a crash would lose input. */
 export function ensureSessionFile(session: AgentSession): void {
 	const { sessionManager, isStreaming } = session;
 	const file = sessionManager.getSessionFile();
@@ -150,7 +150,7 @@ export function ensureSessionFile(session: AgentSession): void {
 	writeSessionFile(session, file);
 }
 
-/** Atomic. Pi continues in the file from the same leaf. */
+/** Replaces the file atomically. Pi continues in it from the same leaf. */
 function writeSessionFile(
 	session: AgentSession,
 	file: string,
@@ -163,7 +163,7 @@ function writeSessionFile(
 	reopen(session, file);
 }
 
-/** No effect during a run in the same file: it holds the same entries. */
+/** No effect during a run in the same file: pi already holds its entries. */
 function reopen(session: AgentSession, file: string): void {
 	const { sessionManager } = session;
 	if (session.isStreaming && sessionManager.getSessionFile() === file) return;

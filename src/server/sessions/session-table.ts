@@ -8,7 +8,7 @@ import type { LiveSession } from "./live-session.ts";
 import { lastEntryOf } from "./session-file.ts";
 
 export interface SessionTableOptions extends HeldSessionOptions {
-	/** Each is reopened on first use. */
+	/** Sessions of the last process; each is reopened on first use. */
 	readonly recovered: Recovered["sessions"];
 	readonly maxSessions: number;
 	/** Default: `maxSessions`. */
@@ -48,7 +48,7 @@ export class SessionTable {
 		return [...this.#sessions.values()].filter((held) => held.principal === principal);
 	}
 
-	/** By real path, closing sessions included. */
+	/** Open files by real path, those of closing sessions included. */
 	openFiles(): Map<string, HeldSession> {
 		const all = this.#withClosing();
 		return new Map(all.flatMap((held) => held.files().map((file) => [file, held] as const)));
@@ -58,7 +58,7 @@ export class SessionTable {
 		return this.#withClosing().flatMap((held) => held.folders());
 	}
 
-	/** Waits until no session enters or leaves the file: only then its session is known. */
+	/** Waits until no session is moving to or from the file: only then is its session known. */
 	async waitForMoves(file: string): Promise<void> {
 		const move = () => this.openFiles().get(file)?.current?.replacement;
 		for (let pending = move(); pending; pending = move()) await pending;
@@ -89,7 +89,7 @@ export class SessionTable {
 		}
 	}
 
-	/** Opens the session first; after a change its record goes with the outcome. */
+	/** Each handler opens its session first; a changed record is returned with the outcome. */
 	bindHandlers<Given extends Partial<SessionHandlers>>(given: Given) {
 		const entries = Object.entries(given).map(([type, run]) => [
 			type,
@@ -152,7 +152,7 @@ export class SessionTable {
 			}
 			live.revision++;
 			const change = async () => doneWith(await answer());
-			// Control commands must get through, whatever happened to the file.
+			// Only lane commands are guarded: control commands must work whatever happened to the file.
 			const changed = path === "lane" ? guarded(live, change) : change();
 			const done = await changed.finally(() => live.revision++);
 			held.refreshRecord();
@@ -183,7 +183,7 @@ async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<
 		return { ...done, ...(notDurable && { notDurable }) };
 	} catch (error) {
 		const loss = lossIn(live);
-		// Pi continues with an entry that it could not append.
+		// Not a failure if pi has a new entry: it continues with one that it could not append.
 		if (lastEntryOf(sessionManager) === last || !isSystemError(error)) throw error;
 		const repaired = `It was carried out, but pi could not write to the session's file (${safeText(error)}). The file is complete again.`;
 		return { notDurable: loss ?? repaired };

@@ -18,7 +18,7 @@ export type SessionsOptions = Omit<SessionTableOptions, "owners" | "piProcesses"
 /** One pi runtime per session, in process. Ids are the server's own, since pi's ids change. */
 export function createSessions(options: SessionsOptions) {
 	const { agentDir, cwd } = options;
-	initTheme("dark"); // extensions may ask for a theme, which pi's modes set up
+	initTheme("dark"); // extensions may ask for a theme, which only pi's own modes set up
 	const owners = createFileOwners(options.owners);
 	owners.ownRecovered(options.recovered);
 	const piProcesses = () => markedSessions(agentDir);

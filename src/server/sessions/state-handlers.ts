@@ -156,7 +156,7 @@ export function refuseIfBusy({ isStreaming, isCompacting }: AgentSession): void 
 	throw wrongState("The session is busy: wait for it, or abort first");
 }
 
-/** Ends as cancelled once `signal` aborts. An extension may run the command. */
+/** Ends as cancelled once `signal` aborts. An extension may run the command instead of pi. */
 async function runBash(
 	session: AgentSession,
 	{ command, excludeFromContext = false, id }: CommandOf<"bash">,
@@ -194,7 +194,7 @@ const NEVER_STARTED: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	truncated: false,
 };
 
-/** Private: the session folder also holds files of other principals. */
+/** A private folder: the one of the session file also holds files of other principals. */
 async function exportFolder(sessionFile: string): Promise<string> {
 	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
 	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may exist

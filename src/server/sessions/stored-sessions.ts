@@ -10,7 +10,7 @@ import { CommandError } from "../engine/call.ts";
 import type { ServerOptions } from "../options.ts";
 import { notFound } from "../safe-text.ts";
 
-/** `.pi/sessions` in `cwd` and above it counts too. */
+/** Where session files may be: below `agentDir`, and in `.pi/sessions` of `cwd` and its parents. */
 export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
 
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof readStored>>>;
@@ -24,7 +24,7 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 
 /** Throws unless `cwd` is an existing absolute folder. Links are not resolved. */
 export async function checkFolder(cwd: string): Promise<string> {
-	// The protocol accepts absolute paths of any system.
+	// The protocol accepts absolute paths of any operating system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw notFound(`cwd: there is no folder "${cwd}" on the server`);
@@ -45,9 +45,9 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 	});
 }
 
-/** Follows links. Outside the places the error is the same with or without a file. */
+/** Follows links. Outside `places`, the error is the same whether a file exists or not. */
 export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
-	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another system
+	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another operating system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
@@ -63,7 +63,7 @@ export async function checkSessionFile(path: string, field: PathField, places: S
 	throw notFound(`${field}: "${path}" ${why}`);
 }
 
-/** The newest first. `filter` sees the headers. */
+/** Newest first. `filter` gets files of which only the head was read. */
 export async function listStoredSessions(
 	folder: string,
 	limit: number,
@@ -95,7 +95,7 @@ export async function listStoredSessions(
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_HEADS = 2_000;
-/** Per listing. Of further files only the head is read. */
+/** Maximum bytes read per listing; of further files only the head is read. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
@@ -109,7 +109,7 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 	}
 }
 
-/** As the files are resolved: Node's own algorithm keeps short names (Windows) and case (macOS). */
+/** Native, as for files: Node's own algorithm keeps short names (Windows) and case (macOS). */
 async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
@@ -135,9 +135,9 @@ async function sessionFilesIn(folder: string, depth: number) {
 	}
 }
 
-/** Counts only lines it has read, without parsing entries. `path` has its links resolved. */
+/** Counts lines of the first `maxBytes`, without parsing. `path` has its links resolved. */
 async function readStored(path: string, maxBytes: number) {
-	// Non-blocking: a pipe would wait for a writer.
+	// Non-blocking: opening a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		const { mtimeMs, size, birthtimeMs } = await file.stat();

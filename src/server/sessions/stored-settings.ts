@@ -20,11 +20,11 @@ const CHECKS = {
 	/** Position in the tree; pi continues from the last entry by default. */
 	leaf: (value: unknown): value is { id: string | null; afterEntry: string } =>
 		isRecord(value) && isText(value.afterEntry) && (value.id === null || isText(value.id)),
-	/** Last entry at the last save: later ones are not from this server. */
+	/** Last entry at the last save: later entries are not from this server. */
 	lastEntry: isText,
-	/** Last entry seen in the file, if different: a write failed. */
+	/** Last entry seen in the file, if other than `lastEntry`: a write failed. */
 	lastInFile: isText,
-	/** No clean close since a crash: the file may be ahead of the record. */
+	/** Set after a crash or failed close: the file may be ahead of the record. */
 	cutOff: (value: unknown) => value === true,
 	trustedCwd: isText,
 	messageCount: (value: unknown) => typeof value === "number",

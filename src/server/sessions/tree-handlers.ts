@@ -127,7 +127,7 @@ async function replace<Result extends { cancelled: boolean }>(
 	}
 }
 
-/** Further nodes are left out. */
+/** Maximum nodes in an answer; further ones are left out. */
 export const MAX_NODES = 10_000;
 /** Deep nesting breaks JSON parsers and pages. The flat form has no depth limit. */
 export const MAX_DEPTH = 1000;
@@ -153,12 +153,12 @@ export function flatTree(
 	return { nodes, truncated: entries.length > nodes.length };
 }
 
-/** As in pi's RPC. No recursion: a long conversation is a deep tree. */
+/** The tree in the form of pi's RPC. No recursion: a long conversation is a deep tree. */
 export function nestedTree(roots: readonly SessionTreeNode[]) {
 	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
-	/** By level: cuts are furthest from the root. */
+	/** Built level by level, so that what is cut off is furthest from the root. */
 	let level = [{ from: roots, to: tree }];
 	for (let depth = 0; level.length > 0; depth++) {
 		const next: typeof level = [];
