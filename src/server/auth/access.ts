@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Tokens } from "./token-file.ts";
 
-/** Browsers request it besides the one with their token. Only this one is echoed. */
+/** Browsers offer this subprotocol besides the one with their token. Only this one is echoed. */
 export const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
@@ -24,7 +24,7 @@ export function createAccess(options: AccessOptions) {
 			if (!isOwnHost(host, options)) {
 				return { ok: false, why: "the Host header does not name this server" };
 			}
-			// Only browsers send an origin.
+			// Clients other than browsers send no origin.
 			const own = `${options.tls ? "https" : "http"}://${host}`;
 			const isOwn = origin === undefined || origin.toLowerCase() === own.toLowerCase();
 			if (!isOwn && !options.origins.includes(origin)) {
@@ -41,7 +41,7 @@ export function createAccess(options: AccessOptions) {
 	};
 }
 
-/** A bearer token, or a subprotocol: a browser's WebSocket can set no header. Never the query. */
+/** In a bearer header or subprotocol: a browser's WebSocket can set no header. Never the query. */
 export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 	if (bearer !== undefined) return bearer;
@@ -65,7 +65,7 @@ function isOwnHost(header: string | undefined, { host, origins }: AccessOptions)
 	return !isLoopback(host) && isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** In the form that browsers send. Throws if invalid. */
+/** The origin in the form that browsers send. Throws if invalid. */
 export function normalizedOrigin(origin: string): string {
 	const url = URL.canParse(origin) ? new URL(origin) : undefined;
 	const isOrigin =

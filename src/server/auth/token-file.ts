@@ -8,7 +8,7 @@ import { errnoOf } from "../../core/errno.ts";
 export interface Tokens {
 	/** Takes the same time for every wrong token. */
 	principalOf(token: string): string | undefined;
-	/** For the address shown at a terminal. */
+	/** The entry for the address shown at a terminal. */
 	readonly first: { readonly name: string; readonly token: string };
 }
 
@@ -20,7 +20,7 @@ const NAME = /^[A-Za-z0-9._-]{1,64}$/;
 /** Fits both a header and a WebSocket subprotocol. */
 const TOKEN = /^[A-Za-z0-9._~+-]+$/;
 
-/** Lines are `principal:token` or `#` comments. Creates a missing file; it must be private. */
+/** Lines are `principal:token` or `#` comments. Creates a missing file; others must be private. */
 export async function loadTokens(path: string): Promise<Tokens> {
 	const text = (await readPrivate(path)) ?? (await create(path));
 	const entries = parseTokens(text, path);
@@ -73,7 +73,7 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {
-	// Non-blocking: a pipe would wait for a writer.
+	// Non-blocking: opening a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
 		if (errnoOf(error) === "ENOENT") return undefined;
 		const why = `cannot read token file ${path}: ${errnoOf(error) ?? error}`;
@@ -81,7 +81,7 @@ async function readPrivate(path: string): Promise<string | undefined> {
 	});
 	if (!file) return undefined;
 	try {
-		const fault = faultIn(await file.stat(), path); // of the open file: no race
+		const fault = faultIn(await file.stat(), path); // checks the open file: no race
 		if (fault) throw new Error(`token file ${path} ${fault}`);
 		return await file.readFile("utf8");
 	} finally {
@@ -102,7 +102,7 @@ function faultIn(stats: Stats, path: string): string | undefined {
 	return isTooLarge ? `has ${stats.size} bytes; the limit is ${MAX_FILE_BYTES}` : undefined;
 }
 
-/** Private from the start. Returns the content of a concurrent process that was first. */
+/** Private from the start. If a concurrent process was first, returns the content of its file. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
 	const text = `# name:token, one per line; sessions belong to the name. Keep this file private.\nlocal:${token}\n`;
