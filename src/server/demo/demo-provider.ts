@@ -35,7 +35,7 @@ export async function openModels(options: Pick<ServerOptions, "agentDir" | "demo
 	return isUsable ? { modelRuntime, isDemo: false, close: async () => {} } : await openDemo();
 }
 
-/** Pi treats a broken key file as empty. */
+/** Checked here, as pi treats a broken key file as empty. */
 async function faultIn(path: string): Promise<string | undefined> {
 	try {
 		JSON.parse(await readFile(path, "utf8"));

@@ -85,7 +85,7 @@ export async function makeSampleProject(parent: string): Promise<string> {
 const PREFIX = "shop-";
 const SAMPLE_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 
-/** A shop. Its logs are long on purpose. */
+/** A shop, with logs so long that reading them leads to pruning. */
 function sampleFiles(): Record<string, string | Buffer> {
 	return {
 		"package.json": `${JSON.stringify({ name: "sample-shop", type: "module" }, null, "\t")}\n`,
@@ -243,7 +243,7 @@ function handbookPage(page: number): string[] {
 
 function samplePdf(pages: readonly (readonly string[])[]): Buffer {
 	const objects: string[] = [];
-	const add = (body: string) => objects.push(body); // its number is the new length
+	const add = (body: string) => objects.push(body); // returns the object's number
 	const font = add("<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>");
 	const tree = objects.length + pages.length * 2 + 1;
 	const kids = pages.map((lines) => {
