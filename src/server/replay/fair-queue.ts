@@ -10,7 +10,7 @@ type Limit = "running" | "runningPerPrincipal" | "waiting" | "waitingPerPrincipa
 /** Runs heavy work, round-robin: the principal served last goes to the end. */
 export class FairQueue {
 	readonly #limits: Record<Limit, number>;
-	/** In the order of their turns. */
+	/** By principal, in the order of their turns. */
 	readonly #tenants = new Map<string, Tenant>();
 	#running = 0;
 	#waiting = 0;

@@ -18,7 +18,7 @@ serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {
 			throw new Error(`${shownAs} has no request with a bill, so nothing to replay`);
 		}
 		const pruning = pruningPolicy(prune);
-		// As on the command line without `--policy`.
+		// The same as on the command line without `--policy`.
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		return { ...tools.buildReport(session, { policies }), file: shownAs };
 	} catch (error) {

@@ -12,7 +12,7 @@ import type { ReplayJob } from "./replay-worker.ts";
 
 export type SessionReplay = ReturnType<typeof createSessionReplay>;
 
-/** In total and per principal: one principal never has all threads. */
+/** Maximum replays in total and per principal: one principal never has all threads. */
 const LIMITS = { running: 2, runningPerPrincipal: 1, waiting: 64, waitingPerPrincipal: 8 };
 const MAX_HEAP_MB = 1024;
 
@@ -24,7 +24,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	const supervisor = new WorkerSupervisor<ReplayJob, ReplayReport>({
 		start: () => thread(entry, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } }),
 		size: LIMITS.running,
-		// A replay leaves a large heap behind.
+		// Ends an idle worker at once: a replay leaves a large heap behind.
 		idleMs: 0,
 	});
 
@@ -39,7 +39,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	}
 
 	return {
-		/** `file` must have been checked. */
+		/** The principal must be allowed to read `file`. */
 		ofFile: (file: string, { principal, signal }: ReplayCaller) =>
 			queue.run(principal, signal, () => replay(file, basename(file), signal)),
 		ofContent: (content: string, { principal, signal }: ReplayCaller) =>
