@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
-/** Without token files, which are checked when they are read. */
+/** All but token files, which are checked when they are read. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -19,7 +19,7 @@ const OWN_FILES = [
 
 const HAS_MODES = process.platform !== "win32";
 
-/** Makes it private. Throws if another user could write to it: that user could forge tokens. */
+/** Makes the folder private. Throws if another user could write to it, and so forge tokens. */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const created = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
 		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
@@ -31,7 +31,7 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	refuseIfOthersCanWrite(await stat(real), folder, "data folder");
 	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
 		const { mode } = await stat(path);
-		if ((mode & 0o1002) !== 0o002) continue; // sticky: others can move only their own files
+		if ((mode & 0o1002) !== 0o002) continue; // if sticky, others can move only their own files
 		const why = `every user can replace it, since ${path} is writable by all; run: chmod o-w ${path}`;
 		throw unusable(folder, why);
 	}
@@ -73,7 +73,7 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 	return new Error(message, { cause });
 }
 
-/** SQLite locks `lock.db`; the system releases it at process end. Throws a one-line error. */
+/** SQLite locks `lock.db`; the lock ends with the process. Throws a one-line error. */
 export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
@@ -98,7 +98,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 			{ cause: error },
 		);
 	}
-	// Only for the message of a second server.
+	// This file is only for the error message of a second server.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
 	return { release: () => database.close() };
 }

@@ -4,16 +4,16 @@ const MEGABYTE = 2 ** 20;
 
 const ENGINE_LIMITS = {
 	maxFrameBytes: 10 * MEGABYTE,
-	/** Commands in flight: per connection, in total and per principal. More are refused. */
+	/** Maximum commands in flight: per connection, in total and per principal. More are refused. */
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
-	/** Characters of frames in flight. A single command may always be as large as a frame. */
+	/** Maximum characters of frames in flight. A single command may always be as large as a frame. */
 	maxPendingBytes: 256 * MEGABYTE,
 	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
-	/** One answer as JSON, in characters; a read with a larger one fails. */
+	/** Maximum characters of one answer as JSON; a read with a larger one fails. */
 	maxAnswerBytes: 64 * MEGABYTE,
-	/** Per principal, with bursts up to the same number. Meant for a runaway program. */
+	/** Per principal, with bursts up to the same number. Meant to stop a runaway program. */
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,
 	longMs: 300_000,
@@ -25,21 +25,21 @@ const ENGINE_LIMITS = {
 };
 
 const OUTBOX_LIMITS = {
-	/** Above: pending deltas of a session are coalesced. */
+	/** Above this, pending deltas of a session are coalesced. */
 	softQueueBytes: MEGABYTE / 4,
-	/** High-water mark. Above: deltas become a `gap`, and the client's own frames are not read. */
+	/** High-water mark. Above it, deltas become a `gap`, and the client's own frames are not read. */
 	hardQueueBytes: 4 * MEGABYTE,
-	/** Above: the connection is closed. Its latest message does not count. */
+	/** Above this, the connection is closed. Its latest message does not count. */
 	maxQueueBytes: 64 * MEGABYTE,
-	/** Above, over all connections: the largest are closed. */
+	/** Above this over all connections, those with the largest queues are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
-	/** For each megabyte in flight, how long the client may read nothing. */
+	/** How long the client may read nothing, for each megabyte in flight. */
 	stallMs: 30_000,
 };
 
 export const DEFAULT_LIMITS = {
 	...ENGINE_LIMITS,
-	/** In total, per principal, and new ones per minute and principal. */
+	/** Connections in total, per principal, and new ones per minute and principal. */
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
@@ -55,7 +55,7 @@ export type EngineLimits = Record<keyof typeof ENGINE_LIMITS, number>;
 export type OutboxLimits = Record<keyof typeof OUTBOX_LIMITS, number>;
 export type ServerLimits = Record<keyof typeof DEFAULT_LIMITS, number>;
 
-/** Example: `["maxSessions=20", "drainMs=5000"]`. Throws for an unknown name or a bad number. */
+/** Parses lists such as `["maxSessions=20"]`. Throws for an unknown name or a bad number. */
 export function limitsFrom(assignments: readonly string[]): ServerLimits {
 	const limits: ServerLimits = { ...DEFAULT_LIMITS };
 	for (const assignment of assignments) {

@@ -3,19 +3,19 @@ import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
 export interface ServerOptions {
-	/** Journal, lock and tokens. One server uses it at a time. */
+	/** Folder of journal, lock and tokens. One server uses it at a time. */
 	readonly dataDir: string;
 	/** Pi's agent folder: models, keys, settings, session files. */
 	readonly agentDir: string;
 	/** Session files in `.pi/sessions` here or in a parent may be opened. */
 	readonly cwd: string;
-	/** For sessions that name no folder; without it they must. */
+	/** For sessions that name no folder; without it, they must name one. */
 	readonly startFolder?: string;
-	/** `auto`: if no model is set up. */
+	/** Whether to run the scripted model. `auto`: if no other is set up. */
 	readonly demo: "auto" | "always" | "never";
 	/** Whether clients may load a project's own settings and extensions, which run its code. */
 	readonly allowProjectTrust: boolean;
-	/** HTTP and WebSocket; port 0 takes a free one. */
+	/** Where HTTP and WebSocket listen; port 0 means any free port. */
 	readonly listen?: { port: number; host: string; tls?: { cert: string; key: string } };
 	readonly socketPath?: string;
 	readonly stdio?: Stdio;

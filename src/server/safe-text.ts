@@ -3,7 +3,7 @@ import { describeError } from "../core/errno.ts";
 import type { Data } from "../protocol/index.ts";
 import { CommandError } from "./engine/call.ts";
 
-/** One line without stack. Absolute paths keep their last name, unless the client gave them. */
+/** One line without stack. Absolute paths not `given` by the client are cut to their last name. */
 export function safeText(error: unknown, given: readonly string[] = []): string {
 	const [line = ""] = describeError(error).trim().split(/\r?\n/, 1);
 	const lastName = (path: string) =>

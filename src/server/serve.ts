@@ -30,7 +30,7 @@ export interface RunningServer {
 	stop(reason: string): Promise<void>;
 }
 
-/** For unsent output and for sessions, when the server stops. */
+/** How long a stop waits for unsent output, and for sessions. */
 const FLUSH_MS = 2_000;
 const CLOSE_SESSIONS_MS = 5_000;
 

@@ -54,7 +54,7 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
 			if (typeof sessionId !== "string") return done;
-			// The creator also gets the events from while the session was opened.
+			// The creator also gets events that occurred while the session was opened.
 			const stream = { principal: call.principal, sessionId };
 			await attach(call, sessionId, done.opened ? streams.seqAtStart(stream) : undefined);
 			return done;
@@ -165,9 +165,9 @@ export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
 	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
 ) {
-	/** Sends open dialogs, and events from now on or above `after`. Resolves with the last number. */
+	/** Sends open dialogs and events after `after` (default: now). Resolves with the last number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
-		// Its disconnect was already handled: the subscription would leak.
+		// The client's disconnect was already handled: its subscription would leak.
 		if (caller.client.gone) return 0;
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
@@ -178,7 +178,7 @@ export function createAttachments(
 		return seq;
 	}
 
-	/** A question is always sent again, with its time left. Other requests may be among the events. */
+	/** Whether catching up sends it. Never for a question: `attach` sends it with its time left. */
 	function isInStream(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasUiRequest(stream, event.requestId, after);
@@ -192,7 +192,7 @@ export function createAttachments(
 		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
 		attach(call, sessionId, after).catch(() => {
-			// Another session has this id now.
+			// `after` is past the last event: another session has this id now.
 		});
 	}
 
