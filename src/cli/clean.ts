@@ -85,10 +85,10 @@ type MeasuredStore = Awaited<ReturnType<typeof measureStore>>;
 /** Node's compile cache. It has no version file, but a folder of hashes for each Node version. */
 const COMPILED_STORE = "compiled";
 const COMPILED_FOLDER = /^v\d+\.\d+\.\d+-\S+-[0-9a-f]{1,8}(?:-\d+)?$/;
-/** With a suffix while Node writes it. */
+/** The name has a suffix while Node writes the file. */
 const COMPILED_FILE = /^[0-9a-f]{1,8}(?:\.\w{6})?$/;
 
-/** Every store of this version, including its default folder if another one is configured. */
+/** Every store of this version; also the read cache's default folder if another is configured. */
 export function knownStores(config: Config, cwd: string): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
@@ -116,7 +116,7 @@ export function knownStores(config: Config, cwd: string): Store[] {
 		},
 		{
 			name: COMPILED_STORE,
-			// As in `bin/strata.js`.
+			// The same folder as in `bin/strata.js`.
 			folder: join(cacheFolder(), "compiled"),
 			loss: "the next start of strata takes a little longer",
 		},
@@ -145,7 +145,7 @@ async function stateOf(store: Store): Promise<"absent" | "ours" | "foreign"> {
 					: entry.isFile() && COMPILED_FILE.test(entry.name);
 			return entries.every(isOurs) ? "ours" : "foreign";
 		}
-		// A repository can bring this file: a link to a device or a pipe must not block.
+		// A repository can contain this file as a link to a device or a pipe, which must not block.
 		const file = await readRegularFile(join(store.folder, "version.json"), 4096);
 		if (file.kind !== "read") return "foreign";
 		const marker: unknown = JSON.parse(file.bytes.toString());

@@ -137,7 +137,7 @@ export const index: Command = {
 		withProject(options, terminal, async ({ kota, project, caller }) => {
 			const report = await project.build(caller, "given");
 			show(options, terminal, report, () => kota.buildText(report, kota.COMMAND_ADVICE));
-			// An index that exists only in memory ends with this process.
+			// A failure if not stored: an index only in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
 		}),
 };

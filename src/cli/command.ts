@@ -22,7 +22,7 @@ export interface Command {
 	readonly usage: string;
 	readonly details?: string[];
 	readonly options: NonNullable<ParseArgsConfig["options"]>;
-	/** Most words after the options. Default: 0. */
+	/** Maximum number of positional arguments. Default: 0. */
 	readonly maxArguments?: number;
 	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
@@ -33,10 +33,10 @@ export const TEXT = { type: "string" } as const;
 /** May be given several times. */
 export const TEXTS = { type: "string", multiple: true } as const;
 
-/** The call was wrong (exit status 2); the work did not fail (1). */
+/** The command line is wrong (exit status 2), unlike a failure of the work (1). */
 export class UsageError extends Error {}
 
-/** For an unknown word: the nearest of the known ones, or else `otherwise`. */
+/** A hint for an unknown word: the nearest known one, or else `otherwise`. */
 export function hintFor(
 	word: string,
 	known: readonly string[],

@@ -10,7 +10,7 @@ import { knownStores, measureStore } from "./clean.ts";
 import { type Command, FLAG } from "./command.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 
-/** One check. A failed `required` one makes the exit status 1. */
+/** Result of a check. If a `required` one fails, the exit status is 1. */
 interface Finding {
 	readonly name: string;
 	readonly ok: boolean;
@@ -89,7 +89,7 @@ async function checkWorker(): Promise<Finding> {
 	const finding = { name: "worker threads", required: true };
 	const worker = new Worker(workerEntry("./probe-worker", import.meta.url));
 	try {
-		// Rejects with an error of the worker.
+		// `once` rejects if the worker emits an error.
 		const message = await inTime(once(worker, "message"), 10_000);
 		if (!message) throw new Error("no answer within 10 s");
 		return { ...finding, ok: true, note: "available" };

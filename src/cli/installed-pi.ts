@@ -9,14 +9,14 @@ const INSTALL_PI = import.meta.url.endsWith(".ts")
 	? 'run "npm ci" in the folder of pi-strata'
 	: `run "npm install ${PI_PACKAGE}@0.87.1"`;
 
-/** The server imports it directly. It comes with pi, but some package managers hide it. */
+/** The server imports this directly. It comes with pi, but some package managers hide it. */
 const PI_UI_PACKAGE = "@earendil-works/pi-tui";
 
 const UNKNOWN_VERSION = "of an unknown version";
 
 type InstalledPi = NonNullable<ReturnType<typeof installedPi>>;
 
-/** Reads its package.json: importing pi takes a second. `missing`: dependencies not installed. */
+/** Reads pi's package.json: importing pi takes a second. `missing`: dependencies not installed. */
 export function installedPi(from: string = import.meta.url) {
 	const file = packageFile(PI_PACKAGE, from);
 	if (file === undefined) return undefined;

@@ -113,7 +113,7 @@ function parseCommandLine(command: Command, args: string[]) {
 			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
 		}
 	})();
-	// Most likely an unset shell variable, not the current folder.
+	// An empty value is most likely an unset shell variable, not the current folder.
 	for (const [name, value] of Object.entries<OptionValues[string]>(parsed.values)) {
 		if ([value].flat().includes("")) throw new UsageError(`--${name} is empty: give it a value`);
 	}
@@ -124,7 +124,7 @@ function parseCommandLine(command: Command, args: string[]) {
 	return parsed;
 }
 
-/** A surplus word of a command about a project is most likely its folder. */
+/** A surplus argument of a command about a project is most likely the project's folder. */
 function aboutSurplus({ name, options, maxArguments = 0 }: Command, surplus: string): string {
 	if (maxArguments > 0 || !("root" in options)) return "";
 	return `; use --root for a project: strata ${name} --root ${surplus}`;

@@ -35,7 +35,7 @@ export const read: Command = {
 				terminal.progress?.(cursor ? `continuing ${uri} …` : `reading ${uri} …`);
 				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
 				terminal.progress?.("");
-				// Old and new chunks must not be mixed; the loop might never end.
+				// Chunks of old and new content must not be mixed, and the loop might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
 				show(answer, options, terminal);
 				cursor = answer.next_cursor;

@@ -148,7 +148,7 @@ function nothingReplayed(folder: string, failed: readonly { reason: string }[]):
 	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first error: ${failed[0]?.reason}`;
 }
 
-/** Refuses to overwrite any other file, perhaps the session itself. */
+/** Refuses to overwrite a file that replay did not write, perhaps the session itself. */
 async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	const stats = await stat(page).catch(() => undefined); // writing it will report the fault
 	if (!stats) return;
@@ -163,7 +163,7 @@ async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	throw new UsageError(`--html would overwrite ${page}, which strata replay did not write`);
 }
 
-/** The error of the file system would name the temporary file. */
+/** Its error names the page; that of the file system would name the temporary file. */
 async function writePage(page: string, content: string): Promise<void> {
 	await writeFileAtomic(page, content).catch((error: unknown) => {
 		const why = errnoOf(error) ?? describeError(error);
@@ -197,7 +197,7 @@ function shownPath(path: string, cwd: string): string {
 const MAX_DEPTH = 4;
 const MAX_FILES = 10_000;
 
-/** The `.jsonl` files below a folder; links are not followed. Rejects if it cannot be read. */
+/** The `.jsonl` files below a folder; links are not followed. Rejects if `folder` is unreadable. */
 export async function sessionFilesIn(folder: string) {
 	const files: string[] = [];
 	const unreadable: { file: string; reason: string }[] = [];
@@ -222,7 +222,7 @@ export async function sessionFilesIn(folder: string) {
 	}
 }
 
-/** Model rules by the name in the session file, or one model's for all if the user names it. */
+/** Finds models by their name in the session file; if the user `asked` for one, always that one. */
 function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) => ReplayModel {
 	const instead = asked === undefined ? undefined : namedModel(asked);
 	const found = new Map<string, ReplayModel>();

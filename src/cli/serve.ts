@@ -97,7 +97,7 @@ export const serve: Command = {
 			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
-			// An extension's leftovers must not keep the process; the timer itself does not either.
+			// What an extension left open must not keep the process alive; this timer does not either.
 			setTimeout(() => process.exit(), GRACE_MS).unref();
 			return 0;
 		} catch (error) {
