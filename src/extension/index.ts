@@ -21,7 +21,7 @@ import { createPiHost } from "./pi-host.ts";
 export type CreateSystem = (spine: Spine) => System;
 
 /**
- * Pi runs it for every session of a process, so all state lives in the session. Nothing starts
+ * Pi runs this for every session of a process, so all state lives in the session. Nothing starts
  * here, since pi may load an extension without a session.
  */
 export default function strata(pi: ExtensionAPI): void {
@@ -35,15 +35,15 @@ export interface StrataInside {
 	tiers(session: SessionHolder): TiersView | undefined;
 }
 
-/** For hosts that mark and watch session files themselves. `onOpened` runs before each start. */
+/** For hosts that mark and watch session files themselves. `onOpened` runs before each session. */
 export function createStrata(onOpened: (inside: StrataInside) => void): (pi: ExtensionAPI) => void {
 	return (pi) => onOpened(compose(pi));
 }
 
-/** Registers the systems with pi, in call order; `more` come first. */
+/** Registers the systems with pi in the order in which they are called, `more` first. */
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = new Session(createPiHost(pi), pi);
-	// Requests list tools in the order of these lines.
+	// Keep the order of these lines: requests list tools in it.
 	const pruning = new PruningSystem(session, { fileTouchOf, touchesExcluded });
 	const workset = new WorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = new ReadCacheSystem(session);

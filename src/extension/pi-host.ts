@@ -29,7 +29,7 @@ export function createPiHost(pi: ExtensionAPI): Host {
 		setActiveTools: (names) => pi.setActiveTools(names),
 		report: createReport(pi),
 		ownRead: (answer, guidelines) => ownRead(pi, answer, guidelines),
-		// Pi takes the first loaded `read`. Our extension is found by its `/strata` command.
+		// Pi uses the `read` that was loaded first. Our extension is found by its `/strata` command.
 		otherReadOwner() {
 			const owner = pi.getAllTools().find((tool) => tool.name === "read")?.sourceInfo;
 			const own = pi.getCommands().find((command) => command.name === "strata")?.sourceInfo;
@@ -38,7 +38,7 @@ export function createPiHost(pi: ExtensionAPI): Host {
 	};
 }
 
-/** Pi lets one extension own `read`. Schema, texts and renderers stay pi's. */
+/** Pi lets only one extension own `read`. Its schema, texts and renderers stay pi's. */
 function ownRead(pi: ExtensionAPI, ...[answer, guidelines]: Parameters<Host["ownRead"]>): void {
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
@@ -89,7 +89,7 @@ function operationsOn(bytes: Buffer) {
 	};
 }
 
-/** Pi does not pass this setting to extensions. */
+/** Reads the settings files: pi does not pass this setting to extensions. */
 function resizesImages(ctx: ExtensionContext): boolean {
 	try {
 		const projectTrusted = ctx.isProjectTrusted();
