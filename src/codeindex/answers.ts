@@ -1,24 +1,24 @@
 import type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
 
-/** The files behind an answer, and those that are missing from it. */
+/** Which files an answer is based on, and which are missing from it. */
 export interface Coverage {
 	readonly files: number;
-	/** Files that failed to parse, in whole or part; the first few by path. */
+	/** Files that failed to parse, wholly or in part. `paths` holds the first few, sorted. */
 	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
 	readonly unresolvedImports: number;
-	/** Last comparison of tree and index (ms since 1970). */
+	/** When files and index were last compared (ms since 1970). */
 	readonly checkedMs: number;
 	readonly refreshedFiles: number;
-	/** False until the first indexing completes: the answer covers only indexed files. */
+	/** False until the first indexing completes: answers cover only the files indexed so far. */
 	readonly complete: boolean;
-	/** Unreadable folders, names that are not UTF-8, oversized files and the like. */
+	/** Left out of the index: unreadable folders, non-UTF-8 names, oversized files and the like. */
 	readonly leftOut?: {
 		readonly count: number;
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
 	readonly linksNotFollowed?: number;
-	/** The index could not be written and is up to date in memory only. */
+	/** Set if the index could not be written: it is up to date in memory only. */
 	readonly notStored?: { readonly place: string; readonly reason: string };
 }
 
@@ -32,19 +32,19 @@ export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 export interface Questions {
 	/** Files and symbols that match words. */
 	readonly search: { query: SearchQuery; answer: SearchAnswer };
-	/** Files that a file imports, and that import it. */
+	/** The files that a file imports, and those that import it. */
 	readonly dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
 	/** Every place that refers to a symbol. */
 	readonly usages: { query: UsagesQuery; answer: UsagesAnswer };
 	/** Files, symbols and tests that a change would affect. */
 	readonly impact: { query: ImpactQuery; answer: ImpactAnswer };
-	/** The surroundings of the files that a task is about. */
+	/** Dependencies, symbols, impacted files and tests of the files that a task is about. */
 	readonly taskContext: { query: TaskContextQuery; answer: TaskContextAnswer };
 	/** Exports of the highest-ranked files, within a budget of tokens. */
 	readonly symbolMap: { query: SymbolMapQuery; answer: SymbolMapAnswer };
 }
 
-/** The method of the index that asks the question. */
+/** The name of a question, and of the index method that asks it. */
 export type QuestionName = keyof Questions;
 /** The query of one question. */
 export type QueryOf<Name extends QuestionName> = Questions[Name]["query"];
@@ -73,7 +73,7 @@ export interface SearchAnswer extends Covered {
 	/** Matching files, shown or not; a lower bound if `atLeast` is set. */
 	readonly total: number;
 	readonly atLeast?: true;
-	/** No file has the exact name; the hits contain parts of it. */
+	/** Set if no file has the exact name: the hits contain only parts of it. */
 	readonly inexact?: true;
 }
 
@@ -118,11 +118,11 @@ export interface DependenciesAnswer extends Covered {
 	readonly file: string;
 	readonly dependents: readonly FileAtDepth[];
 	readonly dependencies: readonly FileAtDepth[];
-	/** The strongly connected component of the file, if larger than one, and those nearby. */
+	/** Strongly connected components of two or more files that contain this or a listed file. */
 	readonly cycles: readonly (readonly string[])[];
 	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
 	readonly external: readonly string[];
-	/** The top level is global: uses without an import are not followed. */
+	/** Set if the file's top level is global: uses without an import are not followed. */
 	readonly global?: true;
 }
 
@@ -160,7 +160,7 @@ export interface Definition {
 	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
 	readonly global?: true;
-	/** Member accesses of that name on unknown types: possible uses. */
+	/** Member accesses of the same name on values of unknown type, which may be uses. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }
 
@@ -190,7 +190,7 @@ export interface ImpactAnswer extends Covered {
 		readonly kind: SymbolKind;
 		readonly usages: number;
 		readonly files: number;
-		/** Excludes the changed file and its declaration file. */
+		/** `files` without the changed file and its declaration file. */
 		readonly otherFiles: number;
 	}[];
 	readonly tests: readonly {
@@ -229,13 +229,13 @@ export interface SymbolMapQuery {
 }
 
 export interface SymbolMapAnswer extends Covered {
-	/** By path. Equal content gives equal text. */
+	/** Sorted by path. Equal content always gives equal text. */
 	readonly blocks: readonly {
 		readonly path: string;
 		readonly text: string;
 		readonly tokens: number;
 		readonly references: number;
 	}[];
-	/** Files over budget; after that point their exports are not checked. */
+	/** Files that did not fit. Once the budget is used up, files without exports count too. */
 	readonly omittedFiles: number;
 }

@@ -1,6 +1,6 @@
 import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName } from "./answers.ts";
 
-/** Options of one call. An abort rejects it at once. */
+/** Options of one call. An abort rejects the call at once. */
 export interface CallOptions {
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (progress: IndexProgress) => void;
@@ -13,7 +13,7 @@ export interface IndexProgress {
 	readonly total?: number;
 }
 
-/** The differences that an indexing found, in files. */
+/** How many files one indexing found added, changed and removed. */
 export interface BuildReport extends Covered {
 	readonly added: number;
 	readonly changed: number;
@@ -21,7 +21,7 @@ export interface BuildReport extends Covered {
 	readonly seconds: number;
 }
 
-/** The state and size of an index, without a refresh. */
+/** The state and size of an index. Asking for them does not refresh it. */
 export interface IndexStatus {
 	/** `partial`: the first indexing was interrupted; the next `build` resumes it. */
 	readonly state: "absent" | "partial" | "ready";
@@ -41,12 +41,12 @@ export type IndexQueries = {
 	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
 };
 
-/** Every question refreshes the index first. Until the first `build` it rejects: `not-indexed`. */
+/** Every question refreshes the index first. Before the first `build` it rejects: `not-indexed`. */
 export interface CodeIndex extends IndexQueries {
 	/** The real path of the project. */
 	readonly root: string;
 	status(): Promise<IndexStatus>;
-	/** Indexes the project, or only what has changed since. */
+	/** Indexes the project; a later call indexes only what has changed since. */
 	build(options?: CallOptions): Promise<BuildReport>;
 	/** Ends the worker. Calls in flight reject. */
 	close(): Promise<void>;

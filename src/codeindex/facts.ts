@@ -2,21 +2,21 @@ import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
 
 export type { EdgeKind, SymbolKind, UsageKind };
 
-/** Facts of one source file, before linking. Plain data: crosses threads, compares by value. */
+/** Facts of one source file, before linking. Plain data: crosses threads and compares by value. */
 export interface FileFacts {
 	/** `broken`: the parser failed or recovered; partial facts are kept. */
 	readonly status: "parsed" | "broken";
 	readonly problem?: string;
-	/** Has imports or exports of any kind. The top level of other files is global. */
+	/** Whether the file has imports or exports of any kind. If not, its top level is global. */
 	readonly isModule: boolean;
 	readonly lines: number;
-	/** Unique specifiers. Imports and exports index into it. */
+	/** One per specifier. Imports and exports hold its index. */
 	readonly requests: readonly ModuleRequest[];
-	/** Top-level names, then imports inside functions. References and exports index into it. */
+	/** Top-level names, then imports inside functions. References and exports hold its indexes. */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
 	readonly references: readonly Reference[];
-	/** Accesses per property name on values of unknown type. */
+	/** Number of accesses on values of unknown type, by property name. */
 	readonly looseAccesses: ReadonlyMap<string, number>;
 }
 
@@ -31,23 +31,23 @@ export interface ModuleRequest {
 
 export type Binding = Declared | Imported;
 
-/** Merges declarations of one name as TypeScript does. `exports.a = 1` declares too. */
+/** All declarations of one name, merged as in TypeScript. `exports.a = 1` is a declaration too. */
 export interface Declared {
 	readonly kind: "declared";
 	/** `default` for an anonymous default export. */
 	readonly name: string;
-	/** A constant that holds a function or class counts as one. */
+	/** A constant that holds a function or class is of that kind. */
 	readonly symbol: SymbolKind;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
 	readonly endLine: number;
 	/** One line without the body, at most 200 characters. */
 	readonly signature: string;
-	/** First sentence, at most 200 characters. */
+	/** First sentence of the doc comment, at most 200 characters. */
 	readonly doc?: string;
-	/** Names it extends, implements or, for a type alias, consists of. Their value side is static. */
+	/** Types it extends or implements, or an alias consists of. Statics are on their value side. */
 	readonly heritage?: readonly TypeName[];
-	/** A variable's type or a function's result (promises unwrapped), if it is a name. */
+	/** The type of a variable or of a function's result (promises unwrapped), if that is a name. */
 	readonly type?: TypeName;
 	readonly members?: readonly Member[];
 }
@@ -64,7 +64,7 @@ export interface Imported {
 	/** A name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
 	readonly imported: string;
 	readonly typeOnly: boolean;
-	/** Position of the local name; without a name, of the specifier. */
+	/** Position of the local name or, if there is none, of the specifier. */
 	readonly at: Position;
 	/** Position of the exported name, if separate: `a` of `a as b`. */
 	readonly importedAt?: Position;
@@ -74,7 +74,7 @@ export interface Member {
 	readonly name: string;
 	/** A property that holds a function, or has a function type, is a `method`. */
 	readonly symbol: "method" | "property" | "enum" | SymbolKind;
-	/** On the value side: class statics, and all members of enums, namespaces and object literals. */
+	/** True on the value side: class statics, all members of enums, namespaces, object literals. */
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -88,7 +88,7 @@ export interface TypeName {
 	readonly binding: number;
 	/**
 	 * `instance`: the result of `new Foo` or `foo()`, or a value of type Foo. `value`: the thing
-	 * itself. With a path: the side of its first name.
+	 * itself. With a path, this is the side on which its first name is looked up.
 	 */
 	readonly side: "instance" | "value";
 	/** Steps after the binding. The type `ns.Foo` is `value` of `ns`, path `Foo` with `called`. */
@@ -96,12 +96,12 @@ export interface TypeName {
 }
 
 export type Export =
-	/** Also `export default a` and `exports.a = a`; name `=` for `module.exports = a`. */
+	/** `export { a }`, `export default a`, `exports.a = a`; `module.exports = a` has the name `=`. */
 	| {
 			readonly kind: "local";
 			readonly name: string;
 			readonly binding: number;
-			/** Positions in an export list: both of `a as b`, only `a` of `exports.b = a`. */
+			/** Positions of the exported name: `a` and `b` of `a as b`, only `a` of `exports.b = a`. */
 			readonly at?: readonly Position[];
 			readonly typeOnly: boolean;
 	  }
@@ -120,11 +120,11 @@ export type Export =
 /** `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has no position, only steps. */
 export interface Reference {
 	readonly binding: number;
-	/** Absent where only the type is known: `this`, or a variable of that type. */
+	/** Absent if the binding is not written here, but is the type of `this` or of a variable. */
 	readonly at?: Position;
-	/** Use of the last step, or of the binding itself. */
+	/** How the last step is used or, without steps, the binding itself. */
 	readonly usage: UsageKind;
-	/** Where the first step is looked up. Absent without steps. */
+	/** The side on which the first step is looked up. Absent without steps. */
 	readonly side?: "instance" | "value";
 	/** At most four. */
 	readonly steps?: readonly Step[];
@@ -132,8 +132,8 @@ export interface Reference {
 
 export interface Step {
 	readonly name: string;
-	/** Absent if not written: in the path of a {@link TypeName}, or derived from one. */
+	/** Absent if not in the source: a step in the path of a {@link TypeName}, or derived from one. */
 	readonly at?: Position;
-	/** Called, constructed or named as a type: the next step is looked up on the result. */
+	/** Set if called, constructed or named as a type: the next step is looked up on the result. */
 	readonly called?: true;
 }

@@ -31,11 +31,11 @@ export interface BindingRef {
 
 export interface ImportOf extends BindingRef {
 	readonly as: Imported;
-	/** `import { a } from` with `export { a }`. */
+	/** Whether the file also exports the import: `import { a } from` with `export { a }`. */
 	readonly isExported: boolean;
 }
 
-/** One state of the index. A change creates a new reader: derived data can be cached by identity. */
+/** One state of the index. A change creates a new reader, so a reader can be a cache key. */
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;
@@ -45,29 +45,29 @@ export interface IndexReader {
 	bindings(file: FileId): readonly Binding[];
 	exports(file: FileId): readonly Export[];
 	references(at: BindingRef): readonly Reference[];
-	/** Batched: a name may be imported by 5,000 files. */
+	/** {@link references} in one batch: a name may be imported by 5,000 files. */
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[];
 	looseAccesses(name: string): ReadonlyMap<FileId, number>;
 
-	/** By request index. */
+	/** One per module request, in the same order. */
 	resolutions(file: FileId): readonly Resolution[];
 	requests(file: FileId): readonly ModuleRequest[];
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
-	/** Unique. In memory: ranking and cycles walk the whole graph. */
+	/** One edge per file. Kept in memory: ranking and cycle search walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
 	dependents(file: FileId): readonly Edge[];
 
 	/** `imported` is a name, `default`, `*` or `=`. */
 	importsOf(file: FileId, imported: string): readonly ImportOf[];
-	/** `export { a } from`, `export * from`. */
+	/** Re-exports from the file: `export { a } from`, `export * from`. */
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[];
-	/** Top-level declarations and their members. */
+	/** Top-level declarations that have this name, or a member of this name. */
 	named(name: string): readonly (BindingRef & { readonly isMember: boolean })[];
-	/** Case-insensitive: equal names, then prefixes, then shorter ones, then by code unit. */
+	/** Case-insensitive. Order: equal names, prefix matches, shorter names, then by code unit. */
 	namesLike(part: string, limit: number): readonly string[];
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[];
 
-	/** Full text, best first. Words are already split; the last part of each is a prefix. */
+	/** Full-text search, best first. Words are already split; the last part of each is a prefix. */
 	matching(words: readonly string[], limit: number): readonly TextMatch[];
 }
 

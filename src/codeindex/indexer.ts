@@ -18,17 +18,17 @@ import type { IndexStore } from "./store/index-store.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
 export interface RefreshOptions extends CallOptions {
-	/** Allows the first indexing. Without it, a partial index is refreshed but not continued. */
+	/** Allows the first indexing. If false, a partial index is refreshed but not completed. */
 	readonly mayBuild: boolean;
 }
 
 export type RefreshReport = ReturnType<typeof reportOf>;
 
 const LOCK_WAIT_MS = 10_000;
-/** Another process may be running its first indexing. */
+/** Longer, since another process may be running its first indexing. */
 const BUILD_LOCK_WAIT_MS = 600_000;
 
-/** Keeps a stored index equal to the project's tree. One call at a time. */
+/** Keeps a stored index equal to the project's files. Calls must not overlap. */
 export class Indexer {
 	readonly #root: string;
 	readonly #store: IndexStore;
@@ -65,14 +65,14 @@ export class Indexer {
 		const plan = await planRefresh(store, scan, options);
 		if (plan.isEmpty) return reportOf(plan);
 		return await this.#whileLocked(options, async () => {
-			// Another process may have stored the same changes.
+			// Another process may have stored the same changes meanwhile.
 			const current = store.sync() ? await planRefresh(store, scan, options) : plan;
 			if (!current.isEmpty) await this.#run(current, options);
 			return reportOf(current);
 		});
 	}
 
-	/** Not while a refresh is in flight. */
+	/** Must not be called while a refresh is in flight. */
 	close(): void {
 		this.#runner?.close();
 	}
@@ -92,7 +92,7 @@ export class Indexer {
 			throw new CodeIndexError("failed", message);
 		}
 		try {
-			// A process without disk space removes its unfinished index: later writes would be lost.
+			// A process without disk space deletes its unfinished index: writes to it would be lost.
 			if (!this.#store.isInPlace()) throw new DamagedDatabase("its file was deleted");
 			return await work();
 		} finally {
@@ -152,7 +152,7 @@ async function planRefresh(
 export function changedFiles(known: ReadonlyMap<string, KnownFile>, files: readonly ScannedFile[]) {
 	const added: ScannedFile[] = [];
 	const unchanged: ScannedFile[] = [];
-	// Metadata is inconclusive.
+	// Files whose metadata is inconclusive.
 	const toHash: ScannedFile[] = [];
 	for (const file of files) {
 		const before = known.get(file.path);
@@ -202,7 +202,7 @@ function hasHash(root: string, path: string, hash: Uint8Array): boolean {
 }
 
 function configHash(root: string, path: string): string {
-	// Workspace packages are links in `node_modules`.
+	// Follows links, since workspace packages are links in `node_modules`.
 	const source = readSource(root, path, { followLinks: true });
 	return source.kind === "read" ? Buffer.from(source.hash).toString("hex") : source.kind;
 }

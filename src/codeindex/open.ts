@@ -27,7 +27,7 @@ import { storeFailure } from "./store/failures.ts";
 /** The project, and where its index is stored. */
 export interface OpenOptions {
 	readonly root: string;
-	/** One subfolder per index. Default: {@link codeIndexFolder}. */
+	/** Holds one subfolder per index. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
 }
 
@@ -65,7 +65,7 @@ export async function deleteCodeIndex(root: string, folder = codeIndexFolder()):
 	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }
 
-/** Marks the folder as ours: `strata clean` may delete it. Never claims a foreign folder. */
+/** Marks the folder as ours, so `strata clean` may delete it. Never claims a foreign folder. */
 async function claimFolder(folder: string): Promise<void> {
 	const opened = await openStoreFolder({
 		folder,
@@ -76,14 +76,14 @@ async function claimFolder(folder: string): Promise<void> {
 	if (opened.kind === "ready") return;
 	const cause = opened.kind === "unusable" ? opened.cause : undefined;
 	const failure = cause === undefined ? "other" : storeFailure(cause);
-	// The index then stays in memory.
+	// If the folder cannot be written, the index stays in memory.
 	if (failure === "full" || failure === "unwritable") return;
 	throw new CodeIndexError("unavailable", opened.message, { cause });
 }
 
 export const CODE_INDEX_STORE = "codeindex";
 
-/** A readable name plus a hash, since names are not unique. */
+/** The subfolder has a readable name plus a hash, since project names are not unique. */
 function indexFile(folder: string, root: string): string {
 	const name =
 		basename(root)
@@ -127,7 +127,7 @@ export class IndexClient {
 		try {
 			const job = { method, query } as IndexCall;
 			const value = await this.#supervisor.run(job, { signal, onNote: onProgress });
-			return fromColumns(value) as Calls[M]["answer"]; // the worker uses the same table
+			return fromColumns(value) as Calls[M]["answer"]; // the worker answers by the same `Calls`
 		} catch (error) {
 			throw indexError(error as WorkerError);
 		}

@@ -13,7 +13,7 @@ import type { ProjectState, ScannedFile, ScannedTree } from "./scan/scanned-tree
 import type { IndexStore } from "./store/index-store.ts";
 import { requests as requestsOf } from "./store/records.ts";
 
-/** Files per transaction of a first indexing: the most an interruption can lose. */
+/** Files per transaction of a first indexing: an interruption loses at most this many. */
 const FILES_PER_COMMIT = 250;
 const VACUUM_AFTER = 200;
 
@@ -27,18 +27,18 @@ export interface RefreshPlan {
 	readonly scan: Scan;
 	readonly isFirst: boolean;
 	readonly completes: boolean;
-	/** New files to parse. Some have an id already; `withoutId` have none. */
+	/** New files to parse. Some already have an id; those in `withoutId` do not. */
 	readonly added: readonly ScannedFile[];
 	readonly withoutId: readonly ScannedFile[];
 	readonly changed: readonly ScannedFile[];
 	readonly removed: readonly string[];
-	/** New or inconclusive timestamps, same content. */
+	/** Files with new or inconclusive timestamps but unchanged content. */
 	readonly confirmed: readonly ScannedFile[];
 	readonly project: {
 		readonly state: ProjectState;
-		/** Paths of configurations and links. */
+		/** Paths of changed configurations and links. */
 		readonly changed: readonly string[];
-		/** Must be stored, if only for new timestamps. */
+		/** Whether `state` must be stored, if only for new timestamps. */
 		readonly isNew: boolean;
 	};
 	readonly isEmpty: boolean;
@@ -80,7 +80,7 @@ export class RefreshRunner {
 			store.vacuum();
 		} catch (error) {
 			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
-			// Every stored file is consistent by itself.
+			// An aborted first indexing is kept: every stored file is consistent by itself.
 			if (plan.isFirst && isAborted) store.commit();
 			else store.rollback();
 			throw error;
@@ -122,7 +122,7 @@ export class RefreshRunner {
 		return done;
 	}
 
-	/** A file that vanished stays; the next scan finds it missing. */
+	/** A file that vanished stays in the index until the next scan finds it missing. */
 	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
@@ -153,7 +153,7 @@ class ImportResolver {
 		this.#store = store;
 	}
 
-	/** Files of the tree must have ids already. */
+	/** All files of the tree must already have ids. */
 	use({ root, tree }: Scan, { configs, links }: ProjectState): void {
 		const inputs = JSON.stringify([
 			tree.files.map(({ path }) => path),
