@@ -9,7 +9,7 @@ type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : ne
 export type FunctionNode = Of<"FunctionDeclaration"> | Of<"ArrowFunctionExpression">;
 export type ClassNode = Of<"ClassDeclaration">;
 
-/** A written name. */
+/** A name as written, with its offset. */
 export interface Key {
 	readonly name: string;
 	readonly start: number;
@@ -37,7 +37,7 @@ export function moduleName(node: Node): Key {
 	return keyOf(node, false) ?? { name: "", start: node.start };
 }
 
-/** `A`, `B` and `C` of `A.B.C`; empty if the node is no dotted name. */
+/** Returns `A`, `B` and `C` for `A.B.C`; empty if the node is no plain or dotted name. */
 export function dotted(node: Node | null): Key[] {
 	if (node?.type === "TSQualifiedName") return [...dotted(node.left), node.right];
 	return node?.type === "Identifier" ? [node] : [];
@@ -88,12 +88,12 @@ export function isNamed(node: Node, name: string): boolean {
 	return node.type === "Identifier" && node.name === name;
 }
 
-/** `b` of `a.b` and `a["b"]`. */
+/** Returns `b` for `a.b` and `a["b"]`. */
 export function memberKey(node: Node): Key | undefined {
 	return node.type === "MemberExpression" ? keyOf(node.property, node.computed) : undefined;
 }
 
-/** The name that a declaration declares; the first of a dotted one. */
+/** The name that a declaration declares; of a dotted name, the first part. */
 export function declaredName(node: Node): Key | undefined {
 	return "id" in node ? dotted(node.id as Node | null)[0] : undefined;
 }

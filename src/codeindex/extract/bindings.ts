@@ -45,7 +45,7 @@ export function describeBindings(facts: FactsBuilder): void {
 	}
 }
 
-// Preferred kind of a name with several.
+// A name with declarations of several kinds gets the first of these.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
 function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: number): Declared {
@@ -128,7 +128,7 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 	return path.reduce(member, typeOfValue(top, value));
 }
 
-/** `const`, `let` and `var` precede the declarator but belong to the head. */
+/** `const`, `let` and `var` precede the declarator but belong to the signature. */
 function headStart(facts: FactsBuilder, { node }: Declaration): number {
 	if (node.type !== "VariableDeclarator") return node.start;
 	const word = /\b(?:const|let|var|using)\s+$/.exec(
@@ -269,7 +269,7 @@ function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] 
 	});
 }
 
-/** Parameter properties and, in JavaScript, assignments to `this`. */
+/** Members from parameter properties and, in JavaScript, from assignments to `this`. */
 function constructorMembers(place: Place, node: FunctionNode): Member[] {
 	const parameters = node.params.flatMap((one): Member[] => {
 		if (one.type !== "TSParameterProperty") return [];

@@ -162,7 +162,7 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 		scope.declarePattern(parameter, value);
 		return;
 	}
-	// A parameter property is also a name inside the constructor.
+	// Inside the constructor, the name of a parameter property stands for the member.
 	eachName(parameter, value, ({ name }) => {
 		scope.names.set(name, { kind: "member", meaning: VALUE, owner: self, name });
 	});

@@ -101,7 +101,7 @@ function declareVariables(target: Target, node: Of<"VariableDeclaration">): void
 	}
 }
 
-/** `createRequire(…)` is not declared: its result acts like CommonJS `require`. */
+/** `const require = createRequire(…)` is not declared: it acts like `require` of CommonJS. */
 function isCreatedRequire(id: Node, init: Node): boolean {
 	return (
 		isNamed(id, "require") &&

@@ -42,7 +42,7 @@ export function exportStatement(facts: FactsBuilder, node: Node): void {
 	}
 }
 
-/** True if it is a name of the file: its use is covered by the export. */
+/** True if the value is a name declared in the file: the export then covers its use. */
 function exportValue(
 	facts: FactsBuilder,
 	name: "default" | "=",
@@ -88,7 +88,6 @@ function exportDeclared(facts: FactsBuilder, node: Node): void {
 	}
 }
 
-/** `export { a }` and `export { a } from`. */
 function exportList(facts: FactsBuilder, node: Of<"ExportNamedDeclaration">): void {
 	const { source, specifiers } = node;
 	const isType = node.exportKind === "type";
@@ -138,7 +137,7 @@ function defaultName(facts: FactsBuilder, node: Node): Key {
 	return { name: "default", start };
 }
 
-/** Includes conditional exports. Exports inside functions are ignored. */
+/** Records CommonJS exports, also conditional ones. Exports inside functions are ignored. */
 export function exportCommonJs(place: Place, node: Node): void {
 	switch (node.type) {
 		case "VariableDeclaration":
@@ -181,7 +180,7 @@ function declareNames(scope: Scope, node: Node): void {
 	}
 }
 
-/** `target` is another name of the value: `const a = module.exports = value`. */
+/** `target` is another name of the value: `a` in `const a = module.exports = value`. */
 function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
 	const { facts, scope } = place;
 	// `exports = module.exports = value` has several targets.
@@ -256,12 +255,12 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.facts.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-/** True if it is a name of the file, as in `exportValue`. */
+/** True if the value is a name declared in the file, as in `exportValue`. */
 function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { facts, scope } = place;
 	const isKnown = facts.exports.some((one) => one.kind !== "star" && one.name === name);
-	// Compilers emit `exports.a = void 0` first.
+	// Compilers emit `exports.a = void 0` before the actual value.
 	const isVoid = value.type === "UnaryExpression" && value.operator === "void";
 	if (isKnown || isVoid || exportModule(place, name, value)) return false;
 	if (value.type === "Identifier" && exportBinding(facts, name, value, scope)) return true;
@@ -284,7 +283,7 @@ function exportModule(place: Place, name: string, value: Node): boolean {
 	return true;
 }
 
-/** Compiler output for `export * from` and `export { a } from`. */
+/** Recognizes compiler output for `export * from` and `export { a } from`. */
 function exportCall(place: Place, node: Of<"CallExpression">): void {
 	const { facts, scope } = place;
 	const { callee } = node;

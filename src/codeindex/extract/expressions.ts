@@ -122,7 +122,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const { callee } = node;
 	const [callback] = node.arguments;
 	if (callee.type === "MemberExpression" && memberKey(callee)?.name === "then") {
-		// The callback gets the promised value; types are stored unwrapped.
+		// The callback gets the promised value; types are stored without their promise.
 		const promised = typeOfExpression(walk, callee.object);
 		record(facts, walk.reach(callee.object), "read");
 		if (promised && isFunction(callback)) facts.callbackArguments.set(callback, promised);
@@ -158,7 +158,7 @@ function reachCast(
 	return fromType(typeOfAnnotation(walk, typeAnnotation));
 }
 
-/** The literal's keys count as uses of the type's members. */
+/** Keys of an object literal count as uses of the type's members. */
 export function expectType(
 	facts: FactsBuilder,
 	node: Node | null | undefined,
@@ -214,7 +214,7 @@ export const expressionVisits: Visits = {
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { facts } = walk;
 		if (facts.done.has(node)) return;
-		// Also inside functions, as in UMD wrappers.
+		// Assignments to `exports` also count inside functions, as in UMD wrappers.
 		const mayBeCommonJs = facts.isJavaScript && !facts.isModule && !facts.commonJs;
 		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) facts.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });

@@ -56,7 +56,7 @@ function extractInto(facts: FactsBuilder, parsed: Parsed): string | undefined {
 		walkDocs(facts);
 		return undefined;
 	} catch (error) {
-		// A tree can be deeper than our stack.
+		// A syntax tree can be too deep for the call stack.
 		if (error instanceof RangeError) return "nested too deeply to be read";
 		throw error;
 	}
@@ -75,7 +75,6 @@ interface Parsed {
 	readonly problem?: string;
 }
 
-/** The extension selects the language. Never throws. */
 function parse(path: string, source: string, positions: Positions): Parsed {
 	const lang = languageOf(path);
 	if (isTooDeep(source, lang !== "ts" && lang !== "dts")) {
@@ -88,7 +87,7 @@ function parse(path: string, source: string, positions: Positions): Parsed {
 	return second.problem ? first : second;
 }
 
-/** V8 keeps the parser's result, which has getters, until a full collection: 80 MB, 10 % of time. */
+/** Saves 80 MB, 10 % of time: V8 keeps the parser's result (it has getters) until a full GC. */
 function release({ program, module }: Parsed): void {
 	if (program) program.body.length = 0;
 	if (!module) return;
@@ -143,8 +142,8 @@ function parseWith(source: string, options: Options) {
 }
 
 /**
- * The parser spreads a body's statements into one call, which overflows at some 100,000; as text
- * they pass. Deeply nested sources must not be retried as text: that overflows the native stack.
+ * Raw transfer spreads a body's statements into one call, which overflows at some 100,000; text
+ * does not. Deeply nested sources must not be retried as text: that overflows the native stack.
  */
 function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	const [, place = ""] = stack.split("\n");
@@ -152,9 +151,9 @@ function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	return (source.match(/[;}\n]/g)?.length ?? 0) > 50_000;
 }
 
-/** Nested brackets. A native parser's stack overflows at about 2,500 in a worker thread. */
+/** Maximum bracket depth. In a worker thread, the native parser's stack overflows at some 2,500. */
 const MAX_BRACKETS = 1_000;
-/** Right-nested operators and keywords (`a ? b : c ? d : …`). Overflows at about 5,000. */
+/** Maximum of right-nested operators and keywords (`a ? b : c ? d : …`). Some 5,000 overflow. */
 const MAX_RUN = 2_000;
 
 /**
@@ -168,7 +167,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// A keyword takes at least three characters. Counting words first is far faster.
+	// Each keyword of a run takes three characters or more. Counting words first is far faster.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);
@@ -208,11 +207,11 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 				break;
 			case PLUS:
 			case MINUS:
-				// Between operands they nest to the left, which takes no stack.
+				// Between operands, plus and minus nest to the left, which takes no stack.
 				if (!endsOperand(before(source, at)) && runsOn()) return true;
 				break;
 			case EQUALS:
-				// JSX attributes are many, but their values are bracketed or end at once.
+				// JSX has many attributes, but their values, in braces or quotes, do not nest.
 				if (!isHeld(source.charCodeAt(at + 1)) && runsOn()) return true;
 				break;
 			case QUESTION:
@@ -271,7 +270,7 @@ function isHeld(char: number): boolean {
 	return char === OPEN_CURLY || QUOTES.has(char);
 }
 
-/** A word, string or closed bracket; not `)`, which a nested statement may follow. */
+/** True after a word, string or bracket; not after `)`, which a nested statement may follow. */
 function endsOperand(char: number): boolean {
 	return isWord(char) || char === CLOSE_SQUARE || char === CLOSE_CURLY || QUOTES.has(char);
 }

@@ -13,7 +13,6 @@ import type {
 import type { Key, Node } from "./ast.ts";
 import { ANY, Scope, TYPE, VALUE } from "./scope.ts";
 
-/** The facts of a file while they are extracted. */
 export class FactsBuilder {
 	readonly source: string;
 	readonly positions: Positions;
@@ -29,21 +28,20 @@ export class FactsBuilder {
 	readonly done = new Set<Node>();
 	/** Nameless bindings, by request and imported name. */
 	readonly nameless = new Map<string, number>();
-	/** Bindings declared by an assignment to `exports.a`. */
+	/** Bindings, by name, that assignments to `exports.a` declare. */
 	readonly commonJsNames = new Map<string, number>();
 	/** Exports of namespaces, by path: merged declarations share them. */
 	readonly namespaces = new Map<string, Scope>();
-	/** Types of the first argument of callbacks. */
+	/** The type of the first argument, by callback. */
 	readonly callbackArguments = new Map<Node, TypeName>();
 	/** Declared types of object literals. */
 	readonly expected = new Map<Node, TypeName>();
-	/** Values of methods: their `this` is the class. */
+	/** Functions that are methods: their `this` is the class. */
 	readonly methods = new Set<Node>();
-	/** External names of classes and object literals: `export default class`, `const A = class`. */
+	/** Types given to classes and literals by statements: `export default class`, `const A = class`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();
 	isModule = false;
-	/** A CommonJS construct was seen. */
 	commonJs = false;
 
 	constructor(source: string, positions: Positions, language: string) {
@@ -111,7 +109,6 @@ type NewImport = Omit<Imported, "kind" | "at" | "importedAt"> & {
 	readonly scope?: Scope;
 };
 
-/** Where a name is looked up: in a scope of a file. */
 export interface Place {
 	readonly facts: FactsBuilder;
 	readonly scope: Scope;
@@ -162,7 +159,7 @@ export function positionsOf(source: string) {
 	for (let at = source.indexOf("\n"); at !== -1; at = source.indexOf("\n", at + 1)) {
 		starts.push(at + 1);
 	}
-	// Most lookups hit the last line or the next.
+	// Most lookups hit the line of the previous lookup or the next line.
 	let last = 0;
 	const find = (offset: number): number => {
 		if (offset < start(last)) last = search(0, last, offset);

@@ -25,7 +25,7 @@ export function declareImports({ facts, scope }: Place, node: Of<"ImportDeclarat
 	}
 }
 
-/** `import a = require("x")`, and `import A = ns.A` for an imported `ns`. False: not an import. */
+/** Declares `import a = require("x")` or, if `ns` is imported, `import A = ns.A`; else false. */
 export function importsEquals(
 	{ facts, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
@@ -49,7 +49,7 @@ export function importsEquals(
 	return true;
 }
 
-/** `const a = require("x")` and similar. False: an ordinary variable. */
+/** Declares `const a = require("x")` and similar as imports. False for an ordinary variable. */
 export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
 	const { id, init } = node;
 	if (!init || id.type === "ArrayPattern") return false;
@@ -86,7 +86,7 @@ function isAwaited(init: Node): boolean {
 	);
 }
 
-/** Undefined unless each property is taken as a name. */
+/** Undefined unless each property is bound to a plain name. */
 function flatNames({ properties }: Of<"ObjectPattern">): [Key, Key][] | undefined {
 	const names = properties.flatMap((property): [Key, Key][] => {
 		const key = property.type === "Property" && keyOf(property.key, property.computed);

@@ -91,7 +91,7 @@ export function typeOfAnnotation(place: Place, type: Node | null | undefined): R
 
 const NOTHING = new Set(["TSUndefinedKeyword", "TSNullKeyword", "TSVoidKeyword"]);
 
-/** By the return type, else by the final return statement. */
+/** The result's type, by the return type or else by the final return statement. */
 export function resultOf(place: Place, node: FunctionNode): Receiver {
 	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
@@ -178,7 +178,7 @@ function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
 	return instanceOf(typeOfName(facts, name));
 }
 
-// These have the members of their first type argument.
+// Types that have the members of their first type argument.
 const TRANSPARENT = new Set(
 	"Promise PromiseLike Awaited Readonly Partial Required Pick Omit NonNullable".split(" "),
 );
@@ -195,7 +195,7 @@ function typeOfReference(place: Place, type: Of<"TSTypeReference">): Receiver {
 	return isMade ? instanceOf(typeOfAnnotation(place, first)) : undefined;
 }
 
-/** As a type: a value of it. As a value (after `typeof`): the thing itself. */
+/** The type of a value of `Foo` or, after `typeof` (`VALUE`), of `foo` itself. */
 export function typeOfEntity(
 	place: Place,
 	node: Node,
@@ -236,7 +236,7 @@ function typeOfImportType(
 	return isType && qualifier ? instanceOf(whole) : whole;
 }
 
-/** For a local name typed as `Foo[]` or similar. */
+/** The element type, if the list is a local name typed as `Foo[]` or similar. */
 export function elementOf(place: Place, list: Node): Receiver {
 	const node = unwrap(list);
 	if (node.type === "Identifier") {
@@ -245,7 +245,7 @@ export function elementOf(place: Place, list: Node): Receiver {
 		const { annotation, init } = name.value;
 		const outer = { facts: place.facts, scope: name.scope };
 		if (annotation) return typeOfElement(outer, annotation);
-		// Guards against cycles: the initialiser must precede the list.
+		// Guards against cycles: the initialiser must precede this use of the name.
 		return init && init.end < node.start ? elementOf(outer, init) : undefined;
 	}
 	if (node.type === "TSAsExpression") return typeOfElement(place, node.typeAnnotation);
@@ -260,7 +260,7 @@ export function elementBy(methods: ReadonlySet<string>, place: Place, call: Node
 
 const SAME_ELEMENTS = new Set(["filter", "slice", "reverse", "sort", "toSorted", "toReversed"]);
 export const ONE_ELEMENT = new Set(["at", "find", "findLast", "pop", "shift"]);
-/** Methods whose callback gets an element first. */
+/** Methods whose callback gets an element as its first argument. */
 export const WITH_CALLBACK = new Set(
 	"map flatMap filter find findLast findIndex findLastIndex forEach some every".split(" "),
 );

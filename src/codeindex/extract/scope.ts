@@ -4,15 +4,15 @@ import { annotationOf, type FunctionNode, type Key, keyOf, type Node, type Of } 
 /** Meanings of a name, as bits. */
 export const VALUE = 1;
 export const TYPE = 2;
-/** May precede a dot in a type: namespaces, enums, imports. */
+/** A name that may precede a dot in a type: a namespace, enum or import. */
 export const NAMESPACE = 4;
 export const ANY = 7;
 
-/** All names are declared on entry, hoisted ones included. */
+/** All names of a scope are declared on entry, hoisted ones included. */
 export class Scope {
 	readonly names = new Map<string, Name>();
 	readonly parent: Scope | undefined;
-	/** Hoists the `var`s inside it. */
+	/** Whether the `var`s inside are hoisted to this scope. */
 	readonly isFunction: boolean;
 	/** Type of `this`. Undefined: inherited. Null: unknown. */
 	readonly self: TypeName | null | undefined;
@@ -49,7 +49,6 @@ export class Scope {
 		return undefined;
 	}
 
-	/** Merges declarations of one name. */
 	declare({ name }: Key, meaning: number, value?: LocalValue, bound?: Node): void {
 		const known = this.names.get(name);
 		if (!known) {
@@ -65,7 +64,7 @@ export class Scope {
 		eachName(pattern, value, (id, local) => this.declare(id, VALUE, local));
 	}
 
-	/** The scope itself where there are none. */
+	/** Returns this scope itself if there are no type parameters. */
 	withTypeParameters(parameters: Of<"TSTypeParameterDeclaration"> | null | undefined): Scope {
 		if (!parameters) return this;
 		const scope = new Scope(this);
@@ -99,7 +98,7 @@ export interface LocalName {
 	value?: LocalValue;
 	/** Constraint of a type parameter. */
 	readonly bound?: Node | undefined;
-	/** Lazy. Null: unknown, or in progress. */
+	/** Computed on first use. Null: unknown, or being computed. */
 	type?: TypeName | null | undefined;
 }
 
@@ -107,11 +106,11 @@ export interface LocalValue {
 	readonly annotation?: Node | undefined;
 	readonly init?: Node | undefined;
 	readonly function?: FunctionNode;
-	/** From the context: the parameter of a callback. */
+	/** The type that the context gives to the parameter of a callback. */
 	readonly contextual?: TypeName | undefined;
 	/** Destructured properties: `a` and `b` for `{ a: { b } }`. */
 	readonly path?: readonly string[];
-	/** An element of the value, as in `for (const name of value)`. */
+	/** The name holds an element of the value, as in `for (const name of value)`. */
 	readonly element?: true;
 }
 
@@ -125,7 +124,7 @@ export function eachName(
 			take(pattern, annotated(pattern, value));
 			return;
 		case "AssignmentPattern": {
-			// A default is the fallback for an unknown type.
+			// If no type is known, the default value gives the type.
 			const isKnown = value.annotation || value.init || value.contextual || value.path;
 			const isNamed = pattern.left.type === "Identifier";
 			eachName(pattern.left, isNamed && !isKnown ? { init: pattern.right } : value, take);

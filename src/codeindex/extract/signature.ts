@@ -1,10 +1,10 @@
 import type { Node } from "./ast.ts";
 
-/** In characters, for signatures and doc sentences. */
+/** Maximum length of signatures and doc sentences, in characters. */
 const MAX_LENGTH = 200;
 
 export function headOf(source: string, start: number, end: number): string {
-	// Bounds the work; the excess leaves room for comments.
+	// Bounds the work. Four times the maximum leaves room for comments.
 	const text = source.slice(start, Math.min(end, start + 4 * MAX_LENGTH));
 	const plain = text.includes("/*") || text.includes("//") ? withoutComments(text) : text;
 	return cut(
@@ -56,7 +56,7 @@ export function cut(text: string): string {
 	return `${text.slice(0, splitsPair ? end - 1 : end)}…`;
 }
 
-/** Includes a short value or a function's head; otherwise only name and type. */
+/** Where the signature ends: after a short value or a function's head, else before the value. */
 function valueEnd(value: Node): number {
 	switch (value.type) {
 		case "ArrowFunctionExpression":

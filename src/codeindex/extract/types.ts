@@ -19,7 +19,6 @@ import {
 	type Walk,
 } from "./walk.ts";
 
-/** Visitors of types, namespaces, and statements of modules. */
 export const typeVisits: Visits = {
 	TSTypeReference(walk, node: Of<"TSTypeReference">) {
 		entity(walk, node.typeName, TYPE, "type");
@@ -116,7 +115,7 @@ export const typeVisits: Visits = {
 	...forTypes("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", visitOnly()),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
-		// Top-level lists are exports. In a namespace they re-export outer names.
+		// Top-level export lists are handled as exports. In a namespace they re-export outer names.
 		if (walk.scope === walk.facts.top || node.source) return;
 		for (const { local, exported } of node.specifiers) {
 			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
@@ -209,7 +208,7 @@ function ownerOfModule(
 ): { owner?: TypeName | undefined; adds?: true } {
 	if (kind === "global") return {};
 	if (id.type === "Literal") {
-		// In a module this augments another file; in a script it declares a module.
+		// In a module, `declare module "x"` augments another file; in a script it declares a module.
 		if (!walk.facts.isModule) return {};
 		const binding = walk.facts.typeImport(id.value, id.start);
 		return { owner: { binding, side: "value" }, adds: true };

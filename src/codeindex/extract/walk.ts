@@ -5,7 +5,7 @@ import type { FactsBuilder } from "./facts-builder.ts";
 import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./receivers.ts";
 import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
-/** Records uses. `scope` follows the current position. */
+/** Records uses. `scope` is that of the current node. */
 export class Walk {
 	readonly facts: FactsBuilder;
 	scope: Scope;
@@ -58,7 +58,7 @@ export class Walk {
 	}
 }
 
-/** Visitors by node type; other nodes have all parts visited. */
+/** Visitors by node type. Of nodes without a visitor, all parts are visited. */
 export type Visits = Readonly<Record<string, Visit | undefined>>;
 type Visit = (walk: Walk, node: never) => void;
 
@@ -70,13 +70,13 @@ export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/** A name and its member steps. Without a position, which means from a type, a step must follow. */
+/** A name and its member steps. Without `start` it comes from a type; a step must follow. */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number | undefined;
 	readonly side: "instance" | "value";
 	readonly steps: readonly Link[];
-	/** Called or constructed at the end. */
+	/** Set if the chain ends in a call or construction. */
 	readonly invoked?: "call" | "new";
 }
 
@@ -185,7 +185,6 @@ export function visitPattern(walk: Walk, node: Node, value: LocalValue = {}): vo
 	});
 }
 
-/** Records the properties that `const { a, b: { c } } = value` reads. */
 export function destructure(walk: Walk, node: Of<"ObjectPattern">, value: LocalValue): void {
 	const annotation = annotationOf(node);
 	const type = annotation ? typeOfAnnotation(walk, annotation) : typeOfValue(walk, value);

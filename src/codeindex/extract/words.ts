@@ -8,10 +8,10 @@ export interface FileWords {
 	readonly text: string;
 }
 
-/** Longer words are hashes or data. */
+/** Maximum, in characters; longer words are hashes or data. */
 const MAX_WORD = 40;
 const MAX_IDENTIFIER = 4 * MAX_WORD;
-/** Distinct words per file; only minified bundles have more. */
+/** Maximum number of distinct words per file; only minified bundles have more. */
 const MAX_WORDS = 20_000;
 
 /**
@@ -66,7 +66,7 @@ function namesOf({ bindings }: FileFacts): string[] {
 	);
 }
 
-/** Cached identifiers, some 10 MB. Above this all are evicted. */
+/** Maximum number of cached identifiers, some 10 MB. Above it, all are evicted. */
 const MAX_CACHED = 50_000;
 
 /** Caches identifiers and finds them without allocating strings: a quarter less time. */
