@@ -16,7 +16,7 @@ export type ConfigObject = Readonly<Record<string, unknown>>;
 /** Returns `undefined` if the file is missing; throws if it cannot be read. */
 export type ReadConfig = (path: string) => string | undefined;
 
-/** Limit: one megabyte. Regular files only, since a pipe would block. */
+/** Reads regular files of up to one megabyte. Reading a pipe would block. */
 export function createConfigReader(root: string): ReadConfig {
 	return (path) => {
 		try {
@@ -34,7 +34,7 @@ export function createConfigReader(root: string): ReadConfig {
 
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
-/** Never throws, reads each file once. `paths` are the scanned files. */
+/** Parses configuration files, each once. Never throws. `paths` are the scanned ones. */
 export class ConfigFiles {
 	readonly paths: ReadonlySet<string>;
 	readonly problems: ConfigProblem[] = [];
@@ -60,7 +60,7 @@ export class ConfigFiles {
 		}
 	}
 
-	/** Returns an empty object for other JSON. */
+	/** Returns an empty object if the JSON is something else. */
 	object(path: string): ConfigObject | undefined {
 		return getOrAdd(this.#objects, path, () => {
 			const found = this.text(path);
@@ -78,7 +78,7 @@ export function own(object: ConfigObject, key: string): unknown {
 	return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Non-empty, without NUL. */
+/** Returns only non-empty text without NUL. */
 export function ownText(object: ConfigObject, key: string): string | undefined {
 	const value = own(object, key);
 	return typeof value === "string" && value !== "" && !value.includes("\0") ? value : undefined;
@@ -100,10 +100,10 @@ function parseTolerantJson(text: string): { value: unknown; problem?: string | u
 	}
 }
 
-/** Deeper than any real file, and far from a stack overflow. */
+/** Maximum nesting: deeper than any real file, and far from a stack overflow. */
 const MAX_DEPTH = 200;
 
-/** Blanks and comments, also without an end. */
+/** Whitespace and comments, also unterminated ones. */
 const TRIVIA = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
 
 class TolerantJsonParser {

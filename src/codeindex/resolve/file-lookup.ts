@@ -2,7 +2,7 @@ import { below, folderOf, joinPath, nameOf, restBelow } from "../../core/project
 import type { Symlink } from "../scan/scanned-tree.ts";
 import type { Packages } from "./packages.ts";
 
-/** `typed`: TypeScript and declarations. */
+/** `typed`: TypeScript and declaration files. `plain`: JavaScript. */
 export type Wanted = "typed" | "plain" | "all";
 type Suffixes = readonly string[];
 
@@ -29,13 +29,13 @@ export class FileLookup {
 		return this.#folders.has(folder);
 	}
 
-	/** Only a suffix such as `.ios` may precede the extension. */
+	/** Finds the path as written, or with a suffix such as `.ios` before the extension. */
 	literal(path: string, suffixes: Suffixes): string | undefined {
 		const extension = extensionOf(path);
 		return this.#first(path.slice(0, path.length - extension.length), [extension], suffixes);
 	}
 
-	/** Without an extension, or with the one of the output. */
+	/** For a path without an extension, or with that of the output (`.js` for `.ts`). */
 	module(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		return (
 			this.#withExtension(path, wanted, suffixes) ??
@@ -43,7 +43,7 @@ export class FileLookup {
 		);
 	}
 
-	/** For `package.json`: TypeScript extensions are literal. */
+	/** For paths in `package.json`, where TypeScript extensions are taken literally. */
 	exactly(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
 			return this.file(path) ?? this.literal(path, suffixes);
@@ -51,7 +51,7 @@ export class FileLookup {
 		return this.#withExtension(path, wanted, suffixes);
 	}
 
-	/** By `package.json`, else `index`. */
+	/** The folder's entry file: by `package.json`, else `index`. */
 	folder(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		const found = this.#packages.byFolder.get(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
@@ -75,7 +75,7 @@ export class FileLookup {
 		return this.#first(stem, known, NO_SUFFIX) ?? this.#first(`${stem}/index`, known, NO_SUFFIX);
 	}
 
-	/** The scan already resolves links to links. */
+	/** Follows one link only, since the scan already resolves links to links. */
 	#behindLinks(path: string): string | undefined {
 		for (let at = path; at !== ""; at = folderOf(at)) {
 			const target = this.#linkTargets.get(at);
@@ -117,7 +117,7 @@ function foldersOf(files: Iterable<string>): Set<string> {
 
 const NO_SUFFIX = [""];
 
-/** `.d.ts` is one extension; so is an unknown one as in `vite.config`. */
+/** `.d.ts` is one extension. Unknown ones count too, such as `.config` of `vite.config`. */
 function extensionOf(path: string): string {
 	const name = nameOf(path);
 	const declaration = /\.d\.[cm]?ts$/.exec(name)?.[0];
@@ -135,13 +135,13 @@ const FOR_MODULE = byWanted([".mts", ".d.mts"], [".mjs"]);
 const FOR_COMMONJS = byWanted([".cts", ".d.cts"], [".cjs"]);
 const FOR_JSX = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
 
-/** In order of preference. */
+/** Extensions to try, in order of preference, by written extension. */
 const CANDIDATES = byExtension(WITHOUT_EXTENSION, FOR_JSX, FOR_MODULE, FOR_COMMONJS);
 
 const ANY_SOURCE = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 const preferring = (extension: string) => [extension, ...ANY_SOURCE.filter((e) => e !== extension)];
 
-/** Bundlers build `.mjs` from `.ts`. */
+/** For sources of build output: bundlers build `.mjs` from `.ts`. */
 const SOURCE_CANDIDATES = byExtension(
 	ANY_SOURCE,
 	preferring(".tsx"),

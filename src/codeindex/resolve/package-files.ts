@@ -6,7 +6,7 @@ import type { FileLookup, Wanted } from "./file-lookup.ts";
 import type { Package } from "./packages.ts";
 import type { Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
-/** Files that share it resolve non-relative specifiers alike. */
+/** Files that share a scope resolve non-relative specifiers alike. */
 export interface Scope {
 	readonly tsconfig: Tsconfig;
 	readonly owner: Package | undefined;
@@ -14,7 +14,7 @@ export interface Scope {
 	readonly passes: readonly Wanted[];
 }
 
-/** `default` always holds. */
+/** Whether a condition holds. `default` always does. */
 type Conditions = (condition: string) => boolean;
 
 /** Fallback when the usual conditions find nothing. */
@@ -81,7 +81,7 @@ export class PackageFiles {
 			if (!targets) return this.#withoutExports(scope, owner, subpath);
 			const found = this.forTargets(scope, owner, targets, passes);
 			if (found !== undefined) return found;
-			// Empty for every condition means `null`: the package hides it.
+			// No target under any condition means `null`: the package hides the subpath.
 			if (conditions === anyCondition && targets.length === 0) return undefined;
 		}
 		return this.#usualSource(subpath, owner);
@@ -108,7 +108,7 @@ export class PackageFiles {
 		);
 	}
 
-	/** Beyond TypeScript: other entry points and usual source folders. */
+	/** Looks where TypeScript does not: at other entry points and usual source folders. */
 	#searched(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const { moduleSuffixes } = scope.tsconfig;
 		const others = subpath === "." ? inFolder(owner, owner.otherEntries) : [];
@@ -129,7 +129,7 @@ export class PackageFiles {
 		});
 	}
 
-	/** By convention: `dist/esm/a.js` is `src/a.ts`. */
+	/** By convention, the source of `dist/esm/a.js` is `src/a.ts`. */
 	#guessedSource(output: string, owner: Package): string | undefined {
 		const names = (restBelow(owner.folder, output) ?? "").split("/");
 		const inputs = ["src", "", "source", "lib"].map((input) => below(owner.folder, input));
@@ -154,11 +154,11 @@ export class PackageFiles {
 	}
 }
 
-/** From build output, which is rarely part of the project, to its sources. */
+/** Maps output folders, which are rarely part of the project, to source folders. */
 function outputMappings(tsconfigs: Tsconfigs, folder: string) {
 	const enclosing = tsconfigs.forFile(below(folder, "index.ts"));
 	return [...new Set([...tsconfigs.inFolder(folder), enclosing])].flatMap((config) => {
-		// The default is the common folder of all sources, mostly `src`.
+		// `rootDir` defaults to the common folder of all sources, mostly `src`.
 		const { rootDir } = config;
 		const inputs = rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
 		return config.outputFolders.map((output) => ({ output, inputs }));
@@ -186,14 +186,14 @@ export function firstOf<T, U>(all: readonly T[], find: (item: T) => U | undefine
 	return undefined;
 }
 
-/** In order of preference; empty if the name is hidden. As in TypeScript, they need not be built. */
+/** Targets, preferred ones first; none if hidden. As in TypeScript, they need not be built yet. */
 function exportTargets(exports: unknown, subpath: string, conditions: Conditions) {
 	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	if (isTable) return tableTargets(exports, subpath, conditions);
 	return subpath === "." ? collect(exports, conditions) : undefined;
 }
 
-/** By the table of `exports` or `imports`. Undefined if it does not list the name. */
+/** Targets of a name in the table of `exports` or `imports`. Undefined if it is not listed. */
 export function tableTargets(
 	table: ConfigObject,
 	name: string,

@@ -10,7 +10,6 @@ export class Packages {
 	readonly byFolder: ReadonlyMap<string, Package>;
 	readonly #byName: ReadonlyMap<string, Package>;
 	readonly #workspaceByName: ReadonlyMap<string, Package>;
-	/** Memoized {@link enclosing}. */
 	readonly #enclosing = new Map<string, Package | undefined>();
 
 	constructor(files: ConfigFiles) {
@@ -34,7 +33,7 @@ export class Packages {
 		const all = [...byFolder.values()];
 		this.byFolder = byFolder;
 		this.#byName = namesOf(all);
-		// Without a workspace, as in a partial checkout, every package counts.
+		// Without a workspace, as in a partial checkout, every package counts as a member.
 		this.#workspaceByName =
 			patterns.length === 0
 				? this.#byName
@@ -83,7 +82,7 @@ function readPackage(folder: string, manifest: ConfigObject) {
 
 function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	const found = new Map<string, string>();
-	// Later ones win.
+	// If several kinds list a package, the last wins.
 	const kinds = ["peerDependencies", "optionalDependencies", "devDependencies", "dependencies"];
 	for (const kind of kinds) {
 		const listed = own(manifest, kind);

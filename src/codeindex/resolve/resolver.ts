@@ -16,7 +16,7 @@ import {
 import { type MappedPlace, type Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
 export interface ResolverOptions {
-	/** Absolute specifiers below it are resolved. */
+	/** Absolute specifiers below this folder are resolved. */
 	readonly root: string;
 	readonly files: ReadonlySet<string>;
 	readonly configs: ReadonlySet<string>;
@@ -24,7 +24,7 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-/** Agrees with TypeScript where that finds a file. Packages of the project resolve to sources. */
+/** Agrees with TypeScript if that finds a file. Packages of the project resolve to sources. */
 export class ModuleResolver {
 	readonly problems: readonly ConfigProblem[];
 	/** Configuration files outside the scan that decided an answer, existing or not. */
@@ -48,7 +48,7 @@ export class ModuleResolver {
 		this.#importerOf = createImporters(tsconfigs, this.#packages);
 	}
 
-	/** `require` selects other files of some packages. */
+	/** `kinds` matters: some packages have other files for `require`. */
 	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
 		const importer = this.#importerOf(from);
 		const onlyRequires = kinds.length > 0 && kinds.every((kind) => kind === "require");
@@ -84,7 +84,7 @@ export class ModuleResolver {
 		if (specifier.startsWith("#")) return this.#findImport(scope, specifier, depth);
 		const { packageName, subpath } = sorted;
 		const { owner } = scope;
-		// A self-reference needs `exports`.
+		// A package can import itself only if it has `exports`.
 		const isSelf = owner?.name === packageName && owner?.exports !== undefined;
 		const own = packageName && (isSelf ? owner : this.#packages.named(packageName, owner));
 		if (own) return this.#findInPackage(scope, own, subpath);
@@ -110,11 +110,11 @@ export class ModuleResolver {
 		return lenient === undefined ? unresolved(`${path} is not in the project`) : file(lenient);
 	}
 
-	/** Such as `../dist/cli.js` in `bin/cli.js`. */
+	/** For imports of build output, such as `../dist/cli.js` in `bin/cli.js`. */
 	#sourceOfOutput(path: string): string | undefined {
 		if (!/\.[cm]?js$/.test(path)) return undefined;
 		const found = this.#packageFiles.sourceOf(path, this.#packages.enclosing(folderOf(path)));
-		// Same name only: change detection could not track others.
+		// Only a source of the same name: change detection could not track others.
 		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
 	}
 
@@ -214,7 +214,7 @@ function createImporters(tsconfigs: Tsconfigs, packages: Packages) {
 	return (from: string) => getOrAdd(importers, from, () => add(from));
 }
 
-/** Memoized for files with the same configuration and package; `relativeTo` is by folder. */
+/** Shared by files with the same configuration and package. `relativeTo` is keyed by folder. */
 function share(tsconfig: Tsconfig, owner: Package | undefined) {
 	const answers = () => new Map<string, ModuleResolution>();
 	return {
@@ -235,7 +235,7 @@ function createScope(
 	return { tsconfig, owner, conditions: (name) => holding.has(name), passes };
 }
 
-/** The package decides only where TypeScript follows Node. */
+/** The package decides only if TypeScript resolves as Node does (`node16`). */
 function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined): boolean {
 	if (/\.c[jt]s$/.test(from)) return true;
 	if (tsconfig.resolution !== "node16") return false;
@@ -256,7 +256,7 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	return rootDirs.filter((dir) => dir !== around).map((dir) => below(dir, rest));
 }
 
-/** Only some bundlers find these without an extension. */
+/** Tries extensions that only some bundlers add to a path without one. */
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
 	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));

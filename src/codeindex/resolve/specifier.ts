@@ -8,7 +8,7 @@ export type SpecifierKind =
 	| { readonly kind: "absolute" }
 	/** A URL or a virtual module: `node:fs`, `bun:test`, `virtual:pages`. */
 	| { readonly kind: "scheme"; readonly name: string }
-	/** `packageName` only if it is a valid one. */
+	/** `packageName` is set only if it is valid. */
 	| { readonly kind: "bare"; readonly packageName?: string; readonly subpath: string }
 	| { readonly kind: "invalid"; readonly reason: string };
 
@@ -35,7 +35,7 @@ export function specifierKind(specifier: string): SpecifierKind {
 	return { kind: "bare", packageName, subpath: rest ? `./${rest}` : "." };
 }
 
-/** Without the prefix: `fs`, `fs/promises`. */
+/** Returns `node:fs` for `fs` and for `node:fs`. */
 export function builtinName(specifier: string): string | undefined {
 	return isBuiltin(specifier) ? `node:${specifier.replace(/^node:/, "")}` : undefined;
 }
@@ -53,7 +53,7 @@ export function isAsset(specifier: string): boolean {
 
 const MAX_LENGTH = 4_096;
 
-/** Registry names, and older ones with capitals. */
+/** Allows registry names, and older ones with capitals. */
 const PACKAGE_SPECIFIER = /^((?:@[a-z0-9_~-][\w.~-]*\/)?[a-z0-9_][\w.~-]*)(?:\/(.*))?$/is;
 
 const ASSET =
@@ -73,9 +73,9 @@ export type ModuleResolution =
 export interface ProjectChange {
 	readonly added: readonly string[];
 	readonly removed: readonly string[];
-	/** Includes changed links. */
+	/** Changed configurations and links. */
 	readonly configs: readonly string[];
-	/** All links: an added file is found by their names too. */
+	/** All links, changed or not: an added file can be found through a link too. */
 	readonly links: readonly Symlink[];
 }
 
@@ -85,7 +85,7 @@ export interface ResolvedModuleRequest {
 	readonly resolution: ModuleResolution;
 }
 
-/** Whether to resolve a request again. No false negatives. Pass the same `change` every time. */
+/** Whether to resolve a request again; no false negatives. `change` is a cache key: reuse it. */
 export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
@@ -95,7 +95,7 @@ export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
 		if (change.added.length > 0) return true;
-		// Without the last file of its folder, an unresolved name may be a package.
+		// If the last file of its folder is gone, an unresolved name may now be a package.
 		const isMissing =
 			resolution.kind === "unresolved" ||
 			(resolution.kind === "external" && resolution.name.startsWith("asset:"));
@@ -103,10 +103,10 @@ export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest
 	}
 	if (change.added.length === 0 && change.removed.length === 0) return false;
 	return [specifier, withoutLoaderHints(specifier)].some((written) => {
-		// A loader prefix can precede anything.
+		// A loader prefix can precede any kind of specifier.
 		if (specifierKind(written).kind !== "relative") return true;
 		const path = joinPath(folderOf(request.from), written);
-		// The root has no name to be found by.
+		// The root folder has no name to compare.
 		return path === "" || (path !== undefined && names.has(stemOf(nameOf(path))));
 	});
 }

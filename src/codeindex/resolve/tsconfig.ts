@@ -20,7 +20,7 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 		baseUrl,
 		mapped: paths && createPathMappings(paths.value, inPaths),
 		rootDirs: settings.rootDirs ?? [],
-		// At least `""`. Others would let a file be found under a different name.
+		// Default: `""`. A suffix without a dot would let a file be found under a different name.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
 		customConditions: settings.customConditions ?? [],
 		/** `node10` looks for TypeScript everywhere before JavaScript. */
@@ -33,7 +33,7 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 	};
 }
 
-/** After `extends`. All paths are project paths. */
+/** Options after `extends`. All paths are project paths. */
 type Settings = Partial<
 	Record<"baseUrl" | "outDir" | "declarationDir" | "rootDir", string | undefined> &
 		Record<"files" | "include" | "exclude" | "rootDirs", string[] | undefined> &
@@ -43,7 +43,7 @@ type Settings = Partial<
 > & { paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> } };
 
 interface Chain {
-	/** `${configDir}`: the folder of the outermost configuration. */
+	/** The folder of the outermost configuration, which replaces `${configDir}`. */
 	readonly leaf: string;
 	readonly files: ConfigFiles;
 	readonly findPackage: FindPackage;
@@ -139,7 +139,7 @@ function baseInPackage(folder: string, rest: string, files: ConfigFiles): string
 	return candidates.filter((path) => path.endsWith(".json"));
 }
 
-/** Not the compiler's outdated default: `bundler` finds all that it would find. */
+/** The default is `bundler`, which finds all that the compiler's outdated default would find. */
 function resolutionOf({ module, moduleResolution }: Settings): "node10" | "node16" | "bundler" {
 	if (moduleResolution !== undefined) {
 		if (moduleResolution === "node" || moduleResolution === "node10") return "node10";
@@ -199,7 +199,7 @@ export interface MappedPlace {
 	readonly folderOnly?: boolean;
 }
 
-/** Exact names first, then the longest prefix. As in TypeScript, two stars match nothing. */
+/** Exact names, then the longest prefix. As in TypeScript, entries with two stars are ignored. */
 function createPathMappings(
 	value: ReadonlyMap<string, readonly string[]>,
 	inProject: (target: string) => string | undefined,
@@ -238,7 +238,7 @@ function placeAt(target: string, star: string): MappedPlace[] {
 	return [{ path, isLiteral, folderOnly: filled.endsWith("/") }];
 }
 
-/** Where no file applies. */
+/** For files to which no configuration applies. */
 const NO_TSCONFIG = tsconfigOf("", { allowJs: true }, []);
 
 export class Tsconfigs {
