@@ -18,7 +18,7 @@ export function linkerOf(reader: IndexReader): Linker {
 
 const linkers = new WeakMap<IndexReader, Linker>();
 
-/** Adds members to exports: each may lead to the other. */
+/** Follows members as well as exports, since each may lead to the other. */
 export class Linker extends ExportChains {
 	declaredAt({ file, binding }: BindingRef): Declared | undefined {
 		const found = this.reader.bindings(file)[binding];
@@ -40,7 +40,7 @@ export class Linker extends ExportChains {
 		return this.#walk({ entity: this.resolveBinding(at), side }, steps);
 	}
 
-	/** Members it overrides, implements or declares the types of, nearest first. */
+	/** Members that this one overrides, implements or declares the types of, nearest first. */
 	overridden(member: MemberEntity): readonly MemberEntity[] {
 		const found = new Map([[keyOf(member), member]]);
 		for (const below of found.values()) {
@@ -52,7 +52,7 @@ export class Linker extends ExportChains {
 		return [...found.values()];
 	}
 
-	/** The JavaScript that a declaration of a pair, or a member of it, describes. */
+	/** The JavaScript symbol that a declaration or member in the `.d.ts` of a pair describes. */
 	implementation(entity: DeclaredEntity | MemberEntity): DeclaredEntity | MemberEntity | undefined {
 		let holder: Declared | Member | undefined = this.declaredAt(entity);
 		let found: Entity | undefined = this.implementationOf(entity);
@@ -112,7 +112,7 @@ export class Linker extends ExportChains {
 		side: Side,
 	): Generator<EntitySide> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
-			// Interfaces have no static side; classes inherit it.
+			// Classes inherit the static side of their parents; interfaces have none.
 			yield { entity: this.#typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
@@ -158,7 +158,7 @@ export class Linker extends ExportChains {
 	}
 }
 
-/** `instance`: the result of a call or construction, or a value of the type. `value`: itself. */
+/** `instance`: the result of a call or `new`, or a value of the type. `value`: the thing itself. */
 type Side = "instance" | "value";
 
 interface EntitySide {
@@ -189,7 +189,7 @@ export interface ExportRef {
 }
 
 export interface ReferrerVisitor {
-	/** Bindings that, followed by `path`, are the symbol. With a path, `references` to each. */
+	/** Bindings that, followed by `path`, are the symbol. `references` is set only with a path. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
 		path: readonly string[],
@@ -200,7 +200,7 @@ export interface ReferrerVisitor {
 	counterpart?(declared: DeclaredEntity): void;
 }
 
-/** Walks backwards to imports and re-exports, through barrels, aliases and namespaces. */
+/** Walks from a symbol back to imports and re-exports, through barrels, aliases, namespaces. */
 export function visitReferrers(
 	linker: Linker,
 	start: DeclaredEntity | ExportRef,
@@ -248,7 +248,7 @@ export function visitReferrers(
 		}
 	}
 
-	/** `const copy = namespace`, `const api = { namespace }`. */
+	/** Follows copies: `const copy = namespace`, `const api = { namespace }`. */
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
@@ -313,7 +313,7 @@ export function visitReferrers(
 		return imported === "*" || isAllOf(file, imported) ? [name, ...path] : undefined;
 	}
 
-	/** `module.exports = thing` */
+	/** Follows imports of a whole module: `module.exports = thing`. */
 	function asWhole(file: FileId, path: readonly string[]): void {
 		const [first, ...rest] = path;
 		if (first !== undefined) reach(importsOf(file, first), rest);
@@ -338,13 +338,13 @@ export function visitReferrers(
 		return whole.file === file || whole.file === pairs.other(file);
 	}
 
-	/** CommonJS: `exports = module.exports = thing`, so names are properties of one thing. */
+	/** Whether names are properties of one thing: CommonJS `exports = module.exports = thing`. */
 	function isOnWhole(file: FileId, name: string): boolean {
 		const { byName } = linker.ownExports(file);
 		return byName.has("=") && (name === "=" || !byName.has("default"));
 	}
 
-	/** Own names and earlier stars take precedence. */
+	/** False if own names or earlier stars of the barrel take precedence. */
 	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
 		const through = linker.resolveExport(barrel, name);
 		if (through === undefined) return false;
@@ -372,7 +372,7 @@ function* pathsThroughCopies(
 	binding: number,
 	path: readonly string[],
 ): Generator<readonly string[]> {
-	// A function's type is its result.
+	// Not for functions, whose `type` is that of the result.
 	const isHolder = symbol === "variable" || symbol === "property";
 	if (isHolder && type?.binding === binding && type.side === "value") {
 		const { path: steps = [] } = type;
@@ -386,5 +386,5 @@ function* pathsThroughCopies(
 	}
 }
 
-/** Equals the step limit of references. */
+/** Maximum length of a path; equals the step limit of references. */
 const MAX_PATH = 4;

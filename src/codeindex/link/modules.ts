@@ -34,7 +34,7 @@ type NamedExport = Exclude<Export, { kind: "star" }>;
 
 type ExportTable = ReturnType<typeof sortExports>;
 
-/** Follows exports to declarations, through re-exports and CommonJS. Memoizes certain results. */
+/** Follows exports to declarations, through re-exports and CommonJS. Memoizes final results. */
 export abstract class ExportChains {
 	readonly reader: IndexReader;
 	readonly #pairs: ModulePairs;
@@ -57,7 +57,7 @@ export abstract class ExportChains {
 		return known ?? getOrAdd(this.#own, file, () => sortExports(this.reader.exports(file)));
 	}
 
-	/** Covers both files of a pair. `name` may be `default` or `=` (all of CommonJS). */
+	/** Covers both files of a pair. `name` may be `default` or `=` (a whole CommonJS module). */
 	resolveExport(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
 		if (this.#found.has(key)) return this.#found.get(key);
@@ -65,13 +65,13 @@ export abstract class ExportChains {
 		this.#pending.add(key);
 		const entity = this.#inPair(file, (one) => this.resolveOwnExport(one, name));
 		this.#pending.delete(key);
-		// Only cache certain results: another pending chain may have cut this one short.
+		// An uncertain result is not cached: another pending chain may have cut this one short.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
 		if (isCertain || this.#pending.size === 0) this.#found.set(key, entity);
 		return entity;
 	}
 
-	/** Without the other file of a pair. */
+	/** Like `resolveExport`, but without the other file of a pair. */
 	resolveOwnExport(file: FileId, name: string): Entity | undefined {
 		return (
 			this.#throughStars(file, name, new Set()) ??
@@ -105,7 +105,7 @@ export abstract class ExportChains {
 		return names;
 	}
 
-	/** The JavaScript that a declaration of a pair describes. */
+	/** The JavaScript symbol that a declaration in the `.d.ts` of a pair describes. */
 	protected implementationOf({ file, binding }: BindingRef): DeclaredEntity | undefined {
 		const plain = this.#pairs.implementation(file);
 		if (plain === undefined) return undefined;
@@ -195,7 +195,7 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 
 const pairsByShape = new WeakMap<object, ModulePairs>();
 
-/** Unique files. Includes both files of a pair, the declaration for its types. */
+/** One edge per file. Includes both files of a pair, the declaration file for its types. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const edges = reader.dependencies(file);
@@ -209,7 +209,7 @@ export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge
 	);
 }
 
-/** Unique files. Includes importers of either file of a pair. */
+/** One edge per file. Includes importers of either file of a pair. */
 export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
@@ -244,7 +244,7 @@ function findPairs(reader: IndexReader) {
 		if (!extensions) continue;
 		const { declaration, sources, plain } = extensions;
 		const stem = path.slice(0, -declaration.length);
-		// A TypeScript sibling takes precedence.
+		// A TypeScript sibling takes precedence over the declaration file.
 		if (sources.some((extension) => reader.fileAt(stem + extension))) continue;
 		const implementation = plain.flatMap((extension) => reader.fileAt(stem + extension) ?? [])[0];
 		if (!implementation) continue;
@@ -257,7 +257,7 @@ function findPairs(reader: IndexReader) {
 	};
 }
 
-/** A `.d.ts` is hidden by TypeScript and describes JavaScript. A RegExp is five times slower. */
+/** `sources` hide a declaration file; else it describes `plain`. A RegExp is five times slower. */
 const PAIR_EXTENSIONS = [
 	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
 	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },

@@ -13,7 +13,7 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSit
 	return sites;
 }
 
-/** Covers a declared or re-exported name, by imports from this file. */
+/** Usages of a declared or re-exported name, through imports from this file. */
 export function usagesOfExport(linker: Linker, file: FileId, name: string): UsageSites {
 	const sites = new UsageSites();
 	addUsages(linker, { kind: "export", file, name }, sites);
@@ -42,7 +42,7 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, sites: Usa
 		bindings(all, path, known) {
 			const references = known ?? reader.referencesOfAll(all);
 			for (const [index, at] of all.entries()) {
-				// A nameless import, such as `require("x")` in an expression, names nothing.
+				// A nameless import, such as `require("x")` in an expression, does not contain the name.
 				if (path.length === 0 && "as" in at && at.as.name !== "") {
 					sites.add(at.file, at.as.at, "import");
 					if (at.as.importedAt) sites.add(at.file, at.as.importedAt, "import");
@@ -81,7 +81,7 @@ function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): b
 export type MemberUsages = ReturnType<typeof usagesOfMembers>;
 
 /**
- * Types link a member to its uses, so all members of a name are resolved at once. Files not
+ * Types link a member to its uses, so all members of one name are resolved at once. Files not
  * `isWithin` are skipped: they cannot reach the declaration's type.
  */
 export function usagesOfMembers(
@@ -141,7 +141,7 @@ export function usagesOfMembers(
 	};
 }
 
-/** Above this (`id`, `name`), overriding members without an access are not searched. */
+/** If a name (`id`, `name`) has more members, overriding ones without an access are skipped. */
 const MAX_DECLARATIONS = 1000;
 
 interface Uses {
@@ -155,7 +155,7 @@ function kindAt({ steps = [], usage }: Reference, index: number): UsageSite["kin
 	return steps[index]?.called ? "call" : "read";
 }
 
-/** A package's members are not ours. */
+/** Whether the member belongs to a package, and so is not ours. */
 function isOutside(index: number, reached: readonly Entity[], start: Entity): boolean {
 	const last = reached[Math.min(index, reached.length) - 1] ?? start;
 	return last.kind === "external";
@@ -167,7 +167,7 @@ export interface UsageSite {
 	readonly kind: UsageKind;
 }
 
-/** Unique sites, in columns. Most arrive in order; only unordered files are sorted. */
+/** Unique sites, stored in columns. Most arrive in order, so only unordered files are sorted. */
 class UsageSites {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];
@@ -190,7 +190,7 @@ class UsageSites {
 		this.#kinds.push(kind);
 	}
 
-	/** By file, then line and column. */
+	/** Visits the sites by file, then line and column. */
 	each(visit: (file: FileId, at: Position, kind: UsageKind) => void): void {
 		const runs = new Map<FileId, number | number[]>();
 		this.#files.forEach((file, run) => {
