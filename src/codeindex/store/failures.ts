@@ -2,7 +2,7 @@ import { MalformedBytes } from "../../core/bytes.ts";
 import { property } from "../../core/property.ts";
 import { CodeIndexError } from "../code-index.ts";
 
-/** Damaged, deleted or replaced: rebuild. */
+/** The database is damaged, deleted or replaced: rebuild it. */
 export class DamagedDatabase extends Error {
 	override readonly name = "DamagedDatabase";
 }
@@ -40,7 +40,7 @@ const BY_ERRNO: Record<string, StoreFailure> = {
 	EPERM: "unwritable",
 };
 
-/** `other`: neither SQLite nor the disk. */
+/** `other`: no known failure of SQLite or the disk. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	if (error instanceof UnavailableStore && error.cause !== undefined) {

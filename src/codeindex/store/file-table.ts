@@ -19,12 +19,12 @@ export interface FileContent {
 	readonly edges: Edges;
 }
 
-/** Targets with the bits of their kinds. */
+/** By target: the kinds of its edge, as bits. */
 type Edges = ReadonlyMap<FileId, number>;
 
 const NO_EDGES: Edges = new Map();
 
-/** In memory, since every question compares the tree with it. Writers update it. */
+/** The files, in memory since every question compares the tree with them. Writers update them. */
 export class FileTable {
 	readonly rows = new Map<string, FileRow>();
 	readonly indexed = new Map<FileId, IndexedFile>();
@@ -45,7 +45,7 @@ export class FileTable {
 		return sum;
 	}
 
-	/** Never reused while the table is loaded. */
+	/** An id is never reused while the table is loaded. */
 	newId(): FileId {
 		return ++this.#lastId as FileId;
 	}

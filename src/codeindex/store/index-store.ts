@@ -173,7 +173,7 @@ export class IndexStore {
 		this.#reload();
 	}
 
-	/** For after many changes. No effect without space or with busy readers. */
+	/** Compacts the file after many changes. No effect without disk space or with busy readers. */
 	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
@@ -214,7 +214,7 @@ export function removeDatabase(path: string): void {
 	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
 }
 
-/** Private to the owner. SQLite copies the permissions to its companion files. */
+/** Makes a file private to its owner. SQLite copies the permissions to its companion files. */
 export function makePrivateFile(path: string): void {
 	const folder = dirname(path);
 	try {
@@ -236,9 +236,9 @@ export function identityOf(path: string): string {
 /** All data can be rebuilt from the sources, so a format change appends a step that empties it. */
 export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
-	// Conditional CommonJS exports; a trailing empty line does not count.
+	// New: conditional CommonJS exports; a trailing empty line does not count.
 	empty,
-	// CommonJS exports that are also variables.
+	// New: CommonJS exports that are also variables.
 	empty,
 ];
 
@@ -290,7 +290,7 @@ const TABLES = `
 	);
 `;
 
-/** Keeps the files as not yet indexed (size -1). */
+/** Deletes all facts but keeps the files, as not yet indexed (size -1). */
 function empty(database: DatabaseSync): void {
 	const tables = "links bindings refs owned names declared mentions imports passes";
 	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);

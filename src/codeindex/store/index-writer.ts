@@ -94,13 +94,13 @@ export class IndexWriter {
 		this.#onChange(id);
 	}
 
-	/** The content was checked again and is unchanged. */
+	/** For a file whose content was checked again and is unchanged. */
 	confirm(scanned: ScannedFile, storedMs: number): void {
 		const row = this.#files.rows.get(scanned.path);
 		if (row) this.#setFile({ ...row, ...scanned, storedMs });
 	}
 
-	/** Requests that lead to the file must be resolved again. */
+	/** The caller must resolve requests that lead to the file again. */
 	remove(path: string): void {
 		const row = this.#files.rows.get(path);
 		if (!row) return;

@@ -1,15 +1,15 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { compareText } from "../../core/compare-text.ts";
 
-/** Cached ids of a large project, at some 100 bytes each. */
+/** Maximum number of cached ids, at some 100 bytes each: enough for a large project. */
 const MAX_CACHED = 300_000;
 
-/** Never part of a name. */
+/** Never occurs in a name. */
 const SEPARATOR = "\u001f";
-/** Above this, a full reload is faster than single inserts. */
+/** Above this many new names, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;
 
-/** Name ids. A name keeps its id even when unused. */
+/** The ids of names. A name keeps its id even when unused. */
 export class NameIds {
 	readonly #cached = new Map<string, { id: number; isDeclared: boolean }>();
 	readonly #find: StatementSync;
@@ -20,7 +20,7 @@ export class NameIds {
 	readonly #isDeclared: StatementSync;
 	#lastId: number | undefined;
 	#declared: DeclaredNames | undefined;
-	/** Not yet in `#declared`. */
+	/** Declared names that are not yet in `#declared`. */
 	#newlyDeclared: string[] = [];
 
 	constructor(database: DatabaseSync) {
@@ -43,7 +43,7 @@ export class NameIds {
 		if (wanted === "" || wanted.includes(SEPARATOR)) return [];
 		const declared = this.#declaredNames();
 		const names = new Set<string>();
-		// An equal name is the shortest of its prefix matches.
+		// Prefix matches come first. An equal name is the shortest of them.
 		for (const text of [SEPARATOR + wanted, wanted]) {
 			for (const name of occurrences(declared, text)) {
 				if (names.size >= limit) return [...names];
@@ -75,7 +75,7 @@ export class NameIds {
 	#look(name: string) {
 		const known = this.#cached.get(name);
 		if (known) return known;
-		// During a first indexing all names are cached.
+		// If all names are cached, as during a first indexing, this name is new.
 		if (this.#cached.size === this.#lastId) return undefined;
 		const row = this.#find.get(name);
 		if (!row) return undefined;
@@ -152,7 +152,7 @@ function inserted(text: string, name: string): string {
 	return `${text.slice(0, low)}${SEPARATOR}${name}${text.slice(low)}`;
 }
 
-/** Lower case with offsets preserved: some letters become two when folded. */
+/** Lower case with offsets preserved: letters that become two when folded are kept. */
 function foldedAlike(text: string): string {
 	const folded = text.toLowerCase();
 	if (folded.length === text.length) return folded;

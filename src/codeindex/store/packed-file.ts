@@ -12,7 +12,7 @@ export interface PackedFile {
 	readonly symbols: number;
 	readonly requests: Uint8Array;
 	readonly bindings: Uint8Array;
-	/** For `importedOnly`. Not stored, since `bindings` has them too. */
+	/** Imports, for `importedOnly`. Not stored, since `bindings` has them too. */
 	readonly imported: Uint8Array;
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;

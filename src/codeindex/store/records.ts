@@ -1,4 +1,4 @@
-/** One function describes a record in both directions: a writer gets `value`, a reader does not. */
+/** One function both writes and reads a record: it gets `value` to write, and none to read. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
 import { EDGE_KINDS, SYMBOL_KINDS } from "../../text/kinds.ts";
@@ -19,7 +19,7 @@ import type { FileId, ImportOf, Resolution } from "../index-reader.ts";
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Fields<T> = Partial<Omit<T, "kind">>;
-/** Stands for a value that a reader does not have. */
+/** Stands for the `value` that is missing when reading. */
 const NONE = {};
 
 function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
@@ -35,7 +35,7 @@ function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
 	};
 }
 
-/** The lists are part of the format: append only. */
+/** `all` is part of the format: only append to such a list. */
 function oneOf<T>(io: Bytes, all: readonly T[], what: string, value: T | undefined): T {
 	const found = all[io.number(value === undefined ? 0 : all.indexOf(value))];
 	if (found === undefined) throw new MalformedBytes(`an unknown kind of ${what}`);
@@ -71,7 +71,7 @@ const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = NONE) => {
 };
 const typeNames = listOf(typeName);
 
-/** Bit 1 differs between the two import records. */
+/** Flags of both import records, which differ in bit 1. */
 const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
@@ -186,7 +186,7 @@ export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 	return bindings(new ByteReader(decompress(bytes.subarray(reader.at), length)));
 }
 
-/** Inflating takes some 20 µs: not for data read from thousands of files. */
+/** Inflating takes some 20 µs: too slow for data read from thousands of files. */
 function compress(bytes: Uint8Array): Uint8Array {
 	if (bytes.length < MIN_COMPRESSED) return bytes;
 	return deflateRawSync(bytes, { ...COMPRESSION, level: 3, memLevel: 6 });

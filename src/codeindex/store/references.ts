@@ -46,7 +46,7 @@ const STEPS = 32;
 const SIDE = 64;
 const ON_INSTANCE = 128;
 
-/** Positions are deltas. No object spread: a popular name is decoded in thousands of files. */
+/** Positions are deltas. No object spread, for speed: a popular name is in thousands of files. */
 function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Reference {
 	const names: string[] = [];
 	let numbers: Map<string, number> | undefined;

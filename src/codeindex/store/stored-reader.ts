@@ -162,7 +162,7 @@ export class StoredReader implements IndexReader {
 
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
 
-/** Strictest and fastest first: all words exact, all as prefixes (of the last part), any so. */
+/** Strictest and fastest first: all words exact, all as prefixes (last part), any as a prefix. */
 function textQueries(words: readonly string[]): readonly string[] {
 	const exact = words.map((word) => term(word, "")).filter((text) => text !== "");
 	const begun = words.map((word) => term(word, "*")).filter((text) => text !== "");
@@ -180,11 +180,11 @@ function term(word: string, end: "" | "*"): string {
 	return quoted.length === 1 ? text : `(${text})`;
 }
 
-/** Decoded files, at a few KB each. */
+/** Maximum number of decoded files, at a few KB each. */
 const MAX_FILES = 4_000;
-/** Stored as bytes: 10,000 files take 8 MB. */
+/** Maximum size of undecoded references: 10,000 files take 8 MB. */
 const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
-/** At some 120 bytes each. */
+/** Maximum number of decoded references, at some 120 bytes each. */
 const MAX_DECODED = 200_000;
 const MANY = 16;
 
@@ -333,12 +333,12 @@ interface ImportSource {
 	ofFile(file: FileId): readonly ImportOf[];
 }
 
-/** Shorter lists are read from the database just as fast. */
+/** Minimum length of a cached list. Shorter ones are read from the database just as fast. */
 const LONG_LIST = 100;
-/** In total, at some 200 bytes each. */
+/** Maximum over all lists, at some 200 bytes each. */
 const MAX_IMPORTS = 100_000;
 
-/** Long import lists. After a change, only the changed file's imports are reread. */
+/** Caches long import lists. After a change, only the changed file's imports are reread. */
 export class ImportLists {
 	readonly #lists = new Map<string, { all: readonly ImportOf[]; readonly stale: Set<FileId> }>();
 	#cached = 0;
@@ -355,7 +355,6 @@ export class ImportLists {
 		return list.all;
 	}
 
-	/** The file's imports are read again on the next use. */
 	invalidate(file: FileId): void {
 		for (const { stale } of this.#lists.values()) stale.add(file);
 	}

@@ -7,7 +7,7 @@ import { identityOf, makePrivateFile, removeDatabase } from "./index-store.ts";
 
 const POLL_MS = 40;
 
-/** A transaction of a separate database, held across others: the system releases it on a crash. */
+/** A transaction of a separate database, held across those of the index. A crash releases it. */
 export class WriterLock {
 	readonly #path: string;
 	#database: DatabaseSync | undefined;
@@ -17,7 +17,7 @@ export class WriterLock {
 		this.#path = `${path}-lock`;
 	}
 
-	/** False if another process still holds it after `waitMs`. */
+	/** False if another process still holds the lock after `waitMs`. */
 	async take(waitMs: number, signal?: AbortSignal): Promise<boolean> {
 		const end = performance.now() + waitMs;
 		this.#database ??= await this.#open();
@@ -28,7 +28,7 @@ export class WriterLock {
 			await delay(POLL_MS);
 		}
 		if (identityOf(this.#path) === this.#identity) return true;
-		// The previous holder deleted the file with the index; others lock a new one.
+		// The previous holder deleted this file with the index, so others lock a new file.
 		this.close();
 		return await this.take(end - performance.now(), signal);
 	}
@@ -57,7 +57,7 @@ export class WriterLock {
 			opened = await openDatabase(this.#path, []);
 		}
 		if (opened.kind !== "open") throw new UnavailableStore(opened);
-		// Waits here, where an abort is possible.
+		// SQLite does not wait: `take` does, where an abort is possible.
 		opened.database.exec("PRAGMA busy_timeout = 0");
 		this.#identity = identityOf(this.#path);
 		return opened.database;
