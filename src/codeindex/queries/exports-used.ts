@@ -12,9 +12,9 @@ export interface UsedExport {
 	/** The exported name; for a whole CommonJS module its inner name, or `module.exports`. */
 	readonly name: string;
 	readonly kind: SymbolKind;
-	/** Other files that name it; true if they do more than import or re-export it. */
+	/** Other files that name the export; true for those that do more than import or re-export it. */
 	readonly users: ReadonlyMap<FileId, boolean>;
-	/** Counted as in `usages`; for a re-export, only through this file. */
+	/** Counted as by the query `usages`; for a re-export, only uses through this file. */
 	readonly usages: number;
 	readonly files: number;
 }
@@ -39,7 +39,7 @@ function exportsNamed(reader: IndexReader, file: IndexedFile, wanted: string): U
 	const found = names.map(
 		(name) => declaredExport(reader, file, name) ?? reExported(reader, file, name),
 	);
-	// `export *` of a package may provide any name: it counts only if imported.
+	// `export *` of a package may provide any name: the name counts only if it is imported.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
 	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }
@@ -115,7 +115,7 @@ function usesOf(
 	return { users, usages, files };
 }
 
-/** With an unknown name, files that export none of the others count as a whole. */
+/** If a name is unknown, files that export none of the names count as wholly changed. */
 export function changedExports(reader: IndexReader, { modified, deleted, names }: NamedChange) {
 	const perFile = modified.map((file) => ({
 		file,
@@ -164,7 +164,6 @@ function warn(
 	return [`None of ${counted(files.length, "file")} exports anything named ${names}${taken}.`];
 }
 
-/** The first names, and how many more there are. */
 export function firstFew(names: readonly string[], most = 8): string {
 	const more = names.length - most;
 	return names.slice(0, most).join(", ") + (more > 0 ? ` and ${more} more` : "");

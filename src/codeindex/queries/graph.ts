@@ -7,7 +7,7 @@ import { dependenciesOf } from "../link/modules.ts";
 
 /** Adjacency arrays, for queries that walk much of the graph. */
 interface FileGraph {
-	/** By path: ids depend on indexing order. */
+	/** Sorted by path, since ids depend on indexing order. */
 	readonly files: readonly GraphFile[];
 	readonly indexOf: ReadonlyMap<FileId, number>;
 	/** The edges of file n are `targets[starts[n]]` up to `targets[starts[n + 1] - 1]`. */
@@ -49,7 +49,7 @@ function buildGraph(reader: IndexReader, isWanted: (kinds: Kinds) => boolean): F
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
 		}
-		// Sorted: the order of additions decides the last digits of a rank.
+		// Sorted for stable ranks: the order of additions decides their last digits.
 		if (own.length > 1) own.sort((a, b) => a.target - b.target);
 		for (const { target, kinds } of own) {
 			targets.push(target);
@@ -98,7 +98,7 @@ export function filesByRank(reader: IndexReader): readonly FileId[] {
 }
 
 const DAMPING = 0.85;
-/** Ranks converge to three digits by then. */
+/** After this many rounds, ranks have converged to three digits. */
 const ROUNDS = 20;
 /** Imports of a test say less about the project. */
 const WEIGHT_OF_TEST = 0.2;
@@ -148,7 +148,7 @@ export interface Reached {
 	readonly via?: IndexedFile;
 }
 
-/** Nearest first, then by path. Ties go to the first path. */
+/** Nearest first, then by path. Of equally short ways, the first by path is taken. */
 export function reach(
 	reader: IndexReader,
 	starts: readonly IndexedFile[],
@@ -202,7 +202,6 @@ export function toFileAtDepth({ file, depth, kinds, via }: Reached): FileAtDepth
 	};
 }
 
-/** By UTF-16 code unit, independent of locale. */
 export function byPath(a: { readonly path: string }, b: { readonly path: string }): number {
 	return compareText(a.path, b.path);
 }

@@ -42,7 +42,7 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 	return paths.flatMap((path) => reader.fileAt(path) ?? []);
 }
 
-/** A barrel alone does not propagate a change. */
+/** A barrel, which only re-exports, does not propagate a change. */
 function affectedBySymbols(
 	reader: IndexReader,
 	isChanged: ReadonlySet<FileId>,
@@ -152,7 +152,7 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 function impactWarnings(reader: IndexReader, query: ImpactQuery) {
 	const { modify = [], create = [], delete: remove = [] } = query;
 	const broken = brokenImports(reader, remove);
-	// Uses of their global names cannot be followed.
+	// Files whose top level is global: uses of their names cannot be followed.
 	const global = [...new Set([...modify, ...remove])].filter((path) => {
 		const file = reader.fileAt(path);
 		return file && isGlobalFile(reader, file);
@@ -192,7 +192,7 @@ function outside(path: string): string {
 function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
 	const gone = new Set(remove.flatMap((path) => reader.fileAt(path)?.id ?? []));
 	const pairs = pairsOf(reader);
-	// Imports load the JavaScript of a pair, so they break with it.
+	// Imports load the JavaScript of a pair, so they break if that is deleted.
 	const breaks = (target: FileId) => gone.has(pairs.implementation(target) ?? target);
 	const importers = new Map<FileId, IndexedFile>();
 	for (const id of gone) {

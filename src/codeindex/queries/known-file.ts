@@ -4,7 +4,7 @@ import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { MAX_SOURCE_BYTES } from "../scan/scanned-tree.ts";
 
-/** Throws an error that suggests files of the same name. */
+/** For an unknown path, throws an error that suggests files of the same name. */
 export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	const file = reader.fileAt(path);
 	if (file) return file;
@@ -23,7 +23,7 @@ export function isOutside(path: string): boolean {
 	return /^\.\.(?:\/|$)/.test(path) || isAbsolute(path);
 }
 
-/** Names files whose names are alike. */
+/** Suggests files of the same name, ignoring folder, case and extension. */
 export function hintFor(reader: IndexReader, path: string): string | undefined {
 	const wanted = stemOf(path).toLowerCase();
 	const paths = [...reader.files.values()].map((file) => file.path);

@@ -62,7 +62,7 @@ export function search(
 	};
 }
 
-/** Candidates from the full text; more are fetched if a filter will drop some. */
+/** Maximum number of candidates from the full text; higher if a filter will drop some. */
 const MAX_FILES = 300;
 const MAX_FILES_FILTERED = 2000;
 const MAX_SYMBOLS_OF_HIT = 5;
@@ -142,7 +142,7 @@ function placesOf(texts: readonly TextMatch[]): Map<FileId, number> {
 	return places;
 }
 
-/** By place: scores of different full-text queries do not compare. */
+/** Uses the place, since scores of different full-text queries are not comparable. */
 function textScore(place: number | undefined): number {
 	return place === undefined ? 0 : 1 / (1 + place / 20);
 }
@@ -204,7 +204,7 @@ interface QueryWord {
 	readonly parts: readonly string[];
 }
 
-/** Separated by anything but letters, digits, `_` and `$`. */
+/** Words are separated by anything but letters, digits, `_` and `$`. */
 function queryWords(query: string): readonly QueryWord[] {
 	const texts = query.match(/[A-Za-z0-9_$\u0080-\uFFFF]+/g) ?? [];
 	return [...new Set(texts)].slice(0, MAX_WORDS).flatMap((text) => {
@@ -217,10 +217,10 @@ function queryWords(query: string): readonly QueryWord[] {
 	});
 }
 
-/** The first words of a long query carry its topic. */
+/** Maximum: the first words of a long query carry its topic. */
 const MAX_WORDS = 16;
 
-/** `parse`, `#own`, `Reader.parse`. Undefined if the query is not a single name. */
+/** The name, if the query is a single one: `parse`, `#own`, `Reader.parse`. */
 function identifierIn(query: string): string | undefined {
 	const text = query.trim();
 	return IDENTIFIER.test(text) ? text : undefined;
@@ -269,10 +269,10 @@ function matchingLines(
 }
 
 const MAX_MATCHES = 5;
-/** Longer lines are minified or data. */
+/** Longer lines, minified or data, are cut. */
 const MAX_LINE_LENGTH = 240;
 
-/** By line number. The name comes first, then whole words, then their parts. */
+/** Matches by line number: of the name or, if none, of whole words or, if none, of their parts. */
 function countMatches(lines: readonly string[], { name, words }: WantedInLine) {
 	const named = name === undefined ? [] : lines.map((line) => Number(hasIdentifier(line, name)));
 	if (named.includes(1)) return numbered(named);

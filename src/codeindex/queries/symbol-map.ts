@@ -7,7 +7,7 @@ import { importersOfSymbol } from "../link/usages.ts";
 import { byPath, filesByRank } from "./graph.ts";
 import { type FoundSymbol, symbolsIn } from "./symbols.ts";
 
-/** Highest-ranked files within a budget, by path. A block depends on its file alone. */
+/** The highest-ranked files that fit a budget, by path. A block depends on its file alone. */
 export function symbolMap(
 	reader: IndexReader,
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,
@@ -49,7 +49,7 @@ export function symbolMap(
 	};
 }
 
-/** In tokens: a path and one line. */
+/** Minimum, in tokens: a path and one line. */
 const SMALLEST_BLOCK = 12;
 /** After so many oversized blocks the budget counts as used up. */
 const MAX_MISSES = 20;
@@ -77,7 +77,7 @@ function isPublic({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
 }
 
-/** Stops counting at a thousand. */
+/** Counts importing files, and stops at a thousand. */
 function usersOf(reader: IndexReader, file: FileId): number {
 	const users = new Set<FileId>();
 	for (const { entity, exported } of symbolsIn(reader, file)) {

@@ -25,7 +25,7 @@ export function symbolsIn(reader: IndexReader, file: FileId): readonly FoundSymb
 	return found.sort(byPlace);
 }
 
-/** Top level before members, tests last, then by path. The rest is counted. */
+/** Above `limit`, prefers non-tests, then top level, then the first by path; counts the others. */
 function symbolsNamed(
 	reader: IndexReader,
 	name: string,
@@ -139,7 +139,7 @@ export function matchingSymbols(
 	return matchesByFile(found, filters);
 }
 
-/** `name` may be `Owner.member`. Returns `undefined` if there are none. */
+/** `name` may be `Owner.member`. Returns `undefined` if nothing has that name. */
 export function exactMatches(
 	reader: IndexReader,
 	name: string,

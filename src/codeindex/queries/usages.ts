@@ -40,9 +40,9 @@ export function usages(
 	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
 }
 
-/** Above this, callers need an owner or a file anyway. */
+/** Maximum number of definitions; with more, callers need an owner or a file anyway. */
 const MAX_DEFINITIONS = 100;
-/** Above this, following every access is slow and not useful. */
+/** Above this many omitted definitions, following every access is slow and not useful. */
 const MAX_OMITTED = 1000;
 
 function definitionsOf(
@@ -69,7 +69,7 @@ function definitionsOf(
 	return { found: imported ? [imported] : [], omitted: 0 };
 }
 
-/** Only files that reach a declaration can know its type. */
+/** The files that reach a declaration: only they can know its type. */
 function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileId) => boolean {
 	const { reader } = linker;
 	const owners = found.flatMap(({ entity }) =>
@@ -92,7 +92,7 @@ function withoutDescriptions(linker: Linker, symbols: readonly FoundSymbol[]): F
 	});
 }
 
-/** Top level before members, exported before internal, tests last, then by place. */
+/** Tests last, top level before members, exported before internal, then by path and place. */
 function byImportance(reader: IndexReader): (a: FoundSymbol, b: FoundSymbol) => number {
 	const order = (one: FoundSymbol) =>
 		(reader.files.get(one.entity.file)?.isTest ? 4 : 0) +
