@@ -38,7 +38,7 @@ export async function listGitFiles(
 	const options = { folder, signal: AbortSignal.any(signals) };
 	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
 	const late = AbortSignal.timeout(othersMs);
-	// Git's pattern matching has no time limit.
+	// Needs a time limit, since git's pattern matching has none.
 	const others =
 		othersMs === 0
 			? undefined
@@ -65,7 +65,7 @@ export async function listGitFiles(
 }
 
 function texts(output: Buffer): { valid: string[]; bad: string[] } {
-	// Each text ends with a zero.
+	// Each text ends with a NUL byte.
 	if (isUtf8(output)) return { valid: output.toString().split("\0").filter(Boolean), bad: [] };
 	const valid: string[] = [];
 	const bad: string[] = [];
@@ -105,7 +105,7 @@ type GitRun =
 
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const MAX_MS = 60_000;
-/** Only huge repositories or hostile patterns take this long. */
+/** Time limit; only huge repositories or hostile patterns take this long. */
 const UNTRACKED_MS = 10_000;
 
 /** Security: `core.fsmonitor`, hooks and the pager name programs that git would start. */
@@ -119,7 +119,7 @@ async function runGit(
 ): Promise<GitRun> {
 	try {
 		const run = execute("git", [...SAFELY, "-C", folder, ...args], {
-			// Security: Windows searches the working folder for programs first.
+			// Security: not the project, since Windows first looks for programs in this folder.
 			cwd: dirname(process.execPath),
 			env: gitEnvironment(),
 			encoding: "buffer",
@@ -129,7 +129,7 @@ async function runGit(
 			signal,
 			killSignal: "SIGKILL",
 		});
-		// A wrapper around git may read it.
+		// Closes standard input, which a wrapper around git may read.
 		run.child.stdin?.end();
 		const { stdout, stderr } = await run;
 		return { kind: "done", output: stdout, errors: stderr.toString() };
@@ -173,7 +173,7 @@ function pathIn(line: string): string {
 function parseOthers(paths: readonly string[]): GitEntry[] {
 	return paths.map((path) => {
 		if (path.endsWith("/")) return { path: path.slice(0, -1), kind: "repository" };
-		// Without an extension it may be a link to a folder; git does not say.
+		// A path without an extension may be a link to a folder; git does not say.
 		return { path, kind: /\.[^/]*$/.test(path) ? "file" : "link" };
 	});
 }

@@ -9,7 +9,7 @@ import {
 
 export interface IgnoreRules {
 	readonly patterns: number;
-	/** Lines over the limit are ignored. */
+	/** Number of lines ignored as too long. */
 	readonly longLines: number;
 	/**
 	 * `names` start at the folder of the `.gitignore`. Undefined: no rule matches, or `effort` is
@@ -23,7 +23,7 @@ export interface Effort {
 	left: number;
 }
 
-/** As in git, the last matching rule decides. Literal names, paths and suffixes are looked up. */
+/** As in git, the last matching rule decides. Literal names, paths and suffixes are in a map. */
 export function parseIgnoreRules(text: string): IgnoreRules {
 	const lines = text.replace(/^\uFEFF/, "").split("\n");
 	const lookups = new Map<string, Orders>();
@@ -81,13 +81,13 @@ interface Rule {
 	readonly isFolderOnly: boolean;
 }
 
-/** Last rule for a name: any, and not folder-only. */
+/** Last rule for a name: `any` of all rules, `file` of those not folder-only. */
 interface Orders {
 	readonly any: number;
 	readonly file: number;
 }
 
-/** For a lookup: a name or a suffix in any folder, or a whole path. */
+/** The key of a rule for a name or suffix in any folder, or for a whole path. */
 function keyOf({ pattern, lastName: { literal, suffix } }: Rule): string | undefined {
 	if (isAnywhere(pattern)) {
 		if (literal !== undefined) return literal;
@@ -97,7 +97,7 @@ function keyOf({ pattern, lastName: { literal, suffix } }: Rule): string | undef
 	return literals.includes(undefined) ? undefined : `/${literals.join("/")}`;
 }
 
-/** As {@link keyOf} writes them. */
+/** The keys that {@link keyOf} gives to rules that match this path. */
 function keysOf(names: readonly string[], name: string): string[] {
 	const dot = name.lastIndexOf(".");
 	const ofSuffix = dot < 0 ? [] : [`*/${name.slice(dot)}`];
@@ -108,7 +108,7 @@ function isAnywhere(pattern: PathPattern): boolean {
 	return pattern.length === 2 && pattern[0] === "**";
 }
 
-/** Longer lines are hostile and slow to match. */
+/** Maximum length, in characters. Longer lines are hostile and slow to match. */
 const MAX_LINE = 1_000;
 
 function parseRule(line: string, order: number): Rule | undefined {
@@ -131,8 +131,8 @@ function parseRule(line: string, order: number): Rule | undefined {
 }
 
 /**
- * Splits at slashes outside of classes. Stars are special only as a whole name. (Git also treats
- * `a**\/b` as any number of folders; here it stays within a name.)
+ * Splits at slashes outside of character classes. Two stars are special only as a whole name. (Git
+ * also treats `a**\/b` as any number of folders; here it stays within a name.)
  */
 function partsOf(pattern: string): string[] {
 	const parts: string[] = [];
@@ -153,7 +153,7 @@ function partsOf(pattern: string): string[] {
 	return parts.map((part) => (/^\*{2,}$/.test(part) ? "**" : part));
 }
 
-/** Unless the first of them is written `\ `. */
+/** Keeps trailing spaces if the first of them is escaped: `\ `. */
 function withoutTrailingSpaces(line: string): string {
 	let end = line.length;
 	while (end > 0 && line[end - 1] === " " && line[end - 2] !== "\\") end--;

@@ -14,7 +14,7 @@ import { below, pathKind } from "../../core/project-path.ts";
 import { excludesFiles, gitConfiguration } from "./git-files.ts";
 import type { OuterRules } from "./walk-files.ts";
 
-/** Above this, asking git is faster than checking each folder. */
+/** Above this many folders, asking git is faster than checking each folder. */
 const MAX_FOLDERS = 20_000;
 
 interface PathSnapshot extends FileTimes {
@@ -28,7 +28,7 @@ interface FolderSnapshot extends PathSnapshot {
 
 type EntryType = "folder" | "link" | "file";
 
-/** Detects new entries, by their folder's times, and changed ignore rules. Not deleted files. */
+/** Detects new entries (by their folder's times) and changed ignore rules, not deleted files. */
 export class ListingSnapshot {
 	readonly #given: string;
 	readonly #root: string;
@@ -42,7 +42,7 @@ export class ListingSnapshot {
 		this.#now = now;
 	}
 
-	/** Take it before listing, so that concurrent changes show. Undefined: no root, or too large. */
+	/** Call before listing, to detect concurrent changes. Undefined: no root, or too many folders. */
 	static async take(given: string, now: () => number): Promise<ListingSnapshot | undefined> {
 		const root = orUndefined(() => realpathSync(given));
 		if (root === undefined) return undefined;
@@ -53,7 +53,7 @@ export class ListingSnapshot {
 		return snapshot;
 	}
 
-	/** False also for a file changed so recently that a second change would not show. */
+	/** Also false if a file changed so recently that another change would leave the same times. */
 	isCurrent(): boolean {
 		if (orUndefined(() => realpathSync(this.#given)) !== this.#root) return false;
 		for (const [path, before] of this.#rules) {
@@ -78,7 +78,7 @@ export class ListingSnapshot {
 			if (this.#folders.size >= MAX_FOLDERS) return false;
 			const takenMs = this.#now();
 			const stats = lstatOrUndefined(`${this.#root}/${path}`);
-			// Gone since its parent was read, which shows there.
+			// The folder is gone since its parent was read; the parent shows this.
 			if (!stats?.isDirectory()) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
 			this.#folders.set(path, { ...timesOf(stats), takenMs, entries });
@@ -106,7 +106,7 @@ export class ListingSnapshot {
 	}
 }
 
-/** Outside the tree's own `.gitignore` files. Higher precedence comes later. */
+/** Ignore files besides the tree's own `.gitignore` files. Higher precedence comes later. */
 export async function rulesAround(folder: string): Promise<OuterRules[]> {
 	const top = [folder, ...ancestorsOf(folder)].find((path) => existsSync(join(path, ".git")));
 	if (top === undefined) return [];
@@ -140,7 +140,7 @@ function hasNothingNew(before: FolderSnapshot["entries"], now: FolderSnapshot["e
 	return true;
 }
 
-/** Of other files only `.gitignore` and `.git` matter. */
+/** Of files that are neither sources nor configurations, only `.gitignore` and `.git` matter. */
 function readEntries(folder: string): Map<string, EntryType> | undefined {
 	// The listing reports the error.
 	const found = orUndefined(() => readdirSync(folder, { withFileTypes: true }));
@@ -214,7 +214,7 @@ function gitFolder(marker: string): string | undefined {
 async function configurationFiles(root: string): Promise<string[]> {
 	const folder = userFolder();
 	const usual = [join(homedir(), ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
-	// Git names some relative to the top of the repository, at or above the root.
+	// Git gives some paths relative to the repository's top, which is at or above the root.
 	const around = [root, ...ancestorsOf(root)];
 	const named = (await gitConfiguration(root)).flatMap((path) =>
 		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),

@@ -16,11 +16,11 @@ export function pathPatternOf(parts: readonly string[]): PathPattern {
 export interface NamePattern {
 	/** Set if only this name matches. */
 	readonly literal?: string;
-	/** Set if all before it is free: `.ts` of `*.ts`. */
+	/** Set if any text may precede it: `.ts` of `*.ts`. */
 	readonly suffix?: string;
 	/** Bit set of required characters, hashed to 32 bits. */
 	readonly needs: number;
-	/** Minimum cost of a comparison. */
+	/** Minimum cost of a comparison, in steps. */
 	readonly steps: number;
 	/** `onStep` gets additional steps for long parts and wildcards. */
 	matches(name: string, onStep?: OnStep): boolean;
@@ -165,7 +165,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 	return parts;
 }
 
-/** `undefined` without an end, or with an unknown name between `[:` and `:]`. */
+/** `undefined` if the class has no end, or an unknown name between `[:` and `:]`. */
 export function parseClass(pattern: string, from: number): { unit: Unit; end: number } | undefined {
 	let at = from + 1;
 	const negated = pattern[at] === "!" || pattern[at] === "^";
@@ -189,7 +189,7 @@ export function parseClass(pattern: string, from: number): { unit: Unit; end: nu
 			if (pattern[++at] === "\\") at++;
 			high = pattern.charCodeAt(at++);
 		}
-		// The first character counts even if the range is empty.
+		// The first character of a range matches even if the range is empty.
 		tests.push((code) => code === low || (low <= code && code <= high));
 	}
 	const has = (code: number) => tests.some((test) => test(code)) !== negated;

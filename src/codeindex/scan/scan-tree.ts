@@ -21,7 +21,7 @@ import { BAD_NAME, type OuterRules, walkFolders } from "./walk-files.ts";
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (files: number) => void;
-	/** Checked even if git ignores them; missing ones are dropped. */
+	/** Paths that are checked even if git ignores them; missing files are dropped. */
 	readonly alsoConfigs?: Iterable<string>;
 	/** Git's time limit for untracked files, after which a walk finds them. 0: git is not asked. */
 	readonly othersMs?: number;
@@ -39,7 +39,7 @@ interface ListedEntry {
 	file?: ScannedFile;
 }
 
-/** Lists expire: some file systems do not update folder times. */
+/** A cached listing expires, since some file systems do not update folder times. */
 const MAX_AGE_MS = 10 * 60_000;
 
 /** Git lists files again only if a folder, a `.gitignore` or one of git's own files changed. */
@@ -73,7 +73,7 @@ export class TreeScanner {
 	async #scanAgain(options: ScanOptions): Promise<ScannedTree> {
 		this.#cached = undefined;
 		const listedMs = this.#now();
-		// Often the first scan is the only one.
+		// Not for the first scan, which is often the only one.
 		const snapshot = this.#hasScanned
 			? await ListingSnapshot.take(this.#root, this.#now)
 			: undefined;
@@ -108,7 +108,7 @@ class TreeScan {
 	readonly #configs = new Map<string, ScannedFile>();
 	readonly #links = new Map<string, Symlink>();
 	readonly #trouble = new Map<string, ScanTrouble>();
-	/** Parent folders; false if any is behind a link. */
+	/** Known folders; false for a folder that is a link or behind one. */
 	readonly #folders = new Map<string, boolean>([["", true]]);
 	readonly #listed: ListedEntry[] = [];
 	readonly #listingTrouble: ScanTrouble[] = [];
@@ -139,7 +139,7 @@ class TreeScan {
 		this.#options.onProgress?.(this.#files.size);
 	}
 
-	/** None if a transient error occurred. */
+	/** Undefined if a transient error occurred. */
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
 		if (!trouble.every(({ kind }) => PERSISTENT.has(kind))) return undefined;
@@ -191,7 +191,7 @@ class TreeScan {
 		}
 	}
 
-	/** May be links: workspace packages are links in `node_modules`. */
+	/** These files may be links: workspace packages are links in `node_modules`. */
 	#addOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
 			if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) || this.#configs.has(path)) continue;
@@ -242,7 +242,7 @@ class TreeScan {
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
-		// Without its own `.git`, git would list the outer repository.
+		// In a folder without its own `.git`, git would list the outer repository.
 		const isRepository = existsSync(join(this.#root, path, ".git"));
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
@@ -352,7 +352,6 @@ function isPathBelow(path: string): boolean {
 	return !/(?:^|\/)(?:\.\.|\.git|node_modules)(?:\/|$)|^\/|^$/.test(path);
 }
 
-/** By UTF-16 code unit, independent of locale. */
 function byPath<T extends { readonly path: string }>(items: Iterable<T>): T[] {
 	return [...items].sort((a, b) => compareText(a.path, b.path));
 }

@@ -5,7 +5,7 @@ export interface ScannedFile extends FileTimes {
 	readonly path: string;
 }
 
-/** Imports through it resolve to the target. */
+/** Imports through the link resolve to its target. */
 export interface Symlink {
 	readonly path: string;
 	readonly target: string;
@@ -13,8 +13,8 @@ export interface Symlink {
 
 export interface ScanTrouble {
 	/**
-	 * `git`: failed, so the tree was walked. `slow`: timed out, so a walk found untracked files.
-	 * `rules`: a `.gitignore` is only partly applied. `link`: broken, or out of the project.
+	 * `git`: git failed; the tree was walked. `slow`: git timed out; a walk found untracked files.
+	 * `rules`: a `.gitignore` is only partly applied. `link`: it is broken or leaves the project.
 	 */
 	readonly kind:
 		| "unreadable"
@@ -38,9 +38,9 @@ export interface ScannedTree {
 	readonly listedBy: "git" | "walk";
 }
 
-/** Larger files are data. */
+/** Maximum; larger files are data. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
-/** Memory limit. */
+/** Maximum, to limit memory. */
 export const MAX_FILES = 250_000;
 
 export interface KnownFile extends ScannedFile {
@@ -52,7 +52,7 @@ export interface KnownConfig extends KnownFile {
 	readonly hash: string;
 }
 
-/** Decides, with the list of files, where imports lead. */
+/** What decides, together with the list of files, where imports lead. */
 export interface ProjectState {
 	readonly configs: readonly KnownConfig[];
 	readonly links: readonly Symlink[];

@@ -97,10 +97,10 @@ interface PlacedRules {
 /** Guards against file systems that show a folder inside itself. */
 const MAX_DEPTH = 100;
 const MAX_IGNORE_BYTES = 1024 * 1024;
-/** Thousands of real patterns and files; about a second of hostile ones. */
+/** Enough for thousands of real patterns and files; about a second with hostile ones. */
 const MAX_EFFORT = 20_000_000;
 
-/** A lossily decoded name opens nothing, or another file. */
+/** Drops and reports non-UTF-8 names: lossily decoded, they open nothing or another file. */
 function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
 	const entries = readdirSync(folder, { withFileTypes: true });
 	if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
