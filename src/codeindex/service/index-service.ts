@@ -21,28 +21,28 @@ export type ServiceCall = Required<CallOptions>;
 interface Opened {
 	readonly store: IndexStore;
 	readonly indexer: Indexer;
-	/** There was no index at the start: a failed build leaves nothing useful. */
+	/** Whether there was no index at the start: a failed build then leaves nothing useful. */
 	wasEmpty: boolean;
 	readonly inMemory?: InMemory;
 }
 
 interface InMemory {
 	readonly reason: string;
-	/** In ms, monotonic. */
+	/** In ms of the monotonic clock. */
 	retryAt: number;
 }
 
 const REPLACE_WAIT_MS = 10_000;
-/** About 700 MB of sources. */
+/** Maximum size of an index in memory: about 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** Retry interval and probe size while the disk is unwritable. */
+/** Retry interval while the disk is unwritable. A retry first writes `PROBE_BYTES`. */
 const RETRY_MS = 60_000;
-/** Backoff: each failure after a good probe doubles the interval, up to this. */
+/** Backoff: each failure after a successful probe doubles the interval, up to this maximum. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
 
-/** Refreshed before every question, rebuilt when damaged, in memory while unwritable. */
+/** An index that is refreshed before each question, rebuilt if damaged, in memory if unwritable. */
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
@@ -126,7 +126,6 @@ export class IndexService {
 		return this.#lock;
 	}
 
-	/** Rebuilds a damaged index and retries. */
 	async #withRecovery<T>(call: ServiceCall, work: (opened: Opened) => Promise<T>): Promise<T> {
 		try {
 			return await this.#withClearErrors(async () => {
@@ -158,7 +157,7 @@ export class IndexService {
 		return await this.#withClearErrors(async () => work(await this.#openInMemory(error)));
 	}
 
-	/** Not for damage and an unwritable disk, from which the service recovers. */
+	/** Explains errors, except damage and an unwritable disk, from which the service recovers. */
 	async #withClearErrors<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
@@ -182,7 +181,7 @@ export class IndexService {
 		this.#hasConsent ||= hadContent;
 		this.close();
 		const current = await this.#open();
-		// The earlier index implies consent.
+		// The earlier index implies consent to a rebuild.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
 				this.#note = `The index was deleted while it was open, and was rebuilt ${timeOfDay()}.`;
@@ -274,7 +273,7 @@ export class IndexService {
 	async #removeUnfinished(opened?: Opened): Promise<void> {
 		const lock = this.#writerLock();
 		try {
-			// Another process may be further along. A lock that cannot be created is not held.
+			// Another process may be further along. A lock that cannot be created has no holder.
 			if (!(await lock.take(0).catch(() => true))) return;
 			if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
 			opened?.indexer.close();
@@ -346,7 +345,7 @@ function removeIfEmpty(folder: string): void {
 	try {
 		rmdirSync(folder);
 	} catch {
-		// Not empty, or missing.
+		// The folder is not empty, or missing.
 	}
 }
 

@@ -18,7 +18,7 @@ serveJobs<IndexCall, unknown, IndexProgress>(
 			return toColumns(await service.ask(call.method, call.query, options));
 		} catch (error) {
 			if (error instanceof CodeIndexError) throw error;
-			// Drops system error codes.
+			// Drops codes of system errors, which are not those of `CodeIndexError`.
 			throw new Error(describeError(error));
 		}
 	},

@@ -34,7 +34,7 @@ export function fromColumns(sent: unknown): unknown {
 }
 
 const MIN_PACKED = 200;
-/** Never part of a path. */
+/** Never occurs in a path. */
 const SEPARATOR = "\0";
 const FILE_LISTS = ["dependents", "dependencies", "affected", "impacted"];
 
