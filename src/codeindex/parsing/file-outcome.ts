@@ -11,7 +11,7 @@ export type FileOutcome =
 	  }
 	| { readonly kind: "gone"; readonly path: string };
 
-/** The file exists, nothing else is known. Without a hash it is retried. */
+/** For a file of which only its existence is known. Without a hash it is retried. */
 export function failedFile(path: string, problem: string): FileOutcome & { kind: "parsed" } {
 	const facts = { ...NOTHING, problem };
 	const packed = packFile(facts, fileWords(path, "", facts));

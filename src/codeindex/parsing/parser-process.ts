@@ -6,11 +6,11 @@ import { parseFile } from "./parse-file.ts";
 
 const root = process.argv[2] ?? process.cwd();
 
-// Yields to other processes.
+// A lower priority yields to other processes.
 try {
 	setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 } catch {
-	// A sandbox may forbid it.
+	// A sandbox may forbid the change.
 }
 
 serveJobs<readonly string[], FileOutcome[]>((paths) => paths.map((path) => parseFile(root, path)));

@@ -15,9 +15,9 @@ export interface ParserOptions {
 
 const BATCH_FILES = 32;
 const BATCH_BYTES = 400_000;
-/** In flight per process: one running, one queued. */
+/** Batches in flight per process: one running, one queued. */
 const BATCHES_AHEAD = 2;
-/** A file that needs more is stored as failed. */
+/** A file that needs more memory is stored as failed. */
 const MAX_HEAP_MB = 512;
 
 /** Parses in child processes: untrusted text can crash or hang the native parser. */
@@ -70,7 +70,7 @@ export class Parser {
 		void this.#supervisor.close();
 	}
 
-	/** Returns nothing if a batch of several files was lost. */
+	/** Returns undefined if a batch of several files was lost. */
 	async #parseBatch(
 		batch: readonly string[],
 		signal: AbortSignal,
