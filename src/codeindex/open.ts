@@ -31,7 +31,7 @@ export interface OpenOptions {
 	readonly folder?: string;
 }
 
-/** Opens the index of a project. The first call starts its worker. Throws if `root` does not exist. */
+/** Opens a project's index. The first call starts its worker. Throws if `root` does not exist. */
 export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
 	const real = realRoot(root);
 	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
@@ -60,7 +60,7 @@ export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
 
-/** Deletes the index of a project from disk. `root` is the real path; the index must not be open. */
+/** Deletes a project's index from disk. `root` is the real path; the index must not be open. */
 export async function deleteCodeIndex(root: string, folder = codeIndexFolder()): Promise<void> {
 	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }

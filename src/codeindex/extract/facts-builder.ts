@@ -38,7 +38,7 @@ export class FactsBuilder {
 	readonly expected = new Map<Node, TypeName>();
 	/** Functions that are methods: their `this` is the class. */
 	readonly methods = new Set<Node>();
-	/** Types given to classes and literals by statements: `export default class`, `const A = class`. */
+	/** Types that statements give classes, literals: `export default class`, `const A = class`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();
 	isModule = false;
