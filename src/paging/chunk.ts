@@ -1,6 +1,6 @@
-/** UTF-16 units; longer than any emoji family or stacked syllable in use. */
+/** In UTF-16 units; longer than any grapheme cluster (emoji family, stacked syllable) in use. */
 const MAX_CLUSTER = 64;
-/** A smaller chunk may have no room for a single cluster. */
+/** Minimum chunk size: a smaller chunk may have no room for a single cluster. */
 export const MIN_CHUNK_CHARS = MAX_CLUSTER;
 
 /** Cuts one text into chunks. Create one per text: it memoizes the code blocks. */
@@ -13,10 +13,10 @@ export class Chunker {
 	}
 
 	/**
-	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units. It is the last
-	 * of the best boundaries in the last quarter: outside code a blank line, a row (list, table,
-	 * heading), a line; then a code line, a sentence, a space, a cluster. CRLF, surrogate pairs and
-	 * clusters of up to 64 units stay whole. `maxChars` is at least {@link MIN_CHUNK_CHARS}.
+	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units: the last
+	 * boundary of the best kind in its last quarter. Best first: blank line, row (list, table,
+	 * heading), line (these outside code), code line, sentence, space, cluster. CRLF, surrogate pairs
+	 * and clusters of up to 64 units stay whole. `maxChars` is at least {@link MIN_CHUNK_CHARS}.
 	 */
 	end(start: number, maxChars: number): number {
 		const text = this.#text;
@@ -34,7 +34,7 @@ export class Chunker {
 	}
 }
 
-/** From worst to best. */
+/** Kinds of boundary, from worst to best. */
 const RANK = { none: 0, space: 1, sentence: 2, codeLine: 3, line: 4, row: 5, blankLine: 6 };
 
 function bestBoundary(text: string, start: number, limit: number, fences: Fences) {
@@ -44,7 +44,7 @@ function bestBoundary(text: string, start: number, limit: number, fences: Fences
 	for (let at = limit; at > floor && bestRank < RANK.blankLine; at--) {
 		const found = rankOf(text, start, at, fences);
 		if (found <= bestRank) continue;
-		// A line feed ends its cluster, but a space can carry an accent.
+		// Lines need no check: a line feed ends its cluster. A space can carry an accent.
 		if (found < RANK.codeLine && !isClusterBoundary(text, start, at)) continue;
 		best = at;
 		bestRank = found;
@@ -66,14 +66,14 @@ function rankOf(text: string, start: number, at: number, fences: Fences): number
 	return isSpace ? RANK.space : RANK.none;
 }
 
-/** Excludes no-break spaces. */
+/** Spaces to cut after; no-break spaces are not among them. */
 const SPACES = " \t\u3000";
 /** Marks that end a sentence without a following space, and closing marks after them. */
 const SENTENCE_MARKS = "。！？｡．\"'”’»）」』】)]";
 const SENTENCE_END =
 	/(?:[.!?…]["'”’»)\]]{0,3}[ \t]{1,8}|[。！？｡．]["'”’»）」』】)\]]{0,3}\u3000?)$/;
 
-/** A list item, table row or heading. A table's delimiter row stays with its head. */
+/** Starts a list item, table row or heading. A table's delimiter row stays with its head. */
 const ROW_START = /[ \t>]{0,64}(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|\|(?![ \t]{0,64}:?-{2}))/y;
 
 function isBlank(text: string, start: number, newline: number): boolean {
@@ -85,7 +85,7 @@ function isBlank(text: string, start: number, newline: number): boolean {
 type Fences = ReturnType<typeof findFences>;
 
 /**
- * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens nothing, or a
+ * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens no block: a
  * stray one would turn the rest into code. Linear: about 10 ms for 10 MB with 30,000 fence lines.
  */
 export function findFences(text: string) {
@@ -110,7 +110,7 @@ export function findFences(text: string) {
 	};
 }
 
-/** Code after this many fence lines is cut like text, so a hostile 10 MB scan stays below 30 ms. */
+/** Code after this many fence lines is cut like text: scanning 10 hostile MB takes under 30 ms. */
 const MAX_FENCE_LINES = 50_000;
 
 type FenceLine = NonNullable<ReturnType<typeof fenceLine>>;
@@ -125,14 +125,14 @@ function* fenceLines(text: string): Generator<FenceLine> {
 		const end = newline < 0 ? text.length : newline + 1;
 		const line = fenceLine(text, at, end);
 		if (line) yield line;
-		// Continues at the next line: a line with a million fences is examined once.
+		// The search continues at the next line: a line with a million fences is examined once.
 		if (backticks >= 0 && backticks < end) backticks = text.indexOf("```", end);
 		if (tildes >= 0 && tildes < end) tildes = text.indexOf("~~~", end);
 	}
 }
 
 const PREFIX = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
-/** Keeps the pattern from running over a huge line. */
+/** Maximum characters before a fence; keeps the pattern from running over a huge line. */
 const MAX_PREFIX = 64;
 
 function fenceLine(text: string, at: number, end: number) {
@@ -176,8 +176,8 @@ export function splitsPair(text: string, at: number): boolean {
 const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
 
 /**
- * The last place in `(floor, at]` that cuts no cluster; `undefined` if the one across `at` is
- * overlong. Examines some 64 units, and a row of flags to its beginning.
+ * Returns the last place in `(floor, at]` that cuts no cluster; `undefined` if the cluster across
+ * `at` is overlong. Examines about 64 units, and a row of flags back to its beginning.
  */
 function boundaryBefore(text: string, floor: number, at: number): number | undefined {
 	const anchor = anchorAt(text, floor, Math.max(floor, at - MAX_CLUSTER));
@@ -187,22 +187,22 @@ function boundaryBefore(text: string, floor: number, at: number): number | undef
 	return found > 0 ? anchor + found : undefined;
 }
 
-/** Avoids surrogate pairs and flags: half a flag would break the following ones. */
+/** Cuts no surrogate pair and no flag: half a flag would break the flags after it. */
 function cutInsideCluster(text: string, at: number): number {
 	const place = splitsPair(text, at) ? at - 1 : at;
 	const splitsFlag = isFlagLetter(text, place) && isFlagLetter(text, place - 2);
 	return splitsFlag ? place - 2 : place;
 }
 
-/** Flags are pairs of these letters, counted from the beginning of the row. */
+/** A flag is a pair of these letters; in a row of flags, pairs are counted from its beginning. */
 function isFlagLetter(text: string, at: number): boolean {
 	const low = text.charCodeAt(at + 1);
 	return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff;
 }
 
-// The last place up to `at` where segmenting may begin. UAX #29 looks back within one cluster only
-// (flags aside): starting inside a cluster is wrong only up to its end, which reaches the queried
-// place only if the cluster is overlong.
+// Returns the last place up to `at` where segmenting may begin. UAX #29 looks back within one
+// cluster only (flags aside): starting inside a cluster gives wrong boundaries only up to its end,
+// which reaches the queried place only if the cluster is overlong.
 function anchorAt(text: string, floor: number, at: number): number {
 	let anchor = splitsPair(text, at) ? at - 1 : at;
 	while (anchor > floor && isFlagLetter(text, anchor)) {

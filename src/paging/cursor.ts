@@ -9,7 +9,7 @@ declare const digestBrand: unique symbol;
 /** The first 96 bits of a sha256 in base64url, 16 characters. Made by {@link digest}. */
 export type Digest = string & { readonly [digestBrand]: true };
 
-/** Where to continue: a character (UTF-16 units from 0), in a PDF within a page (from 1). */
+/** Where to continue: a character (UTF-16 units, from 0) of a text, or of a PDF's page (from 1). */
 export type Position =
 	| { readonly kind: "text"; readonly char: number }
 	| { readonly kind: "pdf"; readonly page: number; readonly char: number };
@@ -52,7 +52,7 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 	if (!isPosition || (position.kind === "pdf" && page === TEXT_PAGE)) {
 		throw new RangeError(`Not a position: ${JSON.stringify(position)}`);
 	}
-	// Both throw on a negative or too large value.
+	// Both calls throw on a negative or too large value.
 	bytes.writeUIntBE(page, PAGE_AT, CHAR_AT - PAGE_AT);
 	bytes.writeUInt32BE(position.char, CHAR_AT);
 	checksum(bytes).copy(bytes, CHECKSUM_AT);
@@ -65,7 +65,7 @@ export function decodeCursor(token: string): Cursor {
 	if (typeof token !== "string")
 		throw malformed(`a cursor is a string, this one is ${typeof token}`);
 	const shown = JSON.stringify(truncate(token, 64));
-	// At this length base64url has no spare bits: one token per byte sequence.
+	// 48 characters leave base64url no spare bits, so each byte sequence has only one token.
 	if (!/^[\w-]{48}$/.test(token)) {
 		throw malformed(`a cursor has 48 letters, digits, "-" or "_", this one is ${shown}`);
 	}

@@ -1,19 +1,19 @@
-/** Why a read failed. Stable: for programs. */
+/** Why a read failed. The codes are stable: programs may rely on them. */
 export type PagingErrorCode =
 	| "invalid_uri"
 	| "unsupported_scheme"
 	/** private, loopback or another special network address */
 	| "address_refused"
 	| "too_many_redirects"
-	/** over the limit, on the wire or unpacked */
+	/** larger than the limit, on the wire or unpacked */
 	| "too_large"
 	| "timeout"
-	/** an answer without the resource */
+	/** the server answered without the resource */
 	| "http_status"
 	| "network"
 	/** binary content other than a PDF */
 	| "not_text"
-	/** declared a PDF, but is none or is damaged */
+	/** declared a PDF, but not one, or damaged */
 	| "not_a_pdf"
 	| "encrypted_pdf"
 	| "cursor_malformed"
@@ -42,7 +42,7 @@ export function tooLarge(name: string, limitBytes: number): PagingError {
 	return new PagingError("too_large", message);
 }
 
-/** Bounds what an error quotes. */
+/** Bounds the length of what an error quotes. */
 export function truncate(text: string, maxChars = 200): string {
 	return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }

@@ -25,9 +25,9 @@ export interface ChunkQuery {
 	readonly uri: string;
 	/** `next_cursor` of an earlier chunk. Default: the beginning. */
 	readonly cursor?: string | undefined;
-	/** Largest `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
+	/** Maximum `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
 	readonly max_chars?: number | undefined;
-	/** Pages of a PDF, from 1; `last` also applies when continuing. */
+	/** Pages of a PDF, from 1; `last` also applies together with a `cursor`. */
 	readonly pages?: { first?: number | undefined; last?: number | undefined } | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface Chunk {
 	readonly page_info?: { page_start: number; page_end: number; total_pages: number };
 	readonly title?: string;
 	readonly final_uri?: string;
-	/** Of the whole text; unknown for a PDF. */
+	/** Length of the whole text in UTF-16 units; absent for a PDF. */
 	readonly total_chars?: number;
 	/** The cursor was unusable, so this is the first chunk. */
 	readonly cursor_reset?: boolean;
@@ -52,7 +52,7 @@ export interface Chunk {
 	readonly warning?: string;
 }
 
-/** One per root. It holds a cache and worker threads: close it. */
+/** Create one reader per root. It holds a cache and worker threads, so close it after use. */
 export interface PagedReader {
 	/** Throws only {@link PagingError}. */
 	read(query: ChunkQuery, signal?: AbortSignal): Promise<Chunk>;
@@ -73,7 +73,7 @@ export function createPagedReader(options: PagedReaderOptions): PagedReader {
 			const parsed = parseQuery(query);
 			const lookup = await loader.lookup(query.uri);
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, lookup.key]));
-			// Continuing to read prolongs the resource's life.
+			// Reading on with a cursor prolongs the resource's life in the cache.
 			return loader.use({ ...lookup, signal, sinceLoad: !parsed.cursor }, (resource) =>
 				readChunk(resource, parsed, address, signal),
 			);
@@ -136,7 +136,7 @@ function chunkSize(maxChars: number | undefined): number {
 	return Math.min(maxChars, MAX_CHARS);
 }
 
-// A cursor holds for its content under any address; another resource's cursor is an error.
+// A cursor holds for its content under any address. With other content, a foreign one is an error.
 function startPosition(
 	resource: Resource,
 	cursor: Cursor | undefined,

@@ -7,15 +7,15 @@ export interface PdfChunkQuery {
 	readonly page: number;
 	readonly char: number;
 	readonly size: number;
-	/** Default: the document's last. */
+	/** Default: the document's last page. */
 	readonly lastPage?: number | undefined;
-	/** For all pages together. Default: 30 s. */
+	/** Time limit for all pages together. Default: 30 s. */
 	readonly budgetMs?: number;
 }
 
 /**
- * Whole pages as long as they fit, or a part of one that does not. A page with text ends in a blank
- * line. Pages without text after it are read too, so that no cursor leads to an empty chunk.
+ * Returns whole pages as long as they fit, or a part of one that does not. A page with text ends in
+ * a blank line. Pages without text that follow are read too: no cursor leads to an empty chunk.
  */
 export async function readPdfChunk(
 	pages: Pick<PdfPageCache, "totalPages" | "get">,
@@ -71,7 +71,7 @@ export async function readPdfChunk(
 	}
 }
 
-/** The rest must be worth a call of its own, not just the blank line. */
+/** Cuts so that the rest is worth a call of its own: more than just the blank line. */
 function cut(text: string, start: number, size: number): number {
 	const chunker = new Chunker(text);
 	const end = chunker.end(start, size);
@@ -82,7 +82,7 @@ function cut(text: string, start: number, size: number): number {
 	return isRestBlank(earlier) ? (boundaryBefore(text, start, start + half) ?? end) : earlier;
 }
 
-/** The last space or cluster boundary, for less text than a chunker can cut. */
+/** Returns the last space or else cluster boundary, for less text than a chunker can cut. */
 function boundaryBefore(text: string, start: number, limit: number): number | undefined {
 	const places: number[] = [];
 	for (let at = limit; text.slice(start, at).trim() !== ""; at--) {
@@ -123,12 +123,12 @@ function subject(pages: PdfPage[]): string {
 		: `${pages.length} of the pages ${first} to ${last} have`;
 }
 
-/** A message to the worker costs more than a page. */
+/** Pages per message to the worker: a message costs more than a page. */
 const BATCH = 16;
-/** Per document. */
+/** Maximum per document. */
 const MAX_CACHED_CHARS = 400_000;
 
-/** Pages of one document, read in batches. Evicts the oldest. */
+/** Pages of one document, read in batches. Evicts the oldest pages. */
 export class PdfPageCache {
 	readonly totalPages: number;
 	readonly #document: Pick<PdfDocument, "pages">;

@@ -6,7 +6,7 @@ export interface ResourceCacheOptions<T> {
 	/** Counted from the last use. */
 	readonly ttlMs: number;
 	readonly maxEntries: number;
-	/** In the units of `sizeOf`. One larger value is kept in addition, until the next such one. */
+	/** In the units of `sizeOf`. One larger value is kept in addition, until the next such value. */
 	readonly maxBytes: number;
 	/** Called after each use: a resource may grow as more of it is extracted. */
 	sizeOf(value: T): number;
@@ -15,7 +15,7 @@ export interface ResourceCacheOptions<T> {
 	now?(): number;
 }
 
-/** `previous` is the expired value, which may be returned if it still holds. */
+/** `previous` is the expired value, which the loader may return if it is still valid. */
 export type Loader<T> = (context: {
 	readonly previous: T | undefined;
 	/** Aborts when the last waiting caller has left. */
@@ -45,7 +45,7 @@ export class ResourceCache<T> {
 	/** Least recently used first. */
 	readonly #entries = new Map<string, Entry<T>>();
 	readonly #inFlight = new Map<string, LoadInFlight<T>>();
-	/** The one value above `maxBytes`, not counted. */
+	/** The one value above `maxBytes`, not counted in `#bytes`. */
 	#oversized: Entry<T> | undefined;
 	#bytes = 0;
 
@@ -150,7 +150,7 @@ export class ResourceCache<T> {
 		const { maxEntries, maxBytes } = this.#options;
 		const size = this.#options.sizeOf(entry.value);
 		const fits = size <= maxBytes;
-		// Too large alone: no reason to evict all the others.
+		// A value too large by itself is not counted: it is no reason to evict all the others.
 		const counted = fits ? size : 0;
 		this.#bytes += counted - entry.bytes;
 		entry.bytes = counted;
@@ -185,10 +185,10 @@ type Entry<T> = {
 	readonly value: T;
 	/** 0 unless the entry is stored and fits. */
 	bytes: number;
-	/** Calls and loads that need the value. It is disposed of at 0 once evicted. */
+	/** Number of calls and loads that need the value. An evicted value is disposed of at 0. */
 	users: number;
 	expiresAt: number;
-	/** Or last revalidated. */
+	/** When the value was loaded or last revalidated. */
 	loadedAt: number;
 };
 

@@ -17,9 +17,9 @@ import { PdfPageCache } from "./pdf-chunk.ts";
 import { type CacheLookup, type Loader, ResourceCache } from "./resource-cache.ts";
 import { normaliseUri } from "./uri.ts";
 
-/** Settings default as in `strata.json`. */
+/** Settings have the same defaults as in `strata.json`. */
 export interface PagedReaderOptions extends Partial<Config["paging"]> {
-	/** Relative paths start here, and files must lie in it. */
+	/** Relative paths start in this folder, and files must lie in it. */
 	readonly root: string;
 	readonly readOnlyRoots?: readonly string[];
 	readonly now?: () => number;
@@ -111,7 +111,7 @@ export class ResourceLoader {
 			const bytes = await readLocated(path, this.#limits.maxPdfBytes);
 			return this.#convert(bytes, { name: basename(path), validators }, signal);
 		};
-		// Checking a file is cheap.
+		// Each use revalidates a file, since checking it is cheap.
 		return { key: `file:${path}`, load, revalidate: true, version: validators };
 	}
 
@@ -128,7 +128,7 @@ export class ResourceLoader {
 		return async ({ previous, signal }) => {
 			const validators = previous?.validators as Validators | undefined;
 			const fetched = await this.#web.fetch(url, { signal, validators });
-			// Only validators of an earlier response lead here.
+			// Only validators of an earlier response lead here, so `previous` exists.
 			if (fetched.kind === "not_modified") return previous as Resource;
 			const { kind: _, bytes, contentType, ...fresh } = fetched;
 			const { href: baseUrl } = fresh.finalUrl;
@@ -204,7 +204,7 @@ async function locateFile(path: string, folders: readonly string[]) {
 	return { path: real, validators: [dev, ino, size, mtimeNs, ctimeNs].join(":") };
 }
 
-/** `path` is a real one: detects links swapped in since. */
+/** `path` is a real path, so a link swapped in since then is detected. */
 async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 	const name = basename(path);
 	const content = await readRegularFile(path, maxBytes).catch((error) => {
@@ -218,7 +218,7 @@ async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 	return content.bytes;
 }
 
-/** More than any system follows. */
+/** Maximum number of links to follow: more than any system follows. */
 const MAX_LINKS = 40;
 
 /** The real path of the existing part of a missing path, following dangling links. */

@@ -24,12 +24,12 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			const readers = sessionReaders;
 			const named = blobNamed(call.path, cwd, blobs);
 			if (named === undefined) {
-				// The read cache removes a line range after such a path, unless the copy is damaged.
+				// The read cache removes a line range after a blob's path, except if the blob is damaged.
 				const shorthand = parseShorthand(call.path);
 				const blob = shorthand && blobNamed(shorthand.path, cwd, blobs);
 				if (blob !== undefined) await loadBlob(blob, blobs);
 			} else if (!config.paging.enabled || hasRange(call)) {
-				// Pi's display rules on the verified text, never as an image.
+				// Pi's display rules apply to the verified text, which is never shown as an image.
 				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
 			if (!config.paging.enabled) return undefined;
@@ -60,7 +60,7 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 }
 
 class SessionReaders {
-	/** Files outside the project that the model named by path. */
+	/** What the model named by path, not by token: such files may lie outside the project. */
 	readonly openedByPath = new Set<string>();
 	readonly #byRoot = new Map<string, PagedReader>();
 	#isClosed = false;
@@ -87,7 +87,7 @@ class SessionReaders {
 	}
 }
 
-/** A single letter is a Windows drive. */
+/** A single letter before the colon is a Windows drive. */
 const isAddress = (uri: string) => /^[a-z][a-z\d+.-]+:/i.test(uri);
 
 function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
@@ -108,7 +108,7 @@ async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	throw new Error(message);
 }
 
-/** `undefined` when the call is not paging's. */
+/** Returns `undefined` if the call is not one for paging. */
 async function queryFor(
 	call: ReadCall,
 	cwd: string,
@@ -148,7 +148,7 @@ function refuseRange(call: ReadCall): void {
 	throw new Error(message);
 }
 
-/** The file pi would take; a missing one as written. */
+/** Returns the file that pi would take; if none exists, the path as written. */
 function findFile(path: string, cwd: string): string {
 	return pathCandidates(path, cwd).find((file) => existsSync(file)) ?? resolve(cwd, path);
 }

@@ -9,7 +9,7 @@ export type ResourceAddress =
 
 export const MAX_URI_CHARS = 8192;
 
-/** Drops fragments. Relative ones need a `root`. Throws `invalid_uri` or `unsupported_scheme`. */
+/** Drops fragments. Relative paths need `root`. Throws `invalid_uri` or `unsupported_scheme`. */
 export function normaliseUri(
 	input: string,
 	root?: string,
@@ -26,7 +26,7 @@ export function normaliseUri(
 	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
 	const isDrive = context.isWindows && scheme?.length === 1;
 	if (scheme === undefined || isDrive) return { kind: "file", path: pathOf(input, context) };
-	// Only at the ends, like a browser: white space inside can disguise an address.
+	// Trims only the ends, like a browser: white space inside can disguise an address.
 	const uri = input.trim();
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
 	if (scheme === "http" || scheme === "https") return webAddress(uri);
@@ -79,7 +79,7 @@ function pathOf(path: string, context: PathContext): string {
 		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash after the drive");
 	}
 	if (isAbsolute(path) && context.root === undefined) return resolve(path);
-	// Absolute paths too: `\notes.txt` means the drive of the root.
+	// Absolute paths are resolved too: `\notes.txt` means the drive of the root.
 	return resolve(rootOf(path, context), path);
 }
 
@@ -109,7 +109,7 @@ function invalid(input: string, reason: string, cause?: unknown): PagingError {
 
 // The address could not be parsed, so secrets may be anywhere. A plain path stays.
 function withoutSecrets(input: string): string {
-	// Also a scheme disguised by invisible characters. A single letter is a Windows drive.
+	// Also matches a scheme disguised by invisible characters. A single letter is a Windows drive.
 	const scheme = /^[\s\p{Cc}]*[a-z][a-z0-9+.\s\p{Cc}-]+:/iu.exec(input)?.[0];
 	if (scheme === undefined) return input;
 	const rest = input.slice(scheme.length);
@@ -117,7 +117,7 @@ function withoutSecrets(input: string): string {
 	const query = rest.search(/[?#]/);
 	const shown = query < 0 ? rest : `${rest.slice(0, query + 1)}…`;
 	if (userEnd < 0) return scheme + shown;
-	// A password with a "?" in it, or a query with an "@".
+	// Hides all: this is a password with a "?" in it, or a query with an "@".
 	if (query >= 0 && query < userEnd) return `${scheme}…`;
 	return `${scheme}…${shown.slice(userEnd)}`;
 }

@@ -1,7 +1,7 @@
 export const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 export const VOID = names("area base br col embed hr img input link meta param source track wbr");
-/** Most pages omit their end tags. */
+/** Elements whose end tags most pages omit. */
 export const RARELY_CLOSED = names(
 	"p li dt dd tr td th thead tbody tfoot option optgroup html head body",
 );
@@ -9,7 +9,7 @@ export const INLINE_CODE = names("code tt kbd samp");
 export const HEADINGS = names("h1 h2 h3 h4 h5 h6");
 export const ANY_HEADING = [...HEADINGS].join(", ");
 export const CONTAINERS = names("ul ol menu dir blockquote");
-/** Blocks whose end does not matter. */
+/** Blocks that are not tracked as open, since their end does not matter. */
 export const PARAGRAPHS = names(
 	"p h1 h2 h3 h4 h5 h6 hr html head body caption summary figcaption legend",
 );
@@ -25,10 +25,10 @@ export const CODE_LINES = names("div p li tr");
 export const LINE_NUMBER_CLASSES = names(
 	"gutter rouge-gutter lineno linenos linenodiv blob-num hljs-ln-numbers",
 );
-/** Roles of parts around the main text. */
+/** ARIA roles of page parts around the main text. */
 export const CLUTTER_ROLES = names("navigation contentinfo banner search dialog alertdialog");
 
-/** The language as highlighters declare it; empty if they do not. */
+/** Returns the language of code as highlighters declare it; empty if they do not. */
 export function codeLanguage(attribute: (name: string) => string | null | undefined): string {
 	const declared = attribute("data-lang") ?? attribute("data-language");
 	const named = declared || (IN_CLASS.exec(attribute("class") ?? "")?.[1] ?? "");
@@ -44,7 +44,7 @@ const NO_LANGUAGE = names("none default plaintext text plain source notranslate"
 
 /**
  * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and
- * most elements share the scope around them: a million unclosed ones stay cheap.
+ * most elements share the scope around them: a million unclosed elements stay cheap.
  */
 export class OpenElements<T> {
 	readonly #names: string[] = [];
@@ -53,7 +53,7 @@ export class OpenElements<T> {
 	readonly #places = new Map<string, number[]>();
 	readonly #onClose: (name: string, value: T, place: number) => void;
 
-	/** `onClose` runs once per element, innermost first, however it ends. */
+	/** `onClose` runs once per element, innermost first, however the element ends. */
 	constructor(onClose: (name: string, value: T, place: number) => void) {
 		this.#onClose = onClose;
 	}
@@ -66,7 +66,7 @@ export class OpenElements<T> {
 		return this.#names.at(-1);
 	}
 
-	/** Innermost first. */
+	/** Returns up to `count` values, innermost first. */
 	innermostValues(count: number): T[] {
 		return this.#values.slice(-count).reverse();
 	}
@@ -85,13 +85,13 @@ export class OpenElements<T> {
 		else this.#places.set(name, [place]);
 	}
 
-	/** Also closes everything inside; no effect on an element out of the tag's reach. */
+	/** Also closes everything inside. Has no effect on an element out of the end tag's reach. */
 	close(name: string): void {
 		const place = this.#places.get(name)?.at(-1) ?? -1;
 		if (place > this.#reach(name)) this.closeDownTo(place);
 	}
 
-	/** An item ends the item before it, a cell the cell, a row the row. */
+	/** Ends what a start tag implies: an item ends the open item, a cell the cell, a row the row. */
 	endImplied(name: string): void {
 		const kind = KINDS.get(name);
 		let place = -1;
@@ -115,7 +115,7 @@ export class OpenElements<T> {
 		return this.#scopes.at(-1) ?? OUTSIDE;
 	}
 
-	/** Keeps a stray `</div>` in a cell from ending the table. */
+	/** Index up to which end tags close nothing: a stray `</div>` in a cell must not end a table. */
 	#reach(name: string): number {
 		const kind = KINDS.get(name);
 		if (kind === "table") return -1;
@@ -124,7 +124,7 @@ export class OpenElements<T> {
 	}
 }
 
-/** Index of the nearest table, row, cell and item, the element itself included; -1 for none. */
+/** Stack index of the nearest table, row, cell and item, the element itself included; else -1. */
 interface Scope {
 	readonly table: number;
 	readonly row: number;

@@ -1,6 +1,6 @@
 /**
- * Knows the names of HTML 4 and the commonest of HTML 5; others stay. Only five may lack the
- * semicolon, so `?a=1&copy=2` stays whole.
+ * Knows the entity names of HTML 4 and the commonest of HTML 5; other names stay as they are. Only
+ * five names may lack the semicolon, so `?a=1&copy=2` stays whole.
  */
 export function decodeEntities(text: string): string {
 	return text.includes("&") ? text.replace(REFERENCE, decodeReference) : text;
@@ -65,7 +65,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 		const [, name = "", character = ""] = /^([A-Za-z0-9]+)(.+)$/u.exec(entry) ?? [];
 		return [name, character] as const;
 	}),
-	// Spaces of every width, and the two that break lines or words, become what they look like.
+	// Spaces of every width become a plain space; the others below keep their own character.
 	...["ensp", "emsp", "emsp13", "emsp14", "numsp", "puncsp", "thinsp", "hairsp", "MediumSpace"].map(
 		(name) => [name, " "] as const,
 	),

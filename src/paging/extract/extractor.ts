@@ -19,34 +19,34 @@ export interface ExtractPage {
 	readonly baseUrl: string;
 }
 
-/** The linear conversion, sent before the answer. */
+/** The result of the linear conversion, which the worker sends before its answer. */
 export type Fallback = Omit<PageMarkdown, "via">;
 
-/** `too_large`: the fallback is the answer, since the readers would miss the deadline. */
+/** `too_large`: use the fallback, since Defuddle and Readability would miss the deadline. */
 export type ExtractAnswer = PageMarkdown | "too_large";
 
 export interface Extracted extends Fallback {
 	readonly via: PageMarkdown["via"] | "text";
-	/** The readers failed on the page: the text has more clutter and less structure. */
+	/** True if the readers gave no result: the text has more clutter and less structure. */
 	readonly degraded: boolean;
 	readonly reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
-	/** Time to find the main text, after the fallback. Default: 10 s. */
+	/** Time limit for finding the main text, counted from the fallback. Default: 10 s. */
 	readonly deadlineMs?: number;
-	/** The worker's old generation, in MiB. Default: 512. */
+	/** Maximum old generation of the worker's heap, in MiB. Default: 512. */
 	readonly maxOldGenerationMb?: number;
-	/** Idle workers end after this. Default: 60 s. */
+	/** Idle workers end after this time. Default: 60 s. */
 	readonly idleMs?: number;
 }
 
-/** For the fallback, before the deadline starts: 10 MB take a second or less on an idle machine. */
+/** Limit for the fallback, before the deadline starts; 10 MB take up to 1 s on an idle machine. */
 const FALLBACK_MS = 15_000;
 
 /**
  * Converts pages in a worker, which sends a linear-time fallback first. The fallback is the answer
- * if the search for the main text fails; without one, tags are stripped here, in slices.
+ * if the search for the main text fails; without a fallback, tags are stripped here, in slices.
  */
 export class Extractor {
 	readonly #deadlineMs: number;

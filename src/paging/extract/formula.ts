@@ -1,10 +1,10 @@
-/** `$…$` inline, `$$…$$` on lines of its own; empty for an empty formula. */
+/** Returns `$…$`, or for `display` `$$…$$` on lines of its own; empty for an empty formula. */
 export function formulaMarkdown(latex: string, display: boolean): string {
 	const inner = latex
 		.trim()
 		.replace(WRAPPER, "$1")
 		.replace(/\s*\n\s*/g, " ")
-		// LaTeX ignores the space; without it this might read as a tag.
+		// LaTeX ignores the added space; without it, `<` might read as the start of a tag.
 		.replace(/<(?=[A-Za-z/!?])/g, "< ")
 		.trim();
 	if (inner === "") return "";
@@ -13,7 +13,7 @@ export function formulaMarkdown(latex: string, display: boolean): string {
 
 const WRAPPER = /^\{\\(?:displaystyle|textstyle)\s([\s\S]*)\}$/;
 
-/** Wikipedia and others put an image's LaTeX in its `alt`. */
+/** Returns the LaTeX that Wikipedia and others put in the `alt` of a formula's image. */
 export function imagedFormula(alt: string, className: string): string | undefined {
 	if (WRAPPER.test(alt.trim())) return alt;
 	return /\b(?:mwe-math|latex|tex)\b/.test(className) && /[\\^_{]/.test(alt) ? alt : undefined;
@@ -76,7 +76,7 @@ export class Formula {
 	}
 }
 
-/** Deeper than any real formula; a hostile one would take seconds. */
+/** Maximum nesting: deeper than any real formula. A hostile one would take seconds without it. */
 const MAX_DEPTH = 500;
 
 interface MathElement {
@@ -90,7 +90,7 @@ interface MathPart {
 	readonly isSingle: boolean;
 }
 
-/** MathML as LaTeX. Unknown elements, or a wrong number of parts, become a row. */
+/** Converts MathML to LaTeX. An unknown element, or a wrong number of parts, becomes a row. */
 function toLatex(name: string, parts: MathPart[]): MathPart {
 	const [first, second, third] = parts;
 	if (name === "msqrt") return compound(`\\sqrt{${inRow(parts).latex}}`);

@@ -22,8 +22,8 @@ export interface PageMarkdown {
 
 /**
  * Finds the main text of a page. Superlinear in time and stack: run it in a worker with a deadline.
- * Readability keeps the least clutter of articles; Defuddle is better at all else. A reading with
- * too little of the page is checked against the other; if both fail, the whole page is taken.
+ * Readability leaves the least clutter in articles; Defuddle is better at other pages. A reading
+ * with too little of the page is compared to the other; if both fail, the whole page is taken.
  * @param baseUrl the address after redirects; links become absolute
  * @param page the linear conversion, if it was done already
  */
@@ -40,7 +40,7 @@ export function htmlToMarkdown(
 	return { markdown, via, ...(title && { title }) };
 }
 
-/** Documentation often carries the metadata of articles. */
+/** Decides by the address: documentation often carries the metadata of articles. */
 function isDocumentation(address: string): boolean {
 	const { hostname = "", pathname = "" } = URL.parse(address) ?? {};
 	return (
@@ -49,10 +49,10 @@ function isDocumentation(address: string): boolean {
 	);
 }
 
-// The first reading with enough of the page's text, or the longest; the whole page if none has
-// enough and none has prose. An article only needs prose. Rethrows if no reader succeeds. Shares
-// measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more (0.2 among much clutter),
-// a bad one less than 0.15.
+// Returns the first reading with enough of the page's text, or else the longest; the whole page if
+// that has neither enough text nor prose. For an article, prose is enough. Rethrows if no reader
+// succeeds. The shares were measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more
+// of the text (0.2 among much clutter), a bad one less than 0.15.
 function chooseReading(whole: PageMarkdown, isArticle: boolean, readings: (() => PageMarkdown)[]) {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
@@ -66,7 +66,7 @@ function chooseReading(whole: PageMarkdown, isArticle: boolean, readings: (() =>
 			continue;
 		}
 		const length = textLength(candidate.markdown);
-		// A little more is more likely clutter than a lost paragraph.
+		// A little more text is more likely clutter than a paragraph that the other reading lost.
 		if (length > 1.2 * best.length) best = { ...candidate, length };
 		if (isArticle && hasProse(best.markdown)) break;
 		if (best.length >= 0.5 * available) break;
@@ -80,11 +80,11 @@ function chooseReading(whole: PageMarkdown, isArticle: boolean, readings: (() =>
 	return isEnough || hasProse(best.markdown) ? best : whole;
 }
 
-/** Sentences, not only headings, links and labels. */
+/** True if the text has sentences, not only headings, links and labels. */
 function hasProse(markdown: string): boolean {
 	let length = 0;
 	for (const line of markdown.split("\n")) {
-		// Images first: a link may wrap one.
+		// Images are removed first: a link may wrap an image.
 		const unlinked = line.replace(IMAGE, "").replace(LINK, "");
 		if (unlinked.length >= 40 && /[.!?。！？]/.test(unlinked)) length += unlinked.length;
 	}
@@ -99,8 +99,8 @@ function textLength(markdown: string): number {
 	return markdown.replace(/\]\([^()\s]*\)/g, "").replace(/[\s|*#>`[\]!-]+/g, "").length;
 }
 
-// Defuddle's heuristics (names, words, length) lose lists, notes and short paragraphs. They run
-// only where the page marks no main part.
+// Defuddle's heuristics (names, words, length) lose lists, notes and short paragraphs, so they run
+// only on pages that mark no main part.
 function defuddle(html: string, baseUrl: string, mainPart: PartKind | undefined): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	const isMarked = mainPart !== undefined && narrowToPart(document, mainPart);
@@ -128,20 +128,20 @@ const NO_GUESSES = {
 };
 
 // Defuddle drops a short element with a date as a byline if it is among the three after the
-// heading. These three take the places and are dropped.
+// heading. Three empty elements take these places and are dropped instead.
 function keepDates(document: PageDocument): void {
 	for (const heading of document.querySelectorAll("h1")) {
 		heading.after(...Array.from({ length: 3 }, () => document.createElement("wbr")));
 	}
 }
 
-/** Best for articles. Leftover menus and links to other articles are removed. */
+/** Best for articles. Removes menus and links to other articles that Readability leaves. */
 function readability(html: string, baseUrl: string): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	removeLineNumbers(document);
 	flattenCode(document);
 	const options = {
-		keepClasses: true, // they name the language of code
+		keepClasses: true, // classes name the language of code
 		serializer(content: PageElement) {
 			removeClutter(content);
 			return content.innerHTML;
@@ -192,9 +192,9 @@ const PERMALINK_TEXT = /^[^\p{L}\p{N}]*(?:(?:perma|copy )?link|anchor)?[^\p{L}\p
 const PERMALINK_HINT = /anchor|permalink|headerlink|hash-?link|link to/i;
 
 /**
- * Removes menus, dialogs, footers, hidden parts, related articles, forms and line numbers. A name
- * alone does not decide (`share-config` may be the topic): the part must also be mostly links, or a
- * few words and something to press.
+ * Removes menus, dialogs, footers, hidden parts, related articles, forms and line numbers. A class
+ * or id alone does not decide (`share-config` may be the topic): the part must also be mostly
+ * links, or be short and have a button, input or link.
  */
 function removeClutter(page: Root): void {
 	removeAll(page, CLUTTER, (element) => element.closest("blockquote") === null);
@@ -248,11 +248,11 @@ const lengthOf = (element: PageElement) => element.textContent.replace(/\s+/g, "
 
 const CLUTTER =
 	'nav, footer, dialog, [hidden]:not([hidden="until-found"]), ' +
-	// Formulae are hidden from screen readers, which get other words.
+	// Formulae stay: they are hidden only from screen readers, which get other words.
 	'[aria-hidden="true"]:not([class*="math"]):not([class*="paywall"]):not(svg):not(mjx-math), ' +
 	[...CLUTTER_ROLES].map((role) => `[role="${role}"]`).join(", ");
 const LINE_NUMBERS = [...LINE_NUMBER_CLASSES].map((name) => `.${name}`).join(", ");
-/** Here names mean something else, and buttons are words of a sentence. */
+/** Inside these, class names mean something else, and buttons are words of a sentence. */
 const SENTENCE = `p, li, dd, td, th, pre, ${ANY_HEADING}`;
 const CLUTTER_NAME =
 	/(?:^|[\s_-])(?:share|sharing|social|related|recommend\w*|promo\w*|sponsor\w*|advert\w*|ads?|breadcrumbs?|byline|author|tags|toc|pagination|menu|nav\w*|sidebar|cookies?|consent|gdpr|newsletter|subscribe|subscription|signup|skip)(?:$|[\s_-])/i;

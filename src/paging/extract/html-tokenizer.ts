@@ -8,19 +8,19 @@ import { decodeEntities } from "./entities.ts";
  */
 export class HtmlTokenizer {
 	source = "";
-	/** Lower case. */
+	/** The tag's name in lower case. */
 	name = "";
 	selfClosing = false;
 	/** Content of `script`, `style`, `title`, …, which have no `"close"` token. */
 	rawText: string | undefined;
-	/** Characters examined; tests check that it is linear. */
+	/** Number of characters examined; tests check that it grows linearly. */
 	work = 0;
 
 	readonly #html: string;
 	#at = 0;
 	/** Four offsets per attribute: start and end of its name and its value. */
 	readonly #attributes: number[] = [];
-	/** Strings known not to occur in the rest. */
+	/** Strings known not to occur in the rest of the document. */
 	readonly #missing = new Set<string>();
 
 	constructor(html: string) {
@@ -42,7 +42,7 @@ export class HtmlTokenizer {
 		return decodeEntities(this.source);
 	}
 
-	/** `""` without a value, `undefined` without the attribute. */
+	/** Returns `""` for an attribute without a value, `undefined` for a missing one. */
 	attribute(name: string): string | undefined {
 		const places = this.#attributes;
 		this.work += places.length / 4;
@@ -86,7 +86,7 @@ export class HtmlTokenizer {
 	#declaration(start: number): "text" | undefined {
 		const html = this.#html;
 		if (html.startsWith("<!--", start)) {
-			// `<!-->` is a whole comment.
+			// The search starts at `--`, since `<!-->` is a whole comment.
 			this.#skipPast("-->", start + 2);
 			return undefined;
 		}
@@ -118,7 +118,7 @@ export class HtmlTokenizer {
 		return "open";
 	}
 
-	/** False if the document ends first; the tag is then ignored. */
+	/** Returns false if the document ends inside the tag, which is then ignored. */
 	#readAttributes(from: number): boolean {
 		const html = this.#html;
 		const places = this.#attributes;
@@ -133,7 +133,7 @@ export class HtmlTokenizer {
 				return true;
 			}
 			const nameStart = at;
-			at++; // anything here belongs to a name, even "="
+			at++; // any character here begins a name, even "="
 			while (at < html.length && !endsAttributeName(html.charCodeAt(at))) at++;
 			const nameEnd = at;
 			while (isSpace(html.charCodeAt(at))) at++;
@@ -169,7 +169,7 @@ export class HtmlTokenizer {
 			this.rawText = html.slice(start, end);
 			this.#skipPast(">", end);
 		} else if (this.name === "script" || this.name === "style") {
-			// Unclosed code runs to the end; other unclosed elements do not, or the page would be lost.
+			// Unclosed code runs to the end. Other unclosed elements do not: that would lose the page.
 			this.rawText = html.slice(start);
 			this.#at = html.length;
 		}

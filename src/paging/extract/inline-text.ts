@@ -1,4 +1,4 @@
-/** Written before and after the text; the target of a link follows. */
+/** Markdown before and after a marked text; a link's target follows at the end. */
 const DELIMITERS = {
 	strong: ["**", "**"],
 	emphasis: ["*", "*"],
@@ -22,11 +22,11 @@ export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["sub", "subscript"],
 ]);
 
-/** Collapses white space and sets marks only around real text. Linear in the number of pieces. */
+/** Text of one block. Collapses white space; marks only visible text. Linear in its pieces. */
 export class InlineText {
 	readonly #pieces: string[] = [];
 	readonly #open: OpenMark[] = [];
-	/** Marks opened since the last text: written with the next text, dropped without any. */
+	/** Marks opened since the last text: written with the next text, or dropped if none follows. */
 	#pending: OpenMark[] = [];
 	#space = false;
 	#break = false;
@@ -66,7 +66,7 @@ export class InlineText {
 		this.#pieces.push(markdown);
 	}
 
-	/** False if the line was empty: that ends a paragraph. */
+	/** Returns false if the line was empty, which ends a paragraph. */
 	endLine(): boolean {
 		if (this.#code) {
 			this.#code.push(" ");
@@ -77,14 +77,14 @@ export class InlineText {
 		return true;
 	}
 
-	/** No effect inside a mark of the same kind. `target` is a link's address. */
+	/** Has no effect inside a mark of the same kind. `target` is a link's address. */
 	open(kind: Mark, target = ""): void {
 		const same = this.#find(kind);
 		if (same) same.depth++;
 		else this.#pending.push({ kind, target, depth: 1, from: 0 });
 	}
 
-	/** Marks opened inside it stay open. */
+	/** Marks opened inside this one stay open. */
 	close(kind: Mark): void {
 		const mark = this.#find(kind);
 		if (!mark || --mark.depth > 0) return;
@@ -146,11 +146,11 @@ interface OpenMark {
 	readonly kind: Mark;
 	readonly target: string;
 	depth: number;
-	/** Index of its opening among the pieces. */
+	/** Index of its opening delimiter among the pieces. */
 	from: number;
 }
 
-/** Collapses white space. */
+/** Collapses white space and drops invisible characters. */
 export function collapse(text: string): string {
 	// Most text needs no change, and testing is three times as fast as replacing.
 	if (!/\s\s|[^\S ]/.test(text) && !HAS_INVISIBLE.test(text)) return text;
@@ -167,7 +167,7 @@ const INVISIBLE_CHARACTERS =
 const HAS_INVISIBLE = new RegExp(INVISIBLE_CHARACTERS);
 const INVISIBLE = new RegExp(INVISIBLE_CHARACTERS, "g");
 
-/** Text must not form a tag, alone or with the text after it. */
+/** Escapes each `<` that could start a tag, alone or with the text after it. */
 export function escapeTags(text: string): string {
 	return text.includes("<") ? text.replace(/<(?=[A-Za-z/!?]|$)/g, "&lt;") : text;
 }
@@ -178,12 +178,12 @@ export function longestRun(text: string, runs: RegExp): number {
 	return longest;
 }
 
-/** A title accompanies every chunk, so the page must not decide its length. */
+/** In characters. A title accompanies every chunk, so the page must not decide its length. */
 const MAX_TITLE = 200;
 
-/** One line; `undefined` if empty. */
+/** Returns the title as one line; `undefined` if it is empty. */
 export function pageTitle(text: string | null | undefined): string | undefined {
-	// Bounds the work on a huge title.
+	// The slice bounds the work on a huge title.
 	const title = collapse((text ?? "").slice(0, 10 * MAX_TITLE)).trim();
 	if (title.length <= MAX_TITLE) return title || undefined;
 	const cut = title.slice(0, MAX_TITLE - 1).replace(/[\ud800-\udbff]$/, "");
@@ -192,7 +192,7 @@ export function pageTitle(text: string | null | undefined): string | undefined {
 
 export class PageLinks {
 	#baseUrl: string | undefined;
-	/** Characters links may still grow by: a long base address must not multiply a short page. */
+	/** Characters that absolute links may still add: a long base must not multiply a short page. */
 	#budget: number;
 
 	/** Without a base, links stay as they are. */
@@ -214,10 +214,10 @@ export class PageLinks {
 	}
 }
 
-/** Longer addresses carry data. */
+/** Maximum length of a link's address, in characters; longer addresses carry data. */
 const MAX_ADDRESS = 2000;
 
-// `undefined` for scripts, embedded data and places on the page.
+// Returns `undefined` for scripts, embedded data and places on the same page.
 function linkTarget(address: string, baseUrl: string | undefined): string | undefined {
 	const written = address.trim();
 	if (written === "" || written.startsWith("#") || written.length > MAX_ADDRESS) return undefined;

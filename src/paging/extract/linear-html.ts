@@ -21,20 +21,20 @@ export interface LinearMarkdown {
 	readonly title?: string;
 	readonly mainPart?: PartKind;
 	readonly isArticle: boolean;
-	/** Decides what readers that build a tree will cost. */
+	/** The size of the page's tree, which decides what readers that build it will cost. */
 	readonly shape: PageShape;
-	/** Characters examined and elements closed; tests check that it is linear. */
+	/** Number of characters examined and elements closed; tests check that it grows linearly. */
 	readonly work: number;
 }
 
 export interface LinearOptions {
-	/** Links become absolute against it; without it they stay as they are. */
+	/** Links become absolute against this address; without it they stay as they are. */
 	readonly baseUrl?: string;
-	/** `"page"` (the default) skips clutter and all but a marked main part. */
+	/** `"page"` (the default) skips clutter, and everything outside a marked main part. */
 	readonly scope?: "page" | "everything";
 }
 
-/** One pass: no tree, no recursion, linear time and memory. No HTML remains outside code. */
+/** One pass without tree or recursion: linear time and memory. No HTML remains outside code. */
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
 	const conversion = new Conversion(html, options);
 	const first = conversion.run();
@@ -48,7 +48,7 @@ class Conversion {
 	hasSkippedText = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
-	/** Blocks; inside code and skipped parts every element, so their end is found. */
+	/** Open blocks; in code also paragraphs, in skipped parts every element, so ends are found. */
 	readonly #open = new OpenElements<ElementInfo>((name, info, place) =>
 		this.#closed(name, info, place),
 	);
@@ -165,7 +165,7 @@ class Conversion {
 
 	#endImplied(name: string): void {
 		this.#open.endImplied(name);
-		// Paragraphs are among the open elements only inside a skipped part.
+		// Inside a skipped part, paragraphs are among the open elements too, and a block ends them.
 		const endsParagraph = this.#skipped !== undefined && BLOCKS.has(name);
 		if (endsParagraph && this.#open.innermost === "p") {
 			this.#open.closeDownTo(this.#open.length - 1);
@@ -281,7 +281,7 @@ class Conversion {
 		if (name === "annotation" || name === "annotation-xml") {
 			formula.startAnnotation(/\btex\b/i.test(this.#tokens.attribute("encoding") ?? ""));
 		} else if (BLOCKS.has(name)) {
-			// A formula holds no such element: it was never closed.
+			// A formula holds no blocks, so this formula was never closed.
 			this.#endFormula();
 			this.#openTag(name);
 		} else if (!VOID.has(name)) {
@@ -352,7 +352,7 @@ interface Code {
 }
 
 interface ElementInfo {
-	/** Inside code or a skipped part: its end has no effect. */
+	/** True inside code or a skipped part, where the element's end has no effect. */
 	readonly silent: boolean;
 	readonly language: string;
 	readonly part?: Part;
@@ -364,5 +364,5 @@ const SILENT: ElementInfo = { silent: true, language: "" };
 /** The symbol of a permalink or of a footnote's back link. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
 
-/** The first valid one counts: lazy images have a placeholder in `src`. */
+/** The first attribute with a usable address counts: lazy images have a placeholder in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

@@ -2,24 +2,24 @@ import { InlineText, longestRun } from "./inline-text.ts";
 
 export type PartKind = "main" | "article";
 
-/** A marked part of a page: a range of finished blocks; without an end, up to the last. */
+/** A marked part of a page: a range of finished blocks; without `to`, up to the last block. */
 export interface Part {
 	readonly kind: PartKind;
 	readonly from: number;
 	to?: number;
 }
 
-/** A marked part with a smaller share is not the whole text: pages of teasers mark one. */
+/** A marked part with a smaller share is not the main text: pages of teasers mark one teaser. */
 const FAIR_SHARE = 0.2;
 /** Deeper lists and quotes are not indented further: the cost is quadratic in the depth. */
 const MAX_DEPTH = 5;
 
-/** Call `endBlock` before a heading, a list, an item, a quote, a table or a part of it. */
+/** Blocks of Markdown. Call `endBlock` before a heading, list, item, quote, table or table part. */
 export class MarkdownBlocks {
 	readonly inline = new InlineText();
 	table: TableText | undefined;
 
-	/** Each with the white space before it. */
+	/** Finished blocks, each after an element with the white space before it. */
 	readonly #out: string[] = [];
 	readonly #containers: Container[] = [];
 	#listDepth = 0;
@@ -39,7 +39,7 @@ export class MarkdownBlocks {
 			.replace(/^\n+|\n+$/g, "");
 	}
 
-	/** The only marked part of its kind, if it has a fair share of the text; else all blocks. */
+	/** Joins the only marked part of its kind if it has a fair share of the text, else all blocks. */
 	joinMain(parts: readonly Part[]): { markdown: string; mainPart?: PartKind } {
 		const whole = this.join();
 		for (const mainPart of ["main", "article"] as const) {
@@ -58,7 +58,7 @@ export class MarkdownBlocks {
 		this.#heading = "";
 	}
 
-	/** Applies to the next paragraph; 0 undoes it. */
+	/** Makes the next paragraph a heading; level 0 undoes this. */
 	heading(level: number): void {
 		if (level > 0) this.#dissolveTable();
 		this.#heading = level > 0 ? `${"#".repeat(level)} ` : "";
@@ -80,7 +80,7 @@ export class MarkdownBlocks {
 		if (container?.isList && --this.#listDepth === 0) this.#followsItem = false;
 	}
 
-	/** Default: the next number of the innermost list. */
+	/** `number` defaults to the next number of the innermost list. */
 	item(number?: number): void {
 		const list = this.#containers.at(-1);
 		if (number !== undefined && list?.number !== undefined) list.number = number;
@@ -152,12 +152,12 @@ export class MarkdownBlocks {
 interface Container {
 	readonly isList: boolean;
 	number: number | undefined;
-	/** Prefix of its items' marks, and of the text inside. */
+	/** `outer` is the prefix of its items' marks, `inner` that of the text inside. */
 	readonly outer: string;
 	readonly inner: string;
 }
 
-/** Spans add empty cells, never more than there are real ones: attributes are untrusted. */
+/** Spans add empty cells, but never more than there are real cells: attributes are untrusted. */
 class TableText {
 	readonly #rows: Cell[][] = [];
 	#row: Cell[] | undefined;
@@ -193,7 +193,7 @@ class TableText {
 		this.#cell = undefined;
 	}
 
-	/** `tight` blocks follow on the next line. False if no cell is open. */
+	/** A `tight` block follows on the next line. Returns false if no cell is open. */
 	add(block: string, tight: boolean): boolean {
 		const cell = this.#cell;
 		if (!cell) return false;
@@ -205,7 +205,7 @@ class TableText {
 		return this.#rows.flatMap((row) => row.map(({ text }) => text).filter((text) => text !== ""));
 	}
 
-	/** One block of rows; the cells, if it is a layout table or has nothing to tabulate. */
+	/** Returns one block of rows, or a block per cell if it is layout or has nothing to tabulate. */
 	finish(): string[] {
 		const used: boolean[] = [];
 		for (const row of this.#rows) {
@@ -215,8 +215,8 @@ class TableText {
 		const rows = this.#rows.filter((row) => row.some(({ text }) => text !== ""));
 		if (columns.length < 2 || rows.length < 2 || isLayout(rows.flat())) return this.blocks();
 		const [first = [], ...rest] = rows;
-		// Markdown drops cells beyond the header, so it is as wide as the widest row. Short rows stay
-		// short: padding a thousand of them to the width of one costs too much.
+		// Markdown drops cells beyond the header, so the header is as wide as the widest row. Short
+		// rows stay short: padding a thousand of them to the width of one costs too much.
 		const lines = [
 			lineOf(columns.map((i) => textOf(first[i]))),
 			lineOf(columns.map(() => "---")),
@@ -232,7 +232,7 @@ class TableText {
 		return true;
 	}
 
-	/** Skips places that cells of earlier rows span. */
+	/** Fills the places that cells of earlier rows span. */
 	#fillReached(row: Cell[]): void {
 		for (let i = row.length; (this.#reach[i] ?? 0) > 0; i++) {
 			this.#reach[i] = (this.#reach[i] as number) - 1;

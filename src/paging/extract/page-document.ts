@@ -52,7 +52,7 @@ export function parsePage(html: string, baseUrl: string): PageDocument {
 	return document;
 }
 
-/** Returns false, page unchanged, unless there is exactly one part of the kind. */
+/** Returns false and changes nothing unless the page has exactly one part of this kind. */
 export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
 	const selector = kind === "main" ? 'main, [role="main"]' : "article";
 	const [part, ...others] = document.querySelectorAll(selector);
@@ -61,7 +61,7 @@ export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
 	return true;
 }
 
-/** linkedom, unlike browsers, moves nothing into the body. */
+/** True if all content is in the body: linkedom, unlike browsers, moves nothing into it. */
 function isComplete(html: string): boolean {
 	if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return false;
 	const end = /<\/(?:body|html)\s*>/i.exec(html);
@@ -83,7 +83,7 @@ function nameLanguages(document: PageDocument): void {
 		for (const element of [code, pre, around, around?.parentElement]) {
 			const language = element && codeLanguage((name) => element.getAttribute(name));
 			if (!element || !language) continue;
-			// Readability looks at the code only; Defuddle starts with the element around it.
+			// Readability finds the language only at the code; Defuddle starts at the element around it.
 			(code ?? pre).setAttribute("class", `language-${language}`);
 			element.setAttribute("data-lang", language);
 			break;
@@ -91,7 +91,7 @@ function nameLanguages(document: PageDocument): void {
 	}
 }
 
-/** Readers drop scripts, where MathJax keeps formulae. */
+/** MathJax keeps formulae in scripts, which readers drop. */
 function keepFormulae(document: PageDocument): void {
 	for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
 		const math = document.createElement("math");
@@ -108,7 +108,7 @@ function keepFormulae(document: PageDocument): void {
 	}
 }
 
-/** Defuddle's MathML conversion lacks fractions and powers. */
+/** Adds LaTeX to MathML: Defuddle's own conversion lacks fractions and powers. */
 function writeFormulae(document: PageDocument): void {
 	for (const math of document.querySelectorAll("math")) {
 		const notes = [...math.querySelectorAll("annotation")];
@@ -135,7 +135,7 @@ function readMath(node: PageNode, formula: Formula): void {
 const ELEMENT_NODE = 1;
 const TEXT_NODE = 3;
 
-/** Scripts or a chosen tab would show these parts. */
+/** Shows the parts that scripts or choosing a tab would show. */
 function showHiddenParts(document: PageDocument): void {
 	placeStreamedParts(document);
 	for (const panel of document.querySelectorAll('[role="tabpanel"]')) {
@@ -189,7 +189,7 @@ export function releaseCode(html: string): string {
 	);
 }
 
-/** Readability takes highlighted lines for paragraphs and removes their indentation. */
+/** Makes code plain text: Readability takes highlighted lines for paragraphs and unindents them. */
 export function flattenCode(document: PageDocument): void {
 	for (const pre of document.querySelectorAll("pre")) {
 		const text = codeText(pre);

@@ -11,21 +11,21 @@ export class PageSignals {
 	#codeBlocks = 0;
 	#terms = 0;
 
-	/** Whether it is from a newspaper, magazine or blog. */
+	/** Whether the page is from a newspaper, magazine or blog. */
 	get isArticle(): boolean {
 		if (this.#codeBlocks > 1) return false;
 		if (this.#hasSchemaType(CERTAIN)) return true;
 		if (this.#terms > 5 || this.#hasSchemaType(DOCUMENTATION)) return false;
 		const isArticle = this.#schemaTypes.has("Article");
 		if (this.#openGraphType === undefined) return isArticle;
-		// Some sites call every page an article; their data describes a page.
+		// Some sites call every page an article; their schema types then name another kind of page.
 		const isPlainPage = !isArticle && !this.#isDated && this.#hasSchemaType(OTHER_PAGES);
 		return this.#openGraphType === "article" && !isPlainPage;
 	}
 
 	onOpen(tokens: HtmlTokenizer): void {
 		this.shape.elements++;
-		// Raw text ends with its element.
+		// An element with raw text has already ended.
 		if (tokens.rawText === undefined) this.#step(tokens.name, 1);
 		if (tokens.name === "pre") this.#codeBlocks++;
 		else if (tokens.name === "dt") this.#terms++;
@@ -69,12 +69,12 @@ const OTHER_PAGES = /^(?:WebPage|CollectionPage|FAQPage|Product)$/;
 
 export interface PageShape {
 	elements: number;
-	/** Counts only elements that are usually closed. */
+	/** Maximum nesting; counts only elements that are usually closed. */
 	depth: number;
 }
 
-// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms an element and the square of the
-// depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
+// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms an element, and time quadratic in
+// the depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
 const MAX_ELEMENTS = 150_000;
 const MAX_DEPTH = 1500;
 
@@ -102,7 +102,7 @@ export function isExcluded(
 
 function isHidden(tokens: HtmlTokenizer): boolean {
 	const hidden = tokens.attribute("hidden") ?? "until-found";
-	// React sends late parts of a page hidden.
+	// React sends late parts of a page hidden, with an id like `S:1`.
 	if (hidden !== "until-found") return !tokens.attribute("id")?.startsWith("S:");
 	return (
 		tokens.attribute("aria-hidden") === "true" || HIDING_STYLE.test(tokens.attribute("style") ?? "")

@@ -9,7 +9,7 @@ export type IsAllowed = (address: string) => boolean;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [network: Address, prefixBits: number];
 
-/** True for global unicast or an allowed range; mapped IPv4 counts as IPv4. False for names. */
+/** True for global unicast or an allowed range; false for names. Mapped IPv4 counts as IPv4. */
 export function isPublicAddress(address: string, allowRanges: AllowedRanges): boolean {
 	// ipaddr.js also accepts `0177.1` and the like, which other parsers read differently.
 	if (isIP(address) === 0) return false;
@@ -45,7 +45,7 @@ function parse(address: string): Address {
 	if (isIP(address) === 4) return ipaddr.parse(address);
 	// A zone id (`fe80::1%eth0`) names an interface, not a destination.
 	const bare = address.replace(/%.*$/, "");
-	// Without dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; a connection would not.
+	// URL removes dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; a connection does not.
 	return ipaddr.process(new URL(`http://[${bare}]`).hostname.slice(1, -1));
 }
 
@@ -104,7 +104,7 @@ export function requireAllowedHost({ hostname }: URL, isAllowed: IsAllowed): voi
 	if (isIP(address) !== 0 && !isAllowed(address)) throw addressRefused(host, address);
 }
 
-/** The Fetch standard's "bad ports": a request could be made to talk to other services. */
+/** The Fetch standard's "bad ports": a request there could be misused to talk to other services. */
 const BAD_PORTS = new Set(
 	(
 		"0 1 7 9 11 13 15 17 19 20 21 22 23 25 37 42 43 53 69 77 79 87 95 101 102 103 104 109 110 111 113 115 117 " +

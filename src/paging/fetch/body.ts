@@ -5,11 +5,11 @@ import { hasPdfHeader, isPdfType, parseMediaType } from "./content.ts";
 
 /** In bytes. */
 export interface BodyLimits {
-	/** Unpacked, except for PDFs. */
+	/** Maximum unpacked size of anything but a PDF. */
 	readonly maxBytes: number;
-	/** Unpacked. */
+	/** Maximum unpacked size of a PDF. */
 	readonly maxPdfBytes: number;
-	/** As sent. */
+	/** Maximum size as sent. */
 	readonly maxWireBytes: number;
 }
 
@@ -29,13 +29,13 @@ export const ACCEPT_ENCODING = "gzip, br, deflate";
  */
 export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<Buffer> {
 	const codings = codingsOf(body);
-	// Without a coding, the header has the size.
+	// Without a content coding, the header has the unpacked size.
 	const announced = codings.length === 0 ? Number(body.contentLength ?? 0) : 0;
 	const least = Math.min(limits.maxBytes, limits.maxPdfBytes);
 	const most = Math.max(limits.maxBytes, limits.maxPdfBytes);
 	let stream = limitBytes(body.stream, body.name, limits.maxWireBytes);
 	for (const coding of codings.reverse()) {
-		// Intermediate stages count too: empty blocks let a small body unpack to endless nothing.
+		// Every stage is limited: a small body can unpack to endless blocks that unpack to nothing.
 		stream = limitBytes(decompress(stream, coding), body.name, most);
 	}
 	const received = new GrowingBytes(Math.min(announced, most));
@@ -94,7 +94,7 @@ async function* decompress(stream: AsyncIterable<Buffer>, coding: Coding): Async
 	// A decompressor would reject an empty body.
 	if (first.done) return;
 	const packed = Readable.from(prepend(first.value, chunks));
-	// The iteration throws the errors of both streams.
+	// The callback ignores errors: the iteration throws those of both streams.
 	yield* pipeline(packed, decompressor(coding, first.value), () => {});
 }
 
@@ -110,7 +110,7 @@ function decompressor(coding: Coding, first: Buffer): Transform {
 	return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
 }
 
-/** One buffer: a list costs 100 bytes a chunk, and a hostile server sends chunks of one byte. */
+/** One growing buffer: a list costs 100 bytes a chunk, and hostile servers send one-byte chunks. */
 class GrowingBytes {
 	#bytes: Buffer;
 	size = 0;
@@ -135,7 +135,7 @@ class GrowingBytes {
 		return this.#bytes.subarray(0, this.size);
 	}
 
-	/** The bytes in a buffer of exactly their size. */
+	/** Returns the bytes in a buffer of exactly their size. */
 	take(): Buffer {
 		if (this.size === this.#bytes.length) return this.#bytes;
 		const exact = Buffer.allocUnsafeSlow(this.size);

@@ -6,7 +6,7 @@ import { WINDOWS_1252 } from "../extract/entities.ts";
 /**
  * Decides by the bytes, the `Content-Type` and, without one, the name. A PDF header at the start
  * beats any type; after junk it counts only in non-text. Bytes that are no text are binary whatever
- * the type. An unspecific type leaves it to the bytes: only a whole document is HTML, a fragment is
+ * the type. For an unspecific type the bytes decide: only a whole document is HTML, a fragment is
  * more often Markdown. Content declared a PDF is `pdf` even if it is none: its reader reports that.
  */
 export function detectKind(bytes: Buffer, contentType: string | undefined, name = "") {
@@ -33,29 +33,29 @@ function isBinaryType(type: string): boolean {
 	);
 }
 
-/** Text by definition, never HTML: sources stay readable as they are. */
+/** True for types that are text by definition and never HTML: sources stay readable as they are. */
 function isTextType(type: string): boolean {
 	return /^text\/|[/+](x-)?(json|ndjson|xml|yaml|javascript|ecmascript|typescript|csv)$/.test(type);
 }
 
-/** git examines as much to detect binary files. */
+/** As many bytes as git examines to detect binary files. */
 const SAMPLE_BYTES = 8192;
 
-// A byte order mark decides. Otherwise the sample must be readable in the declared `charset` or in
-// UTF-8. Else browsers' rule for undeclared charsets applies: no binary byte at the beginning.
+// A byte order mark means text. A sample with a declared `charset`, or in valid UTF-8, must be
+// readable. Otherwise browsers' rule for undeclared charsets applies: no binary byte at the start.
 function isText(bytes: Buffer, sample: string, charset: string | undefined): boolean {
 	if (/^(?:efbbbf|feff|fffe)/.test(bytes.toString("hex", 0, 3))) return true;
 	if (charset !== undefined || !sample.includes("\ufffd")) return isReadable(sample);
 	return !BINARY_BYTE.test(bytes.toString("latin1", 0, SNIFFED_BYTES));
 }
 
-/** In the WHATWG MIME Sniffing standard. Tab, line and form feed, return and escape are text. */
+/** As in the WHATWG MIME Sniffing standard: tab, line feed, form feed, return, escape are text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the target
 const BINARY_BYTE = /[\0-\x08\v\x0e-\x1a\x1c-\x1f]/;
 /** The length of the standard's resource header. */
 const SNIFFED_BYTES = 1445;
 
-/** More invalid or control characters make content binary. */
+/** A larger share of invalid or control characters makes content binary. */
 const MAX_UNREADABLE_SHARE = 0.3;
 
 function isReadable(sample: string): boolean {
@@ -69,7 +69,7 @@ function isReadable(sample: string): boolean {
 const HTML_DOCUMENT =
 	/^\s*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->)[\s\S])*-->\s*)*<(?:!doctype\s+html|html|head|body)[\s>]/i;
 
-/** Lenient and in lower case; never throws. The type is empty without one. */
+/** Lenient: never throws. Returns lower case; `type` is empty if the header has none. */
 export function parseMediaType(contentType: string | undefined) {
 	const header = contentType?.toLowerCase() ?? "";
 	const type = /^\s*([^\s;,/]+\/[^\s;,]+)/.exec(header)?.[1] ?? "";
@@ -87,7 +87,7 @@ function isSurelyPdf(bytes: Buffer): boolean {
 	if (!hasPdfHeader(bytes)) return false;
 	const start = bytes.toString("latin1", 0, 1024 + 64);
 	if (/^(?:\xef\xbb\xbf)?\s*%PDF-/.test(start)) return true;
-	// A comment of four or more bytes above 127. Quoted in a text it would be UTF-8.
+	// The mark is a comment of four or more bytes above 127. Quoted in a text it would be UTF-8.
 	const mark = /%PDF-\d\.\d\s+%([\x80-\xff]{4,})/.exec(start)?.[1];
 	return mark !== undefined && !isUtf8(Buffer.from(mark, "latin1"));
 }
@@ -123,24 +123,24 @@ export async function decodeInSlices(bytes: Buffer, source: TextSource): Promise
 	return parts.join("");
 }
 
-/** About 20 ms in the slowest charsets. */
+/** Decoding a slice takes about 20 ms in the slowest charsets. */
 const SLICE_BYTES = 512 * 1024;
 
 function charsetOf(bytes: Buffer, source: TextSource): string {
 	return declaredCharset(bytes, source) ?? (isUtf8(bytes) ? "utf-8" : "windows-1252");
 }
 
-/** A character may span two pieces. */
+/** Decodes piece by piece: a character may span two pieces. */
 function createDecoder(charset: string): (piece: Buffer, isLast: boolean) => string {
 	if (charset === "windows-1252") return decodeWindows1252;
 	const decoder = new TextDecoder(charset);
 	return (piece, isLast) => decoder.decode(piece, { stream: !isLast });
 }
 
-/** Lower case; `undefined` without a charset that can be decoded. */
+/** Returns lower case; `undefined` if no charset that can be decoded is declared. */
 function declaredCharset(bytes: Buffer, { contentType, isHtml }: TextSource): string | undefined {
 	const { charset } = parseMediaType(contentType);
-	// Loaded at the first text: it takes longer to load than the rest of this folder.
+	// The sniffer is loaded at the first text: it takes longer to load than the rest of this folder.
 	const sniff = require("html-encoding-sniffer") as Sniff;
 	const found = sniff(bytes, {
 		transportLayerEncodingLabel: charset && canDecode(charset) ? charset : undefined,
@@ -168,7 +168,7 @@ function canDecode(label: string): boolean {
 		new TextDecoder(label);
 		return true;
 	} catch {
-		// The only way to find out which labels this Node knows.
+		// Trying is the only way to find out which labels this Node knows.
 		return false;
 	}
 }
@@ -177,9 +177,9 @@ const CODES_1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
 	byte >= 0x80 && byte <= 0x9f ? WINDOWS_1252.charCodeAt(byte - 0x80) : byte,
 );
 
-/** Some versions of Node decode these bytes as Latin-1 (nodejs/node#56542, #60888). */
+/** Some versions of Node decode windows-1252 as Latin-1 (nodejs/node#56542, #60888). */
 function decodeWindows1252(bytes: Buffer): string {
-	// A table: replacing each character takes seconds for 10 MB of such bytes.
+	// Uses a table: replacing each character takes seconds for 10 MB of such bytes.
 	const units = new Uint16Array(bytes.length);
 	for (let at = 0; at < bytes.length; at++) units[at] = CODES_1252[bytes[at] as number] as number;
 	return Buffer.from(units.buffer).toString("utf16le");

@@ -47,7 +47,7 @@ export async function exchange(
 			headers,
 			signal: options.signal,
 		});
-		// Destroyed below wherever reading stops; that error is expected.
+		// The body is destroyed below wherever reading stops; the error this causes is expected.
 		response.body.on("error", () => {});
 		try {
 			const to = redirectTarget(response, url);

@@ -34,11 +34,11 @@ export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	readonly useProxy?: boolean;
 	/** Default: 5. */
 	readonly maxRedirects?: number;
-	/** For redirects, headers and body together. */
+	/** Limit for redirects, headers and body together. */
 	readonly timeoutMs: number;
-	/** Per connection. Default: 10 s. */
+	/** Limit for opening one connection. Default: 10 s. */
 	readonly connectTimeoutMs?: number;
-	/** As sent. Default: the larger of the two other limits. */
+	/** Maximum size as sent. Default: the larger of `maxBytes` and `maxPdfBytes`. */
 	readonly maxWireBytes?: number;
 	/** Default: the system's resolver. */
 	readonly resolve?: Resolve;
@@ -48,7 +48,7 @@ export type Resolve = (hostname: string) => Promise<readonly LookupAddress[]>;
 
 export interface FetchOptions {
 	readonly signal?: AbortSignal | undefined;
-	/** Of the cached copy, such as an earlier {@link Fetched}. */
+	/** The validators of the cached copy, such as an earlier {@link Fetched}. */
 	readonly validators?: Validators | undefined;
 }
 
@@ -76,7 +76,7 @@ export class SafeFetch {
 		stop.addEventListener("abort", stopped.reject);
 		try {
 			stop.throwIfAborted();
-			// Name resolution cannot be aborted, so it is raced.
+			// Name resolution cannot be aborted, so the wait for it ends with the abort.
 			return await Promise.race([this.#load(url, validators, stop), stopped.promise]);
 		} catch (error) {
 			if (!stop.aborted) throw fetchError(error, url);
@@ -130,10 +130,10 @@ async function openDispatcher(
 	});
 	const agent = new Agent({
 		allowH2: false,
-		// The proxy agent uses it only for direct connections.
+		// The proxy agent uses this option only for direct connections.
 		connect: checkedConnect(connect, isAllowed),
 		connectTimeout: connectTimeoutMs,
-		// The total time is limited; a trickling body would pass an idle timeout.
+		// The total time is limited instead: a trickling body would pass an idle timeout.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		maxHeaderSize: MAX_HEADER_BYTES,
@@ -148,8 +148,8 @@ type Connect = buildConnector.connector;
 
 /**
  * Checks literal addresses before connecting and socket addresses before sending. `connect` must
- * use {@link checkedLookup}: it sees the address of the connection, so a name cannot change its
- * answer between check and use.
+ * use {@link checkedLookup}, which sees the address of the connection itself: a name cannot change
+ * its answer between check and use.
  */
 export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect {
 	return (options, callback) => {

@@ -1,4 +1,4 @@
-// undici's types describe these only as exports of its entry point; see safe-fetch.ts.
+// undici's types describe these modules only as exports of its entry point; see safe-fetch.ts.
 declare module "undici/lib/core/util.js" {}
 declare module "undici/lib/core/connect.js" {
 	export { buildConnector as default } from "undici";

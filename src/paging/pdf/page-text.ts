@@ -19,7 +19,7 @@ export interface PageText {
 	readonly warning?: PageWarning;
 }
 
-// Broken maps give about 60 %; private-use symbols (bullets, icons) stay well below 20 %.
+// Broken maps make about 60 % meaningless; private-use symbols (bullets, icons) well below 20 %.
 const BROKEN_SHARE = 0.25;
 
 /** Trims lines, joins hyphenated words, drops controls; meaningless characters become U+FFFD. */
@@ -44,7 +44,7 @@ function clean(text: string): string {
 			// biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the purpose.
 			.replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, "")
 			.replaceAll("\ufffe", "\ufffd")
-			// A visible soft hyphen is a hyphen; those at line ends are gone by now.
+			// A visible soft hyphen is a hyphen; soft hyphens at line ends are gone by now.
 			.replaceAll("\u00ad", "-")
 			// The lookbehinds keep long runs of spaces or newlines from costing quadratic time.
 			.replace(/(?<![ \t])[ \t]+$/gm, "")
@@ -55,7 +55,7 @@ function clean(text: string): string {
 
 const MAX_TITLE = 200;
 
-/** One line; empty without a title worth showing. */
+/** Returns the title as one line; empty if there is none worth showing. */
 export function titleText(raw: string): string {
 	const title = raw.replace(/[\p{Cc}\p{Co}\ufffd\ufffe\s]+/gu, " ").trim();
 	return title.slice(0, MAX_TITLE).toWellFormed();

@@ -21,13 +21,13 @@ import { ReadAhead, type ReadSpan } from "./read-ahead.ts";
 export type { PdfPage } from "./pdf-worker.ts";
 
 export interface PdfEngineOptions {
-	/** For one job of a worker: opening, or some pages. Default: 10 s. */
+	/** Time limit for one job of a worker: opening a document or reading pages. Default: 10 s. */
 	readonly deadlineMs?: number;
-	/** Per worker. Default: 512 MB, enough for several documents of 50 MB. */
+	/** Maximum per worker. Default: 512 MB, enough for several documents of 50 MB. */
 	readonly maxMemoryMb?: number;
-	/** Idle workers end after this. Default: 60 s. */
+	/** Idle workers end after this time. Default: 60 s. */
 	readonly idleMs?: number;
-	/** Default: 3, or the number of processors if that is less. */
+	/** Maximum number of workers. Default: 3, or the number of processors if that is less. */
 	readonly workers?: number;
 }
 
@@ -85,7 +85,7 @@ export class PdfEngine {
 			workers: live.length,
 			started: this.#supervisor.started,
 			pagesLoaded: sum((state) => state.pagesLoaded),
-			/** In the live workers, counted once per worker. */
+			/** Documents open in the live workers; each counts once per worker. */
 			openDocuments: sum((state) => state.documents.length),
 			memoryBytes: sum((state) => state.memoryBytes),
 		};
@@ -133,7 +133,7 @@ export class PdfEngine {
 				job.send({ buffer, length: part.length }, [buffer]);
 			}
 		};
-		// A quarter of the deadline: only a page that hangs overruns, never a long list of pages.
+		// A quarter of the deadline: only a page that hangs can miss it, never a long list of pages.
 		const budgetMs = this.#options.deadlineMs / 4;
 		const job = { ...span, document: id, total: bytes.length, budgetMs };
 		const prefer = (worker: number) => !!this.#states.get(worker)?.documents.includes(id);
@@ -147,7 +147,7 @@ interface Source {
 	readonly bytes: Uint8Array;
 }
 
-/** One part is written here while the worker copies another. */
+/** Documents are sent in parts: one is written here while the worker copies another. */
 const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 4;
 
@@ -158,7 +158,7 @@ interface DocumentEngine {
 	evict(): void;
 }
 
-/** Keeps the bytes, so it survives its workers: the next call replaces one that ended. */
+/** Keeps the bytes, so it survives its workers: the next call replaces a worker that ended. */
 export class PdfDocument {
 	readonly totalPages: number;
 	readonly title?: string;
@@ -175,9 +175,9 @@ export class PdfDocument {
 	}
 
 	/**
-	 * Whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`. Workers
-	 * share calls of 200,000 characters or more and read ahead for sequential calls; otherwise only
-	 * returned pages are read.
+	 * Returns whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`.
+	 * Workers share calls for 200,000 characters or more, and read ahead for quick sequential calls;
+	 * otherwise only returned pages are read.
 	 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
 	async pages(

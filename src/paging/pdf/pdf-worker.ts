@@ -4,7 +4,7 @@ import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
 import { type PageText, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 
-/** From 1. Ends early when the text reaches `maxChars`, after at least one page. */
+/** Pages from 1. Reading ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
 	readonly first: number;
 	/** 0 only opens the document. */
@@ -52,7 +52,7 @@ interface OpenDocument {
 	document?: PdfiumDocument;
 }
 
-/** An evicted document is sent again on demand. */
+/** Maximum open documents per worker; an evicted document is sent again on demand. */
 const MAX_DOCUMENTS = 8;
 
 const { maxMemoryBytes } = workerData as { maxMemoryBytes: number };
@@ -122,7 +122,7 @@ async function load(
 	return entry;
 }
 
-/** Evicts the least recently used: documents take half of the memory, pdfium's work the rest. */
+/** Evicts the least recently used: documents may take half the memory, pdfium's work the rest. */
 function evictFor(bytes: number): void {
 	let total = bytes;
 	for (const other of openDocuments.values()) total += other.bytes;

@@ -32,14 +32,14 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 	api.FPDF_InitLibrary();
 	return {
 		reserve: (size: number) => reserveFile(api, size),
-		/** In use or kept for reuse; it never shrinks. */
+		/** Memory in use or kept for reuse; it never shrinks. */
 		memoryBytes: () => api.memory.buffer.byteLength,
-		/** After that, no result of this instance is reliable. */
+		/** Once this is true, no result of this instance is reliable. */
 		isOutOfMemory: () => outOfMemory,
 	};
 }
 
-/** `FPDF_GetLastError`: password needed, unknown encryption. */
+/** Values of `FPDF_GetLastError`: password needed, unknown encryption. */
 const ENCRYPTED = [4, 5];
 
 function reserveFile(api: PdfiumExports, size: number) {
@@ -59,7 +59,7 @@ function reserveFile(api: PdfiumExports, size: number) {
 
 function openDocument(api: PdfiumExports, handle: number, size: number) {
 	return {
-		// The document's claim is unchecked; a page takes more than a byte.
+		// The document's claim is unchecked, so its size bounds it: a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
 		/** Untrusted text. */
 		title: metaText(api, handle, "Title"),

@@ -10,22 +10,22 @@ export interface ReadAheadOptions {
 	readonly now?: () => number;
 }
 
-/** Pages per slice when several are in flight: some 20 and 5 ms. */
+/** Pages per slice when several slices are in flight; these take about 20 and 5 ms to read. */
 const MAX_SLICE = 16;
 const MIN_SLICE = 4;
-/** Ends a slice early, which bounds the memory of the read-ahead. */
+/** A slice ends early at this length, which bounds the memory of the read-ahead. */
 const SLICE_CHARS = 200_000;
-/** Smaller calls finish before a second worker has started. */
+/** Calls for fewer characters finish before a second worker has started. */
 const BULK_CHARS = 200_000;
-/** Three calls in a row within this time come from a program, not a model. */
+/** Three calls in a row, each this soon after the one before, come from a program, not a model. */
 const QUICK_MS = 100;
 const QUICK_CALLS = 2;
 
-/** Reads on demand until a caller goes through the document; then all workers read ahead. */
+/** Reads on demand until calls go through the document in order; then all workers read ahead. */
 export class ReadAhead {
 	readonly #options: ReadAheadOptions;
 	readonly #now: () => number;
-	// A chunk often ends within its last page or before it, and the next one begins there.
+	// Kept because a chunk often ends within this page or before it, and the next one begins there.
 	#lastPage: PdfPage | undefined;
 	#lastReadAt = Number.NEGATIVE_INFINITY;
 	#quickCalls = 0;
@@ -120,7 +120,7 @@ interface Slice {
 }
 
 function startPrefetch(first: number, limit: number, workers: number): Prefetch {
-	// At least two slices per worker, or some would idle at the end of a short document.
+	// At least two slices per worker: otherwise some would idle at the end of a short document.
 	const share = Math.ceil((limit - first + 1) / (2 * workers));
 	const size = Math.min(MAX_SLICE, Math.max(MIN_SLICE, share));
 	return { slices: [], next: first, limit, size, stop: new AbortController() };
