@@ -17,7 +17,7 @@ interface FileLookup {
 	isFile(path: string): boolean;
 }
 
-/** Returns a number if the prompt names too many. Mode `always` falls back to files last touched. */
+/** Returns a count if too many files are named. Mode `always` falls back to files last touched. */
 export function filesToBrief(
 	prompt: string,
 	mode: "onPaths" | "always",
@@ -80,7 +80,7 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 
 const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
 
-/** In bytes. A briefing precedes every answer, requested or not. */
+/** Maximum size of a briefing, in bytes: it precedes every answer, requested or not. */
 export const BRIEFING_BYTES = 1_500;
 
 export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): string | undefined {

@@ -8,7 +8,7 @@ import type { CodeProject } from "./project.ts";
 
 export type CodeSession = ReturnType<typeof createCodeSession>;
 
-/** Shared by tools, command and briefings: one open project, that of the working folder. */
+/** What tools, command and briefings share: one open project, that of the working folder. */
 export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
 	// Opens on first use. A changed working folder closes the previous project.
@@ -18,7 +18,7 @@ export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;
 		const root = projectRoot(cwd);
-		// Loaded with the first question.
+		// The code is loaded with the first question.
 		const code = await import("./index.ts");
 		const project: CodeProject = new code.CodeProject({
 			root,
@@ -66,7 +66,7 @@ export function callerOf(
 	};
 }
 
-/** `kota: running repo: web indexed: yes`, or indexing progress. */
+/** Shows `kota: running repo: web indexed: yes`, or indexing progress in place of `indexed`. */
 export function showStatus(
 	session: SessionView,
 	project?: Pick<CodeProject, "root" | "state" | "indexed">,

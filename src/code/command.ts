@@ -68,7 +68,7 @@ export function registerKotaCommand(
 		].join("\n");
 	}
 
-	/** With dialogs, the first indexing is confirmed. Without them the command is the consent. */
+	/** With dialogs, the user confirms the first indexing; otherwise the command is the consent. */
 	async function index(session: SessionView): Promise<string> {
 		const { code, project } = await codeSession.open(session);
 		const consent = session.hasUI ? "needed" : "given";

@@ -61,7 +61,7 @@ const HEAD_SHARE = 1 / 4;
 /** Round robin: each part gets one item in turn until its next one does not fit. */
 function cutText(outline: Outline, maxBytes: number): string {
 	const parts = withinHeads(outline, maxBytes).map((part) => ({ ...part, shown: 0 }));
-	// Reserves the "missing" note up front. Each line costs its line feed too.
+	// The notes on missing items are reserved up front. Each line costs its line feed too.
 	let room = maxBytes;
 	for (const { head, items } of parts) {
 		for (const line of head) room -= bytesOf(line) + 1;
@@ -85,7 +85,7 @@ function cutText(outline: Outline, maxBytes: number): string {
 		...items.slice(0, shown),
 		...(shown < items.length ? [missing(items.length - shown)] : []),
 	]);
-	// Holds even if the heads alone exceed the budget.
+	// The limit holds even if the heads alone exceed it.
 	return clip(lines.join("\n"), maxBytes);
 }
 
@@ -215,7 +215,7 @@ export function projectPaths(
 	const outside = `${slashed(relative(cwd, root))}/`;
 	const fromOutside = (path: string) => outside + path;
 
-	/** Where a path may lie, by the working folder first. */
+	/** Returns where a path may lie: relative to the working folder first, then to the root. */
 	function placesOf(path: string): string[] {
 		// Pi's tools accept a leading @, as in file mentions.
 		const spellings = path.startsWith("@") ? [path, path.slice(1)] : [path];
@@ -229,7 +229,7 @@ export function projectPaths(
 		advice: TOOL_ADVICE,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		placesOf,
-		/** From the model's spelling to the index path. A path outside the project keeps its `..`. */
+		/** Maps the model's spelling to the index path. A path outside the project keeps its `..`. */
 		find(path: string): string {
 			const places = placesOf(path);
 			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
@@ -237,7 +237,7 @@ export function projectPaths(
 	};
 }
 
-/** Node's `relative` is too slow for thousands of paths. */
+/** Replaces Node's `relative`, which is too slow for thousands of paths. */
 function fromFolder(folder: string): (path: string) => string {
 	if (folder === "") return (path) => path;
 	const names = folder.split("/");

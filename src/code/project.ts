@@ -75,7 +75,7 @@ export interface QuestionContext {
 	readonly caller: Caller;
 }
 
-/** Renders the text of the answer on request. */
+/** Asks a question. `render` makes the text of the answer on request. */
 export async function answerTo<Name extends QuestionName>(
 	name: Name,
 	input: Inputs[Name],
@@ -104,7 +104,7 @@ export interface Caller extends CallOptions {
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-/** A session's view of the index. An existing index implies consent; a no lasts for the session. */
+/** A session's view of the index. An existing index implies consent; a refusal lasts a session. */
 export class CodeProject {
 	readonly root: string;
 	readonly #options: ProjectOptions;
@@ -147,7 +147,7 @@ export class CodeProject {
 		return await this.#put(name, query, caller);
 	}
 
-	/** Builds or refreshes. `given`: the user requested it, which is consent. */
+	/** Builds or refreshes the index. `given`: the user requested it, which is consent. */
 	async build(caller: Caller = {}, consent: "given" | "needed" = "needed"): Promise<BuildReport> {
 		if (consent === "needed") await this.#needConsent(caller);
 		if (caller.signal?.aborted) throw new AbortedError(caller.signal.reason);
@@ -254,7 +254,7 @@ export class CodeProject {
 		let consent: Consent = "unsaid";
 		try {
 			if (await confirm(found)) consent = "yes";
-			// An aborted dialog returns no, which is not the user's decision.
+			// An aborted dialog returns false, which is not the user's decision.
 			else if (!signal?.aborted) consent = "no";
 			if (consent === "no") this.#isDeclined = true;
 			return consent;
@@ -316,7 +316,7 @@ interface SharedBuild {
 	readonly callers: Set<Caller>;
 }
 
-/** Every question scans the tree; only progress over many files is worth showing. */
+/** Every question scans the tree; only progress over this many files or more is worth showing. */
 const MANY_FILES = 100;
 
 type Consent = "yes" | "no" | "unsaid";

@@ -41,7 +41,7 @@ export async function runTool<N extends ToolName>(name: N, call: ToolCalls[N], r
 	}
 }
 
-/** Converts to an error for the user or the model. Aborts use pi's wording. */
+/** Converts any error to one for the user or the model. Aborts use pi's wording. */
 export function toolError(error: unknown): Error {
 	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
 		return new AbortedError(error);
@@ -88,10 +88,10 @@ export interface Delivery {
 	readonly offerWhole?: (bytes: number) => Promise<boolean>;
 }
 
-/** Upper limit even with the user's consent. */
+/** Maximum size of an answer, even with the user's consent. */
 export const MOST_BYTES = 50_000;
 
-/** Over budget, stores the whole as a blob, then uses a briefer form, then drops items. */
+/** Stores an answer over budget as a blob and returns a briefer form, perhaps with fewer items. */
 export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
 	const text = wholeAnswer(answer);
 	const originalBytes = bytesOf(text);

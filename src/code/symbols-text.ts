@@ -81,7 +81,7 @@ function quoted(query: string): string {
 	return `"${clip(oneLine(query), 120)}"`;
 }
 
-/** Declarations say more than matching lines. */
+/** Prefers declarations, which say more than matching lines. */
 function best(hit: SearchHit, most: number): string[] {
 	return hit.symbols.length > 0 ? symbolLines(hit, most) : matchLines(hit, 1);
 }
@@ -166,7 +166,7 @@ export function usagesForms(
 	];
 }
 
-/** Above this, an answer that does not fit gets one line per definition instead of a part. */
+/** With more definitions, an answer that does not fit gets one line each instead of a part. */
 const SINGLE_PARTS = 4;
 const SIGNATURE_BYTES = 160;
 

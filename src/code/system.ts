@@ -16,7 +16,7 @@ export interface CodeSystemOptions {
 	readonly openEngine?: typeof Code.openEngine;
 }
 
-/** The user may be away while the model waits. */
+/** Time limit for the user's reply: the user may be away while the model waits. */
 const OFFER_MS = 20_000;
 /** A prompt waits this long for its briefing. Slower indexing continues in the background. */
 const BRIEFING_MS = 20_000;
@@ -26,7 +26,7 @@ export class CodeSystem implements System {
 	readonly name = "kota";
 	readonly #spine: Spine;
 	readonly #codeSession: CodeSession;
-	/** Until the user declines once or does not reply. */
+	/** Whether to offer whole answers: true until the user declines once or does not reply. */
 	#mayOffer = true;
 	#isFailureReported = false;
 
@@ -49,7 +49,7 @@ export class CodeSystem implements System {
 		this.#isFailureReported = false;
 		if (session.config.kota.enabled) showStatus(session);
 		else withdrawTools(this.#spine.host);
-		// Background; failures are returned as results.
+		// The sweep runs in the background; it returns failures as results.
 		void createBlobStore(session.config.blobs).sweep();
 	}
 
@@ -57,7 +57,7 @@ export class CodeSystem implements System {
 		return this.#codeSession.close();
 	}
 
-	/** Briefs prompts that name one to three files. Errors notify once a session. */
+	/** Adds a briefing to prompts that name one to three files. Shows an error once a session. */
 	async onPrompt(prompt: string | undefined, session: SessionView) {
 		const { enabled, autoContext } = session.config.kota;
 		if (!enabled || autoContext === "off" || prompt === undefined) return undefined;

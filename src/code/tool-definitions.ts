@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { isRecord, property } from "../core/property.ts";
 import { SYMBOL_KINDS } from "../text/kinds.ts";
 
-/* Every request carries these texts: omit what a name says. Omitted means default. */
+/* Every request carries these texts: omit what a name says. Omitted parameters have defaults. */
 
 interface ToolText {
 	readonly description: string;
@@ -108,7 +108,7 @@ export const codeTools = Object.entries<ToolText>(tools).map(([name, text]) => (
 	...text,
 }));
 
-/** List parameters: models sometimes send a single string. */
+/** Names of the list parameters, for which models sometimes send a single string. */
 const LISTS = Object.values<ToolText>(tools).flatMap(({ parameters: { properties } }) =>
 	Object.keys(properties).filter((name) => property(properties[name], "type") === "array"),
 );

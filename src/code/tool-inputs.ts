@@ -86,7 +86,7 @@ export function impactQuery(call: ToolCalls["kota_impact"], find: FindPath): Que
 
 export type TaskContextInput = Required<QueryOf<"taskContext">>;
 
-/** Defaults: tests, no symbols, 20 impacted files. */
+/** Defaults: with tests, without symbols, 20 impacted files. */
 export function taskContextInput(
 	call: ToolCalls["kota_task_context"],
 	find: FindPath,

@@ -13,7 +13,7 @@ import { faults } from "./faults.ts";
 
 const WHOLE = "the answer";
 
-/** Part of an untrusted answer. A wrong type throws with its path; unknown fields are ignored. */
+/** Part of an untrusted answer. Errors name a wrong type's place; unknown fields are ignored. */
 export class AnswerPart {
 	readonly tool: string;
 	readonly value: unknown;
@@ -29,7 +29,7 @@ export class AnswerPart {
 		return typeof this.value === "string";
 	}
 
-	/** The first of these names that has a value. Errors name the first. */
+	/** Returns the first of these fields that has a value. Errors mention the first name. */
 	field(name: string, ...others: string[]): AnswerPart {
 		if (typeof this.value !== "object" || this.value === null || Array.isArray(this.value)) {
 			throw this.#wrong("an object");
@@ -94,7 +94,7 @@ export class AnswerPart {
 	symbol(): { path(): string; brief(): SymbolBrief } {
 		const location = this.field("location");
 		const at = location.value === undefined ? this : location;
-		// Errors name the symbol itself.
+		// Throws if `location` is no object; the error names the symbol itself.
 		if (at !== this) this.holding(location.value).field("");
 		return {
 			path: () => at.path(),
@@ -130,7 +130,7 @@ export function positionOf(value: unknown): number {
 	return typeof value === "number" && value >= 1 && Number.isFinite(value) ? Math.floor(value) : 1;
 }
 
-/** The JSON in an MCP result's text. Throws on an error result or incomplete JSON. */
+/** Returns the JSON in an MCP result's text. Throws on an error result or incomplete JSON. */
 export function toolAnswer(tool: string, result: unknown): unknown {
 	const content = property(result, "content");
 	const texts = (Array.isArray(content) ? content : [])
@@ -172,7 +172,7 @@ const USAGE_KINDS = kindsOf<UsageKind>(
 	"call new extends implements jsx type type_reference=type import dynamic_import=import re_export=re-export export_all=re-export assignment=write definition=declaration",
 );
 
-/** An import may be of a value, a type or neither. KotaDB does not see `require`. */
+/** KotaDB's words. Its `import` may be of a value, a type or neither; it does not see `require`. */
 export const EDGE_WORDS: Record<EdgeKind, readonly string[]> = {
 	value: ["import"],
 	type: ["import"],

@@ -35,7 +35,7 @@ const MAX_CRASHES = 4;
 const BACKOFF_MS = 200;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Calls launch KotaDB on demand. It runs one at a time, so the others queue here, abortable. */
+/** Calls launch KotaDB on demand. It runs one call at a time; the others queue here, abortable. */
 export class EngineConnection {
 	readonly #options: EngineConnectionOptions;
 	readonly #closing = new AbortController();
@@ -85,7 +85,7 @@ export class EngineConnection {
 		const asked = this.#run;
 		const params = { name: tool, arguments: { ...args } };
 		try {
-			// Our timeout applies. The SDK's would leave KotaDB busy.
+			// Our own timeout applies, since the SDK's would leave KotaDB busy.
 			const answer = client.callTool(params, undefined, { timeout: MAX_TIMER_MS });
 			const timedOut = () => faults.timedOut(tool, timeoutMs);
 			const result = await waitFor(answer, { signal, timeoutMs, timedOut });
@@ -93,7 +93,7 @@ export class EngineConnection {
 			return result;
 		} catch (error) {
 			if (error instanceof CodeIndexError) {
-				// Otherwise it would keep working and block the next call.
+				// Otherwise KotaDB would keep working and block the next call.
 				void this.#stop();
 				throw error;
 			}
@@ -110,7 +110,7 @@ export class EngineConnection {
 			if (crashes > 0) {
 				const { signal } = this.#closing;
 				await delay(BACKOFF_MS * 2 ** (crashes - 1), undefined, { signal }).catch(() => {
-					// Closed meanwhile; the start reports it.
+					// The connection was closed meanwhile; `#start` reports it.
 				});
 			}
 			await this.#lastStop;
@@ -124,7 +124,7 @@ export class EngineConnection {
 
 	async #start(): Promise<Client> {
 		const { database, connectTimeoutMs } = this.#options;
-		// Large, so loaded on first use.
+		// The SDK is large, so it is loaded on first use.
 		const sdk = await import("@modelcontextprotocol/sdk/client/index.js");
 		await mkdir(dirname(database), { recursive: true, mode: 0o700 }).catch(() => {
 			// KotaDB reports itself that it cannot open its database.

@@ -22,14 +22,14 @@ export interface ProcessExit {
 
 /** Limit for one MCP message. */
 export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
-/** From SIGTERM to SIGKILL. */
+/** Time from SIGTERM to SIGKILL. */
 const GRACE_MS = 2000;
 /** Time for remaining output after exit. */
 const DRAIN_MS = 500;
 
 /**
- * One process of KotaDB as an MCP transport. The SDK's own keeps our process alive, outlives it,
- * leaks grandchildren (`bun x` starts another), inherits variables, and loses the exit status.
+ * One process of KotaDB as an MCP transport. With the SDK's own, KotaDB keeps our process alive,
+ * outlives it, leaks its children (`bun x` starts one), inherits variables, loses its exit status.
  */
 export class EngineProcess implements Transport {
 	readonly #options: EngineProcessOptions;
@@ -56,7 +56,7 @@ export class EngineProcess implements Transport {
 			const child = spawn(command, args, {
 				cwd,
 				env: { ...env },
-				// A separate process group, so that its children can be killed with it.
+				// A separate process group, so that KotaDB's children can be killed with it.
 				detached: process.platform !== "win32",
 				windowsHide: true,
 			});
@@ -72,7 +72,7 @@ export class EngineProcess implements Transport {
 					this.#end({ reason: "not-started", detail: describeError(error) });
 			});
 			child.once("exit", (code, signal) => {
-				// Immediately, before the system can reuse the group id.
+				// Kills the group immediately, before the system can reuse its id.
 				this.#signalAll("SIGKILL");
 				this.#exitStatus = code === null ? `signal ${signal}` : `exit status ${code}`;
 				process.off("exit", this.#killAtExit);
@@ -152,14 +152,14 @@ export class EngineProcess implements Transport {
 			if (process.platform === "win32") child.kill(signal);
 			else process.kill(-child.pid, signal);
 		} catch {
-			// Already exited.
+			// The process has already exited.
 		}
 	}
 
 	readonly #killAtExit = () => this.#signalAll("SIGKILL");
 }
 
-/** A line over `maxBytes` is reported once, the rest dropped. Linear time, even for tiny chunks. */
+/** A line over `maxBytes` is reported and ends the reading. Linear time, even for tiny chunks. */
 export function splitLines(
 	maxBytes: number,
 	onLine: (line: string) => void,

@@ -23,25 +23,25 @@ export interface ExternalIndexOptions {
 	readonly command: string;
 	readonly args: readonly string[];
 	readonly root: string;
-	/** Per question. Indexing gets ten times as much. Default: two minutes. */
+	/** Time limit per question. Indexing gets ten times as much. Default: two minutes. */
 	readonly timeoutMs?: number;
-	/** From start to first response; the command may download KotaDB first. Default: 30 seconds. */
+	/** Limit from start to first response; the command may first download KotaDB. Default: 30 s. */
 	readonly connectTimeoutMs?: number;
 	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
 	readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * KotaDB (by Jaymin West) over MCP. Answers are as old as the last `build`, which indexes all.
- * Not reported, so empty: edge kinds, packages, exports of changed files, parse failures.
+ * KotaDB (by Jaymin West) over MCP. Answers are as old as the last `build`, which indexes all
+ * files. Not reported, so empty: edge kinds, packages, exports of changed files, parse failures.
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
-	/** KotaDB keys a project by its real working folder. Any other path would index it again. */
+	/** KotaDB keys a project by its real working folder. Another path would index it anew. */
 	readonly #realRoot: string;
 	readonly #timeoutMs: number;
 	readonly #database: string;
-	/** Exists until the first indexing completes: KotaDB cannot detect a partial index. */
+	/** A file that exists until the first indexing is done: KotaDB cannot detect a partial index. */
 	readonly #unfinished: string;
 	readonly #log = createLogTail();
 	readonly #connection: EngineConnection;
@@ -142,7 +142,7 @@ export class ExternalIndex implements CodeIndex {
 	async #ask<N extends QuestionName>(name: N, query: Query<N>, { signal }: CallOptions = {}) {
 		const { tool, args, read }: Question<N> = QUESTIONS[name];
 		const files = projectFiles(this.#realRoot);
-		// Validates before anything is started.
+		// `args` validates the query before anything is started.
 		const given = args(query, files);
 		if (!this.#indexedFiles) await this.#readStatistics(signal);
 		// Without an index KotaDB would start building one without consent.
@@ -152,7 +152,7 @@ export class ExternalIndex implements CodeIndex {
 		}
 		const data = await this.#call(tool, given, signal);
 		const answer = read(data, query, files);
-		// Only impact answers report it.
+		// Only impact answers report the time of indexing.
 		const at =
 			name === "impact" ? Date.parse(data.field("last_indexed_at").textOr("")) : Number.NaN;
 		if (!Number.isNaN(at)) this.#indexedMs = at;
@@ -206,12 +206,12 @@ export function childEnvironment(
 const POSIX_VARS = ["PATH", "HOME", "TMPDIR"];
 const WINDOWS_VARS = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(" ");
 
-/** The child runs in the repository: relative PATH entries would let it supply the programs. */
+/** The child runs in the repository, which could supply the programs of relative PATH entries. */
 function absoluteEntries(path: string): string {
 	return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
-/** Outside the repository. One per project: KotaDB's queries join all projects of a database. */
+/** A path outside the repository, one per project: KotaDB's queries join a database's projects. */
 export function databaseOf(root: string, given: Readonly<Record<string, string>>): string {
 	const name = `${basename(root)}-${hashBytes(root).slice(0, 12)}`;
 	return given.KOTADB_PATH || join(homedir(), ".pi", "cache", "pi-kota", "kotadb", name, "kota.db");

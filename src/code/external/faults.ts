@@ -13,7 +13,7 @@ export const faults = {
 
 	notStarted(command: string, cwd: string, error: unknown): CodeIndexError {
 		const code = errnoOf(error);
-		// ENOENT also means a missing working folder.
+		// ENOENT can also mean a missing working folder.
 		if (code === "ENOENT" && !existsSync(cwd)) {
 			return failed(`KotaDB could not be started: the project folder ${cwd} does not exist`, error);
 		}

@@ -40,7 +40,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				file_path: files.existing(path),
 				direction,
 				depth: Math.min(Math.max(1, depth), MAX_DEPTH),
-				// KotaDB's own filter also drops latest.ts and inspector.ts.
+				// Tests are filtered here: KotaDB's own filter also drops latest.ts and inspector.ts.
 				include_tests: true,
 				...(words && { reference_types: words }),
 			};

@@ -75,14 +75,14 @@ export function readSearch(
 const DEFAULT_LIMIT = 15;
 const MAX_LIMIT = 100;
 
-/** KotaDB's limit counts tests. If they are dropped, ask for more. */
+/** KotaDB's limit counts tests, so more is asked for if tests are dropped here. */
 function askedLimit({ limit = DEFAULT_LIMIT, includeTests }: SearchQuery): number {
 	return Math.min(MAX_LIMIT, includeTests === false ? limit * 3 : limit);
 }
 
 interface PartialHit {
 	readonly symbols: SymbolBrief[];
-	/** By line number: context of one match may contain another. */
+	/** Lines by number: the context of one match may contain another match. */
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 
