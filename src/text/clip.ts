@@ -11,9 +11,9 @@ export function bytesOf(text: string): number {
 	return bytes;
 }
 
-/** At most `maxBytes` of UTF-8, cut between characters, ended by `…`; empty if that does not fit. */
+/** Cuts text between characters to `maxBytes` of UTF-8, `…` included; empty if `…` does not fit. */
 export function clip(text: string, maxBytes: number): string {
-	// A character has at least one byte, so a longer text needs no measuring.
+	// A UTF-16 unit takes at least one byte, so a text of more units needs no measuring.
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
 	const room = maxBytes - bytesOf(ELLIPSIS);
 	if (room < 0) return "";

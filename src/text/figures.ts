@@ -2,7 +2,7 @@
 export function grouped(count: number): string {
 	const digits = String(Math.round(count));
 	if (digits.length < 4) return digits;
-	return digits.replace(/\B(?=(?:\d{3})+$)/g, ","); // toLocaleString takes microseconds
+	return digits.replace(/\B(?=(?:\d{3})+$)/g, ","); // `toLocaleString` would take microseconds
 }
 
 /** `1 session`, `1,200 sessions` */

@@ -1,13 +1,13 @@
 /** The first violation of a schema. */
 export interface Fault {
-	/** Where, such as `images[0].mimeType`; empty for the value itself. */
+	/** Where the fault is, such as `images[0].mimeType`; empty for the value itself. */
 	readonly path: string;
-	/** Completes "must be …". */
+	/** What is allowed there; completes the sentence "must be …". */
 	readonly allowed: string;
 	readonly found?: { readonly value: unknown };
 }
 
-/** Checks the JSON Schema keywords in use. Lengths are UTF-16 units, as the bounds limit memory. */
+/** Checks only the JSON Schema keywords in use. Lengths are in UTF-16 units: they bound memory. */
 export function findFault(schema: object, value: unknown): Fault | undefined {
 	const node: Node = schema;
 	if (node.anyOf) {
@@ -73,7 +73,7 @@ interface Field {
 	readonly isRequired: boolean;
 }
 
-/** Memoized per schema: commands are checked by the ten thousand. */
+/** Fields, memoized per schema: commands are checked by the ten thousand. */
 const fields = new WeakMap<Node, readonly Field[]>();
 
 function fieldsOf(node: Node): readonly Field[] {
@@ -106,7 +106,7 @@ function isAllowedText(node: Node, value: string): boolean {
 	return pattern === undefined || patternOf(pattern).test(value);
 }
 
-/** Memo: compiled once per schema. */
+/** Compiled patterns, memoized. */
 const patterns = new Map<string, RegExp>();
 
 function patternOf(pattern: string): RegExp {

@@ -1,4 +1,4 @@
-/** The index stores the positions: append only. */
+/** The index stores positions in this list, so only append to it. */
 export const SYMBOL_KINDS = [
 	"function",
 	"class",
@@ -12,7 +12,7 @@ export const SYMBOL_KINDS = [
 ] as const;
 export type SymbolKind = (typeof SYMBOL_KINDS)[number];
 
-/** The index stores the positions as bits: append only. */
+/** The index stores positions in this list as bits, so only append to it. */
 export const EDGE_KINDS = [
 	"value",
 	"type",
@@ -23,7 +23,7 @@ export const EDGE_KINDS = [
 ] as const;
 export type EdgeKind = (typeof EDGE_KINDS)[number];
 
-/** The index stores the positions: append only, at most 16. */
+/** The index stores positions in this list, so only append to it. At most 16 kinds. */
 export const USAGE_KINDS = [
 	"call",
 	"new",

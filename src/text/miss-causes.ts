@@ -1,4 +1,4 @@
-/** By pruning or for the working set. */
+/** Content is replaced by pruning, or for the working set. */
 const REPLACED = "older content was replaced on purpose";
 
 /** The causes of cache misses, in words for people. Pi, replay and the dashboard share them. */
@@ -13,11 +13,11 @@ export const MISS_CAUSES = {
 	system: "the system prompt changed",
 	branch: "another branch of the session",
 	messages: "an earlier message changed",
-	/** Everything cached after the first dropped block is lost with it. */
+	/** Everything cached after the first dropped block is lost too. */
 	dropped: "the provider dropped thinking that was bound to another prefix",
 	provider: "nothing changed on our side that we can see; the provider may have evicted it",
 	unknown: "unknown: the request was not observed",
 } as const;
 
-/** In a live session; a replay knows edits instead of prunings. */
+/** The cause of a miss in a live session. A replay knows edits instead of prunings. */
 export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;

@@ -1,7 +1,7 @@
 export interface NearestOptions {
-	/** The most edits of a typo. Default: 2, but fewer than the length of the word. */
+	/** Maximum number of edits. Default: 2, but fewer than the length of the word. */
 	readonly maxEdits?: number;
-	/** Two swapped neighbours count as one edit. */
+	/** Whether two swapped neighbours count as one edit. Default: no. */
 	readonly swaps?: boolean;
 }
 

@@ -24,7 +24,7 @@ export function plainText(text: string, maxLength = 120): string {
 	return plain.length <= maxLength ? plain : `${plain.slice(0, maxLength - 1)}…`;
 }
 
-/** Whole escape sequences first, so that no letters of them remain. Line ends and tabs stay. */
+/** Matches whole escape sequences first: no letters of them may remain. Line ends and tabs stay. */
 const UNSAFE =
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
 	/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;

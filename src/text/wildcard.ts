@@ -2,14 +2,14 @@
 export type Wildcard<Item> = "**" | ItemMatcher<Item>;
 
 export interface ItemMatcher<Item> {
-	/** The least cost of a comparison. Default: 1. */
+	/** Minimum cost of one comparison, in steps. Default: 1. */
 	readonly steps?: number;
 	matches(item: Item, onStep?: OnStep): boolean;
 }
 
 export type OnStep = (steps: number) => void;
 
-/** Not a regular expression: hostile input costs at most pattern × items steps. */
+/** No regular expression is used: hostile input costs at most pattern × items steps. */
 export function matchesAll<Item>(
 	pattern: readonly Wildcard<Item>[],
 	items: readonly Item[],
@@ -17,7 +17,7 @@ export function matchesAll<Item>(
 ): boolean {
 	let wantedAt = 0;
 	let itemAt = 0;
-	// Backtracking to the last star is enough: an earlier one can match nothing more.
+	// Backtracking to the last `**` is enough: retrying an earlier one cannot find a match.
 	let starAt = -1;
 	let takenUpTo = 0;
 	while (itemAt < items.length) {
