@@ -2,8 +2,8 @@
  * An index of a TypeScript or JavaScript project that answers six questions: search, dependencies,
  * usages, impact, task context and symbol map. Every question first compares the tree with the
  * index, so answers are up to date; their `coverage` says what could not be read. The index is an
- * SQLite file in the user's cache folder, and a worker thread runs it: close it. Nothing is stored
- * before the first `build`.
+ * SQLite file in the user's cache folder and runs in a worker thread: close it. Nothing is
+ * stored before the first `build`.
  *
  * @example
  * Indexes the project in the current folder and finds every usage of a symbol.

@@ -3,7 +3,7 @@
  * simulator of the provider's prompt cache, and replays of session files of pi. Costs are in plain
  * input tokens of the model, so that they compare in any currency; `dollarsOf` converts. Rules
  * follow the documentation of the vendors as of November 2026; `rules.source` is `default` where
- * nothing is documented. Reads session files only, and sends nothing anywhere.
+ * nothing is documented. This module only reads session files; it sends nothing anywhere.
  *
  * @example
  * Two requests that share their beginning. The second reads it from the cache.
