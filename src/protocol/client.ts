@@ -44,7 +44,7 @@ export {
 /** All commands except those that `subscribe` and `stream` send. */
 export type SendableCommandType = Exclude<CommandType, "subscribe" | "unsubscribe">;
 
-/** Optional for a command without fields of its own. */
+/** `fields` is optional for a command without fields of its own. */
 export type CommandArguments<Type extends CommandType> =
 	Record<never, never> extends CommandFields<Type>
 		? [fields?: CommandFields<Type>, options?: CommandOptions]
@@ -57,12 +57,12 @@ export type CommandArguments<Type extends CommandType> =
 export interface Client {
 	/** The state of the connection now. */
 	readonly state: ClientState;
-	/** Throws a {@link ClientError}. Waits for a connection until `timeoutMs` or `signal` ends it. */
+	/** Throws a {@link ClientError}. Waits for a connection, limited by `timeoutMs` and `signal`. */
 	request<Type extends SendableCommandType>(
 		type: Type,
 		...rest: CommandArguments<Type>
 	): Promise<SuccessResponse<Type>>;
-	/** A session's events, each once and in order, across connections. */
+	/** Delivers a session's events, each once and in order, across connections. */
 	subscribe(
 		sessionId: string,
 		listener: (frame: StreamFrame) => void,
@@ -70,13 +70,13 @@ export interface Client {
 	): Subscription;
 	/** The same events for `for await`. Begins at the call; ends with the loop or the session. */
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
-	/** Session list, lifecycle and shutdown events. Returns an unsubscribe function. */
+	/** Listens to session list, lifecycle and shutdown events. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
-	/** Changes of {@link state}. Returns an unsubscribe function. */
+	/** Listens to changes of {@link state}. Returns an unsubscribe function. */
 	onState(listener: (state: ClientState) => void): () => void;
 	/** A fresh command id, unique to this client. */
 	newId(): string;
-	/** Final. Commands in flight fail with `closed`; the server may still carry them out. */
+	/** Closes for good. Commands in flight fail with `closed`; the server may still execute them. */
 	close(): void;
 }
 
@@ -88,7 +88,7 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 	Partial<Pick<ReconnectOptions, "firstRetryMs" | "lastRetryMs" | "silenceMs" | "random">> & {
 		/** Which commands' lifecycle events to receive. Default: none. */
 		lifecycle?: "all" | "own" | "none";
-		/** Largest frame the server takes. Default: 10 MiB. */
+		/** Maximum size of a frame that the server accepts. Default: 10 MiB. */
 		maxFrameBytes?: number;
 	};
 
@@ -119,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
 		},
 		onState(state) {
 			if (state.name === "open") {
-				// Fails only with the connection; the next one sends it again.
+				// This fails only with the connection; the next connection sends it again.
 				commands.sendOnce("subscribe", { lifecycle }).catch(() => undefined);
 				// Streams first: they must see live events of resent commands.
 				subscriptions.resume();

@@ -7,14 +7,14 @@ const SymbolKind = oneOf(...SYMBOL_KINDS);
 /** How far an answer can be trusted. */
 export const CodeCoverage = Type.Object({
 	files: Type.Number(),
-	/** Not, or not fully, parsed; the first few by path. */
+	/** Files that are not, or not fully, parsed; `paths` has the first few, sorted. */
 	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
 	...numberFields("unresolvedImports", "checkedMs", "refreshedFiles"),
 	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
-	/** Broken, or leading out of the project. */
+	/** Symbolic links that are broken, or lead out of the project. */
 	linksNotFollowed: Type.Optional(Type.Number()),
-	/** The index is current in memory only, and why. */
+	/** Why the index is current in memory only; absent if it is stored. */
 	notStored: Type.Optional(Type.Object({ reason: Type.String() })),
 	leftOut: Type.Optional(
 		Type.Object({
@@ -25,11 +25,11 @@ export const CodeCoverage = Type.Object({
 	),
 });
 
-/** Asking does not build the index. */
+/** Asking for the status does not build the index. */
 export const CodeStatus = Type.Object({
-	/** `absent`: never built. `partial`: interrupted, the next question resumes it. */
+	/** `absent`: never built. `partial`: indexing was interrupted; the next question resumes it. */
 	state: oneOf("absent", "partial", "ready"),
-	/** Only if `ready`. */
+	/** Present only if `ready`. */
 	coverage: Type.Optional(CodeCoverage),
 });
 

@@ -6,19 +6,19 @@ export interface CommandRow<
 	Fields extends TObject = TObject,
 	Data extends TSchema = TSchema,
 > {
-	/** A session command has a `sessionId`, which scopes its key. */
+	/** A session command has a `sessionId`, which scopes its idempotency key. */
 	readonly target: Target;
 	/** A successful change raises the session's version by one and is durable when answered. */
 	readonly effect: "read" | "change";
 	/** `lane`: waits for earlier commands. `control`: waits for short ones only, blocks nothing. */
 	readonly path: "lane" | "control";
-	/** Changes which events its connection receives: never waits for other reads. */
+	/** Changes which events the connection receives, so the command never waits for other reads. */
 	readonly attaches?: true;
 	/** `short`: half a minute. `long`: minutes. `none`: unlimited. See `timeoutOf`. */
 	readonly timeout: "short" | "long" | "none";
-	/** Whether it may carry `ifSessionVersion`. */
+	/** Whether the command may carry `ifSessionVersion`. */
 	readonly versioned: boolean;
-	/** Without the envelope's fields and `sessionId`. */
+	/** The command's own fields: without the envelope's and, for a session command, `sessionId`. */
 	readonly fields: Fields;
 	readonly data: Data;
 }

@@ -4,7 +4,7 @@ import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
 export const ContextKind = oneOf(...CONTEXT_KINDS);
 
-/** In the order the model sees them. */
+/** Pieces are listed in the order the model sees them. */
 export const ContextPiece = Type.Object({
 	/** For `get_context_piece`; stable while the piece is unchanged. */
 	id: Type.String(),
@@ -12,12 +12,12 @@ export const ContextPiece = Type.Object({
 	/** One line for people: a path, a tool call, or the start of a message. */
 	label: Type.String(),
 	tokens: Type.Number(),
-	/** Unchanged since, in ms since 1970. */
+	/** The piece is unchanged since this time, in ms since 1970. */
 	sinceMs: Type.Number(),
 	/** Relative to the session's folder. */
 	path: Type.Optional(Type.String()),
 	entryId: Type.Optional(Type.String()),
-	/** Of a stub: tokens of the replaced text. */
+	/** Of a stub or a shortened read: tokens of the replaced text. */
 	replacedTokens: Type.Optional(Type.Number()),
 });
 
@@ -29,11 +29,11 @@ export const ContextMoment = Type.Object({
 	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
 });
 
-/** May have held less than the window does now, and other text. */
+/** The request may have held less than the window does now, and other text. */
 const LastRequest = Type.Object({
 	/** Prompt size counted by the provider. */
 	tokens: Type.Number(),
-	/** Leading pieces that it held unchanged. */
+	/** Leading pieces that the request held unchanged. */
 	pieces: Type.Number(),
 });
 
@@ -41,7 +41,7 @@ export const ContextView = Type.Object({
 	/** In tokens; 0 without a model. */
 	window: Type.Number(),
 	tokens: Type.Number(),
-	/** Prompt prefix that the last request found in the provider's cache. */
+	/** Size of the prompt prefix that the last request found in the provider's cache. */
 	cachedTokens: Type.Optional(Type.Number()),
 	lastRequest: Type.Optional(LastRequest),
 	pieces: Type.Array(ContextPiece),
@@ -52,7 +52,7 @@ export const ContextView = Type.Object({
 export const ContextPieceText = Type.Object({
 	pieceId: Type.String(),
 	text: Type.String(),
-	/** In characters. */
+	/** Where `text` starts, in characters. */
 	offset: Type.Number(),
 	totalChars: Type.Number(),
 	nextOffset: Type.Optional(Type.Number()),
@@ -72,11 +72,11 @@ const Tokens = {
 };
 
 const Prices = {
-	/** The prompt as sent. */
+	/** Of the prompt as sent. */
 	cost: Price,
-	/** As pi alone would send it: append-only, nothing replaced. */
+	/** Of the prompt as pi alone would send it: append-only, nothing replaced. */
 	appendOnlyCost: Price,
-	/** As sent, without any cache. */
+	/** Of the prompt as sent, without any cache. */
 	noCacheCost: Price,
 	/** Only if prices are known. */
 	outputDollars: Type.Optional(Type.Number()),
@@ -89,9 +89,9 @@ export const CacheMiss = Type.Object({
 		description:
 			"compaction, pruning, model, thinking, expired, tools, system, branch, messages, dropped, provider or unknown",
 	}),
-	/** Beyond a cache hit. */
+	/** What the tokens cost beyond a cache hit. */
 	cost: Price,
-	/** First piece that differs from the request before. */
+	/** First piece that differs from the previous request. */
 	changed: Type.Optional(Type.String()),
 });
 
@@ -105,14 +105,14 @@ export const CostRequest = Type.Object({
 	miss: Type.Optional(CacheMiss),
 });
 
-/** Totals cover all requests, the list the latest. */
+/** `totals` covers all requests, `requests` only the latest. */
 export const Cost = Type.Object({
 	requests: Type.Array(CostRequest),
 	totals: Type.Object({
 		requests: Type.Number(),
 		...Tokens,
 		...Prices,
-		/** Append-only prompts above pi's compaction limit, which is not counted; absent if none. */
+		/** Append-only prompts above pi's compaction limit; no compaction is counted. Absent if 0. */
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
 		...numberFields("misses", "missedTokens"),
 		missCost: Price,
@@ -121,9 +121,9 @@ export const Cost = Type.Object({
 
 const UseCounts = {
 	times: Type.Number(),
-	/** Not sent, or not again. */
+	/** Tokens that were not sent, or not sent again. */
 	tokens: Type.Number(),
-	/** Of `times`: savings unknown, not in `tokens`. Absent if none. */
+	/** How many of `times` have unknown savings, which `tokens` leaves out. Absent if none. */
 	unmeasured: Type.Optional(Type.Number()),
 };
 
@@ -131,7 +131,7 @@ export const SystemSavings = Type.Object({
 	enabled: Type.Boolean(),
 	...UseCounts,
 	dollars: Type.Optional(Type.Number()),
-	/** By reason or file, largest first, a few. */
+	/** Savings by reason or file: a few, the largest first. */
 	details: listOf({ label: Type.String(), ...UseCounts }),
 });
 
@@ -148,7 +148,7 @@ export const Savings = Type.Object({
 export const TierFile = Type.Object({
 	path: Type.String(),
 	tier: oneOf("L0", "L1", "L2", "L3", "active"),
-	/** Answers it has stayed unchanged for. */
+	/** Number of answers for which the file has stayed unchanged. */
 	n: Type.Number(),
 	tokens: Type.Number(),
 	/** 0 if no change was seen. */
@@ -179,7 +179,7 @@ export const ReplayReport = Type.Object({
 		name: Type.String(),
 		description: Type.String(),
 		cost: Type.Number(),
-		/** Relative to append-only. */
+		/** Cost relative to append-only. */
 		ratio: Type.Number(),
 		dollars: Type.Optional(Type.Number()),
 		...numberFields("read", "write", "input", "maxContext"),

@@ -2,13 +2,13 @@ import Type from "typebox";
 import { CommandId, Count, KnownCommandId, oneOf, SessionId } from "./field-schemas.ts";
 
 export const EnvelopeFields = Type.Object({
-	/** Idempotency: resent with the same content, it gets the same outcome. */
+	/** Makes the command idempotent: resent with the same content, it gets the same outcome. */
 	id: Type.Optional(CommandId),
-	/** Commands that must have succeeded first. */
+	/** Ids of commands that must have succeeded first. */
 	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
-	/** Fails unless the session is at this version. */
+	/** The command fails unless the session is at this version. */
 	ifSessionVersion: Type.Optional(Count),
-	/** For clients that store no ids: scoped by session, expires ten minutes after completion. */
+	/** For clients that store no ids. Scoped by session; expires ten minutes after completion. */
 	idempotencyKey: Type.Optional(KnownCommandId),
 });
 
@@ -26,9 +26,9 @@ export const ErrorCode = oneOf(
 	"id_conflict",
 	"key_conflict",
 	"rate_limited",
-	/** Too many commands in flight, on this connection or in all. */
+	/** Too many commands in flight, on this connection or on the whole server. */
 	"busy",
-	/** A configured limit of sessions or subscriptions. */
+	/** A configured limit of sessions or subscriptions is reached. */
 	"limit_reached",
 	"unknown_session",
 	"session_exists",
@@ -39,13 +39,13 @@ export const ErrorCode = oneOf(
 	/** The dependency is the command itself, later in its lane, or waits for it. */
 	"dependency_cycle",
 	"timeout",
-	/** The server stopped while it was in flight; it may have had an effect. */
+	/** The server stopped while the command was in flight; it may have had an effect. */
 	"interrupted",
-	/** The journal cannot be written or trusted: no effect, only reads are answered. */
+	/** The journal cannot be written or trusted. Nothing was carried out; only reads are answered. */
 	"journal_unavailable",
-	/** Carried out, but the outcome is not on disk: a crash may lose it. */
+	/** The command was carried out, but its outcome is not on disk: a crash may lose it. */
 	"not_durable",
-	/** A read's answer was not stored and has changed since: send it again under a new id. */
+	/** A read's answer was not stored and has changed since: send the read again under a new id. */
 	"answer_gone",
 	/** A named model, entry or file is missing. */
 	"not_found",
@@ -62,7 +62,7 @@ const OutcomeFields = {
 	/** For programs; present on failure. */
 	code: Type.Optional(ErrorCode),
 	sessionVersion: Type.Optional(Count),
-	/** From an earlier command of the same identity. */
+	/** The outcome of an earlier command with the same identity. */
 	replayed: Type.Optional(Type.Literal(true)),
 	timedOut: Type.Optional(Type.Literal(true)),
 };
@@ -73,7 +73,7 @@ export const Response = Type.Object({
 	/** The requested type, or `unknown`. */
 	command: Type.String(),
 	success: Type.Boolean(),
-	/** Absent if the command had none. */
+	/** The command's id; absent if it had none. */
 	id: Type.Optional(Type.String()),
 	data: Type.Optional(Type.Unknown()),
 	...OutcomeFields,

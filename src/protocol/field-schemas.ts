@@ -2,10 +2,10 @@ import Type, { type TEnum, type TNumber, type TProperties } from "typebox";
 
 // A description completes the sentence "`field` must be …".
 
-/** In characters; also for instructions and dialog answers. */
+/** Maximum length of a message, instructions or a dialog answer, in characters. */
 export const MAX_MESSAGE = 200_000;
 
-/** In characters; keeps the whole frame under the frame limit. */
+/** Maximum length of a session file in a frame, in characters; keeps the frame under its limit. */
 export const MAX_SESSION_CONTENT = 8_000_000;
 
 /** At least one character that is not white space. */
@@ -37,13 +37,13 @@ export const SessionName = text(256, {
 	note: " without control characters, not blank",
 });
 
-/** A name of pi's: model, provider, entry, dialog. */
+/** A name of pi's: of a model, provider, entry or dialog. */
 export const Reference = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
-/** On the server. NUL would end it early for the operating system. */
+/** A path on the server. NUL would end the path early for the operating system. */
 export const Path = text(4096, { pattern: "^[^\\u0000]*$", note: " without NUL" });
 
-/** On any system the server may run on. */
+/** The start of an absolute path, on any system the server may run on. */
 const FROM_ROOT = "^(?:[/\\\\]|[A-Za-z]:[/\\\\])";
 
 export const AbsolutePath = text(4096, {
@@ -85,13 +85,13 @@ export const Images = Type.Array(
 
 export const ThinkingLevel = oneOf("off", "minimal", "low", "medium", "high", "xhigh", "max");
 
-/** Delivers queued messages together, or one per turn. */
+/** Whether queued messages are delivered together, or one per turn. */
 export const QueueMode = oneOf("all", "one-at-a-time");
 
 const Texts = Type.Array(Type.String());
 export const QueuedMessages = { steering: Texts, followUp: Texts };
 
-/** Length in UTF-16 units. `note` follows the length in the description. */
+/** Lengths are in UTF-16 units. `note` follows the length in the description. */
 export function text(max: number, more: { min?: number; pattern?: string; note?: string } = {}) {
 	const { min = 1, pattern, note = "" } = more;
 	return Type.String({

@@ -1,4 +1,4 @@
-/** The door for servers and pages. The client's own, `client.ts`, loads no schemas. */
+/** The door for servers and pages. The client's own door, `client.ts`, loads no schemas. */
 import type Type from "typebox";
 
 export { PROTOCOL_VERSION } from "./client/transport.ts";
@@ -27,7 +27,7 @@ type Schemas = typeof import("./code-data.ts") &
 	typeof import("./session-data.ts") &
 	typeof import("./session-events.ts");
 
-/** A shape that travels, by the name of its schema, such as `Data<"ContextPiece">`. */
+/** The type of data in frames, by the name of its schema, such as `Data<"ContextPiece">`. */
 export type Data<Name extends keyof Schemas> = Schemas[Name] extends Type.TSchema
 	? Type.Static<Schemas[Name]>
 	: never;

@@ -76,7 +76,7 @@ export function protocolJsonSchema(): Json {
 	};
 }
 
-/** The `x-` fields hold the traits of its row in the command table. */
+/** The `x-` fields hold the traits of the command's row in the table. */
 function commandSchema(type: CommandType): Json {
 	const { target, effect, path, timeout, versioned, fields: own } = commandTable[type];
 	const parts = [EnvelopeFields, ...(target === "session" ? [SessionFields] : []), own];
@@ -102,7 +102,7 @@ function commandSchema(type: CommandType): Json {
 
 const refTo = (name: string): Json => ({ $ref: `#/$defs/${name}` });
 
-/** References every named schema except the one being defined. */
+/** Replaces every named schema with a reference, except the one being defined. */
 function withRefs(value: unknown, names: ReadonlyMap<string, string>, defining?: string): unknown {
 	if (Array.isArray(value)) return value.map((item) => withRefs(item, names));
 	if (typeof value !== "object" || value === null) return value;

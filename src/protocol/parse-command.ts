@@ -9,12 +9,12 @@ export type Parsed = { ok: true; command: Command } | { ok: false; response: Res
 
 type Frame = Record<string, unknown>;
 
-/** Bounds recursion; no command comes near it. */
+/** Maximum nesting, to bound recursion; no command comes near it. */
 const MAX_DEPTH = 64;
-/** Objects and arrays per command: a few megabytes can hold a million. */
+/** Maximum number of objects and arrays per command: a few megabytes can hold a million. */
 const MAX_PARTS = 10_000;
 
-/** Longer names are not echoed. */
+/** Maximum length of an id or type that the response repeats. */
 const MAX_ECHO = 256;
 
 /** Validates a frame. Never throws. Unknown fields pass: a client may be newer than the server. */
@@ -104,7 +104,7 @@ function ownField(frame: Frame, name: string): unknown {
 	return Object.hasOwn(frame, name) ? frame[name] : undefined;
 }
 
-/** Bounded: enough to recognise a value of any size. */
+/** A short description, enough to recognise a value of any size. */
 function show(value: unknown): string {
 	if (Array.isArray(value)) return `an array of ${value.length}`;
 	if (typeof value === "object" && value !== null) return "an object";

@@ -8,7 +8,7 @@ export const Usage = Type.Object({
 	cost: Type.Object({ total: Type.Number() }),
 });
 
-/** `role` decides the fields. */
+/** `role` decides which fields are present. */
 export const AgentMessage = Type.Object({
 	role: Type.String(),
 	content: Type.Optional(Type.Unknown()),
@@ -71,7 +71,7 @@ export const SessionInfo = Type.Object({
 
 export const SessionState = Type.Interface([SessionInfo], {
 	isCompacting: Type.Boolean(),
-	/** A shell command of the user; `abort_bash` stops it. */
+	/** Whether a shell command of the user is running; `abort_bash` stops it. */
 	isBashRunning: Type.Boolean(),
 	steeringMode: QueueMode,
 	followUpMode: QueueMode,

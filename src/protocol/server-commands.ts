@@ -20,20 +20,20 @@ import { OpenedSession, StoredSession } from "./session-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
-/** On the named session's lane, but never behind its run. */
+/** Runs on the named session's lane, but never waits for a run of the agent. */
 const ATTACH = { effect: "read", path: "control", timeout: "short", attaches: true } as const;
 
-/** Must work when the server's lane is stuck. */
+/** Must work even when the server's lane is stuck. */
 const CONTROL_READ = { effect: "read", path: "control", timeout: "short" } as const;
 
 const Subscribed = {
-	/** Last event at subscription; live events have higher numbers. */
+	/** Number of the last event at subscription; live events have higher numbers. */
 	seq: Type.Number(),
 };
 
 const OpenSessions = Type.Object({
 	sessions: Type.Array(SessionInfo),
-	/** Where a session without a folder starts; absent if it must name one. */
+	/** Where `create_session` without a `cwd` starts a session; absent if `cwd` is required. */
 	startsIn: Type.Optional(
 		Type.Union([
 			Type.Object({ folder: Type.String() }),
@@ -44,7 +44,7 @@ const OpenSessions = Type.Object({
 
 const StoredSessions = Type.Object({
 	sessions: Type.Array(StoredSession),
-	/** More exist; the latest are sent. */
+	/** More sessions exist; only the latest are sent. */
 	truncated: Type.Optional(Type.Boolean()),
 });
 
@@ -61,7 +61,7 @@ export const CommandHistoryEntry = Type.Object({
 });
 
 const CommandHistory = Type.Object({
-	/** Always true here. */
+	/** Always true on this server. */
 	enabled: Type.Boolean(),
 	/** `failed`: the journal cannot be written or read; entries may be missing. */
 	initState: Type.Enum(["ready", "failed"]),
@@ -79,22 +79,22 @@ const CommandHistory = Type.Object({
 
 export const StartupRecovery = Type.Object({
 	startedAtMs: Type.Number(),
-	/** No clean shutdown. */
+	/** The previous process did not shut down cleanly. */
 	crashed: Type.Boolean(),
-	/** Of this principal. */
+	/** Sessions of this principal that were found. */
 	sessions: Type.Number(),
-	/** Commands of this principal that were in flight. */
+	/** Commands of this principal that were in flight when the previous process ended. */
 	interrupted: Type.Array(CommandHistoryEntry),
 });
 
-/** Since the start. */
+/** Counts are since the server's start. */
 export const ServerMetrics = Type.Object({
 	...numberFields("uptimeMs", "clients", "sessions"),
 	commands: Type.Object({
 		...numberFields("pending", "lanes", "accepted", "finished", "failed", "replayed"),
 		...numberFields("timedOut", "rateLimited", "rejected"),
 	}),
-	/** Acceptance to response, latest commands; absent before the first. */
+	/** Time from acceptance to response of the latest commands; absent before the first. */
 	latencyMs: Type.Optional(Type.Object(numberFields("p50", "p90", "p99"))),
 	journal: Type.Object({
 		...numberFields("bytes", "commands", "events", "sessions"),
@@ -111,7 +111,7 @@ const Health = Type.Object({
 });
 
 const Attached = Type.Object({
-	/** With `sessionId`. */
+	/** Present if the command had a `sessionId`. */
 	seq: Type.Optional(Subscribed.seq),
 	lifecycle: Type.Enum(["all", "own", "none"]),
 });
@@ -125,13 +125,13 @@ export const serverCommands = {
 		/** Loads the folder's own settings and extensions, if the server allows it. */
 		trustProject: Type.Optional(Type.Boolean()),
 	}),
-	/** Pi's file stays. */
+	/** Pi's session file is kept. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },
 		Type.Object({ deleted: Type.Literal(true) }),
 		{ sessionId: SessionId },
 	),
-	/** Subscribes to live events; `subscribe` can also go back. */
+	/** Subscribes to live events; `subscribe` can also send past ones. */
 	switch_session: serverCommand(ATTACH, Type.Object({ sessionInfo: SessionInfo, ...Subscribed }), {
 		sessionId: SessionId,
 	}),
@@ -144,9 +144,9 @@ export const serverCommands = {
 	unsubscribe: serverCommand(ATTACH, NoData, { sessionId: SessionId }),
 	get_metrics: serverCommand(CONTROL_READ, ServerMetrics),
 	health_check: serverCommand(CONTROL_READ, Health),
-	/** Files that `load_session` takes. */
+	/** Lists the files that `load_session` takes. */
 	list_stored_sessions: serverCommand(READ, StoredSessions),
-	/** Also subscribes the caller. An open file keeps its session and version. */
+	/** Also subscribes the caller. An already open file keeps its session and version. */
 	load_session: serverCommand(CHANGE, OpenedSession, {
 		sessionPath: SessionPath,
 		sessionId: Type.Optional(SessionId),
@@ -159,7 +159,7 @@ export const serverCommands = {
 		toTimestamp: Type.Optional(Time),
 		limit: Type.Optional(wholeNumber(1, 500)),
 	}),
-	/** A stored session, or one sent along. Takes seconds: must not hold the server's lane. */
+	/** Replays a stored or a sent session. Takes seconds, so it must not hold the server's lane. */
 	replay_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReplayReport, {
 		sessionPath: Type.Optional(SessionPath),
 		content: Type.Optional(text(MAX_SESSION_CONTENT, { note: " of a session file" })),

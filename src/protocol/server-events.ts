@@ -13,7 +13,7 @@ export const SessionEventFrame = Type.Object({
 	sessionId: Type.String(),
 	/** 1, 2, 3 … per session; absent on a dialog repeated to a late subscriber. */
 	seq: Type.Optional(Type.Integer({ minimum: 1 })),
-	/** Merged deltas for a slow client: covers `fromSeq` to `seq`, inclusive. */
+	/** Present on deltas merged for a slow client: the frame covers `fromSeq` to `seq`, inclusive. */
 	fromSeq: Type.Optional(Type.Integer({ minimum: 1 })),
 	event: SessionEvent,
 });
@@ -30,7 +30,7 @@ export type GapFrame = Type.Static<typeof GapFrame>;
 
 /** A frame that answers no command. Ignore unknown types: more may come. */
 export const ServerEvent = Type.Union([
-	/** First on every connection. */
+	/** The first frame on every connection. */
 	Type.Object({
 		type: Type.Literal("server_ready"),
 		data: Type.Object({

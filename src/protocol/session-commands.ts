@@ -26,12 +26,12 @@ import * as pi from "./pi-shapes.ts";
 import * as session from "./session-data.ts";
 
 const READ = { effect: "read", path: "control", timeout: "short" } as const;
-/** The first question about code may wait for the project's index. */
+/** For questions about code: the first one may wait for the project's index. */
 const CODE = { effect: "read", path: "control", timeout: "long" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
-/** Asks a model, runs a program, or lets extensions ask the user. */
+/** For commands that ask a model, run a program, or let extensions ask the user. */
 const LONG = { effect: "change", path: "lane", timeout: "long" } as const;
-/** Reaches into a run. */
+/** For commands that act on a run in progress. */
 const INTERVENE = { effect: "change", path: "control", timeout: "short" } as const;
 
 const MessageFields = { message: Message, images: Type.Optional(Images) };
@@ -51,9 +51,9 @@ const RunEnd = Type.Optional(
 
 const Tree = Type.Object({
 	leafId: session.TextOrNull,
-	/** Without `flat`. */
+	/** Present without `flat`. */
 	tree: Type.Optional(Type.Array(session.TreeNode)),
-	/** With `flat`. */
+	/** Present with `flat`. */
 	nodes: Type.Optional(Type.Array(session.FlatTreeNode)),
 	truncated: Type.Optional(Type.Boolean()),
 });
@@ -71,12 +71,12 @@ const Navigated = Type.Object({
 
 /** Names and fields follow pi's RPC. */
 export const sessionCommands = {
-	/** Answered once pi accepts it, or after the run if `settled`. An unknown `/name` fails. */
+	/** Answered when pi accepts the prompt, or after the run if `settled`. Unknown `/name`s fail. */
 	prompt: sessionCommand(LONG, RunEnd, {
 		...MessageFields,
 		streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
 		waitFor: Type.Optional(oneOf("accepted", "settled")),
-		/** Text for the model, even with a leading slash. */
+		/** The message is text for the model, even with a leading slash. */
 		verbatim: Type.Optional(Type.Boolean()),
 	}),
 	steer: sessionCommand(INTERVENE, NoData, MessageFields),
@@ -107,7 +107,7 @@ export const sessionCommands = {
 		Type.Object({ entries: Type.Array(pi.SessionEntry), leafId: session.TextOrNull }),
 		{ since: Type.Optional(Reference) },
 	),
-	/** Nested as in pi's RPC; `flat: true` lists short nodes, at any depth. */
+	/** The tree is nested as in pi's RPC; `flat: true` lists short nodes instead, at any depth. */
 	get_tree: sessionCommand(READ, Tree, { flat: Type.Optional(Type.Boolean()) }),
 	get_fork_messages: sessionCommand(
 		READ,
@@ -127,7 +127,7 @@ export const sessionCommands = {
 		READ,
 		Type.Object({ tools: listOf({ ...DescribedFields, active: Type.Boolean() }) }),
 	),
-	/** Of the session's project. */
+	/** Lists the session files of the session's project. */
 	list_session_files: sessionCommand(
 		READ,
 		Type.Object({ files: Type.Array(session.StoredSession) }),

@@ -3,7 +3,7 @@ import { numberFields } from "./field-schemas.ts";
 import { ContextUsage, type SessionEntry, SessionInfo } from "./pi-shapes.ts";
 
 export const Forked = {
-	/** The requested file: a running pi has it open, so a copy was opened. */
+	/** The requested file, if a running pi has it open: a copy was opened instead. */
 	forkedFrom: Type.Optional(Type.String()),
 	/** For people: this is a copy, or the file is damaged. */
 	warning: Type.Optional(Type.String()),
@@ -22,11 +22,11 @@ export const StoredSession = Type.Object({
 	messageCount: Type.Number(),
 	/** Truncated. */
 	firstMessage: Type.Optional(Type.String()),
-	/** An open session may have no file yet. */
+	/** False for an open session that has no file yet. */
 	fileExists: Type.Boolean(),
-	/** At least this many unreadable lines; opening reports which. */
+	/** Minimum number of unreadable lines; opening the file reports which. */
 	damagedLines: Type.Optional(Type.Integer()),
-	/** A pi process that has it open: `load_session` opens a copy. */
+	/** Id of a pi process that has the file open: `load_session` then opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
 });
 
@@ -66,14 +66,14 @@ export const SessionStats = Type.Object({
 
 export const BashResult = Type.Object({
 	output: Type.String(),
-	/** Absent when it was killed. */
+	/** Absent if the command was killed. */
 	exitCode: Type.Optional(Type.Number()),
 	cancelled: Type.Boolean(),
 	truncated: Type.Boolean(),
 	fullOutputPath: Type.Optional(Type.String()),
 });
 
-/** The caller is subscribed to it. */
+/** The caller is subscribed to this session. */
 export const OpenedSession = Type.Object({
 	sessionId: Type.String(),
 	sessionInfo: SessionInfo,

@@ -25,9 +25,9 @@ const Retry = { ...numberFields("attempt", "maxAttempts", "delayMs"), errorMessa
 const Aborted = { aborted: Type.Optional(Type.Literal(true)) };
 const Call = { toolCallId: Type.String(), toolName: Type.String() };
 const Dialog = {
-	/** Repeat it in `extension_ui_response`. */
+	/** The answer repeats this id in `extension_ui_response`. */
 	requestId: Type.String(),
-	/** Milliseconds until it counts as cancelled. */
+	/** Milliseconds until the dialog counts as cancelled. */
 	timeout: Type.Optional(Type.Number()),
 };
 
@@ -52,11 +52,11 @@ export const ExtensionUiRequest = Type.Union([
 	dialog("set_editor_text", { text: Type.String() }),
 ]);
 
-/** An event of a session: pi's, with deltas, and ours about dialogs. Ignore unknown types. */
+/** An event of a session: pi's (with deltas) or ours (about dialogs). Ignore unknown types. */
 export const SessionEvent = Type.Union([
 	event("agent_start", {}),
 	event("agent_end", {
-		/** Empty: `message_end` has sent them. */
+		/** Empty: `message_end` has already sent the messages. */
 		messages: Type.Optional(Type.Array(AgentMessage)),
 		messageCount: Type.Optional(Type.Number()),
 		...Aborted,
@@ -112,7 +112,7 @@ export const SessionEvent = Type.Union([
 		error: Type.String(),
 	}),
 	...ExtensionUiRequest.anyOf,
-	/** Answered by the first client, or timed out. */
+	/** A dialog was answered by the first client, timed out or was aborted. */
 	event("extension_ui_closed", {
 		requestId: Type.String(),
 		reason: oneOf("answered", "timeout", "aborted"),

@@ -12,13 +12,13 @@ export interface SuccessResponse<Type extends CommandType> extends Response<Resp
 
 /** Options of one command. */
 export interface CommandOptions {
-	/** Also for `dependsOn` of others. Default: a fresh id. */
+	/** The command's id, which others can name in `dependsOn`. Default: a fresh id. */
 	readonly id?: string;
 	readonly dependsOn?: string[];
 	readonly ifSessionVersion?: number;
-	/** May have been sent before under this id, such as before a page reload. */
+	/** The command may have been sent before under this id, such as before a page reload. */
 	readonly isRepeated?: boolean;
-	/** Give up after this time; the server may still carry it out. */
+	/** Time until the client gives up; the server may still carry it out. Default: no limit. */
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 }
@@ -31,7 +31,7 @@ export interface PendingCommandsOptions {
 
 interface PendingCommand {
 	readonly text: string;
-	/** Connections it was sent on, including one before this client. */
+	/** How often it was sent, including once before this client if it `isRepeated`. */
 	sent: number;
 	readonly once: boolean;
 	resolve(response: Response): void;
@@ -69,12 +69,12 @@ export class PendingCommands {
 			return response as SuccessResponse<Type>;
 		} catch (error) {
 			if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
-			// Answered on an earlier connection. Only reads lose their answer: a retry is safe.
+			// It was answered on an earlier connection. Only reads lose their answer: a retry is safe.
 			return this.send(type, fields, retryOptions);
 		}
 	}
 
-	/** About this connection: not resent, since a repetition has no effect. Fails with `closed`. */
+	/** A command about this connection is not resent: a repeat has no effect. Fails with `closed`. */
 	async sendOnce<Type extends CommandType>(type: Type, fields: CommandFields<Type>) {
 		const command = { ...fields, type, id: this.#options.newId() };
 		return (await this.#start(command, true)) as SuccessResponse<Type>;
@@ -88,7 +88,7 @@ export class PendingCommands {
 		if (!command.once && code === "shutting_down") return; // resent to the next server
 		const isRefused = code === "busy" || code === "rate_limited";
 		if (!command.once && isRefused && command.sent > 1) {
-			// It may have run on an earlier connection: this refusal proves nothing.
+			// The command may have run on an earlier connection: this refusal proves nothing.
 			setTimeout(() => {
 				const { isOpen } = this.#options.connection;
 				if (isOpen && this.#pending.get(id) === command) this.#transmit(command);
@@ -164,7 +164,7 @@ export class PendingCommands {
 		this.#options.connection.send(command.text);
 	}
 
-	/** The server closed because of this frame: a resend would fail too. */
+	/** The server closed the connection because of this frame: a resend would fail too. */
 	#rejectLargest(): void {
 		const sent = [...this.#pending.values()].filter((command) => command.sent > 0);
 		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];

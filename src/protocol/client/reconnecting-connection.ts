@@ -23,9 +23,9 @@ export interface ReconnectOptions {
 	readonly transport: Transport;
 	/** First wait before a reconnect; doubles each time. Default: 250 ms. */
 	readonly firstRetryMs: number;
-	/** Longest wait before a reconnect. Default: 15 s. */
+	/** Maximum wait before a reconnect. Default: 15 s. */
 	readonly lastRetryMs: number;
-	/** Silence before a probe; after as long again the connection is dropped. Default: 30 s. */
+	/** Silence before a probe; after the same time again the connection is dropped. Default: 30 s. */
 	readonly silenceMs: number;
 	/** Jitter source in [0, 1). */
 	random(): number;
@@ -49,7 +49,7 @@ export class ReconnectingConnection {
 
 	constructor(options: ReconnectOptions) {
 		this.#options = options;
-		// Listeners can attach only after the constructor returns.
+		// Connects later, because listeners can attach only after the constructor returns.
 		queueMicrotask(() => this.#connect(1));
 	}
 
@@ -88,7 +88,7 @@ export class ReconnectingConnection {
 			},
 			closed: (info) => isCurrent() && this.#lost(info, attempt),
 		};
-		// A transport that throws rejects the promise.
+		// If the transport throws, the promise rejects.
 		new Promise<Connection>((resolve) => resolve(this.#options.transport.open(listener))).then(
 			(opened) => {
 				if (!isCurrent()) {
@@ -150,7 +150,7 @@ export class ReconnectingConnection {
 		this.#options.onLost(info);
 	}
 
-	/** A lost network closes no socket: only silence shows it. */
+	/** Detects a lost network, which closes no socket, by its silence. */
 	#watchSilence(generation: number, attempt: number): void {
 		const { silenceMs } = this.#options;
 		this.#receivedFrame = false;
@@ -179,7 +179,7 @@ export class ReconnectingConnection {
 	}
 }
 
-/** Additions keep the major version. */
+/** Compares major versions only: additions keep the major version. */
 function isCompatible(version: string): boolean {
 	return version.split(".")[0] === PROTOCOL_VERSION.split(".")[0];
 }

@@ -7,11 +7,11 @@ import {
 
 export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
 	readonly signal?: AbortSignal;
-	/** Frames buffered for a slow loop; above it the older half becomes a gap. Default: 10,000. */
+	/** Maximum of frames kept for a slow loop; then the older half becomes a gap. Default: 10,000. */
 	readonly maxWaiting?: number;
 }
 
-/** Subscribes at once; ends with the loop, the session or `signal`. */
+/** Subscribes at once. The stream ends with the loop, the session or `signal`. */
 export function openStream(
 	subscriptions: Pick<Subscriptions, "subscribe">,
 	sessionId: string,
@@ -68,7 +68,7 @@ export function openStream(
 	}
 }
 
-/** Drops the older half, reported as one gap; frames without a number stay. */
+/** Replaces the older half of the frames with one gap; frames without a number stay. */
 function mergeOlderHalf(frames: StreamFrame[]): StreamFrame[] {
 	const half = Math.ceil(frames.length / 2);
 	const older = frames.slice(0, half);

@@ -16,21 +16,21 @@ export type StreamFrame = SessionEventFrame | GapFrame | RestartFrame;
 /** Events of one session for one listener, until closed. */
 export interface Subscription {
 	readonly sessionId: string;
-	/** Last delivered event, or the last one when this began. */
+	/** Number of the last delivered event; at first, the position where the subscription began. */
 	readonly seq: number | undefined;
 	close(): void;
 }
 
 /** Where a subscription begins, and how it reports its end. */
 export interface SubscribeOptions {
-	/** Begin after this number; 0 for all. Default: live events only. */
+	/** Begin after the event with this number; 0 for all events. Default: live events only. */
 	readonly after?: number;
 	/** The session was deleted or, with an error, the subscription failed. Not called by `close`. */
 	onEnd?(error?: ClientError): void;
 }
 
 interface Subscriber {
-	/** Undefined until the server reports the position. */
+	/** Last delivered number; undefined until the server reports the position. */
 	seq: number | undefined;
 	/** Frames that arrived before `seq` was known. */
 	early: StreamFrame[];
@@ -94,7 +94,7 @@ export class Subscriptions {
 		if (event.type !== "event" && event.type !== "gap") return;
 		const feed = this.#feeds.get(event.sessionId);
 		for (const subscriber of feed ?? []) {
-			// Sent before the server read the position; it comes again after the missing events.
+			// Sent before the server read the position: the event comes again after the missing ones.
 			const isEarly =
 				feed?.subscribing && event.type === "event" && hasGapBefore(subscriber, event);
 			if (!isEarly) deliverInOrder(subscriber, event);
@@ -121,7 +121,7 @@ export class Subscriptions {
 			this.#commands.sendOnce("unsubscribe", { sessionId }).catch(() => undefined);
 	}
 
-	/** Subscribes from the earliest position; subscribers skip frames they have. */
+	/** Subscribes from the earliest position; subscribers skip frames they already have. */
 	async #attach(sessionId: string, feed: Feed): Promise<void> {
 		// Snapshot: events that arrive before the response move positions.
 		const known = [...feed].flatMap((subscriber) =>
@@ -146,7 +146,7 @@ export class Subscriptions {
 		}
 	}
 
-	/** Subscribers ahead of the server restart; the others skip the repetition. */
+	/** Subscribers that are ahead of the server start over; the others skip the repetition. */
 	#restart(sessionId: string, feed: Feed, ahead: readonly Position[]): void {
 		for (const { subscriber, seq } of ahead) {
 			if (subscriber.seq !== seq) continue; // restarted by an earlier response

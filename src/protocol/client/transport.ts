@@ -1,6 +1,6 @@
 /** Opens connections: by WebSocket, pipe, Unix socket, or in memory for a test. */
 export interface Transport {
-	/** A {@link CannotConnect} rejection stops retries. Once resolved, `closed` is called once. */
+	/** A {@link CannotConnect} rejection stops retries. After success, `closed` is called once. */
 	open(listener: ConnectionListener): Promise<Connection>;
 }
 
@@ -18,7 +18,7 @@ export interface Connection {
 	close(): void;
 }
 
-/** `code` is the WebSocket's, if any. */
+/** `code` is the WebSocket close code, if any. */
 export interface CloseInfo {
 	readonly code?: number;
 	readonly reason?: string;
@@ -27,7 +27,7 @@ export interface CloseInfo {
 /** No attempt can succeed: the client does not retry. */
 export class CannotConnect extends Error {}
 
-/** The server refuses this client for good. */
+/** Close code: the server refuses this client for good. */
 export const REFUSED = 1008;
 export const TOO_LARGE = 1009;
 
@@ -37,8 +37,8 @@ const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
 /**
- * A given token overrides `#token=…` of the address. It is sent as a subprotocol: browsers set no
- * headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
+ * A given token overrides `#token=…` of the address. Tokens are sent as a subprotocol: browsers set
+ * no headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
  */
 export function webSocketTransport(address: string, givenToken?: string): Transport {
 	const { url, addressToken } = parseAddress(address);
@@ -71,7 +71,7 @@ export function webSocketTransport(address: string, givenToken?: string): Transp
 	};
 }
 
-/** Servers refuse longer headers, and a WebSocket cannot see why. */
+/** Maximum length of a token: servers refuse longer headers, and a WebSocket cannot see why. */
 const MAX_TOKEN_CHARS = 8192;
 
 /** The reason why a token cannot be a subprotocol name. Never contains the token. */
