@@ -20,7 +20,7 @@ import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { applyTheme, nextTheme, theme } from "./theme.ts";
 import { Lazy, loadViews, pages } from "./views.tsx";
 
-// Before routing: the token must not stay in the address.
+// Connects before routing: the token must not stay in the address.
 client();
 applyTheme();
 startRouting();
@@ -28,7 +28,7 @@ preventFileNavigation();
 restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-// After the first view has its code and its connection.
+// Other views load after the first one has its code and its connection.
 effect(() => {
 	if (connectionCount.value > 0) loadViews();
 });

@@ -46,7 +46,7 @@ export function tryDecode(text: string): string | undefined {
 
 const MAX_NAME = 60;
 
-/** The session first, since tabs are narrow, with a dot while it runs. */
+/** The session's name comes first, since tabs are narrow, with a dot while the session runs. */
 export function pageTitle(session = "", isRunning = false): string {
 	if (session === "") return "strata";
 	const name = session.length > MAX_NAME ? `${session.slice(0, MAX_NAME - 1)}…` : session;

@@ -50,7 +50,7 @@ export function Lazy<Props extends object>({ load, props }: { load: Load<Props>;
 function NotLoaded({ error }: { error: unknown }) {
 	const seen = useRef(connectionCount.value);
 	useEffect(() => {
-		// Not for the first connection: the load would fail again, in a loop.
+		// No reload for the first connection: the import would fail again, in a loop.
 		if (seen.current > 0 && connectionCount.value > seen.current) location.reload();
 		seen.current = connectionCount.value;
 	}, [connectionCount.value]);

@@ -5,9 +5,9 @@ export default defineConfig({
 	build: {
 		outDir: "../../dist/dashboard",
 		emptyOutDir: true,
-		// They support `light-dark()`.
+		// These browsers support `light-dark()`.
 		target: ["chrome123", "edge123", "firefox120", "safari17.5"],
-		// Files are cached and shared.
+		// Nothing is inlined, because files are cached and shared.
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },
 		reportCompressedSize: true,

@@ -146,7 +146,7 @@ function plotOptions(
 				: [],
 		axes: [
 			{ ...axis, size: 26, space: 60, incrs: WHOLE_STEPS, grid: { show: false } },
-			// uPlot's own guess clips labels of five digits.
+			// The size is fixed, because uPlot's own guess clips labels of five digits.
 			{ ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
 		],
 	};

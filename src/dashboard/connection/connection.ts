@@ -9,13 +9,13 @@ import {
 import { type StoredText, storedText } from "../parts/storage.ts";
 import { tryDecode } from "../route.ts";
 
-/** `retryAtMs`: when the next attempt is, while it is `waiting`. */
+/** `retryAtMs`: the time of the next attempt, while the state is `waiting`. */
 export const connectionState = signal<ClientState & { retryAtMs?: number }>({
 	name: "connecting",
 	attempt: 1,
 });
 
-/** Grows with every connection: older answers may be out of date. */
+/** The number of connections so far. With each, older answers may be out of date. */
 export const connectionCount = signal(0);
 
 const tabToken = storedText("strata.token");
@@ -40,7 +40,7 @@ function connect(): Client {
 	const created = createClient({
 		transport: transportWith(token),
 		lastRetryMs: 5_000,
-		// Other clients change sessions, too.
+		// All events, because other clients change sessions too.
 		lifecycle: "all",
 	});
 	created.onState((state) => {
@@ -97,7 +97,7 @@ export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<st
 	});
 }
 
-/** Answers other tabs; `token` returns undefined until the server has accepted it. */
+/** Gives other tabs the token; `token` returns undefined until the server has accepted it. */
 export function shareToken(channel: BroadcastChannel, token: () => string | undefined): void {
 	channel.addEventListener("message", ({ data }: MessageEvent) => {
 		const known = data === QUESTION ? token() : undefined;

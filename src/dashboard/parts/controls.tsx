@@ -48,7 +48,7 @@ interface FoldProps {
 	readonly children: ComponentChildren;
 }
 
-/** Its content exists only while it is open. */
+/** A foldable section. Its content exists only while it is open. */
 export function Fold({ summary, isOpen, onToggle, class: name = "", children }: FoldProps) {
 	return (
 		<div class={`fold ${isOpen ? "is-open" : ""} ${name}`}>
@@ -114,7 +114,7 @@ export function submitHandler(work: (data: FormData) => void) {
 }
 
 interface DialogFormProps {
-	/** Of the submit button. */
+	/** Text of the submit button. */
 	readonly label: string;
 	readonly disabled?: boolean;
 	onCancel(): void;

@@ -23,9 +23,9 @@ function Blocks({ text }: { text: string }) {
 
 /** Lists and quotes nested deeper than this stay text: the lexer is recursive. */
 const MAX_DEPTH = 12;
-/** Time doubles with each level of quotes. */
+/** Maximum nesting of quotes: time doubles with each level. */
 const MAX_QUOTES = 3;
-/** Text within a block is read in pieces: the lexer takes quadratic time in a piece's letters and marks. */
+/** Text is split into pieces of this size: the lexer's time is quadratic in letters and marks. */
 const MAX_PIECE = 2_000;
 const MAX_MARKS = 100;
 
@@ -39,7 +39,7 @@ export function markdown(source: string): ComponentChildren[] {
 		.map(element);
 }
 
-/** A token as an element. Other types are shown as they are written. */
+/** A token as an element. Types not listed here are shown as they are written. */
 function element(token: Token, key: number): ComponentChildren {
 	switch (token.type) {
 		case "space":
@@ -47,7 +47,7 @@ function element(token: Token, key: number): ComponentChildren {
 		case "code":
 			return <Code key={key} token={token as Tokens.Code} />;
 		case "heading": {
-			// The page has two levels of its own.
+			// The page has two levels of headings of its own.
 			const Level = `h${Math.min(6, token.depth + 2)}` as "h3";
 			return <Level key={key}>{inside(token)}</Level>;
 		}
@@ -171,7 +171,7 @@ class BoundedTokenizer extends Tokenizer {
 
 	override blockquote(source: string): Tokens.Blockquote | undefined {
 		const quote = this.nested(() => super.blockquote(source), MAX_DEPTH / MAX_QUOTES);
-		// marked loses the last line of `>>\na`.
+		// marked loses the last line of `>>\na`: such a quote stays text.
 		return quote && lettersOf(quote.raw) !== lettersOf(quote.text) ? asWritten(quote) : quote;
 	}
 
@@ -179,7 +179,7 @@ class BoundedTokenizer extends Tokenizer {
 		return this.nested(() => super.list(source));
 	}
 
-	/** A row with more cells than the table has columns would lose them. */
+	/** A row would lose cells beyond the table's columns: such a table stays text. */
 	override table(source: string): Tokens.Table | undefined {
 		const table = super.table(source);
 		const cells = [table?.header ?? [], ...(table?.rows ?? [])].flat().map(({ text }) => text);

@@ -49,7 +49,7 @@ interface Toast {
 	readonly text: string;
 }
 
-/** An extension that notifies in a loop must not fill the page. */
+/** Maximum number of toasts: an extension that notifies in a loop must not fill the page. */
 const MAX_TOASTS = 4;
 const SHOWN_MS = 8_000;
 

@@ -9,7 +9,7 @@ interface PictureViewProps {
 	onLoad(): void;
 }
 
-/** CSS widths: inside text, and in a dialog of its own. */
+/** CSS widths of a picture: `small` inside text, `large` in a dialog of its own. */
 const small = ({ width, height }: PictureSize) =>
 	`${Math.min(width, 420, (240 * width) / height)}px`;
 const large = ({ width, height }: PictureSize) =>
@@ -73,7 +73,7 @@ function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanv
 		};
 	}, [picture]);
 	if (state === "damaged") return <span class="small soft">{label}: damaged</span>;
-	// Keeps the place, so that nothing moves when it is drawn.
+	// The canvas keeps the place, so that nothing moves when the picture is drawn.
 	return (
 		<canvas
 			ref={canvas}
@@ -85,7 +85,7 @@ function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanv
 	);
 }
 
-/** Rejects when it cannot be drawn. `place` returns null once the canvas is gone. */
+/** Rejects if the picture cannot be drawn. `place` returns null once the canvas is gone. */
 async function draw(picture: Picture, size: PictureSize, place: () => HTMLCanvasElement | null) {
 	const bytes = await bytesOf(picture.data, () => new Promise((resolve) => setTimeout(resolve)));
 	const shown = place();
@@ -100,14 +100,14 @@ async function draw(picture: Picture, size: PictureSize, place: () => HTMLCanvas
 	if (!canvas) return bitmap.close();
 	canvas.width = bitmap.width;
 	canvas.height = bitmap.height;
-	// The picture of a camera may be rotated.
+	// Taken from the bitmap, because the picture of a camera may be rotated.
 	canvas.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
 	canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
 }
 
 export interface Picture {
 	readonly mimeType: string;
-	/** Base64; empty where the server has left it out. */
+	/** Base64; empty if the server has left the picture out. */
 	readonly data: string;
 }
 
@@ -116,11 +116,11 @@ type PictureFacts =
 	| { kind: "unsent"; label: string }
 	| { kind: "refused"; label: string };
 
-/** Bytes; larger pictures are drawn on demand. */
+/** In bytes; larger pictures are drawn only on demand. */
 const LARGE_BYTES = 4_000_000;
-/** A decoded picture takes four bytes per pixel. */
+/** Maximum size of a picture that is drawn: decoded, it takes four bytes per pixel. */
 const MAX_PIXELS = 60_000_000;
-/** Characters of base64 to find the size in: cameras write long metadata first. */
+/** How many characters of base64 are searched for the size: cameras write long metadata first. */
 const HEAD_CHARS = 400_000;
 
 export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
@@ -142,13 +142,13 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 
 export type PictureSize = { readonly width: number; readonly height: number };
 
-/** Reads the size from the first bytes, without decoding. Undefined when they are not of this type, or do not reach the size. */
+/** Reads the size from the first bytes, without decoding. Undefined if they are of another type or end before the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {
 	const size = READERS.get(mimeType)?.(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
 	return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** SVG is not drawn: it can contain scripts. */
+/** Readers of a picture's size by type. SVG is not drawn: it can contain scripts. */
 const READERS: ReadonlyMap<string, (bytes: DataView) => PictureSize | undefined> = new Map([
 	["image/png", png],
 	["image/gif", gif],
@@ -186,7 +186,7 @@ function webp(bytes: DataView): PictureSize | undefined {
 	};
 }
 
-/** A sequence of segments with their lengths; the one that starts a frame has the size. */
+/** JPEG is a sequence of segments with their lengths; the one that starts a frame has the size. */
 function jpeg(bytes: DataView): PictureSize | undefined {
 	if (!startsWith(bytes, 0, "\xff\xd8\xff")) return undefined;
 	let at = 2;
@@ -201,7 +201,7 @@ function jpeg(bytes: DataView): PictureSize | undefined {
 	return undefined;
 }
 
-/** SOF0 to SOF15 but for three that mean something else. */
+/** SOF0 to SOF15, except for three markers that mean something else. */
 function isFrame(marker: number): boolean {
 	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
@@ -214,7 +214,7 @@ function startsWith(bytes: DataView, at: number, letters: string): boolean {
 /** Characters decoded at once; a multiple of four. */
 const SLICE_CHARS = 1 << 19;
 
-/** Decodes base64 in slices with a pause between them, so that megabytes do not block the page. Undefined when it is invalid. */
+/** Decodes base64 in slices with a pause between them, so that megabytes do not block the page. Undefined for invalid base64. */
 export async function bytesOf(base64: string, pause: () => Promise<void>) {
 	const bytes = new Uint8Array(byteCount(base64));
 	let at = 0;

@@ -97,7 +97,7 @@ export function matchIndex(text: string, query: string): number {
 	return query === "" ? -1 : text.toLowerCase().indexOf(query);
 }
 
-/** Bounds that show the match; the same object if they already do. */
+/** Bounds that show the match; the given object if it already does. */
 export function boundsReaching(text: string, index: number, bounds: Bounds): Bounds {
 	if (index === -1 || index > MAX_REVEAL) return bounds;
 	const lines = text.slice(0, index).split("\n").length;
@@ -183,7 +183,7 @@ function signOf(hidden: string): string {
 	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
 		const code = hidden.slice(1);
 		if (COLOUR.test(code)) return "";
-		// A sequence may contain marks.
+		// An escape sequence may itself contain marks.
 		return `␛${code.replaceAll(/\p{Cc}/gu, "·").replaceAll(MARK, written)}`;
 	}
 	const code = hidden.codePointAt(0) ?? 0;

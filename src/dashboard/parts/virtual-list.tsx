@@ -9,7 +9,7 @@ interface VirtualListProps<Row extends { key: string }> {
 	readonly label: string;
 	readonly isBusy?: boolean;
 	readonly startsAtTop?: boolean;
-	/** The list does not follow the end: a match is being read. */
+	/** The list does not follow its end, because a match is being read. */
 	readonly isHeld?: boolean;
 	readonly handle?: RefObject<ListHandle | null>;
 }
@@ -25,7 +25,7 @@ export interface ListHandle {
 const OVERSCAN_PX = 700;
 const NEAR_END_PX = 48;
 
-/** Draws only the rows in view. At the end it follows growth; otherwise the first visible row keeps its place. */
+/** Draws only the rows in view. At its end the list follows growth; else the first visible row stays. */
 export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
 	const { rows, render, estimate, label, isBusy = false, startsAtTop = false, isHeld } = props;
 	const box = useRef<HTMLElement>(null);
@@ -176,7 +176,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		redraw();
 	}
 
-	/** Puts the row a quarter below the upper edge, to show its context. */
+	/** Puts the row a quarter of the view below its upper edge, to show the row's context. */
 	function reveal(key: string, below = 0): void {
 		if (!rows.some((row) => row.key === key)) return;
 		view.isAtEnd = false;
@@ -219,7 +219,7 @@ export function rowAt(offsets: Offsets, top: number): number {
 	return low;
 }
 
-/** A bound on the rows drawn, whatever their heights are. */
+/** Maximum number of rows drawn, whatever their heights are. */
 export const MAX_ROWS = 150;
 
 export function windowOf(offsets: Offsets, view: { top: number; height: number; margin: number }) {

@@ -28,7 +28,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 
 	function send(how: StreamingBehavior): void {
 		if (isBlank) return;
-		// After a reconnect the session may run.
+		// Without a connection this is unknown: after a reconnect the session may run.
 		const mayRun = isRunning || connectionState.value.name !== "open";
 		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
 		if (refusal === undefined) {

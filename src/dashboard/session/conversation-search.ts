@@ -8,7 +8,7 @@ interface SearchOptions {
 }
 
 const DEBOUNCE_MS = 120;
-/** The search runs in slices, so that the page stays responsive. */
+/** The search runs in slices of this length, so that the page stays responsive. */
 const SLICE_MS = 8;
 const NO_MATCHES: Matches = { keys: [], isDone: true };
 
@@ -21,7 +21,7 @@ export class ConversationSearch {
 	/** The input in lower case, debounced. */
 	readonly query = signal("");
 	readonly matches = signal<Matches>(NO_MATCHES);
-	/** A second jump to the same row scrolls again. */
+	/** The current match. `jump` grows, so that a second jump to the same row scrolls again. */
 	readonly current = signal<{ key: string; jump: number } | undefined>(undefined);
 	readonly #rows: ReadonlySignal<readonly Row[]>;
 	readonly #options: SearchOptions;
@@ -111,7 +111,7 @@ export class ConversationSearch {
 	}
 }
 
-/** The first match from the origin on, else the last before it. Undefined while rows are left to search. */
+/** The first match from `origin` on; if there is none once all is searched, the last one before. */
 function firstFrom(origin: string | undefined, rows: readonly Row[], { keys, isDone }: Matches) {
 	const from = rows.findIndex(({ key }) => key === origin);
 	const matching = new Set(keys);
@@ -128,15 +128,15 @@ type Matches = { readonly keys: readonly string[]; readonly isDone: boolean };
 
 type RowMatcher = ReturnType<typeof createRowMatcher>;
 
-/** Reading the clock costs more than searching a short row. */
+/** Rows between two looks at the clock: reading it costs more than searching a short row. */
 const ROWS_PER_CLOCK = 64;
-/** A row this long counts like many. */
+/** A row with more characters counts like `ROWS_PER_CLOCK` rows. */
 const LONG_TEXT = 50_000;
 
 export function createRowMatcher() {
 	const texts = new WeakMap<object, string>();
 	let lastQuery = "";
-	/** Memoized per row, for `lastQuery`. */
+	/** Whether a row matches `lastQuery`, memoized. */
 	let results = new WeakMap<object, boolean>();
 
 	/** Stops when `isTimeUp`; the next call continues, because results are memoized. */
@@ -182,12 +182,12 @@ function rowText(row: Row): string {
 	return item.kind === "custom" ? `${item.label}\n${item.text}` : item.text;
 }
 
-/** The memo key of a row: it lives as long as the text. */
+/** The memo key of a row: an object that lives as long as the text. */
 function rowSource(row: Row): object {
 	return row.kind === "block" ? row.block : row.item;
 }
 
-/** With and without the marks of bold words and code. */
+/** The text with and without the marks of bold words and code. */
 function markdownText(source: string): string {
 	const read = source.replaceAll(/[*_`]+/g, "");
 	return read.length === source.length ? source : `${source}\n${read}`;
@@ -196,6 +196,6 @@ function markdownText(source: string): string {
 function callText(call: ToolCall): string {
 	const edits = editsOf(call.args).flatMap(({ oldText, newText }) => [oldText, newText]);
 	const args = call.args === undefined ? call.argsText : (JSON.stringify(call.args) ?? "");
-	// JSON escapes some letters of paths, commands and edits, so they are added as they are.
+	// JSON escapes some letters of paths, commands and edits, so these are added unescaped.
 	return [call.name, callSummary(call), args, ...edits, call.output].join("\n");
 }

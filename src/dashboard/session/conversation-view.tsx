@@ -55,18 +55,18 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 			)}
 			<Activity session={session} />
 			<Composer session={session} draft={draft} outbox={outbox} onSend={toEnd} />
-			{/* Outside of its row, which may leave the list while the picture is open. */}
+			{/* The dialog is outside of its row, which may leave the list while the picture is open. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>
 	);
 }
 
-/** Scrolls to the current match. Returns the mark of a row that has one. */
+/** Scrolls to the current match. Returns a function that gives a matching row its mark. */
 function useMatches(search: ConversationSearch, list: { readonly current: ListHandle | null }) {
 	const { isOpen, matches, query, current } = search;
 	const match = current.value;
 	const keys = useMemo(() => new Set(matches.value.keys), [matches.value]);
-	/** The last jump that was scrolled to. Later scrolling of the reader stays. */
+	/** The last jump that was scrolled to. It is not repeated: the reader may have scrolled since. */
 	const arrived = useRef(0);
 	useLayoutEffect(() => {
 		if (isOpen.value) search.startFrom(list.current?.firstInView());
@@ -82,7 +82,7 @@ function useMatches(search: ConversationSearch, list: { readonly current: ListHa
 				query={query.value}
 				jump={jump}
 				onDrawn={(below) => {
-					// A mark may report after the next jump.
+					// A mark of an earlier jump may report after the next jump.
 					if (jump === undefined || jump <= arrived.current) return;
 					arrived.current = jump;
 					list.current?.reveal(row.key, below);
@@ -135,7 +135,7 @@ function Activity({ session }: { session: OpenSession }) {
 /** Which rows are unfolded. The current match is unfolded; a match that the search has passed is folded again. */
 function useUnfolded({ isOpen, current }: ConversationSearch) {
 	const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-	/** Unfolded by the search, not by the reader. */
+	/** The row that the search has unfolded, not the reader. */
 	const bySearch = useRef<string>(undefined);
 	const found = current.value?.key;
 	useLayoutEffect(() => {
@@ -238,11 +238,11 @@ interface FoundMarkProps {
 	readonly query: string;
 	/** The jump that led here, if this is the current match. */
 	readonly jump: number | undefined;
-	/** The first match is drawn, `below` pixels under the row's upper edge. */
+	/** Called when the first match is drawn, `below` pixels under the row's upper edge. */
 	onDrawn(below: number): void;
 }
 
-/** Marks the matches of a row with the CSS highlight API, which leaves its elements alone. The row may change at any time. */
+/** Marks a row's matches with the CSS highlight API, which leaves elements alone. The row may change at any time. */
 function FoundMark({ query, jump, onDrawn }: FoundMarkProps) {
 	const isCurrent = jump !== undefined;
 	const mark = useRef<HTMLSpanElement>(null);
@@ -274,7 +274,7 @@ function FoundMark({ query, jump, onDrawn }: FoundMarkProps) {
 	return <span ref={mark} class={isCurrent ? "found-mark is-current" : "found-mark"} hidden />;
 }
 
-/** Without the highlight API rows are marked, matches are not. */
+/** Undefined without the highlight API: then rows are marked, but not matches. */
 function highlightOf(name: string): Highlight | undefined {
 	if (!("highlights" in CSS)) return undefined;
 	const known = CSS.highlights.get(name) ?? new Highlight();
@@ -297,7 +297,7 @@ function rangesOf(element: Element, query: string): Range[] {
 		text += currentNode.nodeValue ?? "";
 	}
 	const lower = text.toLowerCase();
-	// Lower case may be longer in a few languages: then offsets would be wrong.
+	// In a few languages lower case is longer: then its offsets would be wrong.
 	const searched = lower.length === text.length ? lower : text;
 	const nodeAt = (place: number) => nodes.findLast(({ from }) => from <= place);
 	const ranges: Range[] = [];

@@ -30,7 +30,7 @@ export interface Conversation {
 	readonly retryText: string | undefined;
 	readonly isCompacting: boolean;
 	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
-	/** The item of the streaming answer, or `known` while events repeat a complete one. */
+	/** Key of the streaming answer's item, or `known` while events repeat a complete answer. */
 	readonly streamingKey: string | "known" | undefined;
 }
 
@@ -51,7 +51,7 @@ export function conversationOf(
 	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
 	if (isStreaming) return known;
 	const still = withUnfinishedLost(known);
-	// The file does not record that a server stopped; a missing result shows it.
+	// The file does not record that a server stopped; a missing result shows that it did.
 	return endsWithoutResult(still.items)
 		? { ...still, items: withCutOff(still.items, "This was cut off before it finished.") }
 		: still;
@@ -125,7 +125,7 @@ export function applyEvent(before: Conversation, event: Data<"SessionEvent">): C
 	}
 }
 
-/** A shell command of this page runs. Its output may have arrived first. */
+/** A shell command of this page has started. Its output may have arrived before. */
 export function bashStarted(before: Conversation, id: string, command: string): Conversation {
 	const key = SHELL_PREFIX + id;
 	const at = indexOf(before.items, key);
@@ -136,7 +136,7 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
-/** Pi writes it to the file later if the model is running. */
+/** A shell command has ended. Pi writes it to the file later if the model is running. */
 export function bashEnded(before: Conversation, id: string, result: Data<"BashResult">) {
 	const at = indexOf(before.items, SHELL_PREFIX + id);
 	const known = before.items[at];
@@ -203,7 +203,7 @@ function answerStarted(before: Conversation, message: Data<"AgentMessage">): Con
 		return { ...before, streamingKey: isWhole ? "known" : key };
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
-	// The late item comes again as part of this answer.
+	// This answer repeats what the item with `LATE_KEY` showed.
 	const late = withoutLate(before);
 	return {
 		...added({ ...late, items: withoutLastNotice(late.items) }, item),
@@ -216,7 +216,7 @@ function answerStarted(before: Conversation, message: Data<"AgentMessage">): Con
 function answerUpdated(before: Conversation, step: Data<"AssistantMessageEvent">): Conversation {
 	if (before.streamingKey === "known") return before;
 	if (before.streamingKey === undefined) {
-		// This page subscribed in the middle: it shows what follows, and all of it at the end.
+		// This page subscribed in the middle of an answer: it shows the rest, and all of it at the end.
 		const late = { role: "assistant", content: [] };
 		const item = { ...assistantItem(late), key: LATE_KEY, isStreaming: true, isPartial: true };
 		return answerUpdated({ ...added(before, item), streamingKey: LATE_KEY }, step);
@@ -251,7 +251,7 @@ function withoutLate(before: Conversation): Conversation {
 	return { ...before, items: before.items.filter(({ key }) => key !== LATE_KEY) };
 }
 
-/** A tool may start before the answer with its call has ended. */
+/** Keeps the states of calls: a tool may start before the answer with its call has ended. */
 function withKnownCalls(whole: AssistantItem, written: AssistantItem): AssistantItem["blocks"] {
 	const calls = new Map<string, ToolCall>();
 	for (const block of written.blocks)
@@ -303,7 +303,7 @@ function compactionEnded(
 function withUnfinishedLost(before: Conversation): Conversation {
 	const items = before.items.map((item): Item => {
 		if (item.kind !== "assistant") return item;
-		// Items that have not changed keep their rows.
+		// Returned unchanged, so that the item keeps its rows.
 		if (!item.isStreaming && !item.blocks.some(isUnfinished)) return item;
 		const blocks = item.blocks.map(
 			(block): Block =>
@@ -354,7 +354,7 @@ function isNotice(item: Item): boolean {
 	return item.kind === "error" && item.key.startsWith(NOTICE_PREFIX);
 }
 
-/** Items that are not in the file when it is cut off, or have another key there. */
+/** Whether an item is missing from the file after a cut-off, or has another key there. */
 function isTransient(item: Item): boolean {
 	return (item.kind === "assistant" && item.isStreaming) || item.kind === "bash";
 }

@@ -4,7 +4,7 @@ import type { ComposerProps } from "./composer.tsx";
 
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
-/** The script has an answer for each. */
+/** The demo's script has an answer to each prompt. */
 const PROMPTS = [
 	{
 		button: "Send the first prompt",
@@ -43,7 +43,7 @@ export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "dra
 	);
 }
 
-/** A server with the demo model offers no other. */
+/** Whether the model is the demo's. A server with that model offers no other. */
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
 	return model?.provider === "strata-demo";
 }

@@ -22,7 +22,7 @@ export const NO_UI: ExtensionUi = {
 	working: undefined,
 };
 
-/** An extension must not fill the page. */
+/** Maximum of statuses, of widgets and of lines in one: an extension must not fill the page. */
 const MAX_OF_EACH = 50;
 
 /** The reducer of UI events. Notices and text for the prompt box happen once, so they are not state. */

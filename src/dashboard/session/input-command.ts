@@ -62,7 +62,7 @@ const COMMANDS = new Map([
 	withoutArgument("reload", "reload", "Reload extensions, skills, prompts and settings"),
 	own("thinking", "Set how hard the model thinks", (level) =>
 		level
-			? accepted("set_thinking_level", { level: level as "off" }) // the server knows the levels
+			? accepted("set_thinking_level", { level: level as "off" }) // the server checks the level
 			: refused("Write /thinking and a level, or choose one below."),
 	),
 ]);
@@ -121,10 +121,10 @@ export function partialName(text: string): string | undefined {
 
 const MAX_PROPOSALS = 100;
 
-/** The best match first: the exact name, a prefix of the name, a prefix of one part (`pdf` for `skill:pdf`), then any substring. */
+/** Commands, the best match first: the exact name, a prefix of it, a prefix of one part (`pdf` for `skill:pdf`), any substring. */
 export function matchingCommands(commands: readonly Data<"SlashCommand">[], partial: string) {
 	const query = partial.toLowerCase();
-	// The session takes the first of two commands of one name.
+	// Reversed, because the session takes the first of two commands of one name.
 	const byName = new Map(commands.toReversed().map((command) => [command.name, command]));
 	return [...byName.values()]
 		.map((command) => ({ command, rank: rankOf(command.name.toLowerCase(), query) }))

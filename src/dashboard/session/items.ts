@@ -5,7 +5,7 @@ import type { Picture } from "../parts/picture.tsx";
 export interface ToolCall {
 	readonly id: string;
 	readonly name: string;
-	/** Streamed so far; `args` is complete. */
+	/** JSON of the arguments as streamed so far; `args` has the complete arguments. */
 	readonly argsText: string;
 	readonly args: unknown;
 	/** `waiting`: not started. `lost`: the run ended without a result. */
@@ -53,14 +53,14 @@ export type Item = Base &
 		  }
 		| {
 				kind: "bash";
-				/** Unknown while another client runs it. */
+				/** Unknown while another client runs the command. */
 				command?: string;
 				output: string;
 				state: "running" | "done" | "failed" | "cancelled";
 				exitCode?: number;
 		  }
 		| { kind: "summary"; origin: "compaction" | "branch"; text: string; tokensBefore?: number }
-		/** A message of an extension, or its answer to a command. Columns must not wrap. */
+		/** A message of an extension, or its answer to a command. `hasColumns`: lines must not wrap. */
 		| {
 				kind: "custom";
 				label: string;
@@ -136,13 +136,13 @@ export function withStreamStep(blocks: readonly Block[], step: Data<"AssistantMe
 	}
 }
 
-/** A bound on untrusted indexes: they must not allocate a list of any length. */
+/** Maximum number of blocks: untrusted indexes must not allocate a list of any length. */
 const MAX_BLOCKS = 10_000;
 
 function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
 	if (!Number.isInteger(at) || at < 0 || at >= MAX_BLOCKS) return blocks;
 	const next = [...blocks];
-	// A late subscriber has not seen the blocks before.
+	// A late subscriber has not seen the earlier blocks.
 	while (next.length < at) next.push({ kind: "text", text: "" });
 	next[at] = block;
 	return next;
@@ -156,7 +156,7 @@ function parsed(text: string): unknown {
 	}
 }
 
-/** Results follow closely after their calls. The bound keeps a result without a call cheap. */
+/** Maximum of items searched for a result's call, which is near: a result without one is cheap. */
 const MAX_LOOKBACK = 400;
 
 /** Changes the latest call of that id in place. Returns whether there is one. */

@@ -36,7 +36,7 @@ export function keyOf(message: Data<"AgentMessage">): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
-/** A result is an item only if its call is missing. */
+/** A tool result is an item of its own only if its call is missing. */
 export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 	const base = { key: keyOf(message) };
 	switch (message.role) {

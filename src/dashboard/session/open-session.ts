@@ -27,11 +27,11 @@ interface OpenSessionOptions {
 	onUiRequest(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
 	readonly shell?: ReadonlySignal<readonly ShellCommand[]>;
-	/** Calls back before the next frame. Returns how to cancel. */
+	/** Calls `work` before the next frame. Returns a function that cancels the call. */
 	onNextFrame(work: () => void): () => void;
 }
 
-/** Stored events to catch up on for the beginning of a streaming answer. */
+/** Maximum of stored events to catch up on, for the beginning of a streaming answer. */
 const CATCH_UP_EVENTS = 4_000;
 const CATCH_UP_RETRY_MS = 50;
 const CHANGES_PAUSE_MS = 400;
@@ -61,16 +61,16 @@ export class OpenSession {
 		onAnswer: ({ data }) => {
 			this.state.value = data;
 		},
-		onError() {}, // the next event, or the next connection, refreshes it
+		onError() {}, // the next event, or the next connection, refreshes the state
 	});
 	readonly #unsubscribes: readonly (() => void)[];
 	#subscription: Subscription;
-	/** Events up to here are caught up on: they only complete the conversation. */
+	/** Events up to this number are caught up on: they only complete the conversation. */
 	#caughtUpSeq = 0;
 	#pendingEvents: Data<"SessionEvent">[] = [];
 	#latestEvent: Data<"SessionEvent"> | undefined;
 	#cancelFrame: (() => void) | undefined;
-	/** Events since a load began: its answer may be older. */
+	/** Events since a load began. They are applied to its answer, which may be older. */
 	#sinceLoad: Data<"SessionEvent">[] | undefined;
 	#loads = 0;
 	#changesTimer: ReturnType<typeof setTimeout> | undefined;
@@ -152,7 +152,7 @@ export class OpenSession {
 	#onServerEvent(event: Data<"ServerEvent">): void {
 		if (event.type !== "command_finished" || event.data.sessionId !== this.sessionId) return;
 		const { commandType, success } = event.data;
-		// A shell command that timed out does not run any more.
+		// A failed `bash` counts too: a shell command that timed out does not run any more.
 		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) this.#stateRefresher.refresh();
 		if (REWRITING.test(commandType)) void this.reload();
@@ -163,20 +163,20 @@ export class OpenSession {
 			({ id, result }) => !result && !running.some((one) => one.id === id && !one.result),
 		);
 		this.#shownShell = running;
-		// Before the first load, a command of the file would be taken for one that runs.
+		// Before the first load, a command in the file would be taken for a running one.
 		if (this.status.peek().name === "ready") {
 			this.conversation.value = this.#withShell(this.conversation.peek());
 		}
 		if (hasEnded) void this.reload();
 	}
 
-	/** The session, its extensions or the server may be others. */
+	/** Loads all again, because the session, its extensions or the server may be others. */
 	#loadOther(): void {
 		this.commandList.invalidate();
 		void this.reload();
 	}
 
-	/** A load that was overtaken is dropped. */
+	/** Loads the session. A load that a later one overtakes is dropped. */
 	async reload(): Promise<void> {
 		const own = ++this.#loads;
 		const { sessionId } = this;
@@ -204,7 +204,7 @@ export class OpenSession {
 		}
 	}
 
-	/** Subscribes again from before a streaming answer, which began before this page was opened. */
+	/** Subscribes again from earlier on: a streaming answer began before this page was opened. */
 	#catchUp(): void {
 		const { seq } = this.#subscription;
 		if (seq === undefined) {
@@ -248,7 +248,7 @@ const SETTLING =
 /** The commands that `prompt` understands in a session, fetched on demand; undefined until they are known. */
 export function createCommandList(fetch: () => Promise<readonly Data<"SlashCommand">[]>) {
 	const commands = signal<readonly Data<"SlashCommand">[] | undefined>(undefined);
-	/** Up to date, or in flight and not invalidated since. */
+	/** Whether the commands are up to date, or in flight and not invalidated since. */
 	let isFresh = false;
 	const refresher = createRefresher({
 		fetch,
@@ -257,7 +257,7 @@ export function createCommandList(fetch: () => Promise<readonly Data<"SlashComma
 			ensure();
 		},
 		onError(_, isLast) {
-			if (isLast) isFresh = false; // a prompt box without proposals is still a prompt box
+			if (isLast) isFresh = false; // not reported: the prompt box works without proposals
 		},
 	});
 

@@ -4,7 +4,7 @@ import type { Data } from "../../protocol/index.ts";
 import type { StoredText } from "../parts/storage.ts";
 import { type InputCommand, parseInput, type StreamingBehavior } from "./input-command.ts";
 
-/** The id makes retries idempotent: the text takes effect once. */
+/** A text to send. Its id makes retries idempotent: the text takes effect once. */
 export interface Outgoing {
 	readonly id: string;
 	readonly text: string;
@@ -27,10 +27,10 @@ interface OutboxOptions {
 	onFailed(text: string, command: InputCommand, error: ClientError): void;
 }
 
-/** Commands of this page that the server has not answered, from before a reload too. */
+/** Commands of this page that the server has not answered, including those from before a reload. */
 export class Outbox {
 	readonly pending = signal<readonly Outgoing[]>([]);
-	/** Commands that wait for a connection, or for an answer since one was lost. */
+	/** Commands that wait for a connection, or for an answer since a connection was lost. */
 	readonly waiting = computed(() =>
 		this.pending.value.filter((one) => one.wasOffline && !(one.isSent && shellCommand(one))),
 	);
@@ -124,6 +124,6 @@ function parseStored(stored: string): Pick<Outgoing, "id" | "text" | "how">[] {
 		if (!Array.isArray(all)) return [];
 		return all.filter((one) => typeof one?.id === "string" && typeof one.text === "string");
 	} catch {
-		return []; // damaged
+		return []; // the stored text is damaged
 	}
 }

@@ -27,7 +27,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
-		// As high as its text, within the bounds of the style.
+		// The box is as high as its text, within the bounds of the style.
 		element.style.height = "auto";
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
@@ -56,7 +56,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		}
 		if (!chosen) return false;
 		if (key === "Escape") proposals.close();
-		// A complete name is sent.
+		// With a complete name, Enter sends.
 		else if (key === "Tab" || (key === "Enter" && chosen.name !== partialName(text))) take(chosen);
 		else return false;
 		return true;
@@ -112,7 +112,7 @@ function useProposals(session: OpenSession, text: string) {
 	const { commands, ensure } = session.commandList;
 	const partial = partialName(text);
 	const [isFocused, setFocused] = useState(false);
-	/** Until another word begins. */
+	/** Closed by the reader, until another word begins. */
 	const [isClosed, setClosed] = useState(false);
 	const [choice, setChoice] = useState<{ partial: string | undefined; name: string }>();
 	useEffect(() => {
@@ -132,7 +132,7 @@ function useProposals(session: OpenSession, text: string) {
 		setFocused,
 		choose,
 		close: () => setClosed(true),
-		/** Moves the choice around the ends, and opens a closed list. Returns whether there is one. */
+		/** Moves the choice, wrapping at the ends; opens a closed list. False if there is no list. */
 		move(step: 1 | -1): boolean {
 			if (offered.length === 0) return false;
 			setClosed(false);
@@ -167,7 +167,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			role="option"
 			tabIndex={-1}
 			aria-selected={isChosen}
-			// A row that scrolls under a resting pointer is not chosen.
+			// Not on enter: a row that scrolls under a resting pointer must not be chosen.
 			onMouseMove={() => !isChosen && onPoint()}
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}

@@ -13,7 +13,7 @@ import {
 	type ToolCall,
 } from "./items.ts";
 
-/** State outside of the rows: those out of view do not exist. */
+/** State that is kept outside of the rows, because rows out of view do not exist. */
 export interface RowActions {
 	isUnfolded(key: string): boolean;
 	toggle(key: string, isOpen: boolean): void;
@@ -130,7 +130,7 @@ function Failure({ text }: { text: string }) {
 	);
 }
 
-/** Each is decoded in full, so only a few are drawn. */
+/** Maximum number of pictures drawn: each is decoded in full. */
 const MAX_PICTURES = 20;
 
 function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
@@ -223,7 +223,7 @@ function Call({ call, fold, actions }: { call: ToolCall; fold: FoldState; action
 export type Row =
 	| { key: string; kind: "item"; item: Exclude<Item, AssistantItem> }
 	| { key: string; kind: "block"; item: AssistantItem; block: Block; isLast: boolean }
-	/** About an answer as a whole. */
+	/** A row about an answer as a whole. */
 	| { key: string; kind: "outcome"; item: AssistantItem };
 
 /** Memoized: items that have not changed keep their rows. */

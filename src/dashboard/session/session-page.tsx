@@ -82,10 +82,10 @@ function showRequest(event: Data<"SessionEvent">, draft: Draft): void {
 	if (event.method === "set_editor_text") draft.prepend(event.text);
 }
 
-/** A background tab has no frames. */
+/** Maximum wait for a frame: a background tab has none. */
 const FRAME_TIMEOUT_MS = 250;
 
-/** Calls back before the next frame, or after a timeout without one. Returns how to cancel. */
+/** Calls `work` before the next frame, or after a timeout. Returns a function that cancels it. */
 function onNextFrame(work: () => void): () => void {
 	const cancel = () => {
 		cancelAnimationFrame(frame);

@@ -146,7 +146,7 @@ export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: b
 	return rows;
 }
 
-/** In stack order: the current branch comes out last. */
+/** The nodes in reverse, for a stack: the current branch comes out last. */
 function reversed(nodes: readonly Node[] = [], onBranch: ReadonlySet<string>) {
 	const inUse = nodes.filter(({ id }) => onBranch.has(id));
 	const others = nodes.filter(({ id }) => !onBranch.has(id));

@@ -59,7 +59,7 @@ export function SessionsPage() {
 	);
 }
 
-/** Demo folders are useless to other sessions. */
+/** Folders to offer. Demo folders are left out: they are useless to other sessions. */
 function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
@@ -190,7 +190,7 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 }
 
 const POLL_MS = 4_000;
-/** Sessions whose costs are fetched, again after new messages. */
+/** Maximum number of sessions whose costs are fetched. New messages cause another fetch. */
 const MAX_COSTS = 40;
 
 /** The open sessions, kept up to date by events and by polling between `open` and `close`. */
@@ -200,10 +200,10 @@ class SessionList {
 	readonly costs = signal<ReadonlyMap<string, number>>(new Map());
 	/** The first message of sessions without a name, as far as it is known. */
 	readonly firstMessages = signal<ReadonlyMap<string, string>>(new Map());
-	/** Undefined where a new session must name its folder. */
+	/** Undefined if a new session must name its folder. */
 	readonly startsIn = signal<StartsIn>(undefined);
 	readonly error = signal<string | undefined>(undefined);
-	/** Messages of a session when its cost was fetched. */
+	/** The number of messages of a session when its cost was fetched. */
 	readonly #pricedMessages = new Map<string, number>();
 	readonly #lookedUp = new Set<string>();
 	#stops: readonly (() => void)[] = [];
@@ -252,7 +252,7 @@ class SessionList {
 		}
 	}
 
-	/** Unnamed sessions of one folder look alike. The server reads files for this, so each session is looked up once. */
+	/** Tells unnamed sessions of one folder apart. The server reads files for it, so each is looked up once. */
 	async #loadFirstMessages(sessions: readonly Data<"SessionInfo">[]): Promise<void> {
 		const unknown = sessions.filter(
 			({ sessionId, sessionName, messageCount }) =>
@@ -268,7 +268,7 @@ class SessionList {
 				),
 			);
 		} catch {
-			// The names of folders have to do.
+			// Without first messages, the names of folders have to do.
 		}
 	}
 

@@ -34,7 +34,7 @@ interface TableProps<Row> {
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
 	readonly foot?: Row;
-	/** The rest is counted only. Default: all. */
+	/** Maximum number of rows shown; the rest is only counted. Default: all. */
 	readonly maxRows?: number;
 	/** Rows that the "Show more" button adds. Default: no button. */
 	readonly more?: number;

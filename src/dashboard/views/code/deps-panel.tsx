@@ -17,7 +17,7 @@ interface DepsPanelProps {
 }
 
 export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
-	// A phone has no room for the whole graph.
+	// Starts as a list on a phone, which has no room for the whole graph.
 	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
 	const graph = useMemo(() => layoutGraph(answer, { depth, maxInColumn: 12 }), [answer, depth]);
 	const { dependencies, dependents, cycles, external, unresolved } = answer;
@@ -158,7 +158,7 @@ function Box({ node, onFile }: { node: Graph["nodes"][number]; onFile(path: stri
 	];
 	const actions = column !== 0 && {
 		role: "button" as const,
-		// The attributes of SVG keep their case.
+		// In lower case, because the attributes of SVG keep their case.
 		tabindex: 0,
 		onClick: () => onFile(path),
 		onKeyDown(event: KeyboardEvent) {
@@ -169,7 +169,7 @@ function Box({ node, onFile }: { node: Graph["nodes"][number]; onFile(path: stri
 	};
 	return (
 		<g class={classes.filter(Boolean).join(" ")} transform={place} {...actions}>
-			{/* The box shows a shortened path. */}
+			{/* The full path, because the box shows a shortened one. */}
 			<title>{visibleString(path)}</title>
 			<rect width={width} height={height} rx="5" />
 			<text x="9" y={folder ? 15 : 21}>
@@ -211,7 +211,7 @@ export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn:
 		return entries.map(({ path, more = 0, isTest }, row) => ({
 			id: `${column}:${path ?? "more"}`,
 			path,
-			/** Files of the column that are not drawn; 0 for a file. */
+			/** The number of files of the column that are not drawn; 0 for a file. */
 			more,
 			/** 0 is the file itself, negative its dependencies, positive its dependents. */
 			column,
@@ -229,7 +229,7 @@ export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn:
 	};
 }
 
-/** A file of a column, or the number of further ones. */
+/** A file of a column, or the number of further files. */
 interface GraphEntry {
 	readonly path?: string;
 	readonly more?: number;
@@ -241,7 +241,7 @@ function entriesOf(files: readonly Data<"CodeFileAtDepth">[], max: number): Grap
 	return [...files.slice(0, max - 1), { more: files.length - max + 1, isTest: false }];
 }
 
-/** One arrow for each file, to the file it was reached through. */
+/** One arrow for each file, between it and the file it was reached through. */
 function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node[]) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);

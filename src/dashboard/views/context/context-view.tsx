@@ -250,7 +250,7 @@ export function appendPart(before: ReadText | undefined, next: Data<"ContextPiec
 	return {
 		parts: [...(fits ? before.parts : []), { offset, text }],
 		totalChars,
-		// A part that leads nowhere must not be fetched in a loop.
+		// An offset that does not advance must not cause a loop of fetches.
 		...(nextOffset !== undefined && nextOffset > offset && { nextOffset }),
 	};
 }

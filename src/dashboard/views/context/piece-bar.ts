@@ -26,13 +26,13 @@ export function kindColour(kind: Data<"ContextKind">): string {
 
 export type PieceOrder = "sent" | "kind";
 
-/** `start`, `end`: tokens from the start of the bar. `cached`: tokens of its beginning that were in the cache. */
+/** `start`, `end`: tokens from the start of the bar. `cached`: leading tokens that were in the cache. */
 export type Segment = Bar["segments"][number];
 export type Bar = ReturnType<typeof layoutBar>;
 
 /**
- * The cached prefix of a prompt: its tokens, within its pieces. The provider reports a share of cached tokens; it is
- * applied to the request's own estimate. Pieces that are new or changed since cannot be cached.
+ * The cached prefix: its tokens, and the leading pieces it lies within, since later ones are new or changed. The
+ * share of cached tokens that the provider reported is applied to our own estimate of the request.
  */
 export function cachedPrefix(
 	context: Pick<Data<"ContextView">, "cachedTokens" | "lastRequest" | "history">,
@@ -50,7 +50,7 @@ export function totalOf({ byKind }: Data<"ContextMoment">): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }
 
-/** Lays the pieces side by side. The cached part is a prefix of the prompt as sent, in either order. */
+/** Lays the pieces side by side. In any order, the cached part is a prefix of the sent prompt. */
 export function layoutBar(
 	pieces: readonly Piece[],
 	options: { order: PieceOrder; cached?: typeof NO_PREFIX },
@@ -86,7 +86,7 @@ export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	);
 }
 
-/** The piece that a key leads to; -1 is none. Undefined for other keys. */
+/** The index of the piece that a key leads to; `at` is -1 for none. Undefined for other keys. */
 export function nextIndex(key: string, at: number, count: number): number | undefined {
 	if (key === "Home") return 0;
 	if (key === "End") return count - 1;
@@ -130,7 +130,7 @@ export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 	}
 }
 
-/** All numbers are shares of the bar; `cached` begins at its left. */
+/** All numbers are shares of the bar; `cached` begins at the rectangle's left. */
 function rectangleOf(segments: readonly Segment[], tokens: number) {
 	const byKind = new Map<Data<"ContextKind">, number>();
 	for (const { piece, start, end } of segments) {

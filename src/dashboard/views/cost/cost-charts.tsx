@@ -121,7 +121,7 @@ export function billSeries(cost: Data<"Cost">) {
 	};
 }
 
-/** The latest first. */
+/** The misses, the latest first. */
 export function missRows(cost: Data<"Cost">) {
 	const numbers = numbersOf(cost);
 	return cost.requests
@@ -129,7 +129,7 @@ export function missRows(cost: Data<"Cost">) {
 		.reverse();
 }
 
-/** 1 is the first request of the session; the list may lack the first ones. */
+/** The numbers of the requests: 1 is the session's first, and the list may lack the first ones. */
 function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);

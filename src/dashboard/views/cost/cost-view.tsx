@@ -159,7 +159,7 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 	);
 }
 
-/** A system (`row`), one of its details, or the total. */
+/** A line of the table: a system (`row`), one of its details, or the total. */
 interface Line {
 	readonly key: string;
 	readonly tokens: number;

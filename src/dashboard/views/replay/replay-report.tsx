@@ -140,7 +140,7 @@ export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">
 		const prompt = read + write + input;
 		return {
 			...policy,
-			/** Relative to append-only. A division by zero arrives as null. */
+			/** Cost relative to append-only. A division by zero arrives as null. */
 			ratio: Number.isFinite(ratio) ? ratio : undefined,
 			bar: maxCost > 0 ? cost / maxCost : 0,
 			readShare: prompt > 0 ? read / prompt : 0,

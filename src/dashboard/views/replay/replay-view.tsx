@@ -55,7 +55,7 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 				disabled={isBusy}
 				onChange={(event) => {
 					const file = event.currentTarget.files?.[0];
-					// So that the same file can be chosen again.
+					// Cleared, so that the same file can be chosen again.
 					event.currentTarget.value = "";
 					if (file) onFile(file);
 				}}
@@ -166,13 +166,13 @@ async function contentOf(file: File): Promise<string> {
 	return content;
 }
 
-/** Characters of a session file that the server accepts. */
+/** Maximum length of a session file that the server accepts, in characters. */
 export const MAX_CHARACTERS = 8_000_000;
 
 /** Larger files are not read at all: a character takes up to four bytes. */
 const MAX_BYTES = 4 * MAX_CHARACTERS;
 
-/** Checked before a file is read, and again with its length. */
+/** Why a file is refused. Called before the file is read, and again with its length. */
 export function sizeProblem(file: { name: string; bytes: number; characters?: number }) {
 	const { name, bytes, characters = 0 } = file;
 	if (bytes === 0) return `${name} is empty.`;
@@ -181,7 +181,7 @@ export function sizeProblem(file: { name: string; bytes: number; characters?: nu
 	return `${name} has ${size} MB; the server accepts ${MAX_CHARACTERS / 1e6} MB. Put it in the sessions folder and pick it from the list, or run: strata replay <file>`;
 }
 
-/** The server does not know the name of a file whose text it was sent. */
+/** Puts in the file's name: the server does not know it if it was sent the text only. */
 export function replayProblem(why: string, file: string): string {
 	return why.replace(/^content(?= )/, () => file);
 }

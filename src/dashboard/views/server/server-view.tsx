@@ -270,7 +270,7 @@ export interface Sample {
 }
 
 const POLL_MS = 2_000;
-/** Five minutes. */
+/** Five minutes of samples. */
 export const MAX_SAMPLES = 150;
 
 /** A server that has restarted counts from zero, so older samples are dropped. */
