@@ -1,4 +1,4 @@
-/** The message of pi's own tools. */
+/** The message of pi's own tools when aborted. */
 export const ABORTED = "Operation aborted";
 
 export class AbortedError extends Error {

@@ -3,7 +3,7 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 interface AtomicWriteOptions {
-	/** An existing folder on the same disk. Default: the target's, created (0700) if missing. */
+	/** An existing folder on the target's disk. Default: the target's, created (0700) if missing. */
 	readonly tmpFolder?: string;
 	/** Flush to disk, so that a power cut cannot leave the file empty. Default: false. */
 	readonly durable?: boolean;

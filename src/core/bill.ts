@@ -1,11 +1,11 @@
 import { countIn, property } from "./property.ts";
 
-/** The tokens of one prompt by how they were billed. `input`, `read` and `write` add up to it. */
+/** The tokens of one prompt by how they were billed. The prompt is `input + read + write`. */
 export interface PromptTokens {
 	readonly input: number;
 	readonly read: number;
 	readonly write: number;
-	/** The part of `write` that was written for an hour. */
+	/** The part of `write` with a TTL of an hour. */
 	readonly writeOneHour: number;
 }
 
@@ -21,7 +21,7 @@ export interface Bill {
 	readonly thinking?: Thinking;
 }
 
-/** Thinking blocks whose earlier context changed. Each request counts all of them again. */
+/** Thinking blocks before which the context changed. Each request counts all of them again. */
 export interface Thinking {
 	/** Dropped from the prompt, unbilled. */
 	readonly dropped: number;
@@ -69,7 +69,7 @@ export function promptTokens(usage: unknown): PromptTokens {
 	};
 }
 
-/** `undefined` if nothing was written. */
+/** `undefined` if nothing was written to the cache. */
 export function ttlOf({ write, writeOneHour }: PromptTokens): Ttl | undefined {
 	if (write === 0) return undefined;
 	return writeOneHour > 0 ? "1h" : "5m";

@@ -43,14 +43,14 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 		name: BLOB_STORE,
 		version: 1,
 		fileName,
-		// Pi-kota may store answers in this form; they stay untouched.
+		// Pi-kota may store answers under such names; these files stay untouched.
 		isLegacy: (entry) => entry.endsWith(".json") && isHash(entry.slice(0, -".json".length)),
 		maxBytes: settings.maxBytes,
 		maxAgeMs: settings.maxAgeDays * DAY_MS,
 		...(now && { now }),
 	});
 
-	/** Checks the name only; `undefined` for a path outside the folder. */
+	/** The id of a blob's path, without a look at the disk; `undefined` for any other path. */
 	function idOf(path: string): Hash | undefined {
 		const id = basename(path, EXTENSION);
 		return isHash(id) && path === pathOf(id) ? id : undefined;
@@ -63,7 +63,7 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
 			return { kind: "kept", blob: { id: put.hash, path: pathOf(put.hash) } };
 		},
-		/** Verifies the hash; counts as a use. */
+		/** Verifies the hash, and records a use. */
 		async load(id: string): Promise<LoadResult> {
 			if (!isHash(id)) return { kind: "missing" };
 			const got = await objects.get(id);
@@ -73,7 +73,7 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 		/** Evicts texts unused for `maxAgeDays`, then the least recently used above `maxBytes`. */
 		sweep: () => objects.sweep(),
 		clear: () => objects.clear(),
-		/** Last used first. */
+		/** Most recently used first. */
 		async latest(count: number) {
 			const newest = (await objects.list()).sort((a, b) => b.usedMs - a.usedMs);
 			return newest.slice(0, count).flatMap((file) => {

@@ -1,4 +1,4 @@
-/** The database is damaged. */
+/** Stored bytes cannot be decoded: the database is damaged. */
 export class MalformedBytes extends Error {
 	constructor(message: string) {
 		super(`stored bytes are damaged: ${message}`);
@@ -6,13 +6,13 @@ export class MalformedBytes extends Error {
 	}
 }
 
-/** {@link ByteWriter} writes `value`; {@link ByteReader} ignores it and reads. Both return it. */
+/** {@link ByteWriter} writes and returns `value`; {@link ByteReader} returns the stored one. */
 export interface Bytes {
-	/** From 0. Small numbers take one byte. */
+	/** A whole number ≥ 0. Numbers below 128 take one byte. */
 	number(value?: number): number;
 	signed(value?: number): number;
 	string(text?: string): string;
-	/** Items take at least one byte each, which bounds the count. */
+	/** The number of items that follow. Each takes at least one byte, which bounds the count. */
 	count(value?: number): number;
 	readonly isAtEnd: boolean;
 }
@@ -62,7 +62,7 @@ export class ByteWriter implements Bytes {
 		return text;
 	}
 
-	/** Short names are faster to write here than through native code. */
+	/** Short ASCII is faster to write here than through native code. Returns false for other text. */
 	#ascii(text: string): boolean {
 		this.#reserve(text.length + 1);
 		const bytes = this.#bytes;

@@ -20,7 +20,7 @@ export { type Config, configJsonSchema, type SettingKey, type SettingValue } fro
 
 export type LoadedConfig = ReturnType<typeof loadConfig>;
 
-/** `.pi` in `cwd` holds the project's files. */
+/** `agentDir` holds the user's files, `.pi` in `cwd` the project's. */
 interface ConfigFolders {
 	readonly agentDir: string;
 	readonly cwd: string;
@@ -40,7 +40,7 @@ export function loadConfig(folders: ConfigFolders) {
 		const { path, label } = source;
 		const problems: Problem[] = [];
 		const content = readObject(path);
-		// It was readable and holds a JSON object.
+		// The file was readable and holds a JSON object.
 		const used = typeof content === "object";
 		if (used) mergeFile(entries, source, content, (problem) => problems.push(problem));
 		else if (content) problems.push(() => `${content}; the file is ignored`);
@@ -85,7 +85,7 @@ function sources({ agentDir, cwd }: ConfigFolders) {
 			/** Used in origins. Warnings name the path. */
 			label: isProject ? `project ${name}` : name,
 			path: isProject ? join(cwd, ".pi", name) : join(agentDir, name),
-			/** The file comes with a repository: untrusted data. */
+			/** If true, the file comes with a repository: untrusted data. */
 			isProject,
 			groups: name === "pi-kota.json" ? KOTA_GROUPS : GROUPS,
 		})),
@@ -122,7 +122,7 @@ function readObject(path: string): Record<string, unknown> | string | undefined 
 		const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 		return isRecord(value) ? value : `must be a JSON object, got ${kindOf(value)}`;
 	} catch (error) {
-		// Only the position is used: the rest of the message quotes the file, maybe a link to a secret.
+		// Only the position is used: the message quotes the file, which may be a link to a secret.
 		const found = /\(line (\d+) column (\d+)\)$/.exec((error as Error).message);
 		return `is not valid JSON${found ? ` (line ${found[1]}, column ${found[2]})` : ""}`;
 	}
@@ -175,7 +175,7 @@ function hint(meant: string | undefined): string {
 
 const MAX_QUOTED = 60;
 
-/** JSON if that is short and cannot be a secret, else only the kind of value. */
+/** The value as JSON if that is short and cannot be a secret, else only its kind. */
 function shownValue(setting: Setting, value: unknown): string {
 	if (setting.userOnly && typeof value !== "number" && typeof value !== "boolean") {
 		return kindOf(value);
@@ -184,7 +184,7 @@ function shownValue(setting: Setting, value: unknown): string {
 		const json = printable(JSON.stringify(value));
 		if (json.length <= MAX_QUOTED) return json;
 	} catch {
-		// Nested deeper than the stack, so too long as well.
+		// The value is nested deeper than the stack, so its JSON is too long as well.
 	}
 	return `${kindOf(value)} too long to show`;
 }
@@ -195,7 +195,7 @@ function quoteKey(key: string): string {
 	return `${quoted.slice(0, MAX_QUOTED - 2).toWellFormed()}…"`;
 }
 
-/** JSON and paths may hold characters that steer a terminal or reorder its text. */
+/** Escapes characters that steer a terminal or reorder its text; JSON and paths may hold them. */
 function printable(text: string): string {
 	return escaped(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

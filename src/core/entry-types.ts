@@ -7,11 +7,11 @@ export const BRIEFING_ENTRY = "kota-context";
 /** Pins and unpins of tool results; each branch has its own. */
 export const PIN_ENTRY = "pi-kota-pin";
 
-/** From here on, some lines count as unread. Named after the program whose sessions we read. */
+/** From this entry on, some lines count as unread. Named after a program whose sessions we read. */
 export const INVALIDATION_ENTRY = "pi-readcache";
 
 /** Answers of commands: shown to people, never sent to the model. */
 export const REPORT_ENTRY = "strata-report";
 
-/** Shown before the session has them. They precede the answer whose thinking is bound to them. */
+/** Edits shown before the session has them; precede the answer whose thinking is bound to them. */
 export const SHOWN_EDITS_ENTRY = "strata-shown-edits";

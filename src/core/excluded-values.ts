@@ -12,11 +12,11 @@ import {
 	secretVariables,
 } from "./secret-values.ts";
 
-/** Bounds the time a turn waits. The scan is breadth-first from the root. */
+/** These limits bound the time a turn waits. The scan is breadth-first from the root. */
 const MAX_FOLDERS = 2_000;
 const MAX_FILES = 200;
 const MAX_FILE_BYTES = 256 * 1024;
-/** Variables get twice as many, so that keys cannot displace them. */
+/** Variables files may fill twice as many, so that keys cannot displace their values. */
 const MAX_VALUES = 20_000;
 /** Calls within this time are coalesced into one scan. */
 const SCAN_INTERVAL_MS = 1_000;
@@ -29,7 +29,7 @@ interface ExcludedValuesOptions {
 	readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Values of excluded files, which no store may hold. Removed ones stay: output may hold them. */
+/** Values of excluded files, which no store may hold. Removed values stay: output may hold them. */
 export class ExcludedValues {
 	readonly #root: string;
 	readonly #exclude: readonly string[];
@@ -89,7 +89,7 @@ export class ExcludedValues {
 		const next = new Map<string, ScannedFile>();
 		const before = this.#values.size;
 		this.#leftOut = Math.max(0, paths.length - MAX_FILES);
-		// Variables first: many keys and certificates must not displace them.
+		// Variables files first: many keys and certificates must not displace them.
 		const order = Object.groupBy(paths, (path) => (isVariablesFile(path) ? "first" : "then"));
 		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, MAX_FILES);
 		await inBatches(chosen, async (path) => {
@@ -118,7 +118,7 @@ export class ExcludedValues {
 			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
 			return { ...times, takenMs, isCut };
 		} catch {
-			return undefined; // gone or unreadable, so for the user's commands too
+			return undefined; // gone or unreadable: the user's commands cannot read it either
 		}
 	}
 
@@ -181,7 +181,7 @@ interface Scanned extends FileTimes {
 }
 
 interface ScannedFile extends Scanned {
-	/** The limit dropped some of its values. */
+	/** Whether the limit dropped some of the file's values. */
 	readonly isCut: boolean;
 }
 
@@ -206,7 +206,7 @@ export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore 
 	};
 }
 
-/** For an object store: a copy of an excluded file may have any name. */
+/** For an object store's `refuse`: a copy of an excluded file may have any name. */
 export function refuseExcluded(values: ExcludedValues) {
 	return async (bytes: Uint8Array): Promise<string | undefined> => {
 		await values.refresh();

@@ -24,7 +24,7 @@ export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
 /** The coarsest timestamp resolution in use (FAT). */
 const TICK_MS = 2_000;
 
-/** A second write within one tick leaves no trace. `takenMs`: just before the content was read. */
+/** False within a tick of a write: a second one leaves no trace. `takenMs`: just before reading. */
 export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
 	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - TICK_MS;
 }

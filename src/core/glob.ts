@@ -28,7 +28,7 @@ interface Compiled {
 
 type Matcher = (name: string, names: readonly string[]) => boolean;
 
-/** Memo per list. */
+/** Compiled patterns, memoized per list. */
 const compiledLists = new WeakMap<readonly string[], Compiled>();
 
 function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compiled {
@@ -59,7 +59,7 @@ function pathMatcher(parts: readonly string[]): Matcher {
 	return (name, names) => last(name) && matchesAll(whole, names);
 }
 
-/** Fast path: most patterns are a `*` at one end. */
+/** Fast path: most patterns have one `*`, at one end. */
 function nameMatcher(pattern: string): (name: string) => boolean {
 	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
 	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];
@@ -78,7 +78,7 @@ function nameMatcher(pattern: string): (name: string) => boolean {
 function splitPath(path: string, platform: NodeJS.Platform): string[] {
 	const slashed = withSlashes(path, platform);
 	const ignoresCase = platform === "win32" || platform === "darwin";
-	// macOS returns accented letters in either normal form.
+	// macOS returns accented letters in either Unicode normal form.
 	const folded = (ignoresCase ? slashed.toLowerCase() : slashed).normalize("NFC");
 	return folded.split("/").filter((name, index) => (name === "" ? index === 0 : name !== "."));
 }

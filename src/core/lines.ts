@@ -1,6 +1,6 @@
 export type Lines = ReturnType<typeof linesOf>;
 
-/** 1-based, split at "\n" as in pi: a final newline adds an empty line. "\r" stays. */
+/** Lines count from 1 and end at "\n" as in pi: a final newline adds an empty line. "\r" stays. */
 export function linesOf(bytes: Buffer) {
 	const starts = lineStarts(bytes);
 	const startOf = (line: number) => starts[line - 1] as number;
@@ -14,10 +14,10 @@ export function linesOf(bytes: Buffer) {
 	};
 }
 
-// Small enough for short-lived strings, large enough to make few of them.
+// Small enough for short-lived strings, large enough to need few of them.
 const CHUNK_BYTES = 65_536;
 
-/** One-byte text: two to ten times as fast as searching the bytes (`bench/readcache.ts`). */
+/** Searches one-byte text: 2 to 10 times as fast as searching the bytes (`bench/readcache.ts`). */
 function lineStarts(bytes: Buffer): number[] {
 	const starts = [0];
 	for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {

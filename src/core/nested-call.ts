@@ -1,4 +1,4 @@
-/** Scripts call tools as `<parent>/<n>` (since pi 1.5). The answer then never reaches the model. */
+/** Since pi 1.5, scripts call tools with ids `<parent>/<n>`. The model never sees such answers. */
 export function isNestedCall(toolCallId: string): boolean {
 	return /\/\d+$/.test(toolCallId);
 }

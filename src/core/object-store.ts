@@ -11,18 +11,18 @@ import { openStoreFolder, type StoreFolder } from "./store-version.ts";
 export type ObjectStoreOptions = {
 	/** Created by the first `put`. */
 	readonly folder: string;
-	/** As in `version.json`. */
+	/** The store's name in `version.json`. */
 	readonly name: string;
 	readonly version: number;
-	/** Must contain the hash; one folder for all. Default: `objects/sha256-<hash>.txt`. */
+	/** Must contain the hash; all files share one folder. Default: `objects/sha256-<hash>.txt`. */
 	readonly fileName?: (hash: Hash) => string;
-	/** Files of an older program that do not make the folder foreign. Default: none. */
+	/** Files of an older program, which do not make the folder foreign. Default: none. */
 	readonly isLegacy?: (entryName: string) => boolean;
 	readonly maxBytes: number;
 	readonly maxAgeMs: number;
 	/** A larger object is neither stored nor loaded. Default: 32 MiB. */
 	readonly maxObjectBytes?: number;
-	/** Returns why the bytes must not be stored. Default: accepts all. */
+	/** Returns the reason if the bytes must not be stored. Default: accepts all. */
 	readonly refuse?: (bytes: Uint8Array) => Promise<string | undefined>;
 	readonly now?: () => number;
 };
@@ -74,7 +74,7 @@ export class ObjectStore {
 		this.#objectFolder = dirname(this.#options.fileName(hashBytes("any")));
 	}
 
-	/** Stores the bytes, or counts a use if present. `hash` must be the hash of the bytes. */
+	/** Stores the bytes, or records a use if present. `hash` must be the hash of the bytes. */
 	async put(bytes: Uint8Array, hash = hashBytes(bytes)): Promise<PutResult> {
 		const { maxObjectBytes, refuse } = this.#options;
 		const refusal = await refuse(bytes);
@@ -90,7 +90,7 @@ export class ObjectStore {
 				await writeFileAtomic(path, bytes, { tmpFolder: this.#tmpFolder });
 				return { kind: "stored", hash };
 			} catch (error) {
-				// On Windows, a file that another process has open cannot be replaced.
+				// On Windows, replacing an object that another process has open fails: it is present then.
 				const present = await this.#isPresent(path, bytes.length).catch(() => false);
 				if (present) return { kind: "present", hash };
 				if (errnoOf(error) !== "ENOENT" || attempt === 2) return { ...ioFault(error), hash };
@@ -100,7 +100,7 @@ export class ObjectStore {
 		}
 	}
 
-	/** Verifies the hash; counts as a use. */
+	/** Verifies the hash, and records a use. */
 	async get(hash: Hash): Promise<GetResult> {
 		// Hashes come from session files; a malformed one must never become part of a path.
 		if (!isHash(hash)) return { kind: "missing" };
@@ -172,7 +172,7 @@ export class ObjectStore {
 		return { objects: found.length, bytes, ...(fault && { fault }) };
 	}
 
-	/** Opens once. The next call retries after a failure, as disks recover. */
+	/** Opens the folder once. After a failure the next call tries again, as disks recover. */
 	#open(): Promise<StoreFolder> {
 		this.#opening ??= this.#openFolders().then((opened) => {
 			if (opened.kind !== "ready") this.#opening = undefined;
@@ -195,7 +195,7 @@ export class ObjectStore {
 		return opened;
 	}
 
-	/** Does the work in a store that exists and can be used; `absent` is the result without one. */
+	/** Does the work if the store can be used; returns `absent` if there is no store. */
 	async #ifExisting<T>(absent: T, work: () => Promise<T>): Promise<T | StoreFault> {
 		try {
 			if (this.#opening === undefined && (await isMissing(this.#options.folder))) return absent;
@@ -232,7 +232,7 @@ export class ObjectStore {
 	/** Records a use at most once per `USE_INTERVAL_MS`; false if the object has vanished. */
 	async #countUse(path: string, usedMs: number): Promise<boolean> {
 		const nowMs = this.#options.now();
-		// A time in the future is corrected too, or the object would never expire.
+		// A time in the future is corrected too: otherwise the object would never expire.
 		if (Math.abs(nowMs - usedMs) < USE_INTERVAL_MS) return true;
 		try {
 			await lutimes(path, nowMs / 1000, nowMs / 1000);
@@ -258,7 +258,7 @@ export class ObjectStore {
 	}
 }
 
-/** Interval of mtime updates, half of `RETENTION_GUARD_MS`: a use protects for the rest. */
+/** Minimum time between mtime updates: half of `RETENTION_GUARD_MS`, so a use protects as long. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
 const TEMPORARY_AGE_MS = 60 * 60_000;
@@ -283,7 +283,7 @@ function ioFault(error: unknown): StoreFault {
 	return failed("io", describeError(error));
 }
 
-/** Returns a reason if something else, such as a repository's link, is in its place. */
+/** Returns a reason on failure, or if something else, such as a repository's link, is at `path`. */
 async function makeFolder(path: string): Promise<string | undefined> {
 	try {
 		await mkdir(path, { recursive: true, mode: 0o700 });
@@ -318,7 +318,7 @@ async function* filesIn(folder: string, isOurs: (name: string) => boolean) {
 
 /**
  * Deletes an object unless it was used since it was listed. Renames it before the check: an earlier
- * use shows in its mtime, and a later `put` finds nothing and writes the object again.
+ * use shows in its mtime; a `put` after the rename finds nothing and writes the object again.
  */
 async function removeUnused(
 	file: StoredFile,

@@ -13,7 +13,7 @@ export function cacheFolder(
 	platform: NodeJS.Platform = process.platform,
 ): string {
 	const xdg = env.XDG_CACHE_HOME;
-	// The XDG specification: ignore a relative path.
+	// The XDG specification says to ignore a relative path.
 	if (xdg && isAbsolute(xdg)) return join(xdg, "pi-strata");
 	if (platform === "darwin") return join(homedir(), "Library", "Caches", "pi-strata");
 	if (platform !== "win32") return join(homedir(), ".cache", "pi-strata");
@@ -35,7 +35,7 @@ export function projectRoot(cwd: string): string {
 	}
 }
 
-/** `INIT_CWD` in npm scripts, which run in the package's folder; `undefined` within `own`. */
+/** The user's folder: `INIT_CWD` in npm scripts, which run in `own`; `undefined` within `own`. */
 export function userFolder(
 	{ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
 	own: string,

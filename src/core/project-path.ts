@@ -11,7 +11,7 @@ export function nameOf(path: string): string {
 
 /** Normalizes `.` and `..`; `undefined` if the path leaves the project. */
 export function joinPath(folder: string, path: string): string | undefined {
-	// Fast path: most requests are `./name` or `../name`.
+	// Fast path for `./name`: most module requests are this or `../name`.
 	if (path.startsWith("./") && !path.includes("/", 2) && path !== "./." && path !== "./..") {
 		const name = path.slice(2);
 		return name === "" || folder === "" ? name || folder : `${folder}/${name}`;
@@ -29,7 +29,7 @@ export function below(folder: string, path: string): string {
 	return folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 }
 
-/** `undefined` if not below, empty for the folder itself. */
+/** The path from `folder` on: `undefined` if not below it, empty for the folder itself. */
 export function restBelow(folder: string, path: string): string | undefined {
 	if (folder === "") return path;
 	if (path === folder) return "";
@@ -49,7 +49,7 @@ export function pathKind(path: string): PathKind {
 	return CONFIG_NAME.test(path) ? "config" : "other";
 }
 
-/** Includes test helpers. */
+/** Test helpers count as tests. */
 export function isTestPath(path: string): boolean {
 	const names = path.split("/");
 	const name = names.pop() ?? "";
@@ -61,7 +61,7 @@ const SOURCE_NAME = /\.[cm]?[jt]s$|\.[jt]sx$/;
 const CONFIG_NAME =
 	/(?:^|\/)(?:[tj]sconfig(?:[.-][^/]*)?\.json|package\.json|pnpm-workspace\.yaml)$/;
 
-/** `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`; a config is none. */
+/** `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`; never a config file. */
 const TEST_NAME =
 	/^(?!.*\.config\.\w+$).+(?:\.(?:test|tests|spec|specs|e2e|cy|e2e-spec|e2e-test|int-spec|test-d|spec-d|test-utils?)(?:\.[\w-]+)*|_test|_spec)\.[cm]?[jt]sx?$/;
 

@@ -5,7 +5,7 @@ export function property(value: unknown, key: string): unknown {
 		: undefined;
 }
 
-/** 0 unless the untrusted value is a positive number. */
+/** A count in an untrusted value; 0 unless it is a positive number. */
 export function countIn(value: unknown, key: string): number {
 	const count = property(value, key);
 	return typeof count === "number" && Number.isFinite(count) && count > 0 ? count : 0;

@@ -3,7 +3,7 @@ import { isRecord } from "./property.ts";
 /**
  * `read` takes pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
  * `max_chars`). The session stores the form the model wrote, so the tool, the ledger and replay all
- * fold it here. A continuation becomes a token that is itself a path:
+ * convert it to pi's form here. A continuation becomes a token that is itself a path:
  * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty.
  */
 export interface PageToken {
@@ -43,7 +43,7 @@ export function foldReadInput(input: unknown): unknown {
 	const { uri, cursor, max_chars: maxChars, ...rest } = input;
 	if (uri === undefined && cursor === undefined && maxChars === undefined) return input;
 	const target = typeof uri === "string" ? uri : rest.path;
-	if (typeof target !== "string") return rest; // no path left: pi's own validation answers
+	if (typeof target !== "string") return rest; // without a path, pi's own validation answers
 	if (isPageToken(target)) return { ...rest, path: withSize(target, maxChars) };
 	if (typeof cursor !== "string" && !isSize(maxChars)) return { ...rest, path: target };
 	const token = {

@@ -13,16 +13,16 @@ type RegularFile =
 const open = promisify(fs.open);
 const read = promisify(fs.read);
 
-/** For untrusted files: follows no final link, never blocks on a pipe. Throws other failures. */
+/** For untrusted files: follows no final link, never blocks on a pipe. Throws any other failure. */
 export async function readRegularFile(path: string, maxBytes: number): Promise<RegularFile> {
 	const file = await openWithoutFollowing(path);
 	if (typeof file !== "number") return file;
 	try {
-		// Sync: a microsecond each for this and closing. The thread pool costs a tenth of pi's read.
+		// Sync: this and closing take a microsecond each; the thread pool costs a tenth of pi's read.
 		const stats = fstatSync(file);
 		if (!stats.isFile()) return NOT_A_FILE;
 		if (stats.size > maxBytes) return { kind: "refused", reason: "too-big" };
-		// Generated files (`/proc`) report size 0.
+		// Generated files (`/proc`) have content but report size 0.
 		const isGenerated = stats.size === 0 && (await readUpTo(file, 1)).length > 0;
 		if (isGenerated) return NOT_A_FILE;
 		return { kind: "read", bytes: await readUpTo(file, stats.size), modifiedMs: stats.mtimeMs };
@@ -63,12 +63,12 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 /** Up to `length` bytes from `start` on. Follows links, never blocks on a pipe. */
 export function readPartSync(path: string, start: number, length: number): Buffer {
 	return withFileSync(path, FOLLOWING_FLAGS, (file, { size }) =>
-		// Some file systems report a size of 0.
+		// At least 64 KiB if wanted: some file systems report a size of 0.
 		readRangeSync(file, start, Math.min(length, Math.max(65_536, size - start))),
 	);
 }
 
-/** `undefined` unless a regular file; without bytes over `maxBytes`. Never blocks on a pipe. */
+/** `undefined` unless a regular file; no `bytes` if over `maxBytes`. Never blocks on a pipe. */
 export function readWholeSync(path: string, maxBytes: number, followLinks: boolean) {
 	return withFileSync(path, followLinks ? FOLLOWING_FLAGS : FLAGS, (file, stats) => {
 		if (!stats.isFile()) return undefined;

@@ -1,9 +1,9 @@
 export type Evictable = { readonly bytes: number; readonly usedMs: number };
 
-/** Guards recent uses from eviction, unless the store exceeds twice its cap. */
+/** An item used within this time is not evicted, unless the store exceeds twice its cap. */
 export const RETENTION_GUARD_MS = 10 * 60_000;
 
-/** Everything unused for longer than `maxAgeMs`, then the least recently used above `maxBytes`. */
+/** Chooses items unused for over `maxAgeMs`, then the least recently used above `maxBytes`. */
 export function chooseEvicted<Item extends Evictable>(
 	items: readonly Item[],
 	{ maxBytes, maxAgeMs, nowMs }: { maxBytes: number; maxAgeMs: number; nowMs: number },

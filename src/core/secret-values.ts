@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { getOrAdd } from "./get-or-add.ts";
 
 /**
- * The texts of an excluded file that no copy may hold. For variables files (`.env`): values of six
- * characters or more. For others: lines and tokens of twelve or more, and shorter values that have
- * a secret key or are all the file holds. Not fences, comments, plain settings or common values.
- * Linear in the text, which is untrusted.
+ * The texts of an excluded file that no copy may hold. In variables files (`.env`): values of six
+ * characters or more. In others: lines and tokens of twelve or more, and values of six or more that
+ * have a name such as `token` or are the whole file. Leaves out PEM fences, comments, plain
+ * settings and common values. Takes linear time, since the text is untrusted.
  */
 export function secretValuesOf(path: string, text: string): Set<string> {
 	const values = new Set<string>();
@@ -15,7 +15,7 @@ export function secretValuesOf(path: string, text: string): Set<string> {
 	for (const line of text.split(/\r\n?|\n/)) {
 		const sign = isVariables ? line.indexOf("=") : -1;
 		if (sign >= 0) addVariable(values, line.slice(0, sign), line.slice(sign + 1));
-		// Padding may end a key of several lines with that sign.
+		// The `=` may be base64 padding that ends a key of several lines.
 		if (sign < 0 || /^=?\s*["']?$/.test(line.slice(sign + 1, sign + 9)))
 			addLine(values, line.trim());
 	}
@@ -34,13 +34,13 @@ export function secretVariables(env: NodeJS.ProcessEnv): Set<string> {
 	return values;
 }
 
-/** Also finds the start of a long value. One pass: at most one value can match at a position. */
+/** Finds long values by their start. One pass: at most one value can match at a position. */
 export function createValueFinder(values: Iterable<string>): (text: string) => boolean {
 	const byBeginning = new Map<string, string[]>();
 	const begins = new Uint8Array(1 << 16);
 	let last: string | undefined;
 	for (const value of Array.from(values, (one) => one.slice(0, MAX_VALUE_CHARS)).sort()) {
-		// Its prefix finds it too.
+		// A value that starts with `last` is skipped: `last` finds it too.
 		if (value.length < MIN_VALUE_CHARS || (last !== undefined && value.startsWith(last))) continue;
 		last = value;
 		const beginning = value.slice(0, MIN_VALUE_CHARS);
@@ -59,7 +59,7 @@ export function createValueFinder(values: Iterable<string>): (text: string) => b
 	};
 }
 
-/** The last sorted value up to the text. No value is a prefix of another, so only it can match. */
+/** The last value that sorts up to `text`. Only it can match: no value is a prefix of another. */
 function lastUpTo(sorted: readonly string[], text: string): string {
 	let low = 0;
 	for (let high = sorted.length; high - low > 1; ) {
@@ -70,16 +70,16 @@ function lastUpTo(sorted: readonly string[], text: string): string {
 	return sorted[low] as string;
 }
 
-/** Shorter values are words that occur in any text. */
+/** Minimum length: shorter values are words that occur in any text. */
 const MIN_VALUE_CHARS = 6;
 const MIN_LINE_CHARS = 12;
-/** Longer values are matched by this many characters. */
+/** Longer values are matched by this many first characters. */
 const MAX_VALUE_CHARS = 100;
 const MAX_WRITTEN_CHARS = 400;
 
 const SECRET_WORD = "key(?!board|ring|map|word)|token|secret|passw|passphrase|credential";
 const SECRET_NAME = new RegExp(`${SECRET_WORD}|(?:^|_)(?:pass|pw|pin|salt|dsn)(?:_|$)|_pwd`, "i");
-/** The bounds keep matching of a long line linear. */
+/** The `{0,n}` bounds keep the time linear in a long line. */
 const SECRET_ASSIGNMENT = new RegExp(
 	`(?:${SECRET_WORD})[\\w.-]{0,40}["']?\\s{0,20}[:=]\\s{0,20}|\\bpassword\\s{1,20}`,
 	"gi",
@@ -107,7 +107,7 @@ function isPlain(value: string): boolean {
 
 function addVariable(values: Set<string>, name: string, rest: string): void {
 	const written = rest.trimStart().slice(0, MAX_WRITTEN_CHARS);
-	// Cuts a trailing comment; the full text is added too, as the value may hold the sign.
+	// Cuts a trailing comment; the full text is added too, as the value may hold a `#`.
 	const end = written.search(/\s#/);
 	const value = end < 0 ? written : written.slice(0, end);
 	if (SETTING_NAME.test(name) && !SECRET_NAME.test(name) && isPlain(unquoted(value))) return;
@@ -158,7 +158,7 @@ function addValue(values: Set<string>, written: string, least: number): void {
 	values.add(value.slice(0, MAX_VALUE_CHARS));
 }
 
-/** A truncated value has only its first quote. */
+/** Removes the quotes around a value; a truncated one has only the first. */
 function unquoted(written: string): string {
 	const text = written.slice(0, MAX_WRITTEN_CHARS).replace(/[,;]+$/, "");
 	const quote = /^["'`]/.exec(text)?.[0];

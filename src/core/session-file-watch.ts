@@ -8,13 +8,13 @@ export interface FileEntry {
 
 export type FileState =
 	| { readonly kind: "in-step" }
-	/** No file, now or earlier: pi writes it later. */
+	/** There is no file and there was none: pi writes it later. */
 	| { readonly kind: "unwritten" }
-	/** The last entries are missing or cut. Appending `rest` repairs that. */
+	/** The last entries are missing or cut off. Appending `rest` repairs the file. */
 	| { readonly kind: "behind"; readonly missing: number; readonly rest: Buffer }
-	/** Entries or the whole file are missing. Nothing in it is unknown: it may be rewritten. */
+	/** Entries or the whole file are missing. The file holds nothing unknown: it may be rewritten. */
 	| { readonly kind: "lacking"; readonly missing: number }
-	/** It holds lines unknown to pi: entries of another program, or unreadable ones. */
+	/** The file holds lines unknown to pi: entries of another program, or unreadable ones. */
 	| {
 			readonly kind: "foreign";
 			readonly entries: number;
@@ -67,7 +67,7 @@ export function watchSessionFile(file: string) {
 			} else {
 				const bytes = readFileSync(file);
 				state = !known && isPlainlyWhole(bytes, entries) ? IN_STEP : judge(bytes, entries);
-				// Damage in a file that was just loaded comes from an earlier writer.
+				// Damage in a file that was just loaded comes from an earlier writer: it is no new fault.
 				if (!known && state.kind === "foreign" && holdsAll(bytes, entries)) {
 					garbled = linesIn(bytes).filter(({ id }) => id === undefined);
 					state = IN_STEP;
@@ -94,7 +94,7 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	const lines = linesIn(bytes);
 	let present = 0;
 	let to = 0;
-	// By id: pi may have changed an entry in memory after writing it.
+	// Compares ids: pi may have changed an entry in memory after writing it.
 	for (const line of lines) {
 		if (!line.isEnded || line.id === undefined || line.id !== entries[present]?.id) break;
 		present++;

@@ -13,7 +13,7 @@ export interface SessionMark {
 	remove(): Promise<void>;
 }
 
-/** Two processes that append to one file ruin its tree, and pi has no lock. Best effort. */
+/** Marks a file as open: two processes appending ruin its tree, and pi has no lock. Best effort. */
 export function markSession(agentDir: string, sessionFile: string): SessionMark {
 	const path = join(marksFolder(agentDir), `${randomUUID()}.json`);
 	const written = write(path, sessionFile).catch(() => undefined);
@@ -43,7 +43,7 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 
 interface Mark {
 	readonly pid: number;
-	/** Distinguishes a later process with the same id; Linux only. */
+	/** The start time tells a later process with the same id apart; Linux only. */
 	readonly started: string | undefined;
 	/** Process ids mean nothing on another machine that shares the folder. */
 	readonly host: string;
@@ -87,7 +87,7 @@ async function isRunning({ pid, started }: Mark): Promise<boolean> {
 	return started === undefined || started === (await startOf(pid));
 }
 
-/** Linux only; `undefined` on other systems, or if the process ended. */
+/** The start time of a process on Linux; `undefined` on other systems, or if it ended. */
 async function startOf(pid: number): Promise<string | undefined> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
 	// The program name, in parentheses, may hold spaces. The start is the 20th field after it.

@@ -5,14 +5,14 @@ export interface Setting<Value extends SettingValue = SettingValue> extends Sour
 	readonly description: string;
 	/** Completes "must be …". */
 	readonly requirement: string;
-	/** JSON Schema as plain objects: loading typebox takes longer than the rest of a start. */
+	/** JSON Schema as plain objects: loading typebox takes longer than all else at startup. */
 	readonly schema: Readonly<Record<string, unknown>>;
 }
 
 export type SettingValue = boolean | number | string | readonly string[];
 
 interface Sources {
-	/** A repository must not decide it: commands, folders and their limits, questions asked. */
+	/** A repository must not set these: commands, folders and their limits, questions to the user. */
 	readonly userOnly?: true;
 	/** A project's list extends the user's instead of replacing it. */
 	readonly projectMerge?: "append";

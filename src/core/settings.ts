@@ -16,7 +16,7 @@ export { accepts, type Setting, type SettingGroup, type SettingValue } from "./s
 
 const MIB = 1024 * 1024;
 
-/** Usual names of files with secrets. A false positive only costs a saving. */
+/** Usual names of files with secrets. A false positive only costs what caching would save. */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
 	*.pem *.key *.p8 *.p12 *.pfx *.crt *.cer *.der *.pk8 *.jks *.jceks *.keystore *.kdbx *.ppk
@@ -42,7 +42,7 @@ export const settingGroups = {
 			"on",
 			"Serve reads from the cache (on), only measure what it would save (shadow), or leave reads to pi (off).",
 		),
-		// A repository may set it: the bound is read and hashed in a moment.
+		// A repository may set it, so it is bounded: a file of 64 MiB is read and hashed in a moment.
 		maxFileBytes: int(8 * MIB, "Larger files get pi's own output and are not hashed.", {
 			max: 64 * MIB,
 		}),
@@ -175,14 +175,14 @@ export const settingGroups = {
 		maxTokens: int(60_000, "The most tokens of the working set; further files are refused.", {
 			max: 2_000_000,
 		}),
-		// Every request reads each of them.
+		// Bounded, since every request reads each of these files.
 		maxFiles: int(200, "The most files in the working set.", { min: 1, max: 10_000 }),
 		maxFileBytes: int(256 * 1024, "The largest file in the working set.", {
 			min: 1,
 			max: 64 * MIB,
 		}),
 		map: flag(false, "Whether requests include a map of the project's symbols."),
-		// A repository may set it, and every request pays for it.
+		// Bounded, since a repository may set it and every request pays for it.
 		mapTokens: int(4000, "The most tokens of the map.", { max: 100_000 }),
 	}),
 	economy: group("The cost of requests, and the causes of cache misses.", {
@@ -197,7 +197,7 @@ export const settingGroups = {
 
 type Groups = typeof settingGroups;
 
-/** Values by group: `config.prune.keepRecentTurns`. */
+/** Values by group, such as `config.prune.keepRecentTurns`. */
 export type Config = {
 	readonly [G in keyof Groups]: {
 		readonly [S in keyof Groups[G]["settings"]]: ValueOf<Groups[G]["settings"][S]>;
@@ -228,7 +228,7 @@ export function configJsonSchema(): Record<string, unknown> {
 		const own = Object.entries(group.settings).map(([name, one]) => [name, settingSchema(one)]);
 		return [name, objectSchema(group.description, Object.fromEntries(own))];
 	});
-	// Cloned, so that a caller cannot change the table's lists.
+	// Cloned, so that a caller cannot change the lists of `settingGroups`.
 	return structuredClone({
 		$schema: "https://json-schema.org/draft/2020-12/schema",
 		title: "strata.json",

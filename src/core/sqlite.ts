@@ -7,7 +7,7 @@ import { readPartSync } from "./regular-file.ts";
 
 type Sqlite = typeof import("node:sqlite");
 
-/** Step `i` takes the schema from version `i` to `i + 1`. */
+/** The step at index `i` takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
 
 export type OpenedDatabase =
@@ -22,8 +22,8 @@ export type OpenedDatabase =
 	  };
 
 /**
- * Migrates to `migrations.length`, kept in `user_version`. A newer database stays untouched. All
- * databases open here, so that one file depends on the engine, which pi under Bun lacks.
+ * Migrates to schema version (`user_version`) `migrations.length`. Never touches a newer database.
+ * All databases open here: only this file depends on the engine, which pi under Bun lacks.
  */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
@@ -32,7 +32,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		try {
 			return open(sqlite, path, migrations);
 		} catch (error) {
-			// Retried if busy or locked: SQLite's timeout does not cover a change of the journal mode.
+			// Retries a busy or locked database: SQLite's timeout does not cover a journal mode change.
 			const isBusy = [5, 6].includes(sqliteErrorCode(error) ?? 0);
 			if (isBusy && performance.now() < end) continue;
 			return refused(path, error);
@@ -40,7 +40,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 	}
 }
 
-/** A second connection to a database of this process. Creates and migrates nothing. */
+/** Opens a second connection to a database of this process. Creates and migrates nothing. */
 export async function openForReading(path: string): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
@@ -52,14 +52,14 @@ export async function openForReading(path: string): Promise<OpenedDatabase> {
 	}
 }
 
-/** For a read-only disk. Starts with the content at `copyOf` if readable; full at `maxBytes`. */
+/** For a read-only disk. Starts as a copy of `copyOf`, if readable; holds at most `maxBytes`. */
 export async function openInMemory(
 	migrations: Migration[],
 	{ copyOf, maxBytes }: { copyOf: string; maxBytes: number },
 ): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
-	// The copy finds it by this unique name; it is dropped with its last connection.
+	// `copyUnchanged` finds the database by this unique name. Closing its last connection drops it.
 	const name = `file:/strata-${randomUUID()}?vfs=memdb`;
 	const database = new sqlite.DatabaseSync(name);
 	try {
@@ -79,7 +79,7 @@ export async function openInMemory(
 	}
 }
 
-/** Without writing. Falls back to the file alone, if it has no log and does not change. */
+/** Never writes at `from`. Falls back to the file alone, if it has no log and does not change. */
 function copyUnchanged(
 	sqlite: Sqlite,
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
@@ -102,7 +102,7 @@ function copyUnchanged(
 			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return;
 			throw new Error(`${from} changed during the copy`);
 		} catch (error) {
-			// Try the next way.
+			// If `from` failed, the loop tries `alone`, if listed.
 			if (path !== from) throw error;
 		} finally {
 			source?.close();
@@ -180,7 +180,7 @@ function schemaVersion(database: DatabaseSync): number {
 	return Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }
 
-/** Reads the header without SQLite: closing a crashed database writes its log into it. */
+/** Reads the header without SQLite, which on closing writes a crashed database's log into it. */
 function writtenVersion(path: string): number {
 	try {
 		const header = readPartSync(path, 0, 64);
@@ -192,7 +192,7 @@ function writtenVersion(path: string): number {
 	}
 }
 
-/** The version afterwards; newer than ours if another process migrated. */
+/** Returns the version afterwards, which is newer than ours if another process migrated. */
 function migrate(database: DatabaseSync, migrations: Migration[]): number {
 	const target = migrations.length;
 	if (schemaVersion(database) >= target) return schemaVersion(database);
@@ -205,7 +205,7 @@ function migrate(database: DatabaseSync, migrations: Migration[]): number {
 		database.exec("COMMIT");
 		return Math.max(version, target);
 	} catch (error) {
-		// SQLite itself rolls back if the disk is full or broken.
+		// SQLite has already rolled back if the disk is full or broken.
 		if (database.isTransaction) database.exec("ROLLBACK");
 		throw error;
 	}

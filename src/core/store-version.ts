@@ -9,7 +9,7 @@ export type StoreFolderOptions = {
 	/** The kind of store; a folder of another kind stays untouched. */
 	readonly name: string;
 	readonly version: number;
-	/** Without a valid version file, one entry not owned makes a folder foreign. Default: none. */
+	/** Without a valid version file, an unowned entry makes a folder foreign. Default: owns none. */
 	readonly owns?: (entryName: string) => boolean;
 };
 
@@ -18,7 +18,7 @@ export type StoreFolder =
 	| { readonly kind: "newer"; readonly found: number; readonly message: string }
 	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
-/** Sets up an empty folder (0700); leaves another version's or owner's untouched. Never throws. */
+/** Sets up an empty folder (0700). Never touches one of another version or owner. Never throws. */
 export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
 	try {
 		return await open(options);
@@ -32,7 +32,7 @@ const VERSION_FILE = "version.json";
 const IGNORE_FILE = ".gitignore";
 /** File managers leave these in any folder. */
 const LITTER = [".DS_Store", "Thumbs.db", "desktop.ini"];
-/** Far more than a version file needs; a bigger one is not ours. */
+/** Maximum size of a version file, far more than needed: a bigger one is not ours. */
 const MAX_VERSION_BYTES = 4096;
 
 async function open(options: StoreFolderOptions): Promise<StoreFolder> {
@@ -92,7 +92,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 	return Number.isSafeInteger(version) && Number(version) > 0 ? Number(version) : "unknown";
 }
 
-/** Our own files count as known: another process may be setting up. */
+/** Setup files are not foreign: another process may be setting up the store. */
 async function findForeignEntry({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === VERSION_FILE || name === IGNORE_FILE || isTemporaryName(name)) continue;

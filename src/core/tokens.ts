@@ -1,4 +1,4 @@
-/** Pi's own rule of thumb, so that our figures match its own. */
+/** Pi's own rule of thumb, so that our figures match pi's. */
 const CHARACTERS_PER_TOKEN = 4;
 
 export function estimateTokens(characters: number): number {

@@ -1,8 +1,8 @@
-/** Shared work. Each caller may leave by its own signal; the last one to leave aborts the work. */
+/** Callers of shared work. Each may leave by its own signal; the last to leave aborts the work. */
 export class Waiters<T> {
 	readonly #waiting = new Set<Waiter<T>>();
 	readonly #controller = new AbortController();
-	/** Aborts the work when the last caller leaves. Later callers must not join, but start again. */
+	/** Aborts the work when the last caller leaves. Later callers must start it again, not join. */
 	readonly signal: AbortSignal = this.#controller.signal;
 	readonly #settled = new AbortController();
 	readonly #abortError: (signal: AbortSignal) => Error;

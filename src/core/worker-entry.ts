@@ -1,7 +1,7 @@
 import { parentPort, type Transferable } from "node:worker_threads";
 import { describeError, errnoOf } from "./errno.ts";
 
-/** TypeScript in a clone, JavaScript in the package, where Node refuses to strip types. */
+/** A TypeScript file in a clone, JavaScript in the package, where Node refuses to strip types. */
 export function workerEntry(name: string, moduleUrl: string): URL {
 	return new URL(`${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
 }
@@ -21,10 +21,10 @@ export type FromWorker =
 	| { kind: "failure"; id: number; message: string; code: string | undefined; isAbort: boolean };
 
 export interface JobContext<Note, Message> {
-	/** Aborts with the caller or when the supervisor closes, if `onAbort` is "signal". */
+	/** Aborts when the supervisor closes and, if `onAbort` is "signal", when the caller aborts. */
 	readonly signal: AbortSignal;
 	notify(note: Note, transfer?: readonly Transferable[]): void;
-	/** The caller's next `send`. Rejects when the job is aborted. */
+	/** The message of the caller's next `send`. Rejects when the job is aborted. */
 	receive(): Promise<Message>;
 }
 
@@ -88,7 +88,7 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 	reply({ kind: "ready" });
 }
 
-/** Unread output would fill memory; a reader on the other side would keep that process alive. */
+/** Unread output would fill memory; a reader in the parent would keep the parent alive. */
 function dropOutput(stream: NodeJS.WriteStream): void {
 	stream.write = (...given: unknown[]) => {
 		const done = given.at(-1);

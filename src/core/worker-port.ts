@@ -12,7 +12,7 @@ export interface WorkerPort {
 	listen(onMessage: (message: FromWorker) => void, onExit: (error: unknown) => void): void;
 }
 
-/** Its output never reaches the terminal or a protocol on stdout; `serveJobs` drops it. */
+/** The thread's output never reaches the terminal or a protocol on stdout; `serveJobs` drops it. */
 export function thread(
 	entry: URL,
 	options: Pick<WorkerOptions, "workerData" | "resourceLimits" | "env"> = {},
@@ -52,7 +52,7 @@ export function childProcess(
 	keepAlive(false);
 	return {
 		id: child.pid ?? -1,
-		// A process that just died reports its exit. One that failed to start has no `send`.
+		// Ignores errors: a process that died reports its exit. One that failed to start has no `send`.
 		post: (message) => void child.send?.(message, () => {}),
 		keepAlive,
 		end: () => void child.kill("SIGKILL"),

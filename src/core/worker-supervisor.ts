@@ -4,8 +4,8 @@ import type { FromWorker } from "./worker-entry.ts";
 import type { WorkerPort } from "./worker-port.ts";
 
 /**
- * `start`: no worker became ready in time. `crash`: the worker died. `memory`: at its heap limit.
- * `busy`: too many pending jobs. `unsendable`: not cloneable. `failed`: the handler threw.
+ * `start`: no worker became ready in time. `crash`: the worker died. `memory`: its heap was full.
+ * `busy`: too many pending jobs. `unsendable`: a job is not cloneable. `failed`: the handler threw.
  */
 export type WorkerFault =
 	| ("start" | "crash" | "memory" | "deadline" | "failed")
@@ -13,7 +13,7 @@ export type WorkerFault =
 
 export class WorkerError extends Error {
 	readonly fault: WorkerFault;
-	/** Jobs the worker had answered before. */
+	/** Number of jobs the worker had answered before. */
 	readonly served: number;
 	readonly code: string | undefined;
 
@@ -27,19 +27,19 @@ export class WorkerError extends Error {
 
 export interface SupervisorOptions {
 	start(): WorkerPort;
-	/** Most workers; another starts when a job would have to wait. Default: 1. */
+	/** Maximum number of workers; another starts when a job would have to wait. Default: 1. */
 	readonly size?: number;
-	/** Most jobs in flight per worker, handled in order. Default: 1. */
+	/** Maximum number of jobs in flight per worker, which handles them in order. Default: 1. */
 	readonly maxInFlight?: number;
-	/** Bound of queued and in-flight jobs. Default: 1,000. */
+	/** Maximum number of queued and in-flight jobs together. Default: 1,000. */
 	readonly maxPending?: number;
-	/** Counts from when a ready worker starts the job. Default: no limit. */
+	/** Time limit of a job from when a ready worker starts it. Default: no limit. */
 	readonly deadlineMs?: number;
 	/** An idle worker ends after this time. Default: never. */
 	readonly idleMs?: number;
-	/** `close` gives a worker this time to end by itself. Default: none. */
+	/** How long `close` lets a worker end by itself. Default: 0. */
 	readonly closeMs?: number;
-	/** Aborting a job in flight kills its worker, or only signals the handler. Default: "kill". */
+	/** Whether aborting a job in flight kills its worker or signals its handler. Default: "kill". */
 	readonly onAbort?: "kill" | "signal";
 	/** Ends a worker whose handler threw anything but its abort reason. Default: false. */
 	readonly endOnFailure?: boolean;
@@ -47,7 +47,7 @@ export interface SupervisorOptions {
 
 export interface JobOptions<Note> {
 	readonly signal?: AbortSignal | undefined;
-	/** Overrides the supervisor's. */
+	/** Overrides the supervisor's limit. */
 	readonly deadlineMs?: number;
 	prefer?(worker: number): boolean;
 	onNote?(note: Note, job: RunningJob): void;
@@ -82,14 +82,14 @@ interface WorkerHandle {
 }
 
 const START_MS = 30_000;
-/** Exponential back-off after failed starts in a row; half of it is jitter. */
+/** First delay after a failed start; doubles with each failure in a row. Half of it is jitter. */
 const BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Runs jobs in workers that call `serveJobs`, in call order. A worker starts on demand and is
+ * Runs jobs in call order, in workers that call `serveJobs`. A worker starts on demand and is
  * replaced when it dies; its current job is rejected, and jobs queued behind it are sent to
- * another. Workers keep our process alive only while a job is pending or while they end.
+ * another worker. Workers keep our process alive only while a job is pending or while they end.
  */
 export class WorkerSupervisor<Job, Answer, Note = never> {
 	started = 0;
@@ -139,7 +139,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
-	/** To all workers that run now. */
+	/** Sends the value to all workers that run now. */
 	broadcast(value: unknown): void {
 		for (const { isEnding, port } of this.#workers)
 			if (!isEnding) port.post({ kind: "broadcast", value });
@@ -157,7 +157,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		await this.#closing;
 	}
 
-	/** A job may wait for any worker, even one that is busy with an aborted job. */
+	/** Covers every worker: a job may wait for any, even one that is busy with an aborted job. */
 	#keepAlive(isNeeded: boolean): void {
 		for (const { isEnding, port } of this.#workers) if (!isEnding) port.keepAlive(isNeeded);
 		if (isNeeded) this.#backoff?.ref();
@@ -208,7 +208,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return worker;
 	}
 
-	/** Rejects jobs that no other worker can take: the last would wait for as many starts. */
+	/** Rejects all queued jobs if no worker can take them: else each would wait for its own start. */
 	#startFailed(error: WorkerError): void {
 		const isAlone = [...this.#workers].every(({ isEnding }) => isEnding);
 		if (isAlone) for (const task of this.#queue.splice(0)) task.settle(error);
@@ -297,7 +297,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		} else if (worker.tasks[0] === task) this.#end(worker);
 	}
 
-	/** The worker may end by itself within `graceMs`. `error` is for its current job. */
+	/** Lets the worker end by itself within `graceMs`. `error` rejects its current job. */
 	#end(worker: WorkerHandle, error?: WorkerError, graceMs = 0): void {
 		this.#release(worker, error);
 		worker.port.keepAlive(true);
