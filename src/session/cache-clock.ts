@@ -15,13 +15,13 @@ import type { SessionSource } from "./messages.ts";
 /** The provider's prompt cache at one moment of a session. */
 export interface CacheClock {
 	readonly rules: CacheRules;
-	/** By the latest bill that states it. */
+	/** From the latest bill that states one; "5m" before that. */
 	readonly ttl: Ttl;
-	/** Of the request in flight, or else the next one. */
+	/** Of the request being built, or else of the next one. */
 	readonly coldness: Coldness;
-	/** The last answer whose thinking an earlier edit would lose; see `lastBoundAnswer`. */
+	/** Id of the last answer that would lose thinking by an edit before it; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
-	/** The next request lacks old tool output on purpose: its cache miss has that cause. */
+	/** Notes that the next request lacks old tool output on purpose, which causes its cache miss. */
 	notePruned(): void;
 }
 
@@ -39,7 +39,7 @@ export interface SentRequest {
 	/** `undefined` if the request was not seen. */
 	readonly payload: unknown;
 	readonly atMs: number;
-	/** Since the last use of the cache; a ping counts as use. */
+	/** Time since the last use of the cache; a ping counts as use. */
 	readonly gapMs: number;
 	readonly thinking?: string;
 	readonly compacted: boolean;
@@ -53,7 +53,7 @@ export interface BilledRequest {
 }
 
 interface TrackerOptions {
-	/** Of all branches: they hold the last use of the cache. */
+	/** Entries of all branches: any of them may be the last use of the cache. */
 	readonly entries?: readonly SessionEntry[];
 	readonly reason?: StartReason;
 	/** Ms since 1970. */
@@ -184,7 +184,7 @@ export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {
 	return rulesFor(model ?? { provider: "unknown", id: "unknown" });
 }
 
-/** Session files are untrusted. */
+/** Time and TTL of the last cache use. Session files are untrusted. */
 function lastUse(entries: readonly SessionEntry[]) {
 	const isAnswer = (entry: SessionEntry) =>
 		entry.type === "message" && property(entry.message, "role") === "assistant";
@@ -199,7 +199,7 @@ function lastUse(entries: readonly SessionEntry[]) {
 
 type AnsweringModel = Pick<ModelInfo, "provider" | "id">;
 
-/** The last answer whose thinking an earlier edit would lose. A compaction drops all thinking. */
+/** The last answer that loses thinking by an edit before it. A compaction drops all thinking. */
 export function lastBoundAnswer(
 	source: Pick<SessionSource, "getBranch">,
 	binds: (model: AnsweringModel) => boolean,
@@ -212,7 +212,7 @@ export function lastBoundAnswer(
 	return bound?.type === "compaction" ? undefined : bound?.id;
 }
 
-/** Pi does not send answers that failed or were aborted. */
+/** `undefined` without thinking, and for failed or aborted answers, which pi does not send. */
 function thinkingModel(entry: SessionEntry): AnsweringModel | undefined {
 	if (entry.type !== "message" || entry.message.role !== "assistant") return undefined;
 	const { content, stopReason, provider, model } = entry.message;

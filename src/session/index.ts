@@ -1,6 +1,6 @@
 /**
  * The spine of a session: one listener, ledger, cache clock and list of pending edits. The ledger
- * is derived, never stored: text it cannot prove visible counts as not visible.
+ * is derived, never stored. Text that it cannot prove visible counts as not visible.
  */
 
 export type { Host, PlainRead, ReadAnswer, ReadCall, TurnEnd } from "./host.ts";

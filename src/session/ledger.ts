@@ -43,7 +43,7 @@ export interface CustomMessageItem {
 	readonly kind: "customMessage";
 	readonly entryId: string;
 	readonly customType: string;
-	/** The id in its details, which identifies it in a request. */
+	/** From the id in the message's details, which identifies it in a request. */
 	readonly toolCallId: string;
 	readonly texts: readonly string[];
 	/** As in the context; `undefined` without text, or with more than text. */
@@ -106,7 +106,7 @@ export class Ledger {
 		this.#observation = createObservation(source.getSessionId(), messages);
 	}
 
-	/** Indexes the observed request in the background, so that later queries are cheap. */
+	/** Indexes the observed request ahead of time, so that later queries are cheap. */
 	prepare(source: SessionSource): void {
 		this.log(source);
 		const { sessionId, callIds } = this.#state;
@@ -155,12 +155,12 @@ function emptyState(sessionId: string, epoch: number) {
 		sessionId,
 		leafId: null as string | null,
 		items: [] as ContextItem[],
-		/** By call id, for calls whose results are pending or in the log. */
+		/** Arguments by call id, for calls whose results are pending or in the log. */
 		inputs: new Map<string, unknown>(),
 		callIds: [] as string[],
 		sent: new Map<string, SentItem>(),
 		resultsByCall: new Map<string, SentItem[]>(),
-		/** Memo of the hash check; edits, the only mutation of items, are checked before. */
+		/** Memo of the hash check. Stays valid: edits, the only changes to items, are checked first. */
 		asReturned: new WeakMap<ToolResultItem, boolean>(),
 	};
 }
@@ -187,7 +187,7 @@ function rebuild(old: State, source: SessionSource): State {
 	}
 	const edited = new Map<string, CustomMessageItem>();
 	for (const { sourceEntry, messages } of entries) {
-		if (sourceEntry.type === "compaction") continue; // applied already
+		if (sourceEntry.type === "compaction") continue; // the projection has applied it
 		const edit = lastEdits.get(sourceEntry.id);
 		const [message] = messages as { content?: unknown }[];
 		const content = edit === undefined ? contentOf(sourceEntry) : message?.content;
@@ -236,7 +236,7 @@ function noteCalls(state: State, content: unknown): void {
 	const named = new Set<string>();
 	for (const block of content as { type?: unknown; id?: unknown; arguments?: unknown }[]) {
 		if (block?.type === "toolCall" && typeof block.id === "string") {
-			// Two calls of one message share an id: their results cannot be matched.
+			// If two calls of one message share an id, their results cannot be matched.
 			state.inputs.set(block.id, named.has(block.id) ? undefined : block.arguments);
 			named.add(block.id);
 		}
@@ -270,7 +270,7 @@ function messageItem(entry: Entry<"custom_message">, content: unknown): CustomMe
 		kind: "customMessage",
 		entryId: entry.id,
 		customType: entry.customType,
-		// Without an id it cannot be found in a request, and is never visible.
+		// A message without an id cannot be found in a request, so it is never visible.
 		toolCallId: messageId(entry.details) ?? `entry:${entry.id}`,
 		texts: textBlocks(content),
 		text: textOf(content),
@@ -284,7 +284,7 @@ function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	return item;
 }
 
-/** The newest edit wins. Returns false, for a rebuild, unless it edits a held result. */
+/** The newest edit wins. Returns false, to rebuild the log, unless it edits a result in it. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
 	const item = state.sent.get(targetId);
 	if (item?.kind !== "toolResult") return false;

@@ -3,7 +3,7 @@ import { getOrAdd } from "../core/get-or-add.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 
-/** Scans messages lazily and once: most requests are never queried, and an index costs more. */
+/** Scans messages once, on the first query: most requests have none, and an index costs more. */
 export function createObservation(sessionId: string, messages: readonly unknown[]) {
 	const texts = new Map<string, (string | undefined)[]>();
 	let results: ReturnType<typeof resultsIn> | undefined;
@@ -21,7 +21,7 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 			inOrder ??= areInOrder(sent().callIds, known);
 			return inOrder;
 		},
-		/** In request order. Providers may reuse a call id. */
+		/** Texts of all results with this call id, in request order: providers may reuse an id. */
 		textsOf(toolCallId: string): (string | undefined)[] {
 			return getOrAdd(texts, toolCallId, () => {
 				const places = sent().places.get(toolCallId) ?? [];
@@ -49,14 +49,14 @@ function sentId(message: unknown): string | undefined {
 	return role === "custom" ? messageId(details) : undefined;
 }
 
-/** The id of a message for edits; its type where it has no id. */
+/** The id of a message for edits; for an extension's message without an id, its type. */
 export function editId(message: unknown): string | undefined {
 	const id = sentId(message);
 	if (id !== undefined || property(message, "role") !== "custom") return id;
 	return `type:${property(message, "customType")}`;
 }
 
-/** Unknown ids are rare and slow to filter: only if the first check fails. */
+/** Filters out unknown ids only if the first check fails: they are rare, and filtering is slow. */
 function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
 	if (isSubsequence(sent, known)) return true;
 	const ours = new Set(known);
@@ -100,11 +100,11 @@ export function messageId(details: unknown): string | undefined {
 export interface ContextMessage {
 	readonly entryId: string;
 	readonly role: string;
-	/** User messages up to and including this one. */
+	/** Number of user messages up to and including this one. */
 	readonly turn: number;
-	/** Rough size, context edits applied. */
+	/** Estimated size, with context edits applied. */
 	readonly tokens: number;
-	/** Of tool results, or calls with their arguments. */
+	/** The part of `tokens` in tool results, or in calls with their arguments. */
 	readonly toolTokens: number;
 }
 
@@ -186,7 +186,7 @@ export function activeEntries(source: SessionSource): ActiveEntry[] {
 	}));
 }
 
-/** Oldest first. `undefined` when the ancestor is not above the leaf, or lookup is missing. */
+/** Oldest first. `undefined` if `ancestor` is not above the leaf, or a host lacks `getEntry`. */
 export function entriesSince(source: SessionSource, ancestor: string): SessionEntry[] | undefined {
 	if (!source.getEntry) return undefined;
 	const fresh: SessionEntry[] = [];

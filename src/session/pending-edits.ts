@@ -45,7 +45,7 @@ export class PendingEdits {
 		this.#pending.delete(entryId);
 	}
 
-	/** On leaving the branch. */
+	/** Called on leaving the branch. */
 	clear(): void {
 		this.#pending.clear();
 		this.#restored.clear();
@@ -71,7 +71,7 @@ export class PendingEdits {
 		});
 	}
 
-	/** Recorded edits that neither session nor list has. Returned once per owner and branch. */
+	/** Recorded edits that neither the session nor this list has, once per owner and branch. */
 	recorded(owner: string, source: SessionSource): Map<string, EditContent> {
 		if (this.#restored.has(owner)) return new Map();
 		this.#restored.add(owner);
@@ -82,7 +82,7 @@ export class PendingEdits {
 
 	/**
 	 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
-	 * them only behind it. A fork, branch or crash recovery at that answer has this record only.
+	 * them after the answer. A fork, branch or crash recovery at that answer has this record only.
 	 */
 	noteBinding(source: SessionSource, messages: readonly unknown[]): void {
 		if (this.#pending.size === 0) return;
@@ -127,7 +127,7 @@ function edit<Message>(messages: readonly Message[], byId: ReadonlyMap<string, P
 	});
 	return isChanged ? edited : messages;
 
-	/** Ids may repeat, and other extensions may have changed the text. */
+	/** Whether the edit is for `message`: ids may repeat, and other extensions may edit the text. */
 	function isMeant(one: PendingEdit, message: Message): boolean {
 		if (one.original === undefined) return known.get(one)?.length === 1;
 		return textOf(property(message, "content")) === one.original;
@@ -139,7 +139,7 @@ function isShown(content: EditContent, messages: readonly unknown[]): boolean {
 	return messages.some((message) => isDeepStrictEqual(property(message, "content"), content));
 }
 
-/** Recorded edits missing from the branch. A compaction ends them, like the thinking before it. */
+/** Recorded edits that the branch lacks. A compaction ends them, like the thinking before it. */
 export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<string, EditContent> {
 	const edits = new Map<string, EditContent>();
 	for (const entry of source.getBranch()) {

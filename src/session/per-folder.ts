@@ -10,9 +10,9 @@ interface Options<Opened> {
 export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 	let current: Folder<Opened> | undefined;
 	const perFolder = {
-		/** For callers that must not wait. */
+		/** The open resource, if any, for callers that must not wait. */
 		ready: undefined as Opened | undefined,
-		/** Joins an opening in flight, retries a failed one, and closes another folder's. */
+		/** Joins an opening in flight, retries a failed one, and closes another folder's resource. */
 		async get(session: SessionView): Promise<Opened> {
 			const before = current;
 			if (before?.cwd === session.cwd) return await before.opening;
@@ -20,7 +20,7 @@ export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 				cwd: session.cwd,
 				opening: open(session, () => current === folder),
 			};
-			// Set before awaiting: a concurrent call must find it.
+			// Set before awaiting: a concurrent call must find this folder.
 			use(folder);
 			folder.opening.then(
 				(opened) => {
@@ -33,7 +33,7 @@ export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 			await leave(before);
 			return await folder.opening;
 		},
-		/** Also while it is opening. */
+		/** Closes the resource, even if it is still opening. */
 		async clear(): Promise<void> {
 			const before = current;
 			use(undefined);

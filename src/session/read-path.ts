@@ -35,7 +35,7 @@ function expand(path: string): string {
 	return path.startsWith("file://") ? fileURLToPath(path) : path;
 }
 
-/** Any `file:` address, relative or in capitals too (pi knows only `file://`); else `undefined`. */
+/** Path of a `file:` address, even relative or in capitals (pi: `file://` only), or `undefined`. */
 export function addressedPath(written: string, cwd: string): string | undefined {
 	if (!/^file:/i.test(written)) return undefined;
 	try {
@@ -47,7 +47,7 @@ export function addressedPath(written: string, cwd: string): string | undefined 
 
 /** Resolves all links. For a missing file, resolves the part of its path that exists. */
 export function canonicalPath(path: string): string {
-	// A loop: a path can have more parts than the stack has room for.
+	// A loop, not recursion: a path can have more parts than the stack has room for.
 	const missing: string[] = [];
 	let at = path;
 	let place = realPath(at);
@@ -59,7 +59,7 @@ export function canonicalPath(path: string): string {
 	place ??= at;
 	while (missing.length > 0) {
 		const target = targetOf(join(place, missing.at(-1) as string));
-		// Behind a part that is missing and no link, nothing is a link.
+		// Below a part that is missing and not a link, nothing is a link.
 		if (target === undefined) return join(place, missing.reverse().join(sep));
 		place = target;
 		missing.pop();
@@ -75,7 +75,7 @@ export function realPath(path: string): string | undefined {
 	}
 }
 
-/** Target of a dangling link; `undefined` for a non-link and a link cycle. */
+/** Final target of a dangling link; `undefined` for a non-link and a link cycle. */
 function targetOf(link: string): string | undefined {
 	let path = link;
 	try {

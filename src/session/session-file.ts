@@ -6,7 +6,7 @@ import {
 import { markSession, type SessionMark } from "../core/session-marks.ts";
 import type { SessionView, System } from "./system.ts";
 
-/** Warns of failed and foreign writes: pi continues silently, and the entries are lost. */
+/** Warns if a write fails or another program writes: pi goes on silently, and entries are lost. */
 export function createSessionFileWatch(): System {
 	let watched: SessionFileWatch | undefined;
 	let warned: string | undefined;
@@ -18,7 +18,7 @@ export function createSessionFileWatch(): System {
 			watched = watchSessionFile(file);
 			warned = undefined;
 		}
-		if (warned === "foreign") return; // permanent, and each check would read all since then again
+		if (warned === "foreign") return; // permanent, and each check would read all later lines again
 		const header = sessionManager.getHeader();
 		const entries = sessionManager.getEntries();
 		try {
@@ -71,7 +71,7 @@ const KEEP_IT =
 const FOREIGN =
 	"Another program writes to this session's file. When reopened, the session continues from the last entry in it; /tree shows the rest.";
 
-/** `hasAnswer`: pi writes its file with the first answer at the latest. */
+/** `hasAnswer`: then a file must exist, as pi writes it with the first answer at the latest. */
 function warningOf(state: FileState, hasAnswer: boolean) {
 	const missing = (text: string) => ({ about: "missing", text: `${text} ${KEEP_IT}` });
 	switch (state.kind) {

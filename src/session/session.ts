@@ -40,7 +40,7 @@ export class Session implements Spine {
 		this.#events = events;
 	}
 
-	/** Bound. Inherits pi's lazy getters, which throw once the session is gone. */
+	/** A bound method. The view inherits pi's lazy getters, which throw once the session is gone. */
 	readonly at = (ctx: HostContext): SessionView => {
 		const loaded = () => this.#loadedFor(ctx.cwd).config;
 		const getters: {
@@ -134,7 +134,7 @@ export class Session implements Spine {
 		this.#each("onToolCall", (ask) =>
 			on("tool_call", async (event, ctx) => await ask(event, this.at(ctx))),
 		);
-		// Any other tool may have written a file with a secret, and a copy of it.
+		// Any tool but `read` may have written a file with a secret, and a copy of it.
 		on("tool_result", ({ toolName }, ctx) => {
 			if (toolName !== "read") this.#valuesFor(ctx.cwd).expire();
 		});
@@ -162,7 +162,7 @@ export class Session implements Spine {
 		);
 	}
 
-	/** A single handler: pi keeps only the last list, and rebuilds the whole session for each. */
+	/** One handler for all systems: pi keeps only the last list and rebuilds the session for each. */
 	#onTurnEnds(on: HostEvents["on"]): void {
 		const failed = new Set<string>();
 		on("turn_end", async (event, ctx) => {
@@ -177,7 +177,7 @@ export class Session implements Spine {
 			}
 			return entries === event.entries ? undefined : { entries };
 		});
-		// Thrown in `turn_end`, they would drop the entries of the other systems.
+		// Thrown in `turn_end`, these errors would drop the entries of the other systems.
 		on("agent_end", () => {
 			const failures = [...failed];
 			failed.clear();
@@ -198,7 +198,7 @@ export class Session implements Spine {
 		}, guidelines);
 	}
 
-	/** One handler per system: pi reports its error and continues with the next. */
+	/** One handler per system: pi reports a handler's error and continues with the next. */
 	#each<Name extends keyof System>(name: Name, subscribe: (ask: Required<System>[Name]) => void) {
 		for (const system of this.#systems) {
 			const method = system[name];
@@ -208,7 +208,7 @@ export class Session implements Spine {
 
 	#prefixKey(ctx: HostContext, messages?: readonly unknown[]): PrefixKey {
 		const { model } = ctx;
-		// Such models take system prompt changes mid-conversation: the prefix before them stays cached.
+		// Some models take system prompt changes mid-conversation: the prefix before them stays cached.
 		const takesChanges = property(model?.compat, "supportsMidConvoSystemMessages") === true;
 		const systemMessages = messages?.filter((message) => property(message, "role") === "system");
 		return {

@@ -29,7 +29,7 @@ export interface System {
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;
 	/** Before a run; since pi 1.5 a run can start without a prompt. Returns a message to add. */
 	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
-	/** For a prompt or a retry. */
+	/** A run starts for a prompt or a retry. */
 	onRunStart?(session: SessionView): void | Promise<void>;
 	onRunEnd?(session: SessionView): void;
 	/** Returns the request's messages: the same array if nothing changes. */
@@ -39,7 +39,7 @@ export interface System {
 	onMessage?(session: SessionView): void;
 	/** Throwing stops the tool. */
 	onToolCall?(call: ToolCall, session: SessionView): Promise<void>;
-	/** Before any request holds the result. Returns the fields that change. */
+	/** Called before any request holds the result. Returns the fields that change. */
 	onToolResult?(
 		result: ToolResult,
 		session: SessionView,
@@ -50,7 +50,7 @@ export interface System {
 	onCompaction?(session: SessionView): void | Promise<void>;
 	onBranch?(session: SessionView): void;
 	returnedHash?(item: ToolResultItem): string | undefined;
-	/** Empty for another system's message; `undefined` where unknown. */
+	/** The files that a message shows: none if it is another system's, `undefined` if unknown. */
 	shownBy?(message: CustomMessageItem): readonly ShownFile[] | undefined;
 	/** Files in the last request but not in the session; the same array until the next request. */
 	shownInRequest?(): readonly ShownFile[] | undefined;
@@ -61,7 +61,7 @@ export interface SessionView extends HostContext {
 	readonly ledger: Ledger;
 	readonly cache: CacheClock;
 	readonly edits: PendingEdits;
-	/** Tokens of the next request as far as known. */
+	/** Tokens of the next request, if known, and the size of the model's window. */
 	readonly window: { readonly tokens: number | undefined; readonly size: number };
 	readonly config: Config;
 	readonly loaded: LoadedConfig;
@@ -101,14 +101,14 @@ interface ToolResult extends ToolCall {
 
 interface Answer {
 	readonly message: { readonly role: "assistant"; readonly stopReason: string };
-	/** Failed or aborted: the model's side of the request may not count. */
+	/** The request failed or was aborted: the model may not have seen it. */
 	readonly failed: boolean;
 	/** `undefined` if nothing was billed. */
 	readonly billed: BilledRequest | undefined;
 }
 
 export interface ShownFile {
-	/** As the message names it, from the working folder. */
+	/** As the message names it, relative to the working folder. */
 	readonly path: string;
 	/** `undefined` when the message names the file without showing it. */
 	readonly text: string | undefined;
