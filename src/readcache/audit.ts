@@ -2,7 +2,7 @@ import { applyUnified } from "./diff/unified.ts";
 import type { FileView } from "./file-event-log.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 
-/** Whether visible texts literally hold the lines. Shares no code with `decide`: it checks it. */
+/** Whether visible texts literally hold the lines. Checks `decide`, so shares no code with it. */
 export function isInView(
 	visibleViews: readonly FileView[],
 	fileText: string,

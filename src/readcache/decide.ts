@@ -19,7 +19,7 @@ export interface ReadToDecide {
 export type Decision =
 	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
 	| { kind: "unchanged"; base: Hash }
-	/** `cut`: the range continues, as in pi's truncated answer. */
+	/** `cut`: the requested lines go on after `range`, as in pi's truncated answer. */
 	| { kind: "unchanged_range"; base: Hash; range: LineRange; changedOutside: boolean; cut: boolean }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
@@ -28,7 +28,7 @@ export interface Dependencies {
 	load(version: Hash): Promise<Lines | undefined>;
 	/** The diff to the current file, or why none is worth sending. */
 	diff(base: Lines): Promise<{ text: string; changedLines: number } | { why: string }>;
-	/** Consecutive diffs before the file is sent in full again. */
+	/** Maximum number of consecutive diffs; then the file is sent in full again. */
 	readonly maxChain: number;
 }
 
@@ -74,7 +74,7 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 	}
 }
 
-/** The file changed again after the model's own edit: the edit may have been undone. */
+/** Whether the file changed again after the model's own edit: the edit may have been undone. */
 function isOvertaken({ edited }: Segment, hash: Hash): boolean {
 	return edited !== undefined && edited !== hash;
 }
@@ -114,7 +114,7 @@ function sameLines(base: Lines, current: Lines, { start, end }: LineRange): bool
 	return base.slice(start, end).equals(current.slice(start, end));
 }
 
-/** Differences within the range were shown by a newer view of those lines. */
+/** Ignores differences within the range: a newer view showed those lines. */
 function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): boolean {
 	if (end > base.count) return false;
 	const before = (lines: Lines) =>

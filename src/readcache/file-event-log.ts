@@ -111,14 +111,14 @@ export class FileEventLog {
 
 	#recordMessage(item: CustomMessageItem): void {
 		const files = this.#shown.shownBy(item);
-		if (!files) this.#byPath.clear(); // it may have shown any file
+		if (!files) this.#byPath.clear(); // the message may have shown any file
 		for (const { pathKey, text } of located(files ?? [], this.#cwd)) {
 			if (text === undefined) this.#add(pathKey, UNTRACKED);
 			else this.#add(pathKey, { kind: "view", meta: wholeFile(pathKey, text), item, text });
 		}
 	}
 
-	/** Newer than all recorded events: the model sees it while it calls `read`. */
+	/** Newer than all recorded events: the model sees the request when it calls `read`. */
 	#requestEvents(pathKey: string): FileEvent[] {
 		const files = this.#shown.shownInRequest();
 		if (files !== this.#filesInRequest) {
@@ -143,7 +143,7 @@ export class FileEventLog {
 		const noted = parseUntracked(item.details);
 		if (noted !== undefined) this.#add(noted, UNTRACKED);
 		const path = pathOfRead(item.input);
-		// A read of an unknown file may be of any.
+		// A read of an unknown file may be of any file.
 		if (path === undefined) this.#byPath.clear();
 		else for (const pathKey of filesRead(path, this.#cwd)) this.#add(pathKey, UNTRACKED);
 	}
@@ -156,7 +156,7 @@ export class FileEventLog {
 		}
 	}
 
-	/** An edit of an unknown file may be of any. */
+	/** An edit of an unknown file may be of any file. */
 	#filesEdited({ input }: ToolResultItem): string[] {
 		const path = property(input, "path");
 		return typeof path === "string" ? filesNamed(path, this.#cwd) : [...this.#byPath.keys()];
@@ -172,7 +172,7 @@ export class FileEventLog {
 const NO_FILES: readonly ShownFile[] = [];
 const UNTRACKED = { kind: "untracked" } as const;
 
-/** By real path. Links move: a path through one cannot be traced to its file. */
+/** Files by real path. Behind a link, without text: links move, so the file is uncertain. */
 function located(files: readonly ShownFile[], cwd: string) {
 	const home = files.length > 0 ? canonicalPath(cwd) : cwd;
 	return files.map(({ path, text }) => {
@@ -182,7 +182,7 @@ function located(files: readonly ShownFile[], cwd: string) {
 	});
 }
 
-/** Every file the path of a read can mean: shorthand and addresses too. */
+/** Every file the path of a read can mean, also as shorthand or as an address. */
 function filesRead(path: string, cwd: string): string[] {
 	const shorthand = parseShorthand(path);
 	const addressed = addressedPath(path, cwd);
@@ -195,7 +195,7 @@ function filesRead(path: string, cwd: string): string[] {
 
 function filesNamed(path: string, cwd: string): string[] {
 	const candidates = candidatesOf(path, cwd);
-	// Both: a link may have been the file itself then.
+	// Both paths, as what is a link now may have been the file itself then.
 	return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
 }
 

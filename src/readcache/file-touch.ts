@@ -18,7 +18,7 @@ export interface FileTouch {
 	readonly file: string;
 	/** `shown`: holds its text. `refers`: stands for earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** All if absent. */
+	/** All lines if absent. */
 	readonly lines?: LineRange;
 }
 
@@ -42,7 +42,7 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines }) };
 }
 
-/** Whether a result may hold text of an excluded file, by the words of its call and their links. */
+/** Whether a result may hold text of an excluded file that words of its call name or link to. */
 export function touchesExcluded(
 	{ input, details }: Pick<ToolResultItem, "input" | "details">,
 	exclude: readonly string[],
@@ -58,7 +58,7 @@ export function touchesExcluded(
 	return [...named].some((path) => filesBehind(path, cwd).some(matches));
 }
 
-/** Without a note: the requested lines that pi did not cut off. */
+/** For reads without metadata: the requested lines that pi did not cut off. */
 function askedLines(input: unknown, details: unknown): Pick<FileTouch, "lines"> {
 	const start = lineNumber(property(input, "offset")) ?? 1;
 	const limit = lineNumber(property(input, "limit")) ?? Number.POSITIVE_INFINITY;
@@ -79,7 +79,7 @@ function namedFile(input: unknown, cwd: string): string | undefined {
 	return typeof path === "string" ? candidatesOf(path, cwd)[0] : undefined;
 }
 
-/** Deeper levels hold no paths. */
+/** Ignores deeper levels, which hold no paths. */
 function stringsIn(input: unknown, levels = 8): string[] {
 	if (typeof input === "string") return [input];
 	if (typeof input !== "object" || input === null || levels === 0) return [];
@@ -92,7 +92,7 @@ function wordsIn(text: string): string[] {
 	return words.flatMap((word) => [word, ...(/[{},[\]]/.test(word) ? word.split(/[{},[\]]+/) : [])]);
 }
 
-/** Each path costs a disk lookup; a written file may hold thousands. */
+/** Maximum paths per list: each costs disk lookups, and a written file may hold thousands. */
 const MAX_PATHS = 100;
 
 function looksLikePath(word: string): boolean {

@@ -9,9 +9,9 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines in full again. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model's own change; hashes where noted. */
+	/** The model's own change, with its hashes if noted. */
 	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
-	/** The request itself shows the file, outside the session; `undefined` where unknown. */
+	/** The request shows the file, outside the session; `version` is `undefined` if unknown. */
 	| { kind: "in-request"; version: Hash | undefined };
 
 export type Seen = { visible: true } | { visible: false; why: string };
@@ -20,11 +20,11 @@ export type Seen = { visible: true } | { visible: false; why: string };
 export interface Segment extends LineRange {
 	readonly version: Hash;
 	readonly totalLines: number;
-	/** Diffs between a literal view of these lines and their text. */
+	/** Number of diffs between the last literal view of these lines and their text. */
 	readonly chain: number;
-	/** The version after the model's own later edit. Any other version now is a later change. */
+	/** The version after the model's own later edit. If the file has another, it changed again. */
 	edited?: Hash | "unknown";
-	/** No longer known after a refresh, but still newer than any version seen before. */
+	/** Set by a refresh: the lines count as unseen, but are newer than any version seen before. */
 	refreshed?: true;
 }
 
@@ -86,7 +86,7 @@ export function wholeVersion(segments: Segment[]): Segment | undefined {
 	return { ...first, start: 1, end: first.totalLines, chain, ...(edited && { edited }) };
 }
 
-/** In any version. */
+/** Whether all lines of the range are known, in any version. */
 export function covers(segments: Segment[], { start, end }: LineRange): boolean {
 	let next = start;
 	for (const segment of segments) {
@@ -119,7 +119,7 @@ function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
 	return [...without(segments, scope), ...refreshed].sort((a, b) => a.start - b.start);
 }
 
-/** The model relies on all its edits: one undone before the next leaves the rest unknown. */
+/** The model relies on all its edits: if one was undone before the next, the text is unknown. */
 function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
 	const stood = segment.edited === undefined || segment.edited === before;
 	return { ...segment, edited: stood && after ? after : "unknown" };

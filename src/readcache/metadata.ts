@@ -22,7 +22,7 @@ export interface Metadata {
 	readonly rangeStart: number;
 	readonly rangeEnd: number;
 	readonly bytes: number;
-	/** First and last line in the text, for `full` and `full_fallback`; fewer if pi truncated. */
+	/** First and last line shown, for `full` and `full_fallback`; pi may have truncated the range. */
 	readonly shown?: [number, number];
 	/** Hash of the returned text, for results that hold text of the file. */
 	readonly textHash?: Hash;
@@ -152,7 +152,7 @@ export function diffHeader(changedLines: number, totalLines: number): string {
 	return `[readcache: ${changedLines} lines changed of ${totalLines}]`;
 }
 
-/** Left by a refresh: from here on, on this branch, these lines count as unseen. */
+/** Written by a refresh: after it, on this branch, these lines count as unseen. */
 export interface Invalidation {
 	readonly v: 1;
 	readonly kind: "invalidate";

@@ -44,9 +44,9 @@ export interface ReadCacheOptions {
 /** Answers reads from the lines that are provably in view. One per session. */
 export class ReadCache {
 	readonly events: FileEventLog;
-	/** Since the session started. */
+	/** Counts since the session started. */
 	readonly tally = {
-		/** By reason. */
+		/** Pi's own answers, by reason. */
 		plain: new Map<string, number>(),
 		/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
 		shadow: { served: new Map<Mode, number>(), savedBytes: 0, unsound: 0 },
@@ -72,7 +72,7 @@ export class ReadCache {
 			const result = await plain(target.call);
 			const { found } = target;
 			if (!found || examined.why === "internal-error") return result;
-			// Only with views to drop or text to exclude: else the answer stays exactly pi's.
+			// A note is of use with views to drop or text to exclude: else the answer stays exactly pi's.
 			const isOfUse = examined.why === "excluded" || this.events.hasViews(source, found.pathKey);
 			return isOfUse ? withUntrackedFile(result, found) : result;
 		}
@@ -175,7 +175,7 @@ type ExaminedRead = ReadToDecide & { file: TextFile };
 type Served = Exclude<Decision, { kind: "plain" }>;
 type PlainDecision = Extract<Decision, { kind: "plain" }>;
 
-/** The call without shorthand. */
+/** The call with shorthand expanded, and its file. */
 async function resolved(call: ReadCall, cwd: string) {
 	const hasRange = call.offset !== undefined || call.limit !== undefined;
 	const { shorthand, found } = await locate(call.path, cwd, hasRange);
@@ -185,7 +185,7 @@ async function resolved(call: ReadCall, cwd: string) {
 	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found };
 }
 
-/** An untracked answer ends knowledge of the file. Behind a link it names the file: links move. */
+/** An untracked answer ends knowledge of its file. It names a file behind a link, as links move. */
 function withUntrackedFile(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
 	return path === pathKey ? result : withDetails(result, { v: 1, mode: "untracked", pathKey });
 }
@@ -276,10 +276,10 @@ class FileVersions {
 		this.#maxBytes = maxBytes;
 	}
 
-	/** Background write. A failure only costs a later diff. */
+	/** Writes in the background. A failure only costs a later diff. */
 	keep({ lines: { bytes }, hash }: TextFile): void {
 		if (this.#inFlight.has(hash)) return;
-		// The answer is returned first.
+		// Deferred, so that the answer is returned first.
 		const write = setImmediate()
 			.then(() => this.#store.put(bytes, hash))
 			.then((put) => (put.kind === "stored" ? this.#sweepAfter(bytes.length) : undefined))

@@ -7,7 +7,7 @@ import type { ReadCache } from "./read-cache.ts";
 
 export type Status = ReturnType<typeof statusOf>;
 
-/** Derived from the active context; only the reasons are counted live. */
+/** Derived from the active context, except `cache.tally`, which is counted live. */
 export function statusOf(
 	cache: ReadCache,
 	source: SessionSource,
@@ -37,7 +37,7 @@ export function statusOf(
 		files,
 		/** In the active context, by mode. */
 		served,
-		/** By markers and diffs in the active context, against pi's own answers. */
+		/** Saved by markers and diffs in the active context, compared with pi's own answers. */
 		savedTokens: estimateTokens(Math.max(0, savedBytes)),
 		/** Reasons for pi's own answer, since the session started. */
 		plain: [...cache.tally.plain].sort((a, b) => b[1] - a[1]),

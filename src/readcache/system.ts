@@ -26,7 +26,7 @@ export class ReadCacheSystem implements System {
 	readonly name = "read cache";
 	readonly returnedHash = returnedHash;
 	readonly #host: Host;
-	/** Hashes by call id, for edits in flight. */
+	/** Hashes of files before the edits in flight, by call id. */
 	readonly #beforeEdits = new Map<string, Hash>();
 	#open:
 		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
@@ -67,7 +67,7 @@ export class ReadCacheSystem implements System {
 	}
 
 	async onRequest<Messages>(messages: Messages): Promise<Messages> {
-		this.#beforeEdits.clear(); // of calls that were never made
+		this.#beforeEdits.clear(); // drops hashes of calls that were never made
 		return messages;
 	}
 
@@ -103,7 +103,7 @@ export class ReadCacheSystem implements System {
 
 	start(session: SessionView): void {
 		this.#open = undefined;
-		// Background: failures are returned, not thrown.
+		// Not awaited: failures are returned, not thrown.
 		void this.#openFor(session).store.sweep();
 	}
 
@@ -112,7 +112,7 @@ export class ReadCacheSystem implements System {
 		this.#open = undefined;
 	}
 
-	/** Lazy, since an SDK user may call a tool before any event. */
+	/** Opens lazily, since an SDK user may call a tool before any event. */
 	#openFor({ cwd, config, values, ledger, shown }: SessionView) {
 		if (this.#open?.cwd !== cwd) {
 			const settings = config.readcache;

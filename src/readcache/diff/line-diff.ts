@@ -1,13 +1,13 @@
 /**
  * Line diff: a fast path for few edits, else patience diff (lines unique on both sides are
  * anchors), with Myers' algorithm for gaps without an anchor. A work budget bounds the time:
- * uncovered gaps count as replaced, which is longer than needed but never wrong.
+ * gaps beyond it count as replaced, which is longer than needed but never wrong.
  */
 import { type Change, createMatching, type InternedLines } from "./lines.ts";
 import { type Budget, matchLines, type OnMatch, type Point } from "./myers.ts";
 import type { Steps } from "./slices.ts";
 
-/** In units of `Steps`: about 100 ms, above any ordinary edit. */
+/** In units of `Steps`: about 100 ms, more than any ordinary edit needs. */
 const DEFAULT_BUDGET = 20_000_000;
 
 export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): Steps<Change[]> {
@@ -60,13 +60,13 @@ function trimGap({ base, current }: InternedLines, gap: Gap, onMatch: OnMatch): 
 		onMatch(--gap.baseEnd, --gap.currentEnd);
 }
 
-/** Counts by line number, all 0 between gaps, and last positions. */
+/** For each distinct line: its counts, all 0 between gaps, and its last position in the base. */
 function createCounts(distinct: number) {
 	const [inBase, inCurrent] = [new Int32Array(distinct), new Int32Array(distinct)];
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
 }
 
-/** Drops lines of one side only. Anchors are unique on both sides, in the order of `y`. */
+/** Drops lines that only one side has. Anchors are unique on both sides, in the order of `y`. */
 function commonLines(
 	{ base, current }: InternedLines,
 	{ baseStart, baseEnd, currentStart, currentEnd }: Gap,
@@ -98,7 +98,7 @@ function commonLines(
 
 /** A longest increasing subsequence of `x`, with one candidate per length. */
 function* longestRun(anchors: Point[]): Steps<Point[]> {
-	// ends[n]: the anchor whose run of n + 1 ends with the smallest x; before[i]: previous.
+	// ends[n]: the anchor with the smallest x that ends a run of n + 1. before[i]: the one before i.
 	const ends: number[] = [];
 	const before: number[] = [];
 	const endOf = (run: number) => (anchors[ends[run] as number] as Point).x;

@@ -1,17 +1,17 @@
 import type { Steps } from "./slices.ts";
 
-/** Below a last line without a newline. */
+/** The row below a last line without a newline. */
 export const NO_FINAL_NEWLINE = "\\ No newline at end of file";
 
 const LINES_PER_STEP = 2048;
-// Per line, in units of `Steps`.
+// Costs per line, in units of `Steps`.
 const UNITS_TO_SPLIT = 15;
 const UNITS_TO_COMPARE = 8;
 const UNITS_TO_INTERN = 40;
 
 /**
  * Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the line. A last line without newline
- * carries the note of unified diffs as a second row, so it differs from the same line with one.
+ * carries the note of unified diffs as a second row, so it differs from a line with newline.
  * Omits the empty line that pi counts after a final newline.
  */
 export function* splitLines(text: string): Steps<string[]> {
@@ -86,7 +86,7 @@ function* interned(lines: readonly string[], ids: Map<string, number>): Steps<In
 	return numbers;
 }
 
-/** A lower bound for any diff: surplus lines on one side must be removed or added. */
+/** A lower bound for the length of any diff: surplus lines of a side must be removed or added. */
 export function* leastChangedLength(lines: InternedLines, overhead: number): Steps<number> {
 	const { base, current, texts } = lines;
 	// Occurrences in the base minus those in the current text.
@@ -111,7 +111,7 @@ export interface Change {
 	readonly currentCount: number;
 }
 
-/** The lines found in both texts; the rest changed. */
+/** Marks the lines found in both texts; all others changed. */
 export function createMatching(baseLength: number, currentLength: number) {
 	const base = new Uint8Array(baseLength);
 	const current = new Uint8Array(currentLength);

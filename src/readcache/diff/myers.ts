@@ -9,10 +9,10 @@ export interface Budget {
 
 export type OnMatch = (x: number, y: number) => void;
 
-/** Per search. Results are minimal up to here; beyond, time grows with this times the lines. */
+/** Maximum edits per search. Up to it, results are minimal; above, time grows with it × lines. */
 const MAX_EDITS = 256;
 
-/** Finds a longest common subsequence if edits are few. Lines over the budget differ. */
+/** Finds a longest common subsequence if edits are few. Lines over the budget count as changed. */
 export function* matchLines(lines: Sides, budget: Budget, onMatch: OnMatch): Steps<void> {
 	let from = { x: 0, y: 0 };
 	while (budget.left > 0 && from.x < lines.base.length && from.y < lines.current.length) {
@@ -21,7 +21,7 @@ export function* matchLines(lines: Sides, budget: Budget, onMatch: OnMatch): Ste
 	}
 }
 
-/** Removed plus added. */
+/** Maximum number of removed plus added lines. */
 const FEW_EDITS = 64;
 
 /** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
@@ -53,16 +53,16 @@ function startSearch({ base, current }: Sides, from: Point, maxEdits: number) {
 		origin,
 		columns: base.length - from.x,
 		rows: current.length - from.y,
-		/** On diagonal k, where the base is k lines ahead: its furthest line so far, at `k + origin`. */
+		/** Furthest base line so far on diagonal k (the base is k lines ahead), at `k + origin`. */
 		reach: new Int32Array(2 * origin + 1).fill(UNREACHED),
-		/** `reach` before the n-th edit. */
+		/** Item n: `reach` before the n-th edit. */
 		before: [] as Int32Array[],
 		diagonal: 0,
 		isComplete: false,
 	};
 }
 
-/** The fewest edits, or the furthest path within the limits. */
+/** Finds the fewest edits, or the furthest path within the limits. */
 function* search(
 	lines: Sides,
 	{ from, maxEdits, budget }: { from: Point; maxEdits: number; budget: Budget },
@@ -82,7 +82,7 @@ function* search(
 	return state;
 }
 
-/** Returns the units of work. */
+/** Allows one more edit. Returns the units of work. */
 function advance(state: Search): number {
 	const { base, current, from, columns, rows, reach, origin } = state;
 	const edits = state.before.length;

@@ -2,7 +2,7 @@ import { AbortedError } from "../../core/aborted.ts";
 
 /** Computations run in short slices: the agent stays responsive and can abort. */
 
-/** Yields units of work, at most 50,000 or one pass over the lines. A unit is 2 to 5 ns. */
+/** Yields units of work done: at most 50,000, or one pass over the lines. A unit is 2 to 5 ns. */
 export type Steps<T> = Generator<number, T, void>;
 
 // Units make pauses reproducible; the clock covers uncompiled code and busy machines.

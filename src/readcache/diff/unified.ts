@@ -1,4 +1,4 @@
-/** Every diff is verified against the current text. None above the caller's limit is built. */
+/** Every diff is verified against the current text. No diff above the caller's limit is built. */
 import { escaped } from "../../text/one-line.ts";
 import { diffInterned, type Gap } from "./line-diff.ts";
 import {
@@ -21,15 +21,15 @@ export interface UnifiedDiffInput {
 	readonly contextLines?: number | undefined;
 	/** Upper bound of the diff text, in bytes of UTF-8. */
 	readonly maxBytes: number;
-	/** Default: see `diffInterned`. */
+	/** Work limit. Default: see `diffInterned`. */
 	readonly budget?: number | undefined;
 	readonly signal?: AbortSignal | undefined;
 }
 
 export type UnifiedDiff =
-	/** A replaced line counts once: the larger of removed and added per run. */
+	/** A replaced line counts once: each change counts the larger of its removed and added lines. */
 	| { kind: "diff"; text: string; changedLines: number }
-	/** Each reason leads to the plain text, and is counted. */
+	/** The caller then serves the plain text, and counts the reason. */
 	| { kind: "not_useful"; reason: "identical" | "too_large" | "verification_failed" };
 
 /** Yields to the event loop every few ms and throws "Operation aborted" on abort. */
@@ -79,7 +79,7 @@ function groupChanges(changes: Change[], context: number, baseLines: number): Hu
 		const before = Math.min(context, change.baseStart);
 		const baseEnd = change.baseStart + change.baseCount;
 		const currentEnd = change.currentStart + change.currentCount;
-		// Lines after a change are equal on both sides up to the next one.
+		// Lines after a change are equal on both sides up to the next change.
 		const after = Math.min(context, baseLines - baseEnd);
 		let hunk = hunks.at(-1);
 		if (!hunk || hunk.baseEnd < change.baseStart - before) {
@@ -142,7 +142,7 @@ function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 	try {
 		return (yield* applySteps(input.base, text)) === input.current;
 	} catch {
-		// This would be our bug; the caller counts it and serves the plain text.
+		// An error would be our bug; the caller counts it and serves the plain text.
 		return false;
 	}
 }
@@ -249,7 +249,7 @@ function parseHunkHeader(rows: ReturnType<typeof createRows>) {
 	if ((baseCount > 0 && baseStart === 0) || (currentCount > 0 && currentStart === 0)) {
 		throw rows.error("counts lines from 0");
 	}
-	// Lines before the hunk. An empty side names the line before it, not its first one.
+	// Starts count the lines before the hunk. An empty side already names the line before it.
 	return {
 		baseStart: baseCount === 0 ? baseStart : baseStart - 1,
 		baseCount,
