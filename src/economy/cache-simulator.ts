@@ -17,7 +17,7 @@ export class CacheSimulator {
 		this.#prompts = new PromptBuilder(rules);
 	}
 
-	/** An `atMs` in the past counts as now. A refused request throws a RangeError, without effect. */
+	/** A past `atMs` counts as now. An invalid request throws a RangeError and has no effect. */
 	send(request: ModelRequest): PromptTokens {
 		checkRequest(request, this.#rules);
 		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;
@@ -31,7 +31,7 @@ export class CacheSimulator {
 			: this.#billAtBreakpoints(prompt, request);
 	}
 
-	/** Entries end at breakpoints, and are found from breakpoints. */
+	/** For providers whose entries end at breakpoints and are searched for from breakpoints. */
 	#billAtBreakpoints(prompt: Prompt, request: ModelRequest): PromptTokens {
 		const rules = this.#rules;
 		const endOf = (breakpoint: Breakpoint | undefined) =>
@@ -55,7 +55,7 @@ export class CacheSimulator {
 		return billed(prompt, { read, cached, cachedForHour: Math.max(read, endOf(hour)) }, rules);
 	}
 
-	/** Searches from the last breakpoint first: it finds the longest hit. */
+	/** Searches from the last breakpoint first, so that the first hit is the longest. */
 	#longestHit({ prefixes }: Prompt, breakpoints: readonly Breakpoint[]): number {
 		for (const { after } of breakpoints.toReversed()) {
 			const first = Math.max(0, after - this.#rules.lookbackBlocks);
@@ -66,7 +66,7 @@ export class CacheSimulator {
 		return -1;
 	}
 
-	/** Every prefix is an entry, in whole steps of tokens. */
+	/** For providers that cache every prefix, in whole steps of tokens. */
 	#billSharedPrefix(prompt: Prompt, request: ModelRequest): PromptTokens {
 		const rules = this.#rules;
 		const nowMs = this.#nowMs;
@@ -88,10 +88,10 @@ export class CacheSimulator {
 	}
 }
 
-/** In tokens from the start of the prompt. */
+/** The cached part of a prompt, in tokens from its start. */
 interface CachedSpan {
 	readonly read: number;
-	/** After the request; `cachedForHour` includes the tokens read. */
+	/** Cached after the request. Like `cachedForHour`, it includes the tokens read. */
 	readonly cached: number;
 	readonly cachedForHour: number;
 }
@@ -102,7 +102,7 @@ function billed(
 	{ maxBreakpoints, writeRatio }: CacheRules,
 ): PromptTokens {
 	const tokens = tokensOfFirst(prompt.prefixes.length, prompt);
-	// Providers count writes as input if they have no price of their own.
+	// Providers count writes as input if writes have no price of their own.
 	if (maxBreakpoints === 0 && writeRatio === 1) {
 		return { input: tokens - read, read, write: 0, writeOneHour: 0 };
 	}
@@ -124,7 +124,7 @@ function breakpointsOf(request: ModelRequest, rules: CacheRules): readonly Break
 	return [...own, implied].slice(-Math.max(1, rules.maxBreakpoints));
 }
 
-/** A breakpoint asks for long retention, also of providers that ignore its place. */
+/** The last breakpoint sets the lifetime, also for providers that ignore its place. */
 function retentionOf({ breakpoints }: ModelRequest): Ttl {
 	return breakpoints.at(-1)?.ttl ?? "5m";
 }

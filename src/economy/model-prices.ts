@@ -2,7 +2,7 @@ import { MODEL_SNAPSHOT } from "./model-snapshot.ts";
 import type { ReplayModel } from "./replay/requests.ts";
 import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 
-/** A snapshot for use without pi, whose own table is newer and has the user's models. */
+/** Models of a snapshot, for use without pi; pi's own table is newer and has the user's models. */
 export const knownModels: readonly ModelInfo[] = parseModels(MODEL_SNAPSHOT);
 
 /**

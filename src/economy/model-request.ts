@@ -1,6 +1,6 @@
 import type { Ttl } from "../core/bill.ts";
 
-/** In the order of prefix matching. */
+/** The parts of a prompt, in the order of prefix matching. */
 export const PARTS = ["tools", "system", "messages"] as const;
 export type Part = (typeof PARTS)[number];
 
@@ -9,11 +9,11 @@ export interface Block {
 	readonly part: Part;
 	readonly hash: string;
 	readonly tokens: number;
-	/** For people: `tool result of read src/a.ts`. Never the text itself. */
+	/** For display, such as `result of read src/a.ts`. Never the block's text. */
 	readonly label: string;
 }
 
-/** A change of one may invalidate the cache. */
+/** Request settings whose change may invalidate the cache. */
 export type Setting = "model" | "toolChoice" | "images" | "thinking" | "effort";
 
 export interface Breakpoint {
@@ -27,13 +27,13 @@ export interface ModelRequest {
 	readonly atMs: number;
 	readonly blocks: readonly Block[];
 	readonly breakpoints: readonly Breakpoint[];
-	/** The provider is known to have lost its cache. */
+	/** True if the provider is known to have lost its cache. */
 	readonly cold?: boolean;
-	/** Any wording; a setting is present in all requests or in none. */
+	/** Values are only compared. A setting is present in all requests or in none. */
 	readonly settings?: Readonly<Partial<Record<Setting, string>>>;
 }
 
-/** Compares identity: a request shares its leading block objects with its predecessor. */
+/** Counts the identical leading objects: a request shares block objects with its predecessor. */
 export function sharedStart(before: readonly unknown[], now: readonly unknown[]): number {
 	const most = Math.min(before.length, now.length);
 	for (let at = 0; at < most; at++) if (before[at] !== now[at]) return at;

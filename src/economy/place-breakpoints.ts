@@ -3,11 +3,11 @@ import type { Block, Breakpoint, ModelRequest, Part } from "./model-request.ts";
 import type { Step } from "./replay/requests.ts";
 import type { CacheRules } from "./rules.ts";
 
-/** Indices are of blocks; one outside the request is ignored. */
+/** Indices refer to `blocks`; an index outside the request is ignored. */
 export interface Placement {
 	readonly blocks: readonly Block[];
 	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackBlocks">;
-	/** The last block that the next pruning keeps; its cache entry stays readable. */
+	/** The last block before the next pruning's first change: its cache entry stays readable. */
 	readonly frontier?: number | undefined;
 	readonly previousTail?: number;
 	/** The last block worth caching, if a volatile tail follows. Default: the last block. */
@@ -17,14 +17,14 @@ export interface Placement {
 }
 
 /**
- * In block order. Priority if there are too few: the tail, which covers everything; the
- * system prompt; the previous tail, if the lookback would not reach it; the frontier; the tools,
- * which matter only when the system prompt changes.
+ * Returns breakpoints in block order. Priority if the provider allows too few: the tail, which
+ * covers everything; the system prompt; the previous tail, if the lookback would not reach it; the
+ * frontier; the tools, which matter only when the system prompt changes.
  */
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const { blocks, rules, frontier = -1, previousTail = -1, ttl = "5m" } = placement;
 	const { tail = blocks.length - 1 } = placement;
-	// The messages come last, and are many.
+	// Only tools and system prompt are searched: the messages come last, and are many.
 	const end = blocks.findIndex(({ part }) => part === "messages");
 	const head = end < 0 ? blocks : blocks.slice(0, end);
 	const lastOf = (wanted: Part) => head.findLastIndex(({ part }) => part === wanted);
@@ -49,7 +49,7 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 	return blocks.length;
 }
 
-/** Without `frontier`, the breakpoints are pi's. */
+/** Without `frontier`, the request has the breakpoints that pi sets. */
 export function requestForStep(
 	{ atMs, settings, ttl, model }: Step,
 	blocks: readonly Block[],

@@ -2,10 +2,10 @@ import type { Ttl } from "../core/bill.ts";
 import { type Block, type ModelRequest, PARTS, type Part, type Setting } from "./model-request.ts";
 import type { CacheRules } from "./rules.ts";
 
-/** Valid until the next one is built. */
+/** The prefixes of one request. Valid until the next prompt is built. */
 export interface Prompt {
 	readonly prefixes: readonly Prefix[];
-	/** Cumulative. */
+	/** By block: tokens from the start of the prompt to the block's end. */
 	readonly tokensTo: readonly number[];
 }
 
@@ -97,14 +97,14 @@ export interface Prefix {
 	entry: Entry | undefined;
 	/** The continuation used last: sessions repeat themselves. The only one until `all` is set. */
 	recent: Prefix | undefined;
-	/** Created for the second continuation: most prefixes never need a map. */
+	/** All continuations. Created with the second one: most prefixes never need a map. */
 	all: Map<string, Prefix> | undefined;
 	/** The last sweep that found a live entry here or below. */
 	keptBySweep: number;
 }
 
 interface Entry {
-	/** Exclusive. */
+	/** The first instant at which the entry is expired. */
 	readonly expiresMs: number;
 	readonly ttl: Ttl;
 }

@@ -2,14 +2,14 @@ import type { Ttl } from "../core/bill.ts";
 import { type Ratios, writeRatioFor } from "./rules.ts";
 
 interface RewriteTerms {
-	/** Tokens that stay after the first changed block: written once instead of read. */
+	/** Remaining tokens after the first changed block: written once instead of read. */
 	readonly tokensAfterFirst: number;
-	/** Those after the last changed block, which every rewrite writes again. Default: all. */
+	/** Remaining tokens after the last one: every rewrite writes them. Default: the value above. */
 	readonly tokensAfterLast?: number;
-	/** In tokens, on average. */
+	/** Tokens that become removable per request, on average. */
 	readonly growthPerRequest: number;
 	readonly rules: Ratios;
-	/** The conversation is written in any case. */
+	/** True if the next request writes the conversation in any case. */
 	readonly cold: boolean;
 	readonly contextTokens: number;
 	readonly contextWindow: number;
@@ -18,12 +18,12 @@ interface RewriteTerms {
 }
 
 /**
- * How many removable tokens make a rewrite pay. With w and r the prices of writing and reading, a
- * rewrite costs (w − r)·S, and every removable token left in place costs r per request. At a growth
- * of g per request, the cost is least with batches of √(2(w − r)·S·g / r), the economic order
- * quantity. The formula assumes an endless session, so a batch must also pay back within
- * `longestPayback` requests. Tokens between the changed blocks are written once, in this batch or
- * the next: they count towards the payback, not S.
+ * How many removable tokens make a rewrite pay. Writing costs w, reading r, and S tokens follow the
+ * last changed block: a rewrite costs (w − r)·S, and each removable token left in place r per
+ * request. If g tokens become removable per request, the cost is least with batches of
+ * √(2(w − r)·S·g / r), the economic order quantity. The formula assumes an endless session, so a
+ * batch must also pay back within `longestPayback` requests. Tokens between the changed blocks are
+ * written once, in this batch or the next: they count towards the payback, not S.
  */
 function lotSize(terms: RewriteTerms, longestPayback: number): number {
 	const { tokensAfterFirst, tokensAfterLast = tokensAfterFirst, growthPerRequest, rules } = terms;
@@ -31,22 +31,22 @@ function lotSize(terms: RewriteTerms, longestPayback: number): number {
 	const premium = Math.max(0, writeRatioFor(terms.ttl ?? "5m", rules) - readRatio);
 	const rewrite = premium * tokensAfterFirst;
 	if (rewrite === 0) return 0;
-	if (readRatio === 0) return Number.POSITIVE_INFINITY; // free reads never pay back a rewrite
+	if (readRatio === 0) return Number.POSITIVE_INFINITY; // free reads: saving them never pays
 	const payback = rewrite / (readRatio * longestPayback);
 	const rewriteEachTime = premium * tokensAfterLast;
 	const batch = Math.sqrt((2 * rewriteEachTime * Math.max(0, growthPerRequest)) / readRatio);
 	return Math.max(batch, payback);
 }
 
-/** Compaction costs more and loses detail. Pi compacts below 16,384 free tokens, a step later. */
+/** True a step before pi compacts (below 16,384 free tokens), which costs more and loses detail. */
 function isNearLimit({ contextTokens, contextWindow }: RewriteTerms): boolean {
 	return contextTokens >= contextWindow - Math.max(0.1 * contextWindow, 24_576);
 }
 
 interface Decision {
-	/** `nothing` to remove or move; `cold`: a rewrite is free; `waits` for a larger batch. */
+	/** `nothing`: none to remove or move. `cold`: a rewrite is free. `waits`: for a larger batch. */
 	readonly why: "nothing" | "cold" | "near-limit" | "pays" | "waits";
-	/** Removable tokens from which rewriting a warm conversation pays. */
+	/** Minimum number of removable tokens at which rewriting a warm conversation pays. */
 	readonly threshold: number;
 }
 
@@ -59,20 +59,20 @@ export function shouldPrune(terms: PruneTerms): Decision & { readonly prune: boo
 	const threshold = lotSize(terms, PRUNE_PAYBACK);
 	if (prunableTokens <= 0) return { prune: false, why: "nothing", threshold };
 	if (cold) return { prune: true, why: "cold", threshold };
-	// Without a least batch, every request near the limit would be rewritten.
+	// Without a minimum batch, every request near the limit would be rewritten.
 	const makesRoom = prunableTokens >= LEAST_ROOM * contextWindow;
 	if (isNearLimit(terms) && makesRoom) return { prune: true, why: "near-limit", threshold };
 	const pays = prunableTokens >= threshold;
 	return { prune: pays, why: pays ? "pays" : "waits", threshold };
 }
 
-/** The share of the window that a batch near the limit must free. */
+/** Minimum share of the window that a batch near the limit must free. */
 const LEAST_ROOM = 0.05;
 
-/** In requests: few sessions last much longer. */
+/** Maximum payback time of a pruning, in requests: few sessions last much longer. */
 const PRUNE_PAYBACK = 60;
 
-/** On a warm prefix a new order alone never pays, only dropped text. Cold, any move does. */
+/** If warm, only dropping text can pay, never a new order alone. If cold, any move pays. */
 export function shouldReorganise(
 	terms: RewriteTerms & { readonly deadTokens: number },
 ): Decision & { readonly reorganise: boolean } {
@@ -86,13 +86,13 @@ export function shouldReorganise(
 	return { reorganise: pays, why: pays ? "pays" : "waits", threshold };
 }
 
-/** In requests: few sessions last longer. It matters only if almost nothing dies. */
+/** Maximum payback in requests: few sessions last longer. Matters only if hardly any copy dies. */
 const REORGANISE_PAYBACK = 100;
 
 /**
  * Bounds the cost of rewrites, in plain input tokens. A rewrite pays only over later requests,
- * which may never come: it is paid out of earlier savings and {@link SHARE} of the spending, so
- * that a session that ends right after it costs little more than without.
+ * which may never come. So it is paid out of earlier savings and {@link SHARE} of the spending: a
+ * session that ends right after a rewrite costs little more than without it.
  */
 export function createRewriteCredit() {
 	let cost = 0;
@@ -106,5 +106,5 @@ export function createRewriteCredit() {
 	};
 }
 
-/** The worst-case extra cost of a session. Below two percent, as sizes are estimates. */
+/** Worst-case extra cost of a session, as a share of pi's. Below 2 %, as sizes are estimates. */
 const SHARE = 0.015;

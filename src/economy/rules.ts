@@ -10,19 +10,19 @@ export interface PriceRates {
 	readonly cacheWrite: number;
 }
 
-/** The highest tier that a prompt exceeds prices all of it. */
+/** The rates of the highest tier that a prompt exceeds apply to all of the prompt. */
 export interface ModelPrices extends PriceRates {
 	readonly tiers?: readonly (PriceRates & { readonly inputTokensAbove: number })[];
 }
 
-/** A model and its prices. A model of pi fits; `provider` and `id` are enough. */
+/** A model and its prices. Accepts pi's model objects; only `provider` and `id` are required. */
 export interface ModelInfo {
 	readonly provider: string;
 	readonly id: string;
 	readonly api?: string;
 	readonly cost?: ModelPrices;
 	readonly contextWindow?: number;
-	/** Lifetimes in seconds, if pi or its user states them. */
+	/** Cache lifetimes in seconds, if pi or its user states them. */
 	readonly promptCache?: { readonly short?: number; readonly long?: number };
 	readonly compat?: unknown;
 }
@@ -38,7 +38,7 @@ type CacheFamily =
 	| "none"
 	| "default";
 
-/** Prices of a token; one plain input token costs 1. */
+/** Prices of one token, relative to a plain input token. */
 export interface Ratios {
 	readonly readRatio: number;
 	readonly writeRatio: number;
@@ -48,18 +48,18 @@ export interface Ratios {
 /** How a provider caches the prompts of one model. */
 export interface CacheRules extends Ratios {
 	readonly family: CacheFamily;
-	/** Every use restarts the lifetime. */
+	/** Lifetime of a cache entry; every use restarts it. */
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
-	/** Shorter prefixes are not cached, without an error. */
+	/** Minimum length of a cached prefix; shorter ones are not cached, without an error. */
 	readonly minimumTokens: number;
 	/** Zero if the provider ignores breakpoints. */
 	readonly maxBreakpoints: number;
-	/** How many blocks before a breakpoint are searched for an entry. */
+	/** How many blocks before a breakpoint are searched for a cache entry. */
 	readonly lookbackBlocks: number;
-	/** `request`: up to its end. `prefix`: any that two requests share, in steps of `stepTokens`. */
+	/** Cached without breakpoints: the whole `request`, or any shared `prefix` in `stepTokens`. */
 	readonly automatic: "none" | "request" | "prefix";
 	readonly stepTokens: number;
-	/** The first part that a changed setting invalidates; absent if none is known. */
+	/** By setting, the first part that its change invalidates; absent if none is known. */
 	readonly invalidates: Readonly<Partial<Record<Setting, Part>>>;
 	readonly bindsThinking: boolean;
 	/** `default`: cautious values, as the rules are undocumented. */
@@ -77,7 +77,7 @@ export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}):
 	const { input = 0, cacheRead = 0, cacheWrite = 0 } = model.cost ?? {};
 	const hasReadPrice = input > 0 && cacheRead > 0;
 	const readRatio = hasReadPrice ? ratio(cacheRead, input) : row.readRatio;
-	// A list with a price for reads but none for writes bills writes as plain input.
+	// A provider with a price for reads but none for writes bills writes as plain input.
 	const unpriced = hasReadPrice ? 1 : row.writeRatio;
 	const writeRatio = input > 0 && cacheWrite > 0 ? ratio(cacheWrite, input) : unpriced;
 	const { short, long } = model.promptCache ?? {};
@@ -103,14 +103,14 @@ export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}):
  * Whether a thinking block is valid only with the system prompt, tools and earlier messages it was
  * made with. After an edit before it, the provider refuses the request or drops that block and all
  * later ones. Claude does so since Opus 5.5 and Fable 5.1; unknown Claude models, and models that
- * pi drives like those, count as binding.
+ * pi drives like these two (`supportsMidConvoEffort`), count as binding.
  */
 export function bindsThinking({ id, compat }: Pick<ModelInfo, "id" | "compat">): boolean {
 	if (/claude/i.test(id)) return !FREE_THINKING.test(id.replaceAll(".", "-"));
 	return property(compat, "supportsMidConvoEffort") === true;
 }
 
-/** Claude 1 to 4.x in both word orders, the 5.0 models and Mythos 5.1; suffixes may follow. */
+/** Not binding: Claude 1 to 4.x in both word orders, 5.0 and Mythos 5.1; suffixes may follow. */
 const FREE_THINKING =
 	/claude-(instant|v?[1-4](?!\d)|(opus|sonnet|haiku)-[34](?!\d)|(opus|sonnet|haiku|fable|mythos)-5(?!\d|-\d{1,2}(?!\d))|mythos-5-1(?!\d))/i;
 
@@ -121,7 +121,7 @@ const HOUR = 60 * MINUTE;
 /** Anthropic's and pi's price of a one-hour write; price lists have no column for it. */
 const ANTHROPIC_HOUR_RATIO = 2;
 
-/** The ratios are for models whose price list has no cache prices. */
+/** The ratios apply only to models whose price list has no cache prices. */
 type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "bindsThinking" | "source">;
 
 /** For providers that cache shared prefixes by themselves and bill writes as input. */
@@ -137,7 +137,7 @@ const AUTOMATIC = {
 	invalidates: { model: "tools" },
 } as const;
 
-/** Vendor documentation as of November 2026. Where sources disagree, the value that caches less. */
+/** From vendors' documents of November 2026. If sources disagree: the value that caches less. */
 const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	anthropic: {
 		readRatio: 0.1,
@@ -157,14 +157,14 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		},
 		because: "Anthropic's documented rules",
 	},
-	// GPT before 5.6. Lifetime "5 to 10 minutes"; the long one is `prompt_cache_retention: 24h`.
+	// GPT before 5.6. Short lifetime: "5 to 10 minutes"; long one: `prompt_cache_retention: 24h`.
 	openai: {
 		...AUTOMATIC,
 		ttlMs: { "5m": 5 * MINUTE, "1h": 24 * HOUR },
 		stepTokens: 128,
 		because: "OpenAI's documented rules for models before GPT-5.6",
 	},
-	// Exact matches from anywhere; a request writes four entries.
+	// A lookup finds exact matches at any distance; a request writes at most four entries.
 	"openai-breakpoints": {
 		...AUTOMATIC,
 		writeRatio: 1.25,
@@ -180,7 +180,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		minimumTokens: 4096,
 		because: "Google's documented rules for implicit caching",
 	},
-	// Whole requests; detection of shared prefixes is not documented well enough to promise.
+	// Caches whole requests; detection of shared prefixes is not documented well enough to rely on.
 	deepseek: {
 		...AUTOMATIC,
 		readRatio: 0.033,
@@ -226,7 +226,7 @@ function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	return major > 5 || (major === 5 && minor >= 6) ? "openai-breakpoints" : "openai";
 }
 
-/** Unlisted models get the longest minimum. */
+/** Unlisted models get the largest minimum. */
 function claudeMinimum(id: string): number {
 	const name = id.replaceAll(".", "-");
 	const row = CLAUDE_MINIMUMS.find(({ models }) => models.test(name));
@@ -259,13 +259,13 @@ export type Coldness =
 	| { readonly cold: false }
 	| { readonly cold: true; readonly why: "model" | "tools" | "compaction" | "thinking" | "gap" };
 
-/** Cold: a rewrite is free. A branch, fork or resumed session is not cold by itself. */
+/** If the cache is cold, a rewrite is free. A branch, fork or resumed session alone is not cold. */
 export function isCold(since: SinceLastRequest): Coldness {
 	if (since.modelChanged) return { cold: true, why: "model" };
 	if (since.toolsChanged) return { cold: true, why: "tools" };
 	if (since.compacted) return { cold: true, why: "compaction" };
 	if (since.thinkingChanged) return { cold: true, why: "thinking" };
-	// An entry expires at this instant.
+	// An entry is expired as soon as the gap equals its lifetime.
 	if (since.gapMs >= since.ttlMs) return { cold: true, why: "gap" };
 	return { cold: false };
 }
@@ -285,7 +285,7 @@ export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratio
 	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
-/** The price of a prompt, and of an answer if `output` is given, by the same sums as pi shows. */
+/** The price of a prompt, and of an answer if `output` is given, computed as pi does. */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,

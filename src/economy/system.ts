@@ -3,7 +3,7 @@ import type { SessionView, System } from "../session/index.ts";
 import type { AnsweredRequest, CostAccount } from "./live/account.ts";
 import type { ModelInfo } from "./rules.ts";
 
-/** Counts requests by billed answers: retries and pings have none. Changes no request. */
+/** Counts only requests with a billed answer: no retries, no pings. Changes no request. */
 export class EconomySystem implements System {
 	readonly name = "economy";
 	#earlier: ReturnType<typeof earlierBills> = [];
@@ -42,7 +42,7 @@ export class EconomySystem implements System {
 		return accountText((await this.#accountOf(session)).summary());
 	}
 
-	/** Adds the earlier bills of a resumed session; the causes of their misses are unknown. */
+	/** Includes the earlier bills of a resumed session; the causes of their misses are unknown. */
 	async #accountOf(session: SessionView): Promise<CostAccount> {
 		const { CostAccount } = await import("./live/account.ts");
 		if (this.#account) return this.#account;
@@ -56,7 +56,7 @@ export class EconomySystem implements System {
 
 type Answer = Parameters<NonNullable<System["onAnswer"]>>[0];
 
-/** On all branches. */
+/** The bills in the session file, of all branches. */
 function earlierBills({ sessionManager }: SessionView) {
 	const bills: { bill: Bill; answered: AnsweredRequest }[] = [];
 	let lastMs: number | undefined;

@@ -27,13 +27,13 @@ export interface Miss {
 	readonly changed?: string;
 }
 
-/** `cost` is in plain input tokens beyond a hit; `dollars` needs a known price. */
+/** What a miss cost beyond a hit: `cost` in plain input tokens, `dollars` if prices are known. */
 export interface PricedMiss extends Miss {
 	readonly cost: number;
 	readonly dollars?: number;
 }
 
-/** Older misses are evicted; the sums include them. */
+/** Maximum number of stored misses. Older ones are evicted; the sums include them. */
 const MAX_MISSES = 500;
 
 /** Sums up the bills of a session, and diagnoses its cache misses. */
@@ -44,7 +44,7 @@ export class CostAccount {
 	#cost = 0;
 	#missed = 0;
 	readonly #misses: PricedMiss[] = [];
-	/** Requests with thinking whose earlier context changed, and the blocks dropped by the latest. */
+	/** Requests whose thinking follows changed context, by outcome; blocks dropped in the latest. */
 	#misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
 	/** Memo: a session rarely changes its model. */
 	#known: { model: ModelInfo; rules: CacheRules } | undefined;
@@ -91,7 +91,7 @@ function withRequest(sum: Summary["misplaced"], { dropped, allowed }: Thinking) 
 	};
 }
 
-/** Missed tokens are billed as written up to `billed.write`, the rest as plain input. */
+/** Missed tokens count as written, up to `billed.write`; the rest counts as plain input. */
 function withPrice(
 	miss: Miss,
 	billed: PromptTokens,
@@ -140,7 +140,7 @@ export function diagnoseMiss(
 	};
 }
 
-/** Providers round, and recount a block when another follows it: a smaller difference is noise. */
+/** In tokens; less is noise: providers round, and recount a block when another follows it. */
 const LEAST_MISS = 256;
 
 /** Tokens in the cache after a request. */
@@ -164,7 +164,7 @@ function causeOf(
 	if (now.model !== before.model) return "model";
 	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
 	if (now.gapMs >= ttl) return "expired";
-	// Tools and system precede everything that a thinking setting invalidates.
+	// Checked before thinking: tools and system precede all that a thinking setting invalidates.
 	if (changed && changed.part !== "messages") return changed.part;
 	if (now.branched) return "branch";
 	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
@@ -179,7 +179,7 @@ function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
 	for (const [at, piece] of payloadBlocks(before).entries()) {
 		const other = pieces[at];
 		if (other && isSamePiece(piece, other)) continue;
-		// If the last tool is gone, the unchanged system prompt takes its place.
+		// If the last tool is gone, the unchanged system prompt takes its place: report the tool.
 		const isGone = !other || PARTS.indexOf(piece.part) < PARTS.indexOf(other.part);
 		return isGone ? { ...piece, label: `${piece.label} (gone)` } : other;
 	}

@@ -4,7 +4,7 @@ import type { Block, Breakpoint, Part } from "../model-request.ts";
 
 export interface PayloadBlock {
 	readonly part: Part;
-	/** For people: `tool read`, `result of toolu_01`, `user message 3`. Never the text itself. */
+	/** For display: `tool read`, `result of toolu_01`, `user message 3`. Never the block's text. */
 	readonly label: string;
 	/** The speaker: the same text by another speaker is another prefix. */
 	readonly role?: string;
@@ -45,7 +45,7 @@ export function isSamePiece(one: PayloadBlock, other: PayloadBlock): boolean {
 	return one.part === other.part && matchedText(one) === matchedText(other);
 }
 
-/** Key order is kept: other bytes are another prefix. */
+/** The text that is compared. Key order is kept: other bytes are another prefix. */
 function matchedText({ role, value }: PayloadBlock): string {
 	return `${role === undefined ? "" : `${role} `}${JSON.stringify(withoutBreakpoint(value))}`;
 }
@@ -99,7 +99,7 @@ function toolName(tool: unknown): string {
 	return nameOf(inner) ?? "without a name";
 }
 
-/** Untrusted: names come from tools' payloads and go to the screen. */
+/** Makes a name printable: names come from untrusted payloads and go to the screen. */
 function nameOf(name: unknown): string | undefined {
 	if (typeof name !== "string" || name === "") return undefined;
 	return name.replace(/[^\w.:/-]/g, "?").slice(0, 60);
@@ -133,7 +133,7 @@ export function canCarryBreakpoint(block: unknown): boolean {
 	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
-/** A copy with one more; `undefined` if the request has none, is full or lacks the block. */
+/** Copy with one breakpoint more; `undefined` if `payload` has none, is full or lacks the block. */
 export function withExtraBreakpoint(
 	payload: unknown,
 	placeIn: (messages: readonly unknown[]) => { message: number; block: number } | undefined,
@@ -148,7 +148,7 @@ export function withExtraBreakpoint(
 	const content = messages[message].content as object[];
 	const unmarked = content[block] as object;
 	if ("cache_control" in unmarked || !canCarryBreakpoint(unmarked)) return undefined;
-	// The last breakpoint is on the request's end: its lifetime is allowed.
+	// The last breakpoint is at the request's end, so its lifetime is allowed anywhere before it.
 	const marked = { ...unmarked, cache_control: breakpoints.at(-1) };
 	const changed = { ...messages[message], content: content.with(block, marked) };
 	return { ...(payload as object), messages: messages.with(message, changed) };

@@ -30,23 +30,23 @@ const UNSEEN: HeadBlock = {
 /** Turns conversations into the blocks of requests. One per session. */
 export class RequestAssembly {
 	readonly #sizeOf: (id: number) => number;
-	/** Negative, so that they never collide with the file's ids. */
+	/** Ids of head blocks: negative, so that they never collide with the file's ids. */
 	readonly #headIds = new Map<string, number>();
-	/** Memo: unscaled, and shared by all requests. */
+	/** Memo by id: blocks with unscaled sizes, shared by all requests. */
 	readonly #blocks = new Map<number, SessionBlock>();
 
 	constructor(sizeOf: (id: number) => number) {
 		this.#sizeOf = sizeOf;
 	}
 
-	/** Head and conversation, or only the new part of one that continues another. */
+	/** Head and conversation, or only the new blocks if it continues the previous conversation. */
 	sources({ head, blocks, continues }: Conversation): (HeadBlock | SourceBlock)[] {
 		return continues === undefined
 			? [...this.#headBlocks(head), ...blocks]
 			: blocks.slice(continues);
 	}
 
-	/** Takes the requests in order, incrementally. `factor` scales the sizes to the bill. */
+	/** Incremental: takes the requests in order. `factor` scales the sizes to the bill. */
 	walk() {
 		let before: number | undefined;
 		let all: SessionBlock[] = [];
@@ -99,7 +99,7 @@ interface Sizable {
 	readonly counted: boolean;
 }
 
-/** If new blocks would get a smaller share of their estimates, something else shrank. */
+/** If new blocks would get less than this share of their estimates, something else shrank. */
 const LEAST_SHARE = 0.25;
 
 /**
@@ -113,13 +113,13 @@ export function createCalibration() {
 
 	return {
 		learn,
-		/** Without the factor. */
+		/** The size before scaling by the factor. */
 		sizeOf: (id: number) => sizes.get(id) ?? 0,
 	};
 
 	/**
-	 * Returns a factor that scales all sizes to the prompt: 1, unless it changed for reasons that the
-	 * file does not show. `grows`: `blocks` are only the new ones.
+	 * Returns a factor that scales all sizes to the prompt: 1, unless the prompt changed for reasons
+	 * that the file does not show. `grows`: `blocks` holds only the new blocks.
 	 */
 	function learn(blocks: readonly Sizable[], promptTokens: number, grows = false): number {
 		const fresh = blocks.filter(({ id }) => !sizes.has(id));
@@ -136,7 +136,7 @@ export function createCalibration() {
 	}
 }
 
-/** Integers that add up to `room`: counted blocks first, then estimated, then unseen ones. */
+/** Integer sizes that add up to `room`. Priority: counted, then estimated, then unseen blocks. */
 function shareOut(blocks: readonly Sizable[], room: number): number[] {
 	const isUnseen = ({ estimate }: Sizable) => estimate === undefined;
 	const isSure = ({ counted, estimate }: Sizable) => counted && estimate !== undefined;

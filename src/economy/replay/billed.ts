@@ -11,7 +11,7 @@ export interface BilledRequest {
 	readonly ttl: Ttl;
 }
 
-/** Billed answers, and pings that repeat the previous request to keep a cache warm. */
+/** Billed requests: answers, and pings that repeat the previous request to keep a cache warm. */
 export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequest> {
 	let leaf = -1;
 	let atMs = 0;
@@ -28,7 +28,7 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 	}
 }
 
-/** Models with cache reads but no billed writes: their writes are plain input. */
+/** Models with cache reads but no billed writes: their writes are billed as plain input. */
 export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<string> {
 	const read = new Set<string>();
 	const written = new Set<string>();

@@ -5,21 +5,21 @@ import { contentHash, nameOr } from "./message-blocks.ts";
 
 export interface Conversation {
 	readonly head: Head | undefined;
-	/** In send order. Valid until the next `at`. */
+	/** In send order. Valid until the next call of the walk. */
 	readonly blocks: readonly SourceBlock[];
 	readonly thinking: string;
-	/** Changes since the previous `at`, apart from growth. */
+	/** Changes since the previous call of the walk, apart from growth. */
 	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
-	/** Blocks of the previous conversation, if this one only continues it. */
+	/** Number of blocks of the previous conversation, if this one only continues it. */
 	readonly continues: number | undefined;
 	/** Entries and system-prompt pieces visited: a measure of work. */
 	readonly visited: number;
 }
 
 /**
- * Walks the session tree: each call gives the conversation up to and including an entry; -1 is the
- * empty one. Continuing from the previous entry costs only the new ones. `heads` caches system
- * prompts across walks of the same entries.
+ * Walks the session tree: each call returns the conversation up to and including an entry; -1 means
+ * an empty conversation. Continuing from the previous entry visits only new entries. `heads` caches
+ * system prompts across walks of the same entries.
  */
 export function createConversationWalk(
 	entries: readonly Entry[],
@@ -28,7 +28,7 @@ export function createConversationWalk(
 	let leaf = -1;
 	let current = emptyContent();
 	let head: Head | undefined;
-	/** Blocks given by the last call. */
+	/** Number of blocks that the last call returned. */
 	let given: number | undefined;
 
 	return (target: number): Conversation => {
@@ -69,11 +69,11 @@ function emptyContent() {
 	return { headChanges: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
 }
 
-/** Oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
+/** The path to `to`, oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
 function entriesBetween(entries: readonly Entry[], from: number, to: number): Entry[] | undefined {
 	const path: Entry[] = [];
 	let at = to;
-	// Parents precede their children, so a position below `from` means that it was missed.
+	// Parents precede their children, so below `from` there is no way back to it.
 	while (at > from) {
 		const entry = entries[at] as Entry;
 		path.push(entry);
@@ -82,7 +82,7 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 	return at === from ? path.reverse() : undefined;
 }
 
-/** As pi does: the latest compaction, the entries it kept, all since; the newest edits applied. */
+/** As pi does: the latest compaction, the entries it kept and all later ones, with newest edits. */
 function project(path: readonly Entry[]): BranchContent {
 	const content = emptyContent();
 	const at = path.findLastIndex((entry) => entry.type === "compaction");
@@ -107,7 +107,7 @@ function project(path: readonly Entry[]): BranchContent {
 function append(content: BranchContent, entry: Entry, edit?: Entry & { type: "edit" }): void {
 	if (entry.type === "system") content.headChanges.push(entry.change);
 	if (entry.type === "thinking") content.thinking = entry.level;
-	// Compactions and edits are applied already; the rest is not sent.
+	// Of the other types, compactions and edits are applied already; the rest is not sent.
 	if (entry.type === "message" || (entry.type === "assistant" && entry.isKept)) {
 		addAll(content.blocks, (edit ?? entry).blocks);
 	}
@@ -145,7 +145,7 @@ export function systemChangeOf(message: unknown) {
 	};
 }
 
-/** As pi does for models with one system prompt. `undefined`: older pi stores no prompt. */
+/** Merges as pi does for models with one system prompt. `undefined`: an older pi stored none. */
 export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 	if (changes.length === 0) return undefined;
 	const last = changes.findLastIndex((change) => change.replace);

@@ -8,7 +8,7 @@ import { BlockParser, nameOr } from "./message-blocks.ts";
 export class EntryParser {
 	readonly entries: Entry[] = [];
 	readonly #version: 1 | 2 | 3;
-	/** The newest entry by id. Holds only earlier entries, so parents cannot form a cycle. */
+	/** Newest position by id. Holds only earlier entries, so parents cannot form a cycle. */
 	readonly #positions = new Map<string, number>();
 	readonly #blocks = new BlockParser();
 	/** Content blocks, tools and system-prompt pieces of all entries. */
@@ -36,9 +36,9 @@ export class EntryParser {
 		return parent === undefined ? "relinked" : "added";
 	}
 
-	/** Reserves a position for an unread line: format 1 names entries by position. */
+	/** Reserves a position for an unread line: format 1 refers to entries by position. */
 	skip(): void {
-		if (this.#version !== 1) return; // its children find no parent and follow the line above
+		if (this.#version !== 1) return; // the line's children find no parent and follow the line above
 		const { length } = this.entries;
 		this.entries.push({
 			id: String(length),

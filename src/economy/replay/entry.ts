@@ -64,7 +64,7 @@ export type Entry = EntryBase &
 		| {
 				readonly type: "edit";
 				readonly targetId: string;
-				/** Replaces the target from now on; empty if it was removed. */
+				/** The target's content from now on; empty if the target was removed. */
 				readonly blocks: readonly SourceBlock[];
 		  }
 		| { readonly type: "thinking"; readonly level: string }
@@ -74,12 +74,12 @@ export type Entry = EntryBase &
 
 interface EntryBase {
 	readonly id: string;
-	/** Position in the session, -1 for a root. Always smaller than the entry's own. */
+	/** The parent's position in the session, -1 for a root. Always smaller than the entry's own. */
 	readonly parent: number;
 	readonly atMs: number;
 }
 
-/** Empty strings where the session file names none. */
+/** A field is empty if the session file does not state it. */
 export interface ModelName {
 	readonly provider: string;
 	readonly id: string;

@@ -4,7 +4,7 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
 
-/** Pi's own average. */
+/** Assumed for every image: pi's own average. */
 const IMAGE_TOKENS = 1200;
 
 /** Sixteen bytes make a collision within a session implausible. */
@@ -146,10 +146,10 @@ function textOr(value: unknown, otherwise: string): string {
 	return typeof value === "string" ? value : otherwise;
 }
 
-/** Per session: 16 MB of hashes. */
+/** Maximum number of hashed lines per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-/** Ascending line hashes, to compare reads without their text; `undefined` after too many. */
+/** Ascending line hashes, to compare reads without their text; `undefined` after too many lines. */
 export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
 	let left = maxLines;
 	return (text) => {
@@ -160,7 +160,7 @@ export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32
 	};
 }
 
-/** Lines of `text` beyond those in `base`. Linear in `text`: a file may be read in many pieces. */
+/** Counts lines of `text` not in `base`. Linear in `text`: a file may be read in many pieces. */
 export function countNewLines(text: Uint32Array, base: Uint32Array): number {
 	let fresh = 0;
 	let next = 0; // lines of `base` before this one are smaller, or matched already

@@ -12,17 +12,17 @@ export interface ReplayMiss {
 	readonly cost: number;
 	readonly cause: ReplayMissCause;
 	readonly changed: string | undefined;
-	/** Almost nothing was found: the simulation treats the cache as empty. */
+	/** Almost nothing was read from the cache, so the simulation treats it as empty. */
 	readonly isTotal: boolean;
 }
 
 /** `provider`: the file shows no cause. */
 export type ReplayMissCause = Change | "messages" | "expired" | "provider";
 
-/** Smaller differences come from the provider's counting. Pi's own figure. */
+/** Smaller differences come from the provider's counting. The value is pi's own. */
 const NOISE_TOKENS = 1024;
 
-/** A smaller share of the expected read counts as a total loss. */
+/** If less than this share of the expected tokens is read, the loss counts as total. */
 const TOTAL_LOSS = 0.5;
 
 export function findMisses(session: ReplaySession): ReplayMiss[] {

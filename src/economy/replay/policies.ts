@@ -10,7 +10,7 @@ import { fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
 
-/** Yields requests, billed by the provider's rules, or bills: one for each of the session. */
+/** Yields for each request of the session a request, billed by the provider's rules, or a bill. */
 export type ReplayPolicy = RequestPolicy | BillPolicy;
 
 export interface PolicyName {
@@ -18,7 +18,7 @@ export interface PolicyName {
 	readonly description: string;
 }
 
-/** Yields each request before it reads the next step. */
+/** `requests` must yield each request before it reads the next step. */
 export interface RequestPolicy extends PolicyName {
 	requests(session: ReplaySession): Iterable<ModelRequest>;
 }
@@ -40,7 +40,7 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 	const total = { input: 0, read: 0, write: 0, writeOneHour: 0, cost: 0, maxContext: 0 };
 	for (const tokens of billsUnder(policy, session)) {
 		const bill = session.bills[requests.length];
-		if (!bill) break; // counted below
+		if (!bill) break; // surplus requests are ignored
 		requests.push(tokens);
 		total.input += tokens.input;
 		total.read += tokens.read;
@@ -77,7 +77,7 @@ export const appendOnly: RequestPolicy = {
 	},
 };
 
-/** Pi's own requests, with the cache lost where the bills show it. */
+/** Pi's own requests, with the cache lost where the bills show a loss. */
 export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPolicy {
 	return {
 		...appendOnly,
@@ -94,7 +94,7 @@ export const readCache = withReadCache(appendOnly, {
 	description: "repeated reads become a marker or a diff",
 });
 
-/** Adds the read cache to a policy: a result that it removes is read in full the next time. */
+/** Adds the read cache to a policy. A result that the policy removes is later read in full. */
 function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
 	return {
 		...called,
@@ -142,7 +142,7 @@ function createHashCounts() {
 	};
 }
 
-/** The policy of pi-strata. `pruning` runs that system's own code. */
+/** The policy of pi-strata. `pruning` is the policy that runs the pruning system's own code. */
 export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 	return withReadCache(pruning, {
 		name: "strata",
@@ -172,7 +172,7 @@ export const pruneEach: ReplayPolicy = {
 
 const BATCH_TOKENS = 20_000;
 
-/** Results of the latest turns are kept, up to this many of the newest tokens. */
+/** Results of this many latest turns are kept, up to `RECENT_TOKENS` of the newest tokens. */
 const RECENT_TURNS = 2;
 const RECENT_TOKENS = 20_000;
 
@@ -195,7 +195,7 @@ export const pruneBatch: ReplayPolicy = {
 	},
 };
 
-/** Oldest first, without recent results and those that the model has not answered yet. */
+/** Prunable results, oldest first: not recent, and already answered by the model. */
 function prunableNow(blocks: readonly SessionBlock[], from: number): SessionBlock[] {
 	let isAnswered = false;
 	const found: SessionBlock[] = [];
@@ -248,7 +248,7 @@ const STUB_TOKENS = 75;
 /** A smaller result is not worth a stub. */
 const LEAST_TOKENS = 2 * STUB_TOKENS;
 
-/** For baseline policies only: pi-strata's pruning is replayed with its own code. */
+/** Tracks stubs, for baseline policies only: pi-strata's pruning is replayed with its own code. */
 function createPrunedResults() {
 	const stubs = new Map<number, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
@@ -280,7 +280,7 @@ function createPrunedResults() {
 		blocks: (): readonly SessionBlock[] => shown,
 	};
 
-	/** Stable, unless the block's size has changed. */
+	/** Returns the same object each time, unless the block's size has changed. */
 	function stubOf(block: SessionBlock): SessionBlock {
 		const { tokens, hash, id } = block;
 		const size = Math.min(tokens, STUB_TOKENS);
@@ -292,7 +292,7 @@ function createPrunedResults() {
 	}
 }
 
-/** Not errors, images or small results. */
+/** Excludes errors, images and small results. */
 function isPrunable({ tokens, result }: SessionBlock): boolean {
 	return result !== undefined && tokens > LEAST_TOKENS && !result.isError && !result.hasImage;
 }

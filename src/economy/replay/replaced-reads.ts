@@ -4,10 +4,10 @@ import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
 import { countNewLines } from "./message-blocks.ts";
 
-/** A line like "[readcache: unchanged, 120 lines]". */
+/** Tokens of a marker such as "[readcache: unchanged, 120 lines]". */
 const MARKER_TOKENS = 15;
 
-/** A changed line brings the line it replaces and some context lines. */
+/** Diff lines per changed line: the line, the one it replaces, and some context lines. */
 const DIFF_LINES = 4;
 
 /** A diff above this share of the text is not worth reading. */
@@ -24,7 +24,7 @@ export function createReadReplacer(isVisible: (result: SessionBlock) => boolean 
 	const shortened = new WeakMap<SessionBlock, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
 	let replaced: SessionBlock[] = [];
-	/** Of the previous request: its results, and the last one of each part of a file. */
+	/** In the previous request: the ids of all reads, and the last read of each part of a file. */
 	let present = new Set<number>();
 	let latest = new Map<string, Served>();
 

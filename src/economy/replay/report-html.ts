@@ -15,7 +15,7 @@ import {
 	times,
 } from "./report-text.ts";
 
-/** The rest is in `--json`. */
+/** Maximum rows of a table; the rest is in `--json`. */
 const MOST_ROWS = 200;
 
 export const MOST_SESSIONS = 100;
@@ -158,7 +158,7 @@ function barChart(share: number): Html {
 	return html`<svg class="bar" viewBox="0 0 200 12" aria-hidden="true"><rect width="${width}" height="12"/></svg>`;
 }
 
-/** Steps, so that every request keeps its width. */
+/** Draws steps, so that every request has the same width. */
 function area(from: readonly number[], to: readonly number[], top: number): string {
 	const width = WIDTH / Math.max(1, to.length);
 	const y = (value: number) => (HEIGHT - (value / Math.max(1, top)) * HEIGHT).toFixed(1);
@@ -170,7 +170,7 @@ function area(from: readonly number[], to: readonly number[], top: number): stri
 
 declare const htmlBrand: unique symbol;
 
-/** Escaped text. Anything else is escaped before it enters a page. */
+/** Text that is escaped already. Any other value is escaped before it enters a page. */
 type Html = { readonly [htmlBrand]: true; readonly text: string };
 
 /** Escapes every value that is not HTML or a list of it. */

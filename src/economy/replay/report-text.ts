@@ -5,7 +5,7 @@ import { plainText } from "../../text/one-line.ts";
 import { promptSize } from "./billed.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
-/** The rest is in `--json`. */
+/** Maximum rows of a table; the rest is in `--json`. */
 const MOST_ROWS = 12;
 
 /** Without colours; untrusted text cannot move the cursor. */
@@ -42,7 +42,7 @@ export function folderText({ file, requests, policies, sessions, failed }: Folde
 }
 
 const BAR_WIDTH = 24;
-/** In multiples of append-only; more expensive policies get an arrow. */
+/** A full bar, in multiples of append-only; more expensive policies get an arrow. */
 const BAR_END = 2;
 
 function policyLines(policies: readonly PolicyRow[]): string[] {

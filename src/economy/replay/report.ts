@@ -25,7 +25,7 @@ export interface ReplayReport {
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly Omit<ReplayMiss, "isTotal">[];
 	readonly duplicateReads: readonly DuplicateRead[];
-	/** How well replay reproduces the bill, given when the provider lost its cache. */
+	/** How well replay reproduces the bill, given the cache losses that the bills show. */
 	readonly check: {
 		readonly simulated: number;
 		readonly billed: number;
@@ -45,13 +45,13 @@ interface ReportModel extends Pick<CacheRules, "readRatio" | "writeRatio" | "bec
 }
 
 export interface PolicyRow extends Omit<PolicyOutcome, "requests" | "writeOneHour"> {
-	/** Relative to append-only. */
+	/** Cost relative to append-only. */
 	readonly ratio: number;
 	/** Without the answers; absent if a price is unknown. */
 	readonly dollars?: number;
 }
 
-/** No chart is wider. */
+/** Maximum points of a chart; no chart is wider. */
 const MAX_POINTS = 1000;
 
 export function buildReport(
@@ -184,7 +184,7 @@ interface DuplicateRead {
 	readonly times: number;
 	/** Tokens of the redundant reads. */
 	readonly tokens: number;
-	/** In plain input tokens: written once, then read with every later request. */
+	/** In plain input tokens: the text is written once, then read with every later request. */
 	readonly cost: number;
 }
 

@@ -20,7 +20,7 @@ export interface ReplaySession {
 	readonly savedAlready: { readonly shortReads: number; readonly edits: number };
 	/** In request order. */
 	readonly bills: readonly Bill[];
-	/** In the same order. Rebuilt on each call, so that only one is in memory. */
+	/** In the order of `bills`. Rebuilt on each call, so that only one step is in memory. */
 	steps(): Iterable<Step>;
 }
 
@@ -37,7 +37,7 @@ export interface Bill {
 }
 
 export interface Step extends Bill {
-	/** Their tokens add up to the bill. */
+	/** The blocks' tokens add up to the bill. */
 	readonly blocks: readonly SessionBlock[];
 	readonly settings: NonNullable<ModelRequest["settings"]>;
 	readonly ttl: Ttl;
@@ -55,7 +55,7 @@ export interface ReplayModel {
 	readonly contextWindow: number | undefined;
 }
 
-/** Bound of visited blocks and entries. A session that is rearranged often visits all each time. */
+/** Maximum visits of blocks and entries: each compaction, edit or branch visits all of them. */
 const MAX_WORK = 12_000_000;
 
 export function rebuildRequests(

@@ -13,7 +13,7 @@ export interface SessionFile {
 	readonly skipped: SkippedLines;
 }
 
-/** All 0 for a sound file. */
+/** Numbers of lines; all are 0 for a sound file. */
 export interface SkippedLines {
 	readonly damaged: number;
 	readonly tooLong: number;
@@ -28,7 +28,7 @@ export interface SessionFileOptions {
 	readonly maxLineBytes?: number;
 	/** Default: 200,000, some 200 MB of memory. */
 	readonly maxEntries?: number;
-	/** Content blocks of all entries but the last. Default: 500,000. */
+	/** Maximum content blocks, not counting the last entry's. Default: 500,000. */
 	readonly maxBlocks?: number;
 	readonly onProgress?: (bytes: number, ofBytes: number) => void;
 }
@@ -79,7 +79,7 @@ async function checkFile(file: string): Promise<number> {
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
 		const beginning = start.subarray(0, bytesRead);
 		const end = beginning.indexOf("\n");
-		// Later zeros are the rest of a line after a crash.
+		// Only the first line is checked: a crash may leave zeros in a later one.
 		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
 		if (firstLine.includes(0)) throw notASession(file, "it is binary");
 		if (bytesRead === MAX_HEADER_BYTES && end === -1) {
@@ -106,7 +106,7 @@ function notASession(file: string, reason: string): Error {
 	return new Error(`${file} is not a session of pi: ${reason}`);
 }
 
-/** `tooLong`: it exceeds the bound, and was skipped without buffering. */
+/** `tooLong`: the line exceeds the bound and was skipped without buffering. */
 type JsonLine = { readonly value: unknown } | "damaged" | "tooLong";
 
 const NEWLINE = 0x0a;
