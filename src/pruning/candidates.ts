@@ -4,7 +4,7 @@ import { MAX_STUB_BYTES } from "./stub.ts";
 export interface CandidateSettings {
 	/** Tool output of this many latest turns stays. */
 	readonly keepRecentTurns: number;
-	/** Longer output of any tool is pruned; that of tools that only fetch wherever a stub pays. */
+	/** Longer output of any tool is pruned; of tools that only fetch, all for which a stub pays. */
 	readonly maxToolChars: number;
 	/** Prune the output of every tool, not only of those that fetch. */
 	readonly anyTool: boolean;
@@ -15,7 +15,7 @@ export interface ResultFacts {
 	isPinned(item: ToolResultItem): boolean;
 	/** From a file that must be neither pruned nor stored. */
 	isExcluded(item: ToolResultItem): boolean;
-	/** Shown again since, or out of date. */
+	/** Whether the text was shown again later, or is out of date. */
 	isSuperseded(item: ToolResultItem): boolean;
 	/** The results that a marker or diff refers to. */
 	basesOf(item: ToolResultItem): readonly ToolResultItem[];
@@ -35,7 +35,7 @@ export interface Candidate {
 	readonly why: "superseded" | "old";
 }
 
-/** Newest tool tokens that count as recent. Calls count too: their arguments can hold files. */
+/** This many newest tool tokens are recent. Calls count too: their arguments can hold files. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
 /** Shorter output stays: a stub frees too little to pay for rewriting the text behind it. */
@@ -64,7 +64,7 @@ export function candidatesOf(
 	});
 }
 
-/** The first result that may be replaced. None while thinking is bound: a compaction comes first. */
+/** The first result that may be replaced. None while thinking is bound, until a compaction. */
 export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
 	const { messages, results, facts, editableFrom } = conversation;
 	if (editableFrom > 0) return undefined;
@@ -84,7 +84,7 @@ export function isPrunedByAge(item: ToolResultItem, settings: CandidateSettings)
 	return isLong || settings.anyTool || fetchesOnly(item);
 }
 
-/** Tools whose output the same call returns again. */
+/** Whether the same call would return the output again. */
 function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
 	if (toolName === "read" || toolName === "bash") return true;
 	return toolName === "kota_search" && (input as { output?: unknown })?.output === "snippet";

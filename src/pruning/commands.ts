@@ -140,7 +140,7 @@ export interface PruningReport {
 	/** Absent while there is nothing to decide on. */
 	readonly decision?: Decision;
 	readonly pinned: number;
-	/** Not pruned, as they hold a value of an excluded file. */
+	/** Results not pruned because they hold a value of an excluded file. */
 	readonly holdingValues: number;
 	readonly lastFailure: string | undefined;
 	/** Dollars per plain input token; 0 if unknown. */
@@ -182,7 +182,7 @@ export function purgedText(swept: SweepResult): string {
 	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
 }
 
-/** Batches are known since this start; older ones only by their stubs. */
+/** Batches from before this start are known only by their stubs. */
 function doneLines({ summary, stubs, nowMs }: PruningReport): string[] {
 	const { batches, results, freedTokens } = summary;
 	const earlier = stubs.results - results;
@@ -235,7 +235,7 @@ function nextLines({ decision }: PruningReport): string[] {
 	];
 }
 
-/** In tokens where there is no price. */
+/** In tokens if the price is unknown. */
 function moneyLine({ summary, tokenPrice }: PruningReport): string {
 	const tokens = Math.abs(summary.saved);
 	const amount =

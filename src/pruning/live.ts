@@ -23,7 +23,7 @@ export class LivePruning {
 	readonly blobs: BlobStore;
 	readonly survey: ReturnType<typeof createSurveyor>;
 	readonly #values: SessionView["values"];
-	/** By entry, with their batch. */
+	/** Stubs that are not in the session yet, by entry, with their batch's plan. */
 	readonly #pendingStubs = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
 	/** Why the last pruning failed, for the user. */
 	lastFailure: string | undefined;
@@ -37,7 +37,7 @@ export class LivePruning {
 		this.#values = values;
 	}
 
-	/** Everything is sent again: all candidates get a stub in this very request. */
+	/** For a cold cache, rewritten anyway: all candidates get a stub in this very request. */
 	async pruneCold(session: SessionView): Promise<void> {
 		await this.#values.refresh();
 		this.#recordSettled(session);
@@ -50,8 +50,8 @@ export class LivePruning {
 	}
 
 	/**
-	 * Prunes a batch if it pays; also at the end of a run, since pi may be about to compact.
-	 * `toPersist` includes stubs of earlier requests, `isChange` means new ones.
+	 * Prunes a batch if that pays. Also called at the end of a run, since pi may be about to compact.
+	 * `toPersist` includes stubs of earlier requests; `isChange`: there are new stubs.
 	 */
 	async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
 		await this.#values.refresh();
@@ -59,13 +59,13 @@ export class LivePruning {
 		await this.#storePendingAgain(session);
 		const state = this.prunable(session, false);
 		const { candidates, plan } = this.pruner.decide(state);
-		// From before this batch: the provider's cache ends there, and is read again.
+		// The frontier before this batch: the provider's cache ends there, and is read again.
 		this.#frontier = frontierOf(state)?.toolCallId;
 		const count = plan.prune ? await this.#makeStubs(session, candidates, plan) : 0;
 		return { toPersist: this.#unsettledStubs(session), isChange: count > 0 };
 	}
 
-	/** Restores stubs that answers of this branch have seen, if their originals are stored. */
+	/** Restores stubs that the model has seen on this branch, if their originals can be stored. */
 	async restore(session: SessionView): Promise<void> {
 		const recorded = session.edits.recorded(OWNER, session.sessionManager);
 		if (recorded.size === 0) return;
@@ -100,7 +100,7 @@ export class LivePruning {
 		return withBreakpointBeforeResult(payload, this.#frontier);
 	}
 
-	/** Without results that have a stub already. */
+	/** The input of the pruner, without results that have a stub already. */
 	prunable(session: SessionView, cold: boolean): PrunableSession {
 		const { messages, results, facts } = this.survey(session);
 		const { cache, window } = session;
@@ -123,7 +123,7 @@ export class LivePruning {
 		return stubTotals(resultsNow(session).values());
 	}
 
-	/** Returns the number made: a result without a stored blob gets none. */
+	/** Returns the number of stubs made: a result without a stored blob gets none. */
 	async #makeStubs(
 		session: SessionView,
 		candidates: readonly Candidate[],
@@ -150,7 +150,7 @@ export class LivePruning {
 			.flatMap(({ entryId }) => this.#pendingStubs.get(entryId)?.pruned ?? []);
 	}
 
-	/** Originals of stubs from earlier requests may have been deleted since. */
+	/** Stores deleted originals of earlier requests' stubs again; drops a stub if that fails. */
 	async #storePendingAgain(session: SessionView): Promise<void> {
 		const stubs = this.#unsettledStubs(session);
 		const { pruned: stored, why } = await storeAgain(stubs, this.blobs);
@@ -159,7 +159,7 @@ export class LivePruning {
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
 
-	/** A batch counts once the session shows it. Returns the rewrite cost. */
+	/** Logs the batches that the session shows now. Returns their rewrite cost. */
 	#recordSettled({ edits, sessionManager }: SessionView): number {
 		const stubs = this.#pendingStubs;
 		const settled = edits
@@ -196,7 +196,7 @@ export interface Pruned {
 	readonly freedTokens: number;
 }
 
-/** Bounds the delay of a turn: pi appends each edit to the session file. */
+/** Maximum stubs at once. Bounds the delay of a turn: pi appends each edit to the session file. */
 const MAX_BATCH = 500;
 
 const CONCURRENCY = 8;
@@ -216,7 +216,7 @@ function storeAgain(pruned: readonly Pruned[], blobs: BlobStore) {
 	});
 }
 
-/** Stops when a whole batch fails: one failure may be the text's, all are the store's. */
+/** Stops when a whole batch fails: then the store is at fault, not one of the texts. */
 async function inBatches<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Pruned | string>,
@@ -258,13 +258,13 @@ async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | str
 		if (kept.kind === "not-kept") return kept.why;
 		const loaded = await blobs.load(kept.blob.id);
 		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
-		// Loading deletes a damaged copy.
+		// Loading deletes a damaged copy, so the next attempt stores a new one.
 		if (attempt === 2)
 			return loaded.kind === "failed" ? loaded.why : "the stored copy differs from the text";
 	}
 }
 
-/** Requests know results by call id; candidates with a reused id are left out. */
+/** Omits candidates whose call id is reused: requests identify results by call id. */
 export function withUniqueCallId(candidates: readonly Candidate[], results: Results): Candidate[] {
 	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
@@ -276,7 +276,7 @@ export interface PrunedBatch extends BatchPlan {
 	readonly atMs: number;
 }
 
-/** Since this process opened the session. */
+/** Totals since this process opened the session. */
 export interface PruningSummary {
 	/** The latest batches, newest last. */
 	readonly batches: readonly PrunedBatch[];
@@ -286,7 +286,7 @@ export interface PruningSummary {
 	readonly saved: number;
 }
 
-/** Older batches are evicted; the sums include them. */
+/** Maximum number of stored batches. Older ones are evicted; the sums include them. */
 const MAX_BATCHES = 50;
 
 export class PruneLog {
@@ -318,12 +318,12 @@ export class PruneLog {
 	}
 }
 
-/** A later pruning then rewrites from there only. `undefined` if the limit leaves none. */
+/** A later pruning then rewrites only from there on. `undefined` if no breakpoint can be added. */
 export function withBreakpointBeforeResult(payload: unknown, toolCallId: string) {
 	return withExtraBreakpoint(payload, (messages) => blockBefore(messages, toolCallId));
 }
 
-/** Thinking and empty texts cannot carry a breakpoint. */
+/** The last block before the result that can carry a breakpoint. */
 function blockBefore(messages: readonly unknown[], toolCallId: string) {
 	let last: { message: number; block: number } | undefined;
 	for (const [message, { content }] of (messages as { content?: unknown }[]).entries()) {

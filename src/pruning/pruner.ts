@@ -14,7 +14,7 @@ export interface PricedSession {
 	readonly rules: CacheRules;
 	/** The next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Of the next request as far as known, tools and system prompt included. */
+	/** Size of the next request as far as known, tools and system prompt included. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
 	readonly ttl: Ttl;
@@ -25,7 +25,7 @@ export type PrunableSession = PricedSession & Conversation;
 export interface Decision {
 	readonly candidates: readonly Candidate[];
 	readonly plan: Plan;
-	/** Candidates blocked by bound thinking. */
+	/** Number of results that would be candidates if no thinking were bound to them. */
 	readonly bound: number;
 	/** The window is nearly full: prune more than usual. */
 	readonly tight: boolean;
@@ -49,7 +49,7 @@ export class Pruner {
 		return this.#learn(session, (by) => findCandidates(session, by));
 	}
 
-	/** The same for candidates that the caller has found. */
+	/** Like `decide`, for candidates that the caller has found. */
 	decideOn(session: PricedSession, measure: Measure<PruneEffect>): Plan {
 		return this.#learn(session, measure).plan;
 	}
@@ -68,7 +68,7 @@ export class Pruner {
 		const considered = this.#consider(session, measure);
 		this.#wasTight = considered.tight;
 		this.#growth.add(considered.freedTokens);
-		// After learning: the first batch needs a growth rate.
+		// Planned after learning: the first batch needs a growth rate.
 		return { ...considered, plan: this.#plan(considered, session) };
 	}
 
@@ -92,7 +92,7 @@ function findCandidates(session: PrunableSession, settings: CandidateSettings) {
 	return { ...effectOf(messages, candidates), candidates, bound };
 }
 
-/** Weight of the latest step; the first steps weigh the same. */
+/** Weight of the latest step in the average; the first steps have equal weights. */
 const WEIGHT = 0.05;
 
 /** Growth per request, as a moving average. */
@@ -101,7 +101,7 @@ export function createGrowth() {
 	let steps = 0;
 	let average = 0;
 	return {
-		/** A size that fell was pruned, and is ignored. */
+		/** Ignores a size that fell: output was pruned. */
 		add(size: number) {
 			if (size >= last) {
 				steps++;
@@ -125,7 +125,7 @@ export interface PruneSettings {
 const TIGHTEN_ABOVE = 0.6;
 const RELAX_BELOW = 0.45;
 
-/** Between the marks the state stays: a prune empties the window and must not end itself. */
+/** Between the two shares the state stays: pruning lowers the fill and must not end itself. */
 export function isTight(
 	wasTight: boolean,
 	{ contextTokens, contextWindow }: Pick<PricedSession, "contextTokens" | "contextWindow">,
@@ -151,23 +151,23 @@ export function strictness(
 /** The effect of pruning all candidates, in tokens. */
 export interface PruneEffect {
 	readonly freedTokens: number;
-	/** From the first candidate on. */
+	/** Tokens of the conversation from the first candidate on. */
 	readonly tokensFromFirst: number;
 	readonly tokensAfterLast: number;
 }
 
-/** The price of pruning, whatever the candidates. */
+/** What the price of pruning depends on, apart from the candidates. */
 export interface Price extends PricedSession {
 	readonly growthPerRequest: number;
-	/** The most a rewrite may cost, in plain input tokens, without a loss if the session ends now. */
+	/** Maximum cost of a rewrite, in plain input tokens, without a loss if the session ends now. */
 	readonly credit: number;
 }
 
 export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
-	/** `unpaid`: it pays in the long run, but a session that ends now would lose. */
+	/** `unpaid`: pruning pays in the long run, but is a loss if the session ends now. */
 	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
 	readonly freedTokens: number;
-	/** Tokens written again because of it; 0 when cold. */
+	/** Tokens written again because of the pruning; 0 when cold. */
 	readonly rewrittenTokens: number;
 	/** In plain input tokens. */
 	readonly rewriteCost: number;

@@ -9,7 +9,7 @@ import { GrowingSurvey, type SurveyedBlock } from "./replay-survey.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 import type { FileTouch } from "./survey.ts";
 
-/** By the code of live sessions. Pins, excluded files and edits are unknown: all is prunable. */
+/** Runs the code of live sessions. Pins, excluded files and edits are unknown: all is prunable. */
 export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 	return {
 		name: "pruning",
@@ -32,9 +32,9 @@ class PruningReplay {
 	#before: { step: Step; tokens: number } | undefined;
 	/** The last request, pruned. */
 	#shown: readonly SessionBlock[] = [];
-	/** Of `#shown`; `undefined` when that did anything but grow. */
+	/** The survey of `#shown`; `undefined` if `#shown` did anything but grow. */
 	#survey: GrowingSurvey | undefined;
-	/** By block: its model binds thinking to all before it. */
+	/** By thinking block: whether its model binds it to everything before it. */
 	readonly #binds = new Map<number, boolean>();
 
 	constructor(settings: PruneSettings) {
@@ -65,7 +65,7 @@ class PruningReplay {
 			},
 			(by) => this.#surveyOf(now, by).effect(),
 		);
-		// Where this pruning begins, not the next: that prefix is cached.
+		// The frontier of this pruning, not of the next: the prefix before it is cached.
 		const first = this.#survey?.frontier();
 		this.#shown = plan.prune ? this.#prune(now) : now;
 		const sent = this.#survey?.tokens ?? 0;
@@ -75,7 +75,7 @@ class PruningReplay {
 		return requestForStep(step, this.#shown, frontier);
 	}
 
-	/** Nothing before the first candidate changes, so it is skipped. */
+	/** Skips the blocks before the first candidate, as they do not change. */
 	#prune(blocks: readonly SessionBlock[]): readonly SessionBlock[] {
 		const survey = this.#survey;
 		const candidates = survey?.candidates() ?? [];
@@ -90,7 +90,7 @@ class PruningReplay {
 	}
 
 	#surveyOf(blocks: readonly SessionBlock[], by: CandidateSettings): GrowingSurvey {
-		// The two strictnesses differ in this.
+		// `anyTool` tells the two levels of strictness apart.
 		if (this.#survey?.settings.anyTool === by.anyTool) return this.#survey;
 		const survey = new GrowingSurvey(by);
 		for (const block of blocks) survey.add(this.#surveyed(block));
@@ -114,7 +114,7 @@ class PruningReplay {
 		}));
 	}
 
-	/** New thinking is the previous request's. A compaction unbinds all that it keeps. */
+	/** New thinking is by the previous request's model. A compaction unbinds all that it keeps. */
 	#recordThinking({ blocks, changes, model }: Step, from: number): void {
 		const { rules } = this.#before?.step.model ?? model;
 		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
@@ -132,14 +132,14 @@ class PruningReplay {
 			gapMs: step.atMs - before.atMs,
 			ttlMs: ttlMs[before.ttl],
 			modelChanged: step.changes.has("model"),
-			// The conversation follows both in the request.
+			// Both precede the conversation, so a change of either invalidates it.
 			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
 			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
 		}).cold;
 	}
 
-	/** `sent` and `whole`, without pruning, are in tokens. */
+	/** In tokens: `sent` is the request's size, `whole` its size without pruning. */
 	#recordCost(step: Step, cold: boolean, rewriteCost: number, sent: number, whole: number): void {
 		const { rules } = step.model;
 		const writeRatio = writeRatioFor(step.ttl, rules);
@@ -157,7 +157,7 @@ function isRearranged({ changes }: Step): boolean {
 
 const STUB_MARK = "~stub";
 
-/** Only the text's length matters here. */
+/** A stand-in: only the length of its text matters. */
 function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	const length = Math.min(tokens * 4, MOST_CHARS);
 	const text = result?.hasImage ? undefined : "x".repeat(length);
@@ -177,7 +177,7 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	};
 }
 
-/** Above any output that pi lets through; the file is untrusted. */
+/** Maximum length, above any output that pi lets through: the file is untrusted. */
 const MOST_CHARS = 200_000;
 
 function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem> | undefined {

@@ -14,7 +14,7 @@ export interface SurveyedBlock {
 	readonly block: SessionBlock;
 	readonly item?: ToolResultItem | undefined;
 	readonly touch?: FileTouch<ToolResultItem> | undefined;
-	/** Its thinking is bound to all before it. */
+	/** The block is thinking that is bound to everything before it. */
 	readonly isBound: boolean;
 }
 
@@ -39,7 +39,7 @@ interface Result {
 	readonly behind: Mark;
 	readonly isPrunable: boolean;
 	readonly bases: readonly Result[];
-	/** Recent results that refer to it. */
+	/** Number of recent results that refer to this one. */
 	neededBy: number;
 	isRecent: boolean;
 	isSuperseded: boolean;
@@ -51,7 +51,7 @@ type NewResult = Pick<Result, "item" | "touch" | "before" | "behind">;
 interface FileState {
 	/** Results with a touch that later ones may supersede. */
 	alive: Result[];
-	/** The block of the last marker or diff. */
+	/** Block index of the last marker or diff. */
 	lastReference: number;
 }
 
@@ -61,7 +61,7 @@ export class GrowingSurvey {
 	readonly #results: Result[] = [];
 	readonly #files = new Map<string, FileState>();
 	#now: Mark;
-	/** All results before these indices are no longer recent, or not editable. */
+	/** Results before `#recentFrom` are no longer recent; before `#editable`, not editable. */
 	#recentFrom = 0;
 	#editable = 0;
 	#firstPrunable: number | undefined;
@@ -118,14 +118,14 @@ export class GrowingSurvey {
 		return this.#results.filter(({ isCandidate }) => isCandidate).map(({ item }) => item);
 	}
 
-	/** For a survey that continues at the first candidate, which is pruned now. */
+	/** The start of a new survey at the first candidate, which is pruned now. */
 	beforeFirst() {
 		this.#update();
 		const { before: mark } = this.#firstCandidate();
 		return { mark, known: this.#results.slice(0, this.#first) };
 	}
 
-	/** See `frontierOf`. */
+	/** Block index of the first prunable result; see `frontierOf`. */
 	frontier(): number | undefined {
 		return this.#now.editableFrom > 0 ? undefined : this.#firstPrunable;
 	}
@@ -137,7 +137,7 @@ export class GrowingSurvey {
 
 	#addResult({ item, touch, before, behind }: NewResult): void {
 		const prunable = isPrunable(item);
-		if (!prunable && !touch) return; // it stays, and nothing depends on it
+		if (!prunable && !touch) return; // the result stays, and nothing depends on it
 		const newFile = (): FileState => ({ alive: [], lastReference: -1 });
 		const file = touch && getOrAdd(this.#files, touch.file, newFile);
 		const result: Result = {

@@ -9,10 +9,10 @@ import { collapsed } from "../text/one-line.ts";
 
 export const MAX_STUB_BYTES = 300;
 
-/** A stub's assumed cost before it is made. */
+/** Assumed size of a stub before it is made. */
 export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 
-/** Call, size, a line of text, and how to restore it. `undefined` if no shorter than the result. */
+/** Call, size, a line of text, and where all of it is. `undefined` if the stub is not shorter. */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
 	const head = `${OPENING}${callOf(item)}: ${grouped(text.length)} chars.`;
@@ -75,13 +75,13 @@ function printable(text: string): string {
 	return collapsed(text.replace(/[\p{Cc}\p{Cf}]/gu, " "));
 }
 
-/** With `~`, which `read` accepts. */
+/** Writes the home folder as `~`, which `read` accepts. */
 function shownPath(path: string): string {
 	const home = join(homedir(), "/");
 	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
 }
 
-/** A list, as tools return it: pi sends both forms alike. */
+/** Returns a list, as tools do; pi sends a list and a plain string alike. */
 export function contentOf(stub: string): { type: "text"; text: string }[] {
 	return [{ type: "text", text: stub }];
 }

@@ -13,7 +13,7 @@ import {
 } from "../session/index.ts";
 import type { ResultFacts } from "./candidates.ts";
 
-/** The file that a result shows or changed. Implemented by the read cache. */
+/** Tells which file a result shows or changed. Implemented by the read cache. */
 export interface Touches {
 	fileTouchOf(item: ToolResultItem, cwd: string): Touch | undefined;
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
@@ -21,9 +21,9 @@ export interface Touches {
 
 export interface Touch {
 	readonly file: string;
-	/** `shown`: holds its text. `refers`: a marker or diff of earlier text. `changed`: changed it. */
+	/** `shown`: the file's text. `refers`: marker or diff of earlier text. `changed`: changed it. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** All if absent. */
+	/** All lines if absent. */
 	readonly lines?: { readonly start: number; readonly end: number };
 }
 
@@ -80,7 +80,7 @@ export function createSurveyor({
 			isExcluded: (item) => about(item).isExcluded || holdsValue(item),
 			...followTouches(touches),
 		};
-		/** Results that hold a value of an excluded file. */
+		/** Number of results that hold a value of an excluded file. */
 		const holdingValues = [...results.values()].filter(holdsValue).length;
 		return { messages: sentMessages(source), results, facts, pinned, holdingValues };
 	};
@@ -121,7 +121,7 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]) {
 		}
 	}
 	return {
-		/** Shown in full again since, or out of date. */
+		/** Whether the text was shown in full again later, or is out of date. */
 		isSuperseded: (item: Item): boolean => superseded.has(item),
 		basesOf(item: Item): readonly Item[] {
 			const { lives, at } = references.get(item) ?? { lives: [], at: 0 };
@@ -135,7 +135,7 @@ interface Life<Item> {
 	readonly touch: FileTouch<Item>;
 	readonly at: number;
 	isSuperseded: boolean;
-	/** From this touch on nothing refers to it. A change does not end it: diffs build on its text. */
+	/** The touch from which on none refers to this text. A change does not end it: diffs need it. */
 	end: number;
 }
 
@@ -145,7 +145,7 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 	return touches.map((touch, at) => {
 		if (touch.kind === "changed") {
 			for (const life of alive) life.isSuperseded = true;
-			return { touch, at, isSuperseded: false, end: at }; // it shows nothing
+			return { touch, at, isSuperseded: false, end: at }; // a change shows no text
 		}
 		if (touch.kind === "refers") lastReference = at;
 		else {
@@ -174,7 +174,7 @@ export interface PinEntry {
 	readonly pinned: boolean;
 }
 
-/** The user's latest entry wins; impact summaries are pinned too. */
+/** The user's latest entry wins. Impact summaries are pinned if `pinImpactSummaries` is set. */
 export function pinnedCalls(
 	items: readonly ContextItem[],
 	{ pinImpactSummaries }: { pinImpactSummaries: boolean },
