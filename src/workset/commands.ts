@@ -24,7 +24,7 @@ const USAGE = [
 	"/tiers                             the stability of each file and its place in the request",
 ].join("\n");
 
-/** Files listed by name in a report. */
+/** Maximum number of files listed by name in a report. */
 const MAX_NAMED = 20;
 
 export async function runTiers(workset: Workset, session: SessionView): Promise<string> {
@@ -59,7 +59,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		const added: string[] = [];
 		const kept: string[] = [];
 		const refused: string[] = [];
-		/** Skipped for lack of room. */
+		/** Files skipped for lack of room. */
 		const unread: string[] = [];
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
@@ -149,7 +149,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	}
 }
 
-/** Expands patterns. Refuses words without a match, and paths beyond the search limit. */
+/** Expands patterns. Adds to `refused` words without a match, or whose search hit the limit. */
 export async function pathsOf(
 	words: readonly string[],
 	root: string,

@@ -19,7 +19,7 @@ export const SLOT_INTRO =
 export const TAIL_INTRO =
 	"Working files as they are at this moment, in place of all earlier copies:";
 
-/** A block is one file, from its first line to its last, so its text can hold anything. */
+/** A block holds one file between its first and last line, so the file's text can be anything. */
 export function copyText({ path, hash, text, gone }: FileText, replaces?: string): string {
 	const notes = [
 		`path=${JSON.stringify(path)}`,
@@ -104,10 +104,10 @@ export function viewOf(messages: ReturnType<typeof customMessages>): View {
 	return { copies: kept, newest };
 }
 
-/** Matches no file: "not this version, whichever it is". */
+/** The hash of no file: the copy counts as outdated, whichever version it is. */
 const NO_VERSION = "";
 
-/** Files without text are only named. `undefined` for a changed message: it may show anything. */
+/** Files without text have only a path. `undefined` for a changed message: it may show anything. */
 export function filesIn(texts: readonly string[]): ShownFile[] | undefined {
 	const files = [];
 	for (const text of texts) {

@@ -16,7 +16,7 @@ type Limits = {
 	readonly readcache: { exclude: readonly string[] };
 };
 
-/** `why` says why the file cannot be used; it follows the path. */
+/** `why` says why the file cannot be used; messages print it after the path. */
 export async function readWorkingFile(
 	root: string,
 	path: string,
@@ -45,7 +45,7 @@ export async function readWorkingFile(
 	}
 }
 
-/** From the project's root, with forward slashes; `undefined` outside it. */
+/** The path from the project's root, with forward slashes; `undefined` outside the project. */
 export function projectPath(root: string, written: string): string | undefined {
 	return pathBelow(root, resolve(root, written))?.split(sep).join("/");
 }
@@ -63,13 +63,13 @@ export function matchesPattern(pattern: string, path: string): boolean {
 	return matchesAny([`/${pattern.replace(/^(\.?\/)+/, "")}`], `/${path}`);
 }
 
-/** Entered only when named. */
+/** Folders that a search enters only if the pattern names them. */
 const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "coverage"]);
 
-/** Entries that a search visits before it gives up. */
+/** Maximum number of folder entries that a search visits. */
 export const MAX_ENTRIES = 100_000;
 
-/** Sorted. The search enters only folders that can match; `cut` means that it hit `maxEntries`. */
+/** Sorted. The search enters only folders that can match; `cut`: it stopped at `maxEntries`. */
 export async function filesMatching(
 	root: string,
 	pattern: string,
@@ -95,7 +95,7 @@ export async function filesMatching(
 	return { files: files.sort(), cut: false };
 }
 
-/** A trailing slash means all below. */
+/** A trailing slash means all files below. */
 function namesIn(pattern: string): string[] {
 	const slashed = pattern.replaceAll(sep, "/");
 	const names = slashed.split("/").filter((name) => name !== "" && name !== ".");

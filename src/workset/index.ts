@@ -5,7 +5,7 @@ import type { ReplayPolicy } from "../economy/replay/index.ts";
 export { selectionOf } from "./selection.ts";
 
 /**
- * Equals the cost in pi: without a working set the layout sends pi's own requests, and with one its
+ * Its cost is pi's: without a working set, the layout sends pi's own requests; with one, its
  * messages are in the session. A session file cannot say which files a user would have selected.
  */
 export const logPolicy: ReplayPolicy = {

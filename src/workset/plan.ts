@@ -26,7 +26,7 @@ export function planNow(workset: Workset, session: SessionView): WorksetMessage[
 	const view = viewNow(session);
 	const files = workset.texts();
 	if (isLiteral(workset, session)) {
-		// Copies from before the switch to this layout are out of date.
+		// Removes the copies from before the switch to this layout: they are out of date.
 		for (const { entryId } of view.copies) addPendingEdit(session, entryId, null);
 		return [];
 	}
@@ -45,14 +45,14 @@ export function isLiteral({ settings }: Workset, { cache }: SessionView): boolea
 	return cache.boundAnswer === undefined;
 }
 
-/** Merges messages, for moments when pi accepts one before the request. */
+/** Merges messages, for moments when pi accepts only one before the request. */
 export function inOneMessage([first, ...others]: readonly WorksetMessage[]) {
 	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
 
 type WorksetMessage = ReturnType<typeof messageWith>;
 
-/** Identified in requests by the id in its details. */
+/** Requests identify the message by the id in its details. */
 function messageWith(content: TextBlock[]) {
 	return {
 		customType: WORKSET_ENTRY,
@@ -62,7 +62,7 @@ function messageWith(content: TextBlock[]) {
 	};
 }
 
-/** After the last turn of a run (`isLast`) no files: they may change before the next prompt. */
+/** Appends no files after a run's last turn (`isLast`): they may change before the next prompt. */
 export async function turnEndEntries(workset: Workset, session: SessionView, isLast: boolean) {
 	if (!isLast) await workset.refreshFiles(session);
 	const append = isLast ? [] : planNow(workset, session);
@@ -96,7 +96,7 @@ function addPendingEdit(
 	edits.add({ owner: OWNER, entryId, sentAs: sentAs(sessionManager, entryId), content });
 }
 
-/** Restores edits that answers of this branch have seen and the session lacks. */
+/** Restores edits that the model has seen on this branch and the session lacks. */
 export function restorePendingEdits(session: SessionView): void {
 	const { edits, sessionManager } = session;
 	for (const [entryId, content] of edits.recorded(OWNER, sessionManager)) {

@@ -21,7 +21,7 @@ export function worksetReport(workset: Workset, wantsMap: boolean): string {
 	].join("\n");
 }
 
-/** As `/tiers` and the server show it. */
+/** A working file as `/tiers` and the server show it. */
 export interface WorkingFileView {
 	readonly path: string;
 	readonly tier: Tier;
@@ -29,7 +29,7 @@ export interface WorkingFileView {
 	readonly tokens: number;
 	/** Last change seen by this process, in ms since 1970; 0 if none. */
 	readonly changedMs: number;
-	/** Requests since then that read it from the provider's cache. */
+	/** Number of requests since that change that read the file from the provider's cache. */
 	readonly hits: number;
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
@@ -50,7 +50,7 @@ function fileViews(workset: Workset, session: Shown): WorkingFileView[] {
 		return { path, tier, n, tokens, changedMs, hits, place };
 	};
 	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? NEW));
-	// As planned: the map is most stable.
+	// As in the plan, the map counts as most stable.
 	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: TIERS.L0.entryN }));
 	if (isLiteral) rows.push(...mapByTier(workset, tracked));
 	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
@@ -101,7 +101,7 @@ export function tiersReport(workset: Workset, session: Shown, nowMs: number): st
 		String(tokens),
 		`N=${n}`,
 		changedMs > 0 ? `${age(nowMs - changedMs)} ago` : "-",
-		// Not counted in the literal layout.
+		// Hits are not counted in the literal layout.
 		place === "prefix" ? "-" : `${hits} hits`,
 		place,
 	]);

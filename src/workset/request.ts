@@ -28,7 +28,7 @@ export function withBreakpoints(workset: Workset, payload: unknown): object | un
 	return added ?? moved;
 }
 
-/** A reused id names no message: its edit waits for the turn's end, unless thinking binds it. */
+/** An edit with an ambiguous id waits for the turn's end; if thinking is bound, it is dropped. */
 function withPending(messages: Messages, { edits, cache, sessionManager }: SessionView): Messages {
 	edits.settle(OWNER, sessionManager);
 	if (cache.rules.bindsThinking) {
@@ -73,7 +73,7 @@ function textsOf(message: unknown): string[] {
 	return content.map((block) => String(property(block, "text")));
 }
 
-/** No tail where thinking would be bound to it: the next request lacks it. */
+/** No tail if thinking would be bound to it, since the next request lacks the tail. */
 function withTail(workset: Workset, messages: Messages, { cache }: SessionView): Messages {
 	const shown = messages.filter(isOurs).map(textsOf);
 	const tail = !cache.rules.bindsThinking && tailFor(shown, workset.texts(), workset.tailTag);
@@ -117,7 +117,7 @@ function piMessage({ role, text }: PrefixMessage, { model }: SessionView) {
 	};
 }
 
-/** The last message, not stored: files that the request does not show as they are. */
+/** The last message, not stored: files whose current text is not in the request. */
 export function tailFor(
 	messages: readonly (readonly string[])[],
 	files: readonly FileText[],

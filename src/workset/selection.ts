@@ -1,6 +1,6 @@
 import { property } from "../core/property.ts";
 
-/** Left by `/workset`: a change of the selection on this branch. */
+/** An entry that `/workset` appends: a change of the selection on this branch. */
 export type SelectionChange =
 	| { readonly op: "add" | "drop"; readonly paths: readonly string[] }
 	| { readonly op: "clear" }

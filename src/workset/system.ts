@@ -39,9 +39,9 @@ export class WorksetSystem implements System {
 	#saving: Promise<unknown> = Promise.resolve();
 	/** Reported with the next turn: the session may be gone when saving ends. */
 	#saveFailure: string | undefined;
-	/** The starting run had a prompt. */
+	/** Whether the run that is about to start has a prompt. */
 	#isPrompted = false;
-	/** Pi's loop runs, and takes in steered messages before its next request. */
+	/** Whether pi's loop runs, which takes in steered messages before its next request. */
 	#isLooping = false;
 	/** Whether this branch has or had a working set; `undefined` until looked up. */
 	#isUsed: boolean | undefined;
@@ -60,7 +60,7 @@ export class WorksetSystem implements System {
 
 	shownBy({ customType, texts }: CustomMessageItem): readonly ShownFile[] | undefined {
 		if (customType !== WORKSET_ENTRY) return [];
-		// Unknown before the code is loaded: all files count as possibly shown.
+		// `undefined` before the code is loaded: all files count as possibly shown.
 		return this.#perFolder.ready?.live.filesIn(texts);
 	}
 
@@ -91,13 +91,13 @@ export class WorksetSystem implements System {
 	}
 
 	async onCompaction(session: SessionView): Promise<void> {
-		// Outside the loop, a prompt or run start precedes the next request.
+		// Outside the loop, a prompt or run start precedes the next request and appends the files.
 		if (this.#isLooping) await this.#appendBeforeRequest(session);
 	}
 
 	async onRunStart(session: SessionView): Promise<void> {
 		this.#isLooping = true;
-		// A retry without a prompt: files may have changed meanwhile.
+		// This run is a retry without a prompt: files may have changed since the last request.
 		if (!this.#isPrompted) await this.#appendBeforeRequest(session);
 		this.#isPrompted = false;
 	}
@@ -108,7 +108,7 @@ export class WorksetSystem implements System {
 
 	onBranch(): void {
 		this.#isUsed = undefined;
-		// They belong to the branch that was left.
+		// These files belong to the branch that was left.
 		if (this.#perFolder.ready) this.#perFolder.ready.workset.transientFiles = [];
 	}
 
@@ -127,7 +127,7 @@ export class WorksetSystem implements System {
 			workset.noMapReason = undefined;
 		}
 		const messages = live.planNow(workset, session);
-		// Before the first prompt the system prompt is not in the session, and must stay first.
+		// Before the first prompt, the session lacks the system prompt, which must come first.
 		if (!hasSystemPrompt(session)) return live.inOneMessage(messages);
 		const { host } = this.#spine;
 		for (const message of messages) host.sendMessage(message, { triggerTurn: false });
@@ -204,7 +204,7 @@ export class WorksetSystem implements System {
 		this.#spine.host.report(session, text);
 	}
 
-	/** For models without a tail. Behind a user's steered message, ours would trigger a request. */
+	/** For models without a tail. Never behind a steered message: it would trigger a request. */
 	async #appendBeforeRequest(session: SessionView): Promise<void> {
 		const opened = await this.#inUse(session);
 		if (!opened || !session.cache.rules.bindsThinking) return;

@@ -36,7 +36,7 @@ export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	];
 	const placed = placeByTier(items, contents);
 	const messages = assemble({ ...placed, system: "", prompt: "", minimumTokens });
-	// The last is the prompt, which the conversation brings.
+	// The last message is the prompt, which the conversation has already.
 	const pairs = messages.slice(0, -1).flatMap(({ role, text, breakpoint }): PrefixMessage[] => {
 		if (role !== "system") return [{ role, text, breakpoint }];
 		return [
@@ -49,7 +49,7 @@ export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
 }
 
-/** `undefined`, for no change, unless the prefix stands unchanged at the start. */
+/** `undefined` (no change) unless the messages start with the unchanged prefix. */
 export function withTierBreakpoints(
 	payload: unknown,
 	prefix: readonly PrefixMessage[],
@@ -57,7 +57,7 @@ export function withTierBreakpoints(
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
 	const breakpoints = breakpointsIn(payload);
-	// The lifetime of the conversation's own breakpoint.
+	// The conversation's own breakpoint: the tiers get the same lifetime.
 	const last = breakpoints.at(-1);
 	const isUnchanged = prefix.every(({ text }, index) => onlyText(messages[index]) === text);
 	if (last === undefined || !isUnchanged) return undefined;

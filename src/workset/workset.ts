@@ -42,12 +42,12 @@ export class Workset {
 	prefix: readonly PrefixMessage[] = [];
 	/** Where the next reorganisation begins. */
 	frontier: { readonly messageId: unknown; readonly block: number } | undefined;
-	/** The last block before it in the last request. */
+	/** The last block before the frontier in the last request. */
 	beforeFrontier: BlockName | undefined;
 	/** Files of the last request's tail or prefix, which the session does not store. */
 	transientFiles: readonly ShownFile[] = [];
 	lastPlan: LogPlan | undefined;
-	/** Selected files above `tiers.maxFiles`. */
+	/** Number of selected files beyond `tiers.maxFiles`. */
 	#leftOut = 0;
 	/** Files edited by the model since the last counted request. */
 	readonly #edited = new Set<string>();
@@ -70,7 +70,7 @@ export class Workset {
 		for (const text of [warning, ...litellm.warnings]) {
 			if (text) session.ui.notify(`pi-strata: ${text}`, "warning");
 		}
-		/** `litellm.json` is another program's: it counts where our settings are defaults. */
+		/** `litellm.json` is another program's: its values count only where ours are defaults. */
 		const value = (name: "cacheMinTokens" | "cacheBufferMultiplier") =>
 			session.loaded.origin(`tiers.${name}`) === "default"
 				? (litellm.settings[name] ?? config.tiers[name])
@@ -90,7 +90,7 @@ export class Workset {
 		return this.map ? [this.map, ...this.files] : [...this.files];
 	}
 
-	/** Files without text or room get a note instead. */
+	/** A note takes the place of a file without text, or without room for it. */
 	async refreshFiles(session: SessionView): Promise<void> {
 		const { maxFiles, maxTokens } = this.settings.tiers;
 		const before = new Map(this.files.map(({ path, hash }) => [path, hash]));
@@ -171,11 +171,11 @@ export class Workset {
 			const path = file && projectPath(this.cwd, file);
 			if (path) this.#edited.add(path);
 		} catch {
-			// The URL names no file: another extension's tool takes it.
+			// The input is a URL that names no file: it is for another extension's tool.
 		}
 	}
 
-	/** Files read from the cache count a hit. */
+	/** Counts a hit for each file that was read from the cache. */
 	recordAnswer(message: unknown, session: SessionView): void {
 		const shown = this.texts();
 		const tokens = promptTokens(property(message, "usage"));
@@ -192,7 +192,7 @@ export class Workset {
 	}
 }
 
-/** A tool result by its call, any other block by its text. */
+/** Identifies a tool result by its call, any other block by its text. */
 export type BlockName = { readonly text: string } | { readonly toolCallId: string };
 
 export interface WorkingText extends FileText {
@@ -231,7 +231,7 @@ function withoutText(path: string, text: string): WorkingText {
 	return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length), gone: true };
 }
 
-/** Includes edits that only requests show yet. */
+/** Includes pending edits, which only requests show yet. */
 export function viewNow(session: SessionHolder & Pick<SessionView, "edits">): View {
 	const messages = customMessages(session.sessionManager, WORKSET_ENTRY);
 	return viewOf(

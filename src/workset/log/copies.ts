@@ -8,7 +8,7 @@ interface FileVersion {
 }
 
 export interface WorkingFile extends FileVersion {
-	/** Stability by the tracker: the order of the slot. */
+	/** Stability according to the tracker; it decides the order in the slot. */
 	readonly tier: Tier;
 	readonly n: number;
 }
@@ -19,7 +19,7 @@ export interface Copy {
 	readonly kind: "slot" | "snapshot";
 	/** In order. A snapshot of several files is dropped when none of them is live. */
 	readonly files: readonly FileVersion[];
-	/** Of the request after this message, without the tail. */
+	/** Tokens of the request after this message, without the tail. */
 	readonly tokensBehind: number;
 }
 
@@ -27,9 +27,9 @@ export interface Span extends FileVersion {
 	readonly entryId: string;
 	/** The last slot counts; earlier ones are treated as snapshots. */
 	readonly inSlot: boolean;
-	/** Tokens of the request after it, without the tail. */
+	/** Tokens of the request after this span, without the tail. */
 	readonly behind: number;
-	/** Equal to the file now, and the last copy of it. */
+	/** Whether the span equals the file now and is the last copy of it. */
 	readonly live: boolean;
 }
 
@@ -74,7 +74,7 @@ export function deadMessages(spans: readonly Span[]): Set<string> {
 export interface Cut {
 	/** Index of the first span that changes. */
 	readonly at: number;
-	/** All live text from `at` on moves into the slot, so dead text between it is freed too. */
+	/** All live text from `at` on moves into the slot, so the dead text in between is freed too. */
 	readonly refills: boolean;
 	readonly freed: number;
 	/** Tokens that stay but are written again. */
@@ -83,7 +83,7 @@ export interface Cut {
 
 type Terms = Parameters<typeof shouldReorganise>[0];
 
-/** Recently dead copies have little behind them: dropping those can pay long before older ones. */
+/** Chooses a cut. Recently dead copies have little behind them, so dropping them pays earlier. */
 export function judgeCuts(
 	spans: readonly Span[],
 	terms: Omit<Terms, "tokensAfterFirst" | "deadTokens">,
@@ -101,7 +101,7 @@ export function judgeCuts(
 	if (best.decision.why !== "near-limit") return best;
 	const largest = judge(greatest(cuts, ({ freed }) => freed));
 	if ((largest.cut?.freed ?? 0) >= LEAST_ROOM * terms.contextWindow) return largest;
-	// Else every request near the limit would be rewritten for a few tokens.
+	// Otherwise every request near the limit would be rewritten for a few tokens.
 	const pays = (best.cut?.freed ?? 0) >= best.decision.threshold;
 	return {
 		...best,
@@ -109,15 +109,15 @@ export function judgeCuts(
 	};
 }
 
-/** Share of the window that a reorganisation near the limit must free. */
+/** Minimum share of the window that a reorganisation near the limit must free. */
 const LEAST_ROOM = 0.02;
 
-/** A rewrite is due at √(c · rewritten) freed tokens, with one c for all cuts: the square ranks. */
+/** A cut pays from √(c · rewritten) freed tokens on, with one c for all: this ratio ranks them. */
 function worth({ freed, rewritten }: Cut): number {
 	return freed ** 2 / Math.max(1, rewritten);
 }
 
-/** Before each dead message, and before the first dead text among live ones. */
+/** Possible cuts: before each dead message, and before the first dead text in a live message. */
 function cutsOf(spans: readonly Span[]): Cut[] {
 	const dead = deadMessages(spans);
 	const cuts: Cut[] = [];

@@ -4,11 +4,11 @@
  *     tools | system, map | slot: stable files | conversation … snapshot … | tail: very hot files
  *
  * The *slot* is one message with a block per file. A *snapshot* is a later message with one new or
- * changed file. The *tail* ends a request and is never cached. A warm prefix moves only when that
- * pays. Where thinking is bound to the request (`isBound`, `bindsThinking`), nothing in view moves
- * or is dropped, and there is no tail.
- * Of the copies of a path the last one counts; it is live while its hash is the file's. Invariant:
- * after a plan, the text of every working file is live exactly once, in slot, snapshot or tail.
+ * changed file. The *tail* ends a request and is never cached. A warm prefix is reorganised only if
+ * that pays. Where thinking is bound to the request (`isBound`, `bindsThinking`), nothing in view
+ * moves or is dropped, and there is no tail.
+ * Of the copies of a path, the last one counts. It is *live* while its hash equals the file's, else
+ * dead. Invariant: after a plan, each working file is live exactly once, in slot, snapshot or tail.
  */
 
 import type { Ttl } from "../../core/bill.ts";
@@ -39,7 +39,7 @@ export interface LogMoment {
 	readonly isBound: boolean;
 	/** The next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Of the next request as far as known: tools, system prompt and all messages. */
+	/** Size of the next request as far as known: tools, system prompt and all messages. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
 	/** Default: 5m. */
@@ -47,7 +47,7 @@ export interface LogMoment {
 }
 
 export interface LogPlan {
-	/** With `entryId` a context edit, without it a new message. Absent: no change. */
+	/** With `entryId`, a context edit of that entry; without, a new message. Absent: no change. */
 	readonly slot?: { readonly entryId?: string; readonly paths: readonly string[] };
 	/** Messages to remove: dead or merged snapshots, or an empty slot. */
 	readonly drop: readonly string[];
@@ -56,14 +56,14 @@ export interface LogPlan {
 	readonly tail: readonly string[];
 	/** `first`: no slot yet. `bound`: thinking is bound to outdated copies. */
 	readonly why: "first" | "bound" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
-	/** In tokens, after the plan. */
+	/** Tokens of dead copies after the plan. */
 	readonly deadTokens: number;
 	/** Tokens that the next reorganisation must free to pay. */
 	readonly threshold: number;
 	/**
-	 * The first copy, before the plan, that this or the next reorganisation changes; with `path`, its
-	 * block in the slot. A breakpoint before it makes that cheap. Absent when nothing is dead or
-	 * the cache is cold.
+	 * The first copy in view that this or the next reorganisation changes; with `path`, the file's
+	 * block in the slot. A breakpoint before it makes the reorganisation cheap. Absent when no copy
+	 * is dead or the cache is cold.
 	 */
 	readonly frontier?: { readonly entryId: string; readonly path?: string };
 }
@@ -72,9 +72,9 @@ export interface LogPlan {
 export class LogLayout {
 	readonly #rates = new EditRates();
 	#requests = 0;
-	/** Cold requests; the first always is, and does not count. */
+	/** Number of cold requests, without the first, which is always cold. */
 	#cold = 0;
-	/** Tokens of dead copies: in total, and after the last plan. */
+	/** Tokens of all copies that ever died, and of those still in view after the last plan. */
 	#died = 0;
 	#dead = 0;
 
@@ -99,7 +99,7 @@ interface Learned {
 	/** Probability of a change per request. */
 	editRate(path: string): number;
 	readonly warmShare: number;
-	/** In tokens of copies that die. */
+	/** Tokens of the copies that die, on average. */
 	readonly growthPerRequest: number;
 }
 
@@ -156,7 +156,7 @@ function dropped(scene: Scene, cut: Cut): LogPlan {
 	return { ...appended({ ...scene, spans: withLiveness(left, scene.files) }), drop: [...drop] };
 }
 
-/** Gathers all live text from a span on in the slot, by stability. */
+/** Moves all live text from the span `from` on into the slot, sorted by stability. */
 function refilled(scene: Scene, from: number): LogPlan {
 	const { spans, slotId, ranked, copies, files, isHot } = scene;
 	const staying = withLiveness(spans.slice(0, from), files);
@@ -204,15 +204,15 @@ function byStability(files: readonly WorkingFile[]): string[] {
 
 interface Sightings {
 	readonly hash: string;
-	/** Faded counts, without the first sighting. */
+	/** Counts of observations, faded; the first sighting does not count. */
 	readonly seen: number;
 	readonly changed: number;
 }
 
-/** Weight of an observation per request passed. */
+/** Each request multiplies the weight of earlier observations by this factor. */
 const FADING = 0.96;
 
-/** Prior for a new file. */
+/** Assumed observations of a new file. */
 const PRIOR = { seen: 4, changed: 0.2 };
 
 /** Share of requests in which a path changed. Observations fade: work moves between files. */
@@ -227,7 +227,7 @@ export class EditRates {
 		);
 	}
 
-	/** Probability of another text in the next request. */
+	/** Probability that the file's text changes by the next request. */
 	rateOf(path: string): number {
 		const { seen, changed } = this.#known.get(path) ?? UNSEEN;
 		return (changed + PRIOR.changed) / (seen + PRIOR.seen);
@@ -243,11 +243,11 @@ function observed(before: Sightings | undefined, hash: string): Omit<Sightings, 
 }
 
 /**
- * Whether a file belongs in the tail, where each token costs 1 per request. In the log, with prices
- * w to write and r to read, it costs w when cold or changed, else r; a change also leaves a dead
- * copy, read for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1 the file is
- * hot from p = (1 − r) / (w − r + r·R) on. p: the file changes until the next request; q: that one
- * finds the cache warm.
+ * Whether a file belongs in the tail, where each token costs 1 per request. p: probability that the
+ * file changes by the next request; q: that this request finds the cache warm. In the log, a token
+ * costs w (write) when cold or changed, else r (read); a change also leaves a dead copy, read for R
+ * more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1 the file is hot from
+ * p = (1 − r) / (w − r + r·R) on.
  */
 function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rules" | "ttl">) {
 	const { readRatio } = rules;
@@ -257,5 +257,5 @@ function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rul
 	return (1 - q) * write + q * whileWarm > 1;
 }
 
-/** R: requests a dead copy stays in view. The cost hardly depends on it between 1 and 20. */
+/** R: requests for which a dead copy stays in view. From 1 to 20, the cost hardly depends on R. */
 const DEAD_COPY_REQUESTS = 12;
