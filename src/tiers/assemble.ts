@@ -83,11 +83,11 @@ export interface PromptItem {
 	readonly role?: "user" | "assistant";
 	/** Default: an estimate from the text's length. */
 	readonly tokens?: number;
-	/** First seen; any rising number. Symbols and files sort by it, then by key. */
+	/** Order of first sight; any rising number. Symbols and files sort by it, then by key. */
 	readonly entered?: number;
 }
 
-/** Empty without items. N does not affect the order: a moved block would change unchanged bytes. */
+/** Empty without items. N does not affect the order: a moved block would change the prefix. */
 function tierText(label: string, items: readonly PromptItem[]): string {
 	const symbols = inOrder(items, "symbol").map(({ text }) => text);
 	const files = inOrder(items, "file").map(fileText);
@@ -155,7 +155,7 @@ export function placeByTier(
 	};
 }
 
-/** In Anthropic's form, without blank texts and empty system prompts, which it rejects. */
+/** In Anthropic's form, without blank texts and empty system prompts, which the API rejects. */
 export function anthropicBody(messages: readonly PromptMessage[]) {
 	const sent = messages.filter(({ text }) => text.trim() !== "");
 	const system = sent.filter(({ role }) => role === "system").map(blockOf);

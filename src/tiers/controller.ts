@@ -12,7 +12,7 @@ import type { TierState } from "./state-file.ts";
 import { type Seeds, TierTracker } from "./tracker.ts";
 
 export interface ControllerOptions {
-	/** The provider's minimum. Default: 1024; 0 disables token gating and keeps history active. */
+	/** The provider's minimum tokens. Default: 1024; 0: no token gating, and history stays active. */
 	readonly cacheMinTokens?: number;
 	/** Safety factor on that minimum. Default: 1.5. */
 	readonly cacheBufferMultiplier?: number;
@@ -23,9 +23,9 @@ export interface ControllerOptions {
 /** The content of one request. Items that are missing from it are dropped. */
 interface TierRequest {
 	readonly files?: Iterable<Item>;
-	/** By `symbol:<path>`; entries of selected files weigh nothing. */
+	/** Keyed by `symbol:<path>`; entries of selected files count as 0 tokens. */
 	readonly symbols?: Iterable<Item>;
-	/** Oldest first, by stable message ids. */
+	/** Oldest first, keyed by stable message ids. */
 	readonly history?: Iterable<Item>;
 	readonly modified?: Iterable<string>;
 }
@@ -99,7 +99,7 @@ export class TierController {
 	}
 }
 
-/** Sorted by key. Symbol entries of selected files are tracked but not sent: they weigh nothing. */
+/** Sorted by key. Symbol entries of selected files are tracked but not sent: they have 0 tokens. */
 function contentOf(request: TierRequest) {
 	const files = byKey(request.files);
 	const selected: ReadonlySet<string> = new Set(files.map(({ key }) => key));
@@ -117,14 +117,14 @@ function byKey(items: Iterable<Item> = []): Item[] {
 	return [...itemsByKey(items).values()].sort((a, b) => compareText(a.key, b.key));
 }
 
-/** Includes symbol entries of missing files: they return as new. */
+/** Keys no longer present, with the symbol entries of missing files: those return as new. */
 function goneFrom(known: ReadonlyMap<string, TrackedItem>, current: readonly Item[]): Set<string> {
 	const present = new Set(current.map(({ key }) => key));
 	const absent = [...known.keys()].filter((key) => !present.has(key));
 	return new Set([...withSymbols(absent)].filter((key) => known.has(key)));
 }
 
-/** `active` includes items that are too young; `demoted` ones changed in a tier. */
+/** `active` includes items too young to graduate; `demoted` items changed in a cached tier. */
 type Standing = "active" | "eligible" | "cached" | "demoted";
 
 function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean): Standing {
@@ -135,9 +135,9 @@ function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean
 }
 
 /**
- * With a ripple all graduate: their blocks are rewritten anyway. Otherwise only above the target,
- * and the newest that fit it stay, which delays the next graduation. `eligible` is oldest first.
- * `targetTokens` is the size of a cached block; 0 keeps all history active.
+ * With a ripple, all messages graduate: their blocks are rewritten anyway. Otherwise the newest
+ * that fit `targetTokens` stay, to delay the next graduation, and older ones graduate. `eligible`
+ * is oldest first. `targetTokens` is the size of a cached block; 0 keeps all history active.
  */
 function graduatingHistory(
 	eligible: readonly Item[],

@@ -25,7 +25,7 @@ export function isEligible({ tier, n }: { readonly tier: Tier; readonly n: numbe
 /** Target size of a cached block; 0 disables token gating. */
 export function cacheTargetTokens(cacheMinTokens: number, cacheBufferMultiplier: number): number {
 	const target = cacheMinTokens * cacheBufferMultiplier;
-	// Each by itself: "5" × 1.5 is a number too.
+	// Each is checked by itself: "5" × 1.5 is a number too.
 	const numbers = [cacheMinTokens, cacheBufferMultiplier, target];
 	if (!numbers.every((number) => Number.isFinite(number) && number >= 0)) {
 		throw new RangeError(
@@ -72,7 +72,7 @@ export function withSymbols(keys: Iterable<string>): Set<string> {
 	return new Set(Array.from(keys, (key) => [key, symbolKey(key)]).flat());
 }
 
-/** The first of two equal keys wins; an untrackable item throws. */
+/** The first of two items with equal keys wins; an invalid item throws. */
 export function itemsByKey<Kind extends Item>(items: Iterable<Kind>): Map<string, Kind> {
 	const byKey = new Map<string, Kind>();
 	for (const item of items) {

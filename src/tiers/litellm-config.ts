@@ -27,7 +27,7 @@ const NAME = "litellm.json";
 const KEYS = ["cacheMinTokens", "cacheBufferMultiplier"] as const;
 const MAX_BYTES = 1024 * 1024;
 
-/** Never rejects or quotes. `undefined` without a file; a string is the reason, after its name. */
+/** Never rejects or quotes. `undefined` without a file; a string says what is wrong with it. */
 export async function readJsonObject(
 	path: string,
 	maxBytes: number,

@@ -5,9 +5,9 @@ import { type ControllerOptions, TierController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 
 /**
- * Costs in the literal tier layout, by the same controller. Text that `read` returned is a working
- * file while the result is in the conversation; other text for the file is a change. Other blocks
- * are history, the last one is the prompt. Session files hold no symbol map.
+ * Requests in the literal tier layout, by the live controller. Text that `read` returned is a
+ * working file while the result is in the conversation; different text for that file is a change.
+ * Other blocks are history; the last one is the prompt. Session files hold no symbol map.
  */
 export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): ReplayPolicy {
 	return {
@@ -25,7 +25,7 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	};
 }
 
-/** Size of a lifted result: the call without its text. */
+/** Tokens that remain of a result whose text counts as a file. */
 const LIFTED_TOKENS = 20;
 
 function contentOf(blocks: readonly SessionBlock[]) {

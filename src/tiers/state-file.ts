@@ -14,7 +14,7 @@ export interface TierState {
 	readonly response_count: number;
 	readonly last_active_items: readonly string[];
 	readonly items: Readonly<Record<string, ItemState>>;
-	/** Keys of `items` by first sight; set where the object's key order differs. */
+	/** Keys of `items` by first sight; set if the object's key order differs. */
 	readonly order?: readonly string[];
 }
 
@@ -73,7 +73,7 @@ export function parseTierState(state: unknown): TrackedState {
 	return { responseCount: count, items };
 }
 
-/** Above any real session; the file is untrusted. */
+/** Maximum number of items, above any real session: the file is untrusted. */
 const MAX_ITEMS = 50_000;
 
 function itemOf(key: string, value: unknown): TrackedItem {
@@ -129,7 +129,7 @@ interface LoadedState {
 	readonly warning?: string;
 }
 
-/** The tier state of one session, in its own file. No method rejects: failures start afresh. */
+/** The tier state of one session, in its own file. Never rejects: a failed load starts afresh. */
 export class TierStateFile {
 	readonly #projectRoot: string;
 	readonly #folder: string;
@@ -247,7 +247,7 @@ async function read(path: string, origin: "session" | "import"): Promise<LoadedS
 
 type StateEntry = Evictable & { readonly path: string };
 
-/** Each counts as 1: their number is bounded, not their size. */
+/** Each file counts as 1 byte: the number of files is bounded, not their size. */
 async function filesIn(folder: string, own: string) {
 	const states: StateEntry[] = [];
 	const temporary: StateEntry[] = [];

@@ -14,7 +14,7 @@ import {
 import { parseTierState, stateOf, type TierState } from "./state-file.ts";
 
 interface TrackerOptions {
-	/** Tokens that anchor a tier before its veterans age; 0 lets all of them age. */
+	/** Items of a tier age only beyond this many tokens; 0 lets all of them age. */
 	readonly targetTokens: number;
 	/** A `toJSON()` of another tracker. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
@@ -97,7 +97,7 @@ export class TierTracker {
 		return stateOf({ responseCount: this.#responseCount, items: this.#items });
 	}
 
-	/** Demotes edited items, listed or not. Active ones restart, else they could graduate now. */
+	/** Demotes edited items, listed or not. Active ones restart; otherwise they might graduate. */
 	#demoteEdited(edited: ReadonlySet<string>): Set<string> {
 		const demoted = new Set<string>();
 		for (const key of edited) {
@@ -121,7 +121,7 @@ export class TierTracker {
 		}
 	}
 
-	/** Of active items that are no longer listed. Drops those that are not eligible. */
+	/** Returns eligible active items that are no longer listed; drops those that are not eligible. */
 	#takeGraduates(listed: ReadonlyMap<string, Item>, demoted: ReadonlySet<string>): MutableItem[] {
 		const graduates: MutableItem[] = [];
 		for (const [key, item] of this.#items) {
@@ -136,8 +136,8 @@ export class TierTracker {
 type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
 
 /**
- * Promotes from the bottom up in one pass. Veterans of an entered tier age; those at its promotion
- * N enter the next tier; a tier without entrants ends the pass. `items` include the entrants.
+ * Promotes from L3 up in one pass. If items enter a tier, its veterans (items already there) age;
+ * those at its promotion N enter the next tier, else the pass ends. `items` include the entrants.
  */
 function ripple(
 	items: Iterable<MutableItem>,
@@ -158,7 +158,7 @@ function ripple(
 	}
 }
 
-/** Entrants, then veterans with the lowest N, anchor the tier up to the target. The rest age. */
+/** Veterans that age: the rest after entrants and veterans of lowest N have filled the target. */
 function pastThreshold(
 	veterans: readonly MutableItem[],
 	entrants: readonly MutableItem[],
@@ -180,7 +180,7 @@ interface Referenced extends Item {
 
 /**
  * Most referenced first. L0 is never given: it must be earned. `exclude` excludes the symbol entries
- * of its files, too. `targetTokens` fills L1, then L2; 0 shares out by number instead.
+ * of its files, too. L1, then L2 are filled up to `targetTokens`; 0: by shares of the item count.
  */
 function seedTiers(
 	refs: readonly Referenced[],
