@@ -37,7 +37,7 @@ export interface ExternalIndexOptions {
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
-	/** KotaDB keys a project by its real working folder. Another path would index it anew. */
+	/** KotaDB keys a project by its real working folder. Another path would index it again. */
 	readonly #realRoot: string;
 	readonly #timeoutMs: number;
 	readonly #database: string;

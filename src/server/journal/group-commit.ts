@@ -134,7 +134,7 @@ export class GroupCommit {
 	#reject(queued: QueuedRecord, error: JournalUnavailable): void {
 		const hasRoom = this.#queuedBytes + queued.bytes <= this.#options.limits.pendingBytes;
 		if (DURABILITY[queued.durability].retry && hasRoom && !this.#isClosed) {
-			this.#hold({ ...queued, settle() {} }); // its sender is told below
+			this.#hold({ ...queued, settle() {} }); // its sender gets the error below
 		} else queued.release();
 		queued.settle(error);
 	}
