@@ -2,16 +2,18 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { PATIENCE } from "./test/support/patience.ts";
 
-/** Tests that start programs, mock modules or measure memory: each file has a process of its own. */
-const PROCESS = [
-	"test/{bench,cli,server}/**/*.test.ts",
+/** Tests that mock modules or measure memory: each file has a process of its own. */
+const ALONE = [
+	"test/cli/session-files.test.ts",
 	"test/codeindex/extract/memory.test.ts",
 	"test/codeindex/scan/unreadable.test.ts",
 	"test/core/blob-store-faults.test.ts",
 	"test/e2e/readcache-matrix.test.ts",
 	"test/extension/old-pi.test.ts",
+	"test/server/sessions/real-folders.test.ts",
 ];
-const PI = ["test/e2e/**/*.test.ts"];
+/** Tests that load pi, which takes a second: once a worker. */
+const PI = ["test/{bench,cli,e2e,server}/**/*.test.ts"];
 /** Run by configurations of their own: vitest.install.config.ts and vitest.browser.config.ts. */
 const OTHERS = ["test/install/**", "test/browser/**"];
 
@@ -23,7 +25,9 @@ const resolve = PI_SDK
 
 const shared = (runs: string) => ({
 	env: { STRATA_RUNS: process.env.STRATA_RUNS ?? runs },
-	tags: [{ name: "slow", description: "half a second or more: in `npm run test:full` only" }],
+	tags: [
+		{ name: "slow", description: "a quarter of a second or more: in `npm run test:full` only" },
+	],
 	setupFiles: ["test/support/own-home.ts"],
 	// Far more than any test takes: a busy machine is no failure. What must not take quadratic time is given enough
 	// work in its test that it would take longer than this.
@@ -42,22 +46,18 @@ export default defineConfig(({ mode }) => {
 		test: {
 			maxWorkers: 2, // the smallest machine we support
 			projects: [
+				// A worker of "unit" and "pi" loads each module once. A file leaves nothing behind for the next.
 				{
 					test: {
 						...common,
 						name: "unit",
 						include: ["test/**/*.test.ts"],
-						exclude: [...PROCESS, ...PI, ...OTHERS],
-						// A worker loads each module once. A file leaves nothing behind for the next.
+						exclude: [...ALONE, ...PI, ...OTHERS],
 						isolate: false,
 					},
 				},
-				{
-					resolve,
-					// pi takes a second to load: once a worker.
-					test: { ...common, name: "pi", include: PI, exclude: PROCESS, isolate: false },
-				},
-				{ resolve, test: { ...common, name: "process", include: PROCESS } },
+				{ resolve, test: { ...common, name: "pi", include: PI, exclude: ALONE, isolate: false } },
+				{ resolve, test: { ...common, name: "alone", include: ALONE } },
 			],
 		},
 	};

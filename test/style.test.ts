@@ -16,7 +16,7 @@ const MAX_FACTORY_LINES = 60;
 /** Older words of this project, in comments, messages and documents. The field has better ones: docs/glossary.md. */
 const AVOIDED = /\b(nobody|whoever|anew|told|in vain|under way|is let go|sought)\b/i;
 
-test(`no factory is longer than ${MAX_FACTORY_LINES} lines`, () => {
+test(`no factory is longer than ${MAX_FACTORY_LINES} lines`, { tags: "slow" }, () => {
 	const long = sources.flatMap((source) =>
 		descendants(source)
 			.filter(ts.isFunctionDeclaration)

@@ -1,3 +1,4 @@
+// @module-tag slow
 /** How far a reader has to go: the source files that four actions pass, bounded and listed in docs/architecture.md. */
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";

@@ -66,7 +66,7 @@ describe("the words of the command", () => {
 });
 
 describe("results", () => {
-	test("nothing is written without --write", async () => {
+	test("nothing is written without --write", { tags: "slow" }, async () => {
 		expect(await run(["toy", "--traces", root])).toBe(0);
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
@@ -89,7 +89,9 @@ describe("results", () => {
 		expect(await run(["toy", "--write", "--traces", root])).toBe(0);
 	});
 
-	test("a busy machine is refused before anything runs, with its load", async () => {
+	test("a busy machine is refused before anything runs, with its load", {
+		tags: "slow",
+	}, async () => {
 		write("bench/toy.ts", "process.abort();");
 		commit("a benchmark that must not start");
 		expect(await run(["toy", "--write"], BUSY)).toBe(1);
@@ -99,20 +101,24 @@ describe("results", () => {
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
 
-	test("figures of a machine that became busy meanwhile are not written", async () => {
+	test("figures of a machine that became busy meanwhile are not written", {
+		tags: "slow",
+	}, async () => {
 		expect(await run(["toy", "--write", "--traces", root], QUIET, BUSY)).toBe(1);
 		expect(printed.at(-1)).toContain("not written: toy: the machine is busy");
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
 
-	test("a missing input is refused with --write, and else skips its cases", async () => {
+	test("a missing input is refused with --write, and else skips its cases", {
+		tags: "slow",
+	}, async () => {
 		expect(await run(["toy", "--write", "--traces", join(root, "none")])).toBe(1);
 		expect(printed.at(-1)).toBe("not written: toy: an input is missing");
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 		expect(await run(["toy"])).toBe(0);
 	});
 
-	test("sources that are not committed are refused", async () => {
+	test("sources that are not committed are refused", { tags: "slow" }, async () => {
 		write("src/speed.ts", "export const speed = { ms: 9, rate: 100, same: 1 };\n");
 		expect(await run(["toy", "--write", "--traces", root])).toBe(1);
 		expect(printed).toEqual([
@@ -125,7 +131,7 @@ describe("results", () => {
 		["reports nothing", "", "it reported no figures"],
 		["reports what is no number", report("Number.NaN"), '"time" is NaN'],
 		["reports and fails then", `${report("1")} process.exitCode = 7;`, "it ended with 7"],
-	])("a benchmark that %s changes no result", async (_, source, why) => {
+	])("a benchmark that %s changes no result", { tags: "slow" }, async (_, source, why) => {
 		write("bench/toy.ts", source);
 		commit("broken");
 		expect(await run(["toy", "--write"])).toBe(1);
@@ -163,13 +169,15 @@ describe("--against", () => {
 		]);
 	});
 
-	test("what is better, or worse by less, is no fault", async () => {
+	test("what is better, or worse by less, is no fault", { tags: "slow" }, async () => {
 		write("src/speed.ts", "export const speed = { ms: 5, rate: 96, same: 1 };\n");
 		expect(await run(["toy", "--against", "HEAD", "--rounds", "1"])).toBe(0);
 		expect(printed.at(-1)).toContain("3 cases compared");
 	});
 
-	test("the old commit runs with the benchmarks of the working tree, and its tree is removed", async () => {
+	test("the old commit runs with the benchmarks of the working tree, and its tree is removed", {
+		tags: "slow",
+	}, async () => {
 		write("bench/toy.ts", TOY.replaceAll('"time"', '"time, by another name"'));
 		expect(await run(["toy", "--against", "HEAD", "--rounds", "1"])).toBe(0);
 		expect(printed.at(-1)).toContain("3 cases compared");
@@ -198,7 +206,7 @@ describe("--against", () => {
 		expect(printed.at(-1)).toMatch(/^2 cases compared with .* 0 of 1 benchmarks not compared$/);
 	});
 
-	test("an interrupted comparison removes its tree", async () => {
+	test("an interrupted comparison removes its tree", { tags: "slow" }, async () => {
 		const stop = new AbortController();
 		write("bench/toy.ts", "setInterval(() => {}, 1000);");
 		const ended = run(["toy", "--against", "HEAD"], QUIET, QUIET, stop.signal);

@@ -193,6 +193,7 @@ describe("strata clean", () => {
 	test("lists Node's compile cache, and deletes it unless something else is in it", async () => {
 		const cache = tempDir();
 		vi.stubEnv("XDG_CACHE_HOME", cache);
+		vi.stubEnv("NODE_COMPILE_CACHE", undefined);
 		atEnd(() => vi.unstubAllEnvs());
 		const bin = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
 		await promisify(execFile)(process.execPath, [bin, "--version"]);

@@ -60,7 +60,7 @@ describe("strata read", () => {
 		expect((await strata("read", "a.txt", "--max-chars", "100")).out.length).toBeLessThan(101);
 	});
 
-	test("reads PDFs, and tells of scans", async () => {
+	test("reads PDFs, and tells of scans", { tags: "slow" }, async () => {
 		const strata = setUp();
 		const pages = [{ lines: ["The first page."] }, { image: true }];
 		writeFileSync(join(strata.cwd, "a.pdf"), makePdf({ pages }));

@@ -124,7 +124,7 @@ export function testPagedSource(source: PagedSource): void {
 			place.clock.now += TTL_MS + 1;
 		};
 
-		test("chunks of any size joined are the same whole", async () => {
+		test("chunks of any size joined are the same whole", { tags: "slow" }, async () => {
 			const texts = new Map<number, string>();
 			for (const size of [64, 100, 997, 8000, 20_000]) {
 				const answers = await readAll(reader, { uri, max_chars: size }, size);
@@ -225,7 +225,9 @@ export function testPagedSource(source: PagedSource): void {
 			expect(again.content + joined(rest2)).toBe(joined(await readAll(reader, { uri: own.uri })));
 		});
 
-		test("a cursor outlives the cache, the reader and a rewrite with the same content", async () => {
+		test("a cursor outlives the cache, the reader and a rewrite with the same content", {
+			tags: "slow",
+		}, async () => {
 			const own = fresh();
 			const first = await reader.read({ uri: own.uri });
 			const second = await reader.read({ uri: own.uri, cursor: first.next_cursor });

@@ -77,7 +77,9 @@ test("calls share a look, but for what was written since it began", async () => 
 	expect(values.appearIn("third-value")).toBe(true);
 });
 
-test("files that are too large, too many or no text are bounded and counted", async () => {
+test("files that are too large, too many or no text are bounded and counted", {
+	tags: "slow",
+}, async () => {
 	const many = Array.from({ length: 203 }, (_, at) => [`d${at}/.env`, `A=value-${at}`] as const);
 	const { values, look } = project(Object.fromEntries(many));
 	await look();

@@ -133,7 +133,9 @@ describe("a database", () => {
 		expect(snapshot(join(copy, ".."))).toEqual(before);
 	});
 
-	test("that a newer pi-strata migrates at the same moment is not called older again", async () => {
+	test("that a newer pi-strata migrates at the same moment is not called older again", {
+		tags: "slow",
+	}, async () => {
 		const path = join(tempDir(), "raced.db");
 		await makeDatabase(path, [createNotes]);
 		// Holds the lock when we look at the version, and gives it back as version 9.
@@ -156,7 +158,9 @@ describe("a database", () => {
 		expect(versionOf(path)).toBe(9);
 	});
 
-	test("is migrated by one of several processes that open it at once, and used by all", async () => {
+	test("is migrated by one of several processes that open it at once, and used by all", {
+		tags: "slow",
+	}, async () => {
 		const path = join(tempDir(), "shared.db");
 		const script = `
 			import { openDatabase } from ${JSON.stringify(new URL("../../src/core/sqlite.ts", import.meta.url).href)};

@@ -62,7 +62,9 @@ describe.each([
 		expect(supervisor.started).toBe(2);
 	});
 
-	test("ends a worker that overruns a deadline, which waiting jobs have whole", async () => {
+	test("ends a worker that overruns a deadline, which waiting jobs have whole", {
+		tags: "slow",
+	}, async () => {
 		const supervisor = supervise({ start });
 		const late = supervisor.run({ do: "hang" }, { deadlineMs: 50 });
 		const next = supervisor.run(echo("next"), { deadlineMs: PATIENCE_MS });
@@ -171,7 +173,9 @@ describe("abort", () => {
 		expect(supervisor.started).toBe(1);
 	});
 
-	test("of a signaled handler that goes on is still bound by the deadline", async () => {
+	test("of a signaled handler that goes on is still bound by the deadline", {
+		tags: "slow",
+	}, async () => {
 		const supervisor = supervise({ onAbort: "signal", deadlineMs: 100 });
 		const stop = new AbortController();
 		const { answer } = await begun(supervisor, { do: "hang" }, stop.signal);
@@ -237,7 +241,7 @@ describe("bounds", () => {
 		expect(await supervisor.run(echo(4))).toBe(4);
 	});
 
-	test("a worker at its heap limit is replaced", async () => {
+	test("a worker at its heap limit is replaced", { tags: "slow" }, async () => {
 		const limits = { resourceLimits: { maxOldGenerationSizeMb: 24 } };
 		const supervisor = supervise({ start: () => thread(ENTRY, limits) });
 		await expect(supervisor.run({ do: "eat-memory" })).rejects.toMatchObject({ fault: "memory" });
@@ -425,7 +429,9 @@ describe("a process", () => {
 		expect(output).toEqual({ stdout: each + each, stderr: "" });
 	});
 
-	test("stays for a job that waits for a worker whose job was aborted", async () => {
+	test("stays for a job that waits for a worker whose job was aborted", {
+		tags: "slow",
+	}, async () => {
 		const output = await runScript(`
 			for (const start of ports) {
 				const supervisor = new WorkerSupervisor({ start, onAbort: "signal" });

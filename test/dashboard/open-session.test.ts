@@ -138,7 +138,9 @@ describe("a session that is open on the page", () => {
 		await vi.waitFor(() => expect(texts(session)).toEqual(["one", "meanwhile"]), PATIENCE);
 	});
 
-	test("goes on after a lost connection, and a run that died with the server no longer runs", async () => {
+	test("goes on after a lost connection, and a run that died with the server no longer runs", {
+		tags: "slow",
+	}, async () => {
 		const { server, session } = await opened();
 		say(server, 8, { type: "agent_start" });
 		await vi.waitFor(() => expect(session.conversation.value.isRunning).toBe(true), PATIENCE);

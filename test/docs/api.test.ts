@@ -1,3 +1,4 @@
+// @module-tag slow
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -5,7 +6,9 @@ import { apiPages } from "../../scripts/api.ts";
 import { readDoors } from "../../scripts/library-doors.ts";
 import { root } from "./documents.ts";
 
-test("every page of docs/api says what the sources say; `npm run api` writes them", () => {
+test("every page of docs/api says what the sources say; `npm run api` writes them", {
+	tags: "slow",
+}, () => {
 	const pages = apiPages();
 	const committed = globSync("docs/api/*.md", { cwd: root }).map((path) =>
 		path.replaceAll("\\", "/"),

@@ -149,7 +149,7 @@ describe("the working set", () => {
 		expect(await reportOf(session, "/tiers")).toContain("kept until a compaction");
 	});
 
-	test("gathers the files in one place right after a compaction", async () => {
+	test("gathers the files in one place right after a compaction", { tags: "slow" }, async () => {
 		const { loop, session } = await start({ model: DROPS, keepRecentTokens: 100 });
 		await session.prompt("/workset add a.ts b.ts");
 		for (let turn = 0; turn < 3; turn++) {

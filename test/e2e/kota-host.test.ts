@@ -125,7 +125,7 @@ describe("the first question of a project", () => {
 });
 
 describe("an answer that is too large", () => {
-	test("is kept, and its excerpt is within the budget", async () => {
+	test("is kept, and its excerpt is within the budget", { tags: "slow" }, async () => {
 		const { call } = await start(fakeIndex({ usages }));
 		const { text, details } = await call("kota_usages", { symbol: "render" });
 		expect(Buffer.byteLength(text)).toBeLessThanOrEqual(5000);

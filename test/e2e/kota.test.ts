@@ -185,7 +185,7 @@ describe("the first indexing", () => {
 		expect(await ask("/kota status")).toMatch(/indexed: yes\ncontents: 5 files/);
 	});
 
-	test("without a user is refused, and nothing is indexed", async () => {
+	test("without a user is refused, and nothing is indexed", { tags: "slow" }, async () => {
 		const { call } = await start({ kota: { confirmIndex: true } });
 		const { text, isError } = await call("kota_index", {});
 		expect([isError, text]).toEqual([true, expect.stringMatching(/kota\.confirmIndex/)]);

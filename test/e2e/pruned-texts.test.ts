@@ -83,7 +83,7 @@ describe.each([
 	["in chunks", {}],
 	["by pi, while paging is off", { enabled: false }],
 ])("a pruned text is read %s", (_, paging) => {
-	test("though it looks like something else", async () => {
+	test("though it looks like something else", { tags: "slow" }, async () => {
 		const texts = Object.entries(DISGUISES).map(([name, disguise], number) =>
 			name === "nothing at all" ? disguise : disguise + someText(number, 3000),
 		);
@@ -138,7 +138,7 @@ describe("a stored text that is read by another spelling of its path", () => {
 		["a path with lines", (path) => `${path}:1-2`],
 	];
 
-	test.each(spellings)("%s: counts as used", async (_, spelled) => {
+	test.each(spellings)("%s: counts as used", { tags: "slow" }, async (_, spelled) => {
 		const { pi, paths } = await withPruned([someText(1, 3000)]);
 		const [path = ""] = paths;
 		const lastWeek = Date.now() / 1000 - 7 * 24 * 60 * 60;

@@ -109,7 +109,7 @@ describe("the scenarios of the specification", () => {
 		expect(seen(pi, "line")).toContain(old.text.split("\n")[1]);
 	});
 
-	test("a long text comes back in chunks", async () => {
+	test("a long text comes back in chunks", { tags: "slow" }, async () => {
 		const started = await startPruning();
 		const { pi } = started;
 		const command = `node -e 'for (let i = 0; i < 3000; i++) console.log("line " + i)'`;

@@ -86,7 +86,9 @@ describe("what is no ordinary file", () => {
 		await expectWorking(pi);
 	});
 
-	test("files whose size says nothing, as under /proc, show what pi shows", async () => {
+	test("files whose size says nothing, as under /proc, show what pi shows", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		if (!existsSync("/proc/version")) return; // only Linux has such files
 		expect(statSync("/proc/version").size).toBe(0);
@@ -306,7 +308,9 @@ describe("arguments", () => {
 		await expectWorking(pi);
 	});
 
-	test("with URLs that name no file are errors, and harm no later read", async () => {
+	test("with URLs that name no file are errors, and harm no later read", {
+		tags: "slow",
+	}, async () => {
 		const { pi } = await start();
 		for (const path of ["file://somewhere/a.txt", "file:///%2F", "file://%zz"]) {
 			expect((await readIn(pi, path)).isError).toBe(true);

@@ -226,7 +226,7 @@ describe("tree/branch behavior", () => {
 		expect(pi.seenTextOf(anchor.toolCallId)).toBe(V1);
 	});
 
-	test("14. `/fork` then read -> independent branch replay state", async () => {
+	test("14. `/fork` then read -> independent branch replay state", { tags: "slow" }, async () => {
 		const { pi, read, expectA } = await start({ persist: true });
 		await read("a.txt");
 		const original = pi.session.sessionFile;
@@ -331,7 +331,7 @@ describe("robustness", () => {
 		}
 	});
 
-	test("19. signal abort during diff -> clean abort", async () => {
+	test("19. signal abort during diff -> clean abort", { tags: "slow" }, async () => {
 		const { pi, read } = await start();
 		const lines = Array.from({ length: 12_000 }, (_, index) => `line ${index}`);
 		pi.write("big.txt", lines.join("\n"));

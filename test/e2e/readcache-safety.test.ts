@@ -82,7 +82,9 @@ describe("a truncated read", () => {
 		await expectPlain(pi, "wide.txt", "full", { offset });
 	});
 
-	test("read again is a marker for the lines shown, with the very continuation line of pi", async () => {
+	test("read again is a marker for the lines shown, with the very continuation line of pi", {
+		tags: "slow",
+	}, async () => {
 		const { pi, read } = await start();
 		pi.write("long.txt", LONG);
 		pi.write("wide.txt", `${"x".repeat(99)}\n`.repeat(1000));

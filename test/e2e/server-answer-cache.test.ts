@@ -111,7 +111,7 @@ describe("an answer that is kept", () => {
 		}
 	});
 
-	test("is not that of a run that goes on", async () => {
+	test("is not that of a run that goes on", { tags: "slow" }, async () => {
 		const server = await withSession(1, { tokensPerSecond: 20 });
 		server.script(say("word ".repeat(1_000)));
 		await server.run("prompt", { message: "go on" });

@@ -17,7 +17,9 @@ const changes: ((server: TestSessions, round: number) => Promise<unknown>)[] = [
 	(server) => server.run("abort", {}),
 ];
 
-test("a change looks at no more entries in a long session than in a short one", async () => {
+test("a change looks at no more entries in a long session than in a short one", {
+	tags: "slow",
+}, async () => {
 	const [short, long] = [await visitsPerChange(30), await visitsPerChange(3_000)];
 	expect(long).toEqual(short);
 });

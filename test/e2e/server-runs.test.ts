@@ -85,7 +85,7 @@ describe("a prompt", () => {
 		await server.run("prompt", { sessionId: "t", message: "go on", waitFor: "settled" });
 	});
 
-	test("that steers or follows up reaches the model", async () => {
+	test("that steers or follows up reaches the model", { tags: "slow" }, async () => {
 		const server = await withSession(0, { tokensPerSecond: 100 });
 		server.script(say("word ".repeat(10)), say("second answer"), say("third answer"));
 		await server.run("prompt", { message: "first" });
@@ -207,7 +207,9 @@ describe("a prompt", () => {
 		});
 	});
 
-	test("that is aborted in a tool ends as aborted, not as a failure", async () => {
+	test("that is aborted in a tool ends as aborted, not as a failure", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(0, { extension: askingExtension });
 		server.script(call("wait", {}), say("never"));
 		const ended = server.run("prompt", { message: "wait", waitFor: "settled" });

@@ -39,6 +39,7 @@ test.each([
 	["tiers", 5], // until then files rise from tier to tier
 ])(
 	"in the layout %s an unchanged working set leaves what was sent as it was",
+	{ tags: "slow" },
 	async (layout, from) => {
 		const { loop, session } = await startOnWire({ tiers: { layout } });
 		loop.script(Array.from({ length: 12 }, (_, i) => `answer ${i}`));
@@ -132,7 +133,9 @@ test.each(["log", "tiers"])(
 	},
 );
 
-test("where system messages may stand in mid-conversation, head and tail stay in their place", async () => {
+test("where system messages may stand in mid-conversation, head and tail stay in their place", {
+	tags: "slow",
+}, async () => {
 	const compat = { supportsMidConvoSystemMessages: true, supportsMidConvoEffort: true };
 	const { loop, session } = await startOnWire({ model: { ...FREE, compat } });
 	const texts = Array.from({ length: 10 }, (_, i) => someText(3000 + i, 8000));
@@ -166,7 +169,7 @@ test("where system messages may stand in mid-conversation, head and tail stay in
 	expect(loop.requests.filter(({ raw }) => isTail.test(raw)).length).toBeGreaterThan(3);
 });
 
-test("a request that is sent again after an error is the same", async () => {
+test("a request that is sent again after an error is the same", { tags: "slow" }, async () => {
 	const { loop, session } = await startOnWire();
 	session.settingsManager.applyOverrides({ retry: { enabled: true, baseDelayMs: 1 } });
 	const error = { status: 529, type: "overloaded_error", message: "Overloaded" };

@@ -142,7 +142,9 @@ test("a message that somebody put in with an id of ours is not mistaken for it",
 	}
 });
 
-test("a forged session cannot select what it should not, nor break the prompt", async () => {
+test("a forged session cannot select what it should not, nor break the prompt", {
+	tags: "slow",
+}, async () => {
 	const pi = await startPi({ extensions: strataAlone, tools, persist: true });
 	pi.write("ok.ts", "fine\n");
 	await pi.run("begin", ["ok"]);

@@ -28,7 +28,9 @@ test("working files are written to the cache once and read from it afterwards", 
 	expect(third?.cacheWrite).toBeLessThan(200);
 });
 
-test("in a tool loop with edits and thinking every request shows each file as it is, once as live", async () => {
+test("in a tool loop with edits and thinking every request shows each file as it is, once as live", {
+	tags: "slow",
+}, async () => {
 	const { loop, session, write } = await startOnWire();
 	const texts = Array.from({ length: 14 }, (_, i) => someText(1000 + i, 4000));
 	loop.script([
@@ -58,7 +60,9 @@ test("in a tool loop with edits and thinking every request shows each file as it
 	expect(liveIn(messagesIn(loop.requests.at(-1)))["c.ts"]).toBe("changed by somebody else\n");
 });
 
-test("a hot file ends up in the tail, and the marker stands before it", async () => {
+test("a hot file ends up in the tail, and the marker stands before it", {
+	tags: "slow",
+}, async () => {
 	const { loop, session } = await startOnWire({ model: FREE });
 	const texts = Array.from({ length: 12 }, (_, i) => someText(2000 + i, 8000));
 	loop.script([...texts.map((text, i) => edit(`t${i}`, "a.ts", text)), "done"]);

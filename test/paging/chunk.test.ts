@@ -46,7 +46,9 @@ const size = fc.oneof(
 );
 
 describe("the laws of chunks", () => {
-	test("joined they are the text, each is within the limit, and none cuts a character or CRLF", () => {
+	test("joined they are the text, each is within the limit, and none cuts a character or CRLF", {
+		tags: "slow",
+	}, () => {
 		fc.assert(
 			fc.property(arbitraryDocument(), fc.array(size, { minLength: 1 }), (text, sizes) => {
 				const sizeOf = (chunk: number) => sizes[chunk % sizes.length] as number;

@@ -406,7 +406,7 @@ describe("files", () => {
 		});
 	});
 
-	test("binaries, broken PDFs and locked ones are told apart", async () => {
+	test("binaries, broken PDFs and locked ones are told apart", { tags: "slow" }, async () => {
 		const place = await open();
 		const reader = place.reader();
 		const locked = makePdf({ pages: [{ lines: ["secret"] }], userPassword: "key" });
@@ -635,7 +635,9 @@ describe("a PDF", () => {
 		expect(next).toBe(51);
 	});
 
-	test("can be read from any page to any page, also while reading on", async () => {
+	test("can be read from any page to any page, also while reading on", {
+		tags: "slow",
+	}, async () => {
 		const { reader } = await withPdf(numberedPages(50));
 		const pages = { first: 20, last: 45 };
 		const answers = await readAll(reader, { uri: "a.pdf", max_chars: 200, pages }, 200);
@@ -684,7 +686,7 @@ describe("a PDF", () => {
 		expect(joined(answers)).toBe(`${lines.join("\n")}\n\nthe end\n\n`);
 	});
 
-	test("of pictures alone says that it may be a scan", async () => {
+	test("of pictures alone says that it may be a scan", { tags: "slow" }, async () => {
 		const { reader } = await withPdf([{ image: true }, { image: true }, { image: true }]);
 		expect(await reader.read({ uri: "a.pdf" })).toMatchObject({
 			content: "",
@@ -694,7 +696,9 @@ describe("a PDF", () => {
 		});
 	});
 
-	test("warns of every scanned page once, also of those between two chunks", async () => {
+	test("warns of every scanned page once, also of those between two chunks", {
+		tags: "slow",
+	}, async () => {
 		const text = { lines: ["some words that fill this page with its text"] };
 		const scan = { image: true };
 		const { reader } = await withPdf([text, scan, scan, text, text, scan]);

@@ -73,7 +73,9 @@ test("damaged pages are called damaged", async () => {
 	expect(chunk.warning).toMatch(/damage/);
 });
 
-test("no chunk of a PDF is only the blank line below a page, however small", async () => {
+test("no chunk of a PDF is only the blank line below a page, however small", {
+	tags: "slow",
+}, async () => {
 	for (const unit of ["word ", "x", "e\u0301", "🇩🇪", "👨‍👩‍👧‍👦"]) {
 		for (let length = 60; length <= 135; length++) {
 			const text = unit.repeat(length).slice(0, length).trimEnd();

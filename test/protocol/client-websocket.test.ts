@@ -32,7 +32,9 @@ afterEach(() => {
 });
 
 describe("over a real WebSocket", () => {
-	test("every command happens once and every event arrives once, whenever the connection breaks", async () => {
+	test("every command happens once and every event arrives once, whenever the connection breaks", {
+		tags: "slow",
+	}, async () => {
 		client = createClient({ url: server.url, token: "secret", firstRetryMs: 1, lastRetryMs: 5 });
 		const frames: StreamFrame[] = [];
 		client.subscribe("s", (frame) => frames.push(frame), { after: 0 });

@@ -22,7 +22,9 @@ test("prompt-and-stream prints the answer and leaves no session behind", async (
 	expect(server.executed.at(-1)).toBe("delete_session");
 });
 
-test("resume-after-disconnect sees every event over many connections and prompts once", async () => {
+test("resume-after-disconnect sees every event over many connections and prompts once", {
+	tags: "slow",
+}, async () => {
 	expect(await run("resume-after-disconnect")).toMatch(
 		/^11 events without a hole, over [2-9] connections\n$/,
 	);

@@ -50,7 +50,9 @@ describe("reads", () => {
 		expect(kindsOf(scene, path)).toEqual(["full", "diff"]);
 	});
 
-	test("of a path with more parts than any file has leave the others known", async () => {
+	test("of a path with more parts than any file has leave the others known", {
+		tags: "slow",
+	}, async () => {
 		const scene = cachedSession();
 		const path = scene.write("a.txt", numbered(9));
 		await scene.read("a.txt");

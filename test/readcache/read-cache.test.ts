@@ -16,7 +16,7 @@ test("a range seen at two versions does not claim changes outside of it where th
 	expect(text).toBe("[readcache: unchanged in lines 1-10 of 21]");
 });
 
-test("the store keeps its cap while a session lasts", async () => {
+test("the store keeps its cap while a session lasts", { tags: "slow" }, async () => {
 	const { write, read, cache, store } = cachedSession({ storeMaxBytes: 100_000 });
 	for (let version = 0; version < 30; version++) {
 		write("a.txt", `${version}\n`.repeat(20_000));

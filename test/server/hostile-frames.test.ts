@@ -67,7 +67,7 @@ describe("frames that are no commands get one failure each, and the connection s
 		await stillAnswers(client);
 	});
 
-	test("nesting of any depth", async () => {
+	test("nesting of any depth", { tags: "slow" }, async () => {
 		const client = await connectClient(url);
 		for (const depth of [100, 10_000, 1_000_000]) {
 			const id = `deep${depth}`;
@@ -154,7 +154,9 @@ describe("what is no WebSocket conversation ends, for its sender only", () => {
 		await othersGoOn();
 	});
 
-	test("half a frame that never goes on, and a client that vanishes in the middle", async () => {
+	test("half a frame that never goes on, and a client that vanishes in the middle", {
+		tags: "slow",
+	}, async () => {
 		const before = await heldBytes();
 		const sockets = await Promise.all(Array.from({ length: 20 }, upgraded));
 		for (const socket of sockets) {

@@ -263,7 +263,7 @@ describe("sweeping", () => {
 		expect(sessionsOf(project)).toEqual(["own", "recent"]);
 	});
 
-	test("keeps the 200 that were used last", async () => {
+	test("keeps the 200 that were used last", { tags: "slow" }, async () => {
 		const ages = Object.fromEntries(Array.from({ length: 203 }, (_, i) => [`s${i}`, 1 + i / 100]));
 		const project = await projectWithStates(ages);
 		await open(project, "own").sweep();

@@ -66,7 +66,7 @@ describe("crashes", () => {
 		expect(await kota.status()).toMatchObject({ files: 4 });
 	});
 
-	test("indexing that it crashed over is not repeated", async () => {
+	test("indexing that it crashed over is not repeated", { tags: "slow" }, async () => {
 		const { kota, calls } = openKota({ tools: { index_repository: { crash: true } } });
 		await expect(kota.build()).rejects.toThrow(/while running index_repository/);
 		expect(calls("index_repository")).toHaveLength(1);

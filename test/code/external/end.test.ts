@@ -3,7 +3,9 @@ import { PATIENCE } from "../../support/patience.ts";
 import { isAlive, openKota } from "./open-kota.ts";
 
 describe("the end", () => {
-	test("closing ends the process and rejects what is under way and what comes later", async () => {
+	test("closing ends the process and rejects what is under way and what comes later", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts, calls } = openKota({ tools: { search: { blocks: true } } });
 		const asked = [kota.search({ query: "one" }), kota.search({ query: "two" })].map((question) =>
 			expect(question).rejects.toMatchObject({ code: "unavailable" }),

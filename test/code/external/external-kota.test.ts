@@ -17,7 +17,9 @@ const INDEXED = {
 };
 
 describe("the index", () => {
-	test("every question is answered through KotaDB, with the coverage that it has", async () => {
+	test("every question is answered through KotaDB, with the coverage that it has", {
+		tags: "slow",
+	}, async () => {
 		const side = { direct: ["src/main.ts"], indirect: {}, cycles: [], count: 1 };
 		const { kota, starts } = openKota({
 			tools: {
@@ -103,7 +105,9 @@ describe("the index", () => {
 		expect(kota.root).toBe(join(folder, "link"));
 	});
 
-	test("an index whose first indexing was interrupted is said to be so until it is finished", async () => {
+	test("an index whose first indexing was interrupted is said to be so until it is finished", {
+		tags: "slow",
+	}, async () => {
 		const database = join(tempDir(), "kota.db");
 		const env = { KOTADB_PATH: database };
 		const code = { json: { results: { code: ["src/cart.ts"] } } };
@@ -181,14 +185,14 @@ describe("bad answers", () => {
 		expect(starts()).toHaveLength(1);
 	});
 
-	test("an answer without an end is not read to its end", async () => {
+	test("an answer without an end is not read to its end", { tags: "slow" }, async () => {
 		const { kota, starts } = openKota({ tools: { search: { bytes: 21 * 1024 * 1024 } } });
 		await expect(kota.search({ query: "cart" })).rejects.toThrow(/larger than 20 MB/);
 		expect(await kota.status()).toMatchObject({ state: "ready" });
 		expect(starts()).toHaveLength(2);
 	});
 
-	test("an answer of many megabytes is read", async () => {
+	test("an answer of many megabytes is read", { tags: "slow" }, async () => {
 		const { kota, starts } = openKota({ tools: { search: { bytes: 15 * 1024 * 1024 } } });
 		await expect(kota.search({ query: "cart" })).rejects.toThrow(/not JSON but begins with "xxx/);
 		expect(starts().map(isAlive)).toEqual([true]);

@@ -6,7 +6,9 @@ import { isAlive, openKota, openMissingKota } from "./open-kota.ts";
 const FOUND = { json: { results: { code: [{ path: "src/cart.ts", match_count: 1 }] } } };
 
 describe("starting", () => {
-	test("nothing is started before the first question, and one process answers all", async () => {
+	test("nothing is started before the first question, and one process answers all", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts } = openKota({ tools: { search: FOUND } });
 		await delay(50);
 		expect(starts()).toHaveLength(0);

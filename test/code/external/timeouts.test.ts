@@ -35,7 +35,9 @@ describe("a question that takes too long", () => {
 		expect(await kota.build()).toMatchObject({ changed: 4 });
 	});
 
-	test("an aborted question fails at once, and what it kept busy is ended", async () => {
+	test("an aborted question fails at once, and what it kept busy is ended", {
+		tags: "slow",
+	}, async () => {
 		const { kota, starts, calls } = openKota({ tools: { search: { blocks: true } } });
 		const controller = new AbortController();
 		const asked = kota.search({ query: "cart" }, { signal: controller.signal });
@@ -86,7 +88,9 @@ describe("a question that takes too long", () => {
 		expect(starts()).toHaveLength(0);
 	});
 
-	test("questions are put one at a time, in the order they were asked", async () => {
+	test("questions are put one at a time, in the order they were asked", {
+		tags: "slow",
+	}, async () => {
 		const { kota, journal } = openKota({
 			tools: {
 				search: { ...FOUND, afterMs: 200 },

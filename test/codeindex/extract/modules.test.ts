@@ -25,7 +25,9 @@ function exportsOf(facts: FileFacts): string[] {
 }
 
 describe("what a file asks for", () => {
-	test("every way of naming a module has its kind, and a specifier stands there once", () => {
+	test("every way of naming a module has its kind, and a specifier stands there once", {
+		tags: "slow",
+	}, () => {
 		const facts = extractFacts(
 			"a.ts",
 			`import a from "value"; import type B from "type"; import { type C } from "type2"; import "side"; import {} from "side2";

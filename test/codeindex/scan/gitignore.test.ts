@@ -161,7 +161,9 @@ describe("ignore rules", () => {
 		expect(folder?.trouble).toMatchObject([{ kind: "rules", path: ".gitignore" }]);
 	});
 
-	test("are not applied once matching them has cost too much, and that is said", () => {
+	test("are not applied once matching them has cost too much, and that is said", {
+		tags: "slow",
+	}, () => {
 		const root = tempDir();
 		const rules = Array.from({ length: 1_500 }, (_, at) => `*${"a*".repeat(199)}b${at % 7}`);
 		writeFileSync(join(root, ".gitignore"), `x.ts\n${rules.join("\n")}\n${"y".repeat(1_001)}`);

@@ -147,7 +147,7 @@ describe.each(["git", "walk"] as const)("a project listed by %s", (by) => {
 		expect(pathsOf(await scanTree(root))).toEqual([...names].sort());
 	});
 
-	test("is given up on when aborted", async () => {
+	test("is given up on when aborted", { tags: "slow" }, async () => {
 		const root = makeProject();
 		write(root, ["a.ts"]);
 		await expect(scanTree(root, { signal: AbortSignal.abort() })).rejects.toMatchObject({
@@ -265,7 +265,9 @@ test("a root that is missing or a file is an error that names it", async () => {
 	await expect(scanTree(join(root, "a.ts"))).rejects.toThrow(/a\.ts cannot be read.*folder/);
 });
 
-test("what git ignores by other files than those of the project stays out when git is too slow", async () => {
+test("what git ignores by other files than those of the project stays out when git is too slow", {
+	tags: "slow",
+}, async () => {
 	const top = tempDir();
 	git(top, "init", "-q");
 	write(top, ["own/a.ts", "app/own/a.ts", "app/b.ts", "app/c.ts", "app/d.ts", "app/e.ts", "d.ts"]);

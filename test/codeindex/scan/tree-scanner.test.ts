@@ -232,7 +232,9 @@ describe("a scanner that has seen a project", () => {
 		}
 	}
 
-	test("does not ask git again for files that are written, replaced or removed", async () => {
+	test("does not ask git again for files that are written, replaced or removed", {
+		tags: "slow",
+	}, async () => {
 		const { root, scanner } = await makeSettled();
 		write(root, "a/x.ts", "longer");
 		write(root, "x.ts.tmp", "from elsewhere");
@@ -252,13 +254,15 @@ describe("a scanner that has seen a project", () => {
 		["rules of the user", (root: string) => write(root, ".git/info/exclude", "x.ts\n")],
 		["settings", (root: string) => git(root, "config", "core.excludesFile", "rules")],
 		["what is tracked", (root: string) => git(root, "add", "x.ts")],
-	])("asks git again after %s", async (_, change) => {
+	])("asks git again after %s", { tags: "slow" }, async (_, change) => {
 		const { root, scanner } = await makeSettled();
 		change(root);
 		expect((await scanWithoutGit(scanner)).listedBy).toBe("walk");
 	});
 
-	test("sees a list of what to ignore change that the settings name", async () => {
+	test("sees a list of what to ignore change that the settings name", {
+		tags: "slow",
+	}, async () => {
 		const { root, scanner } = await makeSettled();
 		const rules = join(tempDir(), "rules");
 		writeFileSync(rules, "x.gen.js\n");

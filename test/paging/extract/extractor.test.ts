@@ -26,7 +26,7 @@ afterEach(async () => {
 });
 
 describe("an extractor", () => {
-	test("finds the text of a page", async () => {
+	test("finds the text of a page", { tags: "slow" }, async () => {
 		const found = await extractor().extract(article);
 		expect(found).toMatchObject({ via: "defuddle", degraded: false, title: "Rivers" });
 		expect(found.markdown.match(/All rivers/g)).toHaveLength(20);
@@ -40,12 +40,12 @@ describe("an extractor", () => {
 		expect(found.map(({ markdown }) => markdown)).toEqual(pages.map((_, i) => `page ${i}`));
 	});
 
-	test("text of any kind arrives as it was", async () => {
+	test("text of any kind arrives as it was", { tags: "slow" }, async () => {
 		const text = "é 漢字 😀 \ud800 – ".repeat(3).trim();
 		expect((await extractor().extract({ html: `<p>${text}</p>`, baseUrl })).markdown).toBe(text);
 	});
 
-	test("an address that is none is no reason to fail", async () => {
+	test("an address that is none is no reason to fail", { tags: "slow" }, async () => {
 		const { extract } = extractor();
 		const found = await extract({
 			html: '<p>see <a href="x">this</a></p>',

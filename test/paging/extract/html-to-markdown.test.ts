@@ -366,7 +366,9 @@ test.each([
 	expect(htmlToMarkdown(html, baseUrl).markdown).toContain(`\n\n${expected}`);
 });
 
-test("pictures that are links are no sentences: a page of such and other links is kept whole", () => {
+test("pictures that are links are no sentences: a page of such and other links is kept whole", {
+	tags: "slow",
+}, () => {
 	const pictures = Array.from(
 		{ length: 8 },
 		(_, i) =>

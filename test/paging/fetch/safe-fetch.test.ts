@@ -307,15 +307,19 @@ describe("a packed body", () => {
 });
 
 describe("a limit on bytes", () => {
-	test.each(["gzip", "br", "deflate", "gzip,gzip"])("stops a bomb in %s", async (coding) => {
-		const before = process.memoryUsage().arrayBuffers;
-		const error = await failureOf(`/bomb/${coding}`);
-		expect(error.code).toBe("too_large");
-		expect(error.message).toContain(
-			`${web.origin}/bomb/${coding} is larger than the limit of 10 MB`,
-		);
-		expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100_000_000);
-	});
+	test.each(["gzip", "br", "deflate", "gzip,gzip"])(
+		"stops a bomb in %s",
+		{ tags: "slow" },
+		async (coding) => {
+			const before = process.memoryUsage().arrayBuffers;
+			const error = await failureOf(`/bomb/${coding}`);
+			expect(error.code).toBe("too_large");
+			expect(error.message).toContain(
+				`${web.origin}/bomb/${coding} is larger than the limit of 10 MB`,
+			);
+			expect(process.memoryUsage().arrayBuffers - before).toBeLessThan(100_000_000);
+		},
+	);
 
 	test("counts what is unpacked in between", async () => {
 		const error = await failureOf("/hollow", { maxBytes: 1_000_000, maxPdfBytes: 1_000_000 });
@@ -420,6 +424,7 @@ describe("a broken answer", () => {
 describe("time", () => {
 	test.each(["/drip", "/packed-drip", "/drip-headers", "/silence", "/drip?ms=100000"])(
 		"is limited as a whole (%s)",
+		{ tags: "slow" },
 		async (path) => {
 			const error = await failureOf(path, { timeoutMs: 300 });
 			expect(error.code).toBe("timeout");
@@ -427,7 +432,7 @@ describe("time", () => {
 		},
 	);
 
-	test("is limited over all redirects together", async () => {
+	test("is limited over all redirects together", { tags: "slow" }, async () => {
 		const slow = (step: number): string =>
 			`/to?url=${encodeURIComponent(step > 0 ? slow(step - 1) : "/drip")}`;
 		expect((await failureOf(slow(3), { timeoutMs: 300 })).code).toBe("timeout");

@@ -78,7 +78,9 @@ describe("reading", () => {
 		expect(engine.stats().pagesLoaded).toBe(chunk.length + 4);
 	});
 
-	test("a call ends with the page that reaches the limit, and pages are whole", async () => {
+	test("a call ends with the page that reaches the limit, and pages are whole", {
+		tags: "slow",
+	}, async () => {
 		const document = await shared.open(makePdf({ pages: textPages(5) }));
 		const size = linesOf(1).join("\n").length;
 		expect(await document.pages(1, 5, { maxChars: 1 })).toHaveLength(1);
@@ -87,7 +89,9 @@ describe("reading", () => {
 		expect(await document.pages(4, 5, ALL)).toHaveLength(2);
 	});
 
-	test("the page that ended a call is not read again when the next begins with it", async () => {
+	test("the page that ended a call is not read again when the next begins with it", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf();
 		const document = await engine.open(makePdf({ pages: textPages(5) }));
 		const first = await document.pages(1, 3, ALL);
@@ -232,7 +236,9 @@ describe("many pages and documents", () => {
 		]);
 	});
 
-	test("a worker keeps a bounded number of documents open, and all of them stay readable", async () => {
+	test("a worker keeps a bounded number of documents open, and all of them stay readable", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1 });
 		const documents: PdfDocument[] = [];
 		for (let i = 0; i < 12; i++)
@@ -389,7 +395,7 @@ describe("trouble", () => {
 		expect((await document.pages(1, 1, ALL))[0]?.text).toBe(linesOf(1).join("\n"));
 	});
 
-	test("a document larger than the memory is refused", async () => {
+	test("a document larger than the memory is refused", { tags: "slow" }, async () => {
 		const engine = engineOf({ workers: 1, maxMemoryMb: 24 });
 		const large = Buffer.concat([makePdf({ pages: textPages(1) }), Buffer.alloc(30 << 20, 0x20)]);
 		await expect(engine.open(large)).rejects.toMatchObject({ code: "too_large" });
@@ -425,7 +431,7 @@ describe("trouble", () => {
 		expect(engine.stats().started).toBe(1);
 	});
 
-	test("an aborted range does not keep the worker busy", async () => {
+	test("an aborted range does not keep the worker busy", { tags: "slow" }, async () => {
 		const engine = engineOf({ workers: 1 });
 		const document = await engine.open(makePdf({ pages: textPages(2000, 40), compress: true }));
 		const controller = new AbortController();
@@ -436,7 +442,7 @@ describe("trouble", () => {
 		expect(engine.stats().pagesLoaded).toBeLessThan(50);
 	});
 
-	test("closing twice is fine, and reading after it is an error", async () => {
+	test("closing twice is fine, and reading after it is an error", { tags: "slow" }, async () => {
 		const engine = engineOf();
 		const bytes = makePdf({ pages: [...textPages(1), longPage] });
 		const document = await engine.open(bytes);
@@ -456,7 +462,9 @@ describe("trouble", () => {
 		other.close();
 	});
 
-	test("a worker without work ends, and the next call starts another", async () => {
+	test("a worker without work ends, and the next call starts another", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ idleMs: 30 });
 		const document = await engine.open(makePdf({ pages: textPages(2) }));
 		await document.pages(1, 1, ALL);
@@ -467,7 +475,7 @@ describe("trouble", () => {
 });
 
 describe("large documents", () => {
-	test("the bytes reach the worker in parts, also a second time", async () => {
+	test("the bytes reach the worker in parts, also a second time", { tags: "slow" }, async () => {
 		const engine = engineOf({ workers: 1 });
 		const gap = Buffer.alloc(10 << 20, 0x20);
 		const pdf = withGap(makePdf({ pages: textPages(2) }), gap);
@@ -478,7 +486,9 @@ describe("large documents", () => {
 		expect(engine.stats()).toMatchObject({ started: 1, openDocuments: 8 });
 	});
 
-	test("a document that is not wanted any more while it is sent is not kept", async () => {
+	test("a document that is not wanted any more while it is sent is not kept", {
+		tags: "slow",
+	}, async () => {
 		const engine = engineOf({ workers: 1 });
 		const small = await engine.open(makePdf({ pages: textPages(2) }));
 		const pdf = withGap(makePdf({ pages: textPages(1) }), Buffer.alloc(10 << 20, 0x20));

@@ -130,7 +130,7 @@ describe("inputs made to be slow", () => {
 		["no unique line, all out of order", fourTimes, outOfOrder(fourTimes)],
 		["anchors nested line by line", nested("x"), nested("y")],
 		["equal lines of different number", Array(200_000).fill("same"), Array(150_001).fill("same")],
-	])("are answered: %s", async (_, base: string[], current: string[]) => {
+	])("are answered: %s", { tags: "slow" }, async (_, base: string[], current: string[]) => {
 		const changes = await diffLines(base, current);
 		// Compared as a whole: a matcher on each of 200,000 lines would be the slow part.
 		const rebuilt: string[] = [];

@@ -49,7 +49,9 @@ describe("matching lines without anchors", () => {
 		);
 	});
 
-	test("texts too different for an exact answer still get a common subsequence close to it", () => {
+	test("texts too different for an exact answer still get a common subsequence close to it", {
+		tags: "slow",
+	}, () => {
 		// Two letters by different rules: 1,250 edits, past the ceiling of a single search.
 		const base = Array.from({ length: 3000 }, (_, i) => (i * i * 7 + (i >> 3)) % 2);
 		const current = Array.from({ length: 3000 }, (_, i) => ((i * 5 + (i >> 2) * (i >> 4)) % 3) % 2);

@@ -185,7 +185,9 @@ describe("faults of another implementation", () => {
 		expect((await diff(base, current)).changedLines).toBe(1 + 2 + 1);
 	});
 
-	test("a file of 12,001 lines with every line re-indented is seen to be too large", async () => {
+	test("a file of 12,001 lines with every line re-indented is seen to be too large", {
+		tags: "slow",
+	}, async () => {
 		const lines = numbered(12_000);
 		const [base, current] = [lines.join(""), lines.map((line) => `\t${line}`).join("")];
 		const input = { path: "f", base, current, maxBytes: Math.floor(0.9 * current.length) };

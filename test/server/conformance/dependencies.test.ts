@@ -6,7 +6,7 @@ const server = useServer({ limits: ["dependencyMs=1200"] });
 const WITHOUT_START = ["accepted", "finished", "response"];
 
 describe.each(transports)("over %s", (transport) => {
-	test("§9 a dependency that has succeeded lets the command run", async () => {
+	test("§9 a dependency that has succeeded lets the command run", { tags: "slow" }, async () => {
 		const { client, sessionId } = await withSession();
 		const done = await client.ask({ type: "get_state", sessionId });
 		const id = fresh("dependent");

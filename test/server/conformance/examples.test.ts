@@ -1,3 +1,4 @@
+// @module-tag slow
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -40,7 +41,9 @@ test("resume-after-disconnect sees every event over many connections, and the mo
 	expect(server.loop.requests.length - asked).toBe(1);
 });
 
-test("two-clients shows that of two changes one is refused, and that both see the other", async () => {
+test("two-clients shows that of two changes one is refused, and that both see the other", {
+	tags: "slow",
+}, async () => {
 	const printed = await run("two-clients", address());
 	expect(printed).toContain("taken: the session is at version 1\n");
 	expect(printed).toMatch(/^refused \(version_mismatch\): .*version 1/m);

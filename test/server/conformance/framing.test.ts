@@ -69,7 +69,7 @@ describe.each(transports)("over %s", (transport) => {
 		);
 	});
 
-	test("§3.1 U+2028 and U+2029 are ordinary characters of a frame", async () => {
+	test("§3.1 U+2028 and U+2029 are ordinary characters of a frame", { tags: "slow" }, async () => {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);
 		const name = "a\u2028b\u2029c";

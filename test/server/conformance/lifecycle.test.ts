@@ -30,7 +30,7 @@ describe.each(transports)("over %s", (transport) => {
 		});
 	});
 
-	test("§14 fields that the server does not know are ignored", async () => {
+	test("§14 fields that the server does not know are ignored", { tags: "slow" }, async () => {
 		const client = await server.client(transport);
 		const sessionId = await openSession(client);
 		const more = { later: { deep: [1, null, "x"] }, replayed: true, success: false };

@@ -26,7 +26,7 @@ test("§12 who has no token, or a wrong one, gets no connection", async () => {
 
 /** Over stdio the principal is always `local`; bob is somebody else on a WebSocket. */
 describe.each(transports)("between a principal on %s and another", (transport) => {
-	test("§6.2 neither lifecycle nor news nor events cross", async () => {
+	test("§6.2 neither lifecycle nor news nor events cross", { tags: "slow" }, async () => {
 		const { owner, bob } = await both(transport);
 		const sessionId = await openSession(owner);
 		await owner.ask({ type: "prompt", sessionId, message: "say secret", waitFor: "settled" });
@@ -98,7 +98,9 @@ describe.each(transports)("between a principal on %s and another", (transport) =
 		expect((await bob.ask(query)).data).toMatchObject({ returned: 0 });
 	});
 
-	test("§12 too many commands a minute are admitted and refused, not stored, and nobody else notices", async () => {
+	test("§12 too many commands a minute are admitted and refused, not stored, and nobody else notices", {
+		tags: "slow",
+	}, async () => {
 		const { owner, bob } = await both(transport);
 		const refused: Answer[] = [];
 		// Meanwhile some more become allowed, the slower the machine the more.

@@ -18,7 +18,9 @@ const WHOLE = ["accepted", "started", "finished", "response"];
 const REPLAY = ["accepted", "finished", "response"];
 
 describe.each(transports)("over %s", (transport) => {
-	test("§8.1 same id and same fingerprint replays the prior outcome", async () => {
+	test("§8.1 same id and same fingerprint replays the prior outcome", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const id = fresh("change");
 		const command = { type: "set_session_name", id, sessionId, name: "once" };

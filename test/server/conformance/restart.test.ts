@@ -1,3 +1,4 @@
+// @module-tag slow
 import { beforeAll, describe, expect, test } from "vitest";
 import { openSession, transports, useServer } from "../support/conformance-server.ts";
 import {
@@ -119,7 +120,9 @@ describe.each(transports)("after SIGKILL, over %s", (transport) => {
 		expect(ids).toEqual(expect.arrayContaining([running.id, waiting.id]));
 	});
 
-	test("§6.1 the events are there under the same numbers, and go on without a hole", async () => {
+	test("§6.1 the events are there under the same numbers, and go on without a hole", {
+		tags: "slow",
+	}, async () => {
 		const { client, spoken, events } = await back();
 		await client.ask({ type: "subscribe", sessionId: spoken, after: 0 });
 		await client.ask({

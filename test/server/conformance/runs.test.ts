@@ -25,7 +25,9 @@ describe.each(transports)("over %s", (transport) => {
 		await settled(client, sessionId);
 	});
 
-	test("§7.3 a prompt with waitFor settled is answered at the end of its run", async () => {
+	test("§7.3 a prompt with waitFor settled is answered at the end of its run", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const id = fresh("settled");
 		client.send({ type: "prompt", id, sessionId, message: "ponder", waitFor: "settled" });
@@ -63,7 +65,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(await client.response(queued)).toMatchObject({ success: true });
 	});
 
-	test("§7.3 reads, steer and follow_up get through a running prompt and what queues behind it", async () => {
+	test("§7.3 reads, steer and follow_up get through a running prompt and what queues behind it", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const [run, queued] = [fresh("run"), fresh("queued")];
 		client.send(

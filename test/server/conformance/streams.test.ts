@@ -5,7 +5,9 @@ import { eventsOf, fresh, type WireClient } from "../support/wire-client.ts";
 const server = useServer();
 
 describe.each(transports)("over %s", (transport) => {
-	test("§6.1 events are numbered from 1 on, without hole or repetition, and the creator has them all", async () => {
+	test("§6.1 events are numbered from 1 on, without hole or repetition, and the creator has them all", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withRun();
 		expect(numbers(client, sessionId)).toEqual(upTo(lastOf(client, sessionId)));
 		const types = eventsOf(client, sessionId).map(({ event }) => event.type);
@@ -25,7 +27,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(stored).toEqual(numbered(client, sessionId).slice(after));
 	});
 
-	test("§6.1 subscribing with after in the midst of a run leaves neither a hole nor a repetition", async () => {
+	test("§6.1 subscribing with after in the midst of a run leaves neither a hole nor a repetition", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withRun();
 		const others = await Promise.all([1, 2, 3].map(() => server.client("websocket")));
 		const first = lastOf(client, sessionId);

@@ -55,7 +55,7 @@ const changes: Record<string, Fields> = {
 const FAILING = new Set(["compact"]);
 
 describe.each(transports)("over %s", (transport) => {
-	test("§10 create_session starts at version 0", async () => {
+	test("§10 create_session starts at version 0", { tags: "slow" }, async () => {
 		const client = await server.client(transport);
 		const sessionId = fresh("s");
 		const created = await client.ask({ type: "create_session", sessionId });
@@ -125,7 +125,9 @@ describe.each(transports)("over %s", (transport) => {
 		expect(await versionOf(client, sessionId)).toBe(0);
 	});
 
-	test("§10 what a run does by itself, and the answer to a dialog, raise nothing", async () => {
+	test("§10 what a run does by itself, and the answer to a dialog, raise nothing", {
+		tags: "slow",
+	}, async () => {
 		const { client, sessionId } = await withSession();
 		const held = await holdLane(client, sessionId);
 		await held.release();

@@ -29,8 +29,6 @@ export interface CrashOptions {
 	guests: number;
 	/** How often the server is killed while it works; once more follows at the end. */
 	kills: number;
-	/** A folder with what Node has compiled of the program: starts are quicker with it. */
-	compileCache?: string;
 	/** Called for every kill, with what the server was doing. */
 	onDeath?(moment: Moment): void;
 }
@@ -50,7 +48,7 @@ export async function runCrashes(options: CrashOptions): Promise<CrashReport> {
 	const provider = await startLoopbackAnthropic();
 	atEnd(() => provider.close());
 	const agentDir = preparedAgentDir(folder, provider);
-	const server = await startMortalServer(agentDir, options.compileCache);
+	const server = await startMortalServer(agentDir);
 	const { url } = server;
 	const patience = { firstRetryMs: 20, lastRetryMs: 80 };
 	const watched = watchWire(webSocketTransport(url));

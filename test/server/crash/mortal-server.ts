@@ -27,14 +27,9 @@ export interface MortalServer {
 	complaints(): string;
 }
 
-/** `compileCache` is a folder with what Node has compiled of the program; a start is quicker with it. */
-export async function startMortalServer(
-	agentDir = tempDir("agent"),
-	compileCache?: string,
-): Promise<MortalServer> {
+export async function startMortalServer(agentDir = tempDir("agent")): Promise<MortalServer> {
 	const port = await quietPort();
 	const lives: ServeProcess[] = [];
-	const env = compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache };
 	const asked = new Set<ServeProcess>();
 	const suicide = Promise.withResolvers<never>();
 	suicide.promise.catch(() => {}); // whoever waits for it hears of it
@@ -43,7 +38,7 @@ export async function startMortalServer(
 	const begin = () => {
 		const from = performance.now();
 		const words = ["--port", String(port), "--auth", "none", "--json"];
-		const life = startServe(words, { agentDir, env });
+		const life = startServe(words, { agentDir });
 		lives.push(life);
 		life.ready().then(
 			() => {

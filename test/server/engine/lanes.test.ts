@@ -95,7 +95,9 @@ describe("lanes", () => {
 		expect(["a", "b", "c"].map((id) => response(client, id).sessionVersion)).toEqual([1, 2, 3]);
 	});
 
-	test("a thousand commands that all fail at once do not exhaust the stack", async () => {
+	test("a thousand commands that all fail at once do not exhaust the stack", {
+		tags: "slow",
+	}, async () => {
 		const harness = createHarness();
 		const client = await withSession(harness);
 		harness.hold("bash");

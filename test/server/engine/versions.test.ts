@@ -32,7 +32,9 @@ describe("versions", () => {
 		expect(finished(client, "b").sessionVersion).toBe(2);
 	});
 
-	test("§10 what the table calls a change of a session counts, and nothing else does", async () => {
+	test("§10 what the table calls a change of a session counts, and nothing else does", {
+		tags: "slow",
+	}, async () => {
 		const { harness } = await withSession();
 		for (const type of commandTypes) {
 			const row = commandTable[type];

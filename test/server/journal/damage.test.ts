@@ -235,7 +235,9 @@ describe("the file of a journal", () => {
 		await vi.waitFor(() => expect(idsIn(alone)).toContain("a"), PATIENCE);
 	});
 
-	test("with a page of commands that cannot be read makes the journal refuse at the start", async () => {
+	test("with a page of commands that cannot be read makes the journal refuse at the start", {
+		tags: "slow",
+	}, async () => {
 		const { dataDir } = await used(true);
 		const path = join(dataDir, "journal.db");
 		const database = new DatabaseSync(path);
@@ -297,7 +299,7 @@ describe("the mark of a journal", () => {
 		});
 	});
 
-	test("that is damaged makes the journal refuse", async () => {
+	test("that is damaged makes the journal refuse", { tags: "slow" }, async () => {
 		const { journal, dataDir } = await startJournal();
 		await journal.finish(finished(command("a")));
 		await journal.close();

@@ -122,17 +122,21 @@ describe("a journal whose file is taken away while it is open", () => {
 		["moved", ["journal.db"], (path: string) => renameSync(path, `${path}.old`)],
 		["replaced", ["journal.db"], replaceByNothing],
 		["without its log", ["journal.db-wal"], (path: string) => rmSync(path)],
-	])("by being %s refuses changes from then on", async (_how, names, takeAway) => {
-		const { journal, dataDir } = await startJournal();
-		await journal.admit(command("before"));
-		for (const name of names) takeAway(join(dataDir, name));
-		await refused(journal.admit(command("after")), /removed or replaced/, dataDir);
-		expect(journal.health()).toMatchObject({ ok: false });
-		expect(journal.byId("ann", "after")).toBeUndefined();
-	});
+	])(
+		"by being %s refuses changes from then on",
+		{ tags: "slow" },
+		async (_how, names, takeAway) => {
+			const { journal, dataDir } = await startJournal();
+			await journal.admit(command("before"));
+			for (const name of names) takeAway(join(dataDir, name));
+			await refused(journal.admit(command("after")), /removed or replaced/, dataDir);
+			expect(journal.health()).toMatchObject({ ok: false });
+			expect(journal.byId("ann", "after")).toBeUndefined();
+		},
+	);
 });
 
-test("a journal of the first version keeps its keys in their scope", async () => {
+test("a journal of the first version keeps its keys in their scope", { tags: "slow" }, async () => {
 	const dataDir = tempDir();
 	const old = new DatabaseSync(join(dataDir, "journal.db"));
 	migrations[0]?.(old);

@@ -45,7 +45,9 @@ test("a batch is written as a whole or not at all, and twice is like once", asyn
 	expect(writer.size()).toMatchObject({ commands: 1, events: 1 });
 });
 
-test("a record that cannot be written does not keep the others from it", async () => {
+test("a record that cannot be written does not keep the others from it", {
+	tags: "slow",
+}, async () => {
 	const { journal } = await startJournal();
 	const writing = [event(1), unwritable, event(3)].map((one) => journal.append(one));
 	const settled = await Promise.allSettled(writing);

@@ -53,7 +53,9 @@ describe("a journal forgets", () => {
 		expect(journal.owners(["oldest of all"]).get("oldest of all")).toBe("ann");
 	});
 
-	test("the oldest when it is too large: outcomes of reads, then events, then outcomes of changes", async () => {
+	test("the oldest when it is too large: outcomes of reads, then events, then outcomes of changes", {
+		tags: "slow",
+	}, async () => {
 		const now = 1_000_000;
 		const { journal } = await startJournal({
 			now: () => now,

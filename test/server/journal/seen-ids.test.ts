@@ -34,7 +34,7 @@ describe("ids that were seen", () => {
 		);
 	});
 
-	test("others are denied, nearly all of them", async () => {
+	test("others are denied, nearly all of them", { tags: "slow" }, async () => {
 		const seen = new SeenIds();
 		await seen.load(readerOf(rowsOf(many(20_000, "known"))));
 		const wrong = many(20_000, "new").filter(([principal, id]) => seen.mayHave(principal, id));

@@ -62,7 +62,7 @@ describe("cached answers", () => {
 		expect(cache.bytes).toBe(0);
 	});
 
-	test("may be as large as an answer may be", () => {
+	test("may be as large as an answer may be", { tags: "slow" }, () => {
 		const cache = new AnswerCache();
 		const session = {};
 		const data = "x".repeat(DEFAULT_LIMITS.maxAnswerBytes - 1_000);

@@ -7,7 +7,9 @@ import { say, withSession } from "./with-session.ts";
 const ben = { principal: "ben" };
 
 describe("a session file that nobody has open any more", () => {
-	test("belongs to whose session wrote it, whichever way it was left", async () => {
+	test("belongs to whose session wrote it, whichever way it was left", {
+		tags: "slow",
+	}, async () => {
 		const server = await withSession(2);
 		const left = [await fileOf(server)];
 		const [, second] = (await server.run("get_fork_messages", {})).messages;
@@ -95,7 +97,9 @@ describe("a session file of pi's own", () => {
 	});
 });
 
-test("a list has what is one's own, also behind many newer files of somebody else", async () => {
+test("a list has what is one's own, also behind many newer files of somebody else", {
+	tags: "slow",
+}, async () => {
 	const server = await withSession(1);
 	const own = await fileOf(server);
 	await server.run("create_session", { sessionId: "b" }, ben);

@@ -89,7 +89,9 @@ test.each<[string, "an end" | "no end", Data<"SessionEvent">[]]>([
 	expect(is).toBe(needed === "an end");
 });
 
-test("a server that stops in good order but leaves a run behind ends it at the next start", async () => {
+test("a server that stops in good order but leaves a run behind ends it at the next start", {
+	tags: "slow",
+}, async () => {
 	const before = await started(await startJournal());
 	streamsOf(before).emit(stream, { type: "agent_start" });
 	await before.journal.close();

@@ -182,7 +182,9 @@ describe("who subscribes", () => {
 		expect(store.pages).toBe(1);
 	});
 
-	test("with many others after a number leaves the loop between pages, one principal after the other", async () => {
+	test("with many others after a number leaves the loop between pages, one principal after the other", {
+		tags: "slow",
+	}, async () => {
 		await emit(3);
 		const { events } = store;
 		const asked: string[] = [];

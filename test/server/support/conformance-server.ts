@@ -1,6 +1,5 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll } from "vitest";
 import {
 	type LoopbackAnthropic,
@@ -20,11 +19,6 @@ import {
 	type Transport,
 	type WireClient,
 } from "./wire-client.ts";
-
-/** Half of what a start costs is compiling, and every test file starts a server. */
-const COMPILE_CACHE = fileURLToPath(
-	new URL("../../../node_modules/.cache/strata-serve", import.meta.url),
-);
 
 /** The transports that every rule of the protocol is tested on. */
 export const transports: readonly Transport[] = ["websocket", "stdio"];
@@ -85,8 +79,7 @@ export async function startConformanceServer(
 		...(options.words ?? []),
 	];
 	const start = async () => {
-		const env = { NODE_COMPILE_CACHE: COMPILE_CACHE, ...options.env };
-		const { maxFiles } = options;
+		const { env = {}, maxFiles } = options;
 		const process = startServe(words, {
 			agentDir,
 			env,

@@ -38,7 +38,7 @@ describe("stdio", () => {
 		expect((await lines(2))[1]).toMatchObject({ data: '{"last":1}' });
 	});
 
-	test("does not read on while nobody reads what it writes", async () => {
+	test("does not read on while nobody reads what it writes", { tags: "slow" }, async () => {
 		const { input, output, heard } = stdio(10_000_000, { hardQueueBytes: 100_000 });
 		const line = `"${"x".repeat(10_000)}"\n`;
 		output.pause();
