@@ -2,7 +2,10 @@ import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { PATIENCE } from "./test/support/patience.ts";
 
-/** Tests that mock modules or measure memory: each file has a process of its own. */
+/**
+ * Tests that mock modules, measure memory or count timers: each file has a process of its own. Others leave timers
+ * behind: a connection of `fetch` arms one some seconds after its last use.
+ */
 const ALONE = [
 	"test/cli/session-files.test.ts",
 	"test/codeindex/extract/memory.test.ts",
@@ -10,7 +13,8 @@ const ALONE = [
 	"test/core/blob-store-faults.test.ts",
 	"test/e2e/readcache-matrix.test.ts",
 	"test/extension/old-pi.test.ts",
-	"test/server/sessions/real-folders.test.ts",
+	"test/server/engine/{durability,parts,programs}.test.ts",
+	"test/server/sessions/{events,real-folders}.test.ts",
 ];
 /** Tests that load pi, which takes a second: once a worker. */
 const PI = ["test/{bench,cli,e2e,server}/**/*.test.ts"];
