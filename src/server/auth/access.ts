@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Tokens } from "./token-file.ts";
 
-/** Browsers offer this subprotocol besides the one with their token. Only this one is echoed. */
+/** Browsers offer this subprotocol and another that holds their token. The server accepts only this one. */
 export const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
@@ -10,21 +10,21 @@ export type Access = ReturnType<typeof createAccess>;
 
 interface AccessOptions {
 	readonly host: string;
-	/** Allowed page origins besides the server's own, normalized (`https://example.org`). */
+	/** Normalized origins (`https://example.org`) of pages that may connect, besides the server's own. */
 	readonly origins: readonly string[];
 	readonly tls: boolean;
-	/** `none`: every client is the principal `local`. */
+	/** With `none`, every client is the principal `local`. */
 	readonly tokens: Tokens | "none";
 }
 
 export function createAccess(options: AccessOptions) {
 	return {
-		/** The request must name this server (`Host`) and come from no foreign page (`Origin`). */
+		/** Admits a request if `Host` names this server and `Origin` is not that of a foreign page. */
 		admits({ host, origin }: IncomingHttpHeaders): { ok: true } | { ok: false; why: string } {
 			if (!isOwnHost(host, options)) {
 				return { ok: false, why: "the Host header does not name this server" };
 			}
-			// Clients other than browsers send no origin.
+			// Clients other than browsers send no `Origin`, so a missing one is accepted.
 			const own = `${options.tls ? "https" : "http"}://${host}`;
 			const isOwn = origin === undefined || origin.toLowerCase() === own.toLowerCase();
 			if (!isOwn && !options.origins.includes(origin)) {
@@ -32,7 +32,7 @@ export function createAccess(options: AccessOptions) {
 			}
 			return { ok: true };
 		},
-		/** `undefined` without a valid token. */
+		/** Returns `undefined` if the request has no valid token. */
 		principalOf(headers: IncomingHttpHeaders): string | undefined {
 			if (options.tokens === "none") return "local";
 			const token = tokenIn(headers);
@@ -41,7 +41,7 @@ export function createAccess(options: AccessOptions) {
 	};
 }
 
-/** In a bearer header or subprotocol: a browser's WebSocket can set no header. Never the query. */
+/** Reads the bearer header or a subprotocol: a browser cannot set headers of a WebSocket. Never the query. */
 export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 	if (bearer !== undefined) return bearer;
@@ -55,7 +55,7 @@ export function isLoopback(host: string): boolean {
 	return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
 }
 
-/** DNS rebinding leaves the foreign name in `Host`. A numeric address cannot be rebound. */
+/** Detects DNS rebinding, which leaves a foreign name in `Host`. A numeric address cannot be rebound. */
 function isOwnHost(header: string | undefined, { host, origins }: AccessOptions): boolean {
 	const [, given] = /^(\[[0-9a-f:.]+\]|[^\s:/@\\?#]+)(?::\d{1,5})?$/i.exec(header ?? "") ?? [];
 	const name = given?.toLowerCase();
@@ -65,7 +65,7 @@ function isOwnHost(header: string | undefined, { host, origins }: AccessOptions)
 	return !isLoopback(host) && isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** The origin in the form that browsers send. Throws if invalid. */
+/** Returns the origin in the form that browsers send. Throws if it is invalid. */
 export function normalizedOrigin(origin: string): string {
 	const url = URL.canParse(origin) ? new URL(origin) : undefined;
 	const isOrigin =

@@ -8,25 +8,25 @@ import { errnoOf } from "../../core/errno.ts";
 export interface Tokens {
 	/** Takes the same time for every wrong token. */
 	principalOf(token: string): string | undefined;
-	/** The entry for the address shown at a terminal. */
+	/** The file's first entry. The server shows its token to the user. */
 	readonly first: { readonly name: string; readonly token: string };
 }
 
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_ENTRIES = 1_000;
-/** 96 bits in base64url. */
+/** 16 characters of base64url hold 96 bits. */
 const MIN_TOKEN_CHARS = 16;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
-/** Fits both a header and a WebSocket subprotocol. */
+/** These characters are valid in a header and in a WebSocket subprotocol. */
 const TOKEN = /^[A-Za-z0-9._~+-]+$/;
 
-/** Lines are `principal:token` or `#` comments. Creates a missing file; others must be private. */
+/** A line is `principal:token` or a `#` comment. Creates a missing file; an existing one must be private. */
 export async function loadTokens(path: string): Promise<Tokens> {
 	const text = (await readPrivate(path)) ?? (await create(path));
 	const entries = parseTokens(text, path);
 	const [first] = entries;
 	if (!first) {
-		throw new Error(`token file ${path} has no entry; add a line like "me:<token>" or delete it`);
+		throw new Error(`token file ${path} has no entry; add a line "me:<token>", or delete the file`);
 	}
 	const digestOf = (token: string) => hash("sha256", token, "buffer");
 	const digests = entries.map(({ name, token }) => ({ name, digest: digestOf(token) }));
@@ -43,7 +43,7 @@ export async function loadTokens(path: string): Promise<Tokens> {
 	};
 }
 
-/** Errors name the line, never its content. */
+/** Error messages name the number of a line, never its content. */
 export function parseTokens(text: string, path: string): { name: string; token: string }[] {
 	const entries: { name: string; token: string }[] = [];
 	for (const [index, raw] of text.split("\n").entries()) {
@@ -53,27 +53,27 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 		const colon = line.indexOf(":");
 		const name = line.slice(0, Math.max(colon, 0)).trim();
 		const token = line.slice(colon + 1).trim();
-		if (colon === -1) throw new Error(`${where}: expected name:token`);
+		if (colon === -1) throw new Error(`${where}: the line must have the form name:token`);
 		if (!NAME.test(name)) {
-			throw new Error(`${where}: a name has 1 to 64 letters, digits or . _ - before the colon`);
+			throw new Error(`${where}: the name must have 1 to 64 characters: letters, digits or . _ -`);
 		}
 		if (!TOKEN.test(token) || token.length < MIN_TOKEN_CHARS) {
 			throw new Error(
-				`${where}: a token has at least ${MIN_TOKEN_CHARS} letters, digits or . _ ~ + -`,
+				`${where}: the token must have at least ${MIN_TOKEN_CHARS} characters: letters, digits or . _ ~ + -`,
 			);
 		}
 		const other = entries.find((entry) => entry.token === token);
-		if (other) throw new Error(`${where}: ${other.name} has the same token; choose another`);
+		if (other) throw new Error(`${where}: ${other.name} has the same token; choose a new one`);
 		entries.push({ name, token });
 		if (entries.length > MAX_ENTRIES) {
-			throw new Error(`token file ${path} has more than ${MAX_ENTRIES} entries`);
+			throw new Error(`token file ${path} has more than ${MAX_ENTRIES} entries; remove some`);
 		}
 	}
 	return entries;
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {
-	// Non-blocking: opening a pipe would wait for a writer.
+	// Non-blocking, because opening a pipe would otherwise wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
 		if (errnoOf(error) === "ENOENT") return undefined;
 		const why = `cannot read token file ${path}: ${errnoOf(error) ?? error}`;
@@ -81,7 +81,7 @@ async function readPrivate(path: string): Promise<string | undefined> {
 	});
 	if (!file) return undefined;
 	try {
-		const fault = faultIn(await file.stat(), path); // checks the open file: no race
+		const fault = faultIn(await file.stat(), path); // of the open file: a check by path could race
 		if (fault) throw new Error(`token file ${path} ${fault}`);
 		return await file.readFile("utf8");
 	} finally {
@@ -94,7 +94,7 @@ function faultIn(stats: Stats, path: string): string | undefined {
 	if (process.platform !== "win32") {
 		const mode = (stats.mode & 0o777).toString(8).padStart(4, "0");
 		if ((stats.mode & 0o077) !== 0)
-			return `is open to others (mode ${mode}); run: chmod 600 ${path}`;
+			return `is open to other users (mode ${mode}); run: chmod 600 ${path}`;
 		const self = process.getuid?.();
 		if (self !== 0 && stats.uid !== self) return "belongs to another user; use a file of your own";
 	}
@@ -102,23 +102,23 @@ function faultIn(stats: Stats, path: string): string | undefined {
 	return isTooLarge ? `has ${stats.size} bytes; the limit is ${MAX_FILE_BYTES}` : undefined;
 }
 
-/** Private from the start. If a concurrent process was first, returns the content of its file. */
+/** Creates the file with mode 0600. If another process was faster, returns the content of its file. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
-	const text = `# name:token, one per line; sessions belong to the name. Keep this file private.\nlocal:${token}\n`;
+	const text = `# One name:token per line. Each session belongs to one name. Keep this file private.\nlocal:${token}\n`;
 	const folder = dirname(path);
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	const temporary = join(folder, temporaryName());
 	try {
 		await writeFile(temporary, text, { flag: "wx", mode: 0o600, flush: true });
-		// A link fails if the file exists; a rename would replace it.
+		// `link` fails if the file exists; a rename would replace it.
 		await link(temporary, path);
 		return text;
 	} catch (error) {
 		if (errnoOf(error) !== "EEXIST") throw error;
 		const other = await readPrivate(path);
 		if (other !== undefined) return other;
-		throw new Error(`token file ${path} is a broken link; remove it`, { cause: error });
+		throw new Error(`token file ${path} is a broken link; remove the link`, { cause: error });
 	} finally {
 		await rm(temporary, { force: true });
 	}

@@ -81,11 +81,11 @@ describe("the token file", () => {
 	});
 
 	test.each([
-		["no colon", "line 2: expected name:token"],
-		[`a b:${A}`, "line 2: a name has"],
-		[`:${A}`, "line 2: a name has"],
-		["ann:short", "line 2: a token has at least 16"],
-		[`ann:${A}/=`, "line 2: a token has at least 16"],
+		["no colon", "line 2: the line must have the form name:token"],
+		[`a b:${A}`, "line 2: the name must have"],
+		[`:${A}`, "line 2: the name must have"],
+		["ann:short", "line 2: the token must have at least 16"],
+		[`ann:${A}/=`, "line 2: the token must have at least 16"],
 		[`ann:${B}\nbob:${B}`, "line 3: ann has the same token"],
 	])("a wrong line is named without what is on it: %s", (line, fault) => {
 		const parse = () => parseTokens(`\n${line}`, "tokens");
