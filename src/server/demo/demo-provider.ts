@@ -21,7 +21,7 @@ export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
 export type Models = Awaited<ReturnType<typeof openModels>>;
 
-/** The user's models, or else the demo's. Never both: real work must not pick a script. */
+/** Opens the user's models or the demo's. Never both, so that no real work runs on the scripted model. */
 export async function openModels(options: Pick<ServerOptions, "agentDir" | "demo" | "warn">) {
 	const { agentDir, demo, warn } = options;
 	if (demo === "always") return await openDemo();
@@ -35,18 +35,18 @@ export async function openModels(options: Pick<ServerOptions, "agentDir" | "demo
 	return isUsable ? { modelRuntime, isDemo: false, close: async () => {} } : await openDemo();
 }
 
-/** Checked here, as pi treats a broken key file as empty. */
+/** Checks pi's key file, because pi treats a broken one as empty. */
 async function faultIn(path: string): Promise<string | undefined> {
 	try {
 		JSON.parse(await readFile(path, "utf8"));
 		return undefined;
 	} catch (error) {
-		// The parser's message would quote the file's content.
+		// The parser's message is left out: it would quote the file's content.
 		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
 }
 
-/** Writes nothing to disk, so a full disk does not prevent the start. */
+/** Writes nothing to disk, so the demo also starts on a full disk. */
 async function openDemo() {
 	const provider = await startDemoProvider();
 	try {
@@ -63,7 +63,7 @@ async function openDemo() {
 	}
 }
 
-/** The demo must not see the user's keys. */
+/** An empty key store: the demo must not see the user's keys. */
 const NO_CREDENTIALS: NonNullable<
 	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
 > = {
@@ -73,13 +73,13 @@ const NO_CREDENTIALS: NonNullable<
 	delete: async () => {},
 };
 
-/** Small, so that a short conversation triggers pruning. */
+/** Tokens. The window is small, so that a short conversation triggers pruning. */
 const CONTEXT_WINDOW = 56_000;
-/** Dollars per million tokens, typical for such models. */
+/** Dollars per million tokens, as is typical for models of this API. */
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
-/** Serves a scripted model on loopback: Anthropic's API, as pi uses it, and a simulated cache. */
+/** Serves a scripted model on loopback: the part of Anthropic's API that pi uses, with a simulated cache. */
 export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	const key = randomBytes(24).toString("base64url");
 	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
@@ -224,7 +224,7 @@ interface DemoAnswer {
 	readonly calls: readonly DemoCall[];
 }
 
-/** Depends on the conversation alone, so a session can be forked, resumed and replayed. */
+/** The answer depends only on the conversation, so a session can be forked, resumed and replayed. */
 export function demoAnswer(messages: readonly unknown[]): DemoAnswer {
 	const prompts = messages.flatMap((message, at) => (isPrompt(message) ? [at] : []));
 	const script = SCRIPTS[Math.min(Math.max(prompts.length, 1), SCRIPTS.length) - 1] ?? [];
@@ -297,7 +297,7 @@ const LATER: readonly DemoAnswer[] = [
 
 const SCRIPTS = [FIRST, SECOND, LATER];
 
-/** Excludes tool results and text that extensions insert. */
+/** Whether the user wrote the message. False for tool results and text that extensions insert. */
 function isPrompt(message: unknown): boolean {
 	if (property(message, "role") !== "user") return false;
 	return blocksOf(message).every(

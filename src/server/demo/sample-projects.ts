@@ -5,26 +5,26 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** The demo's projects: one per session, deleted with it. */
+/** Manages the demo's sample projects. Each session gets its own, which is deleted with the session. */
 export function createSampleProjects(folder: string, warn: (line: string) => void) {
 	return {
 		folder,
 		async make() {
 			const project = await makeSampleProject(folder).catch((error: unknown) => {
 				const reason = errnoOf(error) ?? "see the server's standard error";
-				warn(`a sample project cannot be written: ${describeError(error)}`);
+				warn(`the server cannot write a sample project: ${describeError(error)}`);
 				throw new CommandError(
 					"failed",
-					`The sample project cannot be written (${reason}): name a folder with cwd, or free space on the server's disk`,
+					`The server cannot write a sample project (${reason}): free space on its disk, or name a folder with cwd`,
 					{ cause: error },
 				);
 			});
 			await index(project).catch((error: unknown) => {
-				warn(`a sample project cannot be indexed: ${describeError(error)}`);
+				warn(`the server cannot index a sample project: ${describeError(error)}`);
 			});
 			return project;
 		},
-		/** Deletes projects of `left` (default: all) that are not `inUse`. Follows no link. */
+		/** Deletes the projects in `left` (default: all) that are not in `inUse`. Does not follow links. */
 		async sweep({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
 			try {
 				if (!(await isFolder(folder))) return;
@@ -38,13 +38,13 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 					await deleteCodeIndex(project);
 				}
 			} catch (error) {
-				warn(`a sample project cannot be deleted: ${describeError(error)}`);
+				warn(`the server cannot delete a sample project: ${describeError(error)}`);
 			}
 		},
 	};
 }
 
-/** False for a link. */
+/** Returns false for a link to a folder. */
 async function isFolder(path: string): Promise<boolean> {
 	const stats = await lstat(path).catch(() => undefined);
 	return stats?.isDirectory() === true;
@@ -57,7 +57,7 @@ function projectsOf(folders: readonly string[], parent: string): string[] {
 		.map((path) => relative(parent, path).split(sep)[0] as string);
 }
 
-/** The project is ours, so indexing needs no consent. */
+/** The server created the project, so indexing it needs no consent. */
 async function index(project: string): Promise<void> {
 	const code = openCodeIndex({ root: project });
 	try {
@@ -85,7 +85,7 @@ export async function makeSampleProject(parent: string): Promise<string> {
 const PREFIX = "shop-";
 const SAMPLE_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 
-/** A shop, with logs so long that reading them leads to pruning. */
+/** The files of a small shop. Its logs are so long that reading them triggers pruning. */
 function sampleFiles(): Record<string, string | Buffer> {
 	return {
 		"package.json": `${JSON.stringify({ name: "sample-shop", type: "module" }, null, "\t")}\n`,

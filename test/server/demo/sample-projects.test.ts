@@ -69,7 +69,7 @@ describe("sample projects", () => {
 		writeFileSync(folder, "");
 		await expect(projects.make()).rejects.toMatchObject({
 			code: "failed",
-			message: /cannot be written \(E[A-Z]+\): name a folder with cwd/,
+			message: /cannot write a sample project \(E[A-Z]+\): .*name a folder with cwd/,
 		});
 		expect(warnings).toHaveLength(1);
 	});
