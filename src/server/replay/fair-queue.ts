@@ -7,10 +7,10 @@ interface Tenant {
 
 type Limit = "running" | "runningPerPrincipal" | "waiting" | "waitingPerPrincipal";
 
-/** Runs heavy work, round-robin: the principal served last goes to the end. */
+/** Runs heavy work within limits, round-robin: after a run, its principal moves to the end of the order. */
 export class FairQueue {
 	readonly #limits: Record<Limit, number>;
-	/** By principal, in the order of their turns. */
+	/** Keyed by principal, in the order of their turns. */
 	readonly #tenants = new Map<string, Tenant>();
 	#running = 0;
 	#waiting = 0;
@@ -65,8 +65,8 @@ export class FairQueue {
 			if (signal.aborted) return abort();
 			if (!isFull) return signal.addEventListener("abort", abort, { once: true });
 			leave();
-			const why = `${tenant.waiting.size} replays of yours are waiting, ${this.#waiting} in total`;
-			reject(new CommandError("busy", `${why}: try again when one is done`));
+			const why = `${tenant.waiting.size} of your replays are waiting, ${this.#waiting} in total`;
+			reject(new CommandError("busy", `The replay queue is full (${why}): try again later`));
 		});
 	}
 
@@ -86,7 +86,7 @@ export class FairQueue {
 
 	#dropIfIdle(principal: string, tenant: Tenant): void {
 		const isIdle = tenant.running === 0 && tenant.waiting.size === 0;
-		// A new tenant may have taken its key.
+		// The map may hold a newer tenant of the same principal.
 		if (isIdle && this.#tenants.get(principal) === tenant) this.#tenants.delete(principal);
 	}
 }

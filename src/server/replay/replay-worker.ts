@@ -5,7 +5,7 @@ import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
 export interface ReplayJob {
 	readonly file: string;
-	/** The file's name in the report and in errors. */
+	/** Name of the file in the report and in error messages. */
 	readonly shownAs: string;
 	readonly prune: PruneSettings;
 }
@@ -15,14 +15,14 @@ serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {
 		const tools = await import("../../economy/replay/index.ts");
 		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
 		if (session.bills.length === 0) {
-			throw new Error(`${shownAs} has no request with a bill, so nothing to replay`);
+			throw new Error(`${shownAs} has no request with a bill, so there is nothing to replay`);
 		}
 		const pruning = pruningPolicy(prune);
-		// The same as on the command line without `--policy`.
+		// The same policies as `strata replay` uses without `--policy`.
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
 		return { ...tools.buildReport(session, { policies }), file: shownAs };
 	} catch (error) {
-		// Errors of reading name the file, which may be a temporary one.
+		// Read errors contain the path, which may be a temporary file.
 		throw new Error(describeError(error).replaceAll(file, shownAs));
 	}
 });

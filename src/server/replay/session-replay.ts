@@ -12,11 +12,11 @@ import type { ReplayJob } from "./replay-worker.ts";
 
 export type SessionReplay = ReturnType<typeof createSessionReplay>;
 
-/** Maximum replays in total and per principal: one principal never has all threads. */
+/** Maximum replays in total and per principal. One principal cannot occupy all threads. */
 const LIMITS = { running: 2, runningPerPrincipal: 1, waiting: 64, waitingPerPrincipal: 8 };
 const MAX_HEAP_MB = 1024;
 
-/** Replays in worker threads, as one takes seconds of CPU. Principals take turns. */
+/** Runs replays in worker threads, because a replay takes seconds of CPU. Principals take turns. */
 export function createSessionReplay(options: { agentDir: string; cwd: string; tmpFolder: string }) {
 	const { tmpFolder } = options;
 	const queue = new FairQueue(LIMITS);
@@ -24,7 +24,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	const supervisor = new WorkerSupervisor<ReplayJob, ReplayReport>({
 		start: () => thread(entry, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MB } }),
 		size: LIMITS.running,
-		// Ends an idle worker at once: a replay leaves a large heap behind.
+		// An idle worker ends at once, because a replay leaves a large heap behind.
 		idleMs: 0,
 	});
 
@@ -39,7 +39,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	}
 
 	return {
-		/** The principal must be allowed to read `file`. */
+		/** The caller must have checked that the principal may read `file`. */
 		ofFile: (file: string, { principal, signal }: ReplayCaller) =>
 			queue.run(principal, signal, () => replay(file, basename(file), signal)),
 		ofContent: (content: string, { principal, signal }: ReplayCaller) =>
