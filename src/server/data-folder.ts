@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
-/** All but token files, which are checked when they are read. */
+/** The server's own files, except token files: those are checked when they are read. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -19,7 +19,10 @@ const OWN_FILES = [
 
 const HAS_MODES = process.platform !== "win32";
 
-/** Makes the folder private. Throws if another user could write to it, and so forge tokens. */
+/**
+ * Creates a missing folder with mode 0700, and makes the server's own files private.
+ * Throws if another user can write to the folder, because that user could forge tokens.
+ */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const created = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
 		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
@@ -31,20 +34,20 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	refuseIfOthersCanWrite(await stat(real), folder, "data folder");
 	for (let path = dirname(real), above = real; path !== above; above = path, path = dirname(path)) {
 		const { mode } = await stat(path);
-		if ((mode & 0o1002) !== 0o002) continue; // if sticky, others can move only their own files
-		const why = `every user can replace it, since ${path} is writable by all; run: chmod o-w ${path}`;
+		if ((mode & 0o1002) !== 0o002) continue; // in a sticky folder, users can move only their own files
+		const why = `any user can replace it, because all users can write to ${path} (run chmod o-w ${path} to prevent this)`;
 		throw unusable(folder, why);
 	}
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // opening it reports the fault
+		if (!stats?.isFile()) continue; // if it is no file, opening it reports the error
 		refuseIfOthersCanWrite(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}
 }
 
-/** Creates a missing file. Only the owner can read and write it, whatever the umask. */
+/** Creates a missing file. Sets mode 0600 whatever the umask, so only the owner can read and write it. */
 export function makePrivateFile(path: string): void {
 	const file = openSync(path, "a", 0o600);
 	try {
@@ -69,11 +72,11 @@ function refuseIfOthersCanWrite({ uid, mode }: Stats, path: string, noun: string
 }
 
 function unusable(folder: string, why: string, cause?: unknown): Error {
-	const message = `cannot use ${folder} as data folder: ${why}; choose another with --data-dir`;
+	const message = `cannot use ${folder} as the data folder: ${why}; choose another folder with --data-dir`;
 	return new Error(message, { cause });
 }
 
-/** SQLite locks `lock.db`; the lock ends with the process. Throws a one-line error. */
+/** Locks `lock.db` through SQLite. The lock ends with the process. Rejects with a one-line error. */
 export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
@@ -81,9 +84,9 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 	const owner = join(folder, "lock.json");
 	let database: DatabaseSync | undefined;
 	try {
-		makePrivateFile(path); // SQLite would follow the umask
+		makePrivateFile(path); // SQLite would create it with a mode that depends on the umask
 		database = new sqlite.DatabaseSync(path);
-		// The open transaction excludes other processes. It writes nothing: the disk may be full.
+		// The open transaction locks out other processes. It writes nothing, so it works on a full disk.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
 	} catch (error) {
 		database?.close();
@@ -98,7 +101,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 			{ cause: error },
 		);
 	}
-	// This file is only for the error message of a second server.
+	// The file only serves the error message of a second server, so a failed write is ignored.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
 	return { release: () => database.close() };
 }
@@ -108,6 +111,6 @@ async function pidIn(path: string): Promise<number | undefined> {
 		const pid = property(JSON.parse(await readFile(path, "utf8")), "pid");
 		return typeof pid === "number" ? pid : undefined;
 	} catch {
-		return undefined; // the message does without it
+		return undefined; // the error message then names no process
 	}
 }

@@ -4,20 +4,20 @@ const MEGABYTE = 2 ** 20;
 
 const ENGINE_LIMITS = {
 	maxFrameBytes: 10 * MEGABYTE,
-	/** Maximum commands in flight: per connection, in total and per principal. More are refused. */
+	/** Maximum commands in flight per connection, in total, and per principal. Further ones are refused. */
 	maxPendingPerClient: 128,
 	maxPending: 10_000,
 	maxPendingPerPrincipal: 5_000,
-	/** Maximum characters of frames in flight. A single command may always be as large as a frame. */
+	/** Maximum characters of all commands in flight. One command alone may always be as large as a frame. */
 	maxPendingBytes: 256 * MEGABYTE,
 	maxPendingBytesPerPrincipal: 128 * MEGABYTE,
-	/** Maximum characters of one answer as JSON; a read with a larger one fails. */
+	/** Maximum characters of one answer as JSON. A read fails if its answer is larger. */
 	maxAnswerBytes: 64 * MEGABYTE,
-	/** Per principal, with bursts up to the same number. Meant to stop a runaway program. */
+	/** Maximum commands per minute and principal, also all in one burst. Stops a runaway program. */
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,
 	longMs: 300_000,
-	/** A command queued longer never starts. */
+	/** Maximum time that a command waits for its turn. After it, the command fails without starting. */
 	queueMs: 300_000,
 	dependencyMs: 30_000,
 	/** How long a lane waits for the handler of a timed-out command to end. */
@@ -25,28 +25,28 @@ const ENGINE_LIMITS = {
 };
 
 const OUTBOX_LIMITS = {
-	/** Above this, pending deltas of a session are coalesced. */
+	/** Above this many unsent bytes of a connection, the deltas of a session are coalesced. */
 	softQueueBytes: MEGABYTE / 4,
-	/** High-water mark. Above it, deltas become a `gap`, and the client's own frames are not read. */
+	/** High-water mark. Above it, a `gap` replaces pending deltas, and the client's frames are not read. */
 	hardQueueBytes: 4 * MEGABYTE,
-	/** Above this, the connection is closed. Its latest message does not count. */
+	/** Above this many unsent bytes, the connection is closed. The latest message does not count. */
 	maxQueueBytes: 64 * MEGABYTE,
-	/** Above this over all connections, those with the largest queues are closed. */
+	/** Above this many unsent bytes in total, the connections with the largest queues are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
-	/** How long the client may read nothing, for each megabyte in flight. */
+	/** Time without progress after which a client is disconnected, for each megabyte in flight. */
 	stallMs: 30_000,
 };
 
 export const DEFAULT_LIMITS = {
 	...ENGINE_LIMITS,
-	/** Connections in total, per principal, and new ones per minute and principal. */
+	/** Maximum connections in total and per principal, and new connections per minute and principal. */
 	maxConnections: 1_000,
 	maxConnectionsPerPrincipal: 500,
 	connectionsPerMinute: 12_000,
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
-	/** How long running commands may continue after a stop. */
+	/** How long running commands may continue after the server is asked to stop. */
 	drainMs: 30_000,
 	...OUTBOX_LIMITS,
 } as const satisfies Record<string, number>;
@@ -55,7 +55,7 @@ export type EngineLimits = Record<keyof typeof ENGINE_LIMITS, number>;
 export type OutboxLimits = Record<keyof typeof OUTBOX_LIMITS, number>;
 export type ServerLimits = Record<keyof typeof DEFAULT_LIMITS, number>;
 
-/** Parses lists such as `["maxSessions=20"]`. Throws for an unknown name or a bad number. */
+/** Applies assignments such as `maxSessions=20` to the defaults. Throws if a name or number is invalid. */
 export function limitsFrom(assignments: readonly string[]): ServerLimits {
 	const limits: ServerLimits = { ...DEFAULT_LIMITS };
 	for (const assignment of assignments) {
@@ -63,7 +63,7 @@ export function limitsFrom(assignments: readonly string[]): ServerLimits {
 		if (!isLimit(name)) {
 			const known = Object.keys(DEFAULT_LIMITS);
 			const close = nearest(name, known);
-			const hint = close ? `did you mean "${close}"?` : `known: ${known.join(", ")}`;
+			const hint = close ? `did you mean "${close}"?` : `the limits are ${known.join(", ")}`;
 			throw new Error(`unknown limit "${name}"; ${hint}`);
 		}
 		const number = Number(value);
@@ -81,7 +81,7 @@ function isLimit(name: string): name is keyof ServerLimits {
 
 export type RateBucket = ReturnType<typeof createRateBucket>;
 
-/** Token bucket, full at the start: bursts up to `perMinute`. `clock`: monotonic milliseconds. */
+/** A token bucket that starts full and so allows bursts of `perMinute`. `clock` is monotonic, in ms. */
 export function createRateBucket(perMinute: number, clock: () => number) {
 	const perMs = perMinute / 60_000;
 	let left = perMinute;
@@ -100,7 +100,7 @@ export function createRateBucket(perMinute: number, clock: () => number) {
 			left -= 1;
 			return true;
 		},
-		/** Milliseconds until the next `take` succeeds; 0 if it would now. */
+		/** Milliseconds until the next `take` succeeds; 0 if it would succeed now. */
 		waitMs() {
 			fill();
 			return left >= 1 ? 0 : Math.ceil((1 - left) / perMs);

@@ -49,17 +49,21 @@ const ROWS: readonly Row[] = [
 	counter("commands_accepted", "Commands admitted.", ({ engine }) => engine.accepted),
 	counter("commands_finished", "Commands that ended.", ({ engine }) => engine.finished),
 	counter("commands_failed", "Commands that failed.", ({ engine }) => engine.failed),
-	counter("commands_replayed", "Commands answered again.", ({ engine }) => engine.replayed),
+	counter("commands_replayed", "Repeated commands answered.", ({ engine }) => engine.replayed),
 	counter("commands_timed_out", "Commands that timed out.", ({ engine }) => engine.timedOut),
-	counter("commands_rate_limited", "Refused by rate.", ({ engine }) => engine.rateLimited),
-	counter("commands_rejected", "Refused before admission.", ({ engine }) => engine.rejected),
+	counter("commands_rate_limited", "Commands over rate limit.", ({ engine }) => engine.rateLimited),
+	counter("commands_rejected", "Commands refused on arrival.", ({ engine }) => engine.rejected),
 	gauge("commands_pending", "Commands in flight.", ({ engine }) => engine.pending),
-	gauge("lanes", "Lanes with work.", ({ engine }) => engine.lanes),
-	gauge("sessions", "Sessions.", ({ sessions }) => sessions),
+	gauge("lanes", "Lanes that have commands.", ({ engine }) => engine.lanes),
+	gauge("sessions", "Sessions on the server.", ({ sessions }) => sessions),
 	gauge("connections", "Open connections.", ({ connections }) => connections.open),
 	counter("connections_opened", "Connections opened.", ({ connections }) => connections.opened),
 	counter("connections_refused", "Connections refused.", ({ connections }) => connections.refused),
-	counter("connections_overloaded", "Closed by backpressure.", (all) => all.connections.overloaded),
+	counter(
+		"connections_overloaded",
+		"Connections closed because of unread output or unfinished frames.",
+		(all) => all.connections.overloaded,
+	),
 	gauge("queued_bytes", "Bytes waiting to be sent.", ({ connections }) => connections.queuedBytes),
 	gauge("journal_healthy", "1 if the journal can be written.", ({ journal }) =>
 		Number(journal.healthy),
@@ -67,13 +71,13 @@ const ROWS: readonly Row[] = [
 	gauge("journal_bytes", "Size of the journal on disk.", ({ journal }) => journal.bytes),
 	gauge("journal_commands", "Outcomes in the journal.", ({ journal }) => journal.commands),
 	gauge("journal_events", "Events in the journal.", ({ journal }) => journal.events),
-	gauge("journal_pending", "Unflushed records.", ({ journal }) => journal.pending),
-	counter("journal_commits", "Transactions of the journal.", ({ journal }) => journal.commits),
-	counter("journal_commit_seconds", "In transactions.", (all) => all.journal.commitMsTotal / 1e3),
-	gauge("uptime_seconds", "Since the start.", ({ process }) => process.uptimeSeconds),
+	gauge("journal_pending", "Records waiting for a commit.", ({ journal }) => journal.pending),
+	counter("journal_commits", "Journal transactions.", ({ journal }) => journal.commits),
+	counter("journal_commit_seconds", "Transaction time.", (all) => all.journal.commitMsTotal / 1e3),
+	gauge("uptime_seconds", "Time since the start.", ({ process }) => process.uptimeSeconds),
 	gauge("resident_bytes", "Resident memory.", ({ process }) => process.memory.rssBytes),
 	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.memory.heapUsedBytes),
-	counter("cpu_seconds", "Processor time.", ({ process }) => process.cpuSeconds),
+	counter("cpu_seconds", "Processor time used.", ({ process }) => process.cpuSeconds),
 	gauge("loop_delay_seconds", "Event loop delay, p99.", ({ process }) => process.loopDelayMs / 1e3),
 ];
 
@@ -103,7 +107,7 @@ export class ProcessGauge {
 			uptimeSeconds: process.uptime(),
 			memory: { rssBytes: rss, heapUsedBytes: heapUsed, externalBytes: external },
 			cpuSeconds: (user + system) / 1e6,
-			/** 99th percentile of timer delay since the last read. */
+			/** 99th percentile of the event loop's delay since the last `read`. */
 			loopDelayMs: Number.isFinite(loopDelayMs) ? loopDelayMs : 0,
 		};
 	}

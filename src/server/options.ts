@@ -3,48 +3,48 @@ import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
 export interface ServerOptions {
-	/** Folder of journal, lock and tokens. One server uses it at a time. */
+	/** Folder for the journal, the lock and the tokens. Only one server can use it at a time. */
 	readonly dataDir: string;
-	/** Pi's agent folder: models, keys, settings, session files. */
+	/** Pi's agent folder, which holds its models, keys, settings and session files. */
 	readonly agentDir: string;
-	/** Session files in `.pi/sessions` here or in a parent may be opened. */
+	/** Clients may open session files in `.pi/sessions` of this folder and of its parents. */
 	readonly cwd: string;
-	/** For sessions that name no folder; without it, they must name one. */
+	/** Folder of sessions that are created without `cwd`. If absent, `cwd` is required. */
 	readonly startFolder?: string;
-	/** Whether to run the scripted model. `auto`: if no other is set up. */
+	/** Whether to run the demo's scripted model. `auto` runs it if no other model is set up. */
 	readonly demo: "auto" | "always" | "never";
 	/** Whether clients may load a project's own settings and extensions, which run its code. */
 	readonly allowProjectTrust: boolean;
-	/** Where HTTP and WebSocket listen; port 0 means any free port. */
+	/** Address for HTTP and WebSocket. Port 0 means any free port. */
 	readonly listen?: { port: number; host: string; tls?: { cert: string; key: string } };
 	readonly socketPath?: string;
 	readonly stdio?: Stdio;
-	/** `none`: every client is the principal `local`. A missing token file is created. */
+	/** With `none`, every client is the principal `local`. A missing token file is created. */
 	readonly auth: "none" | { tokenFile: string };
-	/** Allowed page origins besides the server's own. */
+	/** Origins of pages that may connect, in addition to the server's own. */
 	readonly origins: readonly string[];
 	readonly limits: ServerLimits;
 	pageFolder?: string;
-	/** Reports problems outside of any command, in one line. */
+	/** Called with one line for each problem that does not belong to a command. */
 	warn(line: string): void;
 	onStdioEnd?(): void;
 }
 
-/** Normalizes the origins. Throws a one-line error for an unsafe or useless combination. */
+/** Normalizes the origins. Throws a one-line error for unsafe options, or for nothing to listen on. */
 export function checkedOptions(options: ServerOptions): ServerOptions {
 	const { listen, socketPath, stdio, auth } = options;
 	if (!listen && socketPath === undefined && !stdio) {
-		throw new Error("nothing to listen on: set a port, a socket or stdio");
+		throw new Error("the server has nothing to listen on: set a port, a socket or stdio");
 	}
 	if (listen && !isLoopback(listen.host)) {
 		if (auth === "none") {
 			throw new Error(
-				`--auth none is for loopback and sockets only, and ${listen.host} can be reached by others; use a token`,
+				`--auth none is allowed only for loopback and sockets, but other machines can reach ${listen.host}; use --auth token`,
 			);
 		}
 		if (!listen.tls) {
 			throw new Error(
-				`${listen.host} can be reached by others, so it needs --tls-cert and --tls-key; or listen on 127.0.0.1`,
+				`other machines can reach ${listen.host}, so it needs --tls-cert and --tls-key; or listen on 127.0.0.1`,
 			);
 		}
 	}

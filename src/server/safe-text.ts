@@ -3,7 +3,7 @@ import { describeError } from "../core/errno.ts";
 import type { Data } from "../protocol/index.ts";
 import { CommandError } from "./engine/call.ts";
 
-/** One line without stack. Absolute paths not `given` by the client are cut to their last name. */
+/** The error's first line. Cuts absolute paths to their last name, unless the client sent them (`given`). */
 export function safeText(error: unknown, given: readonly string[] = []): string {
 	const [line = ""] = describeError(error).trim().split(/\r?\n/, 1);
 	const lastName = (path: string) =>
@@ -15,7 +15,7 @@ export function safeText(error: unknown, given: readonly string[] = []): string 
 	return safe.length <= MAX_TEXT ? safe : `${safe.slice(0, MAX_TEXT)}…`;
 }
 
-/** Returns a `CommandError` unchanged. */
+/** Wraps an error with its safe text. Returns a `CommandError` unchanged. */
 export function asCommandError(
 	error: unknown,
 	code: Data<"ErrorCode"> = "failed",
@@ -35,8 +35,8 @@ export function wrongState(message: string): CommandError {
 
 const MAX_TEXT = 500;
 
-/** A quoted absolute path, spaces included. */
+/** A quoted absolute path, which may contain spaces. */
 const QUOTED_PATH = /(['"`])((?:[A-Za-z]:)?[\\/][^'"`\n]*[\\/][^'"`\n]*)\1/g;
 const FILE_ADDRESS = /file:\/\/[^\s"'`<>]*/gi;
-/** At least two folders deep, and not the path of a URL. */
+/** An unquoted absolute path of at least two names that is not part of a URL. */
 const ABSOLUTE_PATH = /(?<![\w/.]|:\/)(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;

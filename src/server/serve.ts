@@ -22,31 +22,31 @@ import { WebSocketTransport } from "./transports/websocket.ts";
 
 export interface RunningServer {
 	readonly port?: number;
-	/** To show to the user; absent if none is needed. */
+	/** The token to show to the user. Absent if clients need no token. */
 	readonly token?: string;
-	/** Resolves when commands are answered; clients wait until then. Rejects if the start fails. */
+	/** Resolves when the server can answer commands. Clients wait until then. Rejects if the start fails. */
 	readonly ready: Promise<void>;
-	/** Notifies all clients, drains for up to `drainMs`, then closes everything. */
+	/** Notifies all clients, lets commands finish for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
 
-/** How long a stop waits for unsent output, and for sessions. */
+/** How long `stop` waits for unsent output, and how long for sessions to close. */
 const FLUSH_MS = 2_000;
 const CLOSE_SESSIONS_MS = 5_000;
 
-/** Resolves once it listens, before the journal and pi are loaded. Throws a one-line error. */
+/** Resolves when the server listens; journal and pi load until `ready`. Rejects with a one-line error. */
 export async function startServer(given: ServerOptions): Promise<RunningServer> {
 	const options = checkedOptions(given);
 	let backend: Backend | undefined;
 	let stopping: Promise<void> | undefined;
 	const connections = Promise.withResolvers<Connections>();
-	connections.promise.catch(() => {}); // reported by `ready`
+	connections.promise.catch(() => {}); // `ready` reports the error
 
 	const lock = await lockDataFolder(options.dataDir);
 	let tokens: Tokens | "none";
 	let listeners: Awaited<ReturnType<typeof openListeners>>;
 	try {
-		// Clients of the socket and of stdio need no token.
+		// Only HTTP and WebSocket clients need a token. Clients of the socket and of stdio do not.
 		const { auth, listen } = options;
 		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
 		listeners = await openListeners({
@@ -81,12 +81,12 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			throw error;
 		},
 	);
-	ready.catch(() => {}); // callers that await it get the error
+	ready.catch(() => {}); // not an unhandled rejection; callers that await `ready` get the error
 
 	async function stop(reason: string): Promise<void> {
 		try {
 			listeners.stopListening();
-			await ready.catch(() => {}); // reported by `ready`
+			await ready.catch(() => {}); // the caller gets the error from `ready`
 			if (backend) {
 				await backend.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(backend.streams.whenDrained(), FLUSH_MS);
@@ -112,16 +112,16 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
-/** Everything that answers commands: journal, streams, sessions and engine, without listeners. */
+/** Opens everything that answers commands: journal, streams, sessions and engine. Opens no listeners. */
 async function openBackend(options: ServerOptions) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
-	// Pi is large: it loads while the journal is read.
+	// Pi is large, so it loads while the journal is read.
 	const loading = Promise.all([
 		import("./sessions/sessions.ts"),
 		import("./demo/demo-provider.ts"),
 		import("./demo/sample-projects.ts"),
 	]);
-	loading.catch(() => {}); // awaited below
+	loading.catch(() => {}); // the `await` below throws the error
 	const journal = await openJournal({ dataDir, warn });
 	let models: Models | undefined;
 	try {
@@ -130,7 +130,7 @@ async function openBackend(options: ServerOptions) {
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(options);
-		// With an unreadable journal it is unknown which projects are in use.
+		// If the journal is unreadable, the projects in use are unknown, so none is deleted.
 		if (journal.health().ok) await projects.sweep({ inUse: recovered.map(({ cwd }) => cwd) });
 		const sessions = createSessions({
 			agentDir,
@@ -145,7 +145,7 @@ async function openBackend(options: ServerOptions) {
 			emit: streams.emit.bind(streams),
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {
-					warn(`session "${session.id}" could not be saved: ${describeError(error)}`);
+					warn(`the server could not save session "${session.id}": ${describeError(error)}`);
 				});
 			},
 			owners: journal,
@@ -214,7 +214,7 @@ interface ListenersOptions
 	readonly connections: Promise<Connections>;
 }
 
-/** If one listener fails, closes the other. */
+/** If the Unix socket cannot be opened, closes the web listener and rejects. */
 async function openListeners(options: ListenersOptions) {
 	const { socketPath: path, connections, limits } = options;
 	const web = await openWeb(options);

@@ -39,12 +39,12 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 			if (sessionPath === undefined && content !== undefined) {
 				return { data: await replay.ofContent(content, caller) };
 			}
-			throw new CommandError("invalid_command", "give either sessionPath or content");
+			throw new CommandError("invalid_command", "Set either sessionPath or content, and not both");
 		},
 	};
 }
 
-/** Creating or loading a session subscribes the caller; deleting one ends its stream. */
+/** Creating or loading a session subscribes the caller. Deleting a session removes its stream. */
 function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHandlersOptions) {
 	const { handlers } = sessions;
 	const { attach, checkedId } = attachments;
@@ -54,7 +54,7 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
 			if (typeof sessionId !== "string") return done;
-			// The creator also gets events that occurred while the session was opened.
+			// The client that opened the session also gets the events from while it was being opened.
 			const stream = { principal: call.principal, sessionId };
 			await attach(call, sessionId, done.opened ? streams.seqAtStart(stream) : undefined);
 			return done;
@@ -165,9 +165,9 @@ export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
 	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
 ) {
-	/** Sends open dialogs and events after `after` (default: now). Resolves with the last number. */
+	/** Subscribes from `after` (default: now) and sends open dialogs. Resolves to the last event's number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
-		// The client's disconnect was already handled: its subscription would leak.
+		// The disconnect was already handled, so a new subscription would leak.
 		if (caller.client.gone) return 0;
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
@@ -178,13 +178,13 @@ export function createAttachments(
 		return seq;
 	}
 
-	/** Whether catching up sends it. Never for a question: `attach` sends it with its time left. */
+	/** Whether catching up sends the event. Never for a question, which `attach` sends with its time left. */
 	function isInStream(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasUiRequest(stream, event.requestId, after);
 	}
 
-	/** Subscribes the connection of a repeated command, which is answered from its stored outcome. */
+	/** Subscribes the client of a repeated command. No handler runs: the stored outcome is the answer. */
 	function attachAgain(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
 		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;
@@ -192,13 +192,13 @@ export function createAttachments(
 		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
 		attach(call, sessionId, after).catch(() => {
-			// `after` is past the last event: another session has this id now.
+			// `after` is past the last event, because another session has this id now.
 		});
 	}
 
 	function checkedId(caller: Caller, sessionId: string): string {
 		if (sessions.has(caller.principal, sessionId)) return sessionId;
-		throw new CommandError("unknown_session", `there is no session "${sessionId}"`);
+		throw new CommandError("unknown_session", `There is no session "${sessionId}"`);
 	}
 
 	return { attach, attachAgain, checkedId };

@@ -29,7 +29,7 @@ describe("a start that fails ends with one line and a status", () => {
 		[
 			"a data folder below a file",
 			(at) => ["--data-dir", `${file(at, "f", "")}/x`],
-			/cannot use .* as data folder/,
+			/cannot use .* as the data folder/,
 		],
 		[
 			"a lock that is a folder",
@@ -39,12 +39,12 @@ describe("a start that fails ends with one line and a status", () => {
 		[
 			"tokens that are none",
 			(at) => ["--token-file", file(at, "t", "nonsense\n", 0o600)],
-			/line 1: expected name:token/,
+			/line 1: the line must have the form name:token/,
 		],
 		[
 			"tokens others can read",
 			(at) => ["--token-file", file(at, "t", "", 0o644)],
-			/open to others/,
+			/open to other users/,
 		],
 		[
 			"a token file that is a folder",

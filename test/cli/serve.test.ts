@@ -137,7 +137,7 @@ describe("strata serve", () => {
 
 	test.each([
 		[["--host", "0.0.0.0"], "needs --tls-cert and --tls-key"],
-		[["--host", "0.0.0.0", "--auth", "none"], "--auth none is for loopback"],
+		[["--host", "0.0.0.0", "--auth", "none"], "--auth none is allowed only for loopback"],
 		[["--origin", "*"], 'origin "*"'],
 		[["--tls-cert", "c.pem", "--tls-key", "k.pem"], "cannot read"],
 	])("what would be unsafe or cannot be exits 1 with one line: %j", async (words, fault) => {

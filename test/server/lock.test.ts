@@ -19,7 +19,7 @@ describe("the lock of a data folder", () => {
 	test("cannot be had on a file, or where nothing can be written, which is said in one line", async () => {
 		const file = join(tempDir(), "file");
 		writeFileSync(file, "");
-		const onFile = `cannot use ${file} as data folder: it is a file; choose another`;
+		const onFile = `cannot use ${file} as the data folder: it is a file; choose another`;
 		await expect(lockDataFolder(file)).rejects.toThrow(onFile);
 		const folder = tempDir();
 		mkdirSync(join(folder, "lock.db"));

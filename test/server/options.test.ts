@@ -26,12 +26,12 @@ describe("options of a server", () => {
 		[
 			"all addresses without a token",
 			{ listen: { ...at("::"), tls: TLS }, auth: "none" },
-			"--auth none is for loopback",
+			"--auth none is allowed only for loopback",
 		],
 		[
 			"a name of the network",
 			{ listen: at("box.lan"), auth: "none" },
-			"--auth none is for loopback",
+			"--auth none is allowed only for loopback",
 		],
 		["a wrong origin", { listen: at("127.0.0.1"), origins: ["*"] }, 'origin "*"'],
 	])("%s", (_name, options, fault) => {
