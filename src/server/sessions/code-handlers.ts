@@ -21,7 +21,7 @@ interface PooledIndex {
 	timer?: NodeJS.Timeout;
 }
 
-/** One index per project, shared by its sessions. Closes an index that was idle for `idleMs`. */
+/** Opens one index per project, for all its sessions. Closes an index that was idle for `idleMs`. */
 export class IndexPool {
 	readonly #open: typeof openCodeIndex;
 	readonly #idleMs: number;
@@ -84,7 +84,7 @@ export function createCodeHandlers(indexes: IndexPool) {
 			indexes.use(runtime.cwd, async (index) => {
 				const { state } = await index.status();
 				if (state !== "ready") return { state };
-				// Every answer includes the coverage; a one-word search is the cheapest question.
+				// Every answer includes the coverage, so this asks the cheapest question: a one-word search.
 				const { coverage } = await index.search({ query: "index", limit: 1 }, { signal });
 				return withoutFolders({ state, coverage }) as ResponseData["code_status"];
 			}),
@@ -94,7 +94,7 @@ export function createCodeHandlers(indexes: IndexPool) {
 	} satisfies Partial<SessionHandlers>;
 }
 
-/** Hides the server's index folder from clients. */
+/** Removes the path of the index folder, which clients must not see. */
 function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer: Answer): unknown {
 	const { coverage } = answer;
 	if (!coverage?.notStored) return answer;
@@ -102,7 +102,7 @@ function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer:
 	return { ...answer, coverage: { ...coverage, notStored } };
 }
 
-/** Drops unknown fields: they were not validated. */
+/** Drops fields that the protocol does not define, because they were not validated. */
 function fieldsOf<Fields extends { type: CommandType }>(command: Fields): Fields {
 	const known = rowOf(command.type)?.fields.properties ?? {};
 	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));

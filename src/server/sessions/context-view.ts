@@ -13,7 +13,7 @@ import type { LiveSession } from "./live-session.ts";
 
 export type ContextSource = ReturnType<typeof contextSource>;
 
-/** What the views below need, from the same ledger that the session's systems use. */
+/** Collects the data of the views below. Uses the same ledger as the session's systems. */
 export function contextSource({ session, inside }: LiveSession) {
 	const { sessionManager, model } = session;
 	const ledger = inside?.ledger ?? new Ledger();
@@ -30,12 +30,12 @@ export function contextSource({ session, inside }: LiveSession) {
 		/** Entries of the next request, with edits applied. */
 		projected: sessionManager.buildSessionProjection().entries,
 		sent: ledger.log(sessionManager).sent,
-		/** Includes entries that compaction replaced. */
+		/** The whole branch, including entries that a compaction replaced. */
 		branch: sessionManager.getBranch(),
 	};
 }
 
-/** The content of the next request, by piece. Sizes are pi's estimates. */
+/** Lists the pieces of the next request. Sizes are estimated in the same way as in pi. */
 export function contextView(source: ContextSource): Data<"ContextView"> {
 	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
@@ -53,10 +53,10 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	};
 }
 
-/** Maximum characters per response. */
+/** Maximum characters of a piece's text per response. */
 const MAX_TEXT = 32_768;
 
-/** A part of a piece's text; `undefined` if the piece is not in the context. */
+/** Returns the piece's text from `offset` on, cut to `MAX_TEXT`; `undefined` if there is no such piece. */
 export function pieceText(source: ContextSource, pieceId: string, offset: number) {
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
@@ -148,7 +148,7 @@ function labelOf(message: unknown, fallback: string): string {
 	return text.slice(0, MAX_LABEL) || fallback;
 }
 
-/** The latest request, and how many leading pieces of the next one it already held. */
+/** Returns the last request's tokens, and how many leading pieces of the next request it already held. */
 function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"ContextPiece">[]) {
 	const at = branch.findLastIndex(isAnswer);
 	const answer = branch[at];
@@ -165,10 +165,10 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 	};
 }
 
-/** Maximum moments in an answer: about the width of a chart. */
+/** Maximum requests in the history: about as many as a chart can show. */
 const MAX_MOMENTS = 300;
 
-/** Tokens by kind in each request. System prompt and tools count at their current size. */
+/** Returns the tokens of each request by kind. The system prompt and tools count at their current size. */
 function tokensByRequest(
 	branch: readonly SessionEntry[],
 	head: { system: number; tools: number },
@@ -223,7 +223,7 @@ function isAnswer(entry: SessionEntry): entry is Answer {
 	return entry.type === "message" && entry.message.role === "assistant";
 }
 
-/** The pieces from `firstKept` on; none if it is missing. */
+/** Returns the pieces from `firstKept` on, or none if `firstKept` is not active. */
 function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
 	const entries = [...active];
 	const at = entries.findIndex(([id]) => id === firstKept);
@@ -255,7 +255,7 @@ function sampled(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
 
 const IMAGE_TEXT = "[image]".padEnd(PICTURE_CHARACTERS, " ");
 
-/** All text of a message. An image counts as many characters as pi assumes. */
+/** Returns all text of a message. An image becomes text as long as pi assumes for an image. */
 function messageText(message: unknown): string {
 	const content = property(message, "content");
 	if (typeof content === "string") return content;

@@ -11,24 +11,24 @@ import { textOf } from "../../session/index.ts";
 interface CostSource {
 	/** Entries of all branches, since all were paid for. */
 	readonly entries: readonly SessionEntry[];
-	/** The current branch: only its requests have known content. */
+	/** The current branch. The content of requests is known only for this branch. */
 	readonly branch: readonly SessionEntry[];
 	findModel(provider: string, id: string): ModelInfo | undefined;
-	/** Prompt size in tokens above which pi compacts. */
+	/** The number of prompt tokens above which pi compacts; `undefined` if it does not. */
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
-/** Maximum requests listed, the latest ones; totals cover all. */
+/** Maximum requests in the answer, which lists the latest ones. The totals cover all requests. */
 const MAX_REQUESTS = 500;
 
-/** Cost per request, compared with the cost without our systems and without a cache. */
+/** Returns the cost of each request, and what it would cost without our systems and without a cache. */
 export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
 	const account = new CostAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	// What happened since the last request.
+	// `compacted` and `pruned`: whether it happened since the last request.
 	let compacted = false;
 	let pruned = false;
 	let usedMs: number | undefined;
@@ -39,7 +39,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		// Not every edit is pruning: the working set edits entries too.
 		const isEdit = entry.type === "context_edit";
 		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
-		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping
+		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping used the cache
 		const bill = billIn(entry);
 		if (!bill) continue;
 		const { provider, model: id, atMs, tokens, output, thinking } = bill;
@@ -103,13 +103,13 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
-/** `fresh`: text that would be new in this request. `standing`: text of earlier requests. */
+/** `fresh`: removed text that would be new in this request. `standing`: removed text of earlier requests. */
 interface RemovedTokens {
 	readonly fresh: number;
 	readonly standing: number;
 }
 
-/** Removed tokens of each request, keyed by the entry that answers it. */
+/** Returns the removed tokens of each request, keyed by the id of the answer's entry. */
 function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedTokens> {
 	const byId = new Map(branch.map((entry) => [entry.id, entry]));
 	const order = new Map(branch.map((entry, index) => [entry.id, index]));
@@ -121,7 +121,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedToke
 		if (removed) {
 			const isEdit = entry.type === "context_edit";
 			standing.set(isEdit ? entry.targetId : entry.id, removed.tokens);
-			// A pruned result was sent before; a marker replaces text that would be new.
+			// A pruned result was sent before, so it is not fresh. A marker replaces text that would be new.
 			if (!isEdit) fresh += removed.tokens;
 		}
 		if (entry.type === "compaction") {
@@ -138,7 +138,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedToke
 	return found;
 }
 
-/** Tokens of the prompt as pi alone would send it: with removed text, no rewrites by pruning. */
+/** Estimates the bill without our systems: with the removed text, without cache rewrites by pruning. */
 function appendOnlyTokens(
 	billed: PromptTokens,
 	removed: RemovedTokens | undefined,
@@ -212,7 +212,7 @@ function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
 }
 
-/** Tokens that one of our systems kept out of the context. */
+/** Returns the tokens that the read cache or pruning kept out of the context through this entry. */
 export function removedBy(entry: SessionEntry, byId: Entries) {
 	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;

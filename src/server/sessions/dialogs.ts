@@ -12,14 +12,14 @@ type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
 interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** Timeout in ms of a dialog that sets none. Default: one minute. */
+	/** Timeout in ms of a dialog that sets no timeout. Default: one minute. */
 	readonly timeoutMs?: number | undefined;
 }
 
 interface OpenDialog {
 	readonly request: Question;
 	readonly expiresMs: number;
-	/** Returns the expected form if the response does not fit. */
+	/** Returns `undefined` if the response is valid, otherwise a description of a valid one. */
 	answer(response: DialogResponse): string | undefined;
 	cancel(): void;
 }
@@ -27,21 +27,21 @@ interface OpenDialog {
 type QuestionMethod = "select" | "confirm" | "input" | "editor";
 type Question = Extract<Data<"ExtensionUiRequest">, { method: QuestionMethod }>;
 type AddedField = "type" | "requestId" | "timeout" | "truncated";
-/** Optional fields may be `undefined`: JSON leaves them out. */
+/** Fields may be `undefined`, because JSON leaves such fields out. */
 type WithoutId<Request> = Request extends unknown
 	? { [Field in Exclude<keyof Request, AddedField>]: Request[Field] | undefined }
 	: never;
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
 const MINUTE_MS = 60_000;
-/** Node fires longer timers at once. */
+/** The longest timer of Node. It fires longer ones at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-/** Maximum open dialogs: bounds an extension that asks in a loop. */
+/** Maximum open dialogs. Protects against an extension that asks in a loop. */
 const MAX_OPEN = 100;
 const MAX_SHOWN = 64;
 const MAX_SHOWN_CHARACTERS = 16_384;
 
-/** Questions and displays of extensions, sent to clients as events. */
+/** Sends the questions and displays of extensions to clients, as events. */
 export class Dialogs {
 	readonly #emit: DialogsOptions["emit"];
 	readonly #timeoutMs: number;
@@ -53,7 +53,7 @@ export class Dialogs {
 		this.#timeoutMs = timeoutMs;
 	}
 
-	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
+	/** Pi's UI methods that reach a client. Pi's other UI methods do nothing, as in pi's RPC. */
 	readonly ui = {
 		select: (title, options, opts?) =>
 			this.#ask({ method: "select", title, options }, opts, undefined, (response) =>
@@ -77,7 +77,7 @@ export class Dialogs {
 			this.#show(["status", statusKey], isCleared, { method: "setStatus", statusKey, statusText });
 		},
 		setWidget: (widgetKey: string, content: unknown, options?: ExtensionWidgetOptions) => {
-			if (content !== undefined && !Array.isArray(content)) return; // code that draws on a terminal
+			if (content !== undefined && !Array.isArray(content)) return; // a function that draws on a terminal
 			this.#show(["widget", widgetKey], content === undefined, {
 				method: "setWidget",
 				widgetKey,
@@ -94,14 +94,15 @@ export class Dialogs {
 	/** The first valid answer counts; an invalid one leaves the dialog open. */
 	answer(requestId: string, response: DialogResponse): void {
 		const dialog = this.#open.get(requestId);
-		if (!dialog) throw notFound(`Dialog "${requestId}" is not open: answered, timed out or closed`);
+		if (!dialog)
+			throw notFound(`Dialog "${requestId}" is not open: it was answered, timed out or was closed`);
 		const expected = dialog.answer(response);
 		if (!expected) return;
 		const message = `a ${dialog.request.method} dialog takes ${expected}, or \`cancelled: true\``;
 		throw new CommandError("invalid_command", `response: ${message}`);
 	}
 
-	/** Open dialogs, statuses, widgets and title, for a late subscriber. */
+	/** Returns the open dialogs, and the current statuses, widgets and title, for a late subscriber. */
 	current(): Data<"SessionEvent">[] {
 		const open = [...this.#open.values()].map(({ request, expiresMs }) => ({
 			...request,
@@ -162,7 +163,7 @@ export class Dialogs {
 		return request;
 	}
 
-	/** Keeps at most `MAX_SHOWN` displays: evicts the one that was set longest ago. */
+	/** Stores up to `MAX_SHOWN` displays for late subscribers. Evicts the one that was set longest ago. */
 	#show(name: string[], isCleared: boolean, asked: Asked): void {
 		const key = JSON.stringify(name);
 		const request = this.#send(asked);

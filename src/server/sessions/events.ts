@@ -3,22 +3,22 @@ import type { Data } from "../../protocol/index.ts";
 
 interface EventTranslatorOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** Whether the run was aborted on purpose. Pi reports an abort in a tool as an error. */
+	/** Whether a client aborted the run. Pi's own events show an abort during a tool call as an error. */
 	wasAborted(): boolean;
 }
 
-/** Maximum characters streamed of a shell command's output; its result has the tail. */
+/** Maximum characters of a shell command's output that are streamed. The result contains the tail. */
 const MAX_BASH_CHARACTERS = 1024 * 1024;
-/** Minimum time between updates of one tool call, since each repeats all output so far. */
+/** Minimum time between updates of one tool call, since each update repeats all output so far. */
 const UPDATE_PAUSE_MS = 200;
 const MAX_UPDATE_CHARACTERS = 16 * 1024;
 
-/** Translates pi's events: deltas instead of growing messages, each text once. */
+/** Translates pi's events: sends deltas instead of growing messages, and each text only once. */
 export class EventTranslator {
 	readonly #options: EventTranslatorOptions;
 	#usage: string | undefined;
 	#bashCharacters = 0;
-	/** Tool updates by call: the timer of the pause, and the latest update held back. */
+	/** Keyed by tool call: the timer that ends its pause, and the latest update, which waits for that. */
 	readonly #updates = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
 	constructor(options: EventTranslatorOptions) {
@@ -85,7 +85,7 @@ export class EventTranslator {
 
 	#sendDelta(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as Data<"AgentMessage">;
-		// Most providers report usage once or twice per answer: skip it while unchanged.
+		// Most providers report usage once or twice per answer, so it is sent only when it changed.
 		const usage = JSON.stringify(message.usage);
 		const isNew = usage !== undefined && usage !== this.#usage;
 		this.#usage = usage;
@@ -96,7 +96,7 @@ export class EventTranslator {
 		});
 	}
 
-	/** Coalesces: of the updates during a pause only the latest is sent. */
+	/** Coalesces updates: only the latest one that arrives during a pause is sent. */
 	#sendThrottled(callId: string, event: Data<"SessionEvent">): void {
 		const paused = this.#updates.get(callId);
 		if (paused) {
@@ -122,12 +122,12 @@ export class EventTranslator {
 		if (this.#bashCharacters > MAX_BASH_CHARACTERS) return;
 		this.#bashCharacters += event.delta.length;
 		const isLast = this.#bashCharacters > MAX_BASH_CHARACTERS;
-		const delta = isLast ? "\n[more output follows that is not streamed]\n" : event.delta;
+		const delta = isLast ? "\n[more output follows, but it is not streamed]\n" : event.delta;
 		this.#options.emit({ ...event, delta } as Data<"SessionEvent">);
 	}
 }
 
-/** Only `message_end` carries the text. */
+/** Removes the text, because only `message_end` carries it. */
 function withoutText(message: object): Data<"AgentMessage"> {
 	const { role, timestamp, model, stopReason, errorMessage, toolCallId, toolName, isError } =
 		message as Data<"AgentMessage">;
@@ -161,7 +161,7 @@ function deltaOf(event: PiDelta): Data<"AssistantMessageEvent"> {
 
 const MAX_EVENT_CHARACTERS = 256 * 1024;
 
-/** The value if it fits in `most` characters, else a cut copy. The session file keeps the whole. */
+/** Returns the value if it fits in `most` characters, otherwise a cut copy. The session file is never cut. */
 export function bounded<Value>(value: Value, most = MAX_EVENT_CHARACTERS) {
 	if (measure(value, most) <= most) return { value, cut: false };
 	return { value: cutTo(value, { left: most }, 0) as Value, cut: true };
@@ -173,7 +173,7 @@ export function clipText(text: string, most: number): string {
 	return `${kept}\n[${text.length - kept.length} more characters are not shown here]`;
 }
 
-/** Maximum depth of a cut copy, deeper than any event of pi. */
+/** Maximum depth of a cut copy. No event of pi is that deep. */
 const MAX_DEPTH = 64;
 const SMALL = 8;
 
@@ -213,13 +213,13 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 		if (budget.left <= (typeof item === "object" ? 0 : -SLACK)) continue;
 		budget.left -= key.length;
 		const isPicture = key === "data" && "mimeType" in value && typeof item === "string";
-		// A partial picture is useless.
+		// A partial picture is useless, so a picture that does not fit is dropped.
 		copy[key] = isPicture && item.length > budget.left ? "" : cutTo(item, budget, depth + 1);
 	}
 	return copy;
 }
 
-/** Strings up to `MAX_NAME` (names, ids) stay whole, up to `SLACK` characters over budget. */
+/** Strings up to `MAX_NAME` (names, ids) are not cut, even if they exceed the budget by up to `SLACK`. */
 const MAX_NAME = 256;
 const SLACK = 16 * 1024;
 
@@ -229,7 +229,7 @@ function cutString(text: string, budget: { left: number }): string {
 	return kept;
 }
 
-/** The first `most` UTF-16 units, without half a surrogate pair at the end. */
+/** Returns the first `most` UTF-16 units, without half a surrogate pair at the end. */
 export function wholeCharacters(text: string, most: number): string {
 	const last = text.charCodeAt(most - 1);
 	const splitsPair = last >= 0xd800 && last <= 0xdbff && most < text.length;

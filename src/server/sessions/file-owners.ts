@@ -20,14 +20,14 @@ const MAX_LISTED = 200;
 
 export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
 
-/** Session files as a principal sees them: those of others do not exist. */
+/** Session files as a principal sees them. For a principal, files of others do not exist. */
 export function createVisibleFiles(
 	places: SessionPlaces,
 	table: Pick<SessionTable, "openFiles">,
 	owners: Pick<FileOwners, "ownersOf">,
 	piProcesses: PiProcesses,
 ) {
-	/** An open file is visible to its session's principal, a closed one to its owner, else to all. */
+	/** An open file is visible to its session's principal, a closed one to its owner, or to all without one. */
 	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
 		const open = table.openFiles();
 		const ownersByFile = owners.ownersOf(files);
@@ -38,13 +38,13 @@ export function createVisibleFiles(
 	}
 
 	return {
-		/** Follows links. Rejects unless the file is visible to the principal. */
+		/** Follows links. Rejects if the file is not visible to the principal. */
 		async resolve(path: string, principal: string, field: PathField = "sessionPath") {
 			const file = await checkSessionFile(path, field, places);
 			if (visible([file], principal).length === 0) throw noSuchFile(path, field);
 			return file;
 		},
-		/** Throws as for a missing file if another principal owns it by now. */
+		/** Throws the error for a missing file if another principal has become the owner. */
 		assertVisible(file: StoredSession, principal: string, path: string) {
 			if (visible([file], principal).length === 0) throw noSuchFile(path, "sessionPath");
 		},
@@ -69,33 +69,33 @@ function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Dat
 	return { ...view, sessionId: held.sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
-/** Identifies a session. It is in the file's first line, so it survives a move or copy. */
+/** Identifies a conversation. The header is the file's first line, so it survives a move or copy. */
 export type FileHeader = Pick<StoredSession, "id" | "cwd" | "parentSession">;
 
 export type FileOwners = ReturnType<typeof createFileOwners>;
 
 export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
 
-/** The first principal to open a file owns it permanently; a file without owner is open to all. */
+/** The first principal to open a file owns it permanently. A file without an owner is open to all. */
 export function createFileOwners(journal: OwnersJournal) {
 	// Errors are ignored: the journal keeps unwritten records in memory and reports failures.
 	const own = (principal: string, header: FileHeader): void =>
 		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
 
 	return {
-		/** No effect if the file has an owner. The file need not exist yet. */
+		/** Has no effect if the file already has an owner. The file need not exist yet. */
 		own,
-		/** For a file that was never written. */
+		/** Only for a file that was never written. */
 		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		/** Sets the owners of recovered files, some of which are older than stored owners. */
+		/** Sets the owners of recovered files. Some files are from a time when owners were not stored. */
 		ownRecovered(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);
 				if (file !== undefined && id !== undefined) own(principal, { id, cwd });
 			}
 		},
-		/** In the order of `files`. Throws a {@link CommandError} when the journal is unreadable. */
+		/** Returns owners in the order of `files`. Throws a {@link CommandError} if the journal is unreadable. */
 		ownersOf(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
@@ -114,12 +114,12 @@ function readOwners(journal: OwnersJournal, conversations: string[]): ReadonlyMa
 	}
 }
 
-/** Includes `cwd`, since pi's ids are unique per project only. The hash bounds the length. */
+/** Includes `cwd`, because pi's ids are unique only within a project. Hashing bounds the key's length. */
 function conversationOf({ id, cwd }: FileHeader): string {
 	return hashBytes(JSON.stringify([id, cwd]));
 }
 
-/** A fork that has no owner belongs to its parent's owner. Pi's file names end in the id. */
+/** Returns the parent's key: its owner also owns a fork without owner. Pi's file names end in the id. */
 function parentOf({ parentSession, cwd }: FileHeader): string | undefined {
 	const [, id] = /_(.+)\.jsonl$/.exec(basename(parentSession ?? "")) ?? [];
 	return id && conversationOf({ id, cwd });

@@ -13,7 +13,7 @@ import { isTrusted, type PiOptions } from "./pi-runtime.ts";
 import { lastEntryOf } from "./session-file.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
-/** Runs in the open session and returns the response's `data`. No value means an empty object. */
+/** Runs in the open session and returns the response's `data`; `undefined` becomes an empty object. */
 export type SessionHandler<Type extends CommandType> = (
 	live: LiveSession,
 	command: CommandOf<Type>,
@@ -32,29 +32,29 @@ export interface HeldSessionOptions extends PiOptions {
 	save(session: SessionRecord): void;
 	readonly owners: Pick<FileOwners, "own" | "disown">;
 	readonly piProcesses: PiProcesses;
-	/** Whether the last process crashed, so that files may be ahead of records. Default: no. */
+	/** Whether the last server process crashed. Files may then be newer than their records. Default: false. */
 	readonly afterCrash?: boolean;
 }
 
-/** A session the server holds: its record and, from first use on, its running pi. */
+/** One session of the server: its record and, from its first use on, a running pi. */
 export class HeldSession implements StreamName {
 	readonly principal: string;
 	readonly sessionId: string;
 	readonly #options: HeldSessionOptions;
 	readonly #folders: Set<string>;
-	// Callers only read these three.
-	/** Immutable: a change makes a new object. */
+	// Callers may read these three, but must not set them.
+	/** Immutable. Each change creates a new object. */
 	record: SessionRecord;
 	current: LiveSession | undefined;
 	fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
-	/** Whether clients know the session, so that events must announce its changes. */
+	/** Whether clients know the session. If so, opening it again sends them its changes as events. */
 	#isKnown: boolean;
 	#wasOpen = false;
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
-	/** The last known file, and whether it was ever on disk. */
+	/** The session's last known file, and whether it was ever seen on disk. */
 	#ownFile: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
 	constructor(record: SessionRecord, options: HeldSessionOptions, isKnown: boolean) {
@@ -70,7 +70,7 @@ export class HeldSession implements StreamName {
 	live(): Promise<LiveSession> {
 		if (this.current?.isBroken && !this.current.replacement) {
 			this.current = undefined;
-			this.#opening = undefined; // reopened from its record
+			this.#opening = undefined; // the session is opened again from its record
 		}
 		this.#opening ??= this.#open().catch((error) => {
 			this.#opening = undefined; // a retry may succeed
@@ -79,7 +79,7 @@ export class HeldSession implements StreamName {
 		return this.#opening;
 	}
 
-	/** The target file counts as open while `move` runs. */
+	/** While `move` runs, `file` counts as open in this session. */
 	async whileMovingTo<T>(file: string, move: () => Promise<T>): Promise<T> {
 		this.#movingTo = file;
 		try {
@@ -134,13 +134,13 @@ export class HeldSession implements StreamName {
 		const opened = await this.#opening?.catch(() => undefined);
 		const live = opened?.isBroken ? undefined : opened;
 		await live?.close();
-		this.#isClosed = true; // events are sent until here
+		this.#isClosed = true; // up to here, pi's events are sent
 		this.#closedAs = live && recordOf(live, this.record);
 		this.current = undefined;
 		this.#opening = undefined;
 	}
 
-	/** Saves the final record; after a failed close, also that the file may be ahead of it. */
+	/** Saves the final record. After a failed close or a crash, marks it: the file may be newer (`cutOff`). */
 	saveClosed(): void {
 		const { record } = this;
 		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
@@ -149,7 +149,7 @@ export class HeldSession implements StreamName {
 		if (JSON.stringify(last) !== JSON.stringify(record)) this.#options.save(last);
 	}
 
-	/** A session without messages has no file and needs no owner. */
+	/** Removes the owner of a file that was never written, such as that of a session without messages. */
 	disownUnwritten(): void {
 		const own = this.#ownFile;
 		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
@@ -158,7 +158,7 @@ export class HeldSession implements StreamName {
 		this.#ownFile = undefined;
 	}
 
-	/** Called before the file is written, so that other principals never see it. */
+	/** Makes the principal the file's owner before the file is written, so that others never see it. */
 	#claimFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
@@ -211,9 +211,9 @@ export class HeldSession implements StreamName {
 		}
 	}
 
-	/** No command caused the changes, so clients learn of them by events. */
+	/** Sends changes as events, because no command caused them and no response reports them. */
 	#announce(warning: string | undefined): void {
-		this.#saveIfChanged(); // pi may have added to the file
+		this.#saveIfChanged(); // pi may have added entries while it opened the file
 		if (this.fork) {
 			const { file, about } = this.fork;
 			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
@@ -223,13 +223,13 @@ export class HeldSession implements StreamName {
 		if (warning) this.#warn(warning);
 	}
 
-	/** Permanent: even on a later server that allows trust, it must be requested again. */
+	/** Permanent: if the server allows trust later, a client must request it again. */
 	#withdrawTrust(): void {
 		const { trustedCwd: _, ...settings } = this.record.settings;
 		this.record = { ...this.record, settings };
 		this.#options.save(this.record);
 		this.#warn(
-			"This server does not load settings, extensions and skills of projects. This session no longer trusts its project.",
+			"This server does not load settings, extensions or skills from projects. This session no longer trusts its project.",
 		);
 	}
 
@@ -251,7 +251,7 @@ function realFile(file: string | undefined): string | undefined {
 	try {
 		return file && realpathSync(file);
 	} catch {
-		return undefined; // no other session can open a missing file
+		return undefined; // a missing file cannot be open in any session
 	}
 }
 
@@ -278,7 +278,7 @@ function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
 
 const parsedRecords = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
 
-/** Memoized: every listing needs it. */
+/** Memoized, because every listing needs it. */
 function parsedRecord(record: SessionRecord) {
 	return getOrAdd(parsedRecords, record, () => ({
 		settings: parseSettings(record.settings),

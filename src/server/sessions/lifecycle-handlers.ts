@@ -10,17 +10,18 @@ import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions
 import type { StoredSettings } from "./stored-settings.ts";
 
 export interface LifecycleOptions extends SessionPlaces {
-	/** Folder for sessions without `cwd`; `undefined`: they must name one. Default: the server's. */
+	/** Folder of sessions created without `cwd`. Default: the server's. If `undefined`, `cwd` is required. */
 	readonly startFolder?: string | undefined;
-	/** Makes a folder for each session without `cwd`, instead of `startFolder`. */
+	/** Creates a new folder for each session without `cwd`. Replaces `startFolder`. */
 	readonly newFolder?: () => Promise<string>;
-	/** Called with the folders of a deleted session, and with those that other sessions use. */
+	/** Called with the folders of a deleted session, and with all folders that other sessions use. */
 	readonly releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	readonly allowProjectTrust?: boolean;
 }
 
-const NO_FOLDER = "cwd: name a folder: the server runs in pi-strata's own, which is not a project";
-const NO_TRUST = "trustProject: this server does not load settings and extensions of projects";
+const NO_FOLDER =
+	"cwd: name a folder, because the server's own is that of pi-strata and not a project";
+const NO_TRUST = "trustProject: this server does not load settings or extensions from projects";
 
 export function createLifecycleHandlers(
 	options: LifecycleOptions,
@@ -34,12 +35,12 @@ export function createLifecycleHandlers(
 		: startFolder !== undefined && { startsIn: { folder: startFolder } };
 	const release = async (left: readonly string[]) => releaseFolders?.(left, table.folders());
 
-	/** The errors do not name the folder, which the client does not know. */
+	/** Error messages do not name the folder, because the client does not know it. */
 	async function defaultFolder(): Promise<string> {
 		const folder = (await newFolder?.()) ?? startFolder;
 		if (folder === undefined) throw new CommandError("invalid_command", NO_FOLDER);
 		return checkFolder(folder).catch(() => {
-			throw wrongState("The server's own folder no longer exists: name one with cwd");
+			throw wrongState("The server's default folder no longer exists: name a folder with cwd");
 		});
 	}
 
@@ -87,7 +88,7 @@ async function loadSession(
 	const file = await files.resolve(sessionPath, principal);
 	const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
 	await table.waitForMoves(file.path);
-	// No await from here to `add`: otherwise two calls could open the file at once.
+	// No await between here and `add`; otherwise two calls could open the same file.
 	files.assertVisible(file, principal, sessionPath);
 	const owner = table.openFiles().get(file.path);
 	if (owner) {
@@ -95,7 +96,7 @@ async function loadSession(
 		if (table.get(principal, owner.sessionId) !== owner) {
 			throw wrongState(`sessionPath: "${sessionPath}" is being closed: try again in a moment`);
 		}
-		owner.refreshRecord(); // the command that moved it to this file may be in flight
+		owner.refreshRecord(); // the command that moved the session to this file may still be in flight
 		return { data: answer(owner), session: owner.record };
 	}
 	if (typeof project !== "string") throw project;

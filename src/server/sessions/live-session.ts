@@ -20,34 +20,34 @@ export interface LiveSessionOptions extends SessionFileOptions {
 type ReplacementReason = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
 
 const CLOSE_MS = 5000;
-/** Time for pi to accept a pending prompt before `abort` stops it anyway. */
+/** Maximum time that `abort` waits for pending prompts to end. */
 const ACCEPT_MS = 5000;
 
-/** A session with a running pi. Pi replaces its session objects: read them each time. */
+/** A session with a running pi. Pi replaces its session objects, so `session` must be read each time. */
 export class LiveSession {
 	readonly runtime: AgentSessionRuntime;
 	readonly dialogs: Dialogs;
 	readonly chosen: ChosenSettings;
 	readonly guard: FileGuard;
-	/** Losses and foreign entries found when the file was opened. */
+	/** Reports lost entries, and entries of other programs, that were found when the file was opened. */
 	readonly warning: string | undefined;
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
 	readonly #translator: EventTranslator;
-	/** Prompts that pi has neither accepted nor refused: its own abort does not reach them. */
+	/** Prompts that pi has not yet accepted or refused. Pi's own abort does not reach them. */
 	readonly #pendingPrompts = new Set<PendingPrompt>();
-	/** The user's shell commands, including those pi has not started. */
+	/** The user's shell commands, including those that pi has not started yet. */
 	readonly #shellCommands = new Set<AbortController>();
-	/** Increases whenever something may have changed, or is about to. */
+	/** Increases whenever the session may have changed, or is about to change. */
 	revision = 0;
 	wasAborted = false;
-	/** Whether pi has disposed of its session: the successor is pending, or its creation failed. */
+	/** Whether pi has disposed of its session, and the next one is not created yet or could not be created. */
 	isBroken = false;
-	/** Resolves when the {@link replacing} in flight ends, also on failure. */
+	/** Set while {@link replacing} is in flight. Resolves when it ends, also if it fails. */
 	replacement: Promise<void> | undefined;
 	#replacementReason: ReplacementReason = "new";
 	#unsubscribe = () => {};
-	/** Whether the close began with an intact session: its file may still need a repair. */
+	/** Whether `close` began with an intact session. The guard may then still repair its file. */
 	#isClosing = false;
 
 	static async open(options: LiveSessionOptions): Promise<LiveSession> {
@@ -151,13 +151,13 @@ export class LiveSession {
 		this.guard.check();
 	}
 
-	/** In the demo, throws outside its sample projects. */
+	/** Throws if the server runs the demo and this session is not in a sample project. */
 	checkModelUse(): void {
 		const { sampleProjects } = this.#options.pi;
 		if (sampleProjects === undefined) return;
 		if (isWithin(realOrGiven(sampleProjects), realOrGiven(this.runtime.cwd))) return;
 		throw wrongState(
-			"The server runs its demo, a script that works on sample projects only: create a session without cwd, or set up a model with pi",
+			"The server runs the demo, a script that works only on sample projects: create a session without cwd, or set up a model with pi",
 		);
 	}
 
@@ -191,7 +191,7 @@ export class LiveSession {
 		for (const stopping of this.#shellCommands) stopping.abort();
 	}
 
-	/** Lets `abort` reach a prompt until pi accepts or refuses it. */
+	/** Keeps the prompt pending until pi accepts or refuses it, so that `abort` reaches it. */
 	accepting<T>(accept: () => Promise<T>): Promise<T> {
 		const accepted = accept();
 		const end = async () => {
@@ -203,9 +203,9 @@ export class LiveSession {
 		return accepted;
 	}
 
-	/** Stops the run, dialogs and pending prompts. Resolves when idle, or after a time limit. */
+	/** Stops the run, dialogs and pending prompts. Waits for pending prompts for up to `ACCEPT_MS`. */
 	async abort(): Promise<void> {
-		await nextTick(); // a prompt sent right before this is then pending
+		await nextTick(); // a prompt that was sent just before is pending after this
 		const prompts = [...this.#pendingPrompts];
 		for (const prompt of prompts) prompt.isAborted = true;
 		await this.#stop();
@@ -218,7 +218,7 @@ export class LiveSession {
 		this.dialogs.cancelAll();
 		const { session } = this;
 		this.abortBash();
-		session.abortBash(); // shell commands of extensions
+		session.abortBash(); // also stops shell commands of extensions
 		session.abortCompaction();
 		session.abortBranchSummary();
 		await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
@@ -241,7 +241,7 @@ export class LiveSession {
 		this.#unsubscribe = session.subscribe((event) => {
 			this.revision++;
 			if (event.type === "agent_start") this.wasAborted = false;
-			// Check before `#writeFile`: lines of another program must not be overwritten.
+			// The check comes before `#writeFile`, which must not overwrite lines of another program.
 			if (APPENDING.has(event.type)) this.guard.checkAndReport();
 			if (event.type === "agent_settled") this.#writeFile(session);
 			this.#translator.translate(event);
@@ -250,7 +250,7 @@ export class LiveSession {
 		const { runtime } = this;
 		await session.bindExtensions({
 			mode: "rpc",
-			// All as own properties: pi copies the object.
+			// All methods are own properties, because pi copies the object.
 			uiContext: { ...session.extensionRunner.getUIContext(), ...this.dialogs.ui },
 			commandContextActions: {
 				waitForIdle: () => session.waitForIdle(),
@@ -261,14 +261,14 @@ export class LiveSession {
 					this.replacing("switch", () => runtime.switchSession(path, given)),
 				reload: () => this.reload(),
 			},
-			shutdownHandler: () => {}, // a session must not stop the server
+			shutdownHandler: () => {}, // an extension must not stop the server
 			onError: ({ extensionPath, event, error }) =>
 				this.#reportError(safeText(extensionPath), event, error),
 		});
 		this.applyTools();
 	}
 
-	/** Needed after a run without an answer, for which pi writes no file. */
+	/** Writes a missing file. Pi writes none after a run without an answer. */
 	#writeFile(session: AgentSession): void {
 		try {
 			ensureSessionFile(session);
@@ -296,11 +296,11 @@ export class LiveSession {
 
 interface PendingPrompt {
 	isAborted: boolean;
-	/** Resolves after acceptance or refusal and, if aborted, the end of the run. */
+	/** Resolves after pi accepts or refuses the prompt and, if it was aborted, after the run ends. */
 	readonly ended: Promise<void>;
 }
 
-/** Pi appends to its file around these events. */
+/** Events around which pi appends to its file. */
 const APPENDING: ReadonlySet<string> = new Set([
 	"message_start",
 	"message_end",

@@ -12,19 +12,19 @@ import type { StoredSettings } from "./stored-settings.ts";
 export interface SessionFileOptions {
 	readonly pi: Pick<PiOptions, "agentDir">;
 	readonly cwd: string;
-	/** Pi's session file. If absent, it is found or created by the id in `settings`. */
+	/** Pi's session file. If absent, the id in `settings` is used to find or create it. */
 	readonly file?: string;
 	readonly settings: StoredSettings;
-	/** Whether the last process crashed, so that the file may be ahead of the record. */
+	/** Whether the last server process crashed. The file may then be newer than the record. */
 	readonly afterCrash?: boolean;
 }
 
-/** The session continues at the returned `leaf`; if absent, after the last entry. */
+/** The session continues at the returned `leaf` or, if `leaf` is absent, after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
 	const { pi, cwd, file, settings, afterCrash = false } = options;
 	const folder = sessionFolder(pi.agentDir, cwd);
 	const { piSessionId: id } = settings;
-	// Search by id: a crashed process may have written the file but not the record.
+	// Searches by id, because a crashed process may have written the file but not the record.
 	const found = file ?? (id && SessionManager.findById(cwd, id, folder));
 	if (!found) return { manager: SessionManager.create(cwd, folder, { ...(id && { id }) }) };
 	const manager = openNonEmpty(found, folder, options);
@@ -38,14 +38,14 @@ export function openSessionFile(options: SessionFileOptions) {
 	};
 }
 
-/** Refuses an empty file: pi would silently start a new session in it. */
+/** Refuses an empty file, because pi would silently start a new session in it. */
 function openNonEmpty(file: string, folder: string, options: SessionFileOptions): SessionManager {
 	try {
 		if (statSync(file).size === 0) throw new Error("The file of the session is empty (0 bytes)");
 		return SessionManager.open(file, folder, options.cwd);
 	} catch (error) {
 		if (error instanceof Error && "syscall" in error) {
-			const message = `The session's file cannot be opened now (${safeText(error)}): try again later`;
+			const message = `The server cannot open the session's file now (${safeText(error)}): try again later`;
 			throw new CommandError("wrong_state", message, { cause: error });
 		}
 		const { messageCount } = options.settings;
@@ -58,7 +58,7 @@ function openNonEmpty(file: string, folder: string, options: SessionFileOptions)
 	}
 }
 
-/** `leaf`: `null` before the first entry, absent after the last. Never in a foreign branch. */
+/** `leaf` is `null` before the first entry, absent after the last, and never in another program's branch. */
 export function resumePoint(
 	entries: readonly SessionEntry[],
 	{ leaf, lastEntry, lastInFile }: Pick<StoredSettings, "leaf" | "lastEntry" | "lastInFile">,
@@ -81,13 +81,13 @@ export function resumePoint(
 	const place = own === undefined ? lastEntry : own;
 	const added = entries.slice(entries.findIndex(({ id }) => id === lastEntry) + 1);
 	const count = counted(added.length, "entry", "entries");
-	const growth = `Another program has added to the session's file since this server had it open (${count})`;
+	const growth = `Another program has added ${count} to the session's file since this server had it open`;
 	if (continues(added, place)) {
 		return afterCrash ? {} : { warning: `${growth}. The session continues from there.` };
 	}
 	return {
 		leaf: place,
-		warning: `${growth}, in a branch of its own. The session stays in its own branch; get_tree shows both.`,
+		warning: `${growth}, in another branch. The session stays in its own branch; get_tree shows both.`,
 	};
 }
 
@@ -97,15 +97,15 @@ function continues(added: readonly SessionEntry[], place: string | null): boolea
 	return above === place;
 }
 
-/** `undefined` if undamaged. Pi skips unreadable lines, which hides the entries before them. */
+/** Returns `undefined` without damage. Pi skips unreadable lines, which hides the entries before them. */
 export function describeDamage(garbled: readonly GarbledLine[], manager: SessionManager) {
 	const lines = garbledText(garbled);
 	const hidden = hiddenBefore(manager);
 	if (!lines && !hidden) return undefined;
 	return [
 		lines ?? "The session's file lacks entries.",
-		hidden ?? "Nothing else is out of view.",
-		"Nothing is removed from the file.",
+		hidden ?? "No other entries are hidden.",
+		"The server removes nothing from the file.",
 	].join(" ");
 }
 
@@ -123,21 +123,21 @@ function garbledText(garbled: readonly GarbledLine[]): string | undefined {
 
 function hiddenBefore(manager: SessionManager): string | undefined {
 	const [first] = manager.getBranch();
-	if (!first?.parentId) return undefined; // other programs may leave out `parentId`
+	if (!first?.parentId) return undefined; // not damage: other programs may leave out `parentId`
 	const entries = manager.getEntries();
 	const before = entries.slice(0, entries.indexOf(first));
 	const messages = before.filter(({ type }) => type === "message").length;
 	const last = before.at(-1);
-	const back = last ? ` get_tree shows them; navigate_tree to ${last.id} returns to them.` : "";
-	return `Entry ${first.id} has lost its parent ${first.parentId}: the ${before.length} entries before it, with ${messages} messages, are out of view.${back}`;
+	const back = last ? ` get_tree shows them, and navigate_tree to ${last.id} returns to them.` : "";
+	return `The parent ${first.parentId} of entry ${first.id} is missing, so the ${before.length} entries before it, with ${messages} messages, are hidden.${back}`;
 }
 
 export type SessionFork = ReturnType<typeof forkSession>;
 
-/** Ids of running pi processes, by the real paths of their open session files. */
+/** Returns the ids of running pi processes, keyed by the real paths of their open session files. */
 export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
 
-/** A copy used while a running pi has the original open. */
+/** Copies a session file that a running pi has open. The server then works on the copy. */
 export function forkSession(
 	forkedFrom: string,
 	{ pid, cwd, agentDir }: { pid: number; cwd: string; agentDir: string },
@@ -145,6 +145,6 @@ export function forkSession(
 	const copy = SessionManager.forkFrom(forkedFrom, cwd, sessionFolder(agentDir, cwd));
 	const file = copy.getSessionFile();
 	if (file === undefined) throw new Error("the copy of the session has no file");
-	const warning = `This session is open in pi (process ${pid}). Here you work on a copy: neither shows the changes of the other.`;
+	const warning = `This session is open in pi (process ${pid}). Here you work on a copy. Changes in one do not appear in the other.`;
 	return { file, about: { forkedFrom, warning }, discard: () => rmSync(file, { force: true }) };
 }

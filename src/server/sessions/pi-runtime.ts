@@ -21,21 +21,21 @@ import { parseJson } from "./stored-sessions.ts";
 import type { ChosenSettings, StoredSettings } from "./stored-settings.ts";
 
 export interface PiOptions {
-	/** Pi's agent folder. Extensions find it through pi's `getAgentDir()`. */
+	/** Pi's agent folder. Extensions get it from pi's `getAgentDir()`. */
 	readonly agentDir: string;
 	readonly modelRuntime: ModelRuntime;
 	/** Whether a project's own settings and extensions may load. Default: no. */
 	readonly allowProjectTrust?: boolean;
-	/** Timeout in ms of a dialog that sets none. Default: one minute. */
+	/** Timeout in ms of a dialog that sets no timeout. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
-	/** The demo's scripted model must not work outside this folder. */
+	/** Set if the server runs the demo. The scripted model must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
 
 /** State that outlives pi's session objects. */
 export interface PiState {
 	readonly chosen: ChosenSettings;
-	/** Used for a session without messages; one with messages brings its own model and level. */
+	/** Used for a session without messages. A session with messages has its own model and level. */
 	preferred: { model: StoredSettings["model"] | undefined; thinkingLevel: string | undefined };
 	inside?: StrataInside;
 }
@@ -63,7 +63,7 @@ export function createPiRuntime(
 			resourceLoaderOptions: {
 				extensionFactories: [{ name: OWN_NAME, factory }],
 				extensionsOverride: withoutOtherStrata,
-				noThemes: true, // themes are for terminals
+				noThemes: true, // only terminals use themes
 			},
 		});
 		const isEmpty = !sessionManager.getBranch().some((entry) => entry.type === "message");
@@ -78,7 +78,7 @@ export function createPiRuntime(
 	return createAgentSessionRuntime(create, { ...first, agentDir });
 }
 
-/** Project settings and extensions run code: the server must allow it. */
+/** Project settings and extensions run code, so the session must trust them and the server must allow it. */
 export function isTrusted(settings: StoredSettings, cwd: string, pi: PiOptions): boolean {
 	return pi.allowProjectTrust === true && settings.trustedCwd === cwd;
 }
@@ -91,7 +91,7 @@ function modelOptions({ model, thinkingLevel }: PiState["preferred"], modelRunti
 	};
 }
 
-/** Drops a pi-strata that the user's pi has: both would register the same tools. */
+/** Drops a pi-strata that is installed in the user's pi, because both would register the same tools. */
 function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult {
 	const extensions = loaded.extensions.filter(
 		({ path, commands }) => !commands.has("strata") || path === `<inline:${OWN_NAME}>`,
@@ -99,7 +99,7 @@ function withoutOtherStrata(loaded: LoadExtensionsResult): LoadExtensionsResult 
 	return { ...loaded, extensions };
 }
 
-/** Keeps session modes in memory: pi would write them to the user's file, for all sessions. */
+/** Keeps session modes in memory, because pi would write them to the user's settings for all sessions. */
 function sessionSettings(pi: PiOptions, cwd: string, chosen: ChosenSettings): SettingsManager {
 	const storage: Parameters<typeof SettingsManager.fromStorage>[0] = {
 		withLock(scope, change) {
@@ -115,7 +115,7 @@ function withModes(stored: string | undefined, modes: ChosenSettings): string | 
 	const { steeringMode, followUpMode, autoCompaction, autoRetry } = modes;
 	if (Object.values(modes).every((mode) => mode === undefined)) return stored;
 	const settings = parseJson(stored ?? "{}");
-	if (!isRecord(settings)) return stored; // pi reports the fault
+	if (!isRecord(settings)) return stored; // pi reports the invalid file
 	const withEnabled = (name: string, enabled: boolean | undefined) => {
 		const known = settings[name];
 		return enabled !== undefined && { [name]: { ...(isRecord(known) && known), enabled } };

@@ -69,16 +69,16 @@ export async function stoppable<T>(signal: AbortSignal, stop: () => void, work: 
 	}
 }
 
-/** Refuses before pi does: its own refusals would name files of the server. */
+/** Refuses what pi would refuse later, because pi's messages would name files of the server. */
 async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Promise<void> {
 	const { session } = live;
 	const { streamingBehavior, message, verbatim } = command;
-	if (!verbatim && isExtensionCommand(session, message)) return; // it runs in any state
+	if (!verbatim && isExtensionCommand(session, message)) return; // it may run in any state
 	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;
 		throw wrongState(
-			"The session is answering: set streamingBehavior (steer or followUp) to add to it, or abort first",
+			"The session is answering: set streamingBehavior to steer or followUp to queue the message, or abort first",
 		);
 	}
 	const { model, modelRuntime } = session;
@@ -96,13 +96,13 @@ async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Pro
 	}
 }
 
-/** Pi's placeholder for a missing model. */
+/** Pi's placeholder for the provider of a missing model. */
 const NO_PROVIDER = "unknown";
 const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
-	"No model is set up on the server: run pi there and /login, or set a provider's key in the server's environment, then restart it. To try it without a model, start it with --demo always";
+	"No model is set up on the server: run pi there and use /login, or set a provider's key in the server's environment, then restart the server. To try the server without a model, start it with --demo always";
 
-/** `accepted`: the prompt is accepted and in the file. `ended`: the run is over; never rejects. */
+/** `accepted` resolves when the prompt is in the file. `ended` resolves after the run, and never rejects. */
 function startPrompt(
 	session: AgentSession,
 	{ message, images, streamingBehavior, verbatim }: CommandOf<"prompt">,
@@ -113,7 +113,7 @@ function startPrompt(
 		const isUsers = event.type === "message_end" && event.message.role === "user";
 		if (isAccepted && isUsers) recorded.resolve();
 	});
-	// Pi 0.87 passes a boolean; 1.5 passes a string, only for accepted prompts.
+	// Pi 0.87 passes a boolean. Pi 1.5 passes a string, and only for accepted prompts.
 	const preflightResult = ((result: unknown) => {
 		isAccepted = result !== false;
 	}) as NonNullable<PromptOptions["preflightResult"]>;
@@ -146,7 +146,7 @@ function isExtensionCommand({ extensionRunner }: AgentSession, message: string):
 	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
-/** Pi's `steer` and `followUp` refuse extension commands. */
+/** Rejects for an extension command, which pi's `steer` and `followUp` refuse. */
 async function queue(
 	live: LiveSession,
 	how: "steer" | "followUp",
@@ -174,25 +174,25 @@ export function slashCommands(session: AgentSession): Data<"SlashCommand">[] {
 	];
 }
 
-/** Throws `unknown_command`: pi would send an unknown command to the model as text. */
+/** Throws `unknown_command` for an unknown command, which pi would send to the model as text. */
 function checkedMessage(session: AgentSession, message: string): string {
 	const [, word, rest = ""] = /^\/(\S+)([\s\S]*)$/.exec(message) ?? [];
 	if (word === undefined) return message;
 	const commands = slashCommands(session);
 	const known = commands.find(({ name }) => name === word);
-	// Put a space after the name: pi ends only a template's name at other whitespace.
+	// Pi needs a space after the name. It accepts other whitespace only after a template's name.
 	if (known) return rest === "" ? message : `/${word} ${rest.slice(1)}`;
 	if (!COMMAND.test(word)) return message;
 	throw new CommandError("unknown_command", refusal(word, commands));
 }
 
-/** A name starts with a letter and has no slash: `/usr/bin`, `//` and a lone slash are text. */
+/** A name starts with a letter and has no slash, so `/usr/bin`, `//` and a lone slash are text. */
 const COMMAND = /^\p{L}[^/]*$/u;
 
 const WITHOUT_EQUIVALENT =
 	"bug changelog hotkeys login logout quit scoped-models settings share trust".split(" ");
 
-/** Pi's terminal commands and their protocol equivalents. */
+/** Pi's terminal commands, each with the protocol commands that do the same. */
 export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map(
 	Object.entries<CommandType[]>({
 		...Object.fromEntries(WITHOUT_EQUIVALENT.map((name) => [name, []])),
@@ -218,7 +218,7 @@ function refusal(word: string, commands: readonly Data<"SlashCommand">[]): strin
 	const asText = "To send it to the model as text, put a space before it or set verbatim.";
 	if (instead) {
 		const use =
-			instead.length > 0 ? `use ${instead.join(" and ")} of the protocol` : "it does nothing here";
+			instead.length > 0 ? `use ${instead.join(" and ")} of the protocol` : "it has no effect here";
 		return `"/${word}" is a command of pi's terminal: ${use}. ${asText}`;
 	}
 	const names = [...commands.map(({ name }) => name), ...[...TERMINAL_COMMANDS.keys()].sort()];

@@ -17,12 +17,12 @@ interface SavingsSource {
 	readonly enabled: Readonly<Record<System, boolean>>;
 }
 
-/** The savings of our systems, derived from the session's entries. */
+/** Computes the savings of our systems from the session's entries. */
 export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"Savings"> {
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
-	// Listed without tokens: an explained miss saves nothing by itself.
+	// Explained misses have no tokens, because an explanation saves nothing by itself.
 	const explained = misses.flatMap(({ cause }) =>
 		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
 	);
@@ -38,7 +38,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	return { ...systems, total: { tokens } };
 }
 
-/** Maximum details per system; further ones are few and small. */
+/** Maximum details per system. The smallest ones beyond that are left out. */
 const MAX_DETAILS = 10;
 
 function summed(enabled: boolean, uses: readonly Use[]): Data<"SystemSavings"> {
@@ -60,7 +60,7 @@ function figuresOf(uses: readonly Use[]) {
 
 type Use = { readonly label: string; readonly tokens?: number };
 
-/** Tokens are known only where a budget cut text off. */
+/** The saved tokens are known only for results that a budget cut off. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
 		if (isError || !toolName.startsWith("kota_")) return [];
@@ -104,7 +104,7 @@ function tiersUses(entries: readonly SessionEntry[]): Use[] {
 	return uses;
 }
 
-/** Characters not shown by any page; for a PDF estimated from the shown pages. */
+/** Returns the characters that no page showed. For a PDF, estimates them from the pages that were shown. */
 function restOf(pages: readonly { details: unknown; characters: number }[]): number | undefined {
 	const shown = pages.reduce((sum, { characters }) => sum + characters, 0);
 	const all = countIn(pages.at(-1)?.details, "total_chars");

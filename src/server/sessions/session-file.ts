@@ -23,7 +23,7 @@ interface FileGuardOptions {
 
 const RETRY_MS = 1000;
 
-/** Restores entries missing in the file: pi ignores a failed append, which orphans later ones. */
+/** Restores entries that are missing in the file. Pi ignores a failed append, which orphans later entries. */
 export class FileGuard {
 	readonly #options: FileGuardOptions;
 	#watched: SessionFileWatch | undefined;
@@ -40,20 +40,20 @@ export class FileGuard {
 		return this.#watched?.file === file ? this.#watched?.last : undefined;
 	}
 
-	/** Unreadable lines, as of opening the file. */
+	/** Lines that were unreadable when the file was opened. */
 	get garbled(): SessionFileWatch["garbled"] {
 		return this.#watched?.garbled ?? [];
 	}
 
-	/** Throws a {@link CommandError} on failure and retries every second. Usual cost: one stat. */
+	/** Repairs the file if needed; usually costs one stat. If that fails, throws and retries every second. */
 	check(): void {
 		const { session, notify, onRepaired } = this.#options;
 		const pi = session();
-		if (!pi || this.#isClosed) return; // another session may have the file by now
+		if (!pi || this.#isClosed) return; // after `close`, another session may have the file
 		try {
 			this.#repair(pi);
 		} catch (error) {
-			const message = `The last entries are not in the session's file, which cannot be written (${safeText(error)}). Changes are refused until it can be; reads still work.`;
+			const message = `The last entries are missing in the session's file, because the server cannot write it (${safeText(error)}). Changes are refused until it can; reads still work.`;
 			if (!this.#retry) {
 				this.#retry = setInterval(() => this.checkAndReport(), RETRY_MS).unref();
 				notify(message, "error");
@@ -67,16 +67,16 @@ export class FileGuard {
 		onRepaired();
 	}
 
-	/** `check` during a run: reports failures to clients, never throws. */
+	/** Like `check`, but never throws: `check` also reports failures to clients. */
 	checkAndReport(): void {
 		try {
 			this.check();
 		} catch {
-			// reported, and retried
+			// `check` has reported the error, and retries
 		}
 	}
 
-	/** Retries a last time, then leaves the file alone. */
+	/** Retries a failed repair one last time. After that, the guard no longer writes to the file. */
 	close(): void {
 		if (this.#retry) this.checkAndReport();
 		clearInterval(this.#retry);
@@ -97,7 +97,7 @@ export class FileGuard {
 			this.#continueInCopy(pi, file, state.entries > 0);
 			return;
 		}
-		// Before it appends, pi must read a file that it did not write: not possible during a run.
+		// Pi must read a file that it did not write before it can append. It cannot read during a run.
 		if (!isSeen && pi.isStreaming) throw new Error("the run must end first");
 		if (state.kind === "behind") {
 			appendFileSync(file, state.rest);
@@ -106,10 +106,10 @@ export class FileGuard {
 			writeSessionFile(pi, file);
 		}
 		const after = watched.check(fileEntriesOf(sessionManager));
-		if (after.kind !== "in-step") throw new Error("it still lacks entries");
+		if (after.kind !== "in-step") throw new Error("entries are still missing");
 	}
 
-	/** Leaves the file to the other program. */
+	/** Continues the session in a copy, and leaves the file to the other program. */
 	#continueInCopy(pi: AgentSession, file: string, isForeign: boolean): void {
 		const cause = isForeign
 			? "Another program writes to the file of this session"
@@ -122,15 +122,15 @@ export class FileGuard {
 			this.#options.onMoved();
 		}
 		const who = isStreaming ? "At the end of the run the session" : "The session";
-		const message = `${cause}. ${who} continues in a copy with all of its own entries.`;
+		const message = `${cause}. ${who} continues in a copy that has all of the session's own entries.`;
 		if (isNew) this.#options.notify(message, "warning");
 		if (!isStreaming) this.#repair(pi);
 	}
 }
 
-/** In file order, header first. */
+/** Returns all entries in the order of the file, with the header first. */
 function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
-	// Pi's internal list, if present: `getEntries` copies, which is slow in a long session.
+	// Uses pi's internal list if present, because `getEntries` copies, which is slow in a long session.
 	const { fileEntries } = manager as unknown as { fileEntries?: unknown };
 	if (Array.isArray(fileEntries)) return fileEntries;
 	const header = manager.getHeader();
@@ -142,7 +142,7 @@ export function lastEntryOf(manager: SessionManager): string | undefined {
 	return entries.length > 1 ? entries.at(-1)?.id : undefined;
 }
 
-/** Writes a missing or headerless file: pi waits for an answer, and a crash would lose input. */
+/** Writes a missing or headerless file. Pi would wait for an answer, and a crash until then would lose input. */
 export function ensureSessionFile(session: AgentSession): void {
 	const { sessionManager, isStreaming } = session;
 	const file = sessionManager.getSessionFile();
@@ -150,7 +150,7 @@ export function ensureSessionFile(session: AgentSession): void {
 	writeSessionFile(session, file);
 }
 
-/** Replaces the file atomically. Pi continues in it from the same leaf. */
+/** Replaces the file atomically. Pi continues in the new file from the same leaf. */
 function writeSessionFile(
 	session: AgentSession,
 	file: string,
@@ -163,7 +163,7 @@ function writeSessionFile(
 	reopen(session, file);
 }
 
-/** No effect during a run in the same file: pi already holds its entries. */
+/** Makes pi load the file. Has no effect during a run in the same file: pi already holds its entries. */
 function reopen(session: AgentSession, file: string): void {
 	const { sessionManager } = session;
 	if (session.isStreaming && sessionManager.getSessionFile() === file) return;
@@ -209,27 +209,27 @@ function hasHeader(path: string): boolean {
 	}
 }
 
-/** `null` is before the first entry. */
+/** A `leaf` of `null` is the position before the first entry. */
 export function moveTo(manager: SessionManager, leaf: string | null): void {
 	if (leaf === null) manager.resetLeaf();
 	else manager.branch(leaf);
 }
 
-/** Memoizes the session name: pi searches all entries at each change. */
+/** Memoizes the session's name, because pi searches all entries for it at each change. */
 export function memoizeName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
 	let known = { entries: [] as unknown[], count: 0, last: undefined as unknown, name: "" };
 	manager.getSessionName = () => {
 		const entries = property(manager, "fileEntries");
 		if (!Array.isArray(entries)) return ask();
-		// Pi appends, may remove the last entry, and uses a new array for another file.
+		// Pi only appends to this array or removes its last entry. Another file gets a new array.
 		const isSame = known.entries === entries && entries[known.count - 1] === known.last;
 		const later = isSame ? entries.slice(known.count) : entries;
 		const info = later.findLast((entry) => property(entry, "type") === "session_info");
 		const found = info ? property(info, "name") : isSame && known.name;
 		const name = typeof found === "string" ? found.trim() : "";
 		known = { entries, count: entries.length, last: entries.at(-1), name };
-		// As in pi: an empty name removes the name.
+		// As in pi, an empty name means that the session has no name.
 		return name || undefined;
 	};
 }

@@ -19,7 +19,7 @@ export interface SessionTableOptions extends HeldSessionOptions {
 export class SessionTable {
 	readonly #options: SessionTableOptions;
 	readonly #sessions = new Map<string, HeldSession>();
-	/** Deleted for clients; running work may still write to their files. */
+	/** Sessions that are deleted for clients. Running work may still write to their files. */
 	readonly #closing = new Set<HeldSession>();
 	readonly #answers = new AnswerCache();
 
@@ -48,7 +48,7 @@ export class SessionTable {
 		return [...this.#sessions.values()].filter((held) => held.principal === principal);
 	}
 
-	/** Open files by real path, those of closing sessions included. */
+	/** Returns the session of each open file, keyed by real path. Includes closing sessions. */
 	openFiles(): Map<string, HeldSession> {
 		const all = this.#withClosing();
 		return new Map(all.flatMap((held) => held.files().map((file) => [file, held] as const)));
@@ -58,7 +58,7 @@ export class SessionTable {
 		return this.#withClosing().flatMap((held) => held.folders());
 	}
 
-	/** Waits until no session is moving to or from the file: only then is its session known. */
+	/** Waits until no session is moving to or from the file. Until then, it is unknown which session has it. */
 	async waitForMoves(file: string): Promise<void> {
 		const move = () => this.openFiles().get(file)?.current?.replacement;
 		for (let pending = move(); pending; pending = move()) await pending;
@@ -89,7 +89,7 @@ export class SessionTable {
 		}
 	}
 
-	/** Each handler opens its session first; a changed record is returned with the outcome. */
+	/** Wraps handlers: each opens its session first, and returns a changed record with its outcome. */
 	bindHandlers<Given extends Partial<SessionHandlers>>(given: Given) {
 		const entries = Object.entries(given).map(([type, run]) => [
 			type,
@@ -118,7 +118,7 @@ export class SessionTable {
 	#checkRoom({ principal, id }: SessionRecord): void {
 		const { maxSessions, maxSessionsPerPrincipal = maxSessions } = this.#options;
 		if (this.get(principal, id)) {
-			throw new CommandError("session_exists", `There is a session "${id}" already`);
+			throw new CommandError("session_exists", `Session "${id}" already exists`);
 		}
 		const own = this.ownedBy(principal).length;
 		const isFull = this.count >= maxSessions;
@@ -126,7 +126,7 @@ export class SessionTable {
 		const limit = isFull
 			? `The server has ${this.count} sessions, which is its limit`
 			: `You have ${own} sessions, which is the limit for one principal`;
-		throw new CommandError("limit_reached", `${limit}: delete one first`);
+		throw new CommandError("limit_reached", `${limit}: delete a session first`);
 	}
 
 	#drop(held: HeldSession): void {
@@ -152,7 +152,7 @@ export class SessionTable {
 			}
 			live.revision++;
 			const change = async () => doneWith(await answer());
-			// Only lane commands are guarded: control commands must work whatever happened to the file.
+			// Only lane commands are guarded. Control commands must work even if the file is damaged.
 			const changed = path === "lane" ? guarded(live, change) : change();
 			const done = await changed.finally(() => live.revision++);
 			held.refreshRecord();
@@ -163,7 +163,7 @@ export class SessionTable {
 	}
 }
 
-/** Unambiguous: a principal's name has no space. */
+/** The key is unambiguous, because a principal's name contains no space. */
 function keyOf(principal: string, sessionId: string): string {
 	return `${principal} ${sessionId}`;
 }
@@ -172,7 +172,7 @@ function doneWith(data: unknown): Done {
 	return { data: data === undefined ? {} : data };
 }
 
-/** Verifies the session's file before and after a change. */
+/** Checks and repairs the session's file before and after a change. */
 async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
 	live.guard.check();
 	const { sessionManager } = live.session;
@@ -183,9 +183,9 @@ async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<
 		return { ...done, ...(notDurable && { notDurable }) };
 	} catch (error) {
 		const loss = lossIn(live);
-		// Not a failure if pi has a new entry: it continues with one that it could not append.
+		// If pi has a new entry, the change succeeded: pi keeps an entry that it could not append.
 		if (lastEntryOf(sessionManager) === last || !isSystemError(error)) throw error;
-		const repaired = `It was carried out, but pi could not write to the session's file (${safeText(error)}). The file is complete again.`;
+		const repaired = `The command was carried out, but pi could not write to the session's file (${safeText(error)}). The file is complete again.`;
 		return { notDurable: loss ?? repaired };
 	}
 }
@@ -195,7 +195,7 @@ function lossIn(live: LiveSession): string | undefined {
 		live.guard.check();
 		return undefined;
 	} catch (error) {
-		return `It was carried out and may be lost. ${asCommandError(error).message}`;
+		return `The command was carried out, but its effect may be lost. ${asCommandError(error).message}`;
 	}
 }
 

@@ -60,7 +60,7 @@ const actionHandlers = {
 		const name = outputPath ?? `${basename(sessionFile, ".jsonl")}.html`;
 		const folder = await exportFolder(sessionFile);
 		const path = join(folder, name);
-		// Rename into place: pi would write through a link of that name.
+		// The export is renamed into place, because pi would write through an existing link.
 		const temporary = join(folder, `.${randomUUID()}.html`);
 		try {
 			await session.exportToHtml(temporary);
@@ -78,7 +78,7 @@ const settingsHandlers = {
 		const available = session.modelRuntime.getAvailableSnapshot();
 		const model = available.find((one) => one.provider === provider && one.id === modelId);
 		if (!model) {
-			throw notFound(`"${provider}/${modelId}" is not available: see get_available_models`);
+			throw notFound(`Model "${provider}/${modelId}" is not available: see get_available_models`);
 		}
 		await session.setModel(model);
 		return modelView(model);
@@ -153,10 +153,10 @@ const settingsHandlers = {
 
 export function refuseIfBusy({ isStreaming, isCompacting }: AgentSession): void {
 	if (!isStreaming && !isCompacting) return;
-	throw wrongState("The session is busy: wait for it, or abort first");
+	throw wrongState("The session is busy: wait until it is idle, or abort first");
 }
 
-/** Ends as cancelled once `signal` aborts. An extension may run the command instead of pi. */
+/** An extension may run the command instead of pi. If `signal` aborts, the result is `cancelled`. */
 async function runBash(
 	session: AgentSession,
 	{ command, excludeFromContext = false, id }: CommandOf<"bash">,
@@ -194,13 +194,13 @@ const NEVER_STARTED: Awaited<ReturnType<AgentSession["executeBash"]>> = {
 	truncated: false,
 };
 
-/** A private folder: the one of the session file also holds files of other principals. */
+/** Returns a private folder, because the session file's folder also holds files of other principals. */
 async function exportFolder(sessionFile: string): Promise<string> {
 	const folder = join(dirname(sessionFile), basename(sessionFile, ".jsonl"));
-	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // it may exist
+	await mkdir(folder, { mode: 0o700 }).catch(() => undefined); // the folder may exist
 	const found = await lstat(folder).catch(() => undefined);
 	if (found?.isDirectory()) return folder;
 	throw wrongState(
-		"The session's folder for exports cannot be created: a file has its name, or the disk cannot be written",
+		"The server cannot create the session's folder for exports: a file has the same name, or the disk cannot be written",
 	);
 }

@@ -10,7 +10,7 @@ import { CommandError } from "../engine/call.ts";
 import type { ServerOptions } from "../options.ts";
 import { notFound } from "../safe-text.ts";
 
-/** Where session files may be: below `agentDir`, and in `.pi/sessions` of `cwd` and its parents. */
+/** Session files may be in `sessions` of `agentDir`, and in `.pi/sessions` of `cwd` and its parents. */
 export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
 
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof readStored>>>;
@@ -22,9 +22,9 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 	return join(agentDir, "sessions", `--${name}--`);
 }
 
-/** Throws unless `cwd` is an existing absolute folder. Links are not resolved. */
+/** Throws if `cwd` is not the absolute path of an existing folder. Does not resolve links. */
 export async function checkFolder(cwd: string): Promise<string> {
-	// The protocol accepts absolute paths of any operating system.
+	// The check is needed because the protocol accepts absolute paths of any operating system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw notFound(`cwd: there is no folder "${cwd}" on the server`);
@@ -38,16 +38,16 @@ export function noSuchFile(path: string, field: PathField): CommandError {
 	return notFound(`${field}: there is no file "${path}"`);
 }
 
-/** The error names the file only: the client may not know the folder. */
+/** The error names only the file, because the client may not know the folder. */
 export async function checkProject(cwd: string, sessionPath: string): Promise<string> {
 	return checkFolder(cwd).catch(() => {
 		throw notFound(`sessionPath: the project folder of "${sessionPath}" does not exist`);
 	});
 }
 
-/** Follows links. Outside `places`, the error is the same whether a file exists or not. */
+/** Follows links. For a path outside `places`, the error is the same whether the file exists or not. */
 export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
-	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another operating system
+	if (!isAbsolute(path)) throw noSuchFile(path, field); // it may be absolute on another operating system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
@@ -63,7 +63,7 @@ export async function checkSessionFile(path: string, field: PathField, places: S
 	throw notFound(`${field}: "${path}" ${why}`);
 }
 
-/** Newest first. `filter` gets files of which only the head was read. */
+/** Lists the newest sessions first. `filter` gets sessions of which only the file's head was read. */
 export async function listStoredSessions(
 	folder: string,
 	limit: number,
@@ -95,7 +95,7 @@ export async function listStoredSessions(
 
 const HEAD_BYTES = 64 * 1024;
 const MAX_HEADS = 2_000;
-/** Maximum bytes read per listing; of further files only the head is read. */
+/** Maximum bytes read per listing. After that, only the head of each file is read. */
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
@@ -109,7 +109,7 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 	}
 }
 
-/** Native, as for files: Node's own algorithm keeps short names (Windows) and case (macOS). */
+/** Uses the native `realpath`, as for files. Node's own one keeps short names (Windows) and case (macOS). */
 async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
@@ -121,7 +121,7 @@ async function sessionFilesIn(folder: string, depth: number) {
 
 	async function collect(at: string, levels: number): Promise<void> {
 		const entries = await readdir(at, { withFileTypes: true }).catch((error) => {
-			if (errnoOf(error) !== undefined) return []; // a missing folder holds no sessions
+			if (errnoOf(error) !== undefined) return []; // a missing or unreadable folder counts as empty
 			throw error;
 		});
 		for (const entry of entries) {
@@ -135,9 +135,9 @@ async function sessionFilesIn(folder: string, depth: number) {
 	}
 }
 
-/** Counts lines of the first `maxBytes`, without parsing. `path` has its links resolved. */
+/** Reads up to `maxBytes` and counts messages without parsing them. `path` must be a real path. */
 async function readStored(path: string, maxBytes: number) {
-	// Non-blocking: opening a pipe would wait for a writer.
+	// Non-blocking, because opening a pipe would otherwise wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		const { mtimeMs, size, birthtimeMs } = await file.stat();
@@ -173,7 +173,7 @@ async function readStored(path: string, maxBytes: number) {
 	}
 }
 
-/** Pi writes the type first: no parsing needed. */
+/** Pi writes `type` as the first field, so no parsing is needed. */
 function hasType(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);
@@ -198,7 +198,7 @@ function firstMessageIn(lines: readonly string[]): string | undefined {
 	return undefined;
 }
 
-/** `undefined` for text that is not JSON, such as a line cut by a limit. */
+/** Returns `undefined` for text that is not JSON, such as a line that a limit cut off. */
 export function parseJson(text: string | undefined): unknown {
 	try {
 		return text ? JSON.parse(text) : undefined;

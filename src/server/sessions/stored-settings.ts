@@ -5,26 +5,26 @@ const isFlag = (value: unknown) => typeof value === "boolean";
 const isQueueMode = (value: unknown) => value === "all" || value === "one-at-a-time";
 
 const CHECKS = {
-	// Set by a client for one session only.
+	// The first four are set by a client, for one session only.
 	steeringMode: isQueueMode,
 	followUpMode: isQueueMode,
 	autoCompaction: isFlag,
 	autoRetry: isFlag,
-	/** Pi's id, for a session without a file. */
+	/** Pi's id, used to find or create the session if the record has no file. */
 	piSessionId: isText,
 	name: isText,
 	model: (value: unknown): value is { provider: string; id: string } =>
 		isRecord(value) && isText(value.provider) && isText(value.id),
 	thinkingLevel: isText,
 	tools: (value: unknown): value is string[] => Array.isArray(value) && value.every(isText),
-	/** Position in the tree; pi continues from the last entry by default. */
+	/** The chosen position in the tree. Without it, pi continues from the last entry. */
 	leaf: (value: unknown): value is { id: string | null; afterEntry: string } =>
 		isRecord(value) && isText(value.afterEntry) && (value.id === null || isText(value.id)),
-	/** Last entry at the last save: later entries are not from this server. */
+	/** The last entry at the last save. Unless the server crashed, later entries are from another program. */
 	lastEntry: isText,
-	/** Last entry seen in the file, if other than `lastEntry`: a write failed. */
+	/** The last entry seen in the file. Set only if it differs from `lastEntry`, because a write failed. */
 	lastInFile: isText,
-	/** Set after a crash or failed close: the file may be ahead of the record. */
+	/** Set after a crash or a failed close. The file may then be newer than the record. */
 	cutOff: (value: unknown) => value === true,
 	trustedCwd: isText,
 	messageCount: (value: unknown) => typeof value === "number",
@@ -32,10 +32,10 @@ const CHECKS = {
 
 type Valid<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
 
-/** Enough to recreate a session, also one without a file. */
+/** Everything that is needed to recreate a session, even one without a file. */
 export type StoredSettings = { [Name in keyof typeof CHECKS]?: Valid<(typeof CHECKS)[Name]> };
 
-/** Drops invalid settings: another version may have stored them. */
+/** Drops invalid settings, which another version may have stored. */
 export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 	const isValid = (name: string, value: unknown) =>
 		Object.hasOwn(CHECKS, name) && CHECKS[name as keyof typeof CHECKS](value);
@@ -44,7 +44,7 @@ export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 
 export type ChosenSettings = ReturnType<typeof chosenIn>;
 
-/** Drops settings that pi's session knows itself. */
+/** Keeps only the settings that clients chose and that pi's session does not have itself. */
 export function chosenIn(settings: StoredSettings) {
 	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
 	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;

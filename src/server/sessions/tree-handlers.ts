@@ -13,7 +13,7 @@ import type { SessionTable } from "./session-table.ts";
 import { refuseIfBusy } from "./state-handlers.ts";
 import { checkProject } from "./stored-sessions.ts";
 
-/** Replaces pi's session behind the server's id, and moves within its tree. */
+/** Handlers that replace pi's session under the same server id, or move within its tree. */
 export function createTreeHandlers(
 	files: Pick<VisibleFiles, "resolve" | "assertVisible">,
 	table: Pick<SessionTable, "openFiles">,
@@ -36,7 +36,7 @@ export function createTreeHandlers(
 			// Two pi sessions appending to one file would corrupt it.
 			const owner = table.openFiles().get(file.path);
 			if (owner && owner !== held) {
-				throw wrongState(`sessionPath: "${sessionPath}" is open as session "${owner.sessionId}"`);
+				throw wrongState(`sessionPath: "${sessionPath}" is open in session "${owner.sessionId}"`);
 			}
 			const fork = pid === undefined ? undefined : forkSession(file.path, { pid, cwd, agentDir });
 			const path = fork?.file ?? file.path;
@@ -57,7 +57,7 @@ const treeHandlers = {
 	async fork(live, { entryId }, { held }) {
 		const entry = live.session.sessionManager.getEntry(entryId);
 		if (entry?.type !== "message" || entry.message.role !== "user") {
-			throw notFound(`entryId: "${entryId}" is not a message of the user: see get_fork_messages`);
+			throw notFound(`entryId: "${entryId}" is not a user message: see get_fork_messages`);
 		}
 		live.ensureFile();
 		const result = await replace(live, "fork", () => live.runtime.fork(entryId));
@@ -127,9 +127,9 @@ async function replace<Result extends { cancelled: boolean }>(
 	}
 }
 
-/** Maximum nodes in an answer; further ones are left out. */
+/** Maximum nodes in an answer. Further nodes are left out. */
 export const MAX_NODES = 10_000;
-/** Deep nesting breaks JSON parsers and pages. The flat form has no depth limit. */
+/** Maximum depth of the nested form: deep nesting breaks JSON parsers and pages. The flat form has none. */
 export const MAX_DEPTH = 1000;
 const MAX_PREVIEW = 400;
 
@@ -153,12 +153,12 @@ export function flatTree(
 	return { nodes, truncated: entries.length > nodes.length };
 }
 
-/** The tree in the form of pi's RPC. No recursion: a long conversation is a deep tree. */
+/** Returns the tree in the form of pi's RPC. Avoids recursion, because a long conversation is a deep tree. */
 export function nestedTree(roots: readonly SessionTreeNode[]) {
 	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
-	/** Built level by level, so that what is cut off is furthest from the root. */
+	/** The tree is built level by level, so that truncation drops the nodes furthest from the root. */
 	let level = [{ from: roots, to: tree }];
 	for (let depth = 0; level.length > 0; depth++) {
 		const next: typeof level = [];

@@ -169,7 +169,7 @@ describe("a session whose file cannot be written for a while", () => {
 				const answer = await session.ask(change);
 				sessionVersion++;
 				expect(answer).toMatchObject({ success: false, code: "not_durable", sessionVersion });
-				expect(answer.error).toContain("It was carried out");
+				expect(answer.error).toContain("The command was carried out");
 				disk.mend();
 			}
 			await vi.waitFor(async () => {
@@ -233,7 +233,7 @@ describe("a session whose file cannot be written for a while", () => {
 		const next = await reopen(server, session);
 		const refused = await next.ask({ type: "get_state" });
 		expect(refused).toMatchObject({ success: false, code: "wrong_state" });
-		expect(refused.error).toMatch(/cannot be opened now \(ENOSPC.*try again/);
+		expect(refused.error).toMatch(/cannot open the session's file now \(ENOSPC.*try again/);
 		expect(refused.error).not.toContain("delete");
 		disk.mend();
 		expect((await next.view()).said).toEqual(["say one"]);
@@ -331,7 +331,7 @@ describe("a session file that another program writes to", () => {
 
 		const next = await reopen(server, branched);
 		expect((await next.view()).said).toEqual(["say one", "say two"]);
-		await seeing(next, "in a branch of its own");
+		await seeing(next, "in another branch");
 		expect(await next.say("three")).toMatchObject({ success: true });
 		const other = await reopen(server, continued);
 		expect((await other.view()).said).toEqual(["say one", "behind its end"]);
@@ -375,7 +375,7 @@ describe("a session file that another program writes to", () => {
 		const next = await reopen(server, session);
 		expect((await next.view()).said).toEqual(["say one"]);
 		await seeing(next, "lacks the last entry");
-		await seeing(next, "in a branch of its own");
+		await seeing(next, "in another branch");
 		expect(await next.say("three")).toMatchObject({ success: true });
 		await server.restart();
 		const { said } = await (await reopen(server, session)).view();

@@ -31,14 +31,16 @@ describe("the place of a session in its file", () => {
 		expect(resumePoint(grown, { lastEntry: "b" }, true)).toEqual({});
 		const { leaf, warning } = resumePoint(grown, { lastEntry: "b" }, false);
 		expect(leaf).toBeUndefined();
-		expect(warning).toMatch(/\(1 entry\)\. The session continues/);
+		expect(warning).toMatch(/added 1 entry to .*\. The session continues/);
 	});
 
 	test.each([true, false])("stays in its own branch when another one was added", (afterCrash) => {
 		const grown = tree("a", "b<a", "c<a", "d<c");
 		expect(resumePoint(grown, { lastEntry: "b" }, afterCrash)).toMatchObject({
 			leaf: "b",
-			warning: expect.stringContaining("(2 entries), in a branch of its own"),
+			warning: expect.stringContaining(
+				"added 2 entries to the session's file since this server had it open, in another branch",
+			),
 		});
 		const moved = { leaf: { id: "a", afterEntry: "b" }, lastEntry: "b" };
 		expect(resumePoint(tree("a", "b<a", "c<b"), moved, true)).toMatchObject({ leaf: "a" });
@@ -53,7 +55,7 @@ describe("the place of a session in its file", () => {
 		const settings = { lastEntry: "x", lastInFile: "b" };
 		const lacks = expect.stringContaining("lacks the last entry");
 		expect(resumePoint(tree("a", "b<a"), settings, true)).toEqual({ warning: lacks });
-		const both = expect.stringMatching(/lacks the last entry.*in a branch of its own/);
+		const both = expect.stringMatching(/lacks the last entry.*in another branch/);
 		const foreign = tree("a", "b<a", "c<a");
 		expect(resumePoint(foreign, settings, true)).toEqual({ leaf: "b", warning: both });
 		const leaf = { id: "a", afterEntry: "b" };

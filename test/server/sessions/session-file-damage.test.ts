@@ -40,7 +40,7 @@ describe("a damaged session file", () => {
 		expect(JSON.stringify(messages)).toContain("answer 3");
 		const [warning = ""] = notices(server);
 		expect(warning).toContain(`line ${number} (bytes ${from} to ${to}) cannot be read`);
-		expect(warning).toMatch(/with 3 messages, are out of view/);
+		expect(warning).toMatch(/with 3 messages, are hidden/);
 		expect(readFileSync(file, "utf8").startsWith(before)).toBe(true);
 
 		// The way back is the one that the warning names.
@@ -86,7 +86,7 @@ describe("a damaged session file", () => {
 		await server.restart();
 		await server.run("get_state", {});
 		expect(notices(server).join()).toMatch(
-			/cannot be read and is lost\. Nothing else is out of view/,
+			/cannot be read and is lost\. No other entries are hidden/,
 		);
 		expect(notices(server).join()).toContain("lacks the last entry that this server wrote");
 	});
