@@ -6,7 +6,7 @@ import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { property } from "../core/property.ts";
 
-/** The server's own files, except token files: those are checked when they are read. */
+/** The server's files, except token files: `loadTokens` checks those. */
 const OWN_FILES = [
 	"lock.db",
 	"lock.db-journal",
@@ -19,10 +19,7 @@ const OWN_FILES = [
 
 const HAS_MODES = process.platform !== "win32";
 
-/**
- * Creates a missing folder with mode 0700, and makes the server's own files private.
- * Throws if another user can write to the folder, because that user could forge tokens.
- */
+/** Creates the folder; makes its files private. Throws if another user could write to it and forge tokens. */
 export async function claimDataFolder(folder: string): Promise<void> {
 	const created = await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
 		const why = errnoOf(error) === "EEXIST" ? "it is a file" : describeError(error);
@@ -41,13 +38,13 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // if it is no file, opening it reports the error
+		if (!stats?.isFile()) continue; // opening it reports the error
 		refuseIfOthersCanWrite(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}
 }
 
-/** Creates a missing file. Sets mode 0600 whatever the umask, so only the owner can read and write it. */
+/** Creates a missing file, and sets mode 0600 whatever the umask. */
 export function makePrivateFile(path: string): void {
 	const file = openSync(path, "a", 0o600);
 	try {
@@ -76,7 +73,7 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 	return new Error(message, { cause });
 }
 
-/** Locks `lock.db` through SQLite. The lock ends with the process. Rejects with a one-line error. */
+/** SQLite locks `lock.db`. The lock ends with the process. Rejects with a one-line error. */
 export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
@@ -84,7 +81,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 	const owner = join(folder, "lock.json");
 	let database: DatabaseSync | undefined;
 	try {
-		makePrivateFile(path); // SQLite would create it with a mode that depends on the umask
+		makePrivateFile(path); // SQLite would apply the umask
 		database = new sqlite.DatabaseSync(path);
 		// The open transaction locks out other processes. It writes nothing, so it works on a full disk.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
@@ -101,7 +98,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 			{ cause: error },
 		);
 	}
-	// The file only serves the error message of a second server, so a failed write is ignored.
+	// Only for the error message of a second server, so errors are ignored.
 	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
 	return { release: () => database.close() };
 }

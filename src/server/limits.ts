@@ -17,7 +17,7 @@ const ENGINE_LIMITS = {
 	commandsPerMinute: 600_000,
 	shortMs: 30_000,
 	longMs: 300_000,
-	/** Maximum time that a command waits for its turn. After it, the command fails without starting. */
+	/** A command that is queued for longer never starts. */
 	queueMs: 300_000,
 	dependencyMs: 30_000,
 	/** How long a lane waits for the handler of a timed-out command to end. */
@@ -25,13 +25,13 @@ const ENGINE_LIMITS = {
 };
 
 const OUTBOX_LIMITS = {
-	/** Above this many unsent bytes of a connection, the deltas of a session are coalesced. */
+	/** Above this many unsent bytes, deltas of a session are coalesced. */
 	softQueueBytes: MEGABYTE / 4,
 	/** High-water mark. Above it, a `gap` replaces pending deltas, and the client's frames are not read. */
 	hardQueueBytes: 4 * MEGABYTE,
 	/** Above this many unsent bytes, the connection is closed. The latest message does not count. */
 	maxQueueBytes: 64 * MEGABYTE,
-	/** Above this many unsent bytes in total, the connections with the largest queues are closed. */
+	/** Above this many in total, the connections with the largest queues are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
 	/** Time without progress after which a client is disconnected, for each megabyte in flight. */
 	stallMs: 30_000,
@@ -46,7 +46,7 @@ export const DEFAULT_LIMITS = {
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
-	/** How long running commands may continue after the server is asked to stop. */
+	/** How long running commands may continue during a stop. */
 	drainMs: 30_000,
 	...OUTBOX_LIMITS,
 } as const satisfies Record<string, number>;

@@ -3,15 +3,15 @@ import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
 export interface ServerOptions {
-	/** Folder for the journal, the lock and the tokens. Only one server can use it at a time. */
+	/** Folder of journal, lock and tokens. Only one server can use it. */
 	readonly dataDir: string;
-	/** Pi's agent folder, which holds its models, keys, settings and session files. */
+	/** Pi's agent folder: models, keys, settings, session files. */
 	readonly agentDir: string;
 	/** Clients may open session files in `.pi/sessions` of this folder and of its parents. */
 	readonly cwd: string;
 	/** Folder of sessions that are created without `cwd`. If absent, `cwd` is required. */
 	readonly startFolder?: string;
-	/** Whether to run the demo's scripted model. `auto` runs it if no other model is set up. */
+	/** Whether to run the scripted model. `auto`: if no other model is set up. */
 	readonly demo: "auto" | "always" | "never";
 	/** Whether clients may load a project's own settings and extensions, which run its code. */
 	readonly allowProjectTrust: boolean;
@@ -19,18 +19,18 @@ export interface ServerOptions {
 	readonly listen?: { port: number; host: string; tls?: { cert: string; key: string } };
 	readonly socketPath?: string;
 	readonly stdio?: Stdio;
-	/** With `none`, every client is the principal `local`. A missing token file is created. */
+	/** `none`: every client is the principal `local`. A missing token file is created. */
 	readonly auth: "none" | { tokenFile: string };
-	/** Origins of pages that may connect, in addition to the server's own. */
+	/** Allowed page origins besides the server's own. */
 	readonly origins: readonly string[];
 	readonly limits: ServerLimits;
 	pageFolder?: string;
-	/** Called with one line for each problem that does not belong to a command. */
+	/** Reports a problem outside of any command, in one line. */
 	warn(line: string): void;
 	onStdioEnd?(): void;
 }
 
-/** Normalizes the origins. Throws a one-line error for unsafe options, or for nothing to listen on. */
+/** Normalizes the origins. Throws a one-line error if options are unsafe or nothing would listen. */
 export function checkedOptions(options: ServerOptions): ServerOptions {
 	const { listen, socketPath, stdio, auth } = options;
 	if (!listen && socketPath === undefined && !stdio) {

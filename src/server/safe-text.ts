@@ -15,7 +15,7 @@ export function safeText(error: unknown, given: readonly string[] = []): string 
 	return safe.length <= MAX_TEXT ? safe : `${safe.slice(0, MAX_TEXT)}…`;
 }
 
-/** Wraps an error with its safe text. Returns a `CommandError` unchanged. */
+/** Returns a `CommandError` unchanged. */
 export function asCommandError(
 	error: unknown,
 	code: Data<"ErrorCode"> = "failed",
@@ -35,8 +35,8 @@ export function wrongState(message: string): CommandError {
 
 const MAX_TEXT = 500;
 
-/** A quoted absolute path, which may contain spaces. */
+/** A quoted absolute path, possibly with spaces. */
 const QUOTED_PATH = /(['"`])((?:[A-Za-z]:)?[\\/][^'"`\n]*[\\/][^'"`\n]*)\1/g;
 const FILE_ADDRESS = /file:\/\/[^\s"'`<>]*/gi;
-/** An unquoted absolute path of at least two names that is not part of a URL. */
+/** An absolute path of two or more names, not part of a URL. */
 const ABSOLUTE_PATH = /(?<![\w/.]|:\/)(?:[A-Za-z]:)?(?:[\\/][^\s\\/"'`:;,()<>]+){2,}/g;

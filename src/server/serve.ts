@@ -24,13 +24,13 @@ export interface RunningServer {
 	readonly port?: number;
 	/** The token to show to the user. Absent if clients need no token. */
 	readonly token?: string;
-	/** Resolves when the server can answer commands. Clients wait until then. Rejects if the start fails. */
+	/** Resolves when the server answers commands. Clients wait until then. Rejects if the start fails. */
 	readonly ready: Promise<void>;
-	/** Notifies all clients, lets commands finish for up to `drainMs`, then closes everything. */
+	/** Notifies all clients, drains for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
 
-/** How long `stop` waits for unsent output, and how long for sessions to close. */
+/** How long `stop` waits for unsent output, and for sessions to close. */
 const FLUSH_MS = 2_000;
 const CLOSE_SESSIONS_MS = 5_000;
 
@@ -46,7 +46,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	let tokens: Tokens | "none";
 	let listeners: Awaited<ReturnType<typeof openListeners>>;
 	try {
-		// Only HTTP and WebSocket clients need a token. Clients of the socket and of stdio do not.
+		// Clients of the socket and of stdio need no token.
 		const { auth, listen } = options;
 		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
 		listeners = await openListeners({
@@ -81,12 +81,12 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			throw error;
 		},
 	);
-	ready.catch(() => {}); // not an unhandled rejection; callers that await `ready` get the error
+	ready.catch(() => {}); // callers that await `ready` get the error
 
 	async function stop(reason: string): Promise<void> {
 		try {
 			listeners.stopListening();
-			await ready.catch(() => {}); // the caller gets the error from `ready`
+			await ready.catch(() => {}); // `ready` reports the error
 			if (backend) {
 				await backend.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(backend.streams.whenDrained(), FLUSH_MS);
@@ -112,7 +112,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
-/** Opens everything that answers commands: journal, streams, sessions and engine. Opens no listeners. */
+/** Opens everything that answers commands: journal, streams, sessions and engine. No listeners. */
 async function openBackend(options: ServerOptions) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large, so it loads while the journal is read.
@@ -121,7 +121,7 @@ async function openBackend(options: ServerOptions) {
 		import("./demo/demo-provider.ts"),
 		import("./demo/sample-projects.ts"),
 	]);
-	loading.catch(() => {}); // the `await` below throws the error
+	loading.catch(() => {}); // awaited below, which throws the error
 	const journal = await openJournal({ dataDir, warn });
 	let models: Models | undefined;
 	try {
@@ -214,7 +214,7 @@ interface ListenersOptions
 	readonly connections: Promise<Connections>;
 }
 
-/** If the Unix socket cannot be opened, closes the web listener and rejects. */
+/** Closes the web listener if the socket cannot be opened. */
 async function openListeners(options: ListenersOptions) {
 	const { socketPath: path, connections, limits } = options;
 	const web = await openWeb(options);

@@ -54,7 +54,7 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 			const done = await handler(call);
 			const sessionId = property(done.data, "sessionId");
 			if (typeof sessionId !== "string") return done;
-			// The client that opened the session also gets the events from while it was being opened.
+			// The client also gets events that occurred while the session was being opened.
 			const stream = { principal: call.principal, sessionId };
 			await attach(call, sessionId, done.opened ? streams.seqAtStart(stream) : undefined);
 			return done;
@@ -184,7 +184,7 @@ export function createAttachments(
 		return streams.hasUiRequest(stream, event.requestId, after);
 	}
 
-	/** Subscribes the client of a repeated command. No handler runs: the stored outcome is the answer. */
+	/** Subscribes the client of a repeated command, which is answered without its handler. */
 	function attachAgain(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
 		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;

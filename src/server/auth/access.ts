@@ -10,21 +10,21 @@ export type Access = ReturnType<typeof createAccess>;
 
 interface AccessOptions {
 	readonly host: string;
-	/** Normalized origins (`https://example.org`) of pages that may connect, besides the server's own. */
+	/** Allowed page origins besides the server's own, normalized (`https://example.org`). */
 	readonly origins: readonly string[];
 	readonly tls: boolean;
-	/** With `none`, every client is the principal `local`. */
+	/** `none`: every client is the principal `local`. */
 	readonly tokens: Tokens | "none";
 }
 
 export function createAccess(options: AccessOptions) {
 	return {
-		/** Admits a request if `Host` names this server and `Origin` is not that of a foreign page. */
+		/** Admits requests that name this server (`Host`) and come from no foreign page (`Origin`). */
 		admits({ host, origin }: IncomingHttpHeaders): { ok: true } | { ok: false; why: string } {
 			if (!isOwnHost(host, options)) {
 				return { ok: false, why: "the Host header does not name this server" };
 			}
-			// Clients other than browsers send no `Origin`, so a missing one is accepted.
+			// Clients other than browsers send no `Origin`.
 			const own = `${options.tls ? "https" : "http"}://${host}`;
 			const isOwn = origin === undefined || origin.toLowerCase() === own.toLowerCase();
 			if (!isOwn && !options.origins.includes(origin)) {
@@ -32,7 +32,7 @@ export function createAccess(options: AccessOptions) {
 			}
 			return { ok: true };
 		},
-		/** Returns `undefined` if the request has no valid token. */
+		/** Returns `undefined` without a valid token. */
 		principalOf(headers: IncomingHttpHeaders): string | undefined {
 			if (options.tokens === "none") return "local";
 			const token = tokenIn(headers);
@@ -65,7 +65,7 @@ function isOwnHost(header: string | undefined, { host, origins }: AccessOptions)
 	return !isLoopback(host) && isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0;
 }
 
-/** Returns the origin in the form that browsers send. Throws if it is invalid. */
+/** Returns the origin in the form that browsers send. Throws if invalid. */
 export function normalizedOrigin(origin: string): string {
 	const url = URL.canParse(origin) ? new URL(origin) : undefined;
 	const isOrigin =

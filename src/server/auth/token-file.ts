@@ -8,16 +8,16 @@ import { errnoOf } from "../../core/errno.ts";
 export interface Tokens {
 	/** Takes the same time for every wrong token. */
 	principalOf(token: string): string | undefined;
-	/** The file's first entry. The server shows its token to the user. */
+	/** The file's first entry, which the server shows to the user. */
 	readonly first: { readonly name: string; readonly token: string };
 }
 
 const MAX_FILE_BYTES = 2 ** 20;
 const MAX_ENTRIES = 1_000;
-/** 16 characters of base64url hold 96 bits. */
+/** Enough for 96 bits in base64url. */
 const MIN_TOKEN_CHARS = 16;
 const NAME = /^[A-Za-z0-9._-]{1,64}$/;
-/** These characters are valid in a header and in a WebSocket subprotocol. */
+/** Valid both in a header and in a WebSocket subprotocol. */
 const TOKEN = /^[A-Za-z0-9._~+-]+$/;
 
 /** A line is `principal:token` or a `#` comment. Creates a missing file; an existing one must be private. */
@@ -43,7 +43,7 @@ export async function loadTokens(path: string): Promise<Tokens> {
 	};
 }
 
-/** Error messages name the number of a line, never its content. */
+/** Errors name the line number, never the content. */
 export function parseTokens(text: string, path: string): { name: string; token: string }[] {
 	const entries: { name: string; token: string }[] = [];
 	for (const [index, raw] of text.split("\n").entries()) {
@@ -73,7 +73,7 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 }
 
 async function readPrivate(path: string): Promise<string | undefined> {
-	// Non-blocking, because opening a pipe would otherwise wait for a writer.
+	// Non-blocking: opening a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
 		if (errnoOf(error) === "ENOENT") return undefined;
 		const why = `cannot read token file ${path}: ${errnoOf(error) ?? error}`;
@@ -81,7 +81,7 @@ async function readPrivate(path: string): Promise<string | undefined> {
 	});
 	if (!file) return undefined;
 	try {
-		const fault = faultIn(await file.stat(), path); // of the open file: a check by path could race
+		const fault = faultIn(await file.stat(), path); // checks the open file, to avoid a race
 		if (fault) throw new Error(`token file ${path} ${fault}`);
 		return await file.readFile("utf8");
 	} finally {

@@ -21,7 +21,7 @@ export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
 
 export type Models = Awaited<ReturnType<typeof openModels>>;
 
-/** Opens the user's models or the demo's. Never both, so that no real work runs on the scripted model. */
+/** Opens the user's models or the demo's. Never both: real work must not use the script. */
 export async function openModels(options: Pick<ServerOptions, "agentDir" | "demo" | "warn">) {
 	const { agentDir, demo, warn } = options;
 	if (demo === "always") return await openDemo();
@@ -41,7 +41,7 @@ async function faultIn(path: string): Promise<string | undefined> {
 		JSON.parse(await readFile(path, "utf8"));
 		return undefined;
 	} catch (error) {
-		// The parser's message is left out: it would quote the file's content.
+		// Not the parser's message, which would quote the file's content.
 		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
 }
@@ -63,7 +63,7 @@ async function openDemo() {
 	}
 }
 
-/** An empty key store: the demo must not see the user's keys. */
+/** The demo must not see the user's keys. */
 const NO_CREDENTIALS: NonNullable<
 	NonNullable<Parameters<typeof ModelRuntime.create>[0]>["credentials"]
 > = {
@@ -73,9 +73,9 @@ const NO_CREDENTIALS: NonNullable<
 	delete: async () => {},
 };
 
-/** Tokens. The window is small, so that a short conversation triggers pruning. */
+/** In tokens. Small, so that a short conversation triggers pruning. */
 const CONTEXT_WINDOW = 56_000;
-/** Dollars per million tokens, as is typical for models of this API. */
+/** Dollars per million tokens, typical of a real model. */
 const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
@@ -297,7 +297,7 @@ const LATER: readonly DemoAnswer[] = [
 
 const SCRIPTS = [FIRST, SECOND, LATER];
 
-/** Whether the user wrote the message. False for tool results and text that extensions insert. */
+/** False for tool results and text that extensions insert. */
 function isPrompt(message: unknown): boolean {
 	if (property(message, "role") !== "user") return false;
 	return blocksOf(message).every(

@@ -5,7 +5,7 @@ import { describeError, errnoOf } from "../../core/errno.ts";
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import { CommandError } from "../engine/call.ts";
 
-/** Manages the demo's sample projects. Each session gets its own, which is deleted with the session. */
+/** The demo's sample projects, one per session. Each is deleted with its session. */
 export function createSampleProjects(folder: string, warn: (line: string) => void) {
 	return {
 		folder,
@@ -24,7 +24,7 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 			});
 			return project;
 		},
-		/** Deletes the projects in `left` (default: all) that are not in `inUse`. Does not follow links. */
+		/** Deletes projects in `left` (default: all) that are not in `inUse`. Follows no links. */
 		async sweep({ left, inUse }: { left?: readonly string[]; inUse: readonly string[] }) {
 			try {
 				if (!(await isFolder(folder))) return;
@@ -44,7 +44,7 @@ export function createSampleProjects(folder: string, warn: (line: string) => voi
 	};
 }
 
-/** Returns false for a link to a folder. */
+/** Returns false for a link. */
 async function isFolder(path: string): Promise<boolean> {
 	const stats = await lstat(path).catch(() => undefined);
 	return stats?.isDirectory() === true;
@@ -57,7 +57,7 @@ function projectsOf(folders: readonly string[], parent: string): string[] {
 		.map((path) => relative(parent, path).split(sep)[0] as string);
 }
 
-/** The server created the project, so indexing it needs no consent. */
+/** The project is ours, so indexing needs no consent. */
 async function index(project: string): Promise<void> {
 	const code = openCodeIndex({ root: project });
 	try {
@@ -85,7 +85,7 @@ export async function makeSampleProject(parent: string): Promise<string> {
 const PREFIX = "shop-";
 const SAMPLE_NAME = new RegExp(`^${PREFIX}[A-Za-z0-9]{6}$`);
 
-/** The files of a small shop. Its logs are so long that reading them triggers pruning. */
+/** A small shop. Its logs are so long that reading them triggers pruning. */
 function sampleFiles(): Record<string, string | Buffer> {
 	return {
 		"package.json": `${JSON.stringify({ name: "sample-shop", type: "module" }, null, "\t")}\n`,

@@ -7,7 +7,7 @@ interface Tenant {
 
 type Limit = "running" | "runningPerPrincipal" | "waiting" | "waitingPerPrincipal";
 
-/** Runs heavy work within limits, round-robin: after a run, its principal moves to the end of the order. */
+/** Runs heavy work, round-robin: after its run, a principal moves to the end. */
 export class FairQueue {
 	readonly #limits: Record<Limit, number>;
 	/** Keyed by principal, in the order of their turns. */

@@ -5,7 +5,7 @@ import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
 
 export interface ReplayJob {
 	readonly file: string;
-	/** Name of the file in the report and in error messages. */
+	/** The file's name in the report and in errors. */
 	readonly shownAs: string;
 	readonly prune: PruneSettings;
 }

@@ -39,7 +39,7 @@ export function createSessionReplay(options: { agentDir: string; cwd: string; tm
 	}
 
 	return {
-		/** The caller must have checked that the principal may read `file`. */
+		/** The caller must check that the principal may read `file`. */
 		ofFile: (file: string, { principal, signal }: ReplayCaller) =>
 			queue.run(principal, signal, () => replay(file, basename(file), signal)),
 		ofContent: (content: string, { principal, signal }: ReplayCaller) =>

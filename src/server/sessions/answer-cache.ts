@@ -3,7 +3,7 @@ import type { Command, CommandType } from "../../protocol/index.ts";
 import { WrittenData } from "../engine/message.ts";
 import type { LiveSession } from "./live-session.ts";
 
-/** The values that an answer depends on. Compared by identity, so objects must not change in place. */
+/** Inputs of an answer. Compared by identity, so objects must not change in place. */
 export interface AnswerInputs {
 	readonly values: readonly unknown[];
 	readonly list: readonly unknown[];
@@ -20,7 +20,7 @@ interface CachedAnswer {
 
 /** Default size limit of the cache. The largest answer that the default limits allow fits. */
 const DEFAULT_BYTES = 192 * 2 ** 20;
-/** Maximum answers per session. A client can make up any number of keys, such as values of `since`. */
+/** Maximum answers per session. A client can invent endless keys, such as values of `since`. */
 const MAX_KEYS = 16;
 
 /** LRU cache of answers to reads in idle sessions. */
@@ -51,7 +51,7 @@ export class AnswerCache {
 		const data = compute();
 		const written = new WrittenData(JSON.stringify(data));
 		const list = [...inputs.list];
-		// An estimate: a UTF-16 unit takes up to two bytes in the string and about one in its UTF-8 form.
+		// Estimated per UTF-16 unit: two bytes in the string, one in its UTF-8 form.
 		const bytes = written.json.length * 3 + list.length * 8;
 		this.#store({ owner, key, inputs: { ...inputs, list }, data, written, bytes });
 		return { data, written };
@@ -99,7 +99,7 @@ export function cacheKeyOf(command: Command): string {
 	return JSON.stringify(read);
 }
 
-/** Returns `undefined` if the answer is not cacheable: a working pi changes the last message in place. */
+/** Returns `undefined` if not cacheable: a working pi changes the last message in place. */
 export function answerInputs(
 	command: Command,
 	{ session, revision }: LiveSession,
@@ -122,7 +122,7 @@ function entriesOf({ sessionManager }: AgentSession): AnswerInputs {
 	return { values, list: sessionManager.getEntries() };
 }
 
-/** All values of the session that `contextSource` reads. */
+/** The inputs that `contextSource` reads. */
 function contextOf(session: AgentSession): AnswerInputs {
 	const { sessionManager, model, systemPrompt } = session;
 	const { values, list } = entriesOf(session);

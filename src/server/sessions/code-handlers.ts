@@ -94,7 +94,7 @@ export function createCodeHandlers(indexes: IndexPool) {
 	} satisfies Partial<SessionHandlers>;
 }
 
-/** Removes the path of the index folder, which clients must not see. */
+/** Hides the server's index folder from clients. */
 function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer: Answer): unknown {
 	const { coverage } = answer;
 	if (!coverage?.notStored) return answer;
@@ -102,7 +102,7 @@ function withoutFolders<Answer extends { readonly coverage?: Coverage }>(answer:
 	return { ...answer, coverage: { ...coverage, notStored } };
 }
 
-/** Drops fields that the protocol does not define, because they were not validated. */
+/** Drops fields unknown to the protocol: they were not validated. */
 function fieldsOf<Fields extends { type: CommandType }>(command: Fields): Fields {
 	const known = rowOf(command.type)?.fields.properties ?? {};
 	const given = Object.entries(command).filter(([name]) => Object.hasOwn(known, name));

@@ -30,12 +30,12 @@ export function contextSource({ session, inside }: LiveSession) {
 		/** Entries of the next request, with edits applied. */
 		projected: sessionManager.buildSessionProjection().entries,
 		sent: ledger.log(sessionManager).sent,
-		/** The whole branch, including entries that a compaction replaced. */
+		/** Includes entries that a compaction replaced. */
 		branch: sessionManager.getBranch(),
 	};
 }
 
-/** Lists the pieces of the next request. Sizes are estimated in the same way as in pi. */
+/** Lists the pieces of the next request. Sizes are pi's estimates. */
 export function contextView(source: ContextSource): Data<"ContextView"> {
 	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
@@ -53,10 +53,10 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	};
 }
 
-/** Maximum characters of a piece's text per response. */
+/** Maximum characters of text per response. */
 const MAX_TEXT = 32_768;
 
-/** Returns the piece's text from `offset` on, cut to `MAX_TEXT`; `undefined` if there is no such piece. */
+/** Returns the piece's text from `offset` on; `undefined` if there is no such piece. */
 export function pieceText(source: ContextSource, pieceId: string, offset: number) {
 	const piece = piecesOf(source).find(({ id }) => id === pieceId);
 	if (!piece) return undefined;
@@ -148,7 +148,7 @@ function labelOf(message: unknown, fallback: string): string {
 	return text.slice(0, MAX_LABEL) || fallback;
 }
 
-/** Returns the last request's tokens, and how many leading pieces of the next request it already held. */
+/** Tokens of the last request, and how many leading pieces of the next one it already held. */
 function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"ContextPiece">[]) {
 	const at = branch.findLastIndex(isAnswer);
 	const answer = branch[at];
@@ -168,7 +168,7 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 /** Maximum requests in the history: about as many as a chart can show. */
 const MAX_MOMENTS = 300;
 
-/** Returns the tokens of each request by kind. The system prompt and tools count at their current size. */
+/** Tokens of each request by kind. The system prompt and tools count at their current size. */
 function tokensByRequest(
 	branch: readonly SessionEntry[],
 	head: { system: number; tools: number },
@@ -223,7 +223,7 @@ function isAnswer(entry: SessionEntry): entry is Answer {
 	return entry.type === "message" && entry.message.role === "assistant";
 }
 
-/** Returns the pieces from `firstKept` on, or none if `firstKept` is not active. */
+/** The pieces from `firstKept` on, or none if it is not active. */
 function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
 	const entries = [...active];
 	const at = entries.findIndex(([id]) => id === firstKept);
@@ -255,7 +255,7 @@ function sampled(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
 
 const IMAGE_TEXT = "[image]".padEnd(PICTURE_CHARACTERS, " ");
 
-/** Returns all text of a message. An image becomes text as long as pi assumes for an image. */
+/** Returns all text of a message. An image has the length that pi assumes. */
 function messageText(message: unknown): string {
 	const content = property(message, "content");
 	if (typeof content === "string") return content;

@@ -11,24 +11,24 @@ import { textOf } from "../../session/index.ts";
 interface CostSource {
 	/** Entries of all branches, since all were paid for. */
 	readonly entries: readonly SessionEntry[];
-	/** The current branch. The content of requests is known only for this branch. */
+	/** The current branch: only its requests have known content. */
 	readonly branch: readonly SessionEntry[];
 	findModel(provider: string, id: string): ModelInfo | undefined;
-	/** The number of prompt tokens above which pi compacts; `undefined` if it does not. */
+	/** Prompt size in tokens above which pi compacts. */
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
-/** Maximum requests in the answer, which lists the latest ones. The totals cover all requests. */
+/** Maximum requests in the answer: the latest. The totals cover all. */
 const MAX_REQUESTS = 500;
 
-/** Returns the cost of each request, and what it would cost without our systems and without a cache. */
+/** The cost of each request: actual, without our systems, and without a cache. */
 export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
 	const account = new CostAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	// `compacted` and `pruned`: whether it happened since the last request.
+	// Whether it happened since the last request.
 	let compacted = false;
 	let pruned = false;
 	let usedMs: number | undefined;
@@ -39,7 +39,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		// Not every edit is pruning: the working set edits entries too.
 		const isEdit = entry.type === "context_edit";
 		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
-		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping used the cache
+		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a cache ping
 		const bill = billIn(entry);
 		if (!bill) continue;
 		const { provider, model: id, atMs, tokens, output, thinking } = bill;
@@ -109,7 +109,7 @@ interface RemovedTokens {
 	readonly standing: number;
 }
 
-/** Returns the removed tokens of each request, keyed by the id of the answer's entry. */
+/** Removed tokens of each request, keyed by the id of its answer's entry. */
 function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedTokens> {
 	const byId = new Map(branch.map((entry) => [entry.id, entry]));
 	const order = new Map(branch.map((entry, index) => [entry.id, index]));
@@ -121,7 +121,7 @@ function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedToke
 		if (removed) {
 			const isEdit = entry.type === "context_edit";
 			standing.set(isEdit ? entry.targetId : entry.id, removed.tokens);
-			// A pruned result was sent before, so it is not fresh. A marker replaces text that would be new.
+			// A pruned result was sent before. A marker replaces text that would be new.
 			if (!isEdit) fresh += removed.tokens;
 		}
 		if (entry.type === "compaction") {
@@ -212,7 +212,7 @@ function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
 }
 
-/** Returns the tokens that the read cache or pruning kept out of the context through this entry. */
+/** Tokens that the read cache or pruning kept out of the context. */
 export function removedBy(entry: SessionEntry, byId: Entries) {
 	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;

@@ -12,14 +12,14 @@ type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
 interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** Timeout in ms of a dialog that sets no timeout. Default: one minute. */
+	/** Timeout in ms of a dialog that sets none. Default: one minute. */
 	readonly timeoutMs?: number | undefined;
 }
 
 interface OpenDialog {
 	readonly request: Question;
 	readonly expiresMs: number;
-	/** Returns `undefined` if the response is valid, otherwise a description of a valid one. */
+	/** If the response is invalid, returns a description of a valid one. */
 	answer(response: DialogResponse): string | undefined;
 	cancel(): void;
 }
@@ -34,7 +34,7 @@ type WithoutId<Request> = Request extends unknown
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
 const MINUTE_MS = 60_000;
-/** The longest timer of Node. It fires longer ones at once. */
+/** Node fires timers that are longer at once. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Maximum open dialogs. Protects against an extension that asks in a loop. */
 const MAX_OPEN = 100;
@@ -53,7 +53,7 @@ export class Dialogs {
 		this.#timeoutMs = timeoutMs;
 	}
 
-	/** Pi's UI methods that reach a client. Pi's other UI methods do nothing, as in pi's RPC. */
+	/** Pi's UI methods that reach a client; the rest are no-ops, as in pi's RPC. */
 	readonly ui = {
 		select: (title, options, opts?) =>
 			this.#ask({ method: "select", title, options }, opts, undefined, (response) =>
@@ -102,7 +102,7 @@ export class Dialogs {
 		throw new CommandError("invalid_command", `response: ${message}`);
 	}
 
-	/** Returns the open dialogs, and the current statuses, widgets and title, for a late subscriber. */
+	/** Open dialogs, and current statuses, widgets and title, for a late subscriber. */
 	current(): Data<"SessionEvent">[] {
 		const open = [...this.#open.values()].map(({ request, expiresMs }) => ({
 			...request,
@@ -163,7 +163,7 @@ export class Dialogs {
 		return request;
 	}
 
-	/** Stores up to `MAX_SHOWN` displays for late subscribers. Evicts the one that was set longest ago. */
+	/** Stores up to `MAX_SHOWN` displays. Evicts the one that was set longest ago. */
 	#show(name: string[], isCleared: boolean, asked: Asked): void {
 		const key = JSON.stringify(name);
 		const request = this.#send(asked);

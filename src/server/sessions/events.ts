@@ -18,7 +18,7 @@ export class EventTranslator {
 	readonly #options: EventTranslatorOptions;
 	#usage: string | undefined;
 	#bashCharacters = 0;
-	/** Keyed by tool call: the timer that ends its pause, and the latest update, which waits for that. */
+	/** By tool call: the timer of its pause, and the latest update that waits. */
 	readonly #updates = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
 	constructor(options: EventTranslatorOptions) {
@@ -85,7 +85,7 @@ export class EventTranslator {
 
 	#sendDelta(event: Extract<AgentSessionEvent, { type: "message_update" }>): void {
 		const message = event.message as Data<"AgentMessage">;
-		// Most providers report usage once or twice per answer, so it is sent only when it changed.
+		// Most providers report usage once or twice per answer: send only changes.
 		const usage = JSON.stringify(message.usage);
 		const isNew = usage !== undefined && usage !== this.#usage;
 		this.#usage = usage;
@@ -213,13 +213,13 @@ function cutTo(value: unknown, budget: { left: number }, depth: number): unknown
 		if (budget.left <= (typeof item === "object" ? 0 : -SLACK)) continue;
 		budget.left -= key.length;
 		const isPicture = key === "data" && "mimeType" in value && typeof item === "string";
-		// A partial picture is useless, so a picture that does not fit is dropped.
+		// A partial picture is useless: drop it.
 		copy[key] = isPicture && item.length > budget.left ? "" : cutTo(item, budget, depth + 1);
 	}
 	return copy;
 }
 
-/** Strings up to `MAX_NAME` (names, ids) are not cut, even if they exceed the budget by up to `SLACK`. */
+/** Strings up to `MAX_NAME` (names, ids) are not cut, even if up to `SLACK` over budget. */
 const MAX_NAME = 256;
 const SLACK = 16 * 1024;
 
@@ -229,7 +229,7 @@ function cutString(text: string, budget: { left: number }): string {
 	return kept;
 }
 
-/** Returns the first `most` UTF-16 units, without half a surrogate pair at the end. */
+/** The first `most` UTF-16 units, without half a surrogate pair at the end. */
 export function wholeCharacters(text: string, most: number): string {
 	const last = text.charCodeAt(most - 1);
 	const splitsPair = last >= 0xd800 && last <= 0xdbff && most < text.length;

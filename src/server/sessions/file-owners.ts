@@ -20,7 +20,7 @@ const MAX_LISTED = 200;
 
 export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
 
-/** Session files as a principal sees them. For a principal, files of others do not exist. */
+/** Session files as a principal sees them. Files of others do not exist. */
 export function createVisibleFiles(
 	places: SessionPlaces,
 	table: Pick<SessionTable, "openFiles">,
@@ -83,12 +83,12 @@ export function createFileOwners(journal: OwnersJournal) {
 		void journal.own({ principal, conversation: conversationOf(header) }).catch(() => {});
 
 	return {
-		/** Has no effect if the file already has an owner. The file need not exist yet. */
+		/** No effect if the file has an owner. The file need not exist yet. */
 		own,
 		/** Only for a file that was never written. */
 		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		/** Sets the owners of recovered files. Some files are from a time when owners were not stored. */
+		/** Sets the owners of recovered files. Some are older than the storage of owners. */
 		ownRecovered(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);

@@ -42,19 +42,19 @@ export class HeldSession implements StreamName {
 	readonly sessionId: string;
 	readonly #options: HeldSessionOptions;
 	readonly #folders: Set<string>;
-	// Callers may read these three, but must not set them.
+	// These three are read-only for callers.
 	/** Immutable. Each change creates a new object. */
 	record: SessionRecord;
 	current: LiveSession | undefined;
 	fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
-	/** Whether clients know the session. If so, opening it again sends them its changes as events. */
+	/** Whether clients know the session, and so need events about its changes. */
 	#isKnown: boolean;
 	#wasOpen = false;
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
-	/** The session's last known file, and whether it was ever seen on disk. */
+	/** The last known file, and whether it was ever on disk. */
 	#ownFile: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
 	constructor(record: SessionRecord, options: HeldSessionOptions, isKnown: boolean) {
@@ -70,7 +70,7 @@ export class HeldSession implements StreamName {
 	live(): Promise<LiveSession> {
 		if (this.current?.isBroken && !this.current.replacement) {
 			this.current = undefined;
-			this.#opening = undefined; // the session is opened again from its record
+			this.#opening = undefined; // open it again, from its record
 		}
 		this.#opening ??= this.#open().catch((error) => {
 			this.#opening = undefined; // a retry may succeed
@@ -149,7 +149,7 @@ export class HeldSession implements StreamName {
 		if (JSON.stringify(last) !== JSON.stringify(record)) this.#options.save(last);
 	}
 
-	/** Removes the owner of a file that was never written, such as that of a session without messages. */
+	/** Disowns a file that was never written, as in a session without messages. */
 	disownUnwritten(): void {
 		const own = this.#ownFile;
 		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
@@ -158,7 +158,7 @@ export class HeldSession implements StreamName {
 		this.#ownFile = undefined;
 	}
 
-	/** Makes the principal the file's owner before the file is written, so that others never see it. */
+	/** Owns the file before it is written, so that other principals never see it. */
 	#claimFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();
@@ -211,9 +211,9 @@ export class HeldSession implements StreamName {
 		}
 	}
 
-	/** Sends changes as events, because no command caused them and no response reports them. */
+	/** Sends events, because no response reports these changes. */
 	#announce(warning: string | undefined): void {
-		this.#saveIfChanged(); // pi may have added entries while it opened the file
+		this.#saveIfChanged(); // pi may have added entries on opening
 		if (this.fork) {
 			const { file, about } = this.fork;
 			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
@@ -278,7 +278,7 @@ function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
 
 const parsedRecords = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
 
-/** Memoized, because every listing needs it. */
+/** Memoized: every listing needs it. */
 function parsedRecord(record: SessionRecord) {
 	return getOrAdd(parsedRecords, record, () => ({
 		settings: parseSettings(record.settings),

@@ -14,7 +14,7 @@ export interface LifecycleOptions extends SessionPlaces {
 	readonly startFolder?: string | undefined;
 	/** Creates a new folder for each session without `cwd`. Replaces `startFolder`. */
 	readonly newFolder?: () => Promise<string>;
-	/** Called with the folders of a deleted session, and with all folders that other sessions use. */
+	/** Called with the folders of a deleted session, and with those that other sessions use. */
 	readonly releaseFolders?: (left: readonly string[], inUse: readonly string[]) => Promise<void>;
 	readonly allowProjectTrust?: boolean;
 }

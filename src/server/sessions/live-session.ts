@@ -23,27 +23,27 @@ const CLOSE_MS = 5000;
 /** Maximum time that `abort` waits for pending prompts to end. */
 const ACCEPT_MS = 5000;
 
-/** A session with a running pi. Pi replaces its session objects, so `session` must be read each time. */
+/** A session with a running pi. Pi replaces its session objects, so read `session` each time. */
 export class LiveSession {
 	readonly runtime: AgentSessionRuntime;
 	readonly dialogs: Dialogs;
 	readonly chosen: ChosenSettings;
 	readonly guard: FileGuard;
-	/** Reports lost entries, and entries of other programs, that were found when the file was opened. */
+	/** Describes lost and foreign entries found when the file was opened. */
 	readonly warning: string | undefined;
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
 	readonly #translator: EventTranslator;
 	/** Prompts that pi has not yet accepted or refused. Pi's own abort does not reach them. */
 	readonly #pendingPrompts = new Set<PendingPrompt>();
-	/** The user's shell commands, including those that pi has not started yet. */
+	/** The user's shell commands, including those pi has not started. */
 	readonly #shellCommands = new Set<AbortController>();
 	/** Increases whenever the session may have changed, or is about to change. */
 	revision = 0;
 	wasAborted = false;
-	/** Whether pi has disposed of its session, and the next one is not created yet or could not be created. */
+	/** True after pi disposed of its session, until the next one exists. */
 	isBroken = false;
-	/** Set while {@link replacing} is in flight. Resolves when it ends, also if it fails. */
+	/** Set during {@link replacing}. Resolves when it ends, also if it fails. */
 	replacement: Promise<void> | undefined;
 	#replacementReason: ReplacementReason = "new";
 	#unsubscribe = () => {};
@@ -151,7 +151,7 @@ export class LiveSession {
 		this.guard.check();
 	}
 
-	/** Throws if the server runs the demo and this session is not in a sample project. */
+	/** In the demo, throws for a session outside the sample projects. */
 	checkModelUse(): void {
 		const { sampleProjects } = this.#options.pi;
 		if (sampleProjects === undefined) return;
@@ -191,7 +191,7 @@ export class LiveSession {
 		for (const stopping of this.#shellCommands) stopping.abort();
 	}
 
-	/** Keeps the prompt pending until pi accepts or refuses it, so that `abort` reaches it. */
+	/** Lets `abort` reach the prompt until pi accepts or refuses it. */
 	accepting<T>(accept: () => Promise<T>): Promise<T> {
 		const accepted = accept();
 		const end = async () => {
@@ -205,7 +205,7 @@ export class LiveSession {
 
 	/** Stops the run, dialogs and pending prompts. Waits for pending prompts for up to `ACCEPT_MS`. */
 	async abort(): Promise<void> {
-		await nextTick(); // a prompt that was sent just before is pending after this
+		await nextTick(); // a prompt sent just before is pending after this
 		const prompts = [...this.#pendingPrompts];
 		for (const prompt of prompts) prompt.isAborted = true;
 		await this.#stop();
@@ -218,7 +218,7 @@ export class LiveSession {
 		this.dialogs.cancelAll();
 		const { session } = this;
 		this.abortBash();
-		session.abortBash(); // also stops shell commands of extensions
+		session.abortBash(); // shell commands of extensions
 		session.abortCompaction();
 		session.abortBranchSummary();
 		await Promise.race([session.abort(), sleep(CLOSE_MS, undefined, { ref: false })]);
@@ -296,7 +296,7 @@ export class LiveSession {
 
 interface PendingPrompt {
 	isAborted: boolean;
-	/** Resolves after pi accepts or refuses the prompt and, if it was aborted, after the run ends. */
+	/** Resolves after pi accepts or refuses it and, if aborted, after the run. */
 	readonly ended: Promise<void>;
 }
 

@@ -19,7 +19,7 @@ export interface SessionFileOptions {
 	readonly afterCrash?: boolean;
 }
 
-/** The session continues at the returned `leaf` or, if `leaf` is absent, after the last entry. */
+/** The session continues at the returned `leaf`; without one, after the last entry. */
 export function openSessionFile(options: SessionFileOptions) {
 	const { pi, cwd, file, settings, afterCrash = false } = options;
 	const folder = sessionFolder(pi.agentDir, cwd);
@@ -134,10 +134,10 @@ function hiddenBefore(manager: SessionManager): string | undefined {
 
 export type SessionFork = ReturnType<typeof forkSession>;
 
-/** Returns the ids of running pi processes, keyed by the real paths of their open session files. */
+/** Ids of running pi processes, keyed by the real paths of their open session files. */
 export type PiProcesses = () => Promise<ReadonlyMap<string, number>>;
 
-/** Copies a session file that a running pi has open. The server then works on the copy. */
+/** Copies a session file that a running pi has open. */
 export function forkSession(
 	forkedFrom: string,
 	{ pid, cwd, agentDir }: { pid: number; cwd: string; agentDir: string },

@@ -26,9 +26,9 @@ export interface PiOptions {
 	readonly modelRuntime: ModelRuntime;
 	/** Whether a project's own settings and extensions may load. Default: no. */
 	readonly allowProjectTrust?: boolean;
-	/** Timeout in ms of a dialog that sets no timeout. Default: one minute. */
+	/** Timeout in ms of a dialog that sets none. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
-	/** Set if the server runs the demo. The scripted model must not work outside this folder. */
+	/** In the demo, the scripted model must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
 
@@ -78,7 +78,7 @@ export function createPiRuntime(
 	return createAgentSessionRuntime(create, { ...first, agentDir });
 }
 
-/** Project settings and extensions run code, so the session must trust them and the server must allow it. */
+/** Project settings and extensions run code, so session and server must both allow it. */
 export function isTrusted(settings: StoredSettings, cwd: string, pi: PiOptions): boolean {
 	return pi.allowProjectTrust === true && settings.trustedCwd === cwd;
 }

@@ -96,7 +96,7 @@ async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Pro
 	}
 }
 
-/** Pi's placeholder for the provider of a missing model. */
+/** Pi's placeholder provider for a missing model. */
 const NO_PROVIDER = "unknown";
 const NONE_CHOSEN = "The session has no model: choose one with set_model";
 const NONE_SET_UP =
@@ -146,7 +146,7 @@ function isExtensionCommand({ extensionRunner }: AgentSession, message: string):
 	return message.startsWith("/") && extensionRunner.getCommand(name) !== undefined;
 }
 
-/** Rejects for an extension command, which pi's `steer` and `followUp` refuse. */
+/** Rejects extension commands, as pi's `steer` and `followUp` do. */
 async function queue(
 	live: LiveSession,
 	how: "steer" | "followUp",
@@ -192,7 +192,7 @@ const COMMAND = /^\p{L}[^/]*$/u;
 const WITHOUT_EQUIVALENT =
 	"bug changelog hotkeys login logout quit scoped-models settings share trust".split(" ");
 
-/** Pi's terminal commands, each with the protocol commands that do the same. */
+/** Pi's terminal commands and their protocol equivalents. */
 export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = new Map(
 	Object.entries<CommandType[]>({
 		...Object.fromEntries(WITHOUT_EQUIVALENT.map((name) => [name, []])),

@@ -60,7 +60,7 @@ function figuresOf(uses: readonly Use[]) {
 
 type Use = { readonly label: string; readonly tokens?: number };
 
-/** The saved tokens are known only for results that a budget cut off. */
+/** Saved tokens are known only if a budget cut the text. */
 function kotaUses(entries: readonly SessionEntry[]): Use[] {
 	return resultsIn(entries).flatMap(({ toolName, details, isError }) => {
 		if (isError || !toolName.startsWith("kota_")) return [];
@@ -104,7 +104,7 @@ function tiersUses(entries: readonly SessionEntry[]): Use[] {
 	return uses;
 }
 
-/** Returns the characters that no page showed. For a PDF, estimates them from the pages that were shown. */
+/** Characters that no page showed. For a PDF, estimated from the shown pages. */
 function restOf(pages: readonly { details: unknown; characters: number }[]): number | undefined {
 	const shown = pages.reduce((sum, { characters }) => sum + characters, 0);
 	const all = countIn(pages.at(-1)?.details, "total_chars");

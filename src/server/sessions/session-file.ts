@@ -23,7 +23,7 @@ interface FileGuardOptions {
 
 const RETRY_MS = 1000;
 
-/** Restores entries that are missing in the file. Pi ignores a failed append, which orphans later entries. */
+/** Restores entries missing in the file. Pi ignores a failed append, which orphans later entries. */
 export class FileGuard {
 	readonly #options: FileGuardOptions;
 	#watched: SessionFileWatch | undefined;
@@ -67,16 +67,16 @@ export class FileGuard {
 		onRepaired();
 	}
 
-	/** Like `check`, but never throws: `check` also reports failures to clients. */
+	/** Like `check`, but only reports failures to clients. */
 	checkAndReport(): void {
 		try {
 			this.check();
 		} catch {
-			// `check` has reported the error, and retries
+			// `check` reported it, and retries
 		}
 	}
 
-	/** Retries a failed repair one last time. After that, the guard no longer writes to the file. */
+	/** Retries a failed repair, then stops writing to the file. */
 	close(): void {
 		if (this.#retry) this.checkAndReport();
 		clearInterval(this.#retry);
@@ -109,7 +109,7 @@ export class FileGuard {
 		if (after.kind !== "in-step") throw new Error("entries are still missing");
 	}
 
-	/** Continues the session in a copy, and leaves the file to the other program. */
+	/** Moves to a copy, and leaves the file to the other program. */
 	#continueInCopy(pi: AgentSession, file: string, isForeign: boolean): void {
 		const cause = isForeign
 			? "Another program writes to the file of this session"
@@ -128,7 +128,7 @@ export class FileGuard {
 	}
 }
 
-/** Returns all entries in the order of the file, with the header first. */
+/** Entries in file order, with the header first. */
 function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
 	// Uses pi's internal list if present, because `getEntries` copies, which is slow in a long session.
 	const { fileEntries } = manager as unknown as { fileEntries?: unknown };
@@ -142,7 +142,7 @@ export function lastEntryOf(manager: SessionManager): string | undefined {
 	return entries.length > 1 ? entries.at(-1)?.id : undefined;
 }
 
-/** Writes a missing or headerless file. Pi would wait for an answer, and a crash until then would lose input. */
+/** Writes a missing or headerless file. Pi waits for an answer, and a crash until then would lose input. */
 export function ensureSessionFile(session: AgentSession): void {
 	const { sessionManager, isStreaming } = session;
 	const file = sessionManager.getSessionFile();
@@ -163,7 +163,7 @@ function writeSessionFile(
 	reopen(session, file);
 }
 
-/** Makes pi load the file. Has no effect during a run in the same file: pi already holds its entries. */
+/** Makes pi load the file, except during a run in it: pi already holds its entries. */
 function reopen(session: AgentSession, file: string): void {
 	const { sessionManager } = session;
 	if (session.isStreaming && sessionManager.getSessionFile() === file) return;
@@ -209,13 +209,13 @@ function hasHeader(path: string): boolean {
 	}
 }
 
-/** A `leaf` of `null` is the position before the first entry. */
+/** `null` is the position before the first entry. */
 export function moveTo(manager: SessionManager, leaf: string | null): void {
 	if (leaf === null) manager.resetLeaf();
 	else manager.branch(leaf);
 }
 
-/** Memoizes the session's name, because pi searches all entries for it at each change. */
+/** Memoizes the session name, because pi searches all entries at each change. */
 export function memoizeName(manager: SessionManager): void {
 	const ask = manager.getSessionName.bind(manager);
 	let known = { entries: [] as unknown[], count: 0, last: undefined as unknown, name: "" };
@@ -229,7 +229,7 @@ export function memoizeName(manager: SessionManager): void {
 		const found = info ? property(info, "name") : isSame && known.name;
 		const name = typeof found === "string" ? found.trim() : "";
 		known = { entries, count: entries.length, last: entries.at(-1), name };
-		// As in pi, an empty name means that the session has no name.
+		// As in pi, an empty name means no name.
 		return name || undefined;
 	};
 }

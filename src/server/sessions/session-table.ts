@@ -48,7 +48,7 @@ export class SessionTable {
 		return [...this.#sessions.values()].filter((held) => held.principal === principal);
 	}
 
-	/** Returns the session of each open file, keyed by real path. Includes closing sessions. */
+	/** Sessions by the real path of each open file, closing sessions included. */
 	openFiles(): Map<string, HeldSession> {
 		const all = this.#withClosing();
 		return new Map(all.flatMap((held) => held.files().map((file) => [file, held] as const)));
@@ -58,7 +58,7 @@ export class SessionTable {
 		return this.#withClosing().flatMap((held) => held.folders());
 	}
 
-	/** Waits until no session is moving to or from the file. Until then, it is unknown which session has it. */
+	/** Waits until no session is moving to or from the file, so that its session is known. */
 	async waitForMoves(file: string): Promise<void> {
 		const move = () => this.openFiles().get(file)?.current?.replacement;
 		for (let pending = move(); pending; pending = move()) await pending;
@@ -163,7 +163,7 @@ export class SessionTable {
 	}
 }
 
-/** The key is unambiguous, because a principal's name contains no space. */
+/** Unambiguous, because a principal's name has no space. */
 function keyOf(principal: string, sessionId: string): string {
 	return `${principal} ${sessionId}`;
 }
@@ -172,7 +172,7 @@ function doneWith(data: unknown): Done {
 	return { data: data === undefined ? {} : data };
 }
 
-/** Checks and repairs the session's file before and after a change. */
+/** Checks the session's file before and after a change. */
 async function guarded(live: LiveSession, change: () => Promise<Done>): Promise<Done> {
 	live.guard.check();
 	const { sessionManager } = live.session;

@@ -15,7 +15,7 @@ export type Sessions = ReturnType<typeof createSessions>;
 export type SessionsOptions = Omit<SessionTableOptions, "owners" | "piProcesses"> &
 	LifecycleOptions & { owners: OwnersJournal };
 
-/** Runs one pi per session in this process. Session ids are the server's own, because pi's ids change. */
+/** One pi per session, in this process. Session ids are the server's own, because pi's ids change. */
 export function createSessions(options: SessionsOptions) {
 	const { agentDir, cwd } = options;
 	initTheme("dark"); // extensions may read the theme, which only pi's own modes set
@@ -37,12 +37,12 @@ export function createSessions(options: SessionsOptions) {
 			...table.bindHandlers(inSession),
 			...createLifecycleHandlers(options, table, files),
 		},
-		/** Also true for a session that has not been reopened since a restart. */
+		/** Also true for a session not yet reopened after a restart. */
 		has: (principal: string, id: string) => table.get(principal, id) !== undefined,
 		count: () => table.count,
 		openDialogs: ({ principal, sessionId }: StreamName) =>
 			table.get(principal, sessionId)?.current?.dialogs.current() ?? [],
-		/** Resolves to the real path of a session file. Rejects if the principal may not read it. */
+		/** Resolves to the real path. Rejects if the principal may not read the file. */
 		readableFile: async (principal: string, path: string) =>
 			(await files.resolve(path, principal)).path,
 		async close() {

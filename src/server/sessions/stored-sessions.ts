@@ -22,9 +22,9 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 	return join(agentDir, "sessions", `--${name}--`);
 }
 
-/** Throws if `cwd` is not the absolute path of an existing folder. Does not resolve links. */
+/** Throws unless `cwd` is the absolute path of an existing folder. Resolves no links. */
 export async function checkFolder(cwd: string): Promise<string> {
-	// The check is needed because the protocol accepts absolute paths of any operating system.
+	// The protocol accepts absolute paths of any operating system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw notFound(`cwd: there is no folder "${cwd}" on the server`);
@@ -45,9 +45,9 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 	});
 }
 
-/** Follows links. For a path outside `places`, the error is the same whether the file exists or not. */
+/** Follows links. Outside `places`, the error is the same whether a file exists or not. */
 export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
-	if (!isAbsolute(path)) throw noSuchFile(path, field); // it may be absolute on another operating system
+	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another operating system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
@@ -63,7 +63,7 @@ export async function checkSessionFile(path: string, field: PathField, places: S
 	throw notFound(`${field}: "${path}" ${why}`);
 }
 
-/** Lists the newest sessions first. `filter` gets sessions of which only the file's head was read. */
+/** Lists the newest first. `filter` gets sessions of which only the head was read. */
 export async function listStoredSessions(
 	folder: string,
 	limit: number,
@@ -137,7 +137,7 @@ async function sessionFilesIn(folder: string, depth: number) {
 
 /** Reads up to `maxBytes` and counts messages without parsing them. `path` must be a real path. */
 async function readStored(path: string, maxBytes: number) {
-	// Non-blocking, because opening a pipe would otherwise wait for a writer.
+	// Non-blocking: opening a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
 	try {
 		const { mtimeMs, size, birthtimeMs } = await file.stat();
@@ -173,7 +173,7 @@ async function readStored(path: string, maxBytes: number) {
 	}
 }
 
-/** Pi writes `type` as the first field, so no parsing is needed. */
+/** Pi writes `type` first, so no parsing is needed. */
 function hasType(type: string): (line: string) => boolean {
 	const beginning = `{"type":"${type}",`;
 	return (line) => line.startsWith(beginning);
@@ -198,7 +198,7 @@ function firstMessageIn(lines: readonly string[]): string | undefined {
 	return undefined;
 }
 
-/** Returns `undefined` for text that is not JSON, such as a line that a limit cut off. */
+/** Returns `undefined` for text that is not JSON, such as a line cut off by a limit. */
 export function parseJson(text: string | undefined): unknown {
 	try {
 		return text ? JSON.parse(text) : undefined;

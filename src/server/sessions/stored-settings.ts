@@ -5,12 +5,12 @@ const isFlag = (value: unknown) => typeof value === "boolean";
 const isQueueMode = (value: unknown) => value === "all" || value === "one-at-a-time";
 
 const CHECKS = {
-	// The first four are set by a client, for one session only.
+	// These four are set by a client for one session.
 	steeringMode: isQueueMode,
 	followUpMode: isQueueMode,
 	autoCompaction: isFlag,
 	autoRetry: isFlag,
-	/** Pi's id, used to find or create the session if the record has no file. */
+	/** Pi's id, to find or create the session if there is no `file`. */
 	piSessionId: isText,
 	name: isText,
 	model: (value: unknown): value is { provider: string; id: string } =>
@@ -22,7 +22,7 @@ const CHECKS = {
 		isRecord(value) && isText(value.afterEntry) && (value.id === null || isText(value.id)),
 	/** The last entry at the last save. Unless the server crashed, later entries are from another program. */
 	lastEntry: isText,
-	/** The last entry seen in the file. Set only if it differs from `lastEntry`, because a write failed. */
+	/** The last entry in the file, if a failed write makes it differ from `lastEntry`. */
 	lastInFile: isText,
 	/** Set after a crash or a failed close. The file may then be newer than the record. */
 	cutOff: (value: unknown) => value === true,
@@ -32,7 +32,7 @@ const CHECKS = {
 
 type Valid<Check> = Check extends (value: unknown) => value is infer Value ? Value : never;
 
-/** Everything that is needed to recreate a session, even one without a file. */
+/** Everything needed to recreate a session, even without a file. */
 export type StoredSettings = { [Name in keyof typeof CHECKS]?: Valid<(typeof CHECKS)[Name]> };
 
 /** Drops invalid settings, which another version may have stored. */
@@ -44,7 +44,7 @@ export function parseSettings(stored: Record<string, unknown>): StoredSettings {
 
 export type ChosenSettings = ReturnType<typeof chosenIn>;
 
-/** Keeps only the settings that clients chose and that pi's session does not have itself. */
+/** Drops settings that pi's session has itself, and the file's state. */
 export function chosenIn(settings: StoredSettings) {
 	const { piSessionId, name, model, thinkingLevel, messageCount, ...rest } = settings;
 	const { lastEntry, lastInFile, cutOff, ...chosen } = rest;

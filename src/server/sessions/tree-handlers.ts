@@ -13,7 +13,7 @@ import type { SessionTable } from "./session-table.ts";
 import { refuseIfBusy } from "./state-handlers.ts";
 import { checkProject } from "./stored-sessions.ts";
 
-/** Handlers that replace pi's session under the same server id, or move within its tree. */
+/** Replaces pi's session under the same server id, or moves within its tree. */
 export function createTreeHandlers(
 	files: Pick<VisibleFiles, "resolve" | "assertVisible">,
 	table: Pick<SessionTable, "openFiles">,
@@ -129,7 +129,7 @@ async function replace<Result extends { cancelled: boolean }>(
 
 /** Maximum nodes in an answer. Further nodes are left out. */
 export const MAX_NODES = 10_000;
-/** Maximum depth of the nested form: deep nesting breaks JSON parsers and pages. The flat form has none. */
+/** Maximum depth: deep nesting breaks JSON parsers and pages. The flat form has no limit. */
 export const MAX_DEPTH = 1000;
 const MAX_PREVIEW = 400;
 
@@ -153,12 +153,12 @@ export function flatTree(
 	return { nodes, truncated: entries.length > nodes.length };
 }
 
-/** Returns the tree in the form of pi's RPC. Avoids recursion, because a long conversation is a deep tree. */
+/** The tree in the form of pi's RPC. Not recursive, because a long conversation is a deep tree. */
 export function nestedTree(roots: readonly SessionTreeNode[]) {
 	const tree: Data<"TreeNode">[] = [];
 	let count = 0;
 	let truncated = false;
-	/** The tree is built level by level, so that truncation drops the nodes furthest from the root. */
+	/** Built level by level, so that truncation drops the nodes furthest from the root. */
 	let level = [{ from: roots, to: tree }];
 	for (let depth = 0; level.length > 0; depth++) {
 		const next: typeof level = [];
