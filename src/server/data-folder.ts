@@ -38,7 +38,7 @@ export async function claimDataFolder(folder: string): Promise<void> {
 	for (const name of OWN_FILES) {
 		const path = join(folder, name);
 		const stats = await stat(path).catch(() => undefined);
-		if (!stats?.isFile()) continue; // opening it reports the error
+		if (!stats?.isFile()) continue; // missing, or opening it reports the error
 		refuseIfOthersCanWrite(stats, path, "file");
 		if ((stats.mode & 0o077) !== 0) await chmod(path, 0o600);
 	}
@@ -81,7 +81,7 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 	const owner = join(folder, "lock.json");
 	let database: DatabaseSync | undefined;
 	try {
-		makePrivateFile(path); // SQLite would apply the umask
+		makePrivateFile(path); // if SQLite created it, the umask would apply
 		database = new sqlite.DatabaseSync(path);
 		// The open transaction locks out other processes. It writes nothing, so it works on a full disk.
 		database.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");

@@ -31,7 +31,7 @@ const OUTBOX_LIMITS = {
 	hardQueueBytes: 4 * MEGABYTE,
 	/** Above this many unsent bytes, the connection is closed. The latest message does not count. */
 	maxQueueBytes: 64 * MEGABYTE,
-	/** Above this many in total, the connections with the largest queues are closed. */
+	/** Above this many unsent bytes in total, the connections with the largest queues are closed. */
 	maxQueueBytesInAll: 256 * MEGABYTE,
 	/** Time without progress after which a client is disconnected, for each megabyte in flight. */
 	stallMs: 30_000,
@@ -46,7 +46,7 @@ export const DEFAULT_LIMITS = {
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
-	/** How long running commands may continue during a stop. */
+	/** How long running commands may continue while the server stops. */
 	drainMs: 30_000,
 	...OUTBOX_LIMITS,
 } as const satisfies Record<string, number>;

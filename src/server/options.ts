@@ -3,7 +3,7 @@ import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 
 export interface ServerOptions {
-	/** Folder of journal, lock and tokens. Only one server can use it. */
+	/** Folder of journal, lock and tokens. One server can use it at a time. */
 	readonly dataDir: string;
 	/** Pi's agent folder: models, keys, settings, session files. */
 	readonly agentDir: string;

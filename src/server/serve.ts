@@ -112,7 +112,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
-/** Opens everything that answers commands: journal, streams, sessions and engine. No listeners. */
+/** Opens everything that answers commands: journal, streams, sessions and engine, but no listeners. */
 async function openBackend(options: ServerOptions) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large, so it loads while the journal is read.

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import type { Tokens } from "./token-file.ts";
 
-/** Browsers offer this subprotocol and another that holds their token. The server accepts only this one. */
+/** Browsers offer this subprotocol and another that holds their token. The server selects only this one. */
 export const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
@@ -41,7 +41,7 @@ export function createAccess(options: AccessOptions) {
 	};
 }
 
-/** Reads the bearer header or a subprotocol: a browser cannot set headers of a WebSocket. Never the query. */
+/** Reads the bearer header or, as browsers cannot set WebSocket headers, a subprotocol. Never the query. */
 export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	const bearer = /^Bearer +(\S+)$/i.exec(headers.authorization ?? "")?.[1];
 	if (bearer !== undefined) return bearer;

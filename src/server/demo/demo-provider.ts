@@ -41,7 +41,7 @@ async function faultIn(path: string): Promise<string | undefined> {
 		JSON.parse(await readFile(path, "utf8"));
 		return undefined;
 	} catch (error) {
-		// Not the parser's message, which would quote the file's content.
+		// Leaves out the parser's message, which would quote the file's content.
 		return errnoOf(error) === "ENOENT" ? undefined : `${path} cannot be read as JSON`;
 	}
 }

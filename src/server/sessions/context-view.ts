@@ -53,7 +53,7 @@ export function contextView(source: ContextSource): Data<"ContextView"> {
 	};
 }
 
-/** Maximum characters of text per response. */
+/** Maximum characters per response. */
 const MAX_TEXT = 32_768;
 
 /** Returns the piece's text from `offset` on; `undefined` if there is no such piece. */

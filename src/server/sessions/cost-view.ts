@@ -18,7 +18,7 @@ interface CostSource {
 	compactsAbove?(provider: string, id: string): number | undefined;
 }
 
-/** Maximum requests in the answer: the latest. The totals cover all. */
+/** Maximum requests in the answer (the latest ones). The totals cover all. */
 const MAX_REQUESTS = 500;
 
 /** The cost of each request: actual, without our systems, and without a cache. */
@@ -28,7 +28,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 	const removedAt = removedTokens(branch);
 	const continues = createLineage(entries, byId);
 	const requests: Data<"CostRequest">[] = [];
-	// Whether it happened since the last request.
+	// `compacted`, `pruned`: since the last request.
 	let compacted = false;
 	let pruned = false;
 	let usedMs: number | undefined;
@@ -39,7 +39,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		// Not every edit is pruning: the working set edits entries too.
 		const isEdit = entry.type === "context_edit";
 		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
-		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a cache ping
+		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping keeps the cache warm
 		const bill = billIn(entry);
 		if (!bill) continue;
 		const { provider, model: id, atMs, tokens, output, thinking } = bill;

@@ -12,7 +12,7 @@ type DialogResponse = CommandOf<"extension_ui_response">["response"];
 
 interface DialogsOptions {
 	emit(event: Data<"SessionEvent">): void;
-	/** Timeout in ms of a dialog that sets none. Default: one minute. */
+	/** Timeout in ms of dialogs that set no timeout. Default: one minute. */
 	readonly timeoutMs?: number | undefined;
 }
 
@@ -34,7 +34,7 @@ type WithoutId<Request> = Request extends unknown
 type Asked = WithoutId<Data<"ExtensionUiRequest">>;
 
 const MINUTE_MS = 60_000;
-/** Node fires timers that are longer at once. */
+/** Node fires longer timers immediately. */
 const MAX_TIMEOUT_MS = 2 ** 31 - 1;
 /** Maximum open dialogs. Protects against an extension that asks in a loop. */
 const MAX_OPEN = 100;

@@ -18,7 +18,7 @@ export class EventTranslator {
 	readonly #options: EventTranslatorOptions;
 	#usage: string | undefined;
 	#bashCharacters = 0;
-	/** By tool call: the timer of its pause, and the latest update that waits. */
+	/** By tool call: the timer of its pause, and the latest update held back. */
 	readonly #updates = new Map<string, { timer: NodeJS.Timeout; next?: Data<"SessionEvent"> }>();
 
 	constructor(options: EventTranslatorOptions) {

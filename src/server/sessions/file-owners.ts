@@ -20,14 +20,14 @@ const MAX_LISTED = 200;
 
 export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
 
-/** Session files as a principal sees them. Files of others do not exist. */
+/** Session files as a principal sees them: files of other principals seem not to exist. */
 export function createVisibleFiles(
 	places: SessionPlaces,
 	table: Pick<SessionTable, "openFiles">,
 	owners: Pick<FileOwners, "ownersOf">,
 	piProcesses: PiProcesses,
 ) {
-	/** An open file is visible to its session's principal, a closed one to its owner, or to all without one. */
+	/** Visible: an open file to its session's principal, a closed one to its owner, an unowned one to all. */
 	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
 		const open = table.openFiles();
 		const ownersByFile = owners.ownersOf(files);
@@ -88,7 +88,7 @@ export function createFileOwners(journal: OwnersJournal) {
 		/** Only for a file that was never written. */
 		disown: (principal: string, header: FileHeader): void =>
 			void journal.disown({ principal, conversation: conversationOf(header) }).catch(() => {}),
-		/** Sets the owners of recovered files. Some are older than the storage of owners. */
+		/** Sets the owners of recovered files. Some were opened before owners were stored. */
 		ownRecovered(records: readonly SessionRecord[]) {
 			for (const { principal, file, cwd, settings } of records) {
 				const { piSessionId: id } = parseSettings(settings);
@@ -119,7 +119,7 @@ function conversationOf({ id, cwd }: FileHeader): string {
 	return hashBytes(JSON.stringify([id, cwd]));
 }
 
-/** Returns the parent's key: its owner also owns a fork without owner. Pi's file names end in the id. */
+/** The parent's owner owns a fork that has no owner. Pi's file names end in the id. */
 function parentOf({ parentSession, cwd }: FileHeader): string | undefined {
 	const [, id] = /_(.+)\.jsonl$/.exec(basename(parentSession ?? "")) ?? [];
 	return id && conversationOf({ id, cwd });

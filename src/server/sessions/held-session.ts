@@ -158,7 +158,7 @@ export class HeldSession implements StreamName {
 		this.#ownFile = undefined;
 	}
 
-	/** Owns the file before it is written, so that other principals never see it. */
+	/** Called before the file is written, so that other principals never see it. */
 	#claimFile(live: LiveSession): void {
 		const { sessionManager, sessionFile: file } = live.session;
 		const header = sessionManager.getHeader();

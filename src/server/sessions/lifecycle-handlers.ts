@@ -20,7 +20,7 @@ export interface LifecycleOptions extends SessionPlaces {
 }
 
 const NO_FOLDER =
-	"cwd: name a folder, because the server's own is that of pi-strata and not a project";
+	"cwd: name a folder, because this server has no default (it runs in pi-strata's own folder)";
 const NO_TRUST = "trustProject: this server does not load settings or extensions from projects";
 
 export function createLifecycleHandlers(

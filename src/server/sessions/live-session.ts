@@ -296,7 +296,7 @@ export class LiveSession {
 
 interface PendingPrompt {
 	isAborted: boolean;
-	/** Resolves after pi accepts or refuses it and, if aborted, after the run. */
+	/** Resolves after pi accepts or refuses the prompt and, if aborted, after the run. */
 	readonly ended: Promise<void>;
 }
 

@@ -26,7 +26,7 @@ export interface PiOptions {
 	readonly modelRuntime: ModelRuntime;
 	/** Whether a project's own settings and extensions may load. Default: no. */
 	readonly allowProjectTrust?: boolean;
-	/** Timeout in ms of a dialog that sets none. Default: one minute. */
+	/** Timeout in ms of dialogs that set no timeout. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
 	/** In the demo, the scripted model must not work outside this folder. */
 	readonly sampleProjects?: string;

@@ -73,7 +73,7 @@ export async function stoppable<T>(signal: AbortSignal, stop: () => void, work: 
 async function refuseEarly(live: LiveSession, command: CommandOf<"prompt">): Promise<void> {
 	const { session } = live;
 	const { streamingBehavior, message, verbatim } = command;
-	if (!verbatim && isExtensionCommand(session, message)) return; // it may run in any state
+	if (!verbatim && isExtensionCommand(session, message)) return; // extension commands run in any state
 	live.checkModelUse();
 	if (session.isStreaming) {
 		if (streamingBehavior) return;

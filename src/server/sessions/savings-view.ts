@@ -22,7 +22,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removed = entries.flatMap((entry) => removedBy(entry, byId) ?? []);
 	const removedFor = (wanted: System) => removed.filter(({ system }) => system === wanted);
-	// Explained misses have no tokens, because an explanation saves nothing by itself.
+	// Without tokens: an explained miss saves nothing by itself.
 	const explained = misses.flatMap(({ cause }) =>
 		cause === "unknown" ? [] : [{ label: `miss explained: ${cause}` }],
 	);
@@ -38,7 +38,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	return { ...systems, total: { tokens } };
 }
 
-/** Maximum details per system. The smallest ones beyond that are left out. */
+/** Maximum details per system. The smallest are left out. */
 const MAX_DETAILS = 10;
 
 function summed(enabled: boolean, uses: readonly Use[]): Data<"SystemSavings"> {

@@ -45,7 +45,7 @@ export class FileGuard {
 		return this.#watched?.garbled ?? [];
 	}
 
-	/** Repairs the file if needed; usually costs one stat. If that fails, throws and retries every second. */
+	/** Repairs the file if needed. On failure, throws and retries every second. Usually costs one stat. */
 	check(): void {
 		const { session, notify, onRepaired } = this.#options;
 		const pi = session();
@@ -67,7 +67,7 @@ export class FileGuard {
 		onRepaired();
 	}
 
-	/** Like `check`, but only reports failures to clients. */
+	/** Like `check`, but never throws. */
 	checkAndReport(): void {
 		try {
 			this.check();
@@ -97,7 +97,7 @@ export class FileGuard {
 			this.#continueInCopy(pi, file, state.entries > 0);
 			return;
 		}
-		// Pi must read a file that it did not write before it can append. It cannot read during a run.
+		// Before pi appends to a file that it did not write, it must read the file: impossible during a run.
 		if (!isSeen && pi.isStreaming) throw new Error("the run must end first");
 		if (state.kind === "behind") {
 			appendFileSync(file, state.rest);
@@ -109,7 +109,7 @@ export class FileGuard {
 		if (after.kind !== "in-step") throw new Error("entries are still missing");
 	}
 
-	/** Moves to a copy, and leaves the file to the other program. */
+	/** Moves the session to a copy, and leaves the file to the other program. */
 	#continueInCopy(pi: AgentSession, file: string, isForeign: boolean): void {
 		const cause = isForeign
 			? "Another program writes to the file of this session"

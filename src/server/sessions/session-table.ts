@@ -19,7 +19,7 @@ export interface SessionTableOptions extends HeldSessionOptions {
 export class SessionTable {
 	readonly #options: SessionTableOptions;
 	readonly #sessions = new Map<string, HeldSession>();
-	/** Sessions that are deleted for clients. Running work may still write to their files. */
+	/** Deleted for clients, but running work may still write to their files. */
 	readonly #closing = new Set<HeldSession>();
 	readonly #answers = new AnswerCache();
 

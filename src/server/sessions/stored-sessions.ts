@@ -24,7 +24,7 @@ export function sessionFolder(agentDir: string, cwd: string): string {
 
 /** Throws unless `cwd` is the absolute path of an existing folder. Resolves no links. */
 export async function checkFolder(cwd: string): Promise<string> {
-	// The protocol accepts absolute paths of any operating system.
+	// The path may be absolute only on another operating system.
 	const found = isAbsolute(cwd) ? await stat(cwd).catch(() => undefined) : undefined;
 	if (!found?.isDirectory()) {
 		throw notFound(`cwd: there is no folder "${cwd}" on the server`);
@@ -47,7 +47,7 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 
 /** Follows links. Outside `places`, the error is the same whether a file exists or not. */
 export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
-	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute on another operating system
+	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute only on another operating system
 	const real = await realpath(path).catch(() => undefined);
 	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
@@ -109,7 +109,7 @@ function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 	}
 }
 
-/** Uses the native `realpath`, as for files. Node's own one keeps short names (Windows) and case (macOS). */
+/** The native `realpath`, as for files. The JavaScript one keeps short names (Windows) and case (macOS). */
 async function realOrGiven(path: string): Promise<string> {
 	return realpath(path).catch(() => path);
 }
