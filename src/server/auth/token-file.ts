@@ -105,7 +105,7 @@ function faultIn(stats: Stats, path: string): string | undefined {
 /** Creates the file with mode 0600. If another process was faster, returns the content of its file. */
 async function create(path: string): Promise<string> {
 	const token = randomBytes(32).toString("base64url");
-	const text = `# One name:token per line. Each session belongs to one name. Keep this file private.\nlocal:${token}\n`;
+	const text = `# One name:token per line. Sessions belong to the name before the colon. Keep this file private.\nlocal:${token}\n`;
 	const folder = dirname(path);
 	await mkdir(folder, { recursive: true, mode: 0o700 });
 	const temporary = join(folder, temporaryName());

@@ -39,7 +39,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		// Not every edit is pruning: the working set edits entries too.
 		const isEdit = entry.type === "context_edit";
 		if (isEdit && removedBy(entry, byId)?.system === "pruning") pruned = true;
-		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a ping keeps the cache warm
+		if (entry.type === "usage") usedMs = Date.parse(entry.timestamp) || usedMs || 0; // a warming ping
 		const bill = billIn(entry);
 		if (!bill) continue;
 		const { provider, model: id, atMs, tokens, output, thinking } = bill;
