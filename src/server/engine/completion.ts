@@ -12,7 +12,7 @@ export interface Applied {
 	readonly notice: SessionNotice | undefined;
 	/** The session that the command addressed or opened, if it still exists. */
 	readonly session: SessionState | undefined;
-	/** Read before the answer is serialized: its data may be newer than this version, never older. */
+	/** Read before the answer is serialized, so the data may be newer than this version, but never older. */
 	readonly version: { sessionVersion: number } | undefined;
 }
 
@@ -24,7 +24,7 @@ export interface CompletionOptions extends EngineParts {
 	readonly beforeSend: (run: Run) => void;
 }
 
-/** Completes a command: finished, then durable, then sent. */
+/** Takes a command through its last phases: finished, durable, sent. */
 export class Completion {
 	readonly #options: CompletionOptions;
 	readonly #toSend: Run[] = [];
@@ -34,7 +34,7 @@ export class Completion {
 		this.#options = options;
 	}
 
-	/** Does nothing once the handler was called. */
+	/** Does nothing if the handler was already called. */
 	failWaiting(run: Run, failure: Failure, isKept = true): void {
 		if (run.isWaiting) this.finish(run, failed(run.received.command.type, failure), { isKept });
 	}
@@ -62,7 +62,7 @@ export class Completion {
 		else writing.then((isDurable) => this.#written(run, isDurable));
 	}
 
-	/** Journals the effects of a handler that returned after its outcome was known. */
+	/** Stores the effects of a handler that returned after its command timed out or was interrupted. */
 	recordLate({ received }: Run, { effects, session, notice }: Applied): void {
 		const { journal, now } = this.#options;
 		const { version } = effects;
@@ -77,8 +77,8 @@ export class Completion {
 		tracked(journal.finish(record), session).then(() => sendNotice(received.sender.tenant, notice));
 	}
 
-	// Returns the write to await before sending. Changes and timeouts must be on disk, and so must
-	// the change a read has seen: a crash must not take back a version that a client knows.
+	// Returns the write to await before sending. Changes and timeouts must be on disk. So must any
+	// change that a read saw: a crash must not undo a version that a client has seen.
 	#record(run: Run, past: PastRun, applied?: Applied): Promise<boolean> | undefined {
 		const { journal } = this.#options;
 		const { received } = run;
@@ -104,13 +104,13 @@ export class Completion {
 			run.enter({ ...finished, name: "durable" });
 		} else {
 			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };
-			// This failure is not kept: the journal has the real outcome as soon as it can write it.
+			// This failure is not kept: the journal stores the real outcome as soon as it can write again.
 			run.enter({ ...finished, name: "durable", past, isKept: false });
 		}
 		this.#sendIfFirst(run);
 	}
 
-	/** A loop, not recursion: one outcome can finish a thousand dependents. */
+	/** A loop instead of recursion, because one outcome can finish a thousand dependents. */
 	#sendIfFirst(first: Run): void {
 		if (first.in("durable")?.isStartHeld !== false) return;
 		this.#toSend.push(first);
@@ -143,7 +143,7 @@ export class Completion {
 			sendStarted(next);
 			this.#sendIfFirst(next);
 		}
-		// For its dependents a repeated read is a success: it succeeded the first time.
+		// Dependents treat a repeated read as a success, because it succeeded the first time.
 		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
 			if (!success) this.failWaiting(dependent, dependencyFailed(received.commandId));
@@ -152,7 +152,7 @@ export class Completion {
 	}
 }
 
-/** Resolves to whether the write succeeded. Reads of the session wait for the write. */
+/** Resolves to whether the write succeeded. Until then, answers to reads of the session wait. */
 function tracked(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {
 	const safe = writing.then(
 		() => true,

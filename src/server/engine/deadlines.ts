@@ -5,7 +5,7 @@ export interface Deadline {
 /** Node fires timers with a longer delay immediately. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/** Deadlines of one duration. They expire in insertion order, so one timer serves all. */
+/** Deadlines of equal duration. They expire in insertion order, so one timer is enough. */
 export class Deadlines<Item> {
 	readonly #afterMs: number;
 	readonly #clock: () => number;
@@ -32,14 +32,14 @@ export class Deadlines<Item> {
 		this.#pending.clear();
 	}
 
-	/** Cancelling a deadline leaves the timer set: it fires, finds nothing due and re-arms. */
+	/** Cancelling does not clear the timer, which fires anyway and re-arms if deadlines are left. */
 	#wakeIn(ms: number): NodeJS.Timeout {
 		return setTimeout(() => this.#wake(), Math.max(1, Math.ceil(ms))).unref();
 	}
 
 	#wake(): void {
 		const now = this.#clock();
-		// `#timer` stays set during the loop, so a deadline added meanwhile arms no second timer.
+		// `#timer` stays set during the loop, so that `add` does not start a second timer.
 		for (const entry of this.#pending) {
 			if (entry.atMs > now) break;
 			this.#pending.delete(entry);

@@ -26,21 +26,21 @@ export interface EngineOptions {
 	readonly limits: EngineLimits;
 	readonly serverVersion: string;
 	readonly transports: readonly string[];
-	/** Upper bounds of the outcomes in memory. Default: 10,000 names, 16 million characters. */
+	/** Upper bounds for the outcomes kept in memory. Default: 10,000 names and 16 million characters. */
 	readonly memory?: MemoryBounds;
-	/** A repetition got an earlier success. Its connection lacks effects such as a subscription. */
+	/** Called when a repetition got a stored success. Its connection lacks effects such as a subscription. */
 	onAnsweredAgain?(call: Omit<Call, "signal">, data: () => unknown): void;
 	readonly now?: EngineParts["now"];
 	readonly clock?: EngineParts["clock"];
 }
 
-/** Enough for a busy quarter of an hour; the journal answers older repetitions. */
+/** Enough for about 15 busy minutes. Repetitions of older commands are answered from the journal. */
 const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
 
 /** During shutdown, reads of a client under backpressure are dropped after this time. */
 const STALL_MS = 2_000;
 
-/** Accepts and answers commands. No pi, no socket: handlers do the work, clients carry messages. */
+/** Accepts and answers commands. Does not use pi or sockets: handlers do the work, clients carry messages. */
 export class Engine {
 	readonly #options: EngineOptions;
 	readonly #now: EngineParts["now"];
@@ -76,7 +76,7 @@ export class Engine {
 		}
 	}
 
-	/** Sends `server_ready` first. */
+	/** Also sends `server_ready`. */
 	connect(client: Client): void {
 		const tenant = this.#tenantOf(client.principal);
 		const sender: Sender = { client, tenant, pending: 0, onAnswered: [] };
@@ -88,7 +88,7 @@ export class Engine {
 		client.send(new Message({ type: "server_ready", data }));
 	}
 
-	/** `bytes`: text, or bytes that should be UTF-8. Never throws. */
+	/** `bytes` is one frame: a string, or bytes that are expected to be UTF-8. Never throws. */
 	receive(client: Client, bytes: string | Uint8Array): void {
 		const sender = this.#senders.get(client);
 		if (sender === undefined) return;
@@ -113,7 +113,7 @@ export class Engine {
 		}
 	}
 
-	/** The client's commands continue. */
+	/** The client's commands continue. During shutdown, its waiting reads fail. */
 	disconnect(client: Client): void {
 		const sender = this.#senders.get(client);
 		if (sender === undefined) return;
@@ -123,7 +123,7 @@ export class Engine {
 		if (this.#isStopping) this.#execution.interruptReads();
 	}
 
-	/** Resolves when the client has all its responses so far, or is gone. */
+	/** Resolves when the client has no unanswered command, or is gone. */
 	async whenAnswered(client: Client): Promise<void> {
 		const sender = this.#senders.get(client);
 		if (sender === undefined || sender.pending === 0) return;
@@ -144,7 +144,7 @@ export class Engine {
 		return this.#replies.latencies.percentiles();
 	}
 
-	/** Refuses new commands, drains for up to `graceMs`, then aborts the rest and stores failures. */
+	/** Refuses new commands, waits up to `graceMs`, then aborts those in flight and stores failures. */
 	async shutdown(reason: string, graceMs: number): Promise<void> {
 		this.#isStopping = true;
 		const execution = this.#execution;
@@ -168,7 +168,7 @@ export class Engine {
 		return failure && { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
 	}
 
-	/** From here on the command has a lifecycle and exactly one response. */
+	/** From here on, the command has lifecycle events and gets exactly one response. */
 	#accept(received: ReceivedCommand): void {
 		const replies = this.#replies;
 		replies.counters.accepted += 1;
@@ -213,14 +213,14 @@ export class Engine {
 			return;
 		}
 		const run = new Run(received, timeoutOf(command), repeats);
-		// A repetition's dependencies succeeded the first time.
+		// The dependencies of a repeated read succeeded the first time.
 		const found = repeats ? {} : this.#dependenciesOf(received);
 		this.#knownCommands.claim(received, run);
 		this.#execution.start(run, found);
 	}
 
-	// No dependency cycle is possible except a self-reference: a dependency is known, so it came
-	// earlier, and lanes wait only for earlier commands.
+	// The only possible cycle is a self-reference: a dependency must be known, so it arrived earlier,
+	// and lanes wait only for earlier commands.
 	#dependenciesOf({ command, sender }: ReceivedCommand): Dependencies {
 		if (command.dependsOn === undefined) return {};
 		const { principal } = sender.tenant;
@@ -251,7 +251,7 @@ export class Engine {
 	}
 }
 
-/** If nothing is held, any size fits: a large command must be accepted eventually. */
+/** Always false if nothing is held; otherwise a large command could never run. */
 function isTooMuch(held: number, more: number, most: number): boolean {
 	return held > 0 && held + more > most;
 }

@@ -27,20 +27,20 @@ export interface ExecutionOptions extends EngineParts {
 	readonly replies: Replies;
 }
 
-/** The commands to wait for, or why the command cannot depend on them. */
+/** The commands that a command must wait for, or why it cannot depend on them. */
 export interface Dependencies {
 	readonly failure?: Failure;
 	readonly dependencies?: Set<Run>;
 }
 
-/** Runs accepted commands: queue, handler, then {@link Completion}. */
+/** Runs accepted commands: queues each, calls its handler, and passes the result to {@link Completion}. */
 export class Execution {
 	readonly #options: ExecutionOptions;
 	readonly #deadlines: Record<"turn" | "dependency" | "short" | "long" | "grace", Deadlines<Run>>;
 	readonly #completion: Completion;
 	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
-	/** Pending turns, each of which sends a long answer to one joiner. */
+	/** Pending turns, each of which sends a long answer to one joiner (see `Replies.join`). */
 	readonly #unanswered = new Set<Turn>();
 	#isStopped = false;
 
@@ -60,7 +60,7 @@ export class Execution {
 		this.#reads = new ReadQueue({
 			tenantOf: ({ received }) => received.sender.tenant,
 			queueOf: ({ run, received }) => run?.place?.lane ?? received.sender,
-			// Reads in a lane need no room: a client under backpressure must not block the lane.
+			// Reads in a lane run even without room: a client under backpressure must not block the lane.
 			hasRoom: ({ run, received }) =>
 				run?.place !== undefined || received.sender.client.hasRoom !== false,
 			whenRoom: async ({ received }) => received.sender.client.whenRoom?.(),
@@ -75,7 +75,7 @@ export class Execution {
 		});
 	}
 
-	/** May run the command before it returns. */
+	/** May call the command's handler before it returns. */
 	start(run: Run, { failure, dependencies }: Dependencies): void {
 		this.#runs.add(run);
 		this.#options.replies.begin(run.received);
@@ -115,7 +115,7 @@ export class Execution {
 		for (const turn of this.#unanswered) turn.take();
 	}
 
-	/** At shutdown: drops the reads of lost clients, except those that another command waits for. */
+	/** At shutdown, fails the waiting reads of lost clients, except reads that another command waits for. */
 	interruptReads(isLost = ({ gone }: Client) => gone): void {
 		for (const run of this.#runs) {
 			const { joiners, dependents, received } = run;
@@ -151,7 +151,7 @@ export class Execution {
 
 	#giveTurn(run: Run): void {
 		if (!run.note("queued", { hasTurn: true })) return;
-		// The dependency timeout starts with the turn: the command had to queue anyway.
+		// The dependency timeout starts with the turn, because the command had to wait for it anyway.
 		if (run.in("queued")?.dependencies !== undefined) {
 			run.note("queued", { dependencyDeadline: this.#deadlines.dependency.add(run) });
 		}
@@ -173,14 +173,14 @@ export class Execution {
 		return !takesTurns(run) || this.#reads.current?.run === run;
 	}
 
-	/** A read may have thousands of joiners: each long answer takes a turn of its own. */
+	/** Sends each long answer in a separate turn, because a read may have thousands of joiners. */
 	#answerInTurn(received: ReceivedCommand, outcome: Outcome, answer: () => void): void {
 		if (received.row.effect !== "read" || !isLong(outcome) || this.#isStopped) {
 			answer();
 			return;
 		}
 		const take = () => {
-			if (!this.#unanswered.delete(turn)) return; // an interrupt took it already
+			if (!this.#unanswered.delete(turn)) return; // an interrupt already sent it
 			this.#reads.spend(outcome.json.length);
 			answer();
 		};
@@ -229,14 +229,14 @@ export class Execution {
 			this.#options.knownCommands.releaseKeys(received.sender.tenant.principal, done.removed);
 		}
 		if (!run.note("running", { isWorking: false })) {
-			// The outcome was decided before, but the change did happen.
+			// The command already timed out or was interrupted, but its change did happen.
 			if (received.row.effect === "change") this.#completion.recordLate(run, applied);
 			if (run.place) run.place.lane.release(run.place);
 			return;
 		}
 		if (this.#hasTurn(run)) this.#finish(run, done, applied);
 		else {
-			// The handler waited, perhaps with many others: serializing takes a turn, too.
+			// The turn ended while the handler waited, perhaps with many others: serializing needs a new turn.
 			run.in("running")?.deadline?.cancel();
 			this.#takeTurn(run, () => this.#finish(run, done, applied));
 		}
@@ -271,7 +271,7 @@ export class Execution {
 				? writtenOutcome(done, written, data)
 				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
-			// A change that was made must be reported as made, here without its data.
+			// The change was made, so the response must report success, but without the large data.
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {
@@ -280,7 +280,7 @@ export class Execution {
 		}
 	}
 
-	/** Aborts the handler. The lane waits for it up to `graceMs`. */
+	/** Aborts and fails a running command. Its lane waits up to `graceMs` for the handler to return. */
 	#stop(run: Run, failure: Failure): void {
 		run.abort();
 		if (run.in("running")?.isWorking) this.#deadlines.grace.add(run);
@@ -288,7 +288,7 @@ export class Execution {
 	}
 }
 
-/** Reads take turns: there may be so many that they would starve everything else. */
+/** Most reads take turns; otherwise a large number of them could starve everything else. */
 function takesTurns({ received: { row } }: Run): boolean {
 	return row.effect === "read" && row.attaches !== true;
 }

@@ -28,18 +28,18 @@ export const BUSY: Failure = {
 	error: "The server has too many commands in flight: try again in a moment.",
 };
 
-/** For a change that ran, but whose outcome the journal refused. */
+/** For a change that ran, although the journal could not store its outcome. */
 export const NOT_DURABLE: Failure = {
 	code: "not_durable",
 	error:
 		"The command ran and took effect, but the journal could not record it: after a restart the server may not know of it. Check the session, and do not send the command under a new id.",
 };
 
-/** For a repeated read whose answer was not kept and has changed. */
+/** For a repeated read. Its first answer was too long to keep, and reading again gave a different one. */
 export const ANSWER_GONE: Failure = {
 	code: "answer_gone",
 	error:
-		"This read was answered before. The answer was too long to keep, and reading again gives another one: use a new id.",
+		"This read was already answered. The answer was too long to keep, and the data has changed since. Use a new id to read the current data.",
 };
 
 export const JOURNAL_UNREADABLE: Failure = {
@@ -48,7 +48,7 @@ export const JOURNAL_UNREADABLE: Failure = {
 		"The journal cannot be read, so the server cannot tell whether this command ran before. Reads still work.",
 };
 
-/** For a change whose outcome is neither in the journal nor in memory. */
+/** For a change whose outcome is missing from both the journal and memory. */
 export const OUTCOME_NOT_KEPT: Failure = {
 	code: "interrupted",
 	error:
@@ -57,17 +57,17 @@ export const OUTCOME_NOT_KEPT: Failure = {
 
 export const answerTooLarge = (characters: number, max: number): Failure => ({
 	code: "too_large",
-	error: `The answer has ${characters} characters, and this server sends at most ${max}: request less (get_entries with since, list_sessions), or raise maxAnswerBytes.`,
+	error: `The answer has ${characters} characters, but this server sends at most ${max}. Request less (for example get_entries with "since"), or raise the server's maxAnswerBytes.`,
 });
 
 export const tooManyPending = (max: number): Failure => ({
 	code: "busy",
-	error: `This connection has ${max} commands in flight, the most it may have: wait for responses.`,
+	error: `This connection has ${max} commands in flight, which is the maximum: wait for responses.`,
 });
 
 export const rateLimited = (perMinute: number, waitMs: number): Failure => ({
 	code: "rate_limited",
-	error: `More than ${perMinute} commands in a minute: try again in ${waitMs} ms.`,
+	error: `You sent more than ${perMinute} commands in a minute: try again in ${waitMs} ms.`,
 });
 
 export const timeout = (afterMs: number): Failure => ({
@@ -119,7 +119,7 @@ export function dependencyUnknown(id: string, evictedBeforeMs: number): Failure 
 	const advice =
 		evictedBeforeMs > 0
 			? `commands from before ${new Date(evictedBeforeMs).toISOString()} may have been evicted`
-			: "a command can only depend on earlier ones, by their id";
+			: "a command can only depend on earlier commands, named by their ids";
 	return { code: "dependency_unknown", error: `Dependency "${id}" is not known: ${advice}.` };
 }
 

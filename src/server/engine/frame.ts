@@ -14,17 +14,17 @@ export type Frame =
 
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
-/** Never throws. */
+/** Parses and validates one frame. Never throws. */
 export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	if (isLarger(frame, maxBytes)) {
-		const error = `The frame is larger than ${maxBytes} bytes, the most this server accepts.`;
+		const error = `The frame is larger than ${maxBytes} bytes, the maximum of this server.`;
 		return refused({ code: "too_large", error });
 	}
 	let value: unknown;
 	try {
 		value = JSON.parse(typeof frame === "string" ? frame : utf8.decode(frame));
 	} catch {
-		const error = "The frame is not JSON in UTF-8: send one JSON object per frame.";
+		const error = "The frame is not valid JSON in UTF-8: send one JSON object per frame.";
 		return refused({ code: "invalid_json", error });
 	}
 	const parsed = parseCommand(value);
@@ -32,12 +32,12 @@ export function readFrame(frame: string | Uint8Array, maxBytes: number): Frame {
 	const { command } = parsed;
 	const row = rowOf(command.type) as CommandRow;
 	const isNamed = command.id !== undefined || command.idempotencyKey !== undefined;
-	// The fingerprint is of the raw frame, so that unknown fields count too.
+	// The fingerprint covers the frame before validation, so that unknown fields count too.
 	const fingerprint = isNamed ? fingerprintOf(value as Record<string, unknown>) : "";
 	return { ok: true, command, row, fingerprint };
 }
 
-/** Counts bytes only where the text may be too large: counting is slow. */
+/** Counts the bytes of a text only if it may be too large, because counting is slow. */
 function isLarger(frame: string | Uint8Array, maxBytes: number): boolean {
 	if (typeof frame !== "string") return frame.byteLength > maxBytes;
 	if (frame.length > maxBytes) return true;
@@ -48,12 +48,12 @@ function refused(failure: Failure): Frame {
 	return { ok: false, response: failureResponse("unknown", failure) };
 }
 
-/** Fingerprint cache of short commands, by canonical JSON. */
+/** Cached fingerprints of short commands, by their canonical JSON. */
 const recent = new Map<string, string>();
 const MAX_RECENT = 1_000;
 const MAX_RECENT_CHARACTERS = 500;
 
-/** Ignores `id`, `idempotencyKey`, key order and JSON spelling. Starts with the format version. */
+/** Ignores `id`, `idempotencyKey`, the order of keys and JSON formatting. Starts with the format version. */
 export function fingerprintOf(command: Readonly<Record<string, unknown>>): string {
 	const text = canonicalObject(command, true);
 	const known = recent.get(text);
@@ -65,7 +65,7 @@ export function fingerprintOf(command: Readonly<Record<string, unknown>>): strin
 	return fingerprint;
 }
 
-/** RFC 8785 JSON: keys in code-unit order, no spaces. `parseCommand` bounds the nesting. */
+/** RFC 8785 JSON: keys in code-unit order, no spaces. `parseCommand` has limited the nesting depth. */
 function canonical(value: unknown): string {
 	if (typeof value === "string") return JSON.stringify(value);
 	// JSON has no NaN or infinity, so String writes numbers as JSON does.

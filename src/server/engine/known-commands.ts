@@ -18,9 +18,9 @@ import {
 } from "./outcome.ts";
 import type { NewNames, ReceivedCommand, Repetition, Run } from "./run.ts";
 
-/** Upper bounds of the finished commands in memory. The journal has all finished commands. */
+/** Upper bounds for the finished commands kept in memory. Others are looked up in the journal. */
 export interface MemoryBounds {
-	/** Maximum number of names; a command with id and key has two. */
+	/** Maximum number of ids and keys. A command may have both. */
 	readonly names: number;
 	readonly characters: number;
 }
@@ -45,7 +45,7 @@ class Names extends Map<string, Run | Remembered> {
 	}
 }
 
-/** A principal's ids, and its keys by session; those of server commands are under `undefined`. */
+/** A principal's ids, and its keys by session. Keys of server commands are under `undefined`. */
 interface Known {
 	readonly ids: Names;
 	readonly keys: Map<string | undefined, Names>;
@@ -62,7 +62,7 @@ interface Remembered {
 
 const ALL: NewNames = { id: true, key: true };
 
-/** Finds commands by id or key, in memory or in the journal. A name in flight is never evicted. */
+/** Finds commands by id or key, in memory or in the journal. Names of commands in flight are not evicted. */
 export class KnownCommands {
 	readonly #journal: Pick<Journal, "byId" | "byKey">;
 	readonly #bounds: MemoryBounds;
@@ -127,12 +127,13 @@ export class KnownCommands {
 		}
 	}
 
-	/** Forgets names of a command whose outcome is not kept: they can be used again. */
+	/** Frees the names of a command whose outcome is not kept, so that they can be used again. */
 	release(received: ReceivedCommand, which: NewNames): void {
 		for (const { names, name } of this.#namesOf(received, which)) names.delete(name);
 	}
 
-	/** A new session of this id must not get old answers. Keys in flight may be its own and stay. */
+	// Frees the keys of a deleted session, so that a new session with its id does not get old answers.
+	// Commands in flight keep their keys, because they may be meant for the new session.
 	releaseKeys(principal: string, sessionId: string): void {
 		const keys = this.#knownOf(principal).keys.get(sessionId);
 		for (const [key, known] of keys ?? []) {
@@ -193,7 +194,7 @@ export class KnownCommands {
 		else newer.older = older;
 		this.#count -= 1;
 		this.#characters -= past.outcome.json.length;
-		// An expired key may have been used again: the newer command keeps the name.
+		// If an expired key was used again, the newer command keeps the name.
 		if (names.get(name) === remembered) names.delete(name);
 	}
 }
@@ -256,7 +257,7 @@ function storedOutcome({ outcome, digest, finishedAtMs }: PastRun) {
 	return { ...shortened(outcome), digest, finishedAtMs };
 }
 
-/** A record that adds names to a finished command. A key without a new id gets an anonymous one. */
+/** A record that adds names to a finished command. If only the key is new, the record's id is anonymous. */
 export function aliasRecord(
 	{ received, names }: Repetition,
 	past: PastRun,

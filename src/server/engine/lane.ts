@@ -2,36 +2,36 @@ export interface Place<Item> {
 	readonly item: Item;
 	readonly lane: Lane<Item>;
 	readonly number: number;
-	/** Controls do not wait for a slow command. */
+	/** Control commands, such as `abort`, do not wait for a slow command. */
 	readonly isSlow: boolean;
 	isFinished: boolean;
 }
 
-/** The commands of one session, or of the server, in order. One holds the turn. */
+/** The commands of one session, or of the server, in order. One at a time has the turn. */
 export class Lane<Item> {
 	readonly #giveTurn: (item: Item) => void;
 	readonly #onEmpty: () => void;
-	/** Each place stays until its outcome is sent, which may be after the next command has begun. */
+	/** A place stays here until its outcome is sent, possibly after the next command has started. */
 	readonly #places: Place<Item>[] = [];
-	/** Number of finished places at the front, counted because thousands may wait for the disk. */
+	/** Number of finished places at the front. Saves a search: thousands may wait for the disk. */
 	#finished = 0;
-	/** The place that has the turn. If there is none, all places that had it are finished. */
+	/** The place that has the turn. If `undefined`, all places that had the turn are finished. */
 	#holder: Place<Item> | undefined;
 	#isGivingTurns = false;
 	#isEnded = false;
 	#lastNumber = 0;
 	/** All places up to this number are finished. */
 	#finishedNumber = 0;
-	/** Waiting controls. Each waits until all places up to its number are finished. */
+	/** Waiting control commands. Each waits until all places up to its number are finished. */
 	readonly #controls: Pick<Place<Item>, "item" | "number">[] = [];
 
-	/** `giveTurn` may be called within `join`. After `onEmpty` the lane is not used again. */
+	/** `join` may call `giveTurn` before it returns. After `onEmpty`, do not use the lane again. */
 	constructor(options: { giveTurn: (item: Item) => void; onEmpty: () => void }) {
 		this.#giveTurn = options.giveTurn;
 		this.#onEmpty = options.onEmpty;
 	}
 
-	/** Calls `placed` before it can give the turn. */
+	/** Calls `placed` with the new place before the item can get the turn. */
 	join(item: Item, isSlow: boolean, placed: (place: Place<Item>) => void): void {
 		const number = ++this.#lastNumber;
 		const place = { item, lane: this, number, isSlow, isFinished: false };
@@ -40,8 +40,8 @@ export class Lane<Item> {
 		this.#advance();
 	}
 
-	// A control waits for earlier short commands, except those behind a slow one: `abort` must reach
-	// a run however long the queue is.
+	// A control command waits for earlier short commands, but not for those behind a slow one: `abort`
+	// must reach a running command however long the queue is.
 	joinControl(item: Item): void {
 		const slow = this.#firstSlow();
 		const number = slow === undefined ? this.#lastNumber : slow.number - 1;
@@ -54,7 +54,7 @@ export class Lane<Item> {
 		return (this.#firstSlow()?.number ?? place.number) < place.number;
 	}
 
-	/** If the handler still works (`isWorking`), the place keeps the turn until {@link release}. */
+	/** If the handler is still running (`isWorking`), the place keeps the turn until {@link release}. */
 	finished(place: Place<Item>, isWorking: boolean): void {
 		place.isFinished = true;
 		if (this.#holder !== place) return;
@@ -84,7 +84,7 @@ export class Lane<Item> {
 		return this.#places[0]?.item;
 	}
 
-	/** A loop, not recursion: a thousand queued commands may fail at once. */
+	/** A loop instead of recursion, because a thousand queued commands may fail at once. */
 	#advance(): void {
 		if (this.#isGivingTurns) return;
 		this.#isGivingTurns = true;

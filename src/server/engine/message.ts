@@ -6,11 +6,11 @@ export interface Client {
 	/** Unique in this process. */
 	readonly id: string;
 	readonly principal: string;
-	/** Lifecycle events to send: of all the principal's commands, of this client's only, or none. */
+	/** Whether to send lifecycle events of all the principal's commands, only of this client's, or none. */
 	lifecycle: "all" | "own" | "none";
-	/** Never blocks or throws. A `canWait` message may be delayed by a few milliseconds. */
+	/** Never blocks or throws. If `canWait`, the message may be delayed by a few milliseconds. */
 	send(message: Message, canWait?: boolean): void;
-	/** False under backpressure: reads are not answered then. Default: true. */
+	/** False under backpressure; reads outside lanes then wait. Default: true. */
 	readonly hasRoom?: boolean;
 	/** Resolves when there may be room, or the client is gone. */
 	whenRoom?(): Promise<void>;
@@ -19,7 +19,7 @@ export interface Client {
 	readonly gone: boolean;
 }
 
-/** The JSON text of a message in parts: `head`, the written data, then a closing brace. */
+/** The JSON text of a message in three parts: `head`, the `written` data and a closing brace. */
 export interface SharedData {
 	readonly head: string;
 	readonly written: WrittenData;
@@ -38,7 +38,7 @@ export class Message {
 		this.shared = shared;
 	}
 
-	/** Parses the JSON only when the value is read. */
+	/** The JSON is parsed only when `value` is read. */
 	static fromJson(json: string): Message {
 		return new Message(undefined, json);
 	}
@@ -48,7 +48,7 @@ export class Message {
 		return this.#value;
 	}
 
-	/** Contains no line feed. */
+	/** The JSON text, without line feeds. */
 	json(): string {
 		if (this.shared) return `${this.shared.head}${this.shared.written.json}}`;
 		this.#json ??= JSON.stringify(this.#value);
@@ -56,7 +56,7 @@ export class Message {
 	}
 }
 
-/** An answer's `data` as JSON and as bytes, shared by all clients that get it. */
+/** An answer's serialized `data`, as a string and as bytes. Shared by all clients that get it. */
 export class WrittenData {
 	readonly json: string;
 	#bytes: Uint8Array | undefined;
@@ -66,7 +66,7 @@ export class WrittenData {
 		this.json = json;
 	}
 
-	/** UTF-8. Shared: do not modify. */
+	/** UTF-8. The array is shared: do not modify it. */
 	get bytes(): Uint8Array {
 		this.#bytes ??= Buffer.from(this.json);
 		return this.#bytes;

@@ -3,11 +3,11 @@ import { safeText } from "../safe-text.ts";
 import { CommandError } from "./call.ts";
 import { Message, type SharedData, sha256, type WrittenData } from "./message.ts";
 
-/** The final result of a command, the same for each repetition: without `id` and `replayed`. */
+/** The final result of a command. Without `id` and `replayed`, so it is the same for each repetition. */
 export interface Outcome {
-	/** Kept outcomes have no `data`. */
+	/** Has no `data` if the outcome is kept for repetitions. */
 	readonly response: Response;
-	/** Serialized once: repetitions must not see later changes of the data. */
+	/** The response as JSON. Serialized once, so that repetitions do not see later changes to the data. */
 	readonly json: string;
 	readonly shared?: SharedData;
 }
@@ -17,9 +17,9 @@ export interface PastRun {
 	readonly fingerprint: string;
 	readonly outcome: Outcome;
 	readonly finishedAtMs: number;
-	/** Set for a read whose answer is too long to keep: a repetition reads again and compares. */
+	/** Set for a read whose answer is too long to keep. A repetition reads again and compares the digests. */
 	readonly digest?: string | undefined;
-	/** The journal has yet to write the outcome, so no further names are recorded for it. */
+	/** The journal has not written the outcome yet, so it records no further names for it. */
 	readonly unsaved?: true | undefined;
 }
 
@@ -30,7 +30,7 @@ export interface Failure {
 	readonly timedOut?: true;
 }
 
-/** Throws if the data cannot be JSON. */
+/** Throws if the data cannot be serialized as JSON. */
 export function outcomeOf(response: Response): Outcome {
 	return { response, json: JSON.stringify(response) };
 }
@@ -74,12 +74,12 @@ export function failureOf(thrown: unknown): Failure {
 	try {
 		error = safeText(thrown);
 	} catch {
-		// The value has no text: the general message below is used.
+		// The value cannot be converted to text, so the general message below is used.
 	}
 	return { code: "failed", error: error || "The command failed." };
 }
 
-/** Maximum length, in characters, of a read's answer that is kept. */
+/** Maximum length of a read's answer that is kept, in characters of JSON. */
 const KEPT_ANSWER_CHARACTERS = 4_096;
 
 export function isLong({ json }: Outcome): boolean {
@@ -93,7 +93,7 @@ export function digestOf({ response, json, shared }: Outcome): string {
 	return `${json.length}:${sha256(head + data)}`;
 }
 
-/** Drops the handler's live data, which may be large and change. */
+/** Drops the handler's live data, which may be large and may still change. Keeps the JSON. */
 export function withoutData({ response, json }: Outcome): Outcome {
 	return { response: response.data === undefined ? response : dataless(response), json };
 }
@@ -107,7 +107,7 @@ export function responseMessage(outcome: Outcome, id?: string, replayed?: true):
 	const identity = id === undefined ? "" : `"id":${JSON.stringify(id)},`;
 	const prefix = replayed ? `${identity}"replayed":true,` : identity;
 	const marked = (text: string) => (prefix === "" ? text : `{${prefix}${text.slice(1)}`);
-	// A kept outcome has its data only in the JSON.
+	// An outcome that was kept has its data only in `json`.
 	if (replayed && !shared) return Message.fromJson(marked(json));
 	const named = id === undefined ? response : { ...response, id };
 	const value = replayed ? { ...named, replayed } : named;

@@ -4,10 +4,10 @@ export interface ReadQueueOptions<Item> {
 	tenantOf(item: Item): object;
 	/** The key of the item's queue. The queues of a principal take turns; each is FIFO. */
 	queueOf(item: Item): object;
-	/** A queue without room for its output is skipped. */
+	/** Whether the client has room for output. If not, the item's queue is skipped. */
 	hasRoom(item: Item): boolean;
 	whenRoom(item: Item): Promise<void>;
-	/** May continue in microtasks. */
+	/** The work may continue in microtasks. */
 	work(item: Item): void;
 	clock(): number;
 	/** Calls back in the same turn of the event loop, after all microtasks. */
@@ -16,7 +16,7 @@ export interface ReadQueueOptions<Item> {
 	nextTurn?(next: () => void): void;
 }
 
-/** No read begins past either bound of a slice. One client's thousand reads delay others by it. */
+/** Bounds of one slice. No read starts once either is reached, so many reads delay others only briefly. */
 export const SLICE_MS = 4;
 export const SLICE_BYTES = 4 * 2 ** 20;
 
@@ -28,10 +28,10 @@ interface Queue<Item> {
 
 /** Runs a slice of reads per turn of the event loop, round-robin over principals and queues. */
 export class ReadQueue<Item> {
-	/** The current item, until its microtasks have run. */
+	/** The item that is running. It stays set until its microtasks have run. */
 	current: Item | undefined;
 	readonly #options: Required<ReadQueueOptions<Item>>;
-	/** Every queue here has items, and is ready or waits for room. */
+	/** All queues by key. Each has items, and is either ready or waiting for room. */
 	readonly #queues = new Map<object, Queue<Item>>();
 	/** Ready queues by principal. The next to run is first, in the map and in each list. */
 	readonly #ready = new Map<object, Queue<Item>[]>();
@@ -56,7 +56,7 @@ export class ReadQueue<Item> {
 		this.#runNext();
 	}
 
-	/** Charges output bytes to the slice of this turn. */
+	/** Counts output bytes toward the current slice. */
 	spend(bytes: number): void {
 		this.#usedBytes += bytes;
 	}
@@ -128,13 +128,13 @@ export class ReadQueue<Item> {
 	#makeReadyWithRoom(queue: Queue<Item>, item: Item): void {
 		this.#options.whenRoom(item).then(() => {
 			this.#makeReady(queue);
-			// Not run immediately: a client whose room comes and goes must not starve everything else.
+			// The queue runs in the next turn: a client that keeps gaining and losing room must not starve others.
 			this.#scheduleTurn();
 		});
 	}
 }
 
-/** A tick runs after all microtasks, unless a tick has queued it: so a microtask queues it here. */
+/** Calls `next` after all microtasks: a tick that a microtask queues runs after them. */
 function afterMicrotasks(next: () => void): void {
 	// `then` is several times faster than `queueMicrotask`, and this runs for every read.
 	SETTLED.then(() => process.nextTick(next));

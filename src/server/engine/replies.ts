@@ -29,7 +29,7 @@ export interface RepliesOptions extends EngineParts {
 /** Calls `answer` when the command has its turn. */
 export type InTurn = (received: ReceivedCommand, outcome: Outcome, answer: () => void) => void;
 
-/** Answers each accepted command exactly once. Repetitions take no lane place and start nothing. */
+/** Answers each accepted command exactly once. Repetitions answered here take no place in a lane. */
 export class Replies {
 	readonly counters = {
 		pending: 0,
@@ -91,7 +91,7 @@ export class Replies {
 		}
 	}
 
-	/** The failure is not kept: the command may be sent again. */
+	/** Sends a failure that is not kept, so the client may send the command again. */
 	refuse(received: ReceivedCommand, failure: Failure): void {
 		this.send(received, failed(received.command.type, failure), false);
 	}
@@ -106,7 +106,7 @@ export class Replies {
 		}
 	}
 
-	/** Sends a repeated read its first answer again, or why that answer cannot be given. */
+	/** Answers a repeated read with its first answer, or with the reason why that is not possible. */
 	answerRepeatedRead(run: Run, past: PastRun, { past: first, names }: RepeatedRead): void {
 		const { received, completed } = run;
 		const isKept = completed?.isKept === true;
@@ -140,8 +140,8 @@ export class Replies {
 		}
 	}
 
-	// A new name must be as durable as the first: after a crash it must not start a new command. A
-	// journal failure does not hold back the outcome.
+	// A new name must be as durable as the first one: after a crash, a repetition under the new name must
+	// not run again. If the journal fails, the outcome is sent anyway.
 	#recordAlias(repetition: Repetition, past: PastRun, finish: () => void): void {
 		const { journal, anonymousId } = this.#options;
 		const record = aliasRecord(repetition, past, anonymousId);
@@ -167,7 +167,7 @@ export function sendAccepted(received: ReceivedCommand): void {
 	broadcast(received, () => `{"type":"command_accepted","data":${aboutJson(received)}}`);
 }
 
-/** A repeated read has no `command_started`. */
+/** Sends nothing for a repeated read. */
 export function sendStarted({ repeats, received }: Run): void {
 	if (repeats !== undefined) return;
 	broadcast(received, () => `{"type":"command_started","data":${aboutJson(received)}}`);
@@ -212,7 +212,7 @@ function aboutJson(received: ReceivedCommand): string {
 type Lifecycle = Data<"LifecycleData">;
 type LifecycleFields = { [Name in keyof Lifecycle]?: Lifecycle[Name] | undefined };
 
-/** From acceptance to response, in milliseconds. */
+/** Percentiles of the time from acceptance to response, in milliseconds. */
 export type Latency = NonNullable<Data<"ServerMetrics">["latencyMs"]>;
 
 const LATENCY_SAMPLES = 1_024;

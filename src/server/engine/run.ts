@@ -5,7 +5,7 @@ import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
 import type { PastRun } from "./outcome.ts";
 
-/** State of a principal. All lookups go through it, so none finds another principal's sessions. */
+/** State of a principal. All lookups go through it, so they never find another principal's sessions. */
 export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;
@@ -26,7 +26,7 @@ export interface Sender {
 
 export interface SessionState {
 	version: number;
-	/** The pending write of the latest change. Reads saw the change, so their answers wait. */
+	/** The pending write of the latest change. Answers that show the change wait for it. */
 	writing: Promise<boolean> | undefined;
 }
 
@@ -37,13 +37,13 @@ export interface ReceivedCommand {
 	readonly commandId: string;
 	/** Also set for server commands that name a session. */
 	readonly sessionId: string | undefined;
-	/** Empty for a command without id and key, which is never compared. */
+	/** Empty for a command without id and key, which cannot be a repetition. */
 	readonly fingerprint: string;
 	/** Wall clock. */
 	readonly acceptedAtMs: number;
 	/** Monotonic clock. */
 	readonly acceptedMs: number;
-	/** Frame size; for text, in characters. */
+	/** Frame size in bytes, or in characters if the frame is a string. */
 	readonly bytes: number;
 	aboutJson?: string;
 }
@@ -53,7 +53,7 @@ export interface NewNames {
 	readonly key: boolean;
 }
 
-/** A command whose id or key is known. `names` says which of the two are new. */
+/** A command whose id or key is already known. `names` says which of the two is new. */
 export interface Repetition {
 	readonly received: ReceivedCommand;
 	readonly names: NewNames;
@@ -93,7 +93,7 @@ interface Completed<Name> {
 	readonly name: Name;
 	readonly past: PastRun;
 	readonly isKept: boolean;
-	/** The session was deleted since, so a new command may use the key. */
+	/** The session has been deleted, so a new command may use the key. */
 	isKeyFree: boolean;
 	isStartHeld: boolean;
 	readonly notice: SessionNotice | undefined;
@@ -124,7 +124,7 @@ export class Run {
 	readonly received: ReceivedCommand;
 	readonly timeout: CommandRow["timeout"];
 	readonly repeats: RepeatedRead | undefined;
-	/** Absent for a control, which takes no place in a lane. */
+	/** Absent for a control command, which takes no place in a lane. */
 	place: Place<Run> | undefined;
 	isSlow = false;
 	dependents: Set<Run> | undefined;
@@ -169,14 +169,14 @@ export class Run {
 		this.#phase = next;
 	}
 
-	/** Updates the phase. Returns false if the command is in another phase. */
+	/** Updates fields of the phase. Returns false if the command is in another phase. */
 	note<Name extends "queued" | "running">(name: Name, fields: Partial<PhaseOf<Name>>): boolean {
 		if (this.#phase.name !== name) return false;
 		Object.assign(this.#phase, fields);
 		return true;
 	}
 
-	/** Returns whether this was the last dependency. */
+	/** Removes a dependency that succeeded. Returns whether it was the last one. */
 	fulfil(dependency: Run): boolean {
 		const queued = this.#phase.name === "queued" ? this.#phase : undefined;
 		queued?.dependencies?.delete(dependency);
@@ -186,7 +186,7 @@ export class Run {
 		return true;
 	}
 
-	/** Returns whether `command_started` was held back. */
+	/** Stops holding back `command_started`. Returns whether it was held back. */
 	releaseStart(): boolean {
 		const phase = this.#phase;
 		if (!("isStartHeld" in phase) || !phase.isStartHeld) return false;
@@ -194,7 +194,7 @@ export class Run {
 		return true;
 	}
 
-	/** Returns false, and keeps the key, while the outcome is unknown. */
+	/** Frees the key. While the outcome is unknown, keeps the key and returns false instead. */
 	freeKey(): boolean {
 		const phase = this.#phase;
 		if (phase.name !== "finished" && phase.name !== "durable") return false;
@@ -202,7 +202,7 @@ export class Run {
 		return true;
 	}
 
-	/** Created on first use: most handlers never read it. */
+	/** Created on first use, because most handlers never read it. */
 	get signal(): AbortSignal {
 		this.#abort ??= new AbortController();
 		if (this.#isAborted) this.#abort.abort();
