@@ -36,7 +36,7 @@ test("a server whose journal lost confirmed commands says so, refuses changes an
 	const second = await start(first.agentDir);
 	expect(await readiness(second)).toEqual({
 		status: 503,
-		text: expect.stringMatching(/lacks commands that were confirmed/),
+		text: expect.stringMatching(/lacks records that were already confirmed/),
 	});
 	expect(second.err()).toMatch(/^strata serve: changes are refused: .*confirmed.*$/m);
 	const next = await connectWire(`ws://${second.url}`);

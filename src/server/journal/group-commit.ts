@@ -14,15 +14,15 @@ export interface QueuedRecord {
 	release(): void;
 }
 
-/** `durable`: survives a power cut. `retry`: if the disk refuses it, it is kept and tried again. */
+/** `durable`: survives a power cut. `retry`: a refused record is kept and tried again. `lazy`: batched. */
 const DURABILITY = {
-	/** The start of a command, which does not run if this cannot be written. */
+	/** The start of a command. The command does not run if this record cannot be written. */
 	intent: { durable: true, retry: false, lazy: false },
-	/** A change that happened. */
+	/** A change that has already happened. */
 	fact: { durable: true, retry: true, lazy: false },
-	/** Sent to clients, which may request it again. */
+	/** An event for clients, which may request it again later. */
 	event: { durable: false, retry: false, lazy: false },
-	/** In the background: no caller waits. */
+	/** Written in the background; no caller waits for it. */
 	note: { durable: false, retry: false, lazy: true },
 } as const;
 
@@ -36,7 +36,7 @@ export interface GroupCommitOptions {
 	onRefusal(refusal: Refusal): void;
 }
 
-/** Batches records while a transaction is in flight: one fsync serves all of them. */
+/** Batches the records that arrive while a transaction is in flight, so that one fsync serves all. */
 export class GroupCommit {
 	/** Why the disk refuses records, if it does. */
 	refusal: Refusal | undefined;
@@ -108,7 +108,7 @@ export class GroupCommit {
 		}
 	}
 
-	/** Flushes, with a last retry of refused records, and closes the file. */
+	/** Flushes, retries refused records a last time, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
 		this.#isClosed = true;
@@ -134,7 +134,7 @@ export class GroupCommit {
 	#reject(queued: QueuedRecord, error: JournalUnavailable): void {
 		const hasRoom = this.#queuedBytes + queued.bytes <= this.#options.limits.pendingBytes;
 		if (DURABILITY[queued.durability].retry && hasRoom && !this.#isClosed) {
-			this.#hold({ ...queued, settle() {} }); // its sender gets the error below
+			this.#hold({ ...queued, settle() {} }); // the caller gets the error below
 		} else queued.release();
 		queued.settle(error);
 	}
@@ -148,7 +148,7 @@ export class GroupCommit {
 		if (!this.refusal) this.#running ??= this.#run();
 	}
 
-	/** A transaction costs the same for one record as for many, so lazy ones are batched. */
+	/** A transaction costs the same for one record as for many, so lazy records are batched. */
 	#wakeWhenDue(): void {
 		const isDue = this.#queue.length > 0 || this.#lazyQueue.length >= BATCH_LAZY_RECORDS;
 		if (isDue) this.#wake();
@@ -197,7 +197,7 @@ export class GroupCommit {
 			}
 			const [bad] = batch.splice(reply.index, 1);
 			bad?.release();
-			bad?.settle(new Error(`the journal cannot hold this record: ${reply.why}`));
+			bad?.settle(new Error(`the journal cannot store this record: ${reply.why}`));
 		}
 	}
 
@@ -222,19 +222,20 @@ export class GroupCommit {
 	}
 }
 
-/** Maximum records per transaction, which then takes tens of milliseconds. */
+/** Maximum records per transaction. Writing that many takes tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
 const LAZY_MS = 25;
 const BATCH_BYTES = 2 * 2 ** 20;
 
-const BUSY = "too many records wait for the server's journal: try again in a moment";
-const CLOSED = "the server's journal is closed: the server is stopping";
+const BUSY =
+	"too many records are waiting to be written to the server's journal; try again in a moment";
+const CLOSED = "the server is stopping, and its journal is closed";
 
 function unavailableBecause({ why }: Refusal): JournalUnavailable {
 	return new JournalUnavailable(
 		"journal_unavailable",
-		`the server cannot write its journal (${why}); reads still work`,
+		`the server cannot write to its journal (${why}); reads still work`,
 	);
 }
 

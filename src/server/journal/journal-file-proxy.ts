@@ -13,7 +13,7 @@ export interface JournalFileProxyOptions {
 	onOpened(opened: Reply<"opened">): Promise<void>;
 }
 
-/** Opens the file before a job if needed: at the start, after a refusal, in a new thread. */
+/** Opens the file before a job if needed: at the start, after a refusal, or in a new thread. */
 export class JournalFileProxy {
 	readonly #options: JournalFileProxyOptions;
 	#recovery: (WriterJob & { kind: "open" })["recovery"] = "settle";
@@ -25,10 +25,10 @@ export class JournalFileProxy {
 		this.#options = options;
 	}
 
-	/** Returns why opening failed, if so; later jobs retry. */
+	/** Returns a refusal if opening failed. Later jobs then try to open the file again. */
 	async open(): Promise<Refusal | undefined> {
 		const refusal = await this.#withThread(() => this.#ensureOpen());
-		// Content that appears later is unknown to this process: see FOUND_LATE.
+		// If the file opens only later, its content was not recovered: see FOUND_LATE.
 		if (!this.#isRecovered) this.#recovery = "only-empty";
 		return refusal;
 	}
@@ -67,12 +67,13 @@ export class JournalFileProxy {
 		const job = { kind: "open", path, nowMs: now(), maxFileBytes, recovery } as const;
 		const reply = await this.#options.thread.run(job);
 		if (reply.kind === "refused") return reply.refusal;
-		if (reply.kind !== "opened") throw new Error(`the journal's thread answered ${reply.kind}`);
+		if (reply.kind !== "opened")
+			throw new Error(`the journal's thread answered "${reply.kind}" to "open"`);
 		try {
 			if (!this.#isRecovered) await onOpened(reply);
 			this.#isRecovered = true;
 		} catch (error) {
-			if (recovery === "settle") throw error; // the start fails
+			if (recovery === "settle") throw error; // `openJournal` rejects
 			return { why: describeError(error), permanent: false };
 		}
 		if (reply.refusal) return reply.refusal;
@@ -81,7 +82,7 @@ export class JournalFileProxy {
 		return undefined;
 	}
 
-	/** Restarts a dead thread and retries at once, but not twice within {@link RESTART_MS}. */
+	/** Restarts a dead thread and retries immediately, but not twice within {@link RESTART_MS}. */
 	async #withThread<T>(body: () => Promise<T>): Promise<T | Refusal> {
 		for (;;) {
 			try {
@@ -110,4 +111,4 @@ export function startJournalWorker() {
 
 const RESTART_MS = 5_000;
 
-const THREAD_EXITED: Refusal = { why: "the journal's writer stopped", permanent: false };
+const THREAD_EXITED: Refusal = { why: "the journal's writer thread stopped", permanent: false };

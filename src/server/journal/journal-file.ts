@@ -12,7 +12,7 @@ import * as refusals from "./refusal.ts";
 import { sweepStep } from "./retention.ts";
 import { migrations } from "./schema.ts";
 
-/** Handles one job at a time. A failure closes the file. Recovery never deletes anything. */
+/** Runs one job at a time. Every error except {@link BadRecord} closes the file. Opening deletes no rows. */
 export class JournalFile {
 	#database: DatabaseSync | undefined;
 	#writer: JournalWriter | undefined;
@@ -62,7 +62,7 @@ export class JournalFile {
 		this.#identity = identityOf(job.path);
 		this.#hasLog = false;
 		const pageBytes = Number(database.prepare("PRAGMA page_size").get()?.page_size);
-		// `journal_size_limit`: a large transaction must not leave a large log.
+		// `journal_size_limit` keeps a large transaction from leaving a large log.
 		database.exec(`PRAGMA max_page_count = ${Math.ceil(job.maxFileBytes / pageBytes)};
 			PRAGMA journal_size_limit = ${LOG_BYTES}`);
 		const recovered = readRecovered(database, job.nowMs);
@@ -118,7 +118,7 @@ export class JournalFile {
 		this.#markFile.write(this.#mark);
 	}
 
-	/** Keeps the log small: by itself SQLite checkpoints only a large log. */
+	/** Keeps the log small. Without this, SQLite checkpoints only a large log. */
 	#checkpoint(): void {
 		const folded = this.#opened().commits;
 		const foldedBytes = this.#opened().size().fileBytes;
@@ -128,7 +128,7 @@ export class JournalFile {
 		this.#markFile?.write(this.#mark);
 	}
 
-	/** Whether the next process will find this file. */
+	/** Whether the open file and its log are still at their paths, so that the next process finds them. */
 	#isInPlace(): boolean {
 		if (identityOf(this.#path) !== this.#identity) return false;
 		return !this.#hasLog || existsSync(`${this.#path}-wal`);
@@ -142,7 +142,7 @@ export class JournalFile {
 				this.#confirm({ durable: false });
 			}
 		} catch {
-			// The next start assumes a crash, which is safe.
+			// The next start then assumes a crash, which is safe.
 		}
 		this.#release();
 		return { kind: "closed" };
@@ -158,7 +158,7 @@ export class JournalFile {
 			this.#markFile?.close();
 			if (this.#database?.isOpen) this.#database.close();
 		} catch {
-			// Full or broken disk; committed records are in the log.
+			// The disk is full or broken. Committed records are in the log.
 		}
 		this.#database = undefined;
 		this.#writer = undefined;
@@ -182,7 +182,7 @@ function refusalFor(error: unknown): refusals.Refusal {
 	const known = refusals.refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
-	// Not a system error, but unparsable rows or a missing table: not our data.
+	// Not a system error: rows cannot be parsed or a table is missing, so this is not our data.
 	if (code === undefined || syscall === undefined) return refusals.DAMAGED;
 	if (code === "ENOSPC" || code === "EDQUOT") return refusals.DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, permanent: false };

@@ -16,10 +16,10 @@ export interface IdRow {
 	readonly id: string;
 }
 
-/** A page ends with the event that reaches this size. */
+/** A page of events ends with the event that brings it to this size. */
 const PAGE_CHARACTERS = 2 ** 20;
 
-/** Reads while the writer's thread writes. Throws SQLite errors. */
+/** Reads the journal while another thread writes. Throws SQLite errors. */
 export class JournalReader {
 	readonly #database: DatabaseSync;
 	readonly #sql: Record<keyof typeof SQL, StatementSync>;
@@ -39,7 +39,7 @@ export class JournalReader {
 		return rows.map(({ position, principal, id }) => ({ position, principal, id: fromColumn(id) }));
 	}
 
-	/** Returns the first command under the key that finished after `sinceMs` or has no outcome. */
+	/** Returns the oldest command with the key that finished after `sinceMs` or has not finished. */
 	byKey({ principal, sessionId }: KeyScope, key: string, sinceMs: number) {
 		const row = this.#sql.byKey.get(principal, toColumn(key), sessionId ?? null, sinceMs);
 		return row && commandOf(row);

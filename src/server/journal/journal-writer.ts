@@ -7,7 +7,7 @@ import type { JournalRecord, JournalSize, SessionColumns } from "./messages.ts";
 import { prepare, toColumn } from "./schema.ts";
 import { streamKey } from "./uncommitted.ts";
 
-/** A record that cannot be written to any disk. Nothing of its batch was written. */
+/** A record that SQLite can never store, such as one that is too large. Nothing of its batch was written. */
 export class BadRecord extends Error {
 	readonly index: number;
 
@@ -31,7 +31,7 @@ export class JournalWriter {
 		this.#counts = this.#sql.counts.get() as unknown as Counts;
 	}
 
-	/** Writes all or none; `durable` survives power cuts. Throws {@link BadRecord}, SQLite errors. */
+	/** Writes all or none. If `durable`, they survive power cuts. Throws {@link BadRecord} or SQLite errors. */
 	write(records: readonly JournalRecord[], durable: boolean): void {
 		this.#synchronise(durable);
 		const before = { ...this.#counts };
@@ -60,7 +60,7 @@ export class JournalWriter {
 		this.transaction(() => this.#sql.deleteMeta.run("probe"));
 	}
 
-	/** Each transaction writes its number, so no part of a log has an old page and a new number. */
+	/** Each transaction also stores its number, so a truncated log shows which transaction was its last. */
 	transaction(body: () => void): void {
 		this.#database.exec("BEGIN IMMEDIATE");
 		try {
@@ -124,7 +124,7 @@ export class JournalWriter {
 			response.sessionVersion ?? null,
 			command.digest ?? null,
 		];
-		// Changes have a row since admission, reads have none: the likelier statement runs first.
+		// A change has a row since its admission, a read has none. The likelier statement runs first.
 		const isUpdated = changing && this.#finish(command, columns);
 		const inserted = isUpdated ? 0 : this.#insert(command, changing, columns);
 		this.#counts.commands += inserted;
@@ -137,7 +137,7 @@ export class JournalWriter {
 		if (removed !== undefined) {
 			const { sessionId, last } = removed;
 			this.#counts.sessions -= Number(this.#sql.deleteSession.run(principal, sessionId).changes);
-			// If the batch is resent, the stream has ended already, and its successor stays.
+			// If the batch is sent again, the stream has already ended, and its replacement stays.
 			this.#sql.abandonStream.run(principal, sessionId, last);
 			if (last > 0) this.#sql.insertEnded.run(principal, sessionId, last, finishedAtMs);
 			lasts.delete(streamKey({ principal, sessionId }));
@@ -145,7 +145,7 @@ export class JournalWriter {
 		}
 	}
 
-	/** The first outcome stays: a late one does not overwrite a timeout. */
+	/** Keeps the first outcome: a late one does not overwrite a timeout. */
 	#finish(command: AdmittedCommand, columns: OutcomeColumns): boolean {
 		const { principal, id, sessionId = null } = command;
 		return this.#sql.finish.run(...columns, sessionId, principal, toColumn(id)).changes === 1;
@@ -182,7 +182,7 @@ export class JournalWriter {
 		const name = streamKey(event);
 		const known = lasts.get(name);
 		const stream = known?.stream ?? this.#streamId(event);
-		// A batch is resent if its thread died, so its rows may exist.
+		// A batch is sent again if its thread died, so its rows may already exist.
 		this.#counts.events += Number(this.#sql.append.run(stream, seq, atMs, body).changes);
 		lasts.set(name, { stream, last: Math.max(known?.last ?? 0, seq), inProgress });
 	}
@@ -193,10 +193,10 @@ export class JournalWriter {
 	}
 }
 
-/** A disk with room for this has room for a batch or two. */
+/** A disk with room for this many bytes has room for a batch or two. */
 const PROBE_BYTES = 65_536;
 
-/** outcome, finished_at, success, error, code, version, digest */
+/** In this order: outcome, finished_at, success, error, code, version, digest. */
 type OutcomeColumns = (string | number | null)[];
 const NO_OUTCOME: OutcomeColumns = [null, null, null, null, null, null, null];
 
@@ -204,7 +204,7 @@ type Counts = Pick<JournalSize, "commands" | "events" | "sessions">;
 
 type StreamLasts = Map<string, { stream: number; last: number; inProgress: boolean }>;
 
-/** SQLITE_TOOBIG, SQLITE_CONSTRAINT, SQLITE_MISMATCH, SQLITE_RANGE, and unbindable values. */
+/** True for SQLITE_TOOBIG, _CONSTRAINT, _MISMATCH and _RANGE, and for values that cannot be bound. */
 function isAboutTheRecord(error: unknown): boolean {
 	const code = sqliteErrorCode(error);
 	return code === undefined || [18, 19, 20, 25].includes(code);
@@ -216,7 +216,7 @@ const SQL = {
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 	finish: `UPDATE commands SET outcome = ?, finished_at = ?, success = ?, error = ?, code = ?, version = ?, digest = ?,
 		session = coalesce(?, session) WHERE principal = ? AND id = ? AND outcome IS NULL`,
-	// Commands in flight keep their keys: they may be meant for the next session of that id.
+	// Commands in flight keep their keys: they may be meant for the next session with that id.
 	freeKeys: `UPDATE commands SET key = NULL WHERE principal = ? AND session = ? AND key_session = ?
 		AND key IS NOT NULL AND finished_at IS NOT NULL`,
 	insertSession: `INSERT INTO sessions (principal, id, cwd, file, created_at, settings, version)

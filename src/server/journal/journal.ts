@@ -1,33 +1,33 @@
 import type { Data, Response } from "../../protocol/index.ts";
 
-/** Data that survives the death of the process. One journal per data folder. */
+/** Records that survive the death of the process. There is one journal per data folder. */
 export interface Journal {
 	readonly recovered: Recovered;
-	/** Whether changes can be made durable; `why` is for clients, without server paths. */
+	/** Whether changes can be made durable. `why` is for clients and contains no server paths. */
 	health(): { ok: true } | { ok: false; why: string };
-	/** Resolves when on disk. If it rejects ({@link JournalUnavailable}), do not run the command. */
+	/** Resolves when the record is on disk. After {@link JournalUnavailable}, do not run the command. */
 	admit(command: AdmittedCommand): Promise<void>;
-	/** The first outcome of an id stays. While the disk refuses it, it is kept in memory. */
+	/** Keeps the first outcome of an id. While the disk refuses an outcome, it is kept in memory. */
 	finish(outcome: FinishedCommand): Promise<void>;
-	/** `finish` for reads: written with the next batch; no caller waits. */
+	/** Like `finish`, for reads: written with a later batch, and no caller waits. */
 	note(outcome: FinishedCommand): void;
 	saveSession(session: SessionRecord): Promise<void>;
-	/** Valid at once, resolves when on disk. The first owner stays; old entries are evicted. */
+	/** Takes effect immediately; resolves when on disk. The first owner stays. Old entries are evicted. */
 	own(owner: Ownership): Promise<void>;
 	disown(owner: Ownership): Promise<void>;
-	/** Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
+	/** Owners by conversation. Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
 	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
 	/** Also finds commands that are not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
-	/** Commands of the principal from before this time may have been evicted; 0 if none was. */
+	/** The principal's commands from before this time may have been evicted. 0: none was evicted. */
 	evictedBefore(principal: string): number;
-	/** Finds a command for {@link KEY_LIFE_MS} after its end. A new id is stored without the key. */
+	/** Finds a command until {@link KEY_LIFE_MS} after it finished. Repetitions lack the key. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
-	/** Resolves when a process death cannot lose the event; after a rejection it is not kept. */
+	/** Resolves when the event survives the death of the process. If it rejects, the event is not stored. */
 	append(event: StreamEvent): Promise<void>;
-	/** Returns the events above `after`, in order: at most `limit`, fewer if they are large. */
+	/** Returns the events above `after`, in order: at most `limit`, or fewer if they are large. */
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
-	/** Both are 0 without events. All evicted: `first` is `last` + 1. Removal adds one to `last`. */
+	/** Both are 0 without events. If all are evicted, `first` is `last` + 1. Deletion adds 1 to `last`. */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Newest first. */
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
@@ -50,7 +50,7 @@ export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
 	/** Commands in flight when the last process died; each now has a stored failure. */
 	readonly interrupted: readonly StoredCommand[];
-	/** Streams whose last event left a run open. */
+	/** Streams whose last event left a run, compaction or dialog open. */
 	readonly cutOff: readonly StreamName[];
 	readonly crashed: boolean;
 }
@@ -95,7 +95,7 @@ export interface FinishedCommand extends AdmittedCommand {
 	/** Without `id` and `replayed`. */
 	readonly response: Response;
 	readonly json?: string;
-	/** Identifies an answer that is not kept; `response` then has no data. */
+	/** Digest of an answer that is too long to keep. `response` then has no data. */
 	readonly digest?: string;
 	readonly finishedAtMs: number;
 	version?: number;
@@ -118,11 +118,11 @@ export interface StreamName {
 }
 
 export interface StreamEvent extends StreamName {
-	/** 1, 2, 3 …; a hole only where an event was not kept. */
+	/** 1, 2, 3 …; a number is missing only if its event was not stored. */
 	readonly seq: number;
 	readonly atMs: number;
 	readonly body: string;
-	/** A run, compaction or dialog is open after this event. Only for {@link Recovered.cutOff}. */
+	/** A run, compaction or dialog is open after this event. Used only for {@link Recovered.cutOff}. */
 	readonly inProgress?: true;
 }
 
@@ -153,7 +153,7 @@ export function commandHistoryEntry(command: StoredCommand): CommandHistoryEntry
 	};
 }
 
-/** Adds a failure to a command without an outcome that no living process runs. */
+/** Adds an `interrupted` failure to a command that has no outcome and no longer runs. */
 export function interrupted(command: AdmittedCommand, finishedAtMs: number): StoredCommand {
 	const response: Response = {
 		type: "response",
@@ -173,13 +173,13 @@ const MEGABYTE = 2 ** 20;
 export const DEFAULT_JOURNAL_LIMITS = {
 	maxAgeMs: 14 * 24 * 60 * 60_000,
 	maxBytes: 512 * MEGABYTE,
-	/** Hard limit: above it the journal refuses records as on a full disk. */
+	/** Hard limit of the file. Above it, the journal refuses records as on a full disk. */
 	maxFileBytes: 1_024 * MEGABYTE,
 	/** High-water mark of records waiting for the disk. */
 	pendingBytes: 64 * MEGABYTE,
-	/** A larger outcome is not kept. */
+	/** The data of a larger outcome is not stored. */
 	outcomeBytes: MEGABYTE,
-	/** Maximum owned conversations per principal. */
+	/** Maximum number of owned conversations per principal. */
 	maxOwned: 50_000,
 	retryMs: 1_000,
 	sweepMs: 60_000,

@@ -15,11 +15,11 @@ import { errnoOf } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
 import * as refusals from "./refusal.ts";
 
-/** What the journal must at least contain: SQLite silently ends a log at a broken frame. */
+/** The minimum that the journal must contain, because SQLite silently ends a log at a broken frame. */
 export interface Mark {
 	/** Last transaction that survives a power cut. */
 	readonly durable: number;
-	/** Last transaction; valid for this `boot` only. */
+	/** Last transaction. Applies only if the machine has not been rebooted since (`boot`). */
 	readonly written: number;
 	readonly boot: string;
 	/** Last transaction in the main file, and the minimum size of that file. */
@@ -56,11 +56,11 @@ export class MarkFile {
 	constructor(path: string, mark: Mark) {
 		if (!existsSync(path)) make(path, mark);
 		this.#file = openSync(path, "r+");
-		// Replaces both copies: one from before a power cut may have a higher number than the journal.
+		// Replaces both copies, because one from before a power cut may have a higher number than the journal.
 		writeAll(this.#file, mark);
 	}
 
-	/** Replaces the older copy. A power cut may leave an older mark, which detects less. */
+	/** Replaces the older copy. A power cut may leave an older mark, which detects fewer losses. */
 	write(mark: Mark): void {
 		writeSync(this.#file, textOf(mark), COPY_OFFSETS[mark.written % COPY_OFFSETS.length], "latin1");
 	}
@@ -70,11 +70,11 @@ export class MarkFile {
 	}
 }
 
-/** Two copies on separate pages: a torn write leaves the other intact. */
+/** The file has two copies on separate pages: a torn write damages only one. */
 const COPY_OFFSETS = [0, 4_096] as const;
 const COPY_BYTES = 256;
 
-/** Atomic: a full disk or a power cut must not look like damage. */
+/** Creates the file atomically: a full disk or a power cut must not look like damage. */
 function make(path: string, mark: Mark): void {
 	const unfinished = `${path}.new`;
 	const file = openSync(unfinished, "w", 0o600);
@@ -107,7 +107,7 @@ function checksum(text: string): string {
 
 export const COMMITS = "commits";
 
-/** Opens the journal read-only: opening for writing would truncate the log at a broken frame. */
+/** Opens the journal read-only, because opening it for writing would truncate the log at a broken frame. */
 export async function checkMark(path: string): Promise<Mark | refusals.Refusal> {
 	const mark = readMark(markPath(path));
 	if (mark === undefined) return NO_MARK;
@@ -120,7 +120,8 @@ export async function checkMark(path: string): Promise<Mark | refusals.Refusal> 
 	const known = await commitsIn(path);
 	if (typeof known !== "number") return known;
 	if (known < atLeast) return refusals.LOST;
-	// An older main file under a newer log mixes pages of both. An unreadable one proves nothing.
+	// An older main file under a newer log mixes pages of both, so the main file is read without its log.
+	// If it is unreadable, that proves nothing.
 	const alone = pathToFileURL(path);
 	alone.searchParams.set("immutable", "1");
 	const folded = await commitsIn(alone.href);
@@ -131,7 +132,7 @@ export function bootName(): string | undefined {
 	try {
 		return readFileSync("/proc/sys/kernel/random/boot_id", "latin1").trim() || undefined;
 	} catch {
-		return undefined; // then only `durable` is checked
+		return undefined; // without a name, only `durable` is checked
 	}
 }
 

@@ -20,7 +20,7 @@ export type JournalRecord =
 			response: Omit<Response, "data">;
 			version: number | undefined;
 			session: SessionColumns | undefined;
-			/** The next session of this id numbers its events from `last` + 1. */
+			/** The next session with this id numbers its events from `last` + 1. */
 			removed: { sessionId: string; last: number } | undefined;
 	  }
 	| { kind: "session"; session: SessionColumns }
@@ -38,10 +38,11 @@ export type WriterJob =
 			path: string;
 			nowMs: number;
 			maxFileBytes: number;
-			/** First open: `settle`; if late, `only-empty`, which refuses content. Reopen: `continue`. */
+			// `settle`: the first open, at the start. `only-empty`: the first open, if the start could not open
+			// the file; refuses a file with content. `continue`: every later open.
 			recovery: "settle" | "only-empty" | "continue";
 	  }
-	/** `durable`: wait for the disk. A job without records probes the disk. */
+	/** `durable`: the write waits for the disk. A job without records probes the disk. */
 	| { kind: "write"; records: JournalRecord[]; durable: boolean }
 	| ({ kind: "sweep"; olderThanMs: number } & Pick<JournalLimits, "maxBytes" | "maxOwned">)
 	| { kind: "close" };

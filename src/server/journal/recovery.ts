@@ -29,7 +29,7 @@ export function readRecovered(database: DatabaseSync, nowMs: number): Recovered 
 	};
 }
 
-/** Call in a transaction. Also abandons events of sessions that were never created. */
+/** Stores recovered failures. Abandons events of sessions that were never created. Call in a transaction. */
 export function settleRecovered(database: DatabaseSync, recovered: Recovered, nowMs: number): void {
 	const finish = database.prepare(
 		`UPDATE commands SET outcome = ?, finished_at = ?, success = 0, error = ?, code = ?
@@ -43,7 +43,7 @@ export function settleRecovered(database: DatabaseSync, recovered: Recovered, no
 		RETURNING principal, session, last`;
 	type Abandoned = { principal: string; session: string; last: number };
 	const abandoned = database.prepare(abandon).all() as unknown as Abandoned[];
-	// Clients may have seen these numbers: never reuse them.
+	// Clients may have seen these numbers, so the next session with the id must not reuse them.
 	const end = database.prepare(
 		"INSERT INTO streams (principal, session, last, ended_at) VALUES (?, ?, ?, ?)",
 	);

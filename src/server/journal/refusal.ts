@@ -3,11 +3,11 @@ import { sqliteErrorCode } from "../../core/sqlite.ts";
 export interface Refusal {
 	/** For clients: no paths, no content. */
 	readonly why: string;
-	/** A retry cannot help or does harm: a person must act and restart the server. */
+	/** A retry cannot help or would do harm: a person must act and restart the server. */
 	readonly permanent: boolean;
 }
 
-/** `undefined` if the error is about the record, not the file. */
+/** Returns `undefined` if the error is about a record, not the file. */
 export function refusalOf(error: unknown): Refusal | undefined {
 	return refusalOfCode(sqliteErrorCode(error));
 }
@@ -16,18 +16,18 @@ export function refusalOfCode(code: number | undefined): Refusal | undefined {
 	return REASONS.get(code ?? -1);
 }
 
-/** Permanent: a damaged journal can look empty, and its ids must not run again. */
+/** Permanent, because a damaged journal can look empty, and its commands must not run again. */
 export const DAMAGED = permanent(
 	"the journal's file is damaged; restore it, or move it and journal.mark away, then restart the server",
 );
 
-/** SQLite would continue with the remaining records: confirmed ids would run again. */
+/** Permanent: SQLite would continue with the remaining records, so confirmed commands could run again. */
 export const LOST = permanent(
-	"the journal lacks commands that were confirmed: its log or its file is damaged, truncated, missing or outdated; restore it, or delete journal.mark to continue without them, then restart the server",
+	"the journal lacks records that were already confirmed, because journal.db or journal.db-wal is damaged, truncated, missing or outdated; restore both files, or delete journal.mark to continue without the lost records, then restart the server",
 );
 
 export const MARK_DAMAGED = permanent(
-	"journal.mark is damaged, so the server cannot tell whether the journal is complete; restore it, or delete it to continue with the journal as it is, then restart the server",
+	"journal.mark is damaged, so the server cannot tell whether the journal is complete; restore journal.mark, or delete it to continue with the journal as it is, then restart the server",
 );
 
 export const NO_DATABASE = transient("the journal's database cannot be used on this host");
@@ -36,7 +36,7 @@ export const NEWER = permanent("the journal was written by a newer pi-strata; up
 
 /** The journal has content that this process did not recover. */
 export const FOUND_LATE = permanent(
-	"the journal could not be read when the server started, but can be now; restart the server",
+	"the journal could not be read when the server started, but it can be read now; restart the server",
 );
 
 /** SQLite keeps writing to an unlinked file, which is lost when the process ends. */
@@ -46,11 +46,11 @@ export const TAKEN_AWAY = permanent(
 
 export const DISK_FULL = transient("the disk of the journal is full");
 
-const HELD = transient("another process holds the journal");
+const HELD = transient("another process has locked the journal");
 
 /** By SQLite's primary error code. */
 const REASONS: ReadonlyMap<number, Refusal> = new Map([
-	[3, transient("the journal's file may not be accessed")],
+	[3, transient("the server has no permission to access the journal's file")],
 	[5, HELD],
 	[6, HELD],
 	[7, transient("there is not enough memory to write the journal")],

@@ -32,20 +32,20 @@ export function sweepStep(database: DatabaseSync, writer: JournalWriter, keep: S
 
 const NOTHING: Swept = { commands: 0, events: 0, evicted: [], more: false };
 
-/** Maximum ended streams per principal. */
+/** Maximum number of ended streams per principal. */
 const MAX_ENDED = 10_000;
 
-/** Maximum rows per step: few enough not to delay waiting commands. */
+/** Maximum number of rows per step: few enough that waiting commands are not delayed. */
 const STEP_ROWS = 500;
 
-// Positions are in time order: these read only the first rows, not the whole table.
+// Positions are in time order, so these queries read only the first rows, not the whole table.
 const OLDEST_COMMANDS = `SELECT position FROM commands ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_READS = `SELECT position FROM commands WHERE changing = 0 ORDER BY position LIMIT ${STEP_ROWS}`;
 const OLDEST_EVENTS = `SELECT position FROM events ORDER BY position LIMIT ${STEP_ROWS}`;
 const SAVE_EVICTION_MARK = `INSERT INTO forgotten (principal, before) VALUES (?, ?)
 	ON CONFLICT (principal) DO UPDATE SET before = max(before, excluded.before)`;
 
-/** Evicts reads first (repeatable), then events (clients get a gap), then finished changes. */
+/** Evicts reads first (they can be repeated), then events (clients get a gap), then finished changes. */
 function evictOldest(database: DatabaseSync): Swept | undefined {
 	const anyTime = Number.MAX_SAFE_INTEGER;
 	return (
@@ -102,7 +102,7 @@ function overQuota(database: DatabaseSync, from: string, most: number) {
 	return { principal: String(row.principal), excess };
 }
 
-/** A later session with the id of an evicted stream numbers its events from 1 again. */
+/** After the eviction, a new session with the stream's id numbers its events from 1 again. */
 function evictEndedStreams(database: DatabaseSync, olderThanMs: number): Swept | undefined {
 	const ended = `FROM streams WHERE ended_at IS NOT NULL AND ${WITHOUT_SESSION}`;
 	const remove = (which: string) =>

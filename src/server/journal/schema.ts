@@ -3,9 +3,10 @@ import type { Migration } from "../../core/sqlite.ts";
 import type { AdmittedCommand, StoredCommand } from "./journal.ts";
 
 /**
- * `id` and `key` are ANY: see {@link toColumn}. `success`, `error` and `version` repeat `outcome`,
- * so that the command history need not parse megabytes. Event numbers are never reused: the stream
- * of a deleted session is `gone`, without name, until evicted; a row with `ended_at` keeps `last`.
+ * `id` and `key` are ANY: see {@link toColumn}. `success`, `error` and `version` repeat `outcome`, so that
+ * the command history need not parse megabytes. The stream of a deleted session is `gone` until its events
+ * are deleted. A row with `ended_at` keeps its `last`, so that a new session with that id continues the
+ * numbers, until retention evicts the row.
  */
 export const migrations: Migration[] = [
 	(database) =>
@@ -68,7 +69,7 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE UNIQUE INDEX events_by_seq ON events (stream, seq);
 		`),
-	// Before: `session` was the key's scope only; a session's history lacked how it began and ended.
+	// Before this, `session` was only the key's scope, so a session's history lacked its start and its end.
 	(database) =>
 		database.exec(`
 			ALTER TABLE commands ADD COLUMN key_session TEXT;
@@ -77,13 +78,13 @@ export const migrations: Migration[] = [
 			DROP INDEX commands_by_key;
 			CREATE INDEX commands_by_key ON commands (principal, key, key_session) WHERE key IS NOT NULL;
 		`),
-	// `under_way` is set if the last event of a stream left something open.
+	// `under_way` is 1 if the last event of a stream left a run, compaction or dialog open.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN under_way INTEGER NOT NULL DEFAULT 0;
 			CREATE INDEX streams_under_way ON streams (id) WHERE under_way = 1;
 		`),
-	// Before: a closed session file was open to every principal.
+	// Before this, every principal could open a closed session file.
 	(database) =>
 		database.exec(`
 			CREATE TABLE owners (
@@ -93,13 +94,13 @@ export const migrations: Migration[] = [
 			) STRICT;
 			CREATE INDEX owners_by_principal ON owners (principal, position);
 		`),
-	// Before: event numbers restarted when a session was deleted and created again.
+	// Before this, event numbers restarted when a session was deleted and created again.
 	(database) =>
 		database.exec(`
 			ALTER TABLE streams ADD COLUMN ended_at INTEGER;
 			CREATE INDEX streams_ended ON streams (principal, ended_at) WHERE ended_at IS NOT NULL;
 		`),
-	// Before: long answers to reads were kept whole.
+	// Before this, long answers to reads were stored in full.
 	(database) => database.exec("ALTER TABLE commands ADD COLUMN digest TEXT"),
 ];
 
@@ -109,7 +110,7 @@ export function prepare<Name extends string>(database: DatabaseSync, sql: Record
 	return Object.fromEntries(all) as Record<Name, StatementSync>;
 }
 
-/** UTF-8 maps all lone surrogates to one character: a text with one is stored as UTF-16 bytes. */
+/** UTF-8 maps all lone surrogates to one character, so a text with any is stored as UTF-16 bytes. */
 export function toColumn(text: string): string | Uint8Array {
 	return text.isWellFormed() ? text : Buffer.from(text, "utf16le");
 }

@@ -30,7 +30,7 @@ import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Uncommitted } from "./uncommitted.ts";
 
 export interface JournalOptions {
-	/** Holds `journal.db`; created if missing. */
+	/** The folder of `journal.db`; created if missing. */
 	readonly dataDir: string;
 	readonly limits?: Partial<JournalLimits>;
 	readonly now?: () => number;
@@ -39,7 +39,7 @@ export interface JournalOptions {
 	readonly thread?: WriterThread;
 }
 
-/** With an unusable file nothing is kept. Rejects if only reading fails: old ids would rerun. */
+/** If the file is unusable, changes are refused. Rejects if only reading fails: known ids would run again. */
 export async function openJournal(options: JournalOptions): Promise<SqliteJournal> {
 	const journal = new SqliteJournal(options);
 	try {
@@ -149,7 +149,7 @@ export class SqliteJournal implements Journal {
 		if (uncommitted) return uncommitted;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
 		const found = this.#read((reader) => reader.byId(principal, id));
-		// A command with no outcome, not in flight, was interrupted, even if that could not be stored.
+		// A command without outcome that is not in flight was interrupted, even if no failure could be stored.
 		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 
@@ -171,7 +171,7 @@ export class SqliteJournal implements Journal {
 		const uncommitted = this.#uncommitted.events(stream);
 		if (uncommitted.length === 0 || events.length >= limit) return events;
 		const last = events.at(-1)?.seq ?? after;
-		// A page of large events may end early: the next event may still be on disk.
+		// A page of large events may end early, so the next event may be on disk.
 		const lastOnDisk = this.#onDisk(stream, (reader) => reader.extent(stream))?.last ?? 0;
 		if (last < lastOnDisk) return events;
 		for (const event of uncommitted) {
@@ -215,7 +215,7 @@ export class SqliteJournal implements Journal {
 		clearInterval(this.#sweepTimer);
 		this.#seen.close();
 		await this.#commit.flush();
-		// The reader closes first: the last connection to close checkpoints the log, a reader cannot.
+		// The reader closes first: the last connection to close must checkpoint the log, and a reader cannot.
 		this.#reader?.close();
 		this.#reader = undefined;
 		await this.#commit.close();
@@ -230,7 +230,7 @@ export class SqliteJournal implements Journal {
 		const stored: StoredCommand = { ...command, response };
 		if (!changing || !this.#isFinished(command)) this.#uncommitted.finish(stored);
 		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
-		// Skip one number: a client at the last event finds a gap before the next session's events.
+		// Skips one number, so that a client at the last event sees a gap before the next session's events.
 		const end = stream ? this.extent(stream).last : 0;
 		const last = end === 0 ? 0 : end + 1;
 		if (stream) this.#uncommitted.beginRemoval(stream, last);
@@ -267,7 +267,7 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
-	/** Whether the disk has an outcome already: the first outcome stays. */
+	/** Whether the disk already has an outcome, which then stays. */
 	#isFinished({ principal, id }: AdmittedCommand): boolean {
 		const isPending = this.#uncommitted.command(principal, id) !== undefined;
 		return !isPending && this.byId(principal, id)?.response !== undefined;
@@ -298,7 +298,7 @@ export class SqliteJournal implements Journal {
 		this.recovered = recovered;
 		this.#noteEvicted(evicted);
 		const opened = await openForReading(this.#path);
-		// Without a reader no id would be known.
+		// Without a reader, no stored command would be found.
 		if (opened.kind !== "open") throw this.#unreadable(opened.message);
 		const { database } = opened;
 		try {
@@ -336,7 +336,7 @@ export class SqliteJournal implements Journal {
 		return this.#uncommitted.removalEnd(stream) === undefined ? this.#read(query) : undefined;
 	}
 
-	/** An unreadable file may hold any id: changes are refused from then on. */
+	/** After an error, changes are refused, because the unreadable file may contain any id. */
 	#read<T>(query: (reader: JournalReader) => T): T | undefined {
 		if (!this.#reader) return undefined;
 		try {
@@ -348,20 +348,20 @@ export class SqliteJournal implements Journal {
 	}
 }
 
-/** The first sweep is early: until its checkpoint the log may hold everything. */
+/** The first sweep is early, because the log may contain everything until the sweep's checkpoint. */
 const FIRST_SWEEP_MS = 1_000;
 
 const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which records the owners of session files";
 
-/** Drops data that is too large. That a change was made is kept, or a client would repeat it. */
+/** Drops data that is too large. The success of a change is kept; otherwise a client would repeat it. */
 function keptOutcome(
 	{ response, json = JSON.stringify(response) }: FinishedCommand,
 	changing: boolean,
 	maxBytes: number,
 ): { response: Response; json: string } {
-	// Approximate: UTF-16 length is at most the byte count, but counting reads the text again.
+	// Approximate: the UTF-16 length may be less than the byte count, but counting reads the text again.
 	if (json.length <= maxBytes) return { response, json };
 	const { data: _data, ...rest } = response;
 	const short: Response = changing
@@ -371,7 +371,7 @@ function keptOutcome(
 				command: response.command,
 				success: false,
 				code: "failed",
-				error: `the outcome of this ${response.command} was too large to keep: send it again with a new id`,
+				error: `the outcome of this ${response.command} was too large to keep: send the command again with a new id`,
 			};
 	return { response: short, json: JSON.stringify(short) };
 }

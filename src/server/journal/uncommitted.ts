@@ -19,7 +19,7 @@ export class Uncommitted {
 	readonly #byKey = new Map<string, StoredCommand>();
 	readonly #owners = new Map<string, OwnerChange>();
 	readonly #events = new Map<string, Map<number, StreamEvent>>();
-	/** Per stream: its pending removals, and the number that the latest ends with. */
+	/** By stream: the number of pending removals, and the event number that the latest one ends with. */
 	readonly #removals = new Map<string, { count: number; last: number }>();
 
 	admit(command: StoredCommand): void {
@@ -100,7 +100,7 @@ export class Uncommitted {
 	dropEvent(event: StreamEvent): void {
 		const name = streamKey(event);
 		const events = this.#events.get(name);
-		// After the end of the stream another event may have this number.
+		// After a removal of the stream, another event may have this number.
 		if (events?.get(event.seq) === event) events.delete(event.seq);
 		if (events?.size === 0) this.#events.delete(name);
 	}
@@ -141,13 +141,13 @@ function keyName(principal: string, sessionId: string | undefined, key: string):
 	return JSON.stringify([principal, sessionId ?? null, key]);
 }
 
-/** One step of loading blocks the thread for a few milliseconds. */
+/** Rows per loading step, which blocks the thread for a few milliseconds. */
 const ROWS_AT_ONCE = 2_000;
 /** False-positive rate: 2 % at one million ids. */
 const BITS = 2 ** 23;
 const BIT_NUMBERS = [0, 1, 2, 3];
 
-/** Bloom filter of the journal's ids: new ids skip the disk. Until loaded, it may have any id. */
+/** Bloom filter of the journal's ids, so that new ids skip the disk. Until loaded, `mayHave` returns true. */
 export class SeenIds {
 	readonly #bits = new Uint32Array(BITS / 32);
 	#isLoaded = false;
@@ -188,7 +188,7 @@ export class SeenIds {
 	}
 }
 
-/** Bit positions from two FNV-1a hashes: the first one and a step. An odd step reaches all bits. */
+/** Bit positions from two FNV-1a hashes: a start and a step. The step is odd, so that it reaches all bits. */
 function positions(principal: string, id: string): number[] {
 	const first = hash(hash(0x811c9dc5, principal), id);
 	const step = hash(first ^ 0x5bd1e995, id) | 1;

@@ -267,7 +267,7 @@ describe("the thread of a journal", () => {
 		});
 		threads.allowed = false;
 		await killThread();
-		await refused(journal.admit(command("a")), /writer stopped/, dataDir);
+		await refused(journal.admit(command("a")), /writer thread stopped/, dataDir);
 		threads.allowed = true;
 		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
 		await journal.admit(command("a"));
