@@ -4,13 +4,13 @@ import type { Journal, StreamName } from "../journal/journal.ts";
 
 export type StreamsJournal = Pick<Journal, "append" | "events" | "extent">;
 
-/** Numbers one session's events and sends each once it is journalled. */
+/** Numbers the events of one session, and sends each event when the journal has stored it. */
 export class Stream {
 	readonly name: StreamName;
 	readonly seqAtStart: number;
-	/** The highest number that subscribers know. */
+	/** The highest event number that was sent to subscribers. */
 	last: number;
-	/** The latest number, journalled or not. */
+	/** The latest number given to an event, stored or not. */
 	#lastAssigned: number;
 	readonly #journal: StreamsJournal;
 	readonly #now: () => number;
@@ -19,9 +19,9 @@ export class Stream {
 	/** Unsent events, as a linked list. */
 	#first: UnsentEvent | undefined;
 	#last: UnsentEvent | undefined;
-	/** The controller stops the client's catching up. */
+	/** The controller of a client stops it from catching up. */
 	readonly #subscribers = new Map<Client, AbortController>();
-	/** Subscribers that have caught up. Copy on write: clients come and go during delivery. */
+	/** Subscribers that have caught up. Copied on change, because clients come and go during delivery. */
 	#live: readonly Client[] = [];
 	readonly #onDrained: (() => void)[] = [];
 
@@ -60,14 +60,14 @@ export class Stream {
 				this.#deliver();
 			},
 			() => {
-				// The event is sent without its number, which a crash may reuse; the next follows a `gap`.
+				// Sent without its number, which a crash may reuse. A `gap` precedes the next stored event.
 				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
 			},
 		);
 	}
 
-	/** Whether catching up from `after` sends the request. */
+	/** Whether catching up from `after` would send the request. */
 	hasUiRequest(requestId: string, after: number): boolean {
 		const seq = this.#uiRequests.get(requestId);
 		if (seq === undefined || seq <= after) return false;
@@ -80,7 +80,7 @@ export class Stream {
 		this.#live = [...this.#live, client];
 	}
 
-	/** Sends stored events above `after` by pages. Resolves when the client is live or has left. */
+	/** Sends stored events above `after` in pages. Resolves when the client is live or has left. */
 	async catchUp(client: Client, after: number, turn: () => Promise<void>): Promise<void> {
 		this.leave(client);
 		const controller = new AbortController();
@@ -92,7 +92,7 @@ export class Stream {
 			if (controller.signal.aborted || client.gone) return;
 			cursor = this.#sendPage(client, cursor);
 		} while (cursor !== this.last);
-		// In the same synchronous step as the last page: no event can be lost between the two.
+		// Runs synchronously after the last page, so that no event is lost in between.
 		this.#live = [...this.#live, client];
 	}
 
@@ -116,7 +116,7 @@ export class Stream {
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
-	/** Returns the last number that the client has got, as an event or in a gap. */
+	/** Returns the last number that was sent to the client, as an event or in a gap. */
 	#sendPage(client: Client, from: number): number {
 		const { sessionId } = this.name;
 		// The journal also has unflushed events, which no client may see yet.
@@ -139,7 +139,7 @@ export class Stream {
 		this.#uiRequests.delete(this.#uiRequests.keys().next().value as string);
 	}
 
-	/** Stops at the first event whose append is pending. */
+	/** Sends events in order, up to the first one whose append is pending. */
 	#deliver(): void {
 		for (; this.#first?.message; this.#first = this.#first.next) {
 			const { seq, message, isJournalled } = this.#first;
@@ -165,7 +165,7 @@ export class Stream {
 interface UnsentEvent {
 	readonly seq: number;
 	isJournalled: boolean;
-	/** Set once the append ends. */
+	/** Set when the append has succeeded or failed. */
 	message?: Message;
 	next?: UnsentEvent;
 }

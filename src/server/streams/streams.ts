@@ -8,22 +8,22 @@ import { Stream, type StreamsJournal } from "./stream.ts";
 
 interface StreamsOptions {
 	readonly journal: StreamsJournal;
-	/** Streams interrupted by the end of the last process: each gets an `agent_settled` first. */
+	/** Streams that the end of the last process interrupted. Each gets an `agent_settled` first. */
 	readonly cutOff?: readonly StreamName[];
 	readonly now?: () => number;
 }
 
-/** An event is journalled before it is sent: no other gets its number, even after a crash. */
+/** Stores events before it sends them, so that no other event gets their numbers, even after a crash. */
 export class Streams {
 	readonly #journal: StreamsJournal;
 	readonly #now: () => number;
 	readonly #byPrincipal = new Map<string, Map<string, Stream>>();
 	readonly #catchingUp = new Set<Promise<void>>();
-	/** Pages of stored events take turns like reads: clients may request thousands at once. */
+	/** Pages of stored events take turns like reads, because clients may request thousands at once. */
 	readonly #pages = new ReadQueue<{ readonly client: Client; send(): void }>({
 		tenantOf: ({ client }) => this.#byPrincipal.get(client.principal) ?? client,
 		queueOf: ({ client }) => client,
-		hasRoom: () => true, // `catchUp` has waited for room
+		hasRoom: () => true, // `catchUp` waits for room itself
 		whenRoom: async () => {},
 		work: ({ send }) => send(),
 		clock: () => performance.now(),
@@ -32,16 +32,16 @@ export class Streams {
 	constructor({ journal, cutOff = [], now = Date.now }: StreamsOptions) {
 		this.#journal = journal;
 		this.#now = now;
-		// The journal clears the interrupted mark with this event, in one transaction: it is sent once.
+		// One transaction stores this event and clears the stream's mark, so the event is sent only once.
 		for (const name of cutOff) this.emit(name, { type: "agent_settled", interrupted: true });
 	}
 
-	/** Returns at once; events of one session keep their order. */
+	/** Returns immediately. The events of one session keep their order. */
 	emit(name: StreamName, event: Data<"SessionEvent">): void {
 		this.#open(name).emit(event);
 	}
 
-	/** Resolves at once to the last number. With `after`, the client catches up in the background. */
+	/** Resolves immediately to the last number. With `after`, the client catches up in the background. */
 	async subscribe(client: Client, name: StreamName, after?: number): Promise<{ seq: number }> {
 		const stream = this.#open(name);
 		const seq = stream.last;
@@ -62,7 +62,7 @@ export class Streams {
 		return { seq };
 	}
 
-	/** The number before this process's first event of the stream. */
+	/** The stream's last event number when this process opened it. */
 	seqAtStart(name: StreamName): number {
 		return this.#open(name).seqAtStart;
 	}
@@ -101,7 +101,7 @@ export class Streams {
 		return this.#byPrincipal.get(principal)?.get(sessionId);
 	}
 
-	/** Copies the name: callers may pass objects with more fields. */
+	/** Copies the name, because callers may pass objects with more fields. */
 	#open({ principal, sessionId }: StreamName): Stream {
 		const streams = getOrAdd(this.#byPrincipal, principal, () => new Map<string, Stream>());
 		const create = () => new Stream({ principal, sessionId }, this.#journal, this.#now);
