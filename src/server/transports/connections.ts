@@ -11,7 +11,7 @@ export interface Remote extends FrameWriter {
 	pause(isPaused: boolean): void;
 	/** Sends the reason if the transport can. The transport then calls `Connection.end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
-	/** For a client that sends too much: unprocessed input is dropped at once. */
+	/** For a client that sends too much: drops unprocessed input and closes immediately. */
 	terminate(why: string): void;
 }
 
@@ -20,7 +20,7 @@ export type ConnectionCounters = ReturnType<Connections["counters"]>;
 export interface ConnectionsOptions {
 	readonly engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
 	readonly limits: ServerLimits;
-	/** Called when a connection has ended and the engine knows it. */
+	/** Called after a connection has ended and the engine has disconnected it. */
 	onEnd?(client: Client): void;
 	readonly now?: () => number;
 }
@@ -43,7 +43,7 @@ export class Connections {
 	readonly #all = new Set<Connection>();
 	readonly #accounts = new Map<string, Account>();
 	readonly #checks: NodeJS.Timeout;
-	/** `overloaded`: clients closed for not reading, or for too many unfinished frames. */
+	/** `overloaded`: number of clients disconnected for unread output or too many unfinished frames. */
 	readonly #counters = { opened: 0, refused: 0, overloaded: 0 };
 	#isClosing = false;
 
@@ -54,7 +54,7 @@ export class Connections {
 		this.#checks = setInterval(() => this.#check(), CHECK_MS).unref();
 	}
 
-	/** Returns why another connection is refused, or counts it against the principal's rate. */
+	/** Returns why a new connection is refused. If allowed, counts it against the principal's rate. */
 	refusal(principal: string): string | undefined {
 		const why = this.#refusalOf(this.#accountOf(principal));
 		if (why !== undefined) this.#counters.refused++;
@@ -92,7 +92,7 @@ export class Connections {
 		await inTime(Promise.all([...this.#all].map(({ outbox }) => outbox.whenEmpty())), ms);
 		clearInterval(this.#checks);
 		const rest = [...this.#all];
-		for (const { remote } of rest) remote.close("shutdown", "the server stops");
+		for (const { remote } of rest) remote.close("shutdown", "the server is shutting down");
 		await inTime(Promise.all(rest.map(({ ended }) => ended.promise)), ms);
 	}
 
@@ -127,8 +127,8 @@ export class Connections {
 		return account;
 	}
 
-	// A principal may hold as much output as the limit leaves unused: one alone gets half, two get a
-	// third each, and some of the limit always stays unused.
+	// A principal may hold as much output as is left of the limit: one alone gets half, two get a third
+	// each, and part of the limit always stays free.
 	#hasShare({ outboxes }: Account): boolean {
 		const left = this.#options.limits.maxQueueBytesInAll - this.#pool.queued;
 		if (this.#pool.queued <= left) return true;
@@ -144,7 +144,7 @@ interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
 	readonly remote: Remote;
 	readonly pool: OutboxPool;
 	readonly inboxes: InboxPool;
-	/** False if the principal's connections hold more output than the limit leaves unused. */
+	/** False if the principal's connections hold more output than is left of the limit. */
 	hasShare(): boolean;
 	onOverload(): void;
 	onEnd(): void;
@@ -192,23 +192,23 @@ export class Connection implements Required<Client> {
 		return this.outbox.whenDrained();
 	}
 
-	/** Text, or bytes that should be UTF-8. */
+	/** `frame` is a string, or bytes that are expected to be UTF-8. */
 	receive(frame: string | Uint8Array): void {
 		if (!this.gone) this.#options.engine.receive(this, frame);
 	}
 
-	/** Reports the bytes of an unfinished frame; 0 if none. */
+	/** Reports how many bytes of an unfinished frame are held; 0 if there is none. */
 	holdUnfinished(bytes: number): void {
 		if (!this.gone) this.#options.inboxes.hold(this, bytes);
 	}
 
-	/** Ends a client that holds too many bytes of unfinished frames. */
+	/** Disconnects a client that holds too many bytes of unfinished frames. */
 	disconnect(why: string): void {
 		this.remote.terminate(this.#overloaded(why));
 	}
 
 	refuseTooLarge(): void {
-		const error = `a frame may have ${this.#options.limits.maxFrameBytes} bytes; send less at once`;
+		const error = `the frame is larger than ${this.#options.limits.maxFrameBytes} bytes; send less at once`;
 		this.send(new Message(failureResponse("unknown", { code: "too_large", error })));
 	}
 
@@ -235,10 +235,10 @@ export class Connection implements Required<Client> {
 
 type InboxMember = Pick<Connection, "principal" | "disconnect">;
 
-/** Size of one socket read. Smaller frames, nearly all, are not counted and cost nothing here. */
+/** Size of one socket read. Nearly all frames are smaller; they are not counted and cost nothing here. */
 const SMALL_BYTES = 65_536;
 
-/** Above the bound, the principal holding most loses its largest connection: others are spared. */
+/** Bounds unfinished input: above `maxBytes`, the principal with the most loses its largest connection. */
 export class InboxPool {
 	readonly #maxBytes: number;
 	readonly #held = new Map<InboxMember, number>();

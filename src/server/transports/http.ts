@@ -17,7 +17,7 @@ export interface HttpOptions {
 	readonly page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	readonly maxConnections: number;
-	/** Timeout of the TLS handshake, of the headers and of the request. Default: 10 s. */
+	/** Timeout for each of TLS handshake, headers and request. Default: 10 s. */
 	readonly headersMs?: number;
 }
 
@@ -51,7 +51,7 @@ export function stoppable(server: NetServer, endAll: () => void) {
 		/** Over HTTP, also ends idle keep-alive connections. */
 		stopListening: () => void server.close(),
 		async close(): Promise<void> {
-			// `server.close` also calls back if it is closed already, with an error.
+			// `server.close` calls back with an error if the server is already closed.
 			const closed = new Promise<unknown>((resolve) => server.close(resolve));
 			endAll();
 			await closed;
@@ -88,7 +88,7 @@ async function answer(
 	const admitted = access.admits(request.headers);
 	if (!admitted.ok) return send(403, `${admitted.why}\n`);
 	if (request.method !== "GET" && request.method !== "HEAD") {
-		return send(405, "only GET and HEAD\n", { Allow: "GET, HEAD" });
+		return send(405, "only GET and HEAD are allowed\n", { Allow: "GET, HEAD" });
 	}
 	const [path] = (request.url ?? "/").split(/[?#]/, 1);
 	switch (path) {
@@ -120,9 +120,9 @@ function listen(server: Server, port: number, host: string): Promise<void> {
 function reason(error: Error, port: number, host: string): string {
 	switch (errnoOf(error)) {
 		case "EADDRINUSE":
-			return `port ${port} on ${host} is in use; stop the program that uses it or choose another with --port`;
+			return `port ${port} on ${host} is in use; stop the program that uses it, or choose another port with --port`;
 		case "EACCES":
-			return `this user may not open port ${port}; choose one above 1023 with --port`;
+			return `this user has no permission to open port ${port}; choose a port above 1023 with --port`;
 		case "EADDRNOTAVAIL":
 		case "ENOTFOUND":
 			return `${host} is not an address of this machine; choose another with --host`;

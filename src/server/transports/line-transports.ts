@@ -22,7 +22,7 @@ export function serveStdio(options: StdioOptions): void {
 	openLineConnection({ ...options, outlivesInput: true, hangUp });
 }
 
-/** Reserves stdout for the protocol: an extension's `console.log` then goes to stderr. */
+/** Reserves stdout for the protocol. An extension's `console.log` then goes to stderr. */
 export function claimStdio(): Stdio {
 	const { stdin, stdout, stderr } = process;
 	const write = stdout.write.bind(stdout);
@@ -44,16 +44,16 @@ export interface UnixSocketOptions {
 	readonly maxConnections: number;
 }
 
-/** The limit on macOS; Linux allows four bytes more. */
+/** Maximum length of a socket path on macOS. Linux allows four bytes more. */
 const MAX_PATH_BYTES = 103;
 
-/** The socket is open to its owner only, as principal `local`. Replaces a dead process's socket. */
+/** Only the owner can use the socket, as principal `local`. Replaces a dead process's socket. */
 export async function listenUnixSocket(options: UnixSocketOptions) {
 	const { path, maxFrameBytes } = options;
 	const bytes = Buffer.byteLength(path);
 	if (bytes > MAX_PATH_BYTES) {
 		throw new Error(
-			`a socket path may have ${MAX_PATH_BYTES} bytes, ${path} has ${bytes}; choose a shorter one`,
+			`the socket path ${path} has ${bytes} bytes, the maximum is ${MAX_PATH_BYTES}; choose a shorter path`,
 		);
 	}
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });
@@ -89,7 +89,7 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 }
 
 async function removeStale(path: string): Promise<void> {
-	const stats = await lstat(path).catch(() => undefined); // `listen` reports what is wrong
+	const stats = await lstat(path).catch(() => undefined); // `listen` reports the error
 	if (!stats) return;
 	if (!stats.isSocket()) {
 		throw new Error(`${path} exists and is not a socket; choose another path or remove it`);
@@ -118,7 +118,7 @@ function listen(server: Server, path: string): Promise<void> {
 		server.once("error", (error) => {
 			reject(new Error(`cannot listen on ${path}: ${describeError(error)}`, { cause: error }));
 		});
-		// The file must never be open to others, not even until a chmod.
+		// Other users must never have access, not even between `listen` and a later chmod.
 		const before = process.umask(0o177);
 		try {
 			server.listen(path, resolve);
@@ -137,7 +137,7 @@ export interface LineConnectionOptions extends Stdio {
 	hangUp(): void;
 }
 
-/** A client of the same user, principal `local`: one JSON object per line in both directions. */
+/** Serves a client of the same user, as principal `local`: one JSON object per line in both directions. */
 export function openLineConnection(options: LineConnectionOptions): void {
 	const { input, output, connections, maxFrameBytes, onEnd, hangUp } = options;
 	const splitter = createLineSplitter(maxFrameBytes);
@@ -203,16 +203,16 @@ export type Line = { kind: "line"; bytes: Uint8Array } | { kind: "too_long" };
 const LF = 10;
 const CR = 13;
 
-/** Splits at LF only: JSON may contain U+2028. Drops empty lines; reports an overlong one once. */
+/** Splits at LF only, because JSON may contain U+2028. Drops empty lines. Reports an overlong line once. */
 export function createLineSplitter(maxBytes: number) {
-	// One doubling buffer: single-byte chunks must not cost an object each.
+	// One buffer that doubles its size, so that single-byte chunks do not cost an object each.
 	let buffer = Buffer.alloc(0);
 	let held = 0;
 	let isSkipping = false;
 
 	function add(part: Uint8Array, found: Line[]): void {
 		if (isSkipping || part.length === 0) return;
-		// One byte more for a CR, which does not count.
+		// Allows one more byte for a CR, which does not count.
 		if (held + part.length > maxBytes + 1) {
 			isSkipping = true;
 			clear();
@@ -237,7 +237,7 @@ export function createLineSplitter(maxBytes: number) {
 		return found;
 	}
 
-	/** The receiver owns the old buffer, so the next line gets a new one. */
+	/** The receiver of a line owns its buffer, so the next line gets a new one. */
 	function clear(): void {
 		buffer = Buffer.alloc(0);
 		held = 0;
@@ -255,7 +255,7 @@ export function createLineSplitter(maxBytes: number) {
 			add(chunk.subarray(start), found);
 			return found;
 		},
-		/** Returns the text after the last line feed. */
+		/** Returns the unfinished last line, if any. */
 		end: () => finish([]),
 		get held(): number {
 			return buffer.length;

@@ -1,18 +1,18 @@
 import type { Data } from "../../protocol/index.ts";
 import { Message } from "../engine/message.ts";
 
-/** A message in parts, which connections may share. */
+/** An encoded message, in parts that connections may share. */
 export type Encoded = readonly Uint8Array[];
 
 export interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
-	/** `bytes` is positive when added, negative when removed. */
+	/** Called with the bytes that were added to the queue; negative if removed. */
 	count(bytes: number): void;
-	/** High-water mark: beyond it progress is shed. */
+	/** High-water mark. Above it, a `gap` replaces progress events. */
 	readonly hardBytes: number;
 }
 
-/** Unsent messages, FIFO. For slow clients, text deltas are coalesced, then replaced by a `gap`. */
+/** FIFO queue of unsent messages. For slow clients, deltas are coalesced, then replaced by a `gap`. */
 export class OutboxQueue {
 	/** Approximate size of all items. */
 	bytes = 0;
@@ -20,7 +20,7 @@ export class OutboxQueue {
 	#items: Item[] = [];
 	/** Number of items that gaps can replace. */
 	#sheddable = 0;
-	/** The last pending item of each session, with which the next delta may be coalesced. */
+	/** The last progress item of each session. The next delta may be coalesced with it. */
 	readonly #tails = new Map<string, Pending>();
 
 	constructor(options: OutboxQueueOptions) {
@@ -39,7 +39,7 @@ export class OutboxQueue {
 		this.#push(this.#options.encode(message));
 	}
 
-	/** The message may be coalesced with earlier progress, or shed. */
+	/** The message may be coalesced with earlier progress, or replaced by a `gap`. */
 	addProgress(message: Message, progress: Progress): void {
 		const { sessionId, fromSeq, seq, delta } = progress;
 		const tail = this.#tails.get(sessionId);
@@ -63,7 +63,7 @@ export class OutboxQueue {
 		this.#addPending({ size, sessionId, fromSeq, seq, last });
 	}
 
-	/** May exceed `bytesWanted` by part of a message. */
+	/** Takes whole messages, so the last one may exceed `bytesWanted`. */
 	take(bytesWanted: number): { parts: Uint8Array[]; bytes: number } {
 		const parts: Uint8Array[] = [];
 		let bytes = 0;
@@ -160,7 +160,7 @@ function frameOf(item: Pending): Data<"SessionEventFrame"> | Data<"GapFrame"> {
 	return { ...frame, fromSeq, event: delta.withText(texts.join("")) };
 }
 
-/** An event that a later one (such as `message_end`) repeats in full: a slow client can skip it. */
+/** An event that a slow client can skip: a later one (such as `message_end`) repeats it in full. */
 export interface Progress {
 	readonly sessionId: string;
 	readonly fromSeq: number;
@@ -176,7 +176,7 @@ interface Delta {
 	withText(text: string): Data<"SessionEvent">;
 }
 
-/** `undefined` for a message that every client must get. */
+/** Returns `undefined` for a message that every client must get. */
 export function progressOf(message: Data<"ServerMessage">): Progress | undefined {
 	if (message.type !== "event" || message.seq === undefined) return undefined;
 	const { sessionId, seq, fromSeq = seq, event } = message;

@@ -5,7 +5,7 @@ import { type Encoded, OutboxQueue, progressOf } from "./outbox-queue.ts";
 
 export interface FrameWriter {
 	encode(message: Message): Encoded;
-	/** Writes the parts contiguously. Calls `done` when the system has taken them. */
+	/** Writes the parts contiguously. Calls `done` when the operating system has accepted them. */
 	write(parts: Uint8Array[], done: () => void): void;
 }
 
@@ -15,27 +15,27 @@ export interface OutboxOptions {
 	readonly pool: OutboxPool;
 	/** Called once, if the client does not read. */
 	disconnect(why: string): void;
-	/** Backpressure begins above `hardQueueBytes` and ends at half of it: pause or resume reading. */
+	/** Pauses or resumes reading: backpressure begins above `hardQueueBytes` and ends at half of it. */
 	onBackpressure(isHigh: boolean): void;
 	readonly now?: () => number;
 }
 
 /** A flush of this size or more is not delayed. */
 const FLUSH_BYTES = 64 * 1024;
-/** High-water mark of bytes in flight. The rest stays queued, where it can be coalesced. */
+/** High-water mark of bytes in flight. Further output stays queued, where it can be coalesced. */
 const WRITE_AHEAD_BYTES = 256 * 1024;
-/** Long enough to batch the output of several turns, too short to notice. */
+/** Long enough to batch the output of several event-loop turns, too short to notice. */
 const LATER_MS = 10;
-/** Up to this size one copy is cheaper than separate writes. */
+/** Up to this size, copying the parts together is cheaper than writing them separately. */
 const COPY_BYTES = 128 * 1024;
 const MEGABYTE = 2 ** 20;
 
-/** The FIFO output of one connection. Disconnects on overflow or a stall; the client can resume. */
+/** The FIFO output of one connection. Disconnects the client on overflow or a stall; it can resume. */
 export class Outbox {
 	readonly #options: OutboxOptions;
 	readonly #queue: OutboxQueue;
 	readonly #now: () => number;
-	/** Bytes written that the system has not taken yet. */
+	/** Bytes written, but not yet accepted by the operating system. */
 	#inFlight = 0;
 	#writtenAtMs = 0;
 	#isClosed = false;
@@ -62,7 +62,7 @@ export class Outbox {
 		return this.#queue.bytes + this.#inFlight;
 	}
 
-	/** `canWait` delays the message by a few milliseconds, unless an urgent one follows. */
+	/** With `canWait`, the message is delayed by a few milliseconds, unless an urgent one follows. */
 	send(message: Message, canWait = false): void {
 		if (this.#isClosed) return;
 		const queue = this.#queue;
@@ -76,7 +76,7 @@ export class Outbox {
 		else this.#schedule();
 	}
 
-	/** False under backpressure: reads must not be answered. */
+	/** False under backpressure. Reads must not be answered then. */
 	get hasRoom(): boolean {
 		return this.pending <= this.#options.limits.hardQueueBytes;
 	}
@@ -86,7 +86,7 @@ export class Outbox {
 		return this.#wait(this.#options.limits.hardQueueBytes / 2);
 	}
 
-	/** Resolves when catching up may continue, or the connection is gone. */
+	/** Resolves when at most half of `softQueueBytes` is pending, or the connection is gone. */
 	whenDrained(): Promise<void> {
 		return this.#wait(this.#options.limits.softQueueBytes / 2);
 	}
@@ -96,14 +96,14 @@ export class Outbox {
 		return this.#wait(0);
 	}
 
-	/** Disconnects after a stall. Called periodically. */
+	/** Disconnects a client that has read nothing for too long. Called periodically. */
 	checkStall(): void {
 		if (this.#isClosed || this.#inFlight === 0) return;
 		// A write completes as a whole, so a large one gets more time.
 		const megabytes = Math.max(1, Math.ceil(this.#inFlight / MEGABYTE));
 		const patience = this.#options.limits.stallMs * megabytes;
 		if (this.#now() - this.#writtenAtMs > patience)
-			this.disconnect("nothing was read for too long");
+			this.disconnect("the client has read nothing for too long");
 	}
 
 	disconnect(why: string): void {
@@ -129,9 +129,9 @@ export class Outbox {
 		const queue = this.#queue;
 		queue.shed();
 		if (queue.bytes <= limits.hardQueueBytes) return;
-		// The last message may have any size: a retry would not make it smaller.
+		// The last message is not counted: it may have any size, and a retry would not make it smaller.
 		if (queue.bytes - queue.lastBytes > limits.maxQueueBytes) {
-			this.disconnect("too much output is unread");
+			this.disconnect("the client has too much unread output");
 			return;
 		}
 		pool.shrink(limits.maxQueueBytesInAll);
@@ -144,7 +144,7 @@ export class Outbox {
 		this.#options.pool.schedule(this.#flush);
 	}
 
-	/** Batches messages: a write is a system call, which costs more than making a message. */
+	/** Batches messages, because the system call of a write costs more than encoding a message. */
 	#scheduleLater(): void {
 		if (this.#isScheduled || this.#isScheduledLater) return;
 		this.#isScheduledLater = true;
@@ -204,15 +204,15 @@ export class Outbox {
 }
 
 export class OutboxPool {
-	/** Bytes queued in all outboxes, including those in flight. */
+	/** Bytes queued in all outboxes, including bytes in flight. */
 	queued = 0;
 	readonly outboxes = new Set<Outbox>();
 	readonly #waiters: (() => void)[] = [];
-	/** Runs after all input of this turn: several commands and outcomes share one write. */
+	/** Runs after all input of this event-loop turn, so that several messages share one write. */
 	readonly schedule = batched((run) => void setImmediate(run));
 	readonly scheduleLater = batched((run) => void setTimeout(run, LATER_MS));
 
-	/** Resolves when the system has taken bytes of any outbox, or one is closed. */
+	/** Resolves when the operating system has accepted bytes of any outbox, or an outbox is closed. */
 	whenWritten(): Promise<void> {
 		return new Promise((resolve) => this.#waiters.push(resolve));
 	}
@@ -228,7 +228,7 @@ export class OutboxPool {
 			for (const outbox of this.outboxes) {
 				if (!largest || outbox.pending > largest.pending) largest = outbox;
 			}
-			largest?.disconnect("the server is out of room");
+			largest?.disconnect("the server has no room for more unread output");
 		}
 	}
 }
@@ -245,7 +245,7 @@ function batched(start: (run: () => void) => void): (call: () => void) => void {
 	};
 }
 
-/** `done` is called when the system has taken all parts, and never if a write fails. */
+/** Calls `done` when the operating system has accepted all parts, but not if a write fails. */
 export function writeParts(stream: Writable, parts: Uint8Array[], done: () => void): void {
 	const finished = (error?: Error | null) => {
 		if (!error) done();

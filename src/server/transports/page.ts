@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { extname, join, sep } from "node:path";
 import { pipeline } from "node:stream/promises";
 
-/** Serves a dashboard file. Resolves to false if there is none. */
+/** Serves a dashboard file. Resolves to false if the file does not exist. */
 export type Page = (request: IncomingMessage, response: ServerResponse) => Promise<boolean>;
 
 const TYPES: ReadonlyMap<string, string> = new Map([
@@ -20,7 +20,7 @@ const TYPES: ReadonlyMap<string, string> = new Map([
 	[".map", "application/json; charset=utf-8"],
 ]);
 
-/** Allows no foreign resources and no framing. */
+/** Forbids resources of other origins, and framing. */
 const HEADERS = {
 	"Content-Security-Policy":
 		"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; " +
@@ -32,12 +32,12 @@ const HEADERS = {
 	"Cross-Origin-Resource-Policy": "same-origin",
 } as const;
 
-/** Names with a content hash, which the build adds: such a file never changes. */
+/** Matches names to which the build added a content hash. Such a file never changes. */
 const HASHED = /[.-][A-Za-z0-9_-]{8,}\.[a-z0-9]+$/;
 const NO_PAGE =
 	"<!doctype html><title>strata</title><p>The server is running. Its dashboard is not built: run <code>npm run dashboard</code>.</p>\n";
 
-/** Serves `index.html` for `/`, and a file's `.gz` to clients that accept it. */
+/** Serves `index.html` for `/`, and the `.gz` of a file to clients that accept gzip. */
 export function createPage(folder: string | undefined): Page {
 	return async (request, response) => {
 		const path = pathOf(request.url);
@@ -58,7 +58,7 @@ export function createPage(folder: string | undefined): Page {
 	};
 }
 
-/** Returns `undefined` if the path is malformed or leads out of the folder. */
+/** Returns `undefined` if the path is malformed or could point outside the folder. */
 function pathOf(url: string | undefined): string | undefined {
 	const [raw = "/"] = (url ?? "/").split(/[?#]/, 1);
 	try {
@@ -66,7 +66,7 @@ function pathOf(url: string | undefined): string | undefined {
 		const isPlain = path.startsWith("/") && !/[\\\0]/.test(path) && !/(^|\/)\./.test(path);
 		return isPlain ? path : undefined;
 	} catch {
-		return undefined; // a broken escape names no file
+		return undefined; // malformed escape sequence
 	}
 }
 
@@ -78,20 +78,20 @@ async function fileIn(folder: string, path: string) {
 	if (type === undefined) return undefined;
 	try {
 		const root = await realpath(folder);
-		// A link must not lead out of the folder either.
+		// A symbolic link must not point outside the folder.
 		const real = await realpath(join(root, name));
 		const stats = await stat(real);
 		if (!real.startsWith(root + sep) || !stats.isFile()) return undefined;
 		return { path: real, type, bytes: stats.size, mtimeMs: stats.mtimeMs };
 	} catch {
-		return undefined; // not there
+		return undefined; // the file does not exist
 	}
 }
 
 async function sendFile(file: PageFile, request: IncomingMessage, response: ServerResponse) {
 	const takesGzip = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
 	const packed = takesGzip ? await stat(`${file.path}.gz`).catch(() => undefined) : undefined;
-	// An older .gz belongs to an older build.
+	// A `.gz` that is older than its file is from an older build.
 	const isPacked = packed?.isFile() === true && packed.mtimeMs >= file.mtimeMs;
 	const bytes = isPacked ? packed.size : file.bytes;
 	const etag = `"${Math.round(file.mtimeMs).toString(36)}-${bytes.toString(36)}"`;

@@ -12,7 +12,7 @@ export interface WebSocketOptions {
 	readonly access: Access;
 	readonly connections: Promise<Connections>;
 	readonly limits: ServerLimits;
-	/** Ping interval, and how long a client may then send nothing. Defaults: 30 s and 10 s. */
+	/** Ping interval, and how long a client may be silent after a ping. Defaults: 30 s and 10 s. */
 	readonly pingMs?: number;
 	readonly pongMs?: number;
 }
@@ -23,7 +23,7 @@ const CLOSE = { shutdown: 1001, refused: 1008, overload: 1013 } as const;
 const CLOSE_MS = 2_000;
 /** Size of the header and mask of a client's ping or pong. */
 const CONTROL_BYTES = 6;
-/** Above this backlog pings get no pongs: the client does not read. */
+/** A client with more unsent bytes gets no pongs, because it does not read. */
 const PONG_BYTES = 64 * 1024;
 
 /** `heard`: bytes received before the last ping; -1 if the connection was not pinged. */
@@ -97,13 +97,13 @@ export class WebSocketTransport {
 			connection.holdUnfinished(0);
 			connection.receive(isBinary ? data : data.toString("utf8"));
 		});
-		// Runs before the listener of `ws`, where a frame that ends in this chunk resets the count. The
-		// rest of the chunk is then not counted, which is little.
+		// Runs before the listener of `ws`, where a frame that ends in this chunk resets the count. The rest
+		// of the chunk, which is small, is then not counted.
 		socket.prependListener("data", (chunk: Buffer) => {
 			unfinished += chunk.length;
 			connection.holdUnfinished(unfinished);
 		});
-		// Control frames may interrupt a message and are not kept, so they do not count.
+		// Control frames may arrive within a message. They are not kept, so they do not count.
 		const subtractControl = (data: Buffer) => {
 			unfinished = Math.max(0, unfinished - data.length - CONTROL_BYTES);
 		};
@@ -112,7 +112,7 @@ export class WebSocketTransport {
 			subtractControl(data);
 			if (socket.writableLength < PONG_BYTES) ws.pong(data);
 		});
-		// `ws` itself sends a close code that says what is wrong.
+		// `ws` itself sends a close code with the cause.
 		ws.on("error", () => setTimeout(() => ws.terminate(), CLOSE_MS).unref());
 		ws.on("close", () => {
 			this.#live.delete(entry);
@@ -122,7 +122,7 @@ export class WebSocketTransport {
 
 	#ping(): void {
 		for (const entry of this.#live) {
-			// A ping would queue behind unread output. For such clients the outbox detects a stall.
+			// A ping would queue behind pending output. For clients with such output, the outbox detects stalls.
 			const isIdle = entry.connection.outbox.pending === 0;
 			entry.heard = isIdle ? (entry.socket.bytesRead ?? 0) : -1;
 			if (isIdle) entry.ws.ping();
@@ -140,16 +140,16 @@ export class WebSocketTransport {
 const UNAUTHORIZED = "401 Unauthorized";
 const UNAVAILABLE = "503 Service Unavailable";
 
-/** Browsers and Node hide the status of a refused upgrade, but show a close code. */
+/** True for browsers and our client: they hide the status of a refused upgrade, but show a close code. */
 function seesCloseCodes({ headers }: IncomingMessage): boolean {
 	if (headers.origin !== undefined) return true;
-	// Our client library offers the protocol by name.
+	// Our client library offers this subprotocol.
 	const offered = headers["sec-websocket-protocol"] ?? "";
 	return offered.split(",").some((name) => name.trim() === SUBPROTOCOL);
 }
 
-// Writing to the socket beside `ws` is safe: without compression `ws` writes a frame in one call,
-// and it sends only control frames, which may stand between any two of our frames.
+// Bypassing `ws` to write to its socket is safe: without compression, `ws` writes a frame in one call,
+// and it sends only control frames, which may come between any two of our frames.
 function remoteOf(ws: WebSocket, socket: Duplex): Remote {
 	return {
 		encode: textFrame,
@@ -191,7 +191,7 @@ function refuse(socket: Duplex, status: string, why: string): void {
 
 const END = Buffer.from("}");
 
-/** An unmasked text frame (RFC 6455 §5.2), cached: `ws` would encode it for each client. */
+/** An unmasked text frame (RFC 6455 §5.2). Cached, because `ws` would encode it for each client. */
 export function textFrame(message: Message): Encoded {
 	const { shared } = message;
 	if (shared !== undefined) {
@@ -202,7 +202,7 @@ export function textFrame(message: Message): Encoded {
 	return message.framed;
 }
 
-/** `follow`: payload bytes after `text`. */
+/** `follow`: number of payload bytes that come after `text`. */
 function frame(text: string, follow = 0): Uint8Array {
 	const own = Buffer.byteLength(text);
 	const length = own + follow;

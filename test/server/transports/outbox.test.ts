@@ -142,7 +142,7 @@ describe("an outbox whose client lags", () => {
 		const { outbox, wire, pool, gaveUp } = setUp();
 		wire.stop();
 		for (let i = 0; i < 60; i++) outbox.send(filler(10_000));
-		expect(gaveUp).toEqual(["too much output is unread"]);
+		expect(gaveUp).toEqual(["the client has too much unread output"]);
 		expect(outbox.pending).toBe(0);
 		expect(pool.queued).toBe(0);
 		await outbox.whenDrained();
@@ -156,7 +156,7 @@ describe("an outbox whose client lags", () => {
 		}
 		outbox.send(filler(2 * limits.maxQueueBytes));
 		outbox.send(response(1)); // what comes before it was read is too much
-		expect(gaveUp).toEqual(["too much output is unread"]);
+		expect(gaveUp).toEqual(["the client has too much unread output"]);
 		expect(wire.received).toHaveLength(3);
 	});
 
@@ -168,12 +168,12 @@ describe("an outbox whose client lags", () => {
 		hog.outbox.send(filler(20_000));
 		other.outbox.send(filler(9_000));
 		healthy.outbox.send(filler(6_000));
-		expect(hog.gaveUp).toEqual(["the server is out of room"]);
+		expect(hog.gaveUp).toEqual(["the server has no room for more unread output"]);
 		expect(other.gaveUp).toEqual([]);
 		expect(healthy.gaveUp).toEqual([]);
 		for (let i = 0; i < 40; i++) healthy.outbox.send(filler(500));
 		expect(other.gaveUp).toEqual([]);
-		expect(healthy.gaveUp).toEqual(["the server is out of room"]);
+		expect(healthy.gaveUp).toEqual(["the server has no room for more unread output"]);
 	});
 
 	test("gives up when nothing is taken for too long, and not while something is", async () => {
@@ -195,7 +195,7 @@ describe("an outbox whose client lags", () => {
 		expect(gaveUp).toEqual([]);
 		clock.ms += 1;
 		outbox.checkStall();
-		expect(gaveUp).toEqual(["nothing was read for too long"]);
+		expect(gaveUp).toEqual(["the client has read nothing for too long"]);
 	});
 
 	test("tells a subscriber that catches up when it may go on", async () => {
