@@ -57,7 +57,7 @@ export type CommandArguments<Type extends CommandType> =
 export interface Client {
 	/** The state of the connection now. */
 	readonly state: ClientState;
-	/** Throws a {@link ClientError}. Waits for a connection, limited by `timeoutMs` and `signal`. */
+	/** Waits for connection and response, limited by `timeoutMs` and `signal`. Throws {@link ClientError}. */
 	request<Type extends SendableCommandType>(
 		type: Type,
 		...rest: CommandArguments<Type>
@@ -68,9 +68,9 @@ export interface Client {
 		listener: (frame: StreamFrame) => void,
 		options?: SubscribeOptions,
 	): Subscription;
-	/** The same events for `for await`. Begins at the call; ends with the loop or the session. */
+	/** The same events for `for await`. Subscribes immediately; ends with the loop or the session. */
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
-	/** Listens to session list, lifecycle and shutdown events. Returns an unsubscribe function. */
+	/** Listens to all server events, also those of sessions. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
 	/** Listens to changes of {@link state}. Returns an unsubscribe function. */
 	onState(listener: (state: ClientState) => void): () => void;
@@ -92,7 +92,7 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 		maxFrameBytes?: number;
 	};
 
-/** Connects to a server and stays connected until closed. Throws for an address or token that can never work. */
+/** Connects to a server and stays connected until closed. Throws for an unusable address or token. */
 export function createClient(options: ClientOptions): Client {
 	const { lifecycle = "none", maxFrameBytes = 10 * 2 ** 20 } = options;
 	const stateListeners = new Set<(state: ClientState) => void>();
@@ -119,9 +119,9 @@ export function createClient(options: ClientOptions): Client {
 		},
 		onState(state) {
 			if (state.name === "open") {
-				// This fails only with the connection; the next connection sends it again.
+				// This fails only if the connection is lost; the next connection sends it again.
 				commands.sendOnce("subscribe", { lifecycle }).catch(() => undefined);
-				// Streams first: they must see live events of resent commands.
+				// Streams resume first, so that they see the live events of resent commands.
 				subscriptions.resume();
 				commands.resendAll();
 			}

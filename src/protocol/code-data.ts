@@ -7,12 +7,12 @@ const SymbolKind = oneOf(...SYMBOL_KINDS);
 /** How far an answer can be trusted. */
 export const CodeCoverage = Type.Object({
 	files: Type.Number(),
-	/** Files that are not, or not fully, parsed; `paths` has the first few, sorted. */
+	/** Files that were not parsed, or only in part. `paths` has the first few, sorted. */
 	unparsed: Type.Object({ count: Type.Number(), paths: Type.Array(Type.String()) }),
 	...numberFields("unresolvedImports", "checkedMs", "refreshedFiles"),
 	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
-	/** Symbolic links that are broken, or lead out of the project. */
+	/** Number of symbolic links that are broken or point outside the project. */
 	linksNotFollowed: Type.Optional(Type.Number()),
 	/** Why the index is current in memory only; absent if it is stored. */
 	notStored: Type.Optional(Type.Object({ reason: Type.String() })),

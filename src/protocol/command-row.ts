@@ -10,15 +10,15 @@ export interface CommandRow<
 	readonly target: Target;
 	/** A successful change raises the session's version by one and is durable when answered. */
 	readonly effect: "read" | "change";
-	/** `lane`: waits for earlier commands. `control`: waits for short ones only, blocks nothing. */
+	/** `lane`: waits for all earlier commands. `control`: waits only for short ones, and blocks none. */
 	readonly path: "lane" | "control";
-	/** Changes which events the connection receives, so the command never waits for other reads. */
+	/** The command changes which events its connection receives. It never waits for other reads. */
 	readonly attaches?: true;
 	/** `short`: half a minute. `long`: minutes. `none`: unlimited. See `timeoutOf`. */
 	readonly timeout: "short" | "long" | "none";
 	/** Whether the command may carry `ifSessionVersion`. */
 	readonly versioned: boolean;
-	/** The command's own fields: without the envelope's and, for a session command, `sessionId`. */
+	/** The command's own fields, without the envelope's and without `sessionId` of a session command. */
 	readonly fields: Fields;
 	readonly data: Data;
 }

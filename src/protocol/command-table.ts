@@ -48,7 +48,7 @@ export function sessionOf(command: Command): string | undefined {
 	return (command as { sessionId?: string }).sessionId;
 }
 
-/** The lane of the named session, even a new one; else the server's. Lanes are per principal. */
+/** The lane of the named session, even a new one; otherwise the server's. Lanes are per principal. */
 export function laneOf(command: Command): "server" | `session:${string}` {
 	const sessionId = sessionOf(command);
 	return sessionId === undefined ? "server" : `session:${sessionId}`;

@@ -12,12 +12,12 @@ export const ContextPiece = Type.Object({
 	/** One line for people: a path, a tool call, or the start of a message. */
 	label: Type.String(),
 	tokens: Type.Number(),
-	/** The piece is unchanged since this time, in ms since 1970. */
+	/** The piece has been unchanged since this time, in ms since 1970. */
 	sinceMs: Type.Number(),
 	/** Relative to the session's folder. */
 	path: Type.Optional(Type.String()),
 	entryId: Type.Optional(Type.String()),
-	/** Of a stub or a shortened read: tokens of the replaced text. */
+	/** For a stub or a shortened read: tokens of the replaced text. */
 	replacedTokens: Type.Optional(Type.Number()),
 });
 
@@ -29,16 +29,16 @@ export const ContextMoment = Type.Object({
 	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
 });
 
-/** The request may have held less than the window does now, and other text. */
+/** The request may have contained less text than the context does now, or different text. */
 const LastRequest = Type.Object({
 	/** Prompt size counted by the provider. */
 	tokens: Type.Number(),
-	/** Leading pieces that the request held unchanged. */
+	/** Number of leading pieces that the request contained unchanged. */
 	pieces: Type.Number(),
 });
 
 export const ContextView = Type.Object({
-	/** In tokens; 0 without a model. */
+	/** Size of the model's window in tokens; 0 without a model. */
 	window: Type.Number(),
 	tokens: Type.Number(),
 	/** Size of the prompt prefix that the last request found in the provider's cache. */
@@ -58,7 +58,7 @@ export const ContextPieceText = Type.Object({
 	nextOffset: Type.Optional(Type.Number()),
 });
 
-/** In plain input tokens, and in dollars if prices are known. */
+/** A cost in plain input tokens, and in dollars if prices are known. */
 export const Price = Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) });
 
 const Tokens = {
@@ -72,11 +72,11 @@ const Tokens = {
 };
 
 const Prices = {
-	/** Of the prompt as sent. */
+	/** Cost of the prompt as sent. */
 	cost: Price,
-	/** Of the prompt as pi alone would send it: append-only, nothing replaced. */
+	/** Cost of the prompt as pi alone would send it: append-only, nothing replaced. */
 	appendOnlyCost: Price,
-	/** Of the prompt as sent, without any cache. */
+	/** Cost of the prompt as sent, but without any cache. */
 	noCacheCost: Price,
 	/** Only if prices are known. */
 	outputDollars: Type.Optional(Type.Number()),
@@ -112,7 +112,7 @@ export const Cost = Type.Object({
 		requests: Type.Number(),
 		...Tokens,
 		...Prices,
-		/** Append-only prompts above pi's compaction limit; no compaction is counted. Absent if 0. */
+		/** Number of append-only prompts above pi's compaction limit, priced without compaction. Absent if 0. */
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
 		...numberFields("misses", "missedTokens"),
 		missCost: Price,
@@ -167,7 +167,7 @@ const PromptTokens = Type.Object(numberFields("input", "read", "write", "writeOn
 
 /** Cost under each policy, in plain input tokens. */
 export const ReplayReport = Type.Object({
-	/** File name, or `content` for text sent along. */
+	/** File name, or `content` if the command contained the text. */
 	file: Type.String(),
 	requests: Type.Number(),
 	models: listOf({
@@ -194,7 +194,7 @@ export const ReplayReport = Type.Object({
 	check: Type.Object(numberFields("simulated", "billed", "deviation")),
 	/** Savings made while the session ran: short reads, context edits. */
 	savedAlready: Type.Object(numberFields("shortReads", "edits")),
-	/** Unusable lines of the file. */
+	/** Number of unusable lines in the file. */
 	skipped: Type.Number(),
 	chart: listOf({ name: Type.String(), points: Type.Array(PromptTokens) }),
 });

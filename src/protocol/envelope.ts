@@ -2,7 +2,7 @@ import Type from "typebox";
 import { CommandId, Count, KnownCommandId, oneOf, SessionId } from "./field-schemas.ts";
 
 export const EnvelopeFields = Type.Object({
-	/** Makes the command idempotent: resent with the same content, it gets the same outcome. */
+	/** Makes the command idempotent: sent again with the same content, it gets the same outcome. */
 	id: Type.Optional(CommandId),
 	/** Ids of commands that must have succeeded first. */
 	dependsOn: Type.Optional(Type.Array(KnownCommandId, { maxItems: 32 })),
@@ -26,7 +26,7 @@ export const ErrorCode = oneOf(
 	"id_conflict",
 	"key_conflict",
 	"rate_limited",
-	/** Too many commands in flight, on this connection or on the whole server. */
+	/** Too many commands are in flight, or too many records wait for the journal. */
 	"busy",
 	/** A configured limit of sessions or subscriptions is reached. */
 	"limit_reached",
@@ -36,7 +36,7 @@ export const ErrorCode = oneOf(
 	"dependency_unknown",
 	"dependency_failed",
 	"dependency_timeout",
-	/** The dependency is the command itself, later in its lane, or waits for it. */
+	/** The command depends on itself. */
 	"dependency_cycle",
 	"timeout",
 	/** The server stopped while the command was in flight; it may have had an effect. */
@@ -62,7 +62,7 @@ const OutcomeFields = {
 	/** For programs; present on failure. */
 	code: Type.Optional(ErrorCode),
 	sessionVersion: Type.Optional(Count),
-	/** The outcome of an earlier command with the same identity. */
+	/** This is the outcome of an earlier command with the same id or key. */
 	replayed: Type.Optional(Type.Literal(true)),
 	timedOut: Type.Optional(Type.Literal(true)),
 };
@@ -70,7 +70,7 @@ const OutcomeFields = {
 /** The answer to one command. */
 export const Response = Type.Object({
 	type: Type.Literal("response"),
-	/** The requested type, or `unknown`. */
+	/** The command's type, or `unknown` if it is unreadable. */
 	command: Type.String(),
 	success: Type.Boolean(),
 	/** The command's id; absent if it had none. */

@@ -20,10 +20,10 @@ export const CommandId = text(256, {
 /** May be an id that the server generated. */
 export const KnownCommandId = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
-/** Part of file names: no separators, neither `.` nor `..`. */
+/** Used in file names: no separators, and not `.` or `..`. */
 export const SessionId = text(256, {
 	pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9_.-]+$",
-	note: " out of a-z A-Z 0-9 _ . - but neither . nor ..",
+	note: " from a-z A-Z 0-9 _ . - except . and ..",
 });
 
 /** One line without terminal control characters (C0, DEL, C1). */
@@ -37,7 +37,7 @@ export const SessionName = text(256, {
 	note: " without control characters, not blank",
 });
 
-/** A name of pi's: of a model, provider, entry or dialog. */
+/** The name of a model, provider, entry or dialog of pi. */
 export const Reference = text(256, { pattern: NOT_BLANK, note: ", not blank" });
 
 /** A path on the server. NUL would end the path early for the operating system. */

@@ -9,7 +9,7 @@ export type Parsed = { ok: true; command: Command } | { ok: false; response: Res
 
 type Frame = Record<string, unknown>;
 
-/** Maximum nesting, to bound recursion; no command comes near it. */
+/** Maximum nesting depth. It bounds recursion; no real command comes near it. */
 const MAX_DEPTH = 64;
 /** Maximum number of objects and arrays per command: a few megabytes can hold a million. */
 const MAX_PARTS = 10_000;
@@ -54,7 +54,7 @@ function findProblem(frame: Frame, type: string, row: CommandRow): string | unde
 function fieldConflict(frame: Frame, type: string): string | undefined {
 	const has = (name: string) => ownField(frame, name) !== undefined;
 	if (type === "subscribe") {
-		if (has("after") && !has("sessionId")) return "`after` needs a `sessionId` to go with it.";
+		if (has("after") && !has("sessionId")) return "`after` is only allowed with a `sessionId`.";
 		if (!has("sessionId") && !has("lifecycle")) return "Give `sessionId`, `lifecycle` or both.";
 	}
 	if (type === "replay_session" && has("sessionPath") === has("content")) {
@@ -75,7 +75,7 @@ function faultText({ path, allowed, found }: Fault): string {
 }
 
 function unknownText(type: string): string {
-	// At least half of the word must stay.
+	// A suggestion must keep at least half of the word.
 	const maxEdits = Math.min(3, Math.floor(type.length / 2));
 	const meant = nearest(type, commandTypes, { maxEdits, swaps: true });
 	return `There is no command ${show(type)}.${meant === undefined ? "" : ` Did you mean ${meant}?`}`;

@@ -1,7 +1,7 @@
 import Type from "typebox";
 import { numberFields, QueueMode, ThinkingLevel } from "./field-schemas.ts";
 
-// Pi's shapes: common fields are declared, the rest passes through.
+// Shapes of pi's data. Common fields are declared; the others are passed through.
 
 export const Usage = Type.Object({
 	...numberFields("input", "output", "cacheRead", "cacheWrite", "totalTokens"),

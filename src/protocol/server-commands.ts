@@ -118,7 +118,7 @@ const Attached = Type.Object({
 
 export const serverCommands = {
 	list_sessions: serverCommand(READ, OpenSessions),
-	/** Also subscribes the caller. Generates a missing `sessionId`. */
+	/** Also subscribes the caller. Generates a `sessionId` if it is missing. */
 	create_session: serverCommand(CHANGE, OpenedSession, {
 		sessionId: Type.Optional(SessionId),
 		cwd: Type.Optional(AbsolutePath),
@@ -135,7 +135,7 @@ export const serverCommands = {
 	switch_session: serverCommand(ATTACH, Type.Object({ sessionInfo: SessionInfo, ...Subscribed }), {
 		sessionId: SessionId,
 	}),
-	/** Needs `sessionId` (with `after`: past events first) or `lifecycle` (for this connection). */
+	/** Needs `sessionId`, `lifecycle` (for this connection) or both. `after`: sends past events first. */
 	subscribe: serverCommand(ATTACH, Attached, {
 		sessionId: Type.Optional(SessionId),
 		after: Type.Optional(Count),

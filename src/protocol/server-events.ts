@@ -11,7 +11,7 @@ const SessionReference = Type.Object({
 export const SessionEventFrame = Type.Object({
 	type: Type.Literal("event"),
 	sessionId: Type.String(),
-	/** 1, 2, 3 … per session; absent on a dialog repeated to a late subscriber. */
+	/** 1, 2, 3 … per session; absent on unstored events and on dialogs repeated to a late subscriber. */
 	seq: Type.Optional(Type.Integer({ minimum: 1 })),
 	/** Present on deltas merged for a slow client: the frame covers `fromSeq` to `seq`, inclusive. */
 	fromSeq: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -28,7 +28,7 @@ export const GapFrame = Type.Object({
 });
 export type GapFrame = Type.Static<typeof GapFrame>;
 
-/** A frame that answers no command. Ignore unknown types: more may come. */
+/** A frame that answers no command. Ignore unknown types: more may be added. */
 export const ServerEvent = Type.Union([
 	/** The first frame on every connection. */
 	Type.Object({

@@ -71,7 +71,7 @@ const Navigated = Type.Object({
 
 /** Names and fields follow pi's RPC. */
 export const sessionCommands = {
-	/** Answered when pi accepts the prompt, or after the run if `settled`. Unknown `/name`s fail. */
+	/** Answered when pi accepts the prompt or, with `settled`, after the run. Unknown `/name`s fail. */
 	prompt: sessionCommand(LONG, RunEnd, {
 		...MessageFields,
 		streamingBehavior: Type.Optional(oneOf("steer", "followUp")),
@@ -213,7 +213,7 @@ export const sessionCommands = {
 		direction: Type.Optional(oneOf("dependents", "dependencies", "both")),
 		includeTests: IncludeTests,
 	}),
-	/** `symbol` is a name or `Owner.member`; `file` selects the definition there. */
+	/** `symbol` is a name or `Owner.member`; `file` selects the definition in that file. */
 	code_usages: sessionCommand(CODE, code.CodeUsagesAnswer, {
 		symbol: text(500),
 		file: Type.Optional(Path),

@@ -3,7 +3,7 @@ import { numberFields } from "./field-schemas.ts";
 import { ContextUsage, type SessionEntry, SessionInfo } from "./pi-shapes.ts";
 
 export const Forked = {
-	/** The requested file, if a running pi has it open: a copy was opened instead. */
+	/** The requested file, if a running pi has it open. A copy was opened instead. */
 	forkedFrom: Type.Optional(Type.String()),
 	/** For people: this is a copy, or the file is damaged. */
 	warning: Type.Optional(Type.String()),
@@ -12,7 +12,7 @@ export const TextOrNull = Type.Union([Type.String(), Type.Null()]);
 
 export const StoredSession = Type.Object({
 	sessionPath: Type.String({
-		description: "what load_session, switch_session_file and replay_session take",
+		description: "the path to pass to load_session, switch_session_file and replay_session",
 	}),
 	sessionId: Type.Optional(Type.String()),
 	sessionName: Type.Optional(Type.String()),
@@ -20,13 +20,13 @@ export const StoredSession = Type.Object({
 	createdAt: Type.String({ description: "ISO 8601" }),
 	modifiedAt: Type.String({ description: "ISO 8601" }),
 	messageCount: Type.Number(),
-	/** Truncated. */
+	/** The first message, truncated. */
 	firstMessage: Type.Optional(Type.String()),
 	/** False for an open session that has no file yet. */
 	fileExists: Type.Boolean(),
 	/** Minimum number of unreadable lines; opening the file reports which. */
 	damagedLines: Type.Optional(Type.Integer()),
-	/** Id of a pi process that has the file open: `load_session` then opens a copy. */
+	/** Id of a pi process that has the file open. `load_session` then opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),
 });
 

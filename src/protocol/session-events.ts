@@ -52,11 +52,11 @@ export const ExtensionUiRequest = Type.Union([
 	dialog("set_editor_text", { text: Type.String() }),
 ]);
 
-/** An event of a session: pi's (with deltas) or ours (about dialogs). Ignore unknown types. */
+/** An event of a session, from pi (with deltas) or from the server (about dialogs). Ignore unknown types. */
 export const SessionEvent = Type.Union([
 	event("agent_start", {}),
 	event("agent_end", {
-		/** Empty: `message_end` has already sent the messages. */
+		/** Empty, because `message_end` has already sent the messages. */
 		messages: Type.Optional(Type.Array(AgentMessage)),
 		messageCount: Type.Optional(Type.Number()),
 		...Aborted,
@@ -64,7 +64,7 @@ export const SessionEvent = Type.Union([
 	}),
 	event("agent_settled", {
 		...Aborted,
-		/** The server crashed: everything in progress ended without an end event of its own. */
+		/** The server crashed. Everything in progress ended without its end event. */
 		interrupted: Type.Optional(Type.Literal(true)),
 	}),
 	event("turn_start", {}),
@@ -112,12 +112,12 @@ export const SessionEvent = Type.Union([
 		error: Type.String(),
 	}),
 	...ExtensionUiRequest.anyOf,
-	/** A dialog was answered by the first client, timed out or was aborted. */
+	/** The dialog was answered by the first client to respond, timed out or was aborted. */
 	event("extension_ui_closed", {
 		requestId: Type.String(),
 		reason: oneOf("answered", "timeout", "aborted"),
 	}),
-	/** Another pi session is behind the id: reload state and messages. */
+	/** The id now belongs to another pi session: reload state and messages. */
 	event("session_replaced", {
 		reason: oneOf("new", "switch", "fork", "clone", "reload"),
 		sessionFile: Type.Optional(Type.String()),

@@ -78,7 +78,7 @@ describe("over a real WebSocket", () => {
 		["naïve", /character 3, U\+00EF/],
 		["a/b", /character 2, "\/"/],
 		["a,b", /character 2, ","/],
-		["x".repeat(8193), /has 8193 characters, at most 8192 fit/],
+		["x".repeat(8193), /has 8193 characters, but the maximum is 8192/],
 	])("the token %j fails at once, since it can be sent by no WebSocket", (token, words) => {
 		client = createClient({ url: server.url, token: "secret" });
 		expect(() => createClient({ url: server.url, token })).toThrow(words);

@@ -113,12 +113,12 @@ describe("what is wrong is told", () => {
 		[
 			"a missing session",
 			{ type: "get_state" },
-			"get_state: `sessionId` is missing; it must be a string of 1 to 256 characters out of a-z A-Z 0-9 _ . - but neither . nor ...",
+			"get_state: `sessionId` is missing; it must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - except . and ...",
 		],
 		[
 			"a session that leaves its folder",
 			{ type: "get_state", sessionId: ".." },
-			'`sessionId` must be a string of 1 to 256 characters out of a-z A-Z 0-9 _ . - but neither . nor .., not "..".',
+			'`sessionId` must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - except . and .., not "..".',
 		],
 		["a session with a separator", { type: "create_session", sessionId: "a/b" }, 'not "a/b".'],
 		[
@@ -216,7 +216,7 @@ describe("what is wrong is told", () => {
 		[
 			"a place in no stream",
 			{ type: "subscribe", lifecycle: "own", after: 3 },
-			"subscribe: `after` needs a `sessionId` to go with it.",
+			"subscribe: `after` is only allowed with a `sessionId`.",
 		],
 		[
 			"a replay of nothing",

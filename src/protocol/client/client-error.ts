@@ -1,6 +1,6 @@
 import type { ErrorCode, Response } from "../envelope.ts";
 
-/** A server code, or one of the client's own. */
+/** An error code of the server, or one of the client's own codes. */
 export type ClientErrorCode =
 	| ErrorCode
 	/** The client was closed, or the server refused it for good. */
@@ -11,7 +11,7 @@ export type ClientErrorCode =
 /** A command failed, or the client cannot send it. The message is for people, `code` for programs. */
 export class ClientError extends Error {
 	readonly code: ClientErrorCode;
-	/** Absent if the error is the client's own. */
+	/** The server's response. Absent if the client itself raised the error. */
 	readonly response?: Response;
 
 	constructor(code: ClientErrorCode, message: string, response?: Response) {

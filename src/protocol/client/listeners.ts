@@ -6,7 +6,7 @@ export function listen<Value>(listeners: Set<Listener<Value>>, listener: Listene
 	return () => void listeners.delete(listener);
 }
 
-/** Rethrows asynchronously, as an uncaught error: other listeners must still be notified. */
+/** Rethrows a listener's error asynchronously, as uncaught, so that other listeners are still notified. */
 export function notify<Value>(listeners: Iterable<Listener<Value>>, value: Value): void {
 	for (const listener of [...listeners]) {
 		try {

@@ -18,7 +18,7 @@ export interface CommandOptions {
 	readonly ifSessionVersion?: number;
 	/** The command may have been sent before under this id, such as before a page reload. */
 	readonly isRepeated?: boolean;
-	/** Time until the client gives up; the server may still carry it out. Default: no limit. */
+	/** Time until the client gives up; the server may still execute the command. Default: no limit. */
 	readonly timeoutMs?: number;
 	readonly signal?: AbortSignal;
 }
@@ -31,7 +31,7 @@ export interface PendingCommandsOptions {
 
 interface PendingCommand {
 	readonly text: string;
-	/** How often it was sent, including once before this client if it `isRepeated`. */
+	/** How often the command was sent. With `isRepeated`, one earlier attempt counts too. */
 	sent: number;
 	readonly once: boolean;
 	resolve(response: Response): void;
@@ -69,12 +69,12 @@ export class PendingCommands {
 			return response as SuccessResponse<Type>;
 		} catch (error) {
 			if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
-			// It was answered on an earlier connection. Only reads lose their answer: a retry is safe.
+			// An earlier connection got the answer. This failure occurs only for reads, so a retry is safe.
 			return this.send(type, fields, retryOptions);
 		}
 	}
 
-	/** A command about this connection is not resent: a repeat has no effect. Fails with `closed`. */
+	/** For commands about this connection, which are not resent. Fails with `closed` if it is lost. */
 	async sendOnce<Type extends CommandType>(type: Type, fields: CommandFields<Type>) {
 		const command = { ...fields, type, id: this.#options.newId() };
 		return (await this.#start(command, true)) as SuccessResponse<Type>;
@@ -88,7 +88,7 @@ export class PendingCommands {
 		if (!command.once && code === "shutting_down") return; // resent to the next server
 		const isRefused = code === "busy" || code === "rate_limited";
 		if (!command.once && isRefused && command.sent > 1) {
-			// The command may have run on an earlier connection: this refusal proves nothing.
+			// The command may have run on an earlier connection, in spite of this refusal.
 			setTimeout(() => {
 				const { isOpen } = this.#options.connection;
 				if (isOpen && this.#pending.get(id) === command) this.#transmit(command);
@@ -124,11 +124,14 @@ export class PendingCommands {
 		return new Promise((resolve, reject) => {
 			signal?.throwIfAborted();
 			if (isLonger(text, maxFrameBytes)) {
-				const limit = `the server accepts ${maxFrameBytes} bytes`;
+				const limit = `the server accepts at most ${maxFrameBytes} bytes`;
 				throw new ClientError("too_large", `This ${type} is too large: ${limit}.`);
 			}
 			if (this.#pending.has(id)) {
-				throw new ClientError("id_conflict", `The id ${JSON.stringify(id)} is in flight.`);
+				throw new ClientError(
+					"id_conflict",
+					`A command with the id ${JSON.stringify(id)} is in flight.`,
+				);
 			}
 			const remove = () => {
 				clearTimeout(timer);
@@ -164,7 +167,7 @@ export class PendingCommands {
 		this.#options.connection.send(command.text);
 	}
 
-	/** The server closed the connection because of this frame: a resend would fail too. */
+	/** The server closed the connection because of a large frame. A resend would fail too. */
 	#rejectLargest(): void {
 		const sent = [...this.#pending.values()].filter((command) => command.sent > 0);
 		const largest = sent.sort((a, b) => b.text.length - a.text.length)[0];

@@ -25,7 +25,7 @@ export interface ReconnectOptions {
 	readonly firstRetryMs: number;
 	/** Maximum wait before a reconnect. Default: 15 s. */
 	readonly lastRetryMs: number;
-	/** Silence before a probe; after the same time again the connection is dropped. Default: 30 s. */
+	/** Silence before a probe. After the same time again, the connection is dropped. Default: 30 s. */
 	readonly silenceMs: number;
 	/** Jitter source in [0, 1). */
 	random(): number;
@@ -114,7 +114,7 @@ export class ReconnectingConnection {
 		if (message.type === "server_ready") {
 			const { protocolVersion } = message.data;
 			if (!isCompatible(protocolVersion)) {
-				const versions = `protocol ${protocolVersion}, this client ${PROTOCOL_VERSION}`;
+				const versions = `protocol ${protocolVersion}, but this client speaks ${PROTOCOL_VERSION}`;
 				this.close(`the server speaks ${versions}`);
 				return;
 			}
@@ -133,7 +133,7 @@ export class ReconnectingConnection {
 			this.#setState({ name: "closed", why });
 			return;
 		}
-		// A server that drops connections at once counts as down: the backoff keeps growing.
+		// A server that drops new connections counts as down, so the backoff keeps growing.
 		const failures = lasted ? 1 : attempt;
 		const longest = Math.min(firstRetryMs * 2 ** (failures - 1), lastRetryMs);
 		// Without jitter, all clients of a restarted server would reconnect at once.
@@ -150,7 +150,7 @@ export class ReconnectingConnection {
 		this.#options.onLost(info);
 	}
 
-	/** Detects a lost network, which closes no socket, by its silence. */
+	/** Detects a lost network by its silence, because it does not close the socket. */
 	#watchSilence(generation: number, attempt: number): void {
 		const { silenceMs } = this.#options;
 		this.#receivedFrame = false;
@@ -184,7 +184,7 @@ function isCompatible(version: string): boolean {
 	return version.split(".")[0] === PROTOCOL_VERSION.split(".")[0];
 }
 
-/** `undefined` for frames that are not JSON or have no type: the client ignores them. */
+/** Returns `undefined` for frames that are not JSON or have no type. The client ignores them. */
 function parseMessage(text: string): ServerMessage | undefined {
 	try {
 		const value = JSON.parse(text) as { type?: unknown } | null;

@@ -7,11 +7,11 @@ import {
 
 export interface StreamOptions extends Pick<SubscribeOptions, "after"> {
 	readonly signal?: AbortSignal;
-	/** Maximum of frames kept for a slow loop; then the older half becomes a gap. Default: 10,000. */
+	/** Maximum number of frames kept for a slow loop; then the older half becomes a gap. Default: 10,000. */
 	readonly maxWaiting?: number;
 }
 
-/** Subscribes at once. The stream ends with the loop, the session or `signal`. */
+/** Subscribes immediately. The stream ends with the loop, the session or `signal`. */
 export function openStream(
 	subscriptions: Pick<Subscriptions, "subscribe">,
 	sessionId: string,

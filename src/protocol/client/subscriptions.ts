@@ -4,13 +4,13 @@ import { notify } from "./listeners.ts";
 import { BUSY_RETRY_MS, type PendingCommands } from "./pending-commands.ts";
 import type { ReconnectingConnection } from "./reconnecting-connection.ts";
 
-/** Numbering restarts: the server lost its journal, or never issued the number in `after`. */
+/** Event numbers start over: the server lost its journal, or never issued the number in `after`. */
 export interface RestartFrame {
 	readonly type: "restart";
 	readonly sessionId: string;
 }
 
-/** An event of a session, or a hole in its stream. Delivered in order, each once. */
+/** An event of a session, a gap in its stream, or a restart. Delivered in order, each once. */
 export type StreamFrame = SessionEventFrame | GapFrame | RestartFrame;
 
 /** Events of one session for one listener, until closed. */
@@ -25,7 +25,7 @@ export interface Subscription {
 export interface SubscribeOptions {
 	/** Begin after the event with this number; 0 for all events. Default: live events only. */
 	readonly after?: number;
-	/** The session was deleted or, with an error, the subscription failed. Not called by `close`. */
+	/** Called when the session is deleted or, with an error, the subscription fails. Not called by `close`. */
 	onEnd?(error?: ClientError): void;
 }
 
@@ -94,7 +94,7 @@ export class Subscriptions {
 		if (event.type !== "event" && event.type !== "gap") return;
 		const feed = this.#feeds.get(event.sessionId);
 		for (const subscriber of feed ?? []) {
-			// Sent before the server read the position: the event comes again after the missing ones.
+			// Sent before the server handled `subscribe`. The event comes again after the missing ones.
 			const isEarly =
 				feed?.subscribing && event.type === "event" && hasGapBefore(subscriber, event);
 			if (!isEarly) deliverInOrder(subscriber, event);
@@ -116,14 +116,14 @@ export class Subscriptions {
 	#remove(sessionId: string, feed: Feed, subscriber: Subscriber): void {
 		if (!feed.delete(subscriber) || feed.size > 0) return;
 		this.#feeds.delete(sessionId);
-		// A failure means the connection is gone, and the subscription with it.
+		// This fails only if the connection is gone, which also ends the subscription.
 		if (this.#connection.isOpen)
 			this.#commands.sendOnce("unsubscribe", { sessionId }).catch(() => undefined);
 	}
 
 	/** Subscribes from the earliest position; subscribers skip frames they already have. */
 	async #attach(sessionId: string, feed: Feed): Promise<void> {
-		// Snapshot: events that arrive before the response move positions.
+		// A snapshot, because events that arrive before the response move positions.
 		const known = [...feed].flatMap((subscriber) =>
 			subscriber.seq === undefined ? [] : [{ subscriber, seq: subscriber.seq }],
 		);
@@ -146,7 +146,7 @@ export class Subscriptions {
 		}
 	}
 
-	/** Subscribers that are ahead of the server start over; the others skip the repetition. */
+	/** Subscribers that are ahead of the server start over. The others skip events that they have. */
 	#restart(sessionId: string, feed: Feed, ahead: readonly Position[]): void {
 		for (const { subscriber, seq } of ahead) {
 			if (subscriber.seq !== seq) continue; // restarted by an earlier response
@@ -186,11 +186,11 @@ function hasGapBefore({ seq }: Subscriber, frame: StreamFrame): boolean {
 	return seq !== undefined && span !== undefined && span.from > seq + 1;
 }
 
-/** Skips known frames and reports holes as gaps. */
+/** Skips frames that were already delivered, and reports missing numbers as gaps. */
 function deliverInOrder(subscriber: Subscriber, frame: StreamFrame): void {
 	const span = spanOf(frame);
 	const { seq } = subscriber;
-	// Only a repeated dialog has no number.
+	// Repeated dialogs and events that the journal could not store have no number.
 	if (!span) subscriber.deliver(frame);
 	else if (seq === undefined) subscriber.early.push(frame);
 	if (!span || seq === undefined || span.to <= seq) return;

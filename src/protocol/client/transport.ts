@@ -1,4 +1,4 @@
-/** Opens connections: by WebSocket, pipe, Unix socket, or in memory for a test. */
+/** Opens connections, for example by WebSocket, pipe or Unix socket, or in memory for a test. */
 export interface Transport {
 	/** A {@link CannotConnect} rejection stops retries. After success, `closed` is called once. */
 	open(listener: ConnectionListener): Promise<Connection>;
@@ -13,7 +13,7 @@ export interface ConnectionListener {
 
 /** One open connection of a transport. */
 export interface Connection {
-	/** No effect once closed. */
+	/** Has no effect after `close`. */
 	send(text: string): void;
 	close(): void;
 }
@@ -24,7 +24,7 @@ export interface CloseInfo {
 	readonly reason?: string;
 }
 
-/** No attempt can succeed: the client does not retry. */
+/** Means that no attempt can succeed, so the client does not retry. */
 export class CannotConnect extends Error {}
 
 /** Close code: the server refuses this client for good. */
@@ -37,8 +37,8 @@ const SUBPROTOCOL = "strata.v1";
 const TOKEN_SUBPROTOCOL = "strata.token.";
 
 /**
- * A given token overrides `#token=…` of the address. Tokens are sent as a subprotocol: browsers set
- * no headers, and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
+ * `givenToken` overrides `#token=…` of the address. Tokens are sent as a subprotocol, because browsers
+ * cannot set headers and addresses end up in logs. Throws {@link CannotConnect} for an unusable token.
  */
 export function webSocketTransport(address: string, givenToken?: string): Transport {
 	const { url, addressToken } = parseAddress(address);
@@ -71,14 +71,14 @@ export function webSocketTransport(address: string, givenToken?: string): Transp
 	};
 }
 
-/** Maximum length of a token: servers refuse longer headers, and a WebSocket cannot see why. */
+/** Maximum length of a token. Servers refuse longer headers, and a WebSocket does not show why. */
 const MAX_TOKEN_CHARS = 8192;
 
-/** The reason why a token cannot be a subprotocol name. Never contains the token. */
+/** Returns why a token cannot be a subprotocol name. The text never contains the token. */
 export function tokenFault(token: string): string | undefined {
 	if (token === "") return "the token is empty";
 	if (token.length > MAX_TOKEN_CHARS) {
-		return `the token cannot be sent: it has ${token.length} characters, at most ${MAX_TOKEN_CHARS} fit`;
+		return `the token cannot be sent: it has ${token.length} characters, but the maximum is ${MAX_TOKEN_CHARS}`;
 	}
 	const at = token.search(/[^!#$%&'*+\-.^_`|~0-9A-Za-z]/);
 	if (at === -1) return undefined;
