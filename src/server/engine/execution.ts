@@ -40,7 +40,7 @@ export class Execution {
 	readonly #completion: Completion;
 	readonly #reads: ReadQueue<Turn>;
 	readonly #runs = new Set<Run>();
-	/** Pending turns, each of which sends a long answer to one joiner (see `Replies.join`). */
+	/** Pending turns; each sends a long answer to one joiner (see `Replies.join`). */
 	readonly #unanswered = new Set<Turn>();
 	#isStopped = false;
 
@@ -271,7 +271,7 @@ export class Execution {
 				? writtenOutcome(done, written, data)
 				: outcomeOf(data === undefined ? done : { ...done, data });
 			if (outcome.json.length <= maxAnswerBytes) return outcome;
-			// The change was made, so the response must report success, but without the large data.
+			// The change was made, so the response must report success, without the large data.
 			if (row.effect === "change") return outcomeOf(done);
 			return failed(type, failures.answerTooLarge(outcome.json.length, maxAnswerBytes));
 		} catch {

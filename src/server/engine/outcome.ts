@@ -74,7 +74,7 @@ export function failureOf(thrown: unknown): Failure {
 	try {
 		error = safeText(thrown);
 	} catch {
-		// The value cannot be converted to text, so the general message below is used.
+		// The value cannot be converted to text: the general message below is used.
 	}
 	return { code: "failed", error: error || "The command failed." };
 }

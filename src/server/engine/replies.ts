@@ -106,7 +106,7 @@ export class Replies {
 		}
 	}
 
-	/** Answers a repeated read with its first answer, or with the reason why that is not possible. */
+	/** Answers a repeated read with its first answer, or says why that is impossible. */
 	answerRepeatedRead(run: Run, past: PastRun, { past: first, names }: RepeatedRead): void {
 		const { received, completed } = run;
 		const isKept = completed?.isKept === true;
