@@ -182,7 +182,7 @@ function refusalFor(error: unknown): refusals.Refusal {
 	const known = refusals.refusalOf(error);
 	if (known) return known;
 	const { code, syscall } = error as NodeJS.ErrnoException;
-	// Not a system error: rows cannot be parsed or a table is missing, so this is not our data.
+	// Not a system error: rows cannot be parsed or a table is missing. This is not our data.
 	if (code === undefined || syscall === undefined) return refusals.DAMAGED;
 	if (code === "ENOSPC" || code === "EDQUOT") return refusals.DISK_FULL;
 	return { why: `the journal's file cannot be opened (${code})`, permanent: false };

@@ -35,7 +35,7 @@ export interface Journal {
 	close(): Promise<void>;
 }
 
-/** The journal refuses a record. The message is for clients. */
+/** Thrown if the journal refuses a record. The message is for clients. */
 export class JournalUnavailable extends Error {
 	/** `busy`: backpressure, retry later. */
 	readonly code: "journal_unavailable" | "busy";

@@ -48,7 +48,7 @@ export const DISK_FULL = transient("the disk of the journal is full");
 
 const HELD = transient("another process has locked the journal");
 
-/** By SQLite's primary error code. */
+/** Refusals by SQLite's primary error code. */
 const REASONS: ReadonlyMap<number, Refusal> = new Map([
 	[3, transient("the server has no permission to access the journal's file")],
 	[5, HELD],

@@ -149,7 +149,7 @@ export class SqliteJournal implements Journal {
 		if (uncommitted) return uncommitted;
 		if (!this.#seen.mayHave(principal, id)) return undefined;
 		const found = this.#read((reader) => reader.byId(principal, id));
-		// A command without outcome that is not in flight was interrupted, even if no failure could be stored.
+		// A command without outcome that is not in flight was interrupted, even if that could not be stored.
 		return found && !found.response ? interrupted(found, this.#openedAtMs) : found;
 	}
 

@@ -32,7 +32,7 @@ export class Uncommitted {
 		if (commands?.size === 0) this.#commands.delete(principal);
 	}
 
-	/** The first outcome stays. */
+	/** Keeps the first outcome. */
 	finish(command: StoredCommand): void {
 		if (this.command(command.principal, command.id)?.response) return;
 		this.admit(command);
@@ -166,7 +166,7 @@ export class SeenIds {
 		return positions(principal, id).every(isSet);
 	}
 
-	/** Loads the ids in the background. After a failure `mayHave` stays true. */
+	/** Loads the ids in the background. If this fails, `mayHave` stays true. */
 	async load(read: (after: number, limit: number) => readonly IdRow[]): Promise<void> {
 		this.#isLoaded = false;
 		const generation = ++this.#generation;
@@ -196,7 +196,7 @@ function positions(principal: string, id: string): number[] {
 }
 
 function hash(start: number, text: string): number {
-	// The length keeps `ab` + `c` and `a` + `bc` apart.
+	// The length distinguishes `ab` + `c` from `a` + `bc`.
 	let value = Math.imul(start ^ text.length, 0x01000193);
 	for (let at = 0; at < text.length; at++) {
 		value = Math.imul(value ^ text.charCodeAt(at), 0x01000193);
@@ -204,7 +204,7 @@ function hash(start: number, text: string): number {
 	return value >>> 0;
 }
 
-/** The length keeps `ab` + `c` and `a` + `bc` apart. */
+/** The length distinguishes `ab` + `c` from `a` + `bc`. */
 export function streamKey({ principal, sessionId }: StreamName): string {
 	return `${principal.length}:${principal}${sessionId}`;
 }
