@@ -235,7 +235,7 @@ export class Connection implements Required<Client> {
 
 type InboxMember = Pick<Connection, "principal" | "disconnect">;
 
-/** Size of one socket read. Nearly all frames are smaller; they are not counted and cost nothing here. */
+/** Size of one socket read. Smaller frames, which are nearly all, are not counted here. */
 const SMALL_BYTES = 65_536;
 
 /** Bounds unfinished input: above `maxBytes`, the principal with the most loses its largest connection. */

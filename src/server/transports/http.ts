@@ -17,7 +17,7 @@ export interface HttpOptions {
 	readonly page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	readonly maxConnections: number;
-	/** Timeout for each of TLS handshake, headers and request. Default: 10 s. */
+	/** Timeout for each of these: TLS handshake, headers, request. Default: 10 s. */
 	readonly headersMs?: number;
 }
 

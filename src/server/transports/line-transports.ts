@@ -53,7 +53,7 @@ export async function listenUnixSocket(options: UnixSocketOptions) {
 	const bytes = Buffer.byteLength(path);
 	if (bytes > MAX_PATH_BYTES) {
 		throw new Error(
-			`the socket path ${path} has ${bytes} bytes, the maximum is ${MAX_PATH_BYTES}; choose a shorter path`,
+			`the socket path ${path} has ${bytes} bytes, the maximum is ${MAX_PATH_BYTES}; choose a shorter one`,
 		);
 	}
 	await mkdir(dirname(path), { recursive: true, mode: 0o700 });

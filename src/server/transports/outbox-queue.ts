@@ -6,7 +6,7 @@ export type Encoded = readonly Uint8Array[];
 
 export interface OutboxQueueOptions {
 	encode(message: Message): Encoded;
-	/** Called with the bytes that were added to the queue; negative if removed. */
+	/** Called with the bytes added to the queue; negative if removed. */
 	count(bytes: number): void;
 	/** High-water mark. Above it, a `gap` replaces progress events. */
 	readonly hardBytes: number;

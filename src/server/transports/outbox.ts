@@ -26,7 +26,7 @@ const FLUSH_BYTES = 64 * 1024;
 const WRITE_AHEAD_BYTES = 256 * 1024;
 /** Long enough to batch the output of several event-loop turns, too short to notice. */
 const LATER_MS = 10;
-/** Up to this size, copying the parts together is cheaper than writing them separately. */
+/** Up to this size, copying the parts together is cheaper than separate writes. */
 const COPY_BYTES = 128 * 1024;
 const MEGABYTE = 2 ** 20;
 
