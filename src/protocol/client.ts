@@ -55,7 +55,7 @@ export type CommandArguments<Type extends CommandType> =
  * their ids (each runs once) and resumes streams.
  */
 export interface Client {
-	/** The state of the connection now. */
+	/** The current state of the connection. */
 	readonly state: ClientState;
 	/** Waits for connection and response, limited by `timeoutMs` and `signal`. Throws {@link ClientError}. */
 	request<Type extends SendableCommandType>(
@@ -70,7 +70,7 @@ export interface Client {
 	): Subscription;
 	/** The same events for `for await`. Subscribes immediately; ends with the loop or the session. */
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
-	/** Listens to all server events, also those of sessions. Returns an unsubscribe function. */
+	/** Listens to all server events, including those of sessions. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
 	/** Listens to changes of {@link state}. Returns an unsubscribe function. */
 	onState(listener: (state: ClientState) => void): () => void;

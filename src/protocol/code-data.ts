@@ -14,7 +14,7 @@ export const CodeCoverage = Type.Object({
 	complete: Type.Boolean(),
 	/** Number of symbolic links that are broken or point outside the project. */
 	linksNotFollowed: Type.Optional(Type.Number()),
-	/** Why the index is current in memory only; absent if it is stored. */
+	/** Why the current index is only in memory; absent if it is stored. */
 	notStored: Type.Optional(Type.Object({ reason: Type.String() })),
 	leftOut: Type.Optional(
 		Type.Object({

@@ -17,7 +17,7 @@ export const SessionFields = Type.Object({ sessionId: SessionId });
 /** Why a command failed. New codes may be added; treat unknown ones as `failed`. */
 export const ErrorCode = oneOf(
 	"invalid_json",
-	/** A field is missing, unknown or out of bounds. */
+	/** A field is missing or invalid. */
 	"invalid_command",
 	"unknown_command",
 	"too_large",
@@ -57,7 +57,7 @@ export const ErrorCode = oneOf(
 export type ErrorCode = Type.Static<typeof ErrorCode>;
 
 const OutcomeFields = {
-	/** For people; present on failure. */
+	/** Text for people; present on failure. */
 	error: Type.Optional(Type.String()),
 	/** For programs; present on failure. */
 	code: Type.Optional(ErrorCode),

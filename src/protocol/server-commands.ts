@@ -81,7 +81,7 @@ export const StartupRecovery = Type.Object({
 	startedAtMs: Type.Number(),
 	/** The previous process did not shut down cleanly. */
 	crashed: Type.Boolean(),
-	/** Sessions of this principal that were found. */
+	/** Number of this principal's sessions that were found. */
 	sessions: Type.Number(),
 	/** Commands of this principal that were in flight when the previous process ended. */
 	interrupted: Type.Array(CommandHistoryEntry),
@@ -125,7 +125,7 @@ export const serverCommands = {
 		/** Loads the folder's own settings and extensions, if the server allows it. */
 		trustProject: Type.Optional(Type.Boolean()),
 	}),
-	/** Pi's session file is kept. */
+	/** Does not delete pi's session file. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },
 		Type.Object({ deleted: Type.Literal(true) }),
@@ -144,7 +144,7 @@ export const serverCommands = {
 	unsubscribe: serverCommand(ATTACH, NoData, { sessionId: SessionId }),
 	get_metrics: serverCommand(CONTROL_READ, ServerMetrics),
 	health_check: serverCommand(CONTROL_READ, Health),
-	/** Lists the files that `load_session` takes. */
+	/** Lists the files that `load_session` accepts. */
 	list_stored_sessions: serverCommand(READ, StoredSessions),
 	/** Also subscribes the caller. An already open file keeps its session and version. */
 	load_session: serverCommand(CHANGE, OpenedSession, {

@@ -19,7 +19,7 @@ export const SessionEventFrame = Type.Object({
 });
 export type SessionEventFrame = Type.Static<typeof SessionEventFrame>;
 
-/** Events this connection does not get, both numbers inclusive. */
+/** A range of events that this connection does not get. Both numbers are inclusive. */
 export const GapFrame = Type.Object({
 	type: Type.Literal("gap"),
 	sessionId: Type.String(),

@@ -5,7 +5,7 @@ import { ContextUsage, type SessionEntry, SessionInfo } from "./pi-shapes.ts";
 export const Forked = {
 	/** The requested file, if a running pi has it open. A copy was opened instead. */
 	forkedFrom: Type.Optional(Type.String()),
-	/** For people: this is a copy, or the file is damaged. */
+	/** Text for people, if this is a copy or the file is damaged. */
 	warning: Type.Optional(Type.String()),
 };
 export const TextOrNull = Type.Union([Type.String(), Type.Null()]);

@@ -38,7 +38,7 @@ interface PendingCommand {
 	reject(reason: unknown): void;
 }
 
-/** Wait before a command is resent to a busy server. */
+/** Delay before a command is resent to a busy server. */
 export const BUSY_RETRY_MS = 500;
 
 /** Commands without a response. They are resent after each reconnect until answered. */
@@ -74,7 +74,7 @@ export class PendingCommands {
 		}
 	}
 
-	/** For commands about this connection, which are not resent. Fails with `closed` if it is lost. */
+	/** For commands about this connection only. Fails with `closed` if the connection is lost. */
 	async sendOnce<Type extends CommandType>(type: Type, fields: CommandFields<Type>) {
 		const command = { ...fields, type, id: this.#options.newId() };
 		return (await this.#start(command, true)) as SuccessResponse<Type>;

@@ -150,7 +150,7 @@ export class ReconnectingConnection {
 		this.#options.onLost(info);
 	}
 
-	/** Detects a lost network by its silence, because it does not close the socket. */
+	/** Detects a lost network by silence, because a lost network does not close the socket. */
 	#watchSilence(generation: number, attempt: number): void {
 		const { silenceMs } = this.#options;
 		this.#receivedFrame = false;

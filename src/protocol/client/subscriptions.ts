@@ -94,7 +94,7 @@ export class Subscriptions {
 		if (event.type !== "event" && event.type !== "gap") return;
 		const feed = this.#feeds.get(event.sessionId);
 		for (const subscriber of feed ?? []) {
-			// Sent before the server handled `subscribe`. The event comes again after the missing ones.
+			// The event was sent before the server handled `subscribe`. It comes again after the missing ones.
 			const isEarly =
 				feed?.subscribing && event.type === "event" && hasGapBefore(subscriber, event);
 			if (!isEarly) deliverInOrder(subscriber, event);
