@@ -24,7 +24,7 @@ export interface CloseInfo {
 	readonly reason?: string;
 }
 
-/** Means that no attempt can succeed, so the client does not retry. */
+/** No attempt can succeed, so the client does not retry. */
 export class CannotConnect extends Error {}
 
 /** Close code: the server refuses this client for good. */

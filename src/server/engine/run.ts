@@ -5,7 +5,7 @@ import type { Lane, Place } from "./lane.ts";
 import type { Client } from "./message.ts";
 import type { PastRun } from "./outcome.ts";
 
-/** State of a principal. All lookups go through it, so they never find another principal's sessions. */
+/** State of a principal. All lookups go through it, so none finds another principal's sessions. */
 export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;

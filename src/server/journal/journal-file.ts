@@ -142,7 +142,7 @@ export class JournalFile {
 				this.#confirm({ durable: false });
 			}
 		} catch {
-			// The next start then assumes a crash, which is safe.
+			// The next start assumes a crash, which is safe.
 		}
 		this.#release();
 		return { kind: "closed" };

@@ -27,7 +27,10 @@ export interface Journal {
 	append(event: StreamEvent): Promise<void>;
 	/** Returns the events above `after`, in order: at most `limit`, or fewer if they are large. */
 	events(stream: StreamName, after: number, limit: number): StreamEvent[];
-	/** Both are 0 without events. If all are evicted, `first` is `last` + 1. Deletion adds 1 to `last`. */
+	/**
+	 * Both are 0 without events. If all events are evicted, `first` is `last` + 1. Deleting the session adds
+	 * 1 to `last`.
+	 */
 	extent(stream: StreamName): { first: number; last: number };
 	/** Newest first. */
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
