@@ -1,11 +1,11 @@
 import type { Node as AnyNode } from "oxc-parser";
 
 export type Node = AnyNode;
-/** The nodes of one type: `Of<"CallExpression">`. */
+/** The type of nodes with this `type`: `Of<"CallExpression">`. */
 export type Of<T extends Node["type"]> = Narrow<Node, T>;
 type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : never) : never;
 
-/** Anything with parameters, including method values and overloads. */
+/** Any function, including the functions of methods and overloads. */
 export type FunctionNode = Of<"FunctionDeclaration"> | Of<"ArrowFunctionExpression">;
 export type ClassNode = Of<"ClassDeclaration">;
 
@@ -15,7 +15,7 @@ export interface Key {
 	readonly start: number;
 }
 
-/** Undefined if the key is computed at run time. */
+/** Returns undefined if the key is computed at run time. */
 export function keyOf(key: Node, computed: boolean): Key | undefined {
 	if (key.type === "PrivateIdentifier") return { name: `#${key.name}`, start: key.start };
 	if (key.type === "Identifier") {
@@ -37,7 +37,7 @@ export function moduleName(node: Node): Key {
 	return keyOf(node, false) ?? { name: "", start: node.start };
 }
 
-/** Returns `A`, `B` and `C` for `A.B.C`; empty if the node is no plain or dotted name. */
+/** Returns `A`, `B` and `C` for `A.B.C`; empty if the node is not a plain or dotted name. */
 export function dotted(node: Node | null): Key[] {
 	if (node?.type === "TSQualifiedName") return [...dotted(node.left), node.right];
 	return node?.type === "Identifier" ? [node] : [];
@@ -60,7 +60,7 @@ export function annotationOf(node: Node): Of<"TSTypeAnnotation"> | null | undefi
 	return "typeAnnotation" in node ? (node.typeAnnotation as Of<"TSTypeAnnotation">) : undefined;
 }
 
-/** Unwraps `!`, `as const`, `satisfies` and `await`; an assignment becomes its value. */
+/** Strips `!`, `as const`, `satisfies` and `await`. Replaces an assignment with its value. */
 export function unwrap(node: Node): Node {
 	switch (node.type) {
 		case "ChainExpression":
@@ -93,7 +93,7 @@ export function memberKey(node: Node): Key | undefined {
 	return node.type === "MemberExpression" ? keyOf(node.property, node.computed) : undefined;
 }
 
-/** The name that a declaration declares; of a dotted name, the first part. */
+/** The declared name. For `namespace A.B`, this is `A`. */
 export function declaredName(node: Node): Key | undefined {
 	return "id" in node ? dotted(node.id as Node | null)[0] : undefined;
 }

@@ -45,7 +45,7 @@ export function describeBindings(facts: FactsBuilder): void {
 	}
 }
 
-// A name with declarations of several kinds gets the first of these.
+// If a name has declarations of several kinds, the first kind in this list applies.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
 function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: number): Declared {
@@ -86,7 +86,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 	};
 }
 
-/** `const f = () => …` is a function, `const C = class …` a class. */
+/** `const f = () => …` counts as a function, `const C = class …` as a class. */
 function symbolOf({ symbol, node, path }: Declaration): SymbolKind {
 	const value = symbolOfValue(path ? undefined : initialOf(node));
 	return value === "variable" ? symbol : value;
@@ -128,7 +128,7 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 	return path.reduce(member, typeOfValue(top, value));
 }
 
-/** `const`, `let` and `var` precede the declarator but belong to the signature. */
+/** A signature includes the `const`, `let` or `var` that precedes the declarator. */
 function headStart(facts: FactsBuilder, { node }: Declaration): number {
 	if (node.type !== "VariableDeclarator") return node.start;
 	const word = /\b(?:const|let|var|using)\s+$/.exec(

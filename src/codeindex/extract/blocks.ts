@@ -80,7 +80,7 @@ function block(
 	isFunction = false,
 	visit = () => walk.visitAll(statements),
 ): void {
-	// Most blocks declare nothing; skipping their scope saves most of the cost.
+	// Most blocks declare nothing. Creating no scope for them saves most of the cost.
 	if (!isFunction && statements.every(({ type }) => type.endsWith("Statement"))) {
 		visit();
 		return;
@@ -162,7 +162,7 @@ function declareParameter(walk: Walk, scope: Scope, parameter: Node, value: Loca
 		scope.declarePattern(parameter, value);
 		return;
 	}
-	// Inside the constructor, the name of a parameter property stands for the member.
+	// Inside the constructor, the name of a parameter property refers to the member.
 	eachName(parameter, value, ({ name }) => {
 		scope.names.set(name, { kind: "member", meaning: VALUE, owner: self, name });
 	});

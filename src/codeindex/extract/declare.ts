@@ -14,9 +14,9 @@ import { ANY, eachName, type LocalValue, type Scope } from "./scope.ts";
 
 export interface Namespace {
 	readonly owner: TypeName;
-	/** Shared by all declarations of the namespace. */
+	/** Exported names. All declarations of the namespace share them. */
 	readonly exported: Scope;
-	/** A `.d.ts` or `declare`d namespace exports everything. */
+	/** Whether all names are exported: in `.d.ts` or after `declare`, without an export list. */
 	readonly ambient: boolean;
 }
 
@@ -101,7 +101,7 @@ function declareVariables(target: Target, node: Of<"VariableDeclaration">): void
 	}
 }
 
-/** `const require = createRequire(…)` is not declared: it acts like `require` of CommonJS. */
+/** `const require = createRequire(…)` is not declared, since it acts like CommonJS `require`. */
 function isCreatedRequire(id: Node, init: Node): boolean {
 	return (
 		isNamed(id, "require") &&

@@ -25,7 +25,7 @@ function isSpace(char: number): boolean {
 	return char === 32 || (char >= 9 && char <= 13);
 }
 
-/** Records `{@link name}` and types in tags, which TypeScript counts as references. */
+/** Records names in `{@link name}` and types in tags: TypeScript counts both as references. */
 export function walkDocs(facts: FactsBuilder): void {
 	const { source } = facts;
 	for (let start = source.indexOf("/**"); start !== -1; start = source.indexOf("/**", start)) {

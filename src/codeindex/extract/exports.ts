@@ -16,7 +16,7 @@ import { type Declaration, type FactsBuilder, type Place, SYMBOLS } from "./fact
 import { moduleCall } from "./imports.ts";
 import { eachName, Scope, VALUE } from "./scope.ts";
 
-/** Requires all top-level names to be declared. */
+/** All top-level names must already be declared. */
 export function exportStatement(facts: FactsBuilder, node: Node): void {
 	switch (node.type) {
 		case "ExportNamedDeclaration":
@@ -42,7 +42,7 @@ export function exportStatement(facts: FactsBuilder, node: Node): void {
 	}
 }
 
-/** True if the value is a name declared in the file: the export then covers its use. */
+/** True if the value is a name of this file. The export then also records the use of the name. */
 function exportValue(
 	facts: FactsBuilder,
 	name: "default" | "=",
@@ -58,7 +58,7 @@ function exportValue(
 	return false;
 }
 
-/** False if the file has no such name. */
+/** Returns false if the file has no such name. */
 function exportBinding(facts: FactsBuilder, name: string, id: Key, scope: Scope): boolean {
 	const binding = scope.bindingOf(id.name);
 	if (binding === undefined) return false;
@@ -137,7 +137,7 @@ function defaultName(facts: FactsBuilder, node: Node): Key {
 	return { name: "default", start };
 }
 
-/** Records CommonJS exports, also conditional ones. Exports inside functions are ignored. */
+/** Records CommonJS exports, including conditional ones. Ignores exports inside functions. */
 export function exportCommonJs(place: Place, node: Node): void {
 	switch (node.type) {
 		case "VariableDeclaration":
@@ -180,7 +180,7 @@ function declareNames(scope: Scope, node: Node): void {
 	}
 }
 
-/** `target` is another name of the value: `a` in `const a = module.exports = value`. */
+/** `target` is another name for the value: `a` in `const a = module.exports = value`. */
 function exportAssigned(place: Place, expression: Of<"AssignmentExpression">, target?: Node): void {
 	const { facts, scope } = place;
 	// `exports = module.exports = value` has several targets.
@@ -255,7 +255,7 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.facts.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-/** True if the value is a name declared in the file, as in `exportValue`. */
+/** True if the value is a name of this file, as in `exportValue`. */
 function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { facts, scope } = place;

@@ -38,7 +38,7 @@ import {
 	type Walk,
 } from "./walk.ts";
 
-/** Records arguments and computed keys, but not the use of the expression itself. */
+/** Finds the binding of an expression. Records its arguments and computed keys, but not its use. */
 export function reach(walk: Walk, node: Node): Reached {
 	const { facts, scope } = walk;
 	switch (node.type) {
@@ -122,7 +122,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	const { callee } = node;
 	const [callback] = node.arguments;
 	if (callee.type === "MemberExpression" && memberKey(callee)?.name === "then") {
-		// The callback gets the promised value; types are stored without their promise.
+		// The callback receives the resolved value. Types are stored without `Promise`.
 		const promised = typeOfExpression(walk, callee.object);
 		record(facts, walk.reach(callee.object), "read");
 		if (promised && isFunction(callback)) facts.callbackArguments.set(callback, promised);
@@ -158,7 +158,7 @@ function reachCast(
 	return fromType(typeOfAnnotation(walk, typeAnnotation));
 }
 
-/** Keys of an object literal count as uses of the type's members. */
+/** Makes the keys of an object literal count as uses of the type's members. */
 export function expectType(
 	facts: FactsBuilder,
 	node: Node | null | undefined,
@@ -214,7 +214,7 @@ export const expressionVisits: Visits = {
 	AssignmentExpression(walk, node: Of<"AssignmentExpression">) {
 		const { facts } = walk;
 		if (facts.done.has(node)) return;
-		// Assignments to `exports` also count inside functions, as in UMD wrappers.
+		// Assignments to `exports` inside functions, as in UMD wrappers, also make the file CommonJS.
 		const mayBeCommonJs = facts.isJavaScript && !facts.isModule && !facts.commonJs;
 		if (mayBeCommonJs && exportsAccess(walk.scope, node.left)) facts.commonJs = true;
 		if (node.left.type === "ObjectPattern") destructure(walk, node.left, { init: node.right });
@@ -250,7 +250,7 @@ export const expressionVisits: Visits = {
 	JSXAttribute: visitOnly("value"),
 };
 
-/** Lower-case names without a dot are intrinsic elements. */
+/** Skips intrinsic elements, such as `div` and `my-element`. */
 function element(walk: Walk, name: Node): void {
 	if (name.type === "JSXIdentifier" && /^[a-z]|-/.test(name.name)) return;
 	record(walk.facts, reachElement(walk, name), "jsx");

@@ -18,7 +18,7 @@ import { recoverModule } from "./imports.ts";
 import { typeVisits } from "./types.ts";
 import { Walk } from "./walk.ts";
 
-/** Extracts facts; the extension selects the language. Pure, never throws: errors set `broken`. */
+/** The extension selects the language. Pure. Syntax errors set `broken` and do not throw. */
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
@@ -70,7 +70,7 @@ function isModuleFile(path: string): boolean {
 
 interface Parsed {
 	readonly program?: Of<"Program">;
-	/** Imports and exports up to a parse error. */
+	/** Imports and exports, up to a parse error. */
 	readonly module?: EcmaScriptModule;
 	readonly problem?: string;
 }
@@ -80,14 +80,14 @@ function parse(path: string, source: string, positions: Positions): Parsed {
 	if (isTooDeep(source, lang !== "ts" && lang !== "dts")) {
 		return { problem: "nested too deeply to be parsed" };
 	}
-	// JavaScript may be a script or a module. Only CommonJS allows a top-level return.
+	// JavaScript may be a script or a module. Retries as CommonJS, which allows a top-level `return`.
 	const first = attempt(source, lang, lang === "jsx" ? "unambiguous" : "module", positions);
 	if (lang !== "jsx" || !first.problem || /\.mjs$/i.test(path)) return first;
 	const second = attempt(source, lang, "commonjs", positions);
 	return second.problem ? first : second;
 }
 
-/** Saves 80 MB, 10 % of time: V8 keeps the parser's result (it has getters) until a full GC. */
+/** Saves 80 MB and 10 % of the time. The result has getters, so V8 keeps it until a full GC. */
 function release({ program, module }: Parsed): void {
 	if (program) program.body.length = 0;
 	if (!module) return;
@@ -142,8 +142,8 @@ function parseWith(source: string, options: Options) {
 }
 
 /**
- * Raw transfer spreads a body's statements into one call, which overflows at some 100,000; text
- * does not. Deeply nested sources must not be retried as text: that overflows the native stack.
+ * Raw transfer passes all statements of a body to one call, which overflows at about 100,000; transfer
+ * as text does not. Deeply nested sources must not be retried as text: that overflows the native stack.
  */
 function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	const [, place = ""] = stack.split("\n");
@@ -151,14 +151,14 @@ function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 	return (source.match(/[;}\n]/g)?.length ?? 0) > 50_000;
 }
 
-/** Maximum bracket depth. In a worker thread, the native parser's stack overflows at some 2,500. */
+/** Maximum bracket depth. In a worker thread, the native parser's stack overflows at about 2,500. */
 const MAX_BRACKETS = 1_000;
-/** Maximum of right-nested operators and keywords (`a ? b : c ? d : …`). Some 5,000 overflow. */
+/** Maximum number of right-nested operators and keywords (`a ? b : c ? …`). About 5,000 overflow. */
 const MAX_RUN = 2_000;
 
 /**
  * Whether parsing could overflow the native stack, which kills the process. Scans characters, not
- * syntax: only generated text gives false positives. A source that evades the check costs only the
+ * syntax, so only generated text gives false positives. A source that evades the check kills only the
  * parser process (`parsing/parser.ts`).
  */
 function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
@@ -167,7 +167,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// Each keyword of a run takes three characters or more. Counting words first is far faster.
+	// A keyword and a space take at least three characters. Counting words is far faster than matching them.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);
@@ -207,11 +207,11 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 				break;
 			case PLUS:
 			case MINUS:
-				// Between operands, plus and minus nest to the left, which takes no stack.
+				// Only unary plus and minus count. Binary ones nest to the left, which takes no stack.
 				if (!endsOperand(before(source, at)) && runsOn()) return true;
 				break;
 			case EQUALS:
-				// JSX has many attributes, but their values, in braces or quotes, do not nest.
+				// JSX attributes do not count: their values are in braces or quotes and do not nest.
 				if (!isHeld(source.charCodeAt(at + 1)) && runsOn()) return true;
 				break;
 			case QUESTION:
@@ -254,7 +254,7 @@ function elseFollows(source: string, at: number): boolean {
 	let next = at;
 	while (source.charCodeAt(next) <= SPACE) next++;
 	const char = source.charCodeAt(next);
-	// Fast path without a regular expression.
+	// Fast path: avoids the regular expression.
 	if (char <= TILDE && char !== SMALL_E) return false;
 	ELSE.lastIndex = at;
 	return ELSE.test(source);
@@ -270,7 +270,7 @@ function isHeld(char: number): boolean {
 	return char === OPEN_CURLY || QUOTES.has(char);
 }
 
-/** True after a word, string or bracket; not after `)`, which a nested statement may follow. */
+/** True for a word, quote, `]` or `}`. Not for `)`, since a nested statement may follow it. */
 function endsOperand(char: number): boolean {
 	return isWord(char) || char === CLOSE_SQUARE || char === CLOSE_CURLY || QUOTES.has(char);
 }

@@ -24,21 +24,21 @@ export class FactsBuilder {
 	readonly references: Reference[] = [];
 	readonly looseAccesses = new Map<string, number>();
 	readonly top = new Scope(undefined, { isFunction: true, self: null, base: null });
-	/** Nodes the walk skips. */
+	/** Nodes already handled, which the walk skips. */
 	readonly done = new Set<Node>();
-	/** Nameless bindings, by request and imported name. */
+	/** Bindings without a name, by request and imported name. */
 	readonly nameless = new Map<string, number>();
-	/** Bindings, by name, that assignments to `exports.a` declare. */
+	/** Bindings that CommonJS exports such as `exports.a = 1` declare, by name. */
 	readonly commonJsNames = new Map<string, number>();
-	/** Exports of namespaces, by path: merged declarations share them. */
+	/** Exported names of namespaces, by path. Merged declarations share a scope. */
 	readonly namespaces = new Map<string, Scope>();
-	/** The type of the first argument, by callback. */
+	/** Type of a callback's first argument, by callback. */
 	readonly callbackArguments = new Map<Node, TypeName>();
 	/** Declared types of object literals. */
 	readonly expected = new Map<Node, TypeName>();
-	/** Functions that are methods: their `this` is the class. */
+	/** Functions that are methods: their `this` is the class or object. */
 	readonly methods = new Set<Node>();
-	/** Types that statements give classes, literals: `export default class`, `const A = class`. */
+	/** Types of declared or exported classes and object literals: `A` for `const A = class {}`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();
 	isModule = false;
@@ -51,7 +51,7 @@ export class FactsBuilder {
 		this.isDeclaration = language === "dts";
 	}
 
-	/** Adds `kind` to the request and returns its index. */
+	/** Adds a request, or `kind` to the existing one. Returns its index. */
 	request(specifier: string, kind: EdgeKind, offset: number): number {
 		const index = this.requests.findIndex((known) => known.specifier === specifier);
 		const known = this.requests[index];
@@ -123,11 +123,11 @@ export interface PendingBinding {
 export interface Declaration {
 	readonly symbol: SymbolKind;
 	readonly id: Key;
-	/** The declaring node; for a default expression, the expression. */
+	/** The declaring node. For `export default value` and `exports.a = value`, the value. */
 	readonly node: Node;
-	/** Start of the statement, with `export` and decorators: a doc comment precedes it. */
+	/** Start of the statement, including `export` and decorators. A doc comment ends before it. */
 	readonly from: number;
-	/** Destructured properties from the initialiser to the variable. */
+	/** Properties that destructuring reads from the initialiser. */
 	readonly path?: readonly string[];
 }
 
@@ -153,13 +153,13 @@ export const SYMBOLS: Readonly<Record<string, keyof typeof MEANING>> = {
 
 export type Positions = ReturnType<typeof positionsOf>;
 
-/** Offsets to lines and columns. Only "\n" ends a line, as everywhere in this project. */
+/** Converts offsets to lines and columns. Only "\n" ends a line, as everywhere in this project. */
 export function positionsOf(source: string) {
 	const starts = [0];
 	for (let at = source.indexOf("\n"); at !== -1; at = source.indexOf("\n", at + 1)) {
 		starts.push(at + 1);
 	}
-	// Most lookups hit the line of the previous lookup or the next line.
+	// Most lookups hit the line of the previous lookup or the line after it.
 	let last = 0;
 	const find = (offset: number): number => {
 		if (offset < start(last)) last = search(0, last, offset);

@@ -25,7 +25,7 @@ export function declareImports({ facts, scope }: Place, node: Of<"ImportDeclarat
 	}
 }
 
-/** Declares `import a = require("x")` or, if `ns` is imported, `import A = ns.A`; else false. */
+/** Declares `import a = require("x")` and, if `ns` is imported, `import A = ns.A`. Else returns false. */
 export function importsEquals(
 	{ facts, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
@@ -49,7 +49,7 @@ export function importsEquals(
 	return true;
 }
 
-/** Declares `const a = require("x")` and similar as imports. False for an ordinary variable. */
+/** Declares `const a = require("x")` and similar as imports. Returns false for an ordinary variable. */
 export function importsModule(place: Place, node: Of<"VariableDeclarator">): boolean {
 	const { id, init } = node;
 	if (!init || id.type === "ArrayPattern") return false;
@@ -67,7 +67,7 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 			if (value.type === "ImportExpression" && !isAwaited(init)) return false;
 			importAs(place, call, id, call.imported);
 		} else {
-			// In TypeScript, destructured `require` is an import, destructured `import()` a variable.
+			// In TypeScript, names destructured from `require()` are imports, from `import()` variables.
 			const names = id.type === "ObjectPattern" && call.imported === "=" && flatNames(id);
 			if (!names) return false;
 			for (const [key, local] of names) importAs(place, call, local, key.name, key.start);
@@ -86,7 +86,7 @@ function isAwaited(init: Node): boolean {
 	);
 }
 
-/** Undefined unless each property is bound to a plain name. */
+/** Undefined if a property is not bound to a plain name. */
 function flatNames({ properties }: Of<"ObjectPattern">): [Key, Key][] | undefined {
 	const names = properties.flatMap((property): [Key, Key][] => {
 		const key = property.type === "Property" && keyOf(property.key, property.computed);
@@ -112,7 +112,7 @@ interface ModuleCall {
 	readonly start: number;
 }
 
-/** A literal `import("x")` or `require("x")`, awaited or not. Adds the request. */
+/** Adds the request of a literal `import("x")` or `require("x")`, awaited or not. */
 export function moduleCall({ facts, scope }: Place, expression: Node): ModuleCall | undefined {
 	const node = unwrap(expression);
 	if (node.type === "ImportExpression") {
@@ -121,7 +121,7 @@ export function moduleCall({ facts, scope }: Place, expression: Node): ModuleCal
 		const { start } = node.source;
 		return { request: facts.request(specifier, "dynamic", start), imported: "*", start };
 	}
-	// A declared `require` is another function. `createRequire` results are never declared.
+	// A declared `require` is another function. The result of `createRequire` is never declared.
 	const isRequire =
 		node.type === "CallExpression" &&
 		isNamed(node.callee, "require") &&
@@ -134,7 +134,7 @@ export function moduleCall({ facts, scope }: Place, expression: Node): ModuleCal
 	return { request: facts.request(specifier, "require", start), imported: "=", start };
 }
 
-/** Recovers imports and exports up to a parse error. Declarations are unknown. */
+/** Adds the imports and re-exports before a parse error. Declarations stay unknown. */
 export function recoverModule(facts: FactsBuilder, module: EcmaScriptModule): void {
 	for (const { moduleRequest, entries } of module.staticImports) {
 		const allTypes = entries.length > 0 && entries.every(({ isType }) => isType);

@@ -17,7 +17,7 @@ import { type LocalName, type LocalValue, NAMESPACE, type Name, TYPE, VALUE } fr
 
 export const MAX_STEPS = 4;
 
-/** Undefined where the type is unknown. */
+/** The type of a receiver. Undefined: unknown. */
 export type Receiver = TypeName | undefined;
 
 export function typeOfExpression(place: Place, expression: Node): Receiver {
@@ -58,7 +58,7 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 	}
 }
 
-/** Supports `Foo`, `ns.Foo`, `typeof foo`, promises of them, and `| undefined`. */
+/** Supports `Foo`, `ns.Foo`, `typeof foo`, promises of these, and unions with `undefined`. */
 export function typeOfAnnotation(place: Place, type: Node | null | undefined): Receiver {
 	switch (type?.type) {
 		case "TSTypeAnnotation":
@@ -91,12 +91,12 @@ export function typeOfAnnotation(place: Place, type: Node | null | undefined): R
 
 const NOTHING = new Set(["TSUndefinedKeyword", "TSNullKeyword", "TSVoidKeyword"]);
 
-/** The result's type, by the return type or else by the final return statement. */
+/** Type of a function's result: its return type or else the type of its final `return`. */
 export function resultOf(place: Place, node: FunctionNode): Receiver {
 	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
 	if (!body || (node.type !== "ArrowFunctionExpression" && node.generator)) return undefined;
-	// Names local to the body are unknown here.
+	// Supports only `new` and `as`: names local to the body are unknown here.
 	const last = body.type === "BlockStatement" ? body.body.at(-1) : undefined;
 	const value =
 		body.type === "BlockStatement" ? last?.type === "ReturnStatement" && last.argument : body;
@@ -110,7 +110,7 @@ export function typeOfName(facts: FactsBuilder, name: Name): Receiver {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
 	if (name.type === undefined) {
-		// Guards against a name initialised with itself.
+		// Prevents recursion if a name is initialised with itself.
 		name.type = null;
 		name.type = typeOfLocal(facts, name) ?? null;
 	}
@@ -131,7 +131,7 @@ export function memberAlong(first: Receiver, names: readonly Key[]): Receiver {
 	return names.reduce((owner, { name }) => member(owner, name), first);
 }
 
-/** The result of a call or construction, or a value of the named type. */
+/** Type of the result of calling or constructing `type`, or of a value of a named type. */
 export function instanceOf(type: Receiver): Receiver {
 	if (!type) return undefined;
 	if (!type.path?.length) return type.side === "value" ? { ...type, side: "instance" } : undefined;
@@ -178,7 +178,7 @@ function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
 	return instanceOf(typeOfName(facts, name));
 }
 
-// Types that have the members of their first type argument.
+// Types that are treated like their first type argument.
 const TRANSPARENT = new Set(
 	"Promise PromiseLike Awaited Readonly Partial Required Pick Omit NonNullable".split(" "),
 );
@@ -195,7 +195,7 @@ function typeOfReference(place: Place, type: Of<"TSTypeReference">): Receiver {
 	return isMade ? instanceOf(typeOfAnnotation(place, first)) : undefined;
 }
 
-/** The type of a value of `Foo` or, after `typeof` (`VALUE`), of `foo` itself. */
+/** The type of a value of `Foo` (`TYPE`), or of `foo` itself (`VALUE`), as after `typeof`. */
 export function typeOfEntity(
 	place: Place,
 	node: Node,
@@ -203,7 +203,7 @@ export function typeOfEntity(
 ): Receiver {
 	const whole = typeOfPlainEntity(place, node, meaning);
 	if (meaning === VALUE || !whole) return whole;
-	// A type parameter already stands for a value of its bound.
+	// For a type parameter, `whole` is already the type of a value.
 	const isParameter =
 		node.type === "Identifier" && place.scope.lookup(node.name, TYPE)?.kind === "local";
 	return isParameter ? whole : instanceOf(whole);
@@ -236,7 +236,7 @@ function typeOfImportType(
 	return isType && qualifier ? instanceOf(whole) : whole;
 }
 
-/** The element type, if the list is a local name typed as `Foo[]` or similar. */
+/** Type of a list's elements, if the list's type is written as `Foo[]` or similar. */
 export function elementOf(place: Place, list: Node): Receiver {
 	const node = unwrap(list);
 	if (node.type === "Identifier") {
@@ -245,7 +245,7 @@ export function elementOf(place: Place, list: Node): Receiver {
 		const { annotation, init } = name.value;
 		const outer = { facts: place.facts, scope: name.scope };
 		if (annotation) return typeOfElement(outer, annotation);
-		// Guards against cycles: the initialiser must precede this use of the name.
+		// The initialiser must precede this use of the name, to prevent recursion.
 		return init && init.end < node.start ? elementOf(outer, init) : undefined;
 	}
 	if (node.type === "TSAsExpression") return typeOfElement(place, node.typeAnnotation);
@@ -260,7 +260,7 @@ export function elementBy(methods: ReadonlySet<string>, place: Place, call: Node
 
 const SAME_ELEMENTS = new Set(["filter", "slice", "reverse", "sort", "toSorted", "toReversed"]);
 export const ONE_ELEMENT = new Set(["at", "find", "findLast", "pop", "shift"]);
-/** Methods whose callback gets an element as its first argument. */
+/** Methods that pass an element as first argument to their callback. */
 export const WITH_CALLBACK = new Set(
 	"map flatMap filter find findLast findIndex findLastIndex forEach some every".split(" "),
 );

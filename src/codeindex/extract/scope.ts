@@ -1,18 +1,18 @@
 import type { TypeName } from "../facts.ts";
 import { annotationOf, type FunctionNode, type Key, keyOf, type Node, type Of } from "./ast.ts";
 
-/** Meanings of a name, as bits. */
+/** Meanings of a name, as bit flags. */
 export const VALUE = 1;
 export const TYPE = 2;
-/** A name that may precede a dot in a type: a namespace, enum or import. */
+/** A name that can precede a dot in a type: a namespace, enum or import. */
 export const NAMESPACE = 4;
 export const ANY = 7;
 
-/** All names of a scope are declared on entry, hoisted ones included. */
+/** All names of a scope, including hoisted ones, are declared on entry. */
 export class Scope {
 	readonly names = new Map<string, Name>();
 	readonly parent: Scope | undefined;
-	/** Whether the `var`s inside are hoisted to this scope. */
+	/** Whether `var` declarations inside are hoisted to this scope. */
 	readonly isFunction: boolean;
 	/** Type of `this`. Undefined: inherited. Null: unknown. */
 	readonly self: TypeName | null | undefined;
@@ -77,7 +77,7 @@ export class Scope {
 
 export type Name = BindingName | MemberName | LocalName;
 
-/** An entry of {@link FileFacts.bindings}. */
+/** Refers to an entry of {@link FileFacts.bindings}. */
 interface BindingName {
 	readonly kind: "binding";
 	meaning: number;
@@ -98,7 +98,7 @@ export interface LocalName {
 	value?: LocalValue;
 	/** Constraint of a type parameter. */
 	readonly bound?: Node | undefined;
-	/** Computed on first use. Null: unknown, or being computed. */
+	/** Computed on first use. Null: unknown or being computed. */
 	type?: TypeName | null | undefined;
 }
 
@@ -106,11 +106,11 @@ export interface LocalValue {
 	readonly annotation?: Node | undefined;
 	readonly init?: Node | undefined;
 	readonly function?: FunctionNode;
-	/** The type that the context gives to the parameter of a callback. */
+	/** Type of a callback's parameter, inferred from the call. */
 	readonly contextual?: TypeName | undefined;
-	/** Destructured properties: `a` and `b` for `{ a: { b } }`. */
+	/** Properties that destructuring reads: `a` and `b` for `{ a: { b } }`. */
 	readonly path?: readonly string[];
-	/** The name holds an element of the value, as in `for (const name of value)`. */
+	/** Set if the name holds an element of `init`, as in `for (const name of init)`. */
 	readonly element?: true;
 }
 
@@ -124,7 +124,7 @@ export function eachName(
 			take(pattern, annotated(pattern, value));
 			return;
 		case "AssignmentPattern": {
-			// If no type is known, the default value gives the type.
+			// If no type is known, the default value determines it.
 			const isKnown = value.annotation || value.init || value.contextual || value.path;
 			const isNamed = pattern.left.type === "Identifier";
 			eachName(pattern.left, isNamed && !isKnown ? { init: pattern.right } : value, take);

@@ -56,7 +56,7 @@ export function cut(text: string): string {
 	return `${text.slice(0, splitsPair ? end - 1 : end)}…`;
 }
 
-/** Where the signature ends: after a short value or a function's head, else before the value. */
+/** End of the signature: after a short value or a function's head, otherwise before the value. */
 function valueEnd(value: Node): number {
 	switch (value.type) {
 		case "ArrowFunctionExpression":
@@ -69,7 +69,7 @@ function valueEnd(value: Node): number {
 }
 
 function withoutComments(text: string): string {
-	// Strings match first, which protects comment markers inside them.
+	// Strings match first, so comment markers inside strings are kept.
 	return text.replace(
 		/("(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|`(?:[^`\\]|\\.)*`)|\/\*[\s\S]*?(?:\*\/|$)|\/\/[^\n]*/g,
 		(_, string: string | undefined) => string ?? " ",

@@ -115,7 +115,7 @@ export const typeVisits: Visits = {
 	...forTypes("ImportDeclaration ExportAllDeclaration TSNamespaceExportDeclaration", visitOnly()),
 	ExportNamedDeclaration(walk, node: Of<"ExportNamedDeclaration">) {
 		walk.visit(node.declaration);
-		// Top-level export lists are handled as exports. In a namespace they re-export outer names.
+		// `exportStatement` handles top-level export lists. In a namespace, they re-export outer names.
 		if (walk.scope === walk.facts.top || node.source) return;
 		for (const { local, exported } of node.specifiers) {
 			for (const start of new Set([moduleName(local).start, moduleName(exported).start])) {
@@ -172,7 +172,7 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 	}
 }
 
-/** Declarations of one namespace share their exported names. */
+/** All declarations of one namespace share their exported names. */
 export function enterNamespace(
 	{ facts, scope: outer }: Place,
 	body: Of<"TSModuleBlock">,

@@ -5,7 +5,7 @@ import type { FactsBuilder } from "./facts-builder.ts";
 import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./receivers.ts";
 import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
-/** Records uses. `scope` is that of the current node. */
+/** Visits nodes and records references. `scope` belongs to the current node. */
 export class Walk {
 	readonly facts: FactsBuilder;
 	scope: Scope;
@@ -21,7 +21,7 @@ export class Walk {
 		this.#reach = reach;
 	}
 
-	/** Expressions count as read. */
+	/** Records an expression as read. */
 	visit(node: Node | null | undefined): void {
 		if (!node) return;
 		const visit = this.#visits[node.type] as ((walk: Walk, node: Node) => void) | undefined;
@@ -58,7 +58,7 @@ export class Walk {
 	}
 }
 
-/** Visitors by node type. Of nodes without a visitor, all parts are visited. */
+/** Visitors by node type. If a node has no visitor, all its children are visited. */
 export type Visits = Readonly<Record<string, Visit | undefined>>;
 type Visit = (walk: Walk, node: never) => void;
 
@@ -70,7 +70,7 @@ export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/** A name and its member steps. Without `start` it comes from a type; a step must follow. */
+/** A binding and its member accesses. Without `start`, the binding is a receiver's type; steps follow. */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number | undefined;
@@ -86,7 +86,7 @@ interface Link {
 	readonly called?: true;
 }
 
-/** Not a binding of the file: a literal or a runtime object. */
+/** Stands for an expression without a binding: a literal or a runtime object. */
 export const OTHER = "other";
 
 const NO_STEPS: readonly Link[] = [];
@@ -104,7 +104,7 @@ export function fromName(facts: FactsBuilder, name: Name, id: Key): Reached {
 	return fromType(typeOfName(facts, name)) ?? (isOfRuntime(name) ? OTHER : undefined);
 }
 
-/** Whether the type is declared in no file: `string`, `Foo[]`, `Map<string, Foo>`. */
+/** Whether the type is built in: `string`, `Foo[]`, `Map<string, Foo>`. */
 function isOfRuntime({ value, scope }: LocalName): boolean {
 	const type = value?.path ? undefined : value?.annotation;
 	if (type?.type !== "TSTypeReference") return type !== undefined && RUNTIME_TYPES.has(type.type);
@@ -121,7 +121,7 @@ export function fromType(type: TypeName | undefined): Chain | undefined {
 	return type && { binding: type.binding, side: type.side, steps: type.path ?? NO_STEPS };
 }
 
-/** On an unknown receiver only the name is counted. */
+/** If the receiver is unknown or has too many steps, only counts the member's name. */
 export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 	if (chain === OTHER) return OTHER;
 	if (!chain || chain.steps.length >= MAX_STEPS) {
@@ -129,7 +129,7 @@ export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 		facts.looseAccesses.set(key.name, (facts.looseAccesses.get(key.name) ?? 0) + 1);
 		return undefined;
 	}
-	// The call itself is already recorded; the next step is looked up on its result.
+	// After a call, the next step is looked up on the result.
 	const { binding, start, side, steps } = chain.invoked ? asCalled(facts, chain) : chain;
 	return { binding, start, side, steps: [...steps, key] };
 }
@@ -137,7 +137,7 @@ export function access(facts: FactsBuilder, chain: Reached, key: Key): Reached {
 export function call(facts: FactsBuilder, chain: Reached, invoked: "call" | "new"): Reached {
 	if (!chain || chain === OTHER) return chain;
 	if (chain.invoked) {
-		// The type of a result's result is unknown.
+		// For `a()()`, the type of the second result is unknown.
 		record(facts, chain, "read");
 		return undefined;
 	}

@@ -4,19 +4,19 @@ import type { Declared, FileFacts, Member } from "../facts.ts";
 export interface FileWords {
 	readonly path: string;
 	readonly symbols: string;
-	/** Identifiers, comments and strings. */
+	/** Words of identifiers, comments and strings. */
 	readonly text: string;
 }
 
-/** Maximum, in characters; longer words are hashes or data. */
+/** Maximum length, in characters. Longer words are hashes or data. */
 const MAX_WORD = 40;
 const MAX_IDENTIFIER = 4 * MAX_WORD;
 /** Maximum number of distinct words per file; only minified bundles have more. */
 const MAX_WORDS = 20_000;
 
 /**
- * Identifiers in lower case, whole (`getusername`) and in parts (`get`, `user`, `name`). A frequent
- * word repeats up to four times: ranking sees term frequency and the index stays small.
+ * Returns identifiers in lower case, whole (`getusername`) and in parts (`get`, `user`, `name`). Repeats a
+ * frequent word up to four times, so that ranking sees its frequency and the index stays small.
  */
 export function fileWords(path: string, source: string, facts: FileFacts): FileWords {
 	if (counter.size > MAX_CACHED) counter = new WordCounter();
@@ -42,7 +42,7 @@ export function identifierWords(identifier: string): string[] {
 
 /** `HTTPServer2_main` becomes `HTTP`, `Server2`, `main`. */
 function partsOf(identifier: string): readonly string[] {
-	// ASCII fast path: far faster than Unicode classes.
+	// Fast path for ASCII: Unicode classes are far slower.
 	if (/^[\w$]*$/.test(identifier)) {
 		return identifier.match(/[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+/g) ?? [];
 	}
@@ -66,12 +66,12 @@ function namesOf({ bindings }: FileFacts): string[] {
 	);
 }
 
-/** Maximum number of cached identifiers, some 10 MB. Above it, all are evicted. */
+/** Maximum number of cached identifiers (about 10 MB). Above this, all are evicted. */
 const MAX_CACHED = 50_000;
 
-/** Caches identifiers and finds them without allocating strings: a quarter less time. */
+/** Caches identifiers. Finds them without allocating strings, which takes a quarter less time. */
 class WordCounter {
-	/** Open addressing with linear probing. */
+	/** Hash table with linear probing. */
 	#identifiers: (Identifier | undefined)[] = emptyTable(4096);
 	readonly #words = new Map<string, Word>();
 	size = 0;
@@ -133,7 +133,7 @@ class WordCounter {
 	}
 
 	#add(part: string, hash: number, place: number): Identifier {
-		// Copies: a slice would keep the whole text in memory.
+		// Copies the string: a slice would keep the whole text in memory.
 		const text: string = JSON.parse(JSON.stringify(part));
 		const words = identifierWords(text).map((word) =>
 			getOrAdd(this.#words, word, () => ({ text: word, count: 0 })),
@@ -169,7 +169,7 @@ interface Word {
 	count: number;
 }
 
-/** Random, odd and large: prevents crafted hash collisions. */
+/** Odd, large, and random to prevent crafted hash collisions. */
 const MULTIPLIER = (Math.floor(Math.random() * 0x4000_0000) + 0x1000_0000) | 1;
 
 const IN_WORD = Uint8Array.from({ length: 0x80 }, (_, char) =>
