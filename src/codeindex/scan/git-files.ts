@@ -15,18 +15,18 @@ export type GitOutcome =
 	| {
 			readonly kind: "listed";
 			readonly unreadable: readonly string[];
-			/** Paths that are not UTF-8, lossily decoded. */
+			/** Paths that are not valid UTF-8, decoded lossily. */
 			readonly badNames: readonly string[];
-			/** Untracked files are missing: git timed out or was not asked. */
+			/** Untracked files are missing because git timed out or was not asked. */
 			readonly isPartial?: true;
 	  }
-	/** Not an error: no work tree, or no git. */
+	/** Not an error: no work tree, or git is not installed. */
 	| { readonly kind: "no-git" }
 	| { readonly kind: "failed"; readonly message: string };
 
 /**
- * Lists tracked and untracked files, without ignored ones. `take` may get an entry twice. The
- * repository is untrusted: nothing it names is run, and nothing is written to it.
+ * Lists tracked and untracked files, without ignored ones. `take` may receive an entry twice. The
+ * repository is untrusted: git runs no program that it names and writes nothing to it.
  */
 export async function listGitFiles(
 	folder: string,
@@ -38,7 +38,7 @@ export async function listGitFiles(
 	const options = { folder, signal: AbortSignal.any(signals) };
 	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
 	const late = AbortSignal.timeout(othersMs);
-	// Needs a time limit, since git's pattern matching has none.
+	// Needs a time limit, since git does not limit pattern matching.
 	const others =
 		othersMs === 0
 			? undefined
@@ -85,7 +85,7 @@ export async function gitConfiguration(folder: string): Promise<string[]> {
 		runGit(["config", "-z", "--list", "--show-origin", "--name-only"], options),
 		excludesFiles(folder),
 	]);
-	// Git fails if nothing is set or there is no repository.
+	// Git fails if nothing is configured or there is no repository.
 	const origins = listed.kind === "done" ? texts(listed.output).valid : [];
 	const files = origins.flatMap((part) => (part.startsWith("file:") ? [part.slice(5)] : []));
 	return [...new Set([...files, ...named])];
@@ -105,10 +105,10 @@ type GitRun =
 
 const MAX_OUTPUT_BYTES = 256 * 1024 * 1024;
 const MAX_MS = 60_000;
-/** Time limit; only huge repositories or hostile patterns take this long. */
+/** Time limit for untracked files. Only huge repositories or hostile patterns take longer. */
 const UNTRACKED_MS = 10_000;
 
-/** Security: `core.fsmonitor`, hooks and the pager name programs that git would start. */
+/** Security: disables `core.fsmonitor`, hooks and the pager: they name programs that git would start. */
 const SAFELY = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
 
 const execute = promisify(execFile);
@@ -119,7 +119,7 @@ async function runGit(
 ): Promise<GitRun> {
 	try {
 		const run = execute("git", [...SAFELY, "-C", folder, ...args], {
-			// Security: not the project, since Windows first looks for programs in this folder.
+			// Security: not the project, since Windows looks for `git` in the current folder first.
 			cwd: dirname(process.execPath),
 			env: gitEnvironment(),
 			encoding: "buffer",
@@ -129,7 +129,7 @@ async function runGit(
 			signal,
 			killSignal: "SIGKILL",
 		});
-		// Closes standard input, which a wrapper around git may read.
+		// Closes standard input. Otherwise a wrapper around git could wait for it.
 		run.child.stdin?.end();
 		const { stdout, stderr } = await run;
 		return { kind: "done", output: stdout, errors: stderr.toString() };
@@ -140,13 +140,13 @@ async function runGit(
 			return { kind: "no-git" };
 		}
 		const [complaint] = errors.split("\n");
-		if (code === undefined) return { kind: "failed", message: complaint || "it was stopped" };
+		if (code === undefined) return { kind: "failed", message: complaint || "it was killed" };
 		const tooMuch = code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
-		return { kind: "failed", message: tooMuch ? "it lists too much" : describeError(error) };
+		return { kind: "failed", message: tooMuch ? "its output is too long" : describeError(error) };
 	}
 }
 
-/** Drops git's variables: in a hook they name the hook's repository. */
+/** Drops `GIT_*` variables: inside a git hook, they name the hook's repository. */
 function gitEnvironment(): NodeJS.ProcessEnv {
 	const kept = Object.entries(process.env).filter(([name]) => !/^git_/i.test(name));
 	return {
@@ -173,7 +173,7 @@ function pathIn(line: string): string {
 function parseOthers(paths: readonly string[]): GitEntry[] {
 	return paths.map((path) => {
 		if (path.endsWith("/")) return { path: path.slice(0, -1), kind: "repository" };
-		// A path without an extension may be a link to a folder; git does not say.
+		// Git does not report links. A path without an extension may be a link to a folder.
 		return { path, kind: /\.[^/]*$/.test(path) ? "file" : "link" };
 	});
 }

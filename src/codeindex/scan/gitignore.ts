@@ -9,21 +9,21 @@ import {
 
 export interface IgnoreRules {
 	readonly patterns: number;
-	/** Number of lines ignored as too long. */
+	/** Number of lines skipped as too long. */
 	readonly longLines: number;
 	/**
-	 * `names` start at the folder of the `.gitignore`. Undefined: no rule matches, or `effort` is
-	 * spent. Parents are not checked, since a walk never enters an ignored folder.
+	 * `names` start at the folder of the `.gitignore`. Undefined: no rule matches, or no `effort` is
+	 * left. Parents are not checked, since a walk never enters an ignored folder.
 	 */
 	decide(names: readonly string[], isFolder: boolean, effort?: Effort): boolean | undefined;
 }
 
-/** Remaining comparisons of a pattern part with a name. */
+/** Remaining budget, in comparisons of a pattern part with a name. */
 export interface Effort {
 	left: number;
 }
 
-/** As in git, the last matching rule decides. Literal names, paths and suffixes are in a map. */
+/** As in git, the last matching rule decides. Rules for literal names, paths and suffixes are in a map. */
 export function parseIgnoreRules(text: string): IgnoreRules {
 	const lines = text.replace(/^\uFEFF/, "").split("\n");
 	const lookups = new Map<string, Orders>();
@@ -73,7 +73,7 @@ export function parseIgnoreRules(text: string): IgnoreRules {
 }
 
 interface Rule {
-	/** Later rules win. */
+	/** Index of the rule. Later rules win. */
 	readonly order: number;
 	readonly pattern: PathPattern;
 	readonly lastName: NamePattern;
@@ -81,13 +81,13 @@ interface Rule {
 	readonly isFolderOnly: boolean;
 }
 
-/** Last rule for a name: `any` of all rules, `file` of those not folder-only. */
+/** Index of the last rule for a name: `any` of all rules, `file` of rules for files. */
 interface Orders {
 	readonly any: number;
 	readonly file: number;
 }
 
-/** The key of a rule for a name or suffix in any folder, or for a whole path. */
+/** The map key of a rule for a literal name or suffix in any folder, or for a literal path. */
 function keyOf({ pattern, lastName: { literal, suffix } }: Rule): string | undefined {
 	if (isAnywhere(pattern)) {
 		if (literal !== undefined) return literal;
@@ -97,7 +97,7 @@ function keyOf({ pattern, lastName: { literal, suffix } }: Rule): string | undef
 	return literals.includes(undefined) ? undefined : `/${literals.join("/")}`;
 }
 
-/** The keys that {@link keyOf} gives to rules that match this path. */
+/** The keys that {@link keyOf} returns for rules that match this path. */
 function keysOf(names: readonly string[], name: string): string[] {
 	const dot = name.lastIndexOf(".");
 	const ofSuffix = dot < 0 ? [] : [`*/${name.slice(dot)}`];
@@ -108,7 +108,7 @@ function isAnywhere(pattern: PathPattern): boolean {
 	return pattern.length === 2 && pattern[0] === "**";
 }
 
-/** Maximum length, in characters. Longer lines are hostile and slow to match. */
+/** Maximum line length, in characters. Longer lines are hostile and slow to match. */
 const MAX_LINE = 1_000;
 
 function parseRule(line: string, order: number): Rule | undefined {
@@ -122,7 +122,7 @@ function parseRule(line: string, order: number): Rule | undefined {
 	// A slash at the start or in the middle anchors the pattern.
 	const isAnchored = text.includes("/");
 	const parts = partsOf(asBytes(text.startsWith("/") ? text.slice(1) : text));
-	// `a/**` matches below `a`, not `a` itself.
+	// `a/**` matches everything below `a`, but not `a` itself.
 	if (parts.at(-1) === "**") parts.push("*");
 	const pattern = pathPatternOf(isAnchored ? parts : ["**", ...parts]);
 	const lastName = pattern.at(-1);
@@ -131,8 +131,8 @@ function parseRule(line: string, order: number): Rule | undefined {
 }
 
 /**
- * Splits at slashes outside of character classes. Two stars are special only as a whole name. (Git
- * also treats `a**\/b` as any number of folders; here it stays within a name.)
+ * Splits at slashes outside of character classes. Two stars are special only as a whole name. (In git,
+ * the stars of `a**\/b` also match folders. Here they match within one name.)
  */
 function partsOf(pattern: string): string[] {
 	const parts: string[] = [];
@@ -153,14 +153,14 @@ function partsOf(pattern: string): string[] {
 	return parts.map((part) => (/^\*{2,}$/.test(part) ? "**" : part));
 }
 
-/** Keeps trailing spaces if the first of them is escaped: `\ `. */
+/** Removes trailing spaces up to an escaped space (`\ `), which is kept. */
 function withoutTrailingSpaces(line: string): string {
 	let end = line.length;
 	while (end > 0 && line[end - 1] === " " && line[end - 2] !== "\\") end--;
 	return line.slice(0, end);
 }
 
-/** Git compares bytes: `?` is one byte. */
+/** Git compares bytes, so `?` matches one byte. */
 function asBytes(text: string): string {
 	return /^[\0-\x7f]*$/.test(text) ? text : Buffer.from(text).toString("latin1");
 }

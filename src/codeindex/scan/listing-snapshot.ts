@@ -22,13 +22,13 @@ interface PathSnapshot extends FileTimes {
 }
 
 interface FolderSnapshot extends PathSnapshot {
-	/** Names with types. Absent if the folder could not be read. */
+	/** Types of entries, by name. Undefined if the folder could not be read. */
 	readonly entries: ReadonlyMap<string, EntryType> | undefined;
 }
 
 type EntryType = "folder" | "link" | "file";
 
-/** Detects new entries (by their folder's times) and changed ignore rules, not deleted files. */
+/** Detects new entries, by their folder's times, and changed ignore rules. Does not detect deleted files. */
 export class ListingSnapshot {
 	readonly #given: string;
 	readonly #root: string;
@@ -42,7 +42,7 @@ export class ListingSnapshot {
 		this.#now = now;
 	}
 
-	/** Call before listing, to detect concurrent changes. Undefined: no root, or too many folders. */
+	/** Call this before listing, to detect concurrent changes. Undefined: no root or too many folders. */
 	static async take(given: string, now: () => number): Promise<ListingSnapshot | undefined> {
 		const root = orUndefined(() => realpathSync(given));
 		if (root === undefined) return undefined;
@@ -53,7 +53,7 @@ export class ListingSnapshot {
 		return snapshot;
 	}
 
-	/** Also false if a file changed so recently that another change would leave the same times. */
+	/** Also false if a rule file changed so recently that a second change could leave the same times. */
 	isCurrent(): boolean {
 		if (orUndefined(() => realpathSync(this.#given)) !== this.#root) return false;
 		for (const [path, before] of this.#rules) {
@@ -71,14 +71,14 @@ export class ListingSnapshot {
 		return true;
 	}
 
-	/** Skips `node_modules` and `.git`. */
+	/** Skips `node_modules` and `.git`. False: there are too many folders. */
 	#takeFolders(): boolean {
 		const open = [""];
 		for (let path = open.pop(); path !== undefined; path = open.pop()) {
 			if (this.#folders.size >= MAX_FOLDERS) return false;
 			const takenMs = this.#now();
 			const stats = lstatOrUndefined(`${this.#root}/${path}`);
-			// The folder is gone since its parent was read; the parent shows this.
+			// The folder was deleted after its parent was read. The parent's times show this.
 			if (!stats?.isDirectory()) continue;
 			const entries = readEntries(`${this.#root}/${path}`);
 			this.#folders.set(path, { ...timesOf(stats), takenMs, entries });
@@ -106,7 +106,7 @@ export class ListingSnapshot {
 	}
 }
 
-/** Ignore files besides the tree's own `.gitignore` files. Higher precedence comes later. */
+/** Ignore files that apply to a folder, except those inside it. Later files take precedence. */
 export async function rulesAround(folder: string): Promise<OuterRules[]> {
 	const top = [folder, ...ancestorsOf(folder)].find((path) => existsSync(join(path, ".git")));
 	if (top === undefined) return [];
@@ -129,7 +129,7 @@ function orUndefined<T>(attempt: () => T): T | undefined {
 	}
 }
 
-/** Files may be gone, but no folder, link or `.gitignore`. */
+/** Files may have been deleted, but no folder, link or `.gitignore`. */
 function hasNothingNew(before: FolderSnapshot["entries"], now: FolderSnapshot["entries"]): boolean {
 	if (before === undefined || now === undefined) return before === now;
 	for (const [name, type] of now) if (before.get(name) !== type) return false;
@@ -140,9 +140,9 @@ function hasNothingNew(before: FolderSnapshot["entries"], now: FolderSnapshot["e
 	return true;
 }
 
-/** Of files that are neither sources nor configurations, only `.gitignore` and `.git` matter. */
+/** Returns folders, links, sources and configurations. Of other files, only `.gitignore` and `.git`. */
 function readEntries(folder: string): Map<string, EntryType> | undefined {
-	// The listing reports the error.
+	// Ignores errors, since the listing reports them.
 	const found = orUndefined(() => readdirSync(folder, { withFileTypes: true }));
 	if (!found) return undefined;
 	const entries = new Map<string, EntryType>();
@@ -168,10 +168,10 @@ const MISSING: FileTimes = { bytes: -1, mtimeMs: 0, ctimeMs: 0, inode: 0 };
 function timesAt(path: string): FileTimes {
 	try {
 		let stats = lstatSync(path, { throwIfNoEntry: false });
-		// Git follows links to its own files.
+		// Follows links, as git does for its own files.
 		if (stats?.isSymbolicLink()) stats = statSync(path, { throwIfNoEntry: false });
 		if (!stats) return MISSING;
-		// `.git` changes all the time; its relevant files are checked separately.
+		// `.git` changes all the time, so only its relevant files are checked, separately.
 		return stats.isDirectory() ? { ...MISSING, bytes: -2, inode: stats.ino } : timesOf(stats);
 	} catch {
 		return { ...MISSING, bytes: -3 };
@@ -186,7 +186,7 @@ function ancestorsOf(root: string): string[] {
 	}
 }
 
-/** `.git` is a file in submodules and linked work trees. */
+/** In submodules and linked work trees, `.git` is a file. */
 function filesOfRepository(marker: string): string[] {
 	const folder = gitFolder(marker);
 	if (folder === undefined) return [marker];
@@ -214,7 +214,7 @@ function gitFolder(marker: string): string | undefined {
 async function configurationFiles(root: string): Promise<string[]> {
 	const folder = userFolder();
 	const usual = [join(homedir(), ".gitconfig"), join(folder, "config"), join(folder, "ignore")];
-	// Git gives some paths relative to the repository's top, which is at or above the root.
+	// Git returns some paths relative to the top of the repository: the root or a folder above it.
 	const around = [root, ...ancestorsOf(root)];
 	const named = (await gitConfiguration(root)).flatMap((path) =>
 		isAbsolute(path) ? [path] : around.map((top) => join(top, path)),
@@ -226,7 +226,7 @@ function userFolder(): string {
 	return join(process.env.XDG_CONFIG_HOME || join(homedir(), ".config"), "git");
 }
 
-/** Small regular files only: opening a pipe would block. */
+/** Reads only small regular files, since opening a pipe would block. */
 function textOf(path: string): string | undefined {
 	return orUndefined(() => {
 		const stats = statSync(path, { throwIfNoEntry: false });

@@ -2,7 +2,7 @@ import type { OnStep } from "../../text/wildcard.ts";
 
 export { matchesAll as matchesPath } from "../../text/wildcard.ts";
 
-/** `**` matches any number of names; `*` and `?` stay within one. */
+/** `**` matches any number of names. `*` and `?` match within one name. */
 export type PathPattern = readonly ("**" | NamePattern)[];
 
 export function parsePathPattern(pattern: string): PathPattern {
@@ -16,17 +16,17 @@ export function pathPatternOf(parts: readonly string[]): PathPattern {
 export interface NamePattern {
 	/** Set if only this name matches. */
 	readonly literal?: string;
-	/** Set if any text may precede it: `.ts` of `*.ts`. */
+	/** Set if the pattern is `*` and this text: `.ts` for `*.ts`. */
 	readonly suffix?: string;
 	/** Bit set of required characters, hashed to 32 bits. */
 	readonly needs: number;
 	/** Minimum cost of a comparison, in steps. */
 	readonly steps: number;
-	/** `onStep` gets additional steps for long parts and wildcards. */
+	/** Calls `onStep` with the additional steps of long parts and wildcards. */
 	matches(name: string, onStep?: OnStep): boolean;
 }
 
-/** Supports `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` escapes. No backtracking. */
+/** Supports `*`, `?`, `[a-z]`, `[!a-z]`, `[[:alpha:]]` and `\` escapes. Does not backtrack. */
 function parseNamePattern(pattern: string): NamePattern {
 	const parts = partsOf(pattern);
 	const [first = [], ...others] = parts ?? [];
@@ -43,7 +43,7 @@ function parseNamePattern(pattern: string): NamePattern {
 		return { literal, needs, steps: 1, matches: (name) => name === literal };
 	}
 	const suffix = first.length === 0 && parts.length === 2 ? literalOf(others[0] ?? []) : undefined;
-	// Lazy: most patterns are ruled out by `needs`.
+	// Created on first use, since `needs` rules out most patterns.
 	let match: NamePattern["matches"] | undefined;
 	return {
 		...(suffix !== undefined && { suffix }),
@@ -88,7 +88,7 @@ interface CharacterClass {
 }
 
 const ANY_CHARACTER: CharacterClass = { size: 1, has: () => true };
-/** Characters that the engine compares in the time of one step. */
+/** Number of characters that JavaScript engines compare in the time of one step. */
 const CHARACTERS_PER_STEP = 64;
 
 interface Finder {
@@ -165,7 +165,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 	return parts;
 }
 
-/** `undefined` if the class has no end, or an unknown name between `[:` and `:]`. */
+/** Returns `undefined` if the class has no end or contains an unknown `[:name:]`. */
 export function parseClass(pattern: string, from: number): { unit: Unit; end: number } | undefined {
 	let at = from + 1;
 	const negated = pattern[at] === "!" || pattern[at] === "^";

@@ -21,9 +21,9 @@ import { BAD_NAME, type OuterRules, walkFolders } from "./walk-files.ts";
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
 	readonly onProgress?: (files: number) => void;
-	/** Paths that are checked even if git ignores them; missing files are dropped. */
+	/** Configuration files to include even if git ignores them. Missing files are skipped. */
 	readonly alsoConfigs?: Iterable<string>;
-	/** Git's time limit for untracked files, after which a walk finds them. 0: git is not asked. */
+	/** Git's time limit for untracked files. After it, or if it is 0, a walk lists them instead. */
 	readonly othersMs?: number;
 }
 
@@ -39,7 +39,7 @@ interface ListedEntry {
 	file?: ScannedFile;
 }
 
-/** A cached listing expires, since some file systems do not update folder times. */
+/** Maximum age of a cached listing, since some file systems do not update folder times. */
 const MAX_AGE_MS = 10 * 60_000;
 
 /** Git lists files again only if a folder, a `.gitignore` or one of git's own files changed. */
@@ -55,7 +55,7 @@ export class TreeScanner {
 		this.#now = now;
 	}
 
-	/** Excludes ignored files. Rejects if the root is unreadable, or with `aborted`. */
+	/** Omits ignored files. Rejects with `unavailable` if the root is unreadable, or with `aborted`. */
 	async scan(options: ScanOptions = {}): Promise<ScannedTree> {
 		const isSlow = this.#isRecent(this.#slowSinceMs);
 		const quick = isSlow ? { ...options, othersMs: 0 } : options;
@@ -73,7 +73,7 @@ export class TreeScanner {
 	async #scanAgain(options: ScanOptions): Promise<ScannedTree> {
 		this.#cached = undefined;
 		const listedMs = this.#now();
-		// Not for the first scan, which is often the only one.
+		// The first scan takes no snapshot, since it is often the only scan.
 		const snapshot = this.#hasScanned
 			? await ListingSnapshot.take(this.#root, this.#now)
 			: undefined;
@@ -94,10 +94,10 @@ export class TreeScanner {
 	}
 }
 
-/** Files per turn of the event loop. */
+/** Number of files per turn of the event loop. */
 const BATCH_SIZE = 512;
 const MAX_NESTED_REPOSITORIES = 200;
-/** Trouble that persists until a folder or rule changes. */
+/** Kinds of trouble that persist until a folder or rule changes. */
 const PERSISTENT = new Set<ScanTrouble["kind"]>(["unreadable", "bad-name", "rules", "slow"]);
 
 class TreeScan {
@@ -108,7 +108,7 @@ class TreeScan {
 	readonly #configs = new Map<string, ScannedFile>();
 	readonly #links = new Map<string, Symlink>();
 	readonly #trouble = new Map<string, ScanTrouble>();
-	/** Known folders; false for a folder that is a link or behind one. */
+	/** Checked folders. False for a folder that is a link or lies behind a link. */
 	readonly #folders = new Map<string, boolean>([["", true]]);
 	readonly #listed: ListedEntry[] = [];
 	readonly #listingTrouble: ScanTrouble[] = [];
@@ -139,7 +139,7 @@ class TreeScan {
 		this.#options.onProgress?.(this.#files.size);
 	}
 
-	/** Undefined if a transient error occurred. */
+	/** Returns undefined if a transient error occurred. */
 	listing(): Listing | undefined {
 		const trouble = this.#listingTrouble;
 		if (!trouble.every(({ kind }) => PERSISTENT.has(kind))) return undefined;
@@ -151,7 +151,7 @@ class TreeScan {
 		return { listedBy: this.#listedBy, entries, trouble };
 	}
 
-	/** False if the listing is outdated. */
+	/** Returns false if the listing is outdated. */
 	async rescan({ listedBy, entries, trouble }: Listing): Promise<boolean> {
 		this.#throwIfAborted();
 		this.#listedBy = listedBy;
@@ -191,7 +191,7 @@ class TreeScan {
 		}
 	}
 
-	/** These files may be links: workspace packages are links in `node_modules`. */
+	/** Follows links, since workspace packages are links in `node_modules`. */
 	#addOtherConfigs(): void {
 		for (const path of this.#options.alsoConfigs ?? []) {
 			if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(path) || this.#configs.has(path)) continue;
@@ -242,7 +242,7 @@ class TreeScan {
 			this.#noteListing({ kind: "too-many", path, message });
 			return;
 		}
-		// In a folder without its own `.git`, git would list the outer repository.
+		// If the folder has no `.git`, git would list the outer repository.
 		const isRepository = existsSync(join(this.#root, path, ".git"));
 		if (!isRepository || !(await this.#listRepository(path))) await this.#walk(path);
 	}
@@ -296,7 +296,7 @@ class TreeScan {
 		try {
 			const target = relative(this.#root, realpathSync(join(this.#root, path)));
 			if (target === ".." || target.startsWith(`..${sep}`) || isAbsolute(target)) {
-				const message = "it leads out of the project and is not followed";
+				const message = "it points outside the project and is not followed";
 				this.#note({ kind: "link", path, message });
 			} else if (target !== "" && !/(^|[\\/])(node_modules|\.git)([\\/]|$)/.test(target)) {
 				this.#links.set(path, { path, target: target.split(sep).join("/") });
@@ -306,7 +306,7 @@ class TreeScan {
 		}
 	}
 
-	/** Git can list files behind a folder that has since become a link. */
+	/** Git can list files in a folder that has since been replaced with a link. */
 	#isRealFolder(folder: string): boolean {
 		const known = this.#folders.get(folder);
 		if (known !== undefined) return known;
@@ -317,7 +317,7 @@ class TreeScan {
 
 	#lstat(path: string): Stats | undefined {
 		try {
-			// A missing file is usually a tracked one that was deleted.
+			// A missing file is usually tracked but deleted.
 			return lstatSync(`${this.#root}/${path}`, { throwIfNoEntry: false });
 		} catch (error) {
 			this.#note({ kind: "unreadable", path, message: describeError(error) });

@@ -13,8 +13,8 @@ export interface Symlink {
 
 export interface ScanTrouble {
 	/**
-	 * `git`: git failed; the tree was walked. `slow`: git timed out; a walk found untracked files.
-	 * `rules`: a `.gitignore` is only partly applied. `link`: it is broken or leaves the project.
+	 * `git`: git failed, so a walk listed the files. `slow`: git timed out, so a walk listed untracked
+	 * files. `rules`: a `.gitignore` is only partly applied. `link`: a link is broken or points outside.
 	 */
 	readonly kind:
 		| "unreadable"
@@ -31,20 +31,20 @@ export interface ScanTrouble {
 
 export interface ScannedTree {
 	readonly files: readonly ScannedFile[];
-	/** `tsconfig*.json`, `package.json` and the like. */
+	/** `tsconfig*.json`, `package.json` and similar files. */
 	readonly configs: readonly ScannedFile[];
 	readonly links: readonly Symlink[];
 	readonly trouble: readonly ScanTrouble[];
 	readonly listedBy: "git" | "walk";
 }
 
-/** Maximum; larger files are data. */
+/** Maximum size; larger files are data. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
-/** Maximum, to limit memory. */
+/** Maximum number, to limit memory. */
 export const MAX_FILES = 250_000;
 
 export interface KnownFile extends ScannedFile {
-	/** Time of the stat, before the content was read (ms since 1970). */
+	/** When the metadata was read, before the content (ms since 1970). */
 	readonly storedMs: number;
 }
 
@@ -52,7 +52,7 @@ export interface KnownConfig extends KnownFile {
 	readonly hash: string;
 }
 
-/** What decides, together with the list of files, where imports lead. */
+/** Together with the list of files, this determines how imports resolve. */
 export interface ProjectState {
 	readonly configs: readonly KnownConfig[];
 	readonly links: readonly Symlink[];

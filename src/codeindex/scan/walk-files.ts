@@ -16,8 +16,8 @@ export interface WalkedFolder {
 }
 
 /**
- * Walks like git, without `node_modules` and `.git`. Links are not followed, so the walk ends. Once
- * `effort` is spent, patterns are no longer applied: too many files rather than too few.
+ * Lists files like git, without `node_modules` and `.git`. Does not follow links, so the walk ends. When
+ * no `effort` is left, stops applying patterns: too many files are better than too few.
  */
 export function* walkFolders(
 	root: string,
@@ -94,13 +94,13 @@ interface PlacedRules {
 	readonly isCut: boolean;
 }
 
-/** Guards against file systems that show a folder inside itself. */
+/** Maximum folder depth, for file systems that show a folder inside itself. */
 const MAX_DEPTH = 100;
 const MAX_IGNORE_BYTES = 1024 * 1024;
-/** Enough for thousands of real patterns and files; about a second with hostile ones. */
+/** Enough for thousands of real patterns and files. Hostile ones take about a second. */
 const MAX_EFFORT = 20_000_000;
 
-/** Drops and reports non-UTF-8 names: lossily decoded, they open nothing or another file. */
+/** Drops and reports names that are not UTF-8: decoded lossily, they open nothing or another file. */
 function entriesOf(folder: string, onBadName: (name: string) => void): Dirent[] {
 	const entries = readdirSync(folder, { withFileTypes: true });
 	if (!entries.some(({ name }) => name.includes("\uFFFD"))) return entries;
@@ -128,7 +128,7 @@ function rulesIn(file: string, given: Pick<PlacedRules, "path" | "depth" | "abov
 	try {
 		const text = readPartSync(file, 0, 4 * MAX_IGNORE_BYTES).toString();
 		const isCut = text.length > MAX_IGNORE_BYTES;
-		// A partial line would be a different pattern.
+		// Drops a partial last line: it would be a different pattern.
 		const end = isCut ? text.lastIndexOf("\n", MAX_IGNORE_BYTES) : text.length;
 		return [{ ...given, rules: parseIgnoreRules(text.slice(0, Math.max(0, end))), isCut }];
 	} catch {
