@@ -4,13 +4,13 @@ import { readSource } from "../read-source.ts";
 import { packFile } from "../store/packed-file.ts";
 import { type FileOutcome, failedFile } from "./file-outcome.ts";
 
-/** Never throws: an error becomes the file's problem. */
+/** Never throws: an error is returned as the file's problem. */
 export function parseFile(root: string, path: string): FileOutcome {
 	const source = readSource(root, path);
 	if (source.kind === "gone") return { kind: "gone", path };
 	if (source.kind === "unreadable") return failedFile(path, source.reason);
 	const text = source.bytes.toString("utf8");
-	// Positions do not count the byte order mark.
+	// Drops the byte order mark, which positions do not count.
 	const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
 	try {
 		const facts = extractFacts(path, content);

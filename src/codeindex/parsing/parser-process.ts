@@ -1,4 +1,4 @@
-/** Parser entry. A process, not a thread: deeply nested text crashes the native parser. */
+/** Entry of the parser process. Not a thread: deeply nested text crashes the native parser. */
 import { constants, setPriority } from "node:os";
 import { serveJobs } from "../../core/worker-entry.ts";
 import type { FileOutcome } from "./file-outcome.ts";
@@ -6,11 +6,11 @@ import { parseFile } from "./parse-file.ts";
 
 const root = process.argv[2] ?? process.cwd();
 
-// A lower priority yields to other processes.
+// Lowers the priority, in favor of other processes.
 try {
 	setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
 } catch {
-	// A sandbox may forbid the change.
+	// A sandbox may forbid this.
 }
 
 serveJobs<readonly string[], FileOutcome[]>((paths) => paths.map((path) => parseFile(root, path)));

@@ -17,7 +17,7 @@ const BATCH_FILES = 32;
 const BATCH_BYTES = 400_000;
 /** Batches in flight per process: one running, one queued. */
 const BATCHES_AHEAD = 2;
-/** A file that needs more memory is stored as failed. */
+/** A file that needs more heap is stored as failed. */
 const MAX_HEAP_MB = 512;
 
 /** Parses in child processes: untrusted text can crash or hang the native parser. */
@@ -53,7 +53,7 @@ export class Parser {
 				const outcomes = await this.#parseBatch(batch, stop);
 				if (stop.aborted) throw aborted();
 				if (outcomes) for (const outcome of outcomes) take(outcome);
-				// Retries each file of a lost batch alone.
+				// Retries each file of a lost batch separately.
 				else queue.push(...batch.map((path) => [path]));
 			}
 		};
@@ -86,7 +86,7 @@ export class Parser {
 			const [path, ...others] = batch;
 			if (path === undefined || others.length > 0) return undefined;
 			const isLate = fault === "deadline";
-			return [failedFile(path, isLate ? "parsing it did not end" : "the parser failed on it")];
+			return [failedFile(path, isLate ? "parsing it took too long" : "the parser failed on it")];
 		}
 	}
 }
