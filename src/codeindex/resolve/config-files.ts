@@ -10,17 +10,17 @@ export interface ConfigProblem {
 	readonly message: string;
 }
 
-/** Untrusted: any key may hold anything. */
+/** Untrusted: values may have any type. */
 export type ConfigObject = Readonly<Record<string, unknown>>;
 
 /** Returns `undefined` if the file is missing; throws if it cannot be read. */
 export type ReadConfig = (path: string) => string | undefined;
 
-/** Reads regular files of up to one megabyte. Reading a pipe would block. */
+/** Reads only regular files, of up to 1 MB, since reading a pipe would block. */
 export function createConfigReader(root: string): ReadConfig {
 	return (path) => {
 		try {
-			// Follows links: `node_modules` is full of them.
+			// Follows links, since `node_modules` is full of them.
 			const found = readWholeSync(join(root, path), MAX_CONFIG_BYTES, true);
 			if (!found) return undefined;
 			if (found.bytes) return found.bytes.toString();
@@ -34,11 +34,11 @@ export function createConfigReader(root: string): ReadConfig {
 
 const MAX_CONFIG_BYTES = 1024 * 1024;
 
-/** Parses configuration files, each once. Never throws. `paths` are the scanned ones. */
+/** Parses each configuration file once. Never throws. `paths` are the scanned files. */
 export class ConfigFiles {
 	readonly paths: ReadonlySet<string>;
 	readonly problems: ConfigProblem[] = [];
-	/** Files outside the scan that were looked for, existing or not. */
+	/** Files outside the scan that were looked for, whether they exist or not. */
 	readonly unscanned = new Set<string>();
 	readonly #read: ReadConfig;
 	readonly #objects = new Map<string, ConfigObject | undefined>();
@@ -60,13 +60,14 @@ export class ConfigFiles {
 		}
 	}
 
-	/** Returns an empty object if the JSON is something else. */
+	/** Returns an empty object if the JSON is not an object. */
 	object(path: string): ConfigObject | undefined {
 		return getOrAdd(this.#objects, path, () => {
 			const found = this.text(path);
 			if (found === undefined) return undefined;
 			const { value, problem } = parseTolerantJson(found);
-			const message = problem ?? (isRecord(value) ? undefined : "it does not hold an object");
+			const message =
+				problem ?? (isRecord(value) ? undefined : "it does not contain a JSON object");
 			if (message !== undefined) this.problems.push({ path, message });
 			return isRecord(value) ? value : {};
 		});
@@ -78,7 +79,7 @@ export function own(object: ConfigObject, key: string): unknown {
 	return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
-/** Returns only non-empty text without NUL. */
+/** Returns only non-empty strings without NUL. */
 export function ownText(object: ConfigObject, key: string): string | undefined {
 	const value = own(object, key);
 	return typeof value === "string" && value !== "" && !value.includes("\0") ? value : undefined;
@@ -90,7 +91,7 @@ export function ownTexts(object: ConfigObject, key: string): string[] | undefine
 	return value.filter((item) => typeof item === "string" && !item.includes("\0"));
 }
 
-/** Tolerant like TypeScript: skips errors and reads on. */
+/** Continues after errors, like TypeScript. */
 function parseTolerantJson(text: string): { value: unknown; problem?: string | undefined } {
 	const plain = text.charCodeAt(0) === 0xfeff ? text.slice(1) : text;
 	try {
@@ -100,10 +101,10 @@ function parseTolerantJson(text: string): { value: unknown; problem?: string | u
 	}
 }
 
-/** Maximum nesting: deeper than any real file, and far from a stack overflow. */
+/** Maximum nesting depth: more than any real file has, and far below a stack overflow. */
 const MAX_DEPTH = 200;
 
-/** Whitespace and comments, also unterminated ones. */
+/** Whitespace and comments, including unterminated ones. */
 const TRIVIA = /(?:\s+|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$))*/y;
 
 class TolerantJsonParser {
@@ -118,7 +119,8 @@ class TolerantJsonParser {
 	parse() {
 		const value = this.#value(0);
 		this.#skip();
-		if (this.#at < this.#text.length) this.#complain("there is more after the end");
+		if (this.#at < this.#text.length)
+			this.#complain("there is text after the end of the JSON value");
 		return { value, problem: this.#problem };
 	}
 
@@ -136,14 +138,14 @@ class TolerantJsonParser {
 	}
 
 	#object(depth: number): Record<string, unknown> {
-		// Null prototype: `__proto__` is a plain key.
+		// With a null prototype, `__proto__` is a plain key.
 		const object: Record<string, unknown> = Object.create(null);
 		this.#at++;
 		while (this.#goesOn("}")) {
 			const key = this.#value(depth + 1);
 			this.#skip();
 			if (typeof key !== "string" || this.#text[this.#at] !== ":") {
-				this.#complain("a name with a colon is missing");
+				this.#complain("a property name or its colon is missing");
 				continue;
 			}
 			this.#at++;
@@ -184,7 +186,7 @@ class TolerantJsonParser {
 				return unescaped(this.#text.slice(start + 1, this.#at - 1));
 			}
 		}
-		this.#complain("a text has no end");
+		this.#complain("a string has no closing quote");
 		return unescaped(this.#text.slice(start + 1, this.#at));
 	}
 
@@ -192,13 +194,13 @@ class TolerantJsonParser {
 		const word = /[^\s,:[\]{}"'/]*/y;
 		word.lastIndex = this.#at;
 		const found = word.exec(this.#text)?.[0] ?? "";
-		// Always consumes something, to prevent an endless loop.
+		// Always consumes a character, to prevent an endless loop.
 		this.#at += found.length || 1;
 		if (found === "true") return true;
 		if (found === "false") return false;
 		if (found === "null") return null;
 		if (/^-?\d/.test(found) && Number.isFinite(Number(found))) return Number(found);
-		this.#complain(`${JSON.stringify(found.slice(0, 40))} is no value`);
+		this.#complain(`${JSON.stringify(found.slice(0, 40))} is not a JSON value`);
 		return undefined;
 	}
 

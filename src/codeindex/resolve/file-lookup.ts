@@ -6,7 +6,7 @@ import type { Packages } from "./packages.ts";
 export type Wanted = "typed" | "plain" | "all";
 type Suffixes = readonly string[];
 
-/** Finds files as TypeScript does, in memory: files outside the scan do not exist. */
+/** Finds files as TypeScript does, but only among the scanned files, in memory. */
 export class FileLookup {
 	readonly #files: ReadonlySet<string>;
 	readonly #linkTargets: ReadonlyMap<string, string>;
@@ -35,7 +35,7 @@ export class FileLookup {
 		return this.#first(path.slice(0, path.length - extension.length), [extension], suffixes);
 	}
 
-	/** For a path without an extension, or with that of the output (`.js` for `.ts`). */
+	/** Finds a path without an extension, or with the extension of the output (`.js` for `.ts`). */
 	module(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		return (
 			this.#withExtension(path, wanted, suffixes) ??
@@ -43,7 +43,7 @@ export class FileLookup {
 		);
 	}
 
-	/** For paths in `package.json`, where TypeScript extensions are taken literally. */
+	/** Finds a path from `package.json`, where TypeScript extensions are literal. */
 	exactly(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
 			return this.file(path) ?? this.literal(path, suffixes);
@@ -51,7 +51,7 @@ export class FileLookup {
 		return this.#withExtension(path, wanted, suffixes);
 	}
 
-	/** The folder's entry file: by `package.json`, else `index`. */
+	/** The folder's entry file: from `package.json`, or else `index`. */
 	folder(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		const found = this.#packages.byFolder.get(path);
 		const entry = wanted === "plain" ? found?.main : (found?.types ?? found?.main);
@@ -92,7 +92,7 @@ export class FileLookup {
 		const stem = path.slice(0, -extension.length);
 		const known = CANDIDATES.get(extension);
 		if (known) return this.#first(stem, known[wanted], suffixes);
-		// `a.css` may be described by `a.d.css.ts`.
+		// `a.d.css.ts` may declare the types of `a.css`.
 		return wanted === "plain" ? undefined : this.#first(stem, [`.d${extension}.ts`], suffixes);
 	}
 
@@ -117,7 +117,7 @@ function foldersOf(files: Iterable<string>): Set<string> {
 
 const NO_SUFFIX = [""];
 
-/** `.d.ts` is one extension. Unknown ones count too, such as `.config` of `vite.config`. */
+/** `.d.ts` is one extension. Unknown extensions count too, such as `.config` in `vite.config`. */
 function extensionOf(path: string): string {
 	const name = nameOf(path);
 	const declaration = /\.d\.[cm]?ts$/.exec(name)?.[0];
@@ -135,13 +135,13 @@ const FOR_MODULE = byWanted([".mts", ".d.mts"], [".mjs"]);
 const FOR_COMMONJS = byWanted([".cts", ".d.cts"], [".cjs"]);
 const FOR_JSX = byWanted([".tsx", ".ts", ".d.ts"], [".jsx", ".js"]);
 
-/** Extensions to try, in order of preference, by written extension. */
+/** Extensions to try, in order of preference, by the specifier's extension. */
 const CANDIDATES = byExtension(WITHOUT_EXTENSION, FOR_JSX, FOR_MODULE, FOR_COMMONJS);
 
 const ANY_SOURCE = [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"];
 const preferring = (extension: string) => [extension, ...ANY_SOURCE.filter((e) => e !== extension)];
 
-/** For sources of build output: bundlers build `.mjs` from `.ts`. */
+/** Source extensions, by output extension. Bundlers build `.mjs` from `.ts`. */
 const SOURCE_CANDIDATES = byExtension(
 	ANY_SOURCE,
 	preferring(".tsx"),

@@ -14,13 +14,13 @@ export interface Scope {
 	readonly passes: readonly Wanted[];
 }
 
-/** Whether a condition holds. `default` always does. */
+/** Whether a condition such as `import` holds. `default` always holds. */
 type Conditions = (condition: string) => boolean;
 
-/** Fallback when the usual conditions find nothing. */
+/** Fallback if the usual conditions find nothing. */
 export const anyCondition: Conditions = () => true;
 
-/** Finds the files of a package of the project. Prefers sources over build output. */
+/** Finds files of the project's packages. Prefers sources over build output. */
 export class PackageFiles {
 	readonly #lookup: FileLookup;
 	readonly #tsconfigs: Tsconfigs;
@@ -58,7 +58,7 @@ export class PackageFiles {
 		return firstOf(paths, (path) => this.#guessedSource(path, owner));
 	}
 
-	/** The source of build output, by the output folders of the package's configurations. */
+	/** Finds the source of build output by the output folders in the package's tsconfig files. */
 	sourceOf(output: string, owner: Package | undefined): string | undefined {
 		const folder = owner?.folder ?? folderOf(output);
 		const mappings = getOrAdd(this.#mappings, folder, () =>
@@ -81,7 +81,7 @@ export class PackageFiles {
 			if (!targets) return this.#withoutExports(scope, owner, subpath);
 			const found = this.forTargets(scope, owner, targets, passes);
 			if (found !== undefined) return found;
-			// No target under any condition means `null`: the package hides the subpath.
+			// If no condition has a target, the target is `null`: the package hides the subpath.
 			if (conditions === anyCondition && targets.length === 0) return undefined;
 		}
 		return this.#usualSource(subpath, owner);
@@ -158,7 +158,7 @@ export class PackageFiles {
 function outputMappings(tsconfigs: Tsconfigs, folder: string) {
 	const enclosing = tsconfigs.forFile(below(folder, "index.ts"));
 	return [...new Set([...tsconfigs.inFolder(folder), enclosing])].flatMap((config) => {
-		// `rootDir` defaults to the common folder of all sources, mostly `src`.
+		// `rootDir` defaults to the common folder of all sources, usually `src`.
 		const { rootDir } = config;
 		const inputs = rootDir === undefined ? [below(config.folder, "src"), config.folder] : [rootDir];
 		return config.outputFolders.map((output) => ({ output, inputs }));
@@ -186,14 +186,14 @@ export function firstOf<T, U>(all: readonly T[], find: (item: T) => U | undefine
 	return undefined;
 }
 
-/** Targets, preferred ones first; none if hidden. As in TypeScript, they need not be built yet. */
+/** Targets, preferred ones first; empty if hidden. As in TypeScript, target files need not exist yet. */
 function exportTargets(exports: unknown, subpath: string, conditions: Conditions) {
 	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	if (isTable) return tableTargets(exports, subpath, conditions);
 	return subpath === "." ? collect(exports, conditions) : undefined;
 }
 
-/** Targets of a name in the table of `exports` or `imports`. Undefined if it is not listed. */
+/** Targets of a name in the table of `exports` or `imports`. Undefined if the name is not listed. */
 export function tableTargets(
 	table: ConfigObject,
 	name: string,
@@ -205,7 +205,7 @@ export function tableTargets(
 	for (const { key, prefix, suffix } of getOrAdd(patternsOfTable, table, () =>
 		sortPatterns(table),
 	)) {
-		// A key that ends in a slash covers everything below.
+		// A key that ends in a slash covers everything below it.
 		const isPattern = suffix !== undefined;
 		if (!name.startsWith(prefix)) continue;
 		if (isPattern && (!name.endsWith(suffix) || name.length < prefix.length + suffix.length)) {
@@ -224,7 +224,7 @@ export function tableTargets(
 
 const patternsOfTable = new WeakMap<ConfigObject, ReturnType<typeof sortPatterns>>();
 
-/** Most specific first. */
+/** Most specific patterns first. */
 function sortPatterns(table: ConfigObject) {
 	const patterns: { key: string; prefix: string; suffix?: string }[] = [];
 	for (const key of Object.keys(table)) {
@@ -232,13 +232,13 @@ function sortPatterns(table: ConfigObject) {
 		if (suffix !== undefined && more === undefined) patterns.push({ key, prefix, suffix });
 		else if (suffix === undefined && key.endsWith("/")) patterns.push({ key, prefix });
 	}
-	// The star counts: of equal prefixes, the one with a star comes first.
+	// Of two keys with equal prefixes, the one with a star comes first.
 	const special = ({ prefix, suffix }: (typeof patterns)[number]) =>
 		prefix.length + (suffix === undefined ? 0 : 1);
 	return patterns.sort((a, b) => special(b) - special(a) || b.key.length - a.key.length);
 }
 
-/** Limits against hostile files. */
+/** Limits for hostile `package.json` files. */
 const MAX_DEPTH = 20;
 const MAX_TARGETS = 200;
 

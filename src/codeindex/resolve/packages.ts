@@ -71,18 +71,18 @@ function readPackage(folder: string, manifest: ConfigObject) {
 		isModule: own(manifest, "type") === "module",
 		exports: own(manifest, "exports") ?? undefined,
 		imports: isRecord(imports) ? imports : undefined,
-		/** TypeScript's order: `typings`, `types`, `main`. */
+		/** TypeScript prefers `typings` over `types`, and both over `main`. */
 		types: ownText(manifest, "typings") ?? ownText(manifest, "types"),
 		main: ownText(manifest, "main"),
 		otherEntries: ["source", "module", "browser"].flatMap((key) => ownText(manifest, key) ?? []),
-		/** Versions or locations as written. */
+		/** Versions or locations as written, by name. */
 		dependencies: dependenciesOf(manifest),
 	};
 }
 
 function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	const found = new Map<string, string>();
-	// If several kinds list a package, the last wins.
+	// If several kinds list a package, the last kind wins.
 	const kinds = ["peerDependencies", "optionalDependencies", "devDependencies", "dependencies"];
 	for (const kind of kinds) {
 		const listed = own(manifest, kind);
@@ -94,7 +94,7 @@ function dependenciesOf(manifest: ConfigObject): Map<string, string> {
 	return found;
 }
 
-/** Of equal names the one nearer to the root wins: the other is a fixture or an example. */
+/** Of packages with the same name, the one nearest to the root wins: others are fixtures or examples. */
 function namesOf(packages: Iterable<Package>): Map<string, Package> {
 	const names = new Map<string, Package>();
 	const depth = (found: Package) => found.folder.split("/").length;
@@ -121,7 +121,7 @@ function workspacePatterns(folder: string, listed: readonly string[]) {
 
 const MAX_PATTERNS = 1_000;
 
-/** `{a,b}/*` becomes `a/*` and `b/*`; nested braces match nothing. */
+/** `{a,b}/*` becomes `a/*` and `b/*`. Expands up to four pairs of braces. */
 function withoutBraces(pattern: string): string[] {
 	let patterns = [pattern];
 	for (let round = 0; round < 4; round++) {
@@ -144,7 +144,7 @@ function isMember(folder: string, all: readonly WorkspacePatterns[]): boolean {
 	});
 }
 
-/** Reads `packages` only, as a block or flow list. No other YAML. */
+/** Reads only `packages`, as a block or flow list. Supports no other YAML. */
 function pnpmWorkspacePatterns(text: string): string[] {
 	const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
 	const start = lines.findIndex((line) => /^(packages|"packages"|'packages')\s*:/.test(line));

@@ -16,7 +16,7 @@ import {
 import { type MappedPlace, type Tsconfig, Tsconfigs } from "./tsconfig.ts";
 
 export interface ResolverOptions {
-	/** Absolute specifiers below this folder are resolved. */
+	/** Absolute specifiers are resolved below this folder. */
 	readonly root: string;
 	readonly files: ReadonlySet<string>;
 	readonly configs: ReadonlySet<string>;
@@ -24,10 +24,10 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-/** Agrees with TypeScript if that finds a file. Packages of the project resolve to sources. */
+/** If TypeScript finds a file, finds the same file. The project's packages resolve to sources. */
 export class ModuleResolver {
 	readonly problems: readonly ConfigProblem[];
-	/** Configuration files outside the scan that decided an answer, existing or not. */
+	/** Configuration files outside the scan that were looked for, whether they exist or not. */
 	readonly lookedFor: ReadonlySet<string>;
 	readonly #root: string;
 	readonly #packages: Packages;
@@ -48,13 +48,13 @@ export class ModuleResolver {
 		this.#importerOf = createImporters(tsconfigs, this.#packages);
 	}
 
-	/** `kinds` matters: some packages have other files for `require`. */
+	/** `kinds` matters because some packages have separate files for `require`. */
 	resolve(from: string, specifier: string, kinds: readonly EdgeKind[]): ModuleResolution {
 		const importer = this.#importerOf(from);
 		const onlyRequires = kinds.length > 0 && kinds.every((kind) => kind === "require");
 		const isRequire = onlyRequires || (importer.isCommonJs && !kinds.includes("dynamic"));
 		const { scope, answers } = isRequire ? importer.require : importer.import;
-		// A relative path may follow a loader prefix.
+		// A relative path may follow a loader prefix (`!`).
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
 		const known = isLocal ? importer.relative : answers;
 		return getOrAdd(known, specifier, () =>
@@ -84,13 +84,14 @@ export class ModuleResolver {
 		if (specifier.startsWith("#")) return this.#findImport(scope, specifier, depth);
 		const { packageName, subpath } = sorted;
 		const { owner } = scope;
-		// A package can import itself only if it has `exports`.
+		// A package can import itself by name only if it has `exports`.
 		const isSelf = owner?.name === packageName && owner?.exports !== undefined;
 		const own = packageName && (isSelf ? owner : this.#packages.named(packageName, owner));
 		if (own) return this.#findInPackage(scope, own, subpath);
 		const builtin = builtinName(specifier);
 		if (builtin !== undefined) return { kind: "external", name: builtin };
-		if (packageName === undefined) return unresolved(mapped.reason ?? "no configuration maps it");
+		if (packageName === undefined)
+			return unresolved(mapped.reason ?? "no configuration maps it to a file");
 		if (mapped.reason === undefined || this.#packages.dependsOn(packageName, owner)) {
 			return { kind: "external", name: packageName };
 		}
@@ -99,7 +100,7 @@ export class ModuleResolver {
 
 	#findRelative(scope: FolderScope, specifier: string, folderOnly: boolean): ModuleResolution {
 		const path = joinPath(scope.folder, specifier);
-		if (path === undefined) return unresolved("it leads out of the project");
+		if (path === undefined) return unresolved("it points outside the project");
 		const paths = [path, ...otherRootDirs(scope.tsconfig, path)];
 		const places = paths.map((each) => ({ path: each, folderOnly }));
 		const found = this.#findFirst(scope, places);
@@ -114,7 +115,7 @@ export class ModuleResolver {
 	#sourceOfOutput(path: string): string | undefined {
 		if (!/\.[cm]?js$/.test(path)) return undefined;
 		const found = this.#packageFiles.sourceOf(path, this.#packages.enclosing(folderOf(path)));
-		// Only a source of the same name: change detection could not track others.
+		// Accepts only a source of the same name, since change detection could not track others.
 		return found !== undefined && stemOf(found) === stemOf(path) ? found : undefined;
 	}
 
@@ -137,7 +138,7 @@ export class ModuleResolver {
 			if (found !== undefined) return file(found);
 			const isInstalled = match.places.some(({ path }) => /(?:^|\/)node_modules\//.test(path));
 			if (match.isCatchAll || isInstalled) return {};
-			return { reason: `paths of ${configPath} lead to no file of the project` };
+			return { reason: `paths in ${configPath} point to no file in the project` };
 		}
 		if (baseUrl === undefined) return {};
 		const path = joinPath(baseUrl, specifier);
@@ -167,7 +168,7 @@ export class ModuleResolver {
 	#findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const { owner } = scope;
 		if (owner?.imports === undefined || depth >= MAX_REDIRECTS) {
-			return unresolved("no package.json around the file has imports for it");
+			return unresolved("the nearest package.json has no imports for it");
 		}
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const targets = tableTargets(owner.imports, specifier, conditions);
@@ -180,7 +181,7 @@ export class ModuleResolver {
 				if (other.kind !== "unresolved") return other;
 			}
 		}
-		return unresolved(`imports of ${below(owner.folder, "package.json")} lead to no file for it`);
+		return unresolved(`imports in ${below(owner.folder, "package.json")} point to no file for it`);
 	}
 
 	#findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
@@ -235,7 +236,7 @@ function createScope(
 	return { tsconfig, owner, conditions: (name) => holding.has(name), passes };
 }
 
-/** The package decides only if TypeScript resolves as Node does (`node16`). */
+/** The package's `type` matters only if TypeScript resolves like Node (`node16`). */
 function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined): boolean {
 	if (/\.c[jt]s$/.test(from)) return true;
 	if (tsconfig.resolution !== "node16") return false;
@@ -256,7 +257,7 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	return rootDirs.filter((dir) => dir !== around).map((dir) => below(dir, rest));
 }
 
-/** Tries extensions that only some bundlers add to a path without one. */
+/** Tries extensions that only some bundlers add to a path without an extension. */
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
 	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));

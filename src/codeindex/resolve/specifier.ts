@@ -8,7 +8,7 @@ export type SpecifierKind =
 	| { readonly kind: "absolute" }
 	/** A URL or a virtual module: `node:fs`, `bun:test`, `virtual:pages`. */
 	| { readonly kind: "scheme"; readonly name: string }
-	/** `packageName` is set only if it is valid. */
+	/** `packageName` is set only if it is a valid name. */
 	| { readonly kind: "bare"; readonly packageName?: string; readonly subpath: string }
 	| { readonly kind: "invalid"; readonly reason: string };
 
@@ -18,7 +18,7 @@ export function specifierKind(specifier: string): SpecifierKind {
 		return { kind: "invalid", reason: `the specifier is longer than ${MAX_LENGTH} characters` };
 	}
 	if (specifier.includes("\0")) {
-		return { kind: "invalid", reason: "the specifier holds a NUL character" };
+		return { kind: "invalid", reason: "the specifier contains a NUL character" };
 	}
 	if (specifier.startsWith(".")) {
 		const [, relative, end] = /^(\.\.?)(?:$|\/(?:.*\/)?([^/]*)$)/s.exec(specifier) ?? [];
@@ -53,7 +53,7 @@ export function isAsset(specifier: string): boolean {
 
 const MAX_LENGTH = 4_096;
 
-/** Allows registry names, and older ones with capitals. */
+/** Allows npm names, including older ones with capitals. */
 const PACKAGE_SPECIFIER = /^((?:@[a-z0-9_~-][\w.~-]*\/)?[a-z0-9_][\w.~-]*)(?:\/(.*))?$/is;
 
 const ASSET =
@@ -66,7 +66,7 @@ function schemeName(specifier: string, scheme: string): string {
 
 export type ModuleResolution =
 	| { readonly kind: "file"; readonly path: string }
-	/** A package (`react`), a runtime module (`node:fs`), or `asset:` and a path. */
+	/** A package (`react`), a runtime module (`node:fs`), or an asset (`asset:` and its path). */
 	| { readonly kind: "external"; readonly name: string }
 	| { readonly kind: "unresolved"; readonly reason: string };
 
@@ -75,7 +75,7 @@ export interface ProjectChange {
 	readonly removed: readonly string[];
 	/** Changed configurations and links. */
 	readonly configs: readonly string[];
-	/** All links, changed or not: an added file can be found through a link too. */
+	/** All links, even unchanged ones, since an added file can be found through a link. */
 	readonly links: readonly Symlink[];
 }
 
@@ -85,7 +85,7 @@ export interface ResolvedModuleRequest {
 	readonly resolution: ModuleResolution;
 }
 
-/** Whether to resolve a request again; no false negatives. `change` is a cache key: reuse it. */
+/** Whether to resolve a request again. No false negatives. `change` is a cache key: reuse the object. */
 export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
 	if (change.configs.length > 0) return true;
 	const { specifier, resolution } = request;
@@ -95,7 +95,7 @@ export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
 		if (change.added.length > 0) return true;
-		// If the last file of its folder is gone, an unresolved name may now be a package.
+		// When a folder of that name loses its last file, an unresolved name may become a package.
 		const isMissing =
 			resolution.kind === "unresolved" ||
 			(resolution.kind === "external" && resolution.name.startsWith("asset:"));
@@ -121,8 +121,8 @@ function derive({ added, removed, links }: ProjectChange) {
 	return {
 		removed: new Set(removed),
 		/**
-		 * Names that a relative specifier must end in to find an added file: its own, a parent
-		 * folder's, or one through a link. Without extensions, suffixes and `.d`: those may differ.
+		 * A relative specifier finds an added file only if it ends in the name of the file, of a parent
+		 * folder or of a link. The names are without extension, suffix and `.d`, which may differ.
 		 */
 		names: new Set(paths.flatMap((path) => path.split("/")).map(stemOf)),
 	};

@@ -8,7 +8,7 @@ export type Tsconfig = ReturnType<typeof tsconfigOf>;
 
 type FindPackage = (name: string) => string | undefined;
 
-/** The options that affect resolution, with all of `extends` applied. */
+/** The options that affect resolution, after applying `extends`. */
 function tsconfigOf(path: string, settings: Settings, references: readonly string[]) {
 	const folder = folderOf(path);
 	const { baseUrl, outDir, declarationDir, rootDir, paths } = settings;
@@ -20,10 +20,10 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 		baseUrl,
 		mapped: paths && createPathMappings(paths.value, inPaths),
 		rootDirs: settings.rootDirs ?? [],
-		// Default: `""`. A suffix without a dot would let a file be found under a different name.
+		// Default: `""`. With a suffix without a dot, a file could be found under a different name.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
 		customConditions: settings.customConditions ?? [],
-		/** `node10` looks for TypeScript everywhere before JavaScript. */
+		/** `node10` looks for TypeScript in all places before JavaScript. */
 		resolution: resolutionOf(settings),
 		allowJs: settings.allowJs ?? settings.checkJs ?? nameOf(path).startsWith("jsconfig"),
 		outputFolders,
@@ -33,7 +33,7 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 	};
 }
 
-/** Options after `extends`. All paths are project paths. */
+/** Options after applying `extends`. All paths are project paths. */
 type Settings = Partial<
 	Record<"baseUrl" | "outDir" | "declarationDir" | "rootDir", string | undefined> &
 		Record<"files" | "include" | "exclude" | "rootDirs", string[] | undefined> &
@@ -43,11 +43,11 @@ type Settings = Partial<
 > & { paths?: { folder: string; value: ReadonlyMap<string, readonly string[]> } };
 
 interface Chain {
-	/** The folder of the outermost configuration, which replaces `${configDir}`. */
+	/** Folder of the configuration that begins the chain. Replaces `${configDir}`. */
 	readonly leaf: string;
 	readonly files: ConfigFiles;
 	readonly findPackage: FindPackage;
-	/** Remaining reads: nested `extends` lists can grow exponentially. */
+	/** Reads left. Limited, since nested `extends` lists can grow exponentially. */
 	left: number;
 	readonly open: Set<string>;
 }
@@ -95,7 +95,7 @@ function collect(path: string, settings: Settings, chain: Chain): void {
 	}
 }
 
-/** Absolute paths are ignored. */
+/** Undefined for absolute paths and for paths outside the project. */
 function inProject(value: string, folder: string, leaf: string): string | undefined {
 	const ofLeaf = /^\$\{configDir\}(.*)$/is.exec(value)?.[1];
 	if (ofLeaf !== undefined) return joinPath(leaf, ofLeaf);
@@ -139,7 +139,7 @@ function baseInPackage(folder: string, rest: string, files: ConfigFiles): string
 	return candidates.filter((path) => path.endsWith(".json"));
 }
 
-/** The default is `bundler`, which finds all that the compiler's outdated default would find. */
+/** The default is `bundler`, which finds everything that the compiler's outdated default finds. */
 function resolutionOf({ module, moduleResolution }: Settings): "node10" | "node16" | "bundler" {
 	if (moduleResolution !== undefined) {
 		if (moduleResolution === "node" || moduleResolution === "node10") return "node10";
@@ -180,7 +180,7 @@ function createIncludes(
 	};
 }
 
-/** A name without wildcard or extension is a folder. */
+/** A last name without wildcard or extension is a folder. */
 function includePattern(path: string): PathPattern {
 	const pattern = parseLiterally(path);
 	const last = path.split("/").findLast((name) => name !== "" && name !== ".") ?? "";
@@ -194,12 +194,12 @@ function parseLiterally(path: string): PathPattern {
 
 export interface MappedPlace {
 	readonly path: string;
-	/** The target has an extension: an exact match takes precedence. */
+	/** Set if the target has an extension. An exact match then takes precedence. */
 	readonly isLiteral?: boolean;
 	readonly folderOnly?: boolean;
 }
 
-/** Exact names, then the longest prefix. As in TypeScript, entries with two stars are ignored. */
+/** Prefers exact names, then the longest prefix. As in TypeScript, ignores entries with two stars. */
 function createPathMappings(
 	value: ReadonlyMap<string, readonly string[]>,
 	inProject: (target: string) => string | undefined,
