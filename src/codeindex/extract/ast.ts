@@ -1,7 +1,7 @@
 import type { Node as AnyNode } from "oxc-parser";
 
 export type Node = AnyNode;
-/** The type of nodes with this `type`: `Of<"CallExpression">`. */
+/** The nodes of type `T`, such as `Of<"CallExpression">`. */
 export type Of<T extends Node["type"]> = Narrow<Node, T>;
 type Narrow<N, T> = N extends { readonly type: infer U } ? (T extends U ? N : never) : never;
 

@@ -45,7 +45,7 @@ export function describeBindings(facts: FactsBuilder): void {
 	}
 }
 
-// If a name has declarations of several kinds, the first kind in this list applies.
+// If a name has declarations of several kinds, the first one in this list applies.
 const RANK: readonly SymbolKind[] = ["class", "function", "enum", "variable", "interface", "type"];
 
 function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: number): Declared {

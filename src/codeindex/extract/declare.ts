@@ -16,7 +16,7 @@ export interface Namespace {
 	readonly owner: TypeName;
 	/** Exported names. All declarations of the namespace share them. */
 	readonly exported: Scope;
-	/** Whether all names are exported: in `.d.ts` or after `declare`, without an export list. */
+	/** Whether all names are exported: in `.d.ts` or after `declare`, if there is no export list. */
 	readonly ambient: boolean;
 }
 

@@ -42,7 +42,7 @@ export function exportStatement(facts: FactsBuilder, node: Node): void {
 	}
 }
 
-/** True if the value is a name of this file. The export then also records the use of the name. */
+/** True if the value is a name of this file. The export then also records the name's use. */
 function exportValue(
 	facts: FactsBuilder,
 	name: "default" | "=",
@@ -58,7 +58,6 @@ function exportValue(
 	return false;
 }
 
-/** Returns false if the file has no such name. */
 function exportBinding(facts: FactsBuilder, name: string, id: Key, scope: Scope): boolean {
 	const binding = scope.bindingOf(id.name);
 	if (binding === undefined) return false;

@@ -18,7 +18,7 @@ import { recoverModule } from "./imports.ts";
 import { typeVisits } from "./types.ts";
 import { Walk } from "./walk.ts";
 
-/** The extension selects the language. Pure. Syntax errors set `broken` and do not throw. */
+/** Pure. The file extension selects the language. Syntax errors do not throw, but set `broken`. */
 export function extractFacts(path: string, source: string): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
@@ -87,7 +87,7 @@ function parse(path: string, source: string, positions: Positions): Parsed {
 	return second.problem ? first : second;
 }
 
-/** Saves 80 MB and 10 % of the time. The result has getters, so V8 keeps it until a full GC. */
+/** Saves 80 MB and 10 % of the time. The parser's result has getters, so V8 keeps it until a full GC. */
 function release({ program, module }: Parsed): void {
 	if (program) program.body.length = 0;
 	if (!module) return;
@@ -153,7 +153,7 @@ function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 
 /** Maximum bracket depth. In a worker thread, the native parser's stack overflows at about 2,500. */
 const MAX_BRACKETS = 1_000;
-/** Maximum number of right-nested operators and keywords (`a ? b : c ? …`). About 5,000 overflow. */
+/** Maximum number of right-nested operators and keywords (`a ? b : …`). About 5,000 overflow the stack. */
 const MAX_RUN = 2_000;
 
 /**
@@ -167,7 +167,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// A keyword and a space take at least three characters. Counting words is far faster than matching them.
+	// A keyword and a space take at least three characters. Counting words is far faster than matching.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);

@@ -25,7 +25,7 @@ export function declareImports({ facts, scope }: Place, node: Of<"ImportDeclarat
 	}
 }
 
-/** Declares `import a = require("x")` and, if `ns` is imported, `import A = ns.A`. Else returns false. */
+/** Declares `import a = require("x")` and, if `ns` is imported, `import A = ns.A`. Otherwise false. */
 export function importsEquals(
 	{ facts, scope }: Place,
 	node: Of<"TSImportEqualsDeclaration">,
@@ -67,7 +67,7 @@ export function importsModule(place: Place, node: Of<"VariableDeclarator">): boo
 			if (value.type === "ImportExpression" && !isAwaited(init)) return false;
 			importAs(place, call, id, call.imported);
 		} else {
-			// In TypeScript, names destructured from `require()` are imports, from `import()` variables.
+			// In TypeScript, names destructured from `require()` are imports, those from `import()` are variables.
 			const names = id.type === "ObjectPattern" && call.imported === "=" && flatNames(id);
 			if (!names) return false;
 			for (const [key, local] of names) importAs(place, call, local, key.name, key.start);

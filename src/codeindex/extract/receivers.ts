@@ -110,7 +110,7 @@ export function typeOfName(facts: FactsBuilder, name: Name): Receiver {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
 	if (name.kind === "member") return member(name.owner, name.name);
 	if (name.type === undefined) {
-		// Prevents recursion if a name is initialised with itself.
+		// Prevents endless recursion if a name is initialised with itself.
 		name.type = null;
 		name.type = typeOfLocal(facts, name) ?? null;
 	}
@@ -131,7 +131,7 @@ export function memberAlong(first: Receiver, names: readonly Key[]): Receiver {
 	return names.reduce((owner, { name }) => member(owner, name), first);
 }
 
-/** Type of the result of calling or constructing `type`, or of a value of a named type. */
+/** The type of a call's or construction's result, or of a value of the named type. */
 export function instanceOf(type: Receiver): Receiver {
 	if (!type) return undefined;
 	if (!type.path?.length) return type.side === "value" ? { ...type, side: "instance" } : undefined;
@@ -245,7 +245,7 @@ export function elementOf(place: Place, list: Node): Receiver {
 		const { annotation, init } = name.value;
 		const outer = { facts: place.facts, scope: name.scope };
 		if (annotation) return typeOfElement(outer, annotation);
-		// The initialiser must precede this use of the name, to prevent recursion.
+		// The initialiser must precede this use of the name, to prevent endless recursion.
 		return init && init.end < node.start ? elementOf(outer, init) : undefined;
 	}
 	if (node.type === "TSAsExpression") return typeOfElement(place, node.typeAnnotation);

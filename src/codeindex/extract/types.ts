@@ -172,7 +172,7 @@ function reachEntity(walk: Walk, node: Node, meaning: number): Reached {
 	}
 }
 
-/** All declarations of one namespace share their exported names. */
+/** Declarations of the same namespace share their exported names. */
 export function enterNamespace(
 	{ facts, scope: outer }: Place,
 	body: Of<"TSModuleBlock">,

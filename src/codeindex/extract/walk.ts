@@ -5,7 +5,7 @@ import type { FactsBuilder } from "./facts-builder.ts";
 import { MAX_STEPS, member, typeOfAnnotation, typeOfName, typeOfValue } from "./receivers.ts";
 import { type LocalName, type LocalValue, type Name, type Scope, TYPE } from "./scope.ts";
 
-/** Visits nodes and records references. `scope` belongs to the current node. */
+/** Visits nodes and records references. `scope` is the current scope. */
 export class Walk {
 	readonly facts: FactsBuilder;
 	scope: Scope;
@@ -21,7 +21,7 @@ export class Walk {
 		this.#reach = reach;
 	}
 
-	/** Records an expression as read. */
+	/** An expression counts as read. */
 	visit(node: Node | null | undefined): void {
 		if (!node) return;
 		const visit = this.#visits[node.type] as ((walk: Walk, node: Node) => void) | undefined;
@@ -70,7 +70,7 @@ export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/** A binding and its member accesses. Without `start`, the binding is a receiver's type; steps follow. */
+/** A binding and its member accesses. Without `start`, it is a receiver's type and must have steps. */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number | undefined;

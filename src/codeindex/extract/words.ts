@@ -4,11 +4,11 @@ import type { Declared, FileFacts, Member } from "../facts.ts";
 export interface FileWords {
 	readonly path: string;
 	readonly symbols: string;
-	/** Words of identifiers, comments and strings. */
+	/** Identifiers, comments and strings. */
 	readonly text: string;
 }
 
-/** Maximum length, in characters. Longer words are hashes or data. */
+/** Maximum word length, in characters. Longer words are hashes or data. */
 const MAX_WORD = 40;
 const MAX_IDENTIFIER = 4 * MAX_WORD;
 /** Maximum number of distinct words per file; only minified bundles have more. */
