@@ -15,7 +15,7 @@ export type GitOutcome =
 	| {
 			readonly kind: "listed";
 			readonly unreadable: readonly string[];
-			/** Paths that are not valid UTF-8, decoded lossily. */
+			/** Paths that are not UTF-8, decoded lossily. */
 			readonly badNames: readonly string[];
 			/** Untracked files are missing because git timed out or was not asked. */
 			readonly isPartial?: true;
@@ -119,7 +119,7 @@ async function runGit(
 ): Promise<GitRun> {
 	try {
 		const run = execute("git", [...SAFELY, "-C", folder, ...args], {
-			// Security: not the project, since Windows looks for `git` in the current folder first.
+			// Security: not the project folder, since Windows looks for `git` in the current folder first.
 			cwd: dirname(process.execPath),
 			env: gitEnvironment(),
 			encoding: "buffer",
@@ -129,7 +129,7 @@ async function runGit(
 			signal,
 			killSignal: "SIGKILL",
 		});
-		// Closes standard input. Otherwise a wrapper around git could wait for it.
+		// Closes standard input. Otherwise a wrapper around git could wait for input.
 		run.child.stdin?.end();
 		const { stdout, stderr } = await run;
 		return { kind: "done", output: stdout, errors: stderr.toString() };
@@ -140,7 +140,8 @@ async function runGit(
 			return { kind: "no-git" };
 		}
 		const [complaint] = errors.split("\n");
-		if (code === undefined) return { kind: "failed", message: complaint || "it was killed" };
+		if (code === undefined)
+			return { kind: "failed", message: complaint || "it ended without an error message" };
 		const tooMuch = code === "ERR_CHILD_PROCESS_STDIO_MAXBUFFER";
 		return { kind: "failed", message: tooMuch ? "its output is too long" : describeError(error) };
 	}

@@ -12,8 +12,8 @@ export interface IgnoreRules {
 	/** Number of lines skipped as too long. */
 	readonly longLines: number;
 	/**
-	 * `names` start at the folder of the `.gitignore`. Undefined: no rule matches, or no `effort` is
-	 * left. Parents are not checked, since a walk never enters an ignored folder.
+	 * Whether to ignore a path. Undefined: no rule matches, or no `effort` is left. `names` start at the
+	 * folder of the `.gitignore`. Parents are not checked, since a walk never enters an ignored folder.
 	 */
 	decide(names: readonly string[], isFolder: boolean, effort?: Effort): boolean | undefined;
 }
@@ -81,7 +81,7 @@ interface Rule {
 	readonly isFolderOnly: boolean;
 }
 
-/** Index of the last rule for a name: `any` of all rules, `file` of rules for files. */
+/** Index of the last rule for a name: `any` among all rules, `file` among rules for files. */
 interface Orders {
 	readonly any: number;
 	readonly file: number;

@@ -28,7 +28,7 @@ interface FolderSnapshot extends PathSnapshot {
 
 type EntryType = "folder" | "link" | "file";
 
-/** Detects new entries, by their folder's times, and changed ignore rules. Does not detect deleted files. */
+/** Detects new entries (by their folder's times) and changed ignore rules, but not deleted files. */
 export class ListingSnapshot {
 	readonly #given: string;
 	readonly #root: string;
@@ -42,7 +42,7 @@ export class ListingSnapshot {
 		this.#now = now;
 	}
 
-	/** Call this before listing, to detect concurrent changes. Undefined: no root or too many folders. */
+	/** Call this before listing, to detect concurrent changes. Undefined: no root, or too many folders. */
 	static async take(given: string, now: () => number): Promise<ListingSnapshot | undefined> {
 		const root = orUndefined(() => realpathSync(given));
 		if (root === undefined) return undefined;
@@ -71,7 +71,7 @@ export class ListingSnapshot {
 		return true;
 	}
 
-	/** Skips `node_modules` and `.git`. False: there are too many folders. */
+	/** Skips `node_modules` and `.git`. False if there are too many folders. */
 	#takeFolders(): boolean {
 		const open = [""];
 		for (let path = open.pop(); path !== undefined; path = open.pop()) {

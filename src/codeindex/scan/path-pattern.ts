@@ -88,7 +88,7 @@ interface CharacterClass {
 }
 
 const ANY_CHARACTER: CharacterClass = { size: 1, has: () => true };
-/** Number of characters that JavaScript engines compare in the time of one step. */
+/** Characters that JavaScript engines compare in the time of one step. */
 const CHARACTERS_PER_STEP = 64;
 
 interface Finder {
@@ -165,7 +165,7 @@ function partsOf(pattern: string): Unit[][] | undefined {
 	return parts;
 }
 
-/** Returns `undefined` if the class has no end or contains an unknown `[:name:]`. */
+/** Undefined if the class has no end or contains an unknown `[:name:]`. */
 export function parseClass(pattern: string, from: number): { unit: Unit; end: number } | undefined {
 	let at = from + 1;
 	const negated = pattern[at] === "!" || pattern[at] === "^";

@@ -23,7 +23,7 @@ export interface ScanOptions {
 	readonly onProgress?: (files: number) => void;
 	/** Configuration files to include even if git ignores them. Missing files are skipped. */
 	readonly alsoConfigs?: Iterable<string>;
-	/** Git's time limit for untracked files. After it, or if it is 0, a walk lists them instead. */
+	/** Git's time limit for untracked files (default: 10 s). After it, or if it is 0, a walk lists them. */
 	readonly othersMs?: number;
 }
 
@@ -234,7 +234,7 @@ class TreeScan {
 		return true;
 	}
 
-	/** A submodule that was never fetched is an empty folder. */
+	/** Walks a submodule that was never fetched: it is an empty folder. */
 	async #enterRepository(path: string): Promise<void> {
 		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
 		if (++this.#nested > MAX_NESTED_REPOSITORIES) {
@@ -306,7 +306,7 @@ class TreeScan {
 		}
 	}
 
-	/** Git can list files in a folder that has since been replaced with a link. */
+	/** False for links: git can list files in a folder that has become a link. */
 	#isRealFolder(folder: string): boolean {
 		const known = this.#folders.get(folder);
 		if (known !== undefined) return known;

@@ -14,7 +14,7 @@ export interface Symlink {
 export interface ScanTrouble {
 	/**
 	 * `git`: git failed, so a walk listed the files. `slow`: git timed out, so a walk listed untracked
-	 * files. `rules`: a `.gitignore` is only partly applied. `link`: a link is broken or points outside.
+	 * files. `rules`: a `.gitignore` is only partly applied. `link`: it is broken or leaves the project.
 	 */
 	readonly kind:
 		| "unreadable"
@@ -38,9 +38,9 @@ export interface ScannedTree {
 	readonly listedBy: "git" | "walk";
 }
 
-/** Maximum size; larger files are data. */
+/** Maximum size of a source file. Larger files are data. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
-/** Maximum number, to limit memory. */
+/** Maximum number of source files, to limit memory. */
 export const MAX_FILES = 250_000;
 
 export interface KnownFile extends ScannedFile {
