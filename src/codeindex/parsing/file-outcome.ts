@@ -11,7 +11,7 @@ export type FileOutcome =
 	  }
 	| { readonly kind: "gone"; readonly path: string };
 
-/** For a file that was not read or parsed. Without a hash, the file is retried. */
+/** For a file that cannot be read or parsed. Without a hash, the file is retried. */
 export function failedFile(path: string, problem: string): FileOutcome & { kind: "parsed" } {
 	const facts = { ...NOTHING, problem };
 	const packed = packFile(facts, fileWords(path, "", facts));

@@ -1,4 +1,4 @@
-/** Entry of the parser process. Not a thread: deeply nested text crashes the native parser. */
+/** Parser entry. A process, not a thread, since deeply nested text crashes the native parser. */
 import { constants, setPriority } from "node:os";
 import { serveJobs } from "../../core/worker-entry.ts";
 import type { FileOutcome } from "./file-outcome.ts";
