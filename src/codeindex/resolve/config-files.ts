@@ -24,7 +24,7 @@ export function createConfigReader(root: string): ReadConfig {
 			const found = readWholeSync(join(root, path), MAX_CONFIG_BYTES, true);
 			if (!found) return undefined;
 			if (found.bytes) return found.bytes.toString();
-			throw new Error(`it has ${found.size} bytes; more than ${MAX_CONFIG_BYTES} are not read`);
+			throw new Error(`it has ${found.size} bytes; the maximum is ${MAX_CONFIG_BYTES}`);
 		} catch (error) {
 			if (errnoOf(error) === "ENOENT" || errnoOf(error) === "ENOTDIR") return undefined;
 			throw error;
@@ -38,7 +38,7 @@ const MAX_CONFIG_BYTES = 1024 * 1024;
 export class ConfigFiles {
 	readonly paths: ReadonlySet<string>;
 	readonly problems: ConfigProblem[] = [];
-	/** Files outside the scan that were looked for, whether they exist or not. */
+	/** Files outside the scan that were looked for, even if missing. */
 	readonly unscanned = new Set<string>();
 	readonly #read: ReadConfig;
 	readonly #objects = new Map<string, ConfigObject | undefined>();

@@ -43,7 +43,7 @@ export class FileLookup {
 		);
 	}
 
-	/** Finds a path from `package.json`, where TypeScript extensions are literal. */
+	/** Finds a path from `package.json`, where TypeScript extensions match literally. */
 	exactly(path: string, wanted: Wanted, suffixes: Suffixes): string | undefined {
 		if (wanted !== "plain" && /\.(?:[cm]?ts|tsx)$/.test(path)) {
 			return this.file(path) ?? this.literal(path, suffixes);

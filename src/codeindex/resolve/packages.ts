@@ -144,7 +144,7 @@ function isMember(folder: string, all: readonly WorkspacePatterns[]): boolean {
 	});
 }
 
-/** Reads only `packages`, as a block or flow list. Supports no other YAML. */
+/** Reads only `packages`, as a block or flow list; no other YAML. */
 function pnpmWorkspacePatterns(text: string): string[] {
 	const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
 	const start = lines.findIndex((line) => /^(packages|"packages"|'packages')\s*:/.test(line));

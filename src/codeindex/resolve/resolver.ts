@@ -24,10 +24,10 @@ export interface ResolverOptions {
 	readonly readConfig: ReadConfig;
 }
 
-/** If TypeScript finds a file, finds the same file. The project's packages resolve to sources. */
+/** Finds the file that TypeScript finds, if any. The project's packages resolve to their sources. */
 export class ModuleResolver {
 	readonly problems: readonly ConfigProblem[];
-	/** Configuration files outside the scan that were looked for, whether they exist or not. */
+	/** Configuration files outside the scan that were looked for, even if missing. */
 	readonly lookedFor: ReadonlySet<string>;
 	readonly #root: string;
 	readonly #packages: Packages;
@@ -138,7 +138,7 @@ export class ModuleResolver {
 			if (found !== undefined) return file(found);
 			const isInstalled = match.places.some(({ path }) => /(?:^|\/)node_modules\//.test(path));
 			if (match.isCatchAll || isInstalled) return {};
-			return { reason: `paths in ${configPath} point to no file in the project` };
+			return { reason: `paths in ${configPath} map it to no file in the project` };
 		}
 		if (baseUrl === undefined) return {};
 		const path = joinPath(baseUrl, specifier);
@@ -168,7 +168,7 @@ export class ModuleResolver {
 	#findImport(scope: FolderScope, specifier: string, depth: number): ModuleResolution {
 		const { owner } = scope;
 		if (owner?.imports === undefined || depth >= MAX_REDIRECTS) {
-			return unresolved("the nearest package.json has no imports for it");
+			return unresolved("the nearest package.json has no imports, or they redirect too often");
 		}
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const targets = tableTargets(owner.imports, specifier, conditions);
@@ -181,7 +181,7 @@ export class ModuleResolver {
 				if (other.kind !== "unresolved") return other;
 			}
 		}
-		return unresolved(`imports in ${below(owner.folder, "package.json")} point to no file for it`);
+		return unresolved(`imports in ${below(owner.folder, "package.json")} map it to no file`);
 	}
 
 	#findInPackage(scope: Scope, owner: Package, subpath: string): ModuleResolution {
@@ -257,7 +257,7 @@ function otherRootDirs({ rootDirs }: Tsconfig, path: string): string[] {
 	return rootDirs.filter((dir) => dir !== around).map((dir) => below(dir, rest));
 }
 
-/** Tries extensions that only some bundlers add to a path without an extension. */
+/** Tries extensions that only some bundlers add to paths. */
 function unusual(lookup: FileLookup, path: string): string | undefined {
 	const extensions = [".mts", ".cts", ".mjs", ".cjs", ".d.mts", ".d.cts"];
 	const paths = [path, `${path}/index`].flatMap((stem) => extensions.map((end) => stem + end));

@@ -95,7 +95,7 @@ export function affectedBy(change: ProjectChange, request: ResolvedModuleRequest
 	if (sorted.kind === "invalid") return false;
 	if (sorted.kind !== "relative" && withoutLoaderHints(specifier) === specifier) {
 		if (change.added.length > 0) return true;
-		// When a folder of that name loses its last file, an unresolved name may become a package.
+		// When a folder of that name loses its last file, an unresolved name may now be a package.
 		const isMissing =
 			resolution.kind === "unresolved" ||
 			(resolution.kind === "external" && resolution.name.startsWith("asset:"));

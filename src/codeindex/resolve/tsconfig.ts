@@ -20,7 +20,7 @@ function tsconfigOf(path: string, settings: Settings, references: readonly strin
 		baseUrl,
 		mapped: paths && createPathMappings(paths.value, inPaths),
 		rootDirs: settings.rootDirs ?? [],
-		// Default: `""`. With a suffix without a dot, a file could be found under a different name.
+		// Default: `""`. Drops suffixes without a dot, with which a file could be found under a different name.
 		moduleSuffixes: settings.moduleSuffixes?.filter((s) => s === "" || s.startsWith(".")) ?? [""],
 		customConditions: settings.customConditions ?? [],
 		/** `node10` looks for TypeScript in all places before JavaScript. */
@@ -47,7 +47,7 @@ interface Chain {
 	readonly leaf: string;
 	readonly files: ConfigFiles;
 	readonly findPackage: FindPackage;
-	/** Reads left. Limited, since nested `extends` lists can grow exponentially. */
+	/** Remaining reads. Limited, since nested `extends` lists can grow exponentially. */
 	left: number;
 	readonly open: Set<string>;
 }
@@ -180,7 +180,7 @@ function createIncludes(
 	};
 }
 
-/** A last name without wildcard or extension is a folder. */
+/** A path is a folder if its last name has no wildcard or extension. */
 function includePattern(path: string): PathPattern {
 	const pattern = parseLiterally(path);
 	const last = path.split("/").findLast((name) => name !== "" && name !== ".") ?? "";

@@ -159,10 +159,10 @@ describe("what is not a file of the project", () => {
 
 	test.each([
 		["./missing", "src/missing is not in the project"],
-		["../../outside", "leads out of the project"],
-		["@/missing", "paths of tsconfig.json"],
+		["../../outside", "points outside the project"],
+		["@/missing", "paths in tsconfig.json"],
 		["ui/missing", "src/ui/missing is not in the project"],
-		["~/x", "no configuration maps it"],
+		["~/x", "no configuration maps it to a file"],
 		["#x", "imports"],
 		["/abs/x", "not in the project"],
 		["", "empty"],
