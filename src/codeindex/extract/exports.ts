@@ -254,7 +254,7 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.facts.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-/** True if the value is a name of this file, as in `exportValue`. */
+/** True if the value is a name of this file, like `exportValue`. */
 function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { facts, scope } = place;

@@ -153,7 +153,7 @@ function isOfTooManyStatements({ stack = "" }: Error, source: string): boolean {
 
 /** Maximum bracket depth. In a worker thread, the native parser's stack overflows at about 2,500. */
 const MAX_BRACKETS = 1_000;
-/** Maximum number of right-nested operators and keywords (`a ? b : …`). About 5,000 overflow the stack. */
+/** Maximum number of right-nested operators and keywords (`a ? b : c ? d : …`). About 5,000 overflow. */
 const MAX_RUN = 2_000;
 
 /**
@@ -167,7 +167,7 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
 	let tags = 0;
-	// A keyword and a space take at least three characters. Counting words is far faster than matching.
+	// A keyword and a space take three characters or more. Counting words is far faster than matching keywords.
 	const mayRunOnWords = source.length > 3 * MAX_RUN && wordsIn(source) > MAX_RUN;
 	for (let at = 0; at < source.length; at++) {
 		const char = source.charCodeAt(at);

@@ -70,7 +70,7 @@ export function visitOnly(...fields: string[]): (walk: Walk, node: Node) => void
 	return (walk, node) => walk.visitAll(nodesIn(node, fields));
 }
 
-/** A binding and its member accesses. Without `start`, it is a receiver's type and must have steps. */
+/** A binding and its member accesses. Without `start`, the binding is a receiver's type and has steps. */
 export interface Chain {
 	readonly binding: number;
 	readonly start?: number | undefined;
