@@ -108,7 +108,7 @@ const MAX_MS = 60_000;
 /** Time limit for untracked files. Only huge repositories or hostile patterns take longer. */
 const UNTRACKED_MS = 10_000;
 
-/** Security: disables `core.fsmonitor`, hooks and the pager: they name programs that git would start. */
+/** Security: disables `core.fsmonitor`, hooks and the pager, which name programs that git would start. */
 const SAFELY = ["-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "--no-pager"];
 
 const execute = promisify(execFile);

@@ -171,7 +171,7 @@ function timesAt(path: string): FileTimes {
 		// Follows links, as git does for its own files.
 		if (stats?.isSymbolicLink()) stats = statSync(path, { throwIfNoEntry: false });
 		if (!stats) return MISSING;
-		// `.git` changes all the time, so only its relevant files are checked, separately.
+		// `.git` changes all the time, so its relevant files are checked separately.
 		return stats.isDirectory() ? { ...MISSING, bytes: -2, inode: stats.ino } : timesOf(stats);
 	} catch {
 		return { ...MISSING, bytes: -3 };

@@ -234,7 +234,7 @@ class TreeScan {
 		return true;
 	}
 
-	/** Walks a submodule that was never fetched: it is an empty folder. */
+	/** A submodule that was never fetched is an empty folder and is walked. */
 	async #enterRepository(path: string): Promise<void> {
 		if (!isPathBelow(path) || !this.#isRealFolder(path)) return;
 		if (++this.#nested > MAX_NESTED_REPOSITORIES) {
