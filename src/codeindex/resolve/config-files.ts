@@ -66,8 +66,7 @@ export class ConfigFiles {
 			const found = this.text(path);
 			if (found === undefined) return undefined;
 			const { value, problem } = parseTolerantJson(found);
-			const message =
-				problem ?? (isRecord(value) ? undefined : "it does not contain a JSON object");
+			const message = problem ?? (isRecord(value) ? undefined : "it is not a JSON object");
 			if (message !== undefined) this.problems.push({ path, message });
 			return isRecord(value) ? value : {};
 		});
@@ -119,8 +118,7 @@ class TolerantJsonParser {
 	parse() {
 		const value = this.#value(0);
 		this.#skip();
-		if (this.#at < this.#text.length)
-			this.#complain("there is text after the end of the JSON value");
+		if (this.#at < this.#text.length) this.#complain("there is text after the JSON value");
 		return { value, problem: this.#problem };
 	}
 
