@@ -6,19 +6,19 @@ export interface Coverage {
 	/** Files that failed to parse, wholly or in part. `paths` holds the first few, sorted. */
 	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
 	readonly unresolvedImports: number;
-	/** When files and index were last compared (ms since 1970). */
+	/** When files and index were last compared, in ms since 1970. */
 	readonly checkedMs: number;
 	readonly refreshedFiles: number;
 	/** False until the first indexing completes: answers cover only the files indexed so far. */
 	readonly complete: boolean;
-	/** Left out of the index: unreadable folders, non-UTF-8 names, oversized files and the like. */
+	/** Paths that are not in the index: unreadable folders, names that are not UTF-8, oversized files, … */
 	readonly leftOut?: {
 		readonly count: number;
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];
 		readonly first: readonly { readonly path: string; readonly reason: string }[];
 	};
 	readonly linksNotFollowed?: number;
-	/** Set if the index could not be written: it is up to date in memory only. */
+	/** Set if the index could not be written to disk. It is then up to date in memory only. */
 	readonly notStored?: { readonly place: string; readonly reason: string };
 }
 
@@ -28,7 +28,7 @@ export interface Covered {
 
 export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 
-/** Query and answer of every question. Worker, tools and commands derive from this table. */
+/** The query and answer of every question. The types of worker, tools and commands derive from it. */
 export interface Questions {
 	/** Files and symbols that match words. */
 	readonly search: { query: SearchQuery; answer: SearchAnswer };
@@ -57,23 +57,23 @@ export interface SearchQuery {
 	readonly scope?: readonly ("code" | "symbols")[];
 	/** Default: 15. */
 	readonly limit?: number;
-	/** Context lines per match. Matching lines are looked up only if this is given. */
+	/** Context lines around each match. If absent, matching lines are not looked up. */
 	readonly contextLines?: number;
 	readonly glob?: string;
 	readonly exclude?: readonly string[];
 	readonly language?: "typescript" | "javascript";
 	readonly symbolKinds?: readonly SymbolKind[];
 	readonly exportedOnly?: boolean;
-	/** Default: true; tests come last. */
+	/** Default: true. Tests are listed last. */
 	readonly includeTests?: boolean;
 }
 
 export interface SearchAnswer extends Covered {
 	readonly hits: readonly SearchHit[];
-	/** Matching files, shown or not; a lower bound if `atLeast` is set. */
+	/** Number of matching files, including those not in `hits`. A lower bound if `atLeast` is set. */
 	readonly total: number;
 	readonly atLeast?: true;
-	/** Set if no file has the exact name: the hits contain only parts of it. */
+	/** Set if no file contains the exact name. The hits then contain only parts of the name. */
 	readonly inexact?: true;
 }
 
@@ -118,11 +118,11 @@ export interface DependenciesAnswer extends Covered {
 	readonly file: string;
 	readonly dependents: readonly FileAtDepth[];
 	readonly dependencies: readonly FileAtDepth[];
-	/** Strongly connected components of two or more files that contain this or a listed file. */
+	/** Import cycles with this or a listed file: strongly connected components of two or more files. */
 	readonly cycles: readonly (readonly string[])[];
 	readonly unresolved: readonly { readonly specifier: string; readonly line: number }[];
 	readonly external: readonly string[];
-	/** Set if the file's top level is global: uses without an import are not followed. */
+	/** Set if the file's top-level names are global. Uses of them without an import are not followed. */
 	readonly global?: true;
 }
 
@@ -160,7 +160,7 @@ export interface Definition {
 	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
 	readonly global?: true;
-	/** Member accesses of the same name on values of unknown type, which may be uses. */
+	/** Accesses of a member with this name on values of unknown type. They may be usages. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }
 
@@ -190,7 +190,7 @@ export interface ImpactAnswer extends Covered {
 		readonly kind: SymbolKind;
 		readonly usages: number;
 		readonly files: number;
-		/** `files` without the changed file and its declaration file. */
+		/** Like `files`, but without the changed file and its declaration file. */
 		readonly otherFiles: number;
 	}[];
 	readonly tests: readonly {
@@ -198,7 +198,7 @@ export interface ImpactAnswer extends Covered {
 		readonly depth: number;
 		readonly via: "import" | "name";
 	}[];
-	/** Unknown paths, names not exported, global names, imports that will break, cycles. */
+	/** About unknown paths, names not exported, global names, imports that will break, and cycles. */
 	readonly warnings: readonly string[];
 }
 
@@ -229,13 +229,13 @@ export interface SymbolMapQuery {
 }
 
 export interface SymbolMapAnswer extends Covered {
-	/** Sorted by path. Equal content always gives equal text. */
+	/** Sorted by path. Equal file contents always give equal text. */
 	readonly blocks: readonly {
 		readonly path: string;
 		readonly text: string;
 		readonly tokens: number;
 		readonly references: number;
 	}[];
-	/** Files that did not fit. Once the budget is used up, files without exports count too. */
+	/** Files that did not fit. Once the budget is used up, remaining files count even without exports. */
 	readonly omittedFiles: number;
 }

@@ -6,7 +6,7 @@ export interface CallOptions {
 	readonly onProgress?: (progress: IndexProgress) => void;
 }
 
-/** The work done so far in one phase of indexing, in files. */
+/** How many files one phase of indexing has processed. */
 export interface IndexProgress {
 	readonly phase: "scanning" | "parsing" | "resolving" | "storing";
 	readonly done: number;
@@ -21,7 +21,7 @@ export interface BuildReport extends Covered {
 	readonly seconds: number;
 }
 
-/** The state and size of an index. Asking for them does not refresh it. */
+/** The state and size of an index. `status` does not refresh the index. */
 export interface IndexStatus {
 	/** `partial`: the first indexing was interrupted; the next `build` resumes it. */
 	readonly state: "absent" | "partial" | "ready";
@@ -33,7 +33,7 @@ export interface IndexStatus {
 	readonly updatedMs?: number;
 	readonly leftOut?: Coverage["leftOut"];
 	readonly linksNotFollowed?: number;
-	/** An event since opening, such as a rebuild after damage. */
+	/** Describes an event since the index was opened, such as a rebuild after damage. */
 	readonly note?: string;
 }
 
@@ -41,18 +41,18 @@ export type IndexQueries = {
 	[Name in QuestionName]: (query: QueryOf<Name>, options?: CallOptions) => Promise<AnswerOf<Name>>;
 };
 
-/** Every question refreshes the index first. Before the first `build` it rejects: `not-indexed`. */
+/** Every question refreshes the index first. Before the first `build`, it rejects with `not-indexed`. */
 export interface CodeIndex extends IndexQueries {
 	/** The real path of the project. */
 	readonly root: string;
 	status(): Promise<IndexStatus>;
-	/** Indexes the project; a later call indexes only what has changed since. */
+	/** Indexes the project. A later call indexes only the changes since the last one. */
 	build(options?: CallOptions): Promise<BuildReport>;
 	/** Ends the worker. Calls in flight reject. */
 	close(): Promise<void>;
 }
 
-/** A call failed. The message names the wrong value and what to do; `code` is for programs. */
+/** Why a call failed. The message names the wrong value and says what to do; `code` is for programs. */
 export class CodeIndexError extends Error {
 	readonly code:
 		| "not-indexed"

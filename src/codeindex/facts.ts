@@ -2,17 +2,17 @@ import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
 
 export type { EdgeKind, SymbolKind, UsageKind };
 
-/** Facts of one source file, before linking. Plain data: crosses threads and compares by value. */
+/** Facts of one source file, before linking. Plain data, so it can cross threads and be compared by value. */
 export interface FileFacts {
-	/** `broken`: the parser failed or recovered; partial facts are kept. */
+	/** `broken`: the parser failed, or recovered from an error. Partial facts are kept. */
 	readonly status: "parsed" | "broken";
 	readonly problem?: string;
-	/** Whether the file has imports or exports of any kind. If not, its top level is global. */
+	/** Whether the file has imports or exports of any kind. If not, its top-level names are global. */
 	readonly isModule: boolean;
 	readonly lines: number;
-	/** One per specifier. Imports and exports hold its index. */
+	/** One request per specifier. Imports and exports refer to it by index. */
 	readonly requests: readonly ModuleRequest[];
-	/** Top-level names, then imports inside functions. References and exports hold its indexes. */
+	/** Top-level names, then imports inside functions. References and exports refer to them by index. */
 	readonly bindings: readonly Binding[];
 	readonly exports: readonly Export[];
 	readonly references: readonly Reference[];
@@ -20,7 +20,7 @@ export interface FileFacts {
 	readonly looseAccesses: ReadonlyMap<string, number>;
 }
 
-/** 1-based; columns in UTF-16 units. */
+/** Both are 1-based. Columns count UTF-16 code units. */
 export type Position = readonly [line: number, column: number];
 
 export interface ModuleRequest {
@@ -36,7 +36,7 @@ export interface Declared {
 	readonly kind: "declared";
 	/** `default` for an anonymous default export. */
 	readonly name: string;
-	/** A constant that holds a function or class is of that kind. */
+	/** For a constant that holds a function or class, this is `function` or `class`. */
 	readonly symbol: SymbolKind;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -45,28 +45,28 @@ export interface Declared {
 	readonly signature: string;
 	/** First sentence of the doc comment, at most 200 characters. */
 	readonly doc?: string;
-	/** Types it extends or implements, or an alias consists of. Statics are on their value side. */
+	/** Types that it extends or implements, or that an alias consists of. Their value side has the statics. */
 	readonly heritage?: readonly TypeName[];
-	/** The type of a variable or of a function's result (promises unwrapped), if that is a name. */
+	/** The type of a variable or of a function's result, if it is a name. Promises are unwrapped. */
 	readonly type?: TypeName;
 	readonly members?: readonly Member[];
 }
 
 /**
- * A name imported by `import`, `require("x")` or `await import("x")`, at any depth. A module used
- * without a name (`import("x").T`, `require("x").a`, `declare module "x"`) is one binding named ""
- * with `imported` `*` or, for `require`, `=`. References to it have steps but no position.
+ * A name imported by `import`, `require("x")` or `await import("x")`, at any nesting depth. A module used
+ * without a local name (`import("x").T`, `require("x").a`, `declare module "x"`) is one binding named "".
+ * Its `imported` is `=` for `require`, otherwise `*`. References to it have steps but no position.
  */
 export interface Imported {
 	readonly kind: "imported";
 	readonly name: string;
 	readonly request: number;
-	/** A name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
+	/** An exported name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
 	readonly imported: string;
 	readonly typeOnly: boolean;
 	/** Position of the local name or, if there is none, of the specifier. */
 	readonly at: Position;
-	/** Position of the exported name, if separate: `a` of `a as b`. */
+	/** Position of the exported name if it is written separately: `a` in `a as b`. */
 	readonly importedAt?: Position;
 }
 
@@ -74,7 +74,7 @@ export interface Member {
 	readonly name: string;
 	/** A property that holds a function, or has a function type, is a `method`. */
 	readonly symbol: "method" | "property" | "enum" | SymbolKind;
-	/** True on the value side: class statics, all members of enums, namespaces, object literals. */
+	/** True for class statics and for all members of enums, namespaces and object literals. */
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -87,25 +87,25 @@ export interface Member {
 export interface TypeName {
 	readonly binding: number;
 	/**
-	 * `instance`: the result of `new Foo` or `foo()`, or a value of type Foo. `value`: the thing
-	 * itself. With a path, this is the side on which its first name is looked up.
+	 * `instance`: the result of `new Foo` or `foo()`, or a value of type Foo. `value`: Foo itself.
+	 * If there is a path, its first name is looked up on this side.
 	 */
 	readonly side: "instance" | "value";
-	/** Steps after the binding. The type `ns.Foo` is `value` of `ns`, path `Foo` with `called`. */
+	/** Steps after the binding. The type `ns.Foo` is `ns` with side `value` and the `called` step `Foo`. */
 	readonly path?: readonly Step[];
 }
 
 export type Export =
-	/** `export { a }`, `export default a`, `exports.a = a`; `module.exports = a` has the name `=`. */
+	/** `export { a }`, `export default a`, `exports.a = a`, or `module.exports = a`, which is named `=`. */
 	| {
 			readonly kind: "local";
 			readonly name: string;
 			readonly binding: number;
-			/** Positions of the exported name: `a` and `b` of `a as b`, only `a` of `exports.b = a`. */
+			/** Positions of the names in it: `a` and `b` in `a as b`, but only `a` in `exports.b = a`. */
 			readonly at?: readonly Position[];
 			readonly typeOnly: boolean;
 	  }
-	/** `export { a as b } from`, and `export * as b from` with `imported: "*"`. */
+	/** `export { a as b } from`, or `export * as b from`, which has `imported: "*"`. */
 	| {
 			readonly kind: "from";
 			readonly name: string;
@@ -117,23 +117,23 @@ export type Export =
 	/** `export * from` */
 	| { readonly kind: "star"; readonly request: number; readonly typeOnly: boolean };
 
-/** `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has no position, only steps. */
+/** A use of a binding: `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has only steps. */
 export interface Reference {
 	readonly binding: number;
-	/** Absent if the binding is not written here, but is the type of `this` or of a variable. */
+	/** Absent if the binding is not written here because it is the type of `this` or of a variable. */
 	readonly at?: Position;
-	/** How the last step is used or, without steps, the binding itself. */
+	/** How the last step is used or, if there are no steps, the binding itself. */
 	readonly usage: UsageKind;
-	/** The side on which the first step is looked up. Absent without steps. */
+	/** The side on which the first step is looked up. Absent if there are no steps. */
 	readonly side?: "instance" | "value";
-	/** At most four. */
+	/** At most four steps. */
 	readonly steps?: readonly Step[];
 }
 
 export interface Step {
 	readonly name: string;
-	/** Absent if not in the source: a step in the path of a {@link TypeName}, or derived from one. */
+	/** Absent if the step is not in the source, but part of a {@link TypeName} or derived from one. */
 	readonly at?: Position;
-	/** Set if called, constructed or named as a type: the next step is looked up on the result. */
+	/** Set if the step is called, constructed or a type. The next step is then looked up on the result. */
 	readonly called?: true;
 }

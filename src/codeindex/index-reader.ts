@@ -1,6 +1,6 @@
 import type { Binding, EdgeKind, Export, Imported, ModuleRequest, Reference } from "./facts.ts";
 
-/** Stable only while the index is open. */
+/** An id is stable only while the index is open. */
 export type FileId = number & { readonly fileId: unique symbol };
 
 export interface IndexedFile {
@@ -31,49 +31,49 @@ export interface BindingRef {
 
 export interface ImportOf extends BindingRef {
 	readonly as: Imported;
-	/** Whether the file also exports the import: `import { a } from` with `export { a }`. */
+	/** Whether the file also exports the imported name: `import { a } from` and `export { a }`. */
 	readonly isExported: boolean;
 }
 
-/** One state of the index. A change creates a new reader, so a reader can be a cache key. */
+/** One state of the index. Every change creates a new reader, so a reader can be used as a cache key. */
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;
-	/** Cache key: the same object until a file or an edge changes. */
+	/** A cache key: the same object until files are added or removed, or edges change. */
 	readonly shape: object;
 
 	bindings(file: FileId): readonly Binding[];
 	exports(file: FileId): readonly Export[];
 	references(at: BindingRef): readonly Reference[];
-	/** {@link references} in one batch: a name may be imported by 5,000 files. */
+	/** Like {@link references}, but in one batch: a name may be imported by 5,000 files. */
 	referencesOfAll(at: readonly BindingRef[]): readonly (readonly Reference[])[];
 	looseAccesses(name: string): ReadonlyMap<FileId, number>;
 
-	/** One per module request, in the same order. */
+	/** One resolution per module request, in the order of `requests`. */
 	resolutions(file: FileId): readonly Resolution[];
 	requests(file: FileId): readonly ModuleRequest[];
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
-	/** One edge per file. Kept in memory: ranking and cycle search walk the whole graph. */
+	/** One edge per file. Edges are in memory, since ranking and cycle search walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
 	dependents(file: FileId): readonly Edge[];
 
-	/** `imported` is a name, `default`, `*` or `=`. */
+	/** `imported` is a name, `default`, `*` (namespace) or `=` (whole CommonJS module). */
 	importsOf(file: FileId, imported: string): readonly ImportOf[];
-	/** Re-exports from the file: `export { a } from`, `export * from`. */
+	/** Exports of other files that re-export from this file: `export { a } from`, `export * from`. */
 	exportsFrom(file: FileId): readonly { readonly file: FileId; readonly export: Export }[];
-	/** Top-level declarations that have this name, or a member of this name. */
+	/** Top-level declarations with this name, or with a member of this name. */
 	named(name: string): readonly (BindingRef & { readonly isMember: boolean })[];
-	/** Case-insensitive. Order: equal names, prefix matches, shorter names, then by code unit. */
+	/** Ignores case. Order: equal names, names with this prefix, others; each by length, then code unit. */
 	namesLike(part: string, limit: number): readonly string[];
 	accessing(name: string): readonly (BindingRef & { readonly reference: Reference })[];
 
-	/** Full-text search, best first. Words are already split; the last part of each is a prefix. */
+	/** Full-text search, best first. Spaces separate the parts of a word; the last part may be a prefix. */
 	matching(words: readonly string[], limit: number): readonly TextMatch[];
 }
 
 export interface TextMatch {
 	readonly file: FileId;
-	/** BM25 from SQLite: smaller is better. */
+	/** SQLite's BM25 score. Smaller is better. */
 	readonly rank: number;
 }
 

@@ -18,17 +18,17 @@ import type { IndexStore } from "./store/index-store.ts";
 import type { WriterLock } from "./store/writer-lock.ts";
 
 export interface RefreshOptions extends CallOptions {
-	/** Allows the first indexing. If false, a partial index is refreshed but not completed. */
+	/** Whether the first indexing is allowed. If not, a partial index is refreshed but not completed. */
 	readonly mayBuild: boolean;
 }
 
 export type RefreshReport = ReturnType<typeof reportOf>;
 
 const LOCK_WAIT_MS = 10_000;
-/** Longer, since another process may be running its first indexing. */
+/** A build waits longer, since another process may be running the first indexing. */
 const BUILD_LOCK_WAIT_MS = 600_000;
 
-/** Keeps a stored index equal to the project's files. Calls must not overlap. */
+/** Keeps a stored index up to date with the project's files. Refreshes must not overlap. */
 export class Indexer {
 	readonly #root: string;
 	readonly #store: IndexStore;
@@ -50,7 +50,7 @@ export class Indexer {
 		this.#parser = parser;
 	}
 
-	/** Rejects with a `CodeIndexError`, or with the store's error. */
+	/** Rejects with a `CodeIndexError` or with an error of the store. */
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
 		const { signal, onProgress } = options;
 		const store = this.#store;
@@ -78,7 +78,7 @@ export class Indexer {
 	}
 
 	async #run(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
-		// Loaded only when there is something to write.
+		// The runner is loaded only when there is something to write.
 		const { RefreshRunner } = await import("./refresh-runner.ts");
 		this.#runner ??= new RefreshRunner(this.#root, this.#store, this.#parser);
 		await this.#runner.run(plan, options);
@@ -92,7 +92,7 @@ export class Indexer {
 			throw new CodeIndexError("failed", message);
 		}
 		try {
-			// A process without disk space deletes its unfinished index: writes to it would be lost.
+			// A process that runs out of disk space deletes its unfinished index. Writes to it would be lost.
 			if (!this.#store.isInPlace()) throw new DamagedDatabase("its file was deleted");
 			return await work();
 		} finally {
@@ -113,7 +113,7 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan) {
 
 const READS_PER_TURN = 64;
 
-/** Compares metadata first; if timestamps are inconclusive, content hashes. */
+/** Compares metadata first. If timestamps are inconclusive, compares content hashes. */
 async function planRefresh(
 	store: IndexStore,
 	scan: Scan,
@@ -202,14 +202,14 @@ function hasHash(root: string, path: string, hash: Uint8Array): boolean {
 }
 
 function configHash(root: string, path: string): string {
-	// Follows links, since workspace packages are links in `node_modules`.
+	// Symlinks are followed, since workspace packages are symlinks in `node_modules`.
 	const source = readSource(root, path, { followLinks: true });
 	return source.kind === "read" ? Buffer.from(source.hash).toString("hex") : source.kind;
 }
 
 const LEFT_OUT_NAMED = 3;
 
-/** Links are skipped on purpose, so they are counted separately. */
+/** Symlinks are skipped on purpose, so they are counted separately. */
 export function leftOut({ trouble }: RefreshReport) {
 	const byKind = Object.groupBy(trouble, ({ kind }) => kind);
 	const links = byKind.link?.length ?? 0;

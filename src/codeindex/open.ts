@@ -60,12 +60,12 @@ export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(cacheFolder(env), "codeindex");
 }
 
-/** Deletes a project's index from disk. `root` is the real path; the index must not be open. */
+/** Deletes a project's index from disk. `root` must be a real path. The index must not be open. */
 export async function deleteCodeIndex(root: string, folder = codeIndexFolder()): Promise<void> {
 	await rm(dirname(indexFile(folder, root)), { recursive: true, force: true });
 }
 
-/** Marks the folder as ours, so `strata clean` may delete it. Never claims a foreign folder. */
+/** Marks the folder as ours, so `strata clean` may delete it. Throws if the folder is not ours. */
 async function claimFolder(folder: string): Promise<void> {
 	const opened = await openStoreFolder({
 		folder,
@@ -76,7 +76,7 @@ async function claimFolder(folder: string): Promise<void> {
 	if (opened.kind === "ready") return;
 	const cause = opened.kind === "unusable" ? opened.cause : undefined;
 	const failure = cause === undefined ? "other" : storeFailure(cause);
-	// If the folder cannot be written, the index stays in memory.
+	// If the folder cannot be written to, the index stays in memory.
 	if (failure === "full" || failure === "unwritable") return;
 	throw new CodeIndexError("unavailable", opened.message, { cause });
 }
@@ -127,7 +127,7 @@ export class IndexClient {
 		try {
 			const job = { method, query } as IndexCall;
 			const value = await this.#supervisor.run(job, { signal, onNote: onProgress });
-			return fromColumns(value) as Calls[M]["answer"]; // the worker answers by the same `Calls`
+			return fromColumns(value) as Calls[M]["answer"]; // the worker uses the same `Calls`
 		} catch (error) {
 			throw indexError(error as WorkerError);
 		}

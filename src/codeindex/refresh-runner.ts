@@ -13,7 +13,7 @@ import type { ProjectState, ScannedFile, ScannedTree } from "./scan/scanned-tree
 import type { IndexStore } from "./store/index-store.ts";
 import { requests as requestsOf } from "./store/records.ts";
 
-/** Files per transaction of a first indexing: an interruption loses at most this many. */
+/** Files per transaction of a first indexing. An interruption loses at most this many files. */
 const FILES_PER_COMMIT = 250;
 const VACUUM_AFTER = 200;
 
@@ -36,9 +36,9 @@ export interface RefreshPlan {
 	readonly confirmed: readonly ScannedFile[];
 	readonly project: {
 		readonly state: ProjectState;
-		/** Paths of changed configurations and links. */
+		/** Paths of changed configuration files and symlinks. */
 		readonly changed: readonly string[];
-		/** Whether `state` must be stored, if only for new timestamps. */
+		/** Whether `state` must be stored, even if only timestamps changed. */
 		readonly isNew: boolean;
 	};
 	readonly isEmpty: boolean;
@@ -61,7 +61,7 @@ export class RefreshRunner {
 		this.#parser.close();
 	}
 
-	/** Atomic, except that a first indexing keeps its completed files. */
+	/** Stores all changes or none. Only a first indexing keeps the files it has completed. */
 	async run(plan: RefreshPlan, options: CallOptions): Promise<void> {
 		const store = this.#store;
 		store.begin();
@@ -80,7 +80,7 @@ export class RefreshRunner {
 			store.vacuum();
 		} catch (error) {
 			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
-			// An aborted first indexing is kept: every stored file is consistent by itself.
+			// The files of an aborted first indexing are kept, since each stored file is consistent by itself.
 			if (plan.isFirst && isAborted) store.commit();
 			else store.rollback();
 			throw error;
@@ -122,7 +122,7 @@ export class RefreshRunner {
 		return done;
 	}
 
-	/** A file that vanished stays in the index until the next scan finds it missing. */
+	/** A file that vanished after the scan stays in the index until the next scan finds it missing. */
 	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
@@ -153,7 +153,7 @@ class ImportResolver {
 		this.#store = store;
 	}
 
-	/** All files of the tree must already have ids. */
+	/** All files of the tree must have ids before this call. */
 	use({ root, tree }: Scan, { configs, links }: ProjectState): void {
 		const inputs = JSON.stringify([
 			tree.files.map(({ path }) => path),
@@ -183,7 +183,7 @@ class ImportResolver {
 		return { kind: "unresolved", reason: `${found.path} is not indexed yet` };
 	}
 
-	/** Call before removed files leave the store. */
+	/** Must be called before removed files are deleted from the store. */
 	resolveAgain(change: ProjectChange): void {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);

@@ -11,14 +11,14 @@ import {
 	UNKNOWN,
 } from "./modules.ts";
 
-/** Memoized per reader, since a linker caches results. */
+/** Returns the same linker for the same reader, because a linker caches results. */
 export function linkerOf(reader: IndexReader): Linker {
 	return getOrAdd(linkers, reader, () => new Linker(reader));
 }
 
 const linkers = new WeakMap<IndexReader, Linker>();
 
-/** Follows members as well as exports, since each may lead to the other. */
+/** Resolves members and exports. One class does both, since resolving one may need the other. */
 export class Linker extends ExportChains {
 	declaredAt({ file, binding }: BindingRef): Declared | undefined {
 		const found = this.reader.bindings(file)[binding];
@@ -35,12 +35,12 @@ export class Linker extends ExportChains {
 		return paths.map((path) => ({ kind: "member", file, binding, path }));
 	}
 
-	/** The entities that a reference's steps lead to, as far as they are known. */
+	/** Returns the entity of each step, in order. Stops at the first step that cannot be resolved. */
 	followSteps(at: BindingRef, { side = "value", steps = [] }: Reference): readonly Entity[] {
 		return this.#walk({ entity: this.resolveBinding(at), side }, steps);
 	}
 
-	/** Members that this one overrides, implements or declares the types of, nearest first. */
+	/** Members that this one overrides or implements, or whose types it declares. Nearest first. */
 	overridden(member: MemberEntity): readonly MemberEntity[] {
 		const found = new Map([[keyOf(member), member]]);
 		for (const below of found.values()) {
@@ -52,7 +52,7 @@ export class Linker extends ExportChains {
 		return [...found.values()];
 	}
 
-	/** The JavaScript symbol that a declaration or member in the `.d.ts` of a pair describes. */
+	/** Returns the JavaScript symbol that a declaration or member in a paired `.d.ts` file describes. */
 	implementation(entity: DeclaredEntity | MemberEntity): DeclaredEntity | MemberEntity | undefined {
 		let holder: Declared | Member | undefined = this.declaredAt(entity);
 		let found: Entity | undefined = this.implementationOf(entity);
@@ -70,7 +70,7 @@ export class Linker extends ExportChains {
 		return this.#memberOf({ entity, side: "value" }, name);
 	}
 
-	/** `seen` guards against cycles: classes that extend each other, aliases of aliases. */
+	/** `seen` guards against cycles, such as classes that extend each other. */
 	#memberOf(
 		{ entity, side }: EntitySide,
 		name: string,
@@ -105,20 +105,20 @@ export class Linker extends ExportChains {
 		return holder;
 	}
 
-	/** Where a name that is not an own member is looked up: parents, then the type. */
+	/** Yields where to look up a name that is not an own member: in the parents, then in the type. */
 	*#inheritedFrom(
 		entity: Entity & { file: FileId },
 		holder: Declared | Member,
 		side: Side,
 	): Generator<EntitySide> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
-			// Classes inherit the static side of their parents; interfaces have none.
+			// Classes inherit statics from their parents, so the side stays the same. Interfaces have no statics.
 			yield { entity: this.#typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
 		const type = this.#typed(entity.file, holder.type);
 		if (isOfItsType(holder.symbol, side)) yield type;
-		// `const Alias = Foo; new Alias()` is a Foo.
+		// After `const Alias = Foo`, `new Alias()` is a Foo.
 		else if (side === "instance" && type.side === "value") yield { ...type, side: "instance" };
 	}
 
@@ -158,7 +158,7 @@ export class Linker extends ExportChains {
 	}
 }
 
-/** `instance`: the result of a call or `new`, or a value of the type. `value`: the thing itself. */
+/** `instance`: the result of a call or of `new`, or a value of the type. `value`: the symbol itself. */
 type Side = "instance" | "value";
 
 interface EntitySide {
@@ -189,18 +189,18 @@ export interface ExportRef {
 }
 
 export interface ReferrerVisitor {
-	/** Bindings that, followed by `path`, are the symbol. `references` is set only with a path. */
+	/** Each binding plus the names in `path` is the symbol. `references` is absent if `path` is empty. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
 		path: readonly string[],
 		references?: readonly (readonly Reference[])[],
 	): void;
 	exported?(file: FileId, at: readonly Position[]): void;
-	/** The symbol's counterpart in the other file of a pair; its bindings are visited too. */
+	/** Called with the symbol's counterpart in the paired file. The counterpart's bindings are visited too. */
 	counterpart?(declared: DeclaredEntity): void;
 }
 
-/** Walks from a symbol back to imports and re-exports, through barrels, aliases, namespaces. */
+/** Walks from a symbol to all its imports and re-exports, through barrels, aliases and namespaces. */
 export function visitReferrers(
 	linker: Linker,
 	start: DeclaredEntity | ExportRef,
@@ -248,7 +248,7 @@ export function visitReferrers(
 		}
 	}
 
-	/** Follows copies: `const copy = namespace`, `const api = { namespace }`. */
+	/** Follows copies of a namespace, such as `const copy = namespace` or `const api = { namespace }`. */
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
@@ -281,7 +281,7 @@ export function visitReferrers(
 	function throughPair(file: FileId, name: string): void {
 		const other = pairs.other(file);
 		if (other === undefined) return;
-		// Declaration files often name a whole CommonJS module `default`.
+		// Declaration files often declare a whole CommonJS module as `default`.
 		const isDefault = name === "=" && !linker.ownExports(file).byName.has("default");
 		for (const same of isDefault ? [name, "default"] : [name]) {
 			const found = linker.resolveOwnExport(other, same);
@@ -313,7 +313,7 @@ export function visitReferrers(
 		return imported === "*" || isAllOf(file, imported) ? [name, ...path] : undefined;
 	}
 
-	/** Follows imports of a whole module: `module.exports = thing`. */
+	/** Follows imports of a module that exports a single value: `module.exports = thing`. */
 	function asWhole(file: FileId, path: readonly string[]): void {
 		const [first, ...rest] = path;
 		if (first !== undefined) reach(importsOf(file, first), rest);
@@ -338,13 +338,13 @@ export function visitReferrers(
 		return whole.file === file || whole.file === pairs.other(file);
 	}
 
-	/** Whether names are properties of one thing: CommonJS `exports = module.exports = thing`. */
+	/** Whether exports are properties of one value, as in CommonJS `exports = module.exports = thing`. */
 	function isOnWhole(file: FileId, name: string): boolean {
 		const { byName } = linker.ownExports(file);
 		return byName.has("=") && (name === "=" || !byName.has("default"));
 	}
 
-	/** False if own names or earlier stars of the barrel take precedence. */
+	/** Returns false if the barrel's own export or an earlier `export *` takes precedence. */
 	function passesOn(barrel: FileId, file: FileId, name: string): boolean {
 		const through = linker.resolveExport(barrel, name);
 		if (through === undefined) return false;
@@ -355,7 +355,7 @@ export function visitReferrers(
 	}
 }
 
-/** `path` leads from the export to the symbol (`ns.inner.symbol`). */
+/** `path` holds the names from the export to the symbol: `inner` and `symbol` for `ns.inner.symbol`. */
 interface ExportedPath {
 	readonly file: FileId;
 	readonly name: string;
@@ -372,12 +372,12 @@ function* pathsThroughCopies(
 	binding: number,
 	path: readonly string[],
 ): Generator<readonly string[]> {
-	// Not for functions, whose `type` is that of the result.
+	// Functions are skipped, because their `type` is the type of their result.
 	const isHolder = symbol === "variable" || symbol === "property";
 	if (isHolder && type?.binding === binding && type.side === "value") {
 		const { path: steps = [] } = type;
 		const leadsThere = steps.every(({ name, called }, index) => !called && name === path[index]);
-		// A copy of the symbol itself is a separate thing.
+		// A copy of the symbol itself is a different symbol.
 		if (leadsThere && steps.length < path.length) yield path.slice(steps.length);
 	}
 	for (const member of members) {
@@ -386,5 +386,5 @@ function* pathsThroughCopies(
 	}
 }
 
-/** Maximum length of a path; equals the step limit of references. */
+/** Maximum number of names in a path. A reference has at most as many steps. */
 const MAX_PATH = 4;

@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
 import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../index-reader.ts";
 
-/** `external` belongs to a package; `unknown` could not be followed to its declaration. */
+/** `external`: declared in a package. `unknown`: the declaration was not found. */
 export type Entity =
 	| DeclaredEntity
 	| MemberEntity
@@ -14,7 +14,7 @@ export interface DeclaredEntity extends BindingRef {
 	readonly kind: "declared";
 }
 
-/** `path` are the indexes into `members`, level by level. */
+/** `path` holds one index into `members` per nesting level, outermost first. */
 export interface MemberEntity extends BindingRef {
 	readonly kind: "member";
 	readonly path: readonly number[];
@@ -34,13 +34,13 @@ type NamedExport = Exclude<Export, { kind: "star" }>;
 
 type ExportTable = ReturnType<typeof sortExports>;
 
-/** Follows exports to declarations, through re-exports and CommonJS. Memoizes final results. */
+/** Follows exports through re-exports and CommonJS to their declarations. Memoizes final results. */
 export abstract class ExportChains {
 	readonly reader: IndexReader;
 	readonly #pairs: ModulePairs;
 	readonly #own = new Map<FileId, ExportTable>();
 	readonly #found = new Map<string, Entity | undefined>();
-	/** Cycle guard: a barrel may re-export itself. */
+	/** Keys of lookups in progress. They guard against cycles: a barrel may re-export itself. */
 	readonly #pending = new Set<string>();
 
 	constructor(reader: IndexReader) {
@@ -48,16 +48,16 @@ export abstract class ExportChains {
 		this.#pairs = pairsOf(reader);
 	}
 
-	/** For CommonJS: `import { a }` of `module.exports = thing` is `thing.a`. */
+	/** In CommonJS, `import { a }` from a module with `module.exports = thing` gives `thing.a`. */
 	protected abstract valueMember(entity: Entity, name: string): Entity | undefined;
 
 	ownExports(file: FileId): ExportTable {
-		// Fast path without a closure.
+		// Fast path: a hit creates no closure.
 		const known = this.#own.get(file);
 		return known ?? getOrAdd(this.#own, file, () => sortExports(this.reader.exports(file)));
 	}
 
-	/** Covers both files of a pair. `name` may be `default` or `=` (a whole CommonJS module). */
+	/** Searches both files of a pair. `name` may be `default`, or `=` for a whole CommonJS module. */
 	resolveExport(file: FileId, name: string): Entity | undefined {
 		const key = `${file} ${name}`;
 		if (this.#found.has(key)) return this.#found.get(key);
@@ -65,13 +65,13 @@ export abstract class ExportChains {
 		this.#pending.add(key);
 		const entity = this.#inPair(file, (one) => this.resolveOwnExport(one, name));
 		this.#pending.delete(key);
-		// An uncertain result is not cached: another pending chain may have cut this one short.
+		// During another lookup, an uncertain result is not cached: the cycle guard may have cut it short.
 		const isCertain = entity !== undefined && entity.kind !== "unknown";
 		if (isCertain || this.#pending.size === 0) this.#found.set(key, entity);
 		return entity;
 	}
 
-	/** Like `resolveExport`, but without the other file of a pair. */
+	/** Like `resolveExport`, but does not search the other file of a pair. */
 	resolveOwnExport(file: FileId, name: string): Entity | undefined {
 		return (
 			this.#throughStars(file, name, new Set()) ??
@@ -105,7 +105,7 @@ export abstract class ExportChains {
 		return names;
 	}
 
-	/** The JavaScript symbol that a declaration in the `.d.ts` of a pair describes. */
+	/** Returns the JavaScript symbol that a declaration in a paired `.d.ts` file describes. */
 	protected implementationOf({ file, binding }: BindingRef): DeclaredEntity | undefined {
 		const plain = this.#pairs.implementation(file);
 		if (plain === undefined) return undefined;
@@ -116,7 +116,7 @@ export abstract class ExportChains {
 		return undefined;
 	}
 
-	/** Own names first, then each `export *` in order. The first match wins, as in TypeScript. */
+	/** Searches own names, then each `export *` in order. As in TypeScript, the first match wins. */
 	#throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
 		if (seen.has(file)) return undefined;
 		seen.add(file);
@@ -144,7 +144,7 @@ export abstract class ExportChains {
 		return find(file) ?? (other === undefined ? undefined : find(other));
 	}
 
-	/** `import all from "./common.cjs"` gives the whole module, which has no `default`. */
+	/** `import all from "./common.cjs"` gives the whole module if that has no `default` export. */
 	#wholeModule(file: FileId, name: string): Entity | undefined {
 		if (name !== "default" && name !== "=") return undefined;
 		const { byName } = this.ownExports(file);
@@ -185,8 +185,8 @@ function sortExports(exports: readonly Export[]) {
 type ModulePairs = ReturnType<typeof findPairs>;
 
 /**
- * A declaration file and its JavaScript (`index.d.ts`, `index.js`) are one module. As in
- * TypeScript, an import resolves to the declaration and loads the JavaScript.
+ * A declaration file and its JavaScript file (`index.d.ts` and `index.js`) are a pair: one module. As in
+ * TypeScript, an import resolves to the declaration file and loads the JavaScript file.
  */
 export function pairsOf(reader: IndexReader): ModulePairs {
 	const known = pairsByShape.get(reader.shape);
@@ -195,7 +195,7 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 
 const pairsByShape = new WeakMap<object, ModulePairs>();
 
-/** One edge per file. Includes both files of a pair, the declaration file for its types. */
+/** Returns one edge per file. Both files of a pair get an edge; the declaration file's kind is `type`. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const edges = reader.dependencies(file);
@@ -209,7 +209,7 @@ export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge
 	);
 }
 
-/** One edge per file. Includes importers of either file of a pair. */
+/** Returns one edge per file. Includes the importers of both files of a pair. */
 export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
@@ -257,7 +257,7 @@ function findPairs(reader: IndexReader) {
 	};
 }
 
-/** `sources` hide a declaration file; else it describes `plain`. A RegExp is five times slower. */
+/** `sources` hide a declaration file; otherwise it describes `plain`. A RegExp is five times slower. */
 const PAIR_EXTENSIONS = [
 	{ declaration: ".d.ts", sources: [".ts", ".tsx"], plain: [".js", ".jsx"] },
 	{ declaration: ".d.mts", sources: [".mts"], plain: [".mjs"] },

@@ -13,14 +13,14 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSit
 	return sites;
 }
 
-/** Usages of a declared or re-exported name, through imports from this file. */
+/** Returns the usages of a name in files that import it from this file. The name may be a re-export. */
 export function usagesOfExport(linker: Linker, file: FileId, name: string): UsageSites {
 	const sites = new UsageSites();
 	addUsages(linker, { kind: "export", file, name }, sites);
 	return sites;
 }
 
-/** Other files that import the symbol or access it through a namespace. Fast for plain imports. */
+/** Returns other files that import the symbol or access it through a namespace. Fast for plain imports. */
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
 	visitReferrers(linker, symbol, {
@@ -42,7 +42,7 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, sites: Usa
 		bindings(all, path, known) {
 			const references = known ?? reader.referencesOfAll(all);
 			for (const [index, at] of all.entries()) {
-				// A nameless import, such as `require("x")` in an expression, does not contain the name.
+				// An import without a local name, such as `require("x")` in an expression, does not contain the name.
 				if (path.length === 0 && "as" in at && at.as.name !== "") {
 					sites.add(at.file, at.as.at, "import");
 					if (at.as.importedAt) sites.add(at.file, at.as.importedAt, "import");
@@ -81,8 +81,8 @@ function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): b
 export type MemberUsages = ReturnType<typeof usagesOfMembers>;
 
 /**
- * Types link a member to its uses, so all members of one name are resolved at once. Files not
- * `isWithin` are skipped: they cannot reach the declaration's type.
+ * Finds uses of members through types. All members of one name are resolved at once. Files for which
+ * `isWithin` returns false are skipped: they cannot reach the type that declares the member.
  */
 export function usagesOfMembers(
 	linker: Linker,
@@ -121,9 +121,9 @@ export function usagesOfMembers(
 	}
 
 	return {
-		/** Per file, accesses of the name on an unknown receiver. */
+		/** Per file, the number of accesses of the name on receivers of unknown type. */
 		unclear,
-		/** Includes uses of members it overrides and of those that override it. */
+		/** Includes uses of members that this member overrides, and of members that override it. */
 		forMember(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
@@ -141,7 +141,7 @@ export function usagesOfMembers(
 	};
 }
 
-/** If a name (`id`, `name`) has more members, overriding ones without an access are skipped. */
+/** If more members have a name, such as `id`, overriding members that are never accessed are skipped. */
 const MAX_DECLARATIONS = 1000;
 
 interface Uses {
@@ -155,7 +155,7 @@ function kindAt({ steps = [], usage }: Reference, index: number): UsageSite["kin
 	return steps[index]?.called ? "call" : "read";
 }
 
-/** Whether the member belongs to a package, and so is not ours. */
+/** Whether the member belongs to an external package. */
 function isOutside(index: number, reached: readonly Entity[], start: Entity): boolean {
 	const last = reached[Math.min(index, reached.length) - 1] ?? start;
 	return last.kind === "external";
@@ -167,7 +167,7 @@ export interface UsageSite {
 	readonly kind: UsageKind;
 }
 
-/** Unique sites, stored in columns. Most arrive in order, so only unordered files are sorted. */
+/** Unique sites, stored in columns. Most sites arrive in order, so only unordered files are sorted. */
 class UsageSites {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];
@@ -175,7 +175,7 @@ class UsageSites {
 	readonly #files: FileId[] = [];
 	readonly #definition: Pick<UsageSite, "file" | "at"> | undefined;
 
-	/** The definition itself is not a use. */
+	/** The definition itself does not count as a usage. */
 	constructor(definition?: Pick<UsageSite, "file" | "at">) {
 		this.#definition = definition;
 	}
@@ -190,7 +190,7 @@ class UsageSites {
 		this.#kinds.push(kind);
 	}
 
-	/** Visits the sites by file, then line and column. */
+	/** Visits each site once, file by file. Within a file, sites are sorted by line and column. */
 	each(visit: (file: FileId, at: Position, kind: UsageKind) => void): void {
 		const runs = new Map<FileId, number | number[]>();
 		this.#files.forEach((file, run) => {
@@ -232,7 +232,7 @@ class UsageSites {
 			let kind = this.#kinds[sites[index] as number] as UsageKind;
 			for (let next = sites[index + 1]; next !== undefined; next = sites[index + 1]) {
 				if (compare(at, this.#at(next)) !== 0) break;
-				// `export default a` is both a read and an export: the more specific kind wins.
+				// `export default a` is both a read and an export. The more specific kind wins.
 				if (kind === "read") kind = this.#kinds[next] as UsageKind;
 				index++;
 			}

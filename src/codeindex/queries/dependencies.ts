@@ -82,5 +82,5 @@ export function taskContext(
 	};
 }
 
-/** Farther files seldom matter to a task; `impact` follows them all. */
+/** Maximum import steps. Farther files seldom matter to a task; `impact` has no limit. */
 const MAX_DEPTH = 2;

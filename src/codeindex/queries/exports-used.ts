@@ -9,12 +9,12 @@ import { describe } from "./symbols.ts";
 
 export interface UsedExport {
 	readonly path: string;
-	/** The exported name; for a whole CommonJS module its inner name, or `module.exports`. */
+	/** The exported name. For a whole CommonJS module: its value's name or `module.exports`. */
 	readonly name: string;
 	readonly kind: SymbolKind;
-	/** Other files that name the export; true for those that do more than import or re-export it. */
+	/** Other files that name the export. True for files that do more than import or re-export it. */
 	readonly users: ReadonlyMap<FileId, boolean>;
-	/** Counted as by the query `usages`; for a re-export, only uses through this file. */
+	/** Counted as the query `usages` does. For a re-export, only usages through this file count. */
 	readonly usages: number;
 	readonly files: number;
 }
@@ -39,12 +39,12 @@ function exportsNamed(reader: IndexReader, file: IndexedFile, wanted: string): U
 	const found = names.map(
 		(name) => declaredExport(reader, file, name) ?? reExported(reader, file, name),
 	);
-	// `export *` of a package may provide any name: the name counts only if it is imported.
+	// `export *` from a package may provide any name, so the name counts only if a file imports it.
 	const isGuess = outside?.kind === "external" || outside?.kind === "unknown";
 	return isGuess ? found.filter(({ users }) => users.size > 0) : found;
 }
 
-/** The facts call a whole CommonJS module `=`. */
+/** In the facts, a whole CommonJS module is named `=`. */
 function writtenName(name: string): string {
 	return name === "=" ? "module.exports" : name;
 }
@@ -115,7 +115,7 @@ function usesOf(
 	return { users, usages, files };
 }
 
-/** If a name is unknown, files that export none of the names count as wholly changed. */
+/** If no file exports one of the names, files that export none of them count as wholly changed. */
 export function changedExports(reader: IndexReader, { modified, deleted, names }: NamedChange) {
 	const perFile = modified.map((file) => ({
 		file,

@@ -5,9 +5,9 @@ import type { EdgeKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf } from "../link/modules.ts";
 
-/** Adjacency arrays, for queries that walk much of the graph. */
+/** The import graph as adjacency arrays, for queries that walk much of it. */
 interface FileGraph {
-	/** Sorted by path, since ids depend on indexing order. */
+	/** Sorted by path, since ids depend on the order of indexing. */
 	readonly files: readonly GraphFile[];
 	readonly indexOf: ReadonlyMap<FileId, number>;
 	/** The edges of file n are `targets[starts[n]]` up to `targets[starts[n + 1] - 1]`. */
@@ -19,7 +19,7 @@ interface FileGraph {
 type Kinds = readonly EdgeKind[];
 type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-/** Memoized by the shape of the graph. */
+/** Caches by `reader.shape`. */
 const graphs = new WeakMap<object, FileGraph>();
 const transposed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
@@ -49,7 +49,7 @@ function buildGraph(reader: IndexReader, isWanted: (kinds: Kinds) => boolean): F
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
 		}
-		// Sorted for stable ranks: the order of additions decides their last digits.
+		// Sorted for stable ranks: the order of additions affects the last digits of a sum.
 		if (own.length > 1) own.sort((a, b) => a.target - b.target);
 		for (const { target, kinds } of own) {
 			targets.push(target);
@@ -81,12 +81,12 @@ function transpose({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
 }
 
-/** PageRank over imports, scaled to a maximum of 1. Independent of indexing order. */
+/** PageRank over imports, scaled to a maximum of 1. Independent of the order of indexing. */
 export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
 	return getOrAdd(ranks, reader.shape, () => computeRanks(graphOf(reader)));
 }
 
-/** Without tests; highest rank first, then by path. */
+/** Returns all files but tests, highest rank first, then by path. */
 export function filesByRank(reader: IndexReader): readonly FileId[] {
 	return getOrAdd(orders, reader.shape, () => {
 		const rankOf = ranksOf(reader);
@@ -100,7 +100,7 @@ export function filesByRank(reader: IndexReader): readonly FileId[] {
 const DAMPING = 0.85;
 /** After this many rounds, ranks have converged to three digits. */
 const ROUNDS = 20;
-/** Imports of a test say less about the project. */
+/** Weight of a test file, whose imports say less about the project. Other files weigh 1. */
 const WEIGHT_OF_TEST = 0.2;
 
 function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId, number> {
@@ -148,7 +148,7 @@ export interface Reached {
 	readonly via?: IndexedFile;
 }
 
-/** Nearest first, then by path. Of equally short ways, the first by path is taken. */
+/** Returns the nearest files first, then by path. Of equally short routes, the first by path is used. */
 export function reach(
 	reader: IndexReader,
 	starts: readonly IndexedFile[],
@@ -156,7 +156,7 @@ export function reach(
 ): readonly Reached[] {
 	const wanted = kinds && new Set(kinds);
 	const graph = direction === "dependents" ? transposedGraphOf(reader) : graphOf(reader);
-	// Graph numbers are in path order, so numbers are sorted instead of paths.
+	// Graph indexes are in path order, so sorting indexes sorts by path.
 	const fileOf = (number: number) => reader.files.get((graph.files[number] as GraphFile).id);
 	const isSeen = new Uint8Array(graph.files.length);
 	let frontier = Int32Array.from(starts, ({ id }) => graph.indexOf.get(id) ?? 0).sort();
@@ -206,7 +206,7 @@ export function byPath(a: { readonly path: string }, b: { readonly path: string 
 	return compareText(a.path, b.path);
 }
 
-/** By file, its strongly connected component if that has two or more files. */
+/** For each file in a cycle, the paths of its strongly connected component. */
 type Cycles = ReadonlyMap<FileId, readonly string[]>;
 
 export function cyclesAmong(
@@ -234,7 +234,7 @@ function findCycles(graph: FileGraph): Cycles {
 	return groupOf;
 }
 
-/** Tarjan's algorithm with an explicit stack: import chains can be thousands of files long. */
+/** Tarjan's algorithm without recursion, since import chains can be thousands of files long. */
 export function* components({
 	starts,
 	targets,

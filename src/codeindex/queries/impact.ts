@@ -42,7 +42,7 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 	return paths.flatMap((path) => reader.fileAt(path) ?? []);
 }
 
-/** A barrel, which only re-exports, does not propagate a change. */
+/** A file that only re-exports a symbol is affected, but does not propagate the change. */
 function affectedBySymbols(
 	reader: IndexReader,
 	isChanged: ReadonlySet<FileId>,
@@ -152,7 +152,7 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 function impactWarnings(reader: IndexReader, query: ImpactQuery) {
 	const { modify = [], create = [], delete: remove = [] } = query;
 	const broken = brokenImports(reader, remove);
-	// Files whose top level is global: uses of their names cannot be followed.
+	// Files whose top-level names are global. Uses of these names cannot be followed.
 	const global = [...new Set([...modify, ...remove])].filter((path) => {
 		const file = reader.fileAt(path);
 		return file && isGlobalFile(reader, file);
@@ -192,7 +192,7 @@ function outside(path: string): string {
 function brokenImports(reader: IndexReader, remove: readonly string[]): string[] {
 	const gone = new Set(remove.flatMap((path) => reader.fileAt(path)?.id ?? []));
 	const pairs = pairsOf(reader);
-	// Imports load the JavaScript of a pair, so they break if that is deleted.
+	// An import loads the JavaScript file of a pair, so it breaks if that file is deleted.
 	const breaks = (target: FileId) => gone.has(pairs.implementation(target) ?? target);
 	const importers = new Map<FileId, IndexedFile>();
 	for (const id of gone) {
@@ -211,7 +211,7 @@ function brokenImports(reader: IndexReader, remove: readonly string[]): string[]
 	});
 }
 
-/** A new file can fix imports, or shadow another file of the same name. */
+/** A new file can resolve imports that failed, or shadow another file of the same name. */
 function creationWarnings(reader: IndexReader, path: string): string[] {
 	if (reader.fileAt(path)) return [`${path} exists already.`];
 	if (isOutside(path)) return [outside(path)];

@@ -31,12 +31,12 @@ export function hintFor(reader: IndexReader, path: string): string | undefined {
 	return similar.length > 0 ? `Did you mean ${similar.slice(0, 3).join(" or ")}?` : undefined;
 }
 
-/** `decide` for `src/decide.ts`. */
+/** Returns `decide` for `src/decide.ts`. */
 export function stemOf(path: string): string {
 	return nameOf(path).replace(/\.[^.]+$/, "");
 }
 
-/** Uses of global names are not in the index. */
+/** Whether the file declares global names. Their uses are not in the index. */
 export function isGlobalFile(reader: IndexReader, file: IndexedFile): boolean {
 	if (file.isModule) return false;
 	return (

@@ -8,8 +8,8 @@ import { stemOf } from "./known-file.ts";
 import { exactMatches, matchingSymbols, type SymbolMatch, toBrief } from "./symbols.ts";
 
 /**
- * Declaring files first, tests last. A single name matches exactly if it is declared anywhere, else
- * by its parts. `readText` returns undefined if a file is gone.
+ * Returns declaring files first, tests last. If the query is one name that is declared anywhere, only that
+ * name matches; otherwise parts of it match too. `readText` returns undefined if a file is gone.
  */
 export function search(
 	reader: IndexReader,
@@ -20,7 +20,7 @@ export function search(
 	const { scope = ["code", "symbols"], limit = 15 } = query;
 	const name = identifierIn(query.query);
 	const declared = name === undefined ? undefined : exactMatches(reader, name, query);
-	// Names such as `$` or `_` have no full-text words.
+	// Names such as `$` or `_` contain no words for full-text search.
 	const hasNoWords = words.length === 0;
 	if (hasNoWords && !declared) return { hits: [], total: 0 };
 	const texts = words.map(({ text }) => text);
@@ -62,7 +62,7 @@ export function search(
 	};
 }
 
-/** Maximum number of candidates from the full text; higher if a filter will drop some. */
+/** Maximum number of candidates from full-text search; higher if a filter will drop some. */
 const MAX_FILES = 300;
 const MAX_FILES_FILTERED = 2000;
 const MAX_SYMBOLS_OF_HIT = 5;
@@ -106,7 +106,7 @@ function filterByName(
 	return isCut ? { files: found, isCut } : { files: found, having: "nothing" };
 }
 
-/** A single word may be a name or a plain word: files with the name come first. */
+/** A single word may be a name or a plain word, so files that contain it as a name come first. */
 function rankByName(found: readonly Candidate[], name: string, readText: ReadText): Checked {
 	const read = found.slice(0, MAX_FILES).map((one) => {
 		const text = readText(one.file.path);
@@ -131,7 +131,7 @@ function matchingTexts(
 	return [...whole, ...parts.filter(({ file }) => !known.has(file))].slice(0, limit);
 }
 
-/** Ties share a place, since their order is arbitrary. */
+/** Files of equal rank share a place, since their order is arbitrary. */
 function placesOf(texts: readonly TextMatch[]): Map<FileId, number> {
 	const places = new Map<FileId, number>();
 	let place = 0;
@@ -142,7 +142,7 @@ function placesOf(texts: readonly TextMatch[]): Map<FileId, number> {
 	return places;
 }
 
-/** Uses the place, since scores of different full-text queries are not comparable. */
+/** Depends on the place, since ranks of different full-text queries are not comparable. */
 function textScore(place: number | undefined): number {
 	return place === undefined ? 0 : 1 / (1 + place / 20);
 }
@@ -152,7 +152,7 @@ function pathScore(file: IndexedFile, texts: readonly string[]): number {
 	return [texts.join(""), ...texts].some((text) => text.toLowerCase() === stem) ? 1 : 0;
 }
 
-/** From 0 to 0.5, logarithmic. */
+/** Returns 0 to 0.5, on a logarithmic scale. */
 function importance(rank: number): number {
 	return rank <= 0 ? 0 : Math.max(0, 1 + Math.log10(rank) / 4) / 2;
 }
@@ -180,7 +180,7 @@ function toHit(
 	return { ...hit, ...matchingLines(text, wanted, { context: contextLines, preferred }) };
 }
 
-/** Undefined if every file is wanted. */
+/** Returns undefined if every file is wanted. */
 function pathFilter(query: SearchQuery): ((file: IndexedFile) => boolean) | undefined {
 	const { glob, exclude = [], language, includeTests = true } = query;
 	if (glob === undefined && exclude.length === 0 && language === undefined && includeTests) {
@@ -199,7 +199,7 @@ function languageOf(path: string): "typescript" | "javascript" {
 
 interface QueryWord {
 	readonly text: string;
-	/** Lower case without separators: `agentsession`. An over-long name keeps its parts. */
+	/** In lower case without separators: `agentsession`. For an over-long name: its parts, with spaces. */
 	readonly whole: string;
 	readonly parts: readonly string[];
 }
@@ -217,16 +217,16 @@ function queryWords(query: string): readonly QueryWord[] {
 	});
 }
 
-/** Maximum: the first words of a long query carry its topic. */
+/** Maximum number of query words. The first words of a long query carry its topic. */
 const MAX_WORDS = 16;
 
-/** The name, if the query is a single one: `parse`, `#own`, `Reader.parse`. */
+/** Returns the query if it is a single name, such as `parse`, `#own` or `Reader.parse`. */
 function identifierIn(query: string): string | undefined {
 	const text = query.trim();
 	return IDENTIFIER.test(text) ? text : undefined;
 }
 
-/** Case-sensitive, whole identifiers only. */
+/** Finds only whole identifiers, case-sensitively. */
 function hasIdentifier(text: string, name: string): boolean {
 	for (let at = text.indexOf(name); at !== -1; at = text.indexOf(name, at + 1)) {
 		if (!isPart(text[at - 1]) && !isPart(text[at + name.length])) return true;
@@ -247,7 +247,7 @@ interface WantedInLine {
 	readonly words: readonly QueryWord[];
 }
 
-/** Lines with the most query words, with context. */
+/** Selects `preferred` matching lines, then those with the most query words. Adds context. */
 function matchingLines(
 	text: string,
 	wanted: WantedInLine,
@@ -269,10 +269,10 @@ function matchingLines(
 }
 
 const MAX_MATCHES = 5;
-/** Longer lines, minified or data, are cut. */
+/** Longer lines, such as minified code, are cut. */
 const MAX_LINE_LENGTH = 240;
 
-/** Matches by line number: of the name or, if none, of whole words or, if none, of their parts. */
+/** Counts matches per line number: of the name; if there are none, of whole words; if none, of parts. */
 function countMatches(lines: readonly string[], { name, words }: WantedInLine) {
 	const named = name === undefined ? [] : lines.map((line) => Number(hasIdentifier(line, name)));
 	if (named.includes(1)) return numbered(named);

@@ -7,7 +7,7 @@ import { importersOfSymbol } from "../link/usages.ts";
 import { byPath, filesByRank } from "./graph.ts";
 import { type FoundSymbol, symbolsIn } from "./symbols.ts";
 
-/** The highest-ranked files that fit a budget, by path. A block depends on its file alone. */
+/** Returns the highest-ranked files that fit the budget, by path. A block depends only on its file. */
 export function symbolMap(
 	reader: IndexReader,
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,
@@ -49,9 +49,9 @@ export function symbolMap(
 	};
 }
 
-/** Minimum, in tokens: a path and one line. */
+/** Minimum size of a block in tokens: a path and one line. */
 const SMALLEST_BLOCK = 12;
-/** After so many oversized blocks the budget counts as used up. */
+/** After this many blocks that do not fit, the budget counts as used up. */
 const MAX_MISSES = 20;
 const MAX_SYMBOLS = 24;
 const MAX_MEMBERS = 12;
@@ -77,7 +77,7 @@ function isPublic({ name, signature }: Member): boolean {
 	return name !== "constructor" && !/^(#|_)/.test(name) && !/^(private|protected) /.test(signature);
 }
 
-/** Counts importing files, and stops at a thousand. */
+/** Counts importing files. Stops after a thousand. */
 function usersOf(reader: IndexReader, file: FileId): number {
 	const users = new Set<FileId>();
 	for (const { entity, exported } of symbolsIn(reader, file)) {

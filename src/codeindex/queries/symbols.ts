@@ -10,7 +10,7 @@ export interface FoundSymbol {
 	readonly entity: DeclaredEntity | MemberEntity;
 	readonly facts: Declared | Member;
 	readonly exported: boolean;
-	/** Outermost first. */
+	/** Names of the enclosing symbols, outermost first. */
 	readonly owners: readonly string[];
 }
 
@@ -25,7 +25,7 @@ export function symbolsIn(reader: IndexReader, file: FileId): readonly FoundSymb
 	return found.sort(byPlace);
 }
 
-/** Above `limit`, prefers non-tests, then top level, then the first by path; counts the others. */
+/** Above `limit`, prefers non-tests, then top-level symbols, then the first by path. Counts the others. */
 function symbolsNamed(
 	reader: IndexReader,
 	name: string,
@@ -56,7 +56,7 @@ function symbolsNamed(
 	return { symbols, omitted: all.length - chosen.length };
 }
 
-/** `Owner.member`, `Owner#member` and `Owner.prototype.member` name a member. */
+/** A member can be written as `Owner.member`, `Owner#member` or `Owner.prototype.member`. */
 export function splitName(symbol: string) {
 	const names = symbol.trim().split(/\.|(?<=[\w$])#/);
 	const name = names.pop() ?? "";
@@ -184,7 +184,7 @@ function matchingNames(
 		const sum = words.reduce((total, word) => total + likeness(name, word), 0);
 		strengths.set(name, sum / words.length);
 	}
-	// "agent session" also means AgentSession.
+	// The words "agent session" also match the name AgentSession.
 	if (words.length > 1 && words.length <= 4) {
 		const joined = words.join("");
 		for (const name of reader.namesLike(joined, MAX_NAMES)) {

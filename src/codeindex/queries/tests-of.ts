@@ -4,12 +4,12 @@ import { stemOf } from "./known-file.ts";
 
 export interface TestOf {
 	readonly file: IndexedFile;
-	/** Import steps to the nearest of the files; 0 if matched by name only. */
+	/** Import steps to the nearest of the files. 0 if the test matches by name only. */
 	readonly depth: number;
 	readonly via: "import" | "name";
 }
 
-/** Tests that reach one of the files or are named after one, nearest first. */
+/** Returns tests that import one of the files, perhaps indirectly, or are named after one; nearest first. */
 export function testsOf(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
@@ -30,7 +30,7 @@ export function testsOf(
 
 const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/;
 
-/** Helpers in test folders count as tests in the index, but cannot be run. */
+/** Whether a test runner runs the file. Helpers in test folders count as tests, but are not run. */
 function isRun(path: string): boolean {
 	return (
 		TEST_NAME.test(stemOf(path)) || /(^|\/)__tests__\//.test(path) || /^tests?$/.test(stemOf(path))
@@ -55,7 +55,7 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 	return tests
 		.filter(
 			({ test, stem }) =>
-				// If files share a name, their folders must match too.
+				// If several source files share the name, the test's folders must match too.
 				namesakes.get(stem) === 1 ||
 				wanted.get(stem)?.some((file) => topicOf(file.path) === topicOf(test.path)),
 		)

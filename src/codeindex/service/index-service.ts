@@ -21,35 +21,35 @@ export type ServiceCall = Required<CallOptions>;
 interface Opened {
 	readonly store: IndexStore;
 	readonly indexer: Indexer;
-	/** Whether there was no index at the start: a failed build then leaves nothing useful. */
+	/** Whether there was no index when it was opened. A failed build then leaves nothing useful. */
 	wasEmpty: boolean;
 	readonly inMemory?: InMemory;
 }
 
 interface InMemory {
 	readonly reason: string;
-	/** In ms of the monotonic clock. */
+	/** When to try the disk again, in ms of the monotonic clock. */
 	retryAt: number;
 }
 
 const REPLACE_WAIT_MS = 10_000;
-/** Maximum size of an index in memory: about 700 MB of sources. */
+/** Maximum size of an index in memory. It is enough for about 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** Retry interval while the disk is unwritable. A retry first writes `PROBE_BYTES`. */
+/** Retry interval while the disk is unwritable. A retry first writes a file of `PROBE_BYTES`. */
 const RETRY_MS = 60_000;
 /** Backoff: each failure after a successful probe doubles the interval, up to this maximum. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
 
-/** An index that is refreshed before each question, rebuilt if damaged, in memory if unwritable. */
+/** Refreshes the index before each question, rebuilds a damaged one, works in memory if it cannot write. */
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
 	#opened: Opened | undefined;
 	#lock: WriterLock | undefined;
 	#note: string | undefined;
-	/** An earlier index implies consent to a rebuild. */
+	/** Whether the user consented to a rebuild. An earlier index implies consent. */
 	#hasConsent = false;
 	#retryMs = RETRY_MS;
 	#leftOut: ReturnType<typeof leftOut> = {};
@@ -157,7 +157,7 @@ export class IndexService {
 		return await this.#withClearErrors(async () => work(await this.#openInMemory(error)));
 	}
 
-	/** Explains errors, except damage and an unwritable disk, from which the service recovers. */
+	/** Explains errors. Damage and an unwritable disk pass through, since the service recovers from them. */
 	async #withClearErrors<T>(work: () => Promise<T>): Promise<T> {
 		try {
 			return await work();
@@ -171,7 +171,7 @@ export class IndexService {
 		}
 	}
 
-	/** Reopens if the file was deleted or replaced. */
+	/** Reopens the index if its file was deleted or replaced, or if the disk is writable again. */
 	async #openCurrent(call: ServiceCall): Promise<Opened> {
 		const opened = await this.#open();
 		const { inMemory } = opened;
@@ -181,7 +181,6 @@ export class IndexService {
 		this.#hasConsent ||= hadContent;
 		this.close();
 		const current = await this.#open();
-		// The earlier index implies consent to a rebuild.
 		if (hadContent && current.store.state().updatedMs === undefined) {
 			if (!isBack)
 				this.#note = `The index was deleted while it was open, and was rebuilt ${timeOfDay()}.`;
@@ -220,7 +219,7 @@ export class IndexService {
 		this.#hasConsent ||= bytes > 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#outOfSpace(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
-			// An index of a newer version, or one that no engine can open, is left alone.
+			// An error without a cause means that the index is of a newer version, or that SQLite is missing.
 			if (trouble instanceof CodeIndexError && trouble.cause === undefined) throw trouble;
 			return IndexStore.openInMemory("", MAX_MEMORY_BYTES);
 		});
@@ -273,7 +272,7 @@ export class IndexService {
 	async #removeUnfinished(opened?: Opened): Promise<void> {
 		const lock = this.#writerLock();
 		try {
-			// Another process may be further along. A lock that cannot be created has no holder.
+			// Another process may have indexed more. If the lock cannot be created, no process holds it.
 			if (!(await lock.take(0).catch(() => true))) return;
 			if (opened && (!opened.store.isInPlace() || opened.store.state().isComplete)) return;
 			opened?.indexer.close();
@@ -281,7 +280,7 @@ export class IndexService {
 			removeDatabase(this.#path);
 			lock.remove();
 		} catch {
-			return; // the next build starts from the remains
+			return; // the next build starts from the remaining files
 		}
 		removeIfEmpty(dirname(this.#path));
 	}
@@ -328,7 +327,7 @@ type Query<Name extends QuestionName> = (
 	readText: ReadText,
 ) => Uncovered<AnswerOf<Name>>;
 
-/** Loaded on first use. */
+/** Each query is loaded on first use. */
 export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
 	search: async () => (await import("../queries/search.ts")).search,
 	dependencies: async () => (await import("../queries/dependencies.ts")).dependencies,
@@ -338,14 +337,14 @@ export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Nam
 	symbolMap: async () => (await import("../queries/symbol-map.ts")).symbolMap,
 };
 
-/** An index in memory has no other writer. */
+/** An index in memory needs no lock: it has no other writer. */
 const noLock = { take: () => Promise.resolve(true), release: () => {} };
 
 function removeIfEmpty(folder: string): void {
 	try {
 		rmdirSync(folder);
 	} catch {
-		// The folder is not empty, or missing.
+		// The folder is not empty, or does not exist.
 	}
 }
 

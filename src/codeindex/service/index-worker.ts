@@ -18,7 +18,7 @@ serveJobs<IndexCall, unknown, IndexProgress>(
 			return toColumns(await service.ask(call.method, call.query, options));
 		} catch (error) {
 			if (error instanceof CodeIndexError) throw error;
-			// Drops codes of system errors, which are not those of `CodeIndexError`.
+			// Drops the code of a system error, since it is not a code of `CodeIndexError`.
 			throw new Error(describeError(error));
 		}
 	},

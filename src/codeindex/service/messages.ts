@@ -17,12 +17,12 @@ export interface Calls extends Questions {
 
 export type Method = keyof Calls;
 
-/** `IndexProgress` messages precede the answer. */
+/** The worker sends `IndexProgress` messages before its answer. */
 export type IndexCall = {
 	[M in Method]: { readonly method: M; readonly query: Calls[M]["query"] };
 }[Method];
 
-/** Long lists become typed arrays and one string: as objects, 40,000 usages take 80 ms to post. */
+/** Packs long lists into typed arrays and one string. As objects, 40,000 usages take 80 ms to post. */
 export function toColumns(answer: unknown): unknown {
 	const isLong = (list: unknown) => Array.isArray(list) && list.length >= MIN_PACKED;
 	return withLists(answer, isLong, { usages: packUsages, files: packFiles });
@@ -58,9 +58,9 @@ function withLists(
 
 function packUsages(usages: readonly Usage[]) {
 	const paths: string[] = [];
-	/** Per run of usages in one file: length, is test. */
+	/** Two numbers per run of usages in one file: its length, and 1 for a test. */
 	const runs: number[] = [];
-	/** Per usage: line, column, kind. */
+	/** Three numbers per usage: line, column, index of the kind. */
 	const places = new Int32Array(usages.length * 3);
 	let at = 0;
 	for (const { path, line, column, kind, isTest } of usages) {
@@ -94,7 +94,7 @@ function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): U
 function packFiles(files: readonly FileAtDepth[]) {
 	const kindSets = new Map<string, number>();
 	const vias = new Map<string, number>();
-	/** Per file: depth, kinds, is test, `via` or -1. */
+	/** Four numbers per file: depth, index into `kinds`, 1 for a test, index into `vias` or -1. */
 	const numbers = new Int32Array(files.length * 4);
 	let at = 0;
 	for (const { depth, kinds, isTest, via } of files) {

@@ -2,7 +2,7 @@ import { MalformedBytes } from "../../core/bytes.ts";
 import { property } from "../../core/property.ts";
 import { CodeIndexError } from "../code-index.ts";
 
-/** The database is damaged, deleted or replaced: rebuild it. */
+/** The database is damaged, deleted or replaced, and must be rebuilt. */
 export class DamagedDatabase extends Error {
 	override readonly name = "DamagedDatabase";
 }
@@ -16,7 +16,7 @@ export class UnavailableStore extends CodeIndexError {
 export type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
 
 const IO_ERROR = 10;
-/** SQLite's primary codes: busy, read-only, corrupt, full, cannot open, not a database. */
+/** SQLite's primary codes, in order: busy, read-only, corrupt, full, cannot open, not a database. */
 const BY_CODE: Record<number, StoreFailure> = {
 	5: "busy",
 	8: "unwritable",
@@ -25,10 +25,10 @@ const BY_CODE: Record<number, StoreFailure> = {
 	14: "unwritable",
 	26: "damaged",
 };
-/** SQLite extended codes: a read-only database whose file was moved, and a short read. */
+/** SQLite's extended codes for a database file that was moved, and for a short read. */
 const MOVED = 8 | (4 << 8);
 const SHORT_READ = IO_ERROR | (2 << 8);
-/** SQLite I/O subcodes: write, fsync (2), truncate, WAL memory (open, size, lock, map). */
+/** SQLite's I/O subcodes: write, file fsync, folder fsync, truncate, WAL memory (open, size, lock, map). */
 const WRITING = new Set([3, 4, 5, 6, 18, 19, 20, 21]);
 
 const BY_ERRNO: Record<string, StoreFailure> = {
@@ -40,7 +40,7 @@ const BY_ERRNO: Record<string, StoreFailure> = {
 	EPERM: "unwritable",
 };
 
-/** `other`: no known failure of SQLite or the disk. */
+/** Returns `other` if the error is no known failure of SQLite or the disk. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	if (error instanceof UnavailableStore && error.cause !== undefined) {

@@ -19,12 +19,12 @@ export interface FileContent {
 	readonly edges: Edges;
 }
 
-/** By target: the kinds of its edge, as bits. */
+/** Target files, with the kinds of the edge as bits. */
 type Edges = ReadonlyMap<FileId, number>;
 
 const NO_EDGES: Edges = new Map();
 
-/** The files, in memory since every question compares the tree with them. Writers update them. */
+/** The files, in memory since every question compares the tree with them. Writers update the table. */
 export class FileTable {
 	readonly rows = new Map<string, FileRow>();
 	readonly indexed = new Map<FileId, IndexedFile>();

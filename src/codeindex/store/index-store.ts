@@ -23,7 +23,7 @@ export interface StoreState {
 	readonly updatedMs?: number;
 }
 
-/** The index of one project on disk: many readers, one writer. SQLite errors pass through. */
+/** The stored index of one project, for many readers and one writer. SQLite errors pass through. */
 export class IndexStore {
 	readonly path: string;
 	readonly files = new FileTable();
@@ -71,7 +71,7 @@ export class IndexStore {
 		return IndexStore.#fromOpened(path, await openDatabase(path, migrations));
 	}
 
-	/** Copies the index on disk as far as it is readable. Limited to `maxBytes`. */
+	/** Copies the index on disk as far as it is readable. The copy holds at most `maxBytes`. */
 	static async openInMemory(copyOf: string, maxBytes: number): Promise<IndexStore> {
 		return IndexStore.#fromOpened("", await openInMemory(migrations, { copyOf, maxBytes }));
 	}
@@ -109,7 +109,7 @@ export class IndexStore {
 		return typeof value === "string" ? JSON.parse(value) : NO_PROJECT_STATE;
 	}
 
-	/** Loads changes of other processes. Returns whether there were any. */
+	/** Loads changes made by other processes. Returns whether there were any. */
 	sync(): boolean {
 		if (!this.#isOutdated()) return false;
 		this.#inTransaction(() => this.#reload());
@@ -118,7 +118,7 @@ export class IndexStore {
 
 	read<T>(question: (reader: IndexReader) => T): T {
 		return this.#inTransaction(() => {
-			// The first read pins the snapshot.
+			// The first read of a transaction fixes its snapshot.
 			this.state();
 			if (this.#isOutdated()) this.#reload();
 			return question(this.reader());
@@ -130,9 +130,9 @@ export class IndexStore {
 		return this.#reader;
 	}
 
-	/** Includes files not yet indexed. */
+	/** Unlike a reader's, these resolutions include files that are not yet indexed. */
 	*imports(): Generator<{ file: FileId } & Pick<LinkFacts, "requests" | "resolutions">> {
-		// Read at once, since the caller may write to the table meanwhile.
+		// All rows are read at once, since the caller may write to the table meanwhile.
 		for (const row of this.#allImports.all()) {
 			yield {
 				file: row.id as FileId,
@@ -173,7 +173,7 @@ export class IndexStore {
 		this.#reload();
 	}
 
-	/** Compacts the file after many changes. No effect without disk space or with busy readers. */
+	/** Compacts the file after many changes. Has no effect if the disk is full or readers are busy. */
 	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
@@ -214,7 +214,7 @@ export function removeDatabase(path: string): void {
 	for (const end of ["", "-wal", "-shm", "-journal"]) rmSync(path + end, { force: true });
 }
 
-/** Makes a file private to its owner. SQLite copies the permissions to its companion files. */
+/** Creates a file that only its owner can read. SQLite copies the permissions to its companion files. */
 export function makePrivateFile(path: string): void {
 	const folder = dirname(path);
 	try {
@@ -233,18 +233,18 @@ export function identityOf(path: string): string {
 	return stats ? `${stats.dev}:${stats.ino}` : "missing";
 }
 
-/** All data can be rebuilt from the sources, so a format change appends a step that empties it. */
+/** All data can be rebuilt from the sources, so a format change appends a step that deletes it. */
 export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
-	// New: conditional CommonJS exports; a trailing empty line does not count.
+	// Facts now include conditional CommonJS exports, and a trailing empty line does not count.
 	empty,
-	// New: CommonJS exports that are also variables.
+	// Facts now include CommonJS exports that are also variables.
 	empty,
 ];
 
 /**
- * Reverse lookups have their own tables, keyed by the query, with one packed row per file. Data of
- * a single file is in `facts` and `links`. `words` is contentless, but rows can be deleted by id.
+ * Tables with the key `id` hold one file's data. `declared`, `mentions`, `imports` and `passes` are for
+ * reverse lookup, with one packed row per file. `words` is contentless, but rows can be deleted by id.
  */
 const TABLES = `
 	CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -290,7 +290,7 @@ const TABLES = `
 	);
 `;
 
-/** Deletes all facts but keeps the files, as not yet indexed (size -1). */
+/** Deletes all facts. Keeps the files and marks them as not yet indexed (size -1). */
 function empty(database: DatabaseSync): void {
 	const tables = "links bindings refs owned names declared mentions imports passes";
 	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);

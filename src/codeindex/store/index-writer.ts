@@ -26,7 +26,7 @@ interface WriterParts {
 	readonly onChange: (file: FileId) => void;
 }
 
-/** Runs in the caller's transaction. A file's rows in other tables follow from its stored facts. */
+/** Writes in the caller's transaction. Rows for reverse lookup are derived from a file's stored facts. */
 export class IndexWriter {
 	readonly #files: FileTable;
 	readonly #names: NameIds;
@@ -94,13 +94,13 @@ export class IndexWriter {
 		this.#onChange(id);
 	}
 
-	/** For a file whose content was checked again and is unchanged. */
+	/** Stores new metadata of a file whose content is unchanged. */
 	confirm(scanned: ScannedFile, storedMs: number): void {
 		const row = this.#files.rows.get(scanned.path);
 		if (row) this.#setFile({ ...row, ...scanned, storedMs });
 	}
 
-	/** The caller must resolve requests that lead to the file again. */
+	/** The caller must re-resolve the requests that resolved to the file. */
 	remove(path: string): void {
 		const row = this.#files.rows.get(path);
 		if (!row) return;

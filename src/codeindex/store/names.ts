@@ -9,7 +9,7 @@ const SEPARATOR = "\u001f";
 /** Above this many new names, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;
 
-/** The ids of names. A name keeps its id even when unused. */
+/** The ids of names. A name keeps its id even if it is no longer used. */
 export class NameIds {
 	readonly #cached = new Map<string, { id: number; isDeclared: boolean }>();
 	readonly #find: StatementSync;
@@ -43,7 +43,7 @@ export class NameIds {
 		if (wanted === "" || wanted.includes(SEPARATOR)) return [];
 		const declared = this.#declaredNames();
 		const names = new Set<string>();
-		// Prefix matches come first. An equal name is the shortest of them.
+		// Prefix matches come first. An equal name is the shortest prefix match.
 		for (const text of [SEPARATOR + wanted, wanted]) {
 			for (const name of occurrences(declared, text)) {
 				if (names.size >= limit) return [...names];
@@ -64,7 +64,7 @@ export class NameIds {
 		return known.id;
 	}
 
-	/** Call after a rollback, or a write of another process. */
+	/** Must be called after a rollback, and after a write by another process. */
 	clear(): void {
 		this.#cached.clear();
 		this.#lastId = undefined;
@@ -75,7 +75,7 @@ export class NameIds {
 	#look(name: string) {
 		const known = this.#cached.get(name);
 		if (known) return known;
-		// If all names are cached, as during a first indexing, this name is new.
+		// If all names are cached, as during a first indexing, an uncached name is new.
 		if (this.#cached.size === this.#lastId) return undefined;
 		const row = this.#find.get(name);
 		if (!row) return undefined;
@@ -92,7 +92,7 @@ export class NameIds {
 	}
 
 	#remember(name: string, id: number, isDeclared: boolean) {
-		// Evicts all: cheaper than tracking use, and rare.
+		// Evicts all names, which is cheaper than tracking use, and rare.
 		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
 		const known = { id, isDeclared };
 		this.#cached.set(name, known);
@@ -115,7 +115,7 @@ export class NameIds {
 	}
 }
 
-/** One text of all names, shortest first, with a separator around each. */
+/** All names in one string, shortest first, with a separator before and after each. */
 interface DeclaredNames {
 	readonly exact: string;
 	readonly folded: string;
@@ -152,7 +152,7 @@ function inserted(text: string, name: string): string {
 	return `${text.slice(0, low)}${SEPARATOR}${name}${text.slice(low)}`;
 }
 
-/** Lower case with offsets preserved: letters that become two when folded are kept. */
+/** Converts to lower case. Letters whose length would change are kept, so offsets stay the same. */
 function foldedAlike(text: string): string {
 	const folded = text.toLowerCase();
 	if (folded.length === text.length) return folded;

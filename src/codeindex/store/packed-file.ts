@@ -4,7 +4,7 @@ import type { FileFacts, Member } from "../facts.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
 import { packReferences } from "./references.ts";
 
-/** Packed by the parser, so that threads exchange bytes, not objects. */
+/** Packed by the parser, so that processes exchange bytes, not objects. */
 export interface PackedFile {
 	readonly lines: number;
 	readonly isModule: boolean;
@@ -12,7 +12,7 @@ export interface PackedFile {
 	readonly symbols: number;
 	readonly requests: Uint8Array;
 	readonly bindings: Uint8Array;
-	/** Imports, for `importedOnly`. Not stored, since `bindings` has them too. */
+	/** Only the imports; see `importedOnly`. Not stored, since `bindings` contains them too. */
 	readonly imported: Uint8Array;
 	readonly exports: Uint8Array;
 	readonly references: Uint8Array;
@@ -111,7 +111,7 @@ function addTo(lists: Map<string, number[]>, name: string, value: number): void 
 	else lists.set(name, [value]);
 }
 
-/** Delta-encoded in rising order. */
+/** Writes unique values in ascending order, as deltas. */
 function writeSet(writer: ByteWriter, values: number[] = []): void {
 	let last = -1;
 	for (const value of values.sort((one, other) => one - other)) {

@@ -1,4 +1,4 @@
-/** One function both writes and reads a record: it gets `value` to write, and none to read. */
+/** One function both writes and reads a record. With a `value` it writes, without one it reads. */
 import { deflateRawSync, inflateRawSync } from "node:zlib";
 import { ByteReader, type Bytes, ByteWriter, MalformedBytes } from "../../core/bytes.ts";
 import { EDGE_KINDS, SYMBOL_KINDS } from "../../text/kinds.ts";
@@ -19,7 +19,7 @@ import type { FileId, ImportOf, Resolution } from "../index-reader.ts";
 type Layout<T> = (io: Bytes, value?: T) => T;
 export type Writable<T> = { -readonly [K in keyof T]: T[K] };
 type Fields<T> = Partial<Omit<T, "kind">>;
-/** Stands for the `value` that is missing when reading. */
+/** Replaces `value`, which is absent when reading. */
 const NONE = {};
 
 function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
@@ -35,7 +35,7 @@ function listOf<T>(item: Layout<T>): Layout<readonly T[]> {
 	};
 }
 
-/** `all` is part of the format: only append to such a list. */
+/** The order of `all` is part of the format: only append to it. */
 function oneOf<T>(io: Bytes, all: readonly T[], what: string, value: T | undefined): T {
 	const found = all[io.number(value === undefined ? 0 : all.indexOf(value))];
 	if (found === undefined) throw new MalformedBytes(`an unknown kind of ${what}`);
@@ -71,7 +71,7 @@ const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = NONE) => {
 };
 const typeNames = listOf(typeName);
 
-/** Flags of both import records, which differ in bit 1. */
+/** Flags of both import records. The flag 1 is `IMPORTED` in one and `EXPORTED` in the other. */
 const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
@@ -128,7 +128,7 @@ function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	return { name, symbol, at, alsoAt: positions(io, from.alsoAt), endLine, signature };
 }
 
-/** Most signatures contain the name: only the text around it is stored. */
+/** Most signatures contain the name, so only the text around the name is stored. */
 function signatureOf(io: Bytes, name: string, signature = ""): string {
 	const found = name === "" ? -1 : signature.indexOf(name);
 	const place = io.number(found + 1) - 1;
@@ -186,7 +186,7 @@ export function unpackBindings(bytes: Uint8Array): readonly Binding[] {
 	return bindings(new ByteReader(decompress(bytes.subarray(reader.at), length)));
 }
 
-/** Inflating takes some 20 µs: too slow for data read from thousands of files. */
+/** For bindings only: inflating takes about 20 µs, too slow for data read from thousands of files. */
 function compress(bytes: Uint8Array): Uint8Array {
 	if (bytes.length < MIN_COMPRESSED) return bytes;
 	return deflateRawSync(bytes, { ...COMPRESSION, level: 3, memLevel: 6 });
@@ -203,7 +203,7 @@ function decompress(bytes: Uint8Array, length: number): Uint8Array {
 
 const MIN_COMPRESSED = 64;
 
-/** Common signature text, most frequent last. Part of the format: a change needs a new schema. */
+/** Common text of signatures, most frequent last. Part of the format: a change needs a new migration. */
 const DICTIONARY = Buffer.from(
 	"extends Omit<Pick<Record<string, unknown>ReadonlyMap<ReadonlySet<Partial<Uint8Array " +
 		"abstract protected private override declare enum namespace get set constructor( " +
@@ -214,7 +214,7 @@ const DICTIONARY = Buffer.from(
 		"readonly name: string; readonly path: string; static async (options: string | undefined | null " +
 		"(value: number): boolean, (key: string): string[], number, string, ",
 );
-/** Small window: most inputs are short. */
+/** The window is small, since most inputs are short. */
 const COMPRESSION = { dictionary: DICTIONARY, windowBits: 13 };
 
 export const importedOnly = listOf<readonly [index: number, as: Imported]>((io, value) => {
@@ -250,7 +250,7 @@ export function kindBits(kinds: readonly EdgeKind[]): number {
 	return kinds.reduce((bits, kind) => bits | (1 << EDGE_KINDS.indexOf(kind)), 0);
 }
 
-/** Fixed order; equal bits return the same list. */
+/** Returns kinds in a fixed order. Equal bits return the same list. */
 export function kindsOf(bits: number): readonly EdgeKind[] {
 	return KINDS_OF[bits] ?? [];
 }

@@ -3,7 +3,7 @@ import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { Position, Reference, Step } from "../facts.ts";
 import { bit, type Writable } from "./records.ts";
 
-/** One section per binding behind a length table: a binding is read without decoding the rest. */
+/** A table of lengths, then a section per binding: one binding can be read without decoding the others. */
 export function packReferences(writer: ByteWriter, references: readonly Reference[]): void {
 	const byBinding = Map.groupBy(references, ({ binding }) => binding);
 	const sections = new ByteWriter();
@@ -46,7 +46,7 @@ const STEPS = 32;
 const SIDE = 64;
 const ON_INSTANCE = 128;
 
-/** Positions are deltas. No object spread, for speed: a popular name is in thousands of files. */
+/** Lines are stored as deltas. Avoids object spread for speed: a popular name is in thousands of files. */
 function referenceLayout(io: Bytes, binding: number): (value?: Reference) => Reference {
 	const names: string[] = [];
 	let numbers: Map<string, number> | undefined;

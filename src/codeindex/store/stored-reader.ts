@@ -162,7 +162,7 @@ export class StoredReader implements IndexReader {
 
 const NOT_YET: Resolution = { kind: "unresolved", reason: "that file is not indexed yet" };
 
-/** Strictest and fastest first: all words exact, all as prefixes (last part), any as a prefix. */
+/** Strictest and fastest first: all words exactly, all as prefixes (in their last part), any as a prefix. */
 function textQueries(words: readonly string[]): readonly string[] {
 	const exact = words.map((word) => term(word, "")).filter((text) => text !== "");
 	const begun = words.map((word) => term(word, "*")).filter((text) => text !== "");
@@ -180,15 +180,15 @@ function term(word: string, end: "" | "*"): string {
 	return quoted.length === 1 ? text : `(${text})`;
 }
 
-/** Maximum number of decoded files, at a few KB each. */
+/** Maximum number of files in each cache of decoded facts, at a few KB per file. */
 const MAX_FILES = 4_000;
-/** Maximum size of undecoded references: 10,000 files take 8 MB. */
+/** Maximum size of cached, undecoded references. Those of 10,000 files take 8 MB. */
 const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
-/** Maximum number of decoded references, at some 120 bytes each. */
+/** Maximum number of cached, decoded references, at about 120 bytes each. */
 const MAX_DECODED = 200_000;
 const MANY = 16;
 
-/** Facts of files, cached across readers until a file changes. */
+/** Facts of files. They are cached across readers until their file changes. */
 export class StoredFacts {
 	readonly sql: ReturnType<typeof prepare>;
 	readonly #bindings = new Map<FileId, readonly Binding[]>();
@@ -231,7 +231,7 @@ export class StoredFacts {
 			if (known) byFile.set(file, known);
 			else wanted.add(file);
 		}
-		// One statement takes half the time of one per file.
+		// One statement for all files takes half the time of one per file.
 		const rows = wanted.size > 0 ? this.sql.manyReferences.all(JSON.stringify([...wanted])) : [];
 		for (const { id, data } of rows as unknown as { id: FileId; data: Uint8Array }[]) {
 			byFile.set(id, data);
@@ -302,14 +302,14 @@ function prepare(database: DatabaseSync) {
 		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
 		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
 		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
-		// Weights: path words count most, then declared names.
+		// The weights of bm25: words of the path count most, then declared names.
 		matching: sql(
 			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
 		),
 	};
 }
 
-/** Evicts the least recently used file. */
+/** When full, evicts the least recently used file. */
 function cached<T>(cache: Map<FileId, T>, file: FileId, decode: () => T): T {
 	const found = cache.get(file);
 	const value = found ?? decode();
@@ -333,9 +333,9 @@ interface ImportSource {
 	ofFile(file: FileId): readonly ImportOf[];
 }
 
-/** Minimum length of a cached list. Shorter ones are read from the database just as fast. */
+/** Minimum length of a cached list. Shorter lists are read from the database just as fast. */
 const LONG_LIST = 100;
-/** Maximum over all lists, at some 200 bytes each. */
+/** Maximum number of imports in all lists together, at about 200 bytes each. */
 const MAX_IMPORTS = 100_000;
 
 /** Caches long import lists. After a change, only the changed file's imports are reread. */

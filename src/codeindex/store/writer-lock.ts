@@ -7,7 +7,7 @@ import { identityOf, makePrivateFile, removeDatabase } from "./index-store.ts";
 
 const POLL_MS = 40;
 
-/** A transaction of a separate database, held across those of the index. A crash releases it. */
+/** Locks writers out across several transactions, by a transaction of another database. A crash releases it. */
 export class WriterLock {
 	readonly #path: string;
 	#database: DatabaseSync | undefined;
@@ -17,7 +17,7 @@ export class WriterLock {
 		this.#path = `${path}-lock`;
 	}
 
-	/** False if another process still holds the lock after `waitMs`. */
+	/** Returns false if another process still holds the lock after `waitMs`. */
 	async take(waitMs: number, signal?: AbortSignal): Promise<boolean> {
 		const end = performance.now() + waitMs;
 		this.#database ??= await this.#open();
@@ -28,7 +28,7 @@ export class WriterLock {
 			await delay(POLL_MS);
 		}
 		if (identityOf(this.#path) === this.#identity) return true;
-		// The previous holder deleted this file with the index, so others lock a new file.
+		// The previous holder deleted this file with the index. Other processes lock a new file.
 		this.close();
 		return await this.take(end - performance.now(), signal);
 	}
@@ -51,13 +51,13 @@ export class WriterLock {
 		makePrivateFile(this.#path);
 		let opened = await openDatabase(this.#path, []);
 		if (opened.kind !== "open" && /not a database|malformed/.test(opened.message)) {
-			// The file has no data, so it can be recreated. A process that cannot read it cannot hold it.
+			// The file has no data, so it can be recreated. No process can hold a lock on an unreadable file.
 			removeDatabase(this.#path);
 			makePrivateFile(this.#path);
 			opened = await openDatabase(this.#path, []);
 		}
 		if (opened.kind !== "open") throw new UnavailableStore(opened);
-		// SQLite does not wait: `take` does, where an abort is possible.
+		// SQLite must not wait for the lock. `take` waits instead, and can be aborted.
 		opened.database.exec("PRAGMA busy_timeout = 0");
 		this.#identity = identityOf(this.#path);
 		return opened.database;
