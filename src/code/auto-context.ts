@@ -8,7 +8,7 @@ import { fitText, type ProjectPaths, remark, type Section } from "./outline.ts";
 
 const BRIEFED_FILES = 3;
 
-/** Limits on the prompt scan: a pasted log must not cost a second. */
+/** Limits of the prompt scan, so that a pasted log does not take a second. */
 const PROMPT_CHARS = 100_000;
 const MAX_CANDIDATES = 500;
 
@@ -17,7 +17,7 @@ interface FileLookup {
 	isFile(path: string): boolean;
 }
 
-/** Returns a count if too many files are named. Mode `always` falls back to files last touched. */
+/** Returns a number if the prompt names too many files. Mode `always` falls back to files last touched. */
 export function filesToBrief(
 	prompt: string,
 	mode: "onPaths" | "always",
@@ -30,7 +30,7 @@ export function filesToBrief(
 	return workedOnFiles(messages(), lookup).slice(0, BRIEFED_FILES);
 }
 
-/** Existing source files that a text names, in order of mention. */
+/** Returns existing source files that the prompt names, in order of mention. */
 export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }
@@ -40,7 +40,7 @@ interface TurnMessage {
 	readonly content?: unknown;
 }
 
-/** Indexed source files that tools read or changed since the last prompt, latest first. */
+/** Returns existing source files that tools read or changed since the last prompt, latest first. */
 export function workedOnFiles(messages: readonly TurnMessage[], lookup: FileLookup): string[] {
 	return existing(calledPaths(messages), lookup);
 }
@@ -80,7 +80,7 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 
 const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
 
-/** Maximum size of a briefing, in bytes: it precedes every answer, requested or not. */
+/** Maximum size of a briefing in bytes. It is small, since the user did not request the briefing. */
 export const BRIEFING_BYTES = 1_500;
 
 export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): string | undefined {
@@ -134,14 +134,14 @@ function* candidates(prompt: string): Generator<string> {
 	}
 }
 
-/** Trailing punctuation is dropped. Brackets can be part of a path, so both spellings are tried. */
+/** Drops punctuation at the end. Returns the word with and without brackets, which a path can contain. */
 function spellings(word: string): string[] {
 	const ended = withoutPlace(word.replace(/["'`*_.,;:!?…]+$/, ""));
 	const inner = word.replace(/^[([{<"'`*_]+/, "").replace(/[\])}>"'`*_.,;:!?…]+$/, "");
 	return [ended, withoutPlace(inner)];
 }
 
-/** Strips `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` and `(12,5)`. */
+/** Strips positions: `:12`, `:12:5`, `:3-9`, `#L12`, `#L3-L9` and `(12,5)`. */
 function withoutPlace(path: string): string {
 	return path.replace(/(?::\d+(?:[:-]\d+)*|#L?\d+(?:-L?\d+)?|\(\d+(?:,\d+)?\)?)$/i, "");
 }

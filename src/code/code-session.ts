@@ -8,17 +8,17 @@ import type { CodeProject } from "./project.ts";
 
 export type CodeSession = ReturnType<typeof createCodeSession>;
 
-/** What tools, command and briefings share: one open project, that of the working folder. */
+/** Tools, command and briefings share one open project, that of the working folder. */
 export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
-	// Opens on first use. A changed working folder closes the previous project.
+	// Opens the project on first use. A change of the working folder closes the previous project.
 	const get = (session: SessionView) => perFolder.get(session);
 	return { open: get, close: () => perFolder.clear() };
 
 	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;
 		const root = projectRoot(cwd);
-		// The code is loaded with the first question.
+		// This module is loaded with the first question.
 		const code = await import("./index.ts");
 		const project: CodeProject = new code.CodeProject({
 			root,
@@ -29,7 +29,7 @@ export function createCodeSession(openEngine?: typeof Code.openEngine) {
 				return await (openEngine ?? code.openEngine)(config.kota, root);
 			},
 			onChange(progress) {
-				// The session's context is invalid after it has ended.
+				// The context of an ended session is invalid.
 				if (!isCurrent()) return;
 				showStatus(session, project, progress && code.progressText(progress));
 			},
@@ -66,7 +66,7 @@ export function callerOf(
 	};
 }
 
-/** Shows `kota: running repo: web indexed: yes`, or indexing progress in place of `indexed`. */
+/** Shows `kota: running repo: web indexed: yes`. During indexing, progress replaces `indexed`. */
 export function showStatus(
 	session: SessionView,
 	project?: Pick<CodeProject, "root" | "state" | "indexed">,

@@ -5,13 +5,13 @@ import { type CodeSession, callerOf } from "./code-session.ts";
 
 export interface Subcommand {
 	readonly usage: string;
-	/** `words` follow the subcommand's name; the result is shown to the user. */
+	/** `words` are the arguments after the subcommand's name. The result is shown to the user. */
 	run(session: SessionView, words: string[]): Promise<string>;
 }
 
 const STDERR_LINES = 10;
 
-/** Registers `/kota status | index | restart | help` and added subcommands. Default: `status`. */
+/** Registers `/kota status | index | restart | help` and the subcommands in `more`. Default: `status`. */
 export function registerKotaCommand(
 	spine: Spine,
 	codeSession: CodeSession,
@@ -49,7 +49,7 @@ export function registerKotaCommand(
 
 	async function status(session: SessionView): Promise<string> {
 		const { code, project, blobs, settings } = await codeSession.open(session);
-		// If the engine fails to start, the remaining lines show why.
+		// If the engine fails to start, the other lines still help to find the cause.
 		const index = await project.status().then(
 			(status) => code.statusText(status, Date.now()),
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],
@@ -68,7 +68,7 @@ export function registerKotaCommand(
 		].join("\n");
 	}
 
-	/** With dialogs, the user confirms the first indexing; otherwise the command is the consent. */
+	/** If there are dialogs, the user confirms the first indexing. Otherwise the command is the consent. */
 	async function index(session: SessionView): Promise<string> {
 		const { code, project } = await codeSession.open(session);
 		const consent = session.hasUI ? "needed" : "given";

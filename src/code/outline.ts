@@ -7,7 +7,7 @@ import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
 import { oneLine } from "../text/one-line.ts";
 
-/** Parts with a head and items. Items over the budget are dropped and counted. */
+/** Sections of an answer. Items that exceed the budget are dropped and counted. */
 export type Outline = readonly Section[];
 
 export interface Section {
@@ -44,7 +44,7 @@ export function wholeText(outline: Outline): string {
 	return outline.flatMap(({ head, items }) => [...head, ...items]).join("\n");
 }
 
-/** Returns the first form (fullest first) that fits, or as much of the last as fits. */
+/** Returns the first form that fits, or as much of the last form as fits. */
 export function fitText(forms: RenderedAnswer["forms"], maxBytes: number): string {
 	let outline: Outline = [];
 	for (const form of forms) {
@@ -55,13 +55,13 @@ export function fitText(forms: RenderedAnswer["forms"], maxBytes: number): strin
 	return cutText(outline, maxBytes);
 }
 
-/** Limit of a single head line, as a share of the budget. */
+/** Maximum length of a single head line, as a share of the budget. */
 const HEAD_SHARE = 1 / 4;
 
-/** Round robin: each part gets one item in turn until its next one does not fit. */
+/** Adds items round robin: each section gets one in turn until its next item does not fit. */
 function cutText(outline: Outline, maxBytes: number): string {
 	const parts = withinHeads(outline, maxBytes).map((part) => ({ ...part, shown: 0 }));
-	// The notes on missing items are reserved up front. Each line costs its line feed too.
+	// Room for notes on missing items is reserved up front. `+ 1` counts the line feed.
 	let room = maxBytes;
 	for (const { head, items } of parts) {
 		for (const line of head) room -= bytesOf(line) + 1;
@@ -108,10 +108,10 @@ function missing(items: number): string {
 	return `  … ${grouped(items)} more`;
 }
 
-/** Wraps long folder lists, so that they can be cut between lines. */
+/** Maximum. Longer lists are wrapped, so that they can be cut between lines. */
 const NAMES_A_LINE = 12;
 
-/** Writes each folder once: `  src/ui/: button.ts, form.ts`, in order of first path. */
+/** Lists names by folder: `  src/ui/: button.ts, form.ts`. Folders are in order of their first path. */
 export function byFolder<Item extends { readonly path: string }>(
 	items: readonly Item[],
 	label: (name: string, item: Item) => string = (name) => name,
@@ -204,7 +204,7 @@ export type ProjectPaths = ReturnType<typeof projectPaths>;
 /** The reader of a text: how paths are shown, and which commands are advised. */
 export type Audience = Pick<ProjectPaths, "show" | "advice">;
 
-/** The index has root-relative paths; the model and users write them from the working folder. */
+/** Paths in the index are relative to the root. The model and users write them from the working folder. */
 export function projectPaths(
 	root: string,
 	cwd: string,
@@ -215,7 +215,7 @@ export function projectPaths(
 	const outside = `${slashed(relative(cwd, root))}/`;
 	const fromOutside = (path: string) => outside + path;
 
-	/** Returns where a path may lie: relative to the working folder first, then to the root. */
+	/** Returns possible absolute paths: relative to the working folder first, then to the root. */
 	function placesOf(path: string): string[] {
 		// Pi's tools accept a leading @, as in file mentions.
 		const spellings = path.startsWith("@") ? [path, path.slice(1)] : [path];
@@ -229,7 +229,7 @@ export function projectPaths(
 		advice: TOOL_ADVICE,
 		show: /^\.\.(?:\/|$)/.test(folder) ? fromOutside : fromFolder(folder),
 		placesOf,
-		/** Maps the model's spelling to the index path. A path outside the project keeps its `..`. */
+		/** Maps the model's spelling to the path in the index. A path outside the project keeps its `..`. */
 		find(path: string): string {
 			const places = placesOf(path);
 			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
@@ -258,7 +258,7 @@ function slashed(path: string): string {
 	return sep === "\\" ? path.replaceAll("\\", "/") : path;
 }
 
-/** Wording of advice: the model has tools, a user has commands. */
+/** Advice for the model, which has tools. `COMMAND_ADVICE` is for users, who have commands. */
 export const TOOL_ADVICE = {
 	search: "kota_search",
 	index: "kota_index",

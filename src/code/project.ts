@@ -30,7 +30,7 @@ interface Engine extends CodeIndex {
 	stderr?(): readonly string[];
 }
 
-/** Opens the configured engine. Its code is loaded lazily, with the first question. */
+/** Opens the configured engine. The engine's code is loaded lazily, with the first question. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { ExternalIndex } = await import("./external/external-index.ts");
@@ -50,7 +50,7 @@ interface Inputs extends Record<QuestionName, object> {
 	readonly symbolMap: QueryOf<"symbolMap">;
 }
 
-/** Maps a question to its query and to the forms of its answer, fullest first. */
+/** Maps each question to its query and to the forms of its answer, fullest first. */
 const topics: {
 	readonly [Name in QuestionName]: {
 		query(input: Inputs[Name]): QueryOf<Name>;
@@ -75,7 +75,7 @@ export interface QuestionContext {
 	readonly caller: Caller;
 }
 
-/** Asks a question. `render` makes the text of the answer on request. */
+/** Asks a question. `render` returns the answer as text. */
 export async function answerTo<Name extends QuestionName>(
 	name: Name,
 	input: Inputs[Name],
@@ -100,11 +100,11 @@ interface ProjectOptions {
 }
 
 export interface Caller extends CallOptions {
-	/** Asks for consent to the first indexing; absent without a user. */
+	/** Asks the user for consent to the first indexing. Absent if there is no user. */
 	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
 }
 
-/** A session's view of the index. An existing index implies consent; a refusal lasts a session. */
+/** A session's view of the index. An existing index implies consent. A refusal holds for the session. */
 export class CodeProject {
 	readonly root: string;
 	readonly #options: ProjectOptions;
@@ -147,7 +147,7 @@ export class CodeProject {
 		return await this.#put(name, query, caller);
 	}
 
-	/** Builds or refreshes the index. `given`: the user requested it, which is consent. */
+	/** Builds or refreshes the index. Consent is `given` if the user requested the build. */
 	async build(caller: Caller = {}, consent: "given" | "needed" = "needed"): Promise<BuildReport> {
 		if (consent === "needed") await this.#needConsent(caller);
 		if (caller.signal?.aborted) throw new AbortedError(caller.signal.reason);
@@ -197,7 +197,7 @@ export class CodeProject {
 		}
 	}
 
-	/** Coalesces concurrent builds: parallel tool calls start at the same time. */
+	/** Later callers join this build: parallel tool calls start at the same time. */
 	#beginBuild(): SharedBuild {
 		const waiters = new Waiters<BuildReport>(abortedBy);
 		const { signal } = waiters;
@@ -228,7 +228,7 @@ export class CodeProject {
 		return shared;
 	}
 
-	/** An existing index, even partial or in progress, implies consent. */
+	/** An index that exists in part or is being built also implies consent. */
 	async #needConsent(caller: Caller): Promise<void> {
 		// The engine would not respond to `status` during a build.
 		while (!this.#building) {
@@ -270,7 +270,7 @@ export class CodeProject {
 		try {
 			return await use(await opened);
 		} catch (error) {
-			// The engine has died; the next question starts another.
+			// The engine has died. The next question starts another one.
 			const isDead = property(error, "code") === "unavailable";
 			if (isDead && this.#engine === opened) await this.close();
 			throw error;
@@ -316,7 +316,7 @@ interface SharedBuild {
 	readonly callers: Set<Caller>;
 }
 
-/** Every question scans the tree; only progress over this many files or more is worth showing. */
+/** Every question refreshes the index. Progress is shown only for at least this many files. */
 const MANY_FILES = 100;
 
 type Consent = "yes" | "no" | "unsaid";

@@ -41,7 +41,7 @@ export async function runTool<N extends ToolName>(name: N, call: ToolCalls[N], r
 	}
 }
 
-/** Converts any error to one for the user or the model. Aborts use pi's wording. */
+/** Converts any error to one that the user or the model can see. Aborts use pi's wording. */
 export function toolError(error: unknown): Error {
 	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
 		return new AbortedError(error);
@@ -49,7 +49,7 @@ export function toolError(error: unknown): Error {
 	return new Error(clip(oneLine(describeError(error)), ERROR_BYTES), { cause: error });
 }
 
-/** Bounds messages that quote untrusted paths or queries. */
+/** Maximum size of a message, which may quote untrusted paths or queries. */
 const ERROR_BYTES = 500;
 
 const answers: {
@@ -72,7 +72,7 @@ const answers: {
 		answerTo("taskContext", taskContextInput(call, run.paths.find), run),
 };
 
-/** Tools cover only the working folder's project. Indexing another would help no answer. */
+/** Tools answer only about the working folder's project, so indexing another one would be useless. */
 function refuseOutside(path: string | undefined, paths: ProjectPaths): void {
 	if (path === undefined || path.trim() === "") return;
 	const within = paths.find(path.trim());
@@ -88,10 +88,10 @@ export interface Delivery {
 	readonly offerWhole?: (bytes: number) => Promise<boolean>;
 }
 
-/** Maximum size of an answer, even with the user's consent. */
+/** Maximum size of an answer, even if the user agreed to a longer one. */
 export const MOST_BYTES = 50_000;
 
-/** Stores an answer over budget as a blob and returns a briefer form, perhaps with fewer items. */
+/** Stores an answer over budget as a blob and returns a shorter form, perhaps with fewer items. */
 export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
 	const text = wholeAnswer(answer);
 	const originalBytes = bytesOf(text);
@@ -110,7 +110,7 @@ export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
 		text: excerpt,
 		details: {
 			truncated: true as const,
-			// Absent if the blob could not be stored.
+			// Both are absent if the blob could not be stored.
 			...(kept.kind === "kept" && { blobId: kept.blob.id, blobPath: kept.blob.path }),
 			originalBytes,
 			excerptBytes: bytesOf(excerpt),
@@ -120,7 +120,7 @@ export async function deliver(answer: RenderedAnswer, delivery: Delivery) {
 
 type Kept = Awaited<ReturnType<BlobStore["keep"]>>;
 
-/** Paths too long for a small budget appear only in the details. */
+/** A path that is too long for a small budget appears only in the details. */
 function pointer(kept: Kept, originalBytes: number, maxBytes: number): string {
 	const shortened = `shortened from ${grouped(originalBytes)} bytes`;
 	const most = maxBytes / 2;

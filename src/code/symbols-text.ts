@@ -90,7 +90,7 @@ function symbolLines({ symbols }: SearchHit, most: number): string[] {
 	return symbols.slice(0, most).map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`);
 }
 
-/** One line: the signature, prefixed with a member's owner. */
+/** Returns one line: the signature, prefixed with the owner of a member. */
 export function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
 	const head = oneLine(signature.trim() || `${kind} ${name}`);
 	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
@@ -132,7 +132,7 @@ function places({ symbols, lines }: SearchHit): string {
 	return numbers.length > 0 ? `  line ${numbers.join(", ")}` : "";
 }
 
-/** Forms: every place, lines by kind, counts by file, counts by folder. One part per definition. */
+/** Returns forms, fullest first: every place; lines by kind; counts by file; totals by folder or definition. */
 export function usagesForms(
 	answer: AnswerOf<"usages">,
 	input: UsagesInput,
@@ -166,7 +166,7 @@ export function usagesForms(
 	];
 }
 
-/** With more definitions, an answer that does not fit gets one line each instead of a part. */
+/** If there are more definitions, the shortest form has one line per definition instead of a section. */
 const SINGLE_PARTS = 4;
 const SIGNATURE_BYTES = 160;
 
@@ -236,7 +236,7 @@ function oneDefinition(definition: Definition): string {
 	return `  ${title(definition)}: ${inFiles(definition.usages)}${global}`;
 }
 
-/** Files with many usages get several lines, so that they can be cut in between. */
+/** A file with many usages gets several lines, so that its list can be cut between lines. */
 function perFile(usages: readonly Usage[], list: (usages: readonly Usage[]) => string[]): string[] {
 	return [...Map.groupBy(usages, ({ path }) => path)].flatMap(([path, some]) => {
 		const isTest = some[0]?.isTest ? " (test)" : "";

@@ -16,7 +16,7 @@ export interface CodeSystemOptions {
 	readonly openEngine?: typeof Code.openEngine;
 }
 
-/** Time limit for the user's reply: the user may be away while the model waits. */
+/** Time limit for the user's reply. The user may be away while the model waits. */
 const OFFER_MS = 20_000;
 /** A prompt waits this long for its briefing. Slower indexing continues in the background. */
 const BRIEFING_MS = 20_000;
@@ -49,7 +49,7 @@ export class CodeSystem implements System {
 		this.#isFailureReported = false;
 		if (session.config.kota.enabled) showStatus(session);
 		else withdrawTools(this.#spine.host);
-		// The sweep runs in the background; it returns failures as results.
+		// Runs in the background. `sweep` never rejects; it returns failures.
 		void createBlobStore(session.config.blobs).sweep();
 	}
 
@@ -57,7 +57,7 @@ export class CodeSystem implements System {
 		return this.#codeSession.close();
 	}
 
-	/** Adds a briefing to prompts that name one to three files. Shows an error once a session. */
+	/** Adds a briefing to prompts that name one to three files. Shows an error once per session. */
 	async onPrompt(prompt: string | undefined, session: SessionView) {
 		const { enabled, autoContext } = session.config.kota;
 		if (!enabled || autoContext === "off" || prompt === undefined) return undefined;
@@ -112,7 +112,7 @@ export class CodeSystem implements System {
 		signal: AbortSignal | undefined,
 	): Promise<boolean> {
 		if (!this.#mayOffer) return false;
-		this.#mayOffer = false; // of concurrent calls only the first asks
+		this.#mayOffer = false; // only the first of several concurrent calls asks
 		const size = `${Math.ceil(bytes / 1000)} KB, about ${Math.ceil(bytes / 4000)} thousand tokens`;
 		this.#mayOffer = await session.ui.confirm(
 			`${tool}: the answer was shortened`,
@@ -141,14 +141,14 @@ export class CodeSystem implements System {
 			const caller = callerOf(session, code, session.signal);
 			return code.briefing(await project.ask("taskContext", query, caller), paths);
 		} catch (error) {
-			// A prompt may name git-ignored files.
+			// A prompt may name files that git ignores. They are not in the index.
 			if (property(error, "code") === "unknown-file") return undefined;
 			throw error;
 		}
 	}
 }
 
-/** Nothing is cached before the first request, so removing tools costs nothing. */
+/** Before the first request, the prefix cache is empty, so removing tools costs nothing. */
 function withdrawTools(host: Host): void {
 	const ours = new Set<string>(codeTools.map(({ name }) => name));
 	host.setActiveTools(host.getActiveTools().filter((name) => !ours.has(name)));
@@ -168,7 +168,7 @@ function messagesOf(session: SessionView) {
 		.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 }
 
-/** A repeated briefing adds nothing. */
+/** Whether the context has this briefing already. Repeating it would add nothing. */
 function isInContext(content: string, session: SessionView): boolean {
 	return session.sessionManager
 		.buildContextEntries()

@@ -2,7 +2,7 @@ import { type Static, Type } from "typebox";
 import { isRecord, property } from "../core/property.ts";
 import { SYMBOL_KINDS } from "../text/kinds.ts";
 
-/* Every request carries these texts: omit what a name says. Omitted parameters have defaults. */
+/* Every request carries these texts, so they omit what a name says. Optional parameters have defaults. */
 
 interface ToolText {
 	readonly description: string;
@@ -98,7 +98,7 @@ const tools = {
 	},
 } satisfies Record<string, ToolText>;
 
-/** Tool parameters. pi has checked the types against the schema. */
+/** Parameters of each tool. pi has already validated them against the schema. */
 export type ToolCalls = {
 	[Name in keyof typeof tools]: Static<(typeof tools)[Name]["parameters"]>;
 };

@@ -34,7 +34,7 @@ export function searchQuery(input: SearchInput): QueryOf<"search"> {
 		query: input.query,
 		scope: input.scope,
 		limit: input.limit,
-		// `paths` needs no lines, and `compact` no context.
+		// The output `paths` needs no lines, and `compact` needs no context.
 		...(input.output !== "paths" && {
 			contextLines: input.output === "snippet" ? input.contextLines : 0,
 		}),
@@ -61,7 +61,7 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 
 export type UsagesInput = QueryOf<"usages"> & { readonly includeTests: boolean };
 
-/** Defaults: all files, no tests. */
+/** Defaults: definitions in all files, no usages in tests. */
 export function usagesInput(call: ToolCalls["kota_usages"], find: FindPath): UsagesInput {
 	return {
 		symbol: required("symbol", call.symbol),

@@ -13,7 +13,7 @@ import { faults } from "./faults.ts";
 
 const WHOLE = "the answer";
 
-/** Part of an untrusted answer. Errors name a wrong type's place; unknown fields are ignored. */
+/** Part of an untrusted answer. An error names the place of a wrong type. Unknown fields are ignored. */
 export class AnswerPart {
 	readonly tool: string;
 	readonly value: unknown;
@@ -76,7 +76,7 @@ export class AnswerPart {
 		throw this.#wrong("a number");
 	}
 
-	/** 1-based; an unknown line or column counts as 1. */
+	/** Returns a 1-based line or column. An unknown one counts as 1. */
 	position(): number {
 		return positionOf(this.value);
 	}
@@ -94,7 +94,7 @@ export class AnswerPart {
 	symbol(): { path(): string; brief(): SymbolBrief } {
 		const location = this.field("location");
 		const at = location.value === undefined ? this : location;
-		// Throws if `location` is no object; the error names the symbol itself.
+		// Throws if `location` is not an object. The error names the symbol itself.
 		if (at !== this) this.holding(location.value).field("");
 		return {
 			path: () => at.path(),
@@ -146,7 +146,7 @@ export function toolAnswer(tool: string, result: unknown): unknown {
 	}
 }
 
-/** Unknown words count as a variable. */
+/** An unknown word counts as `variable`. */
 export function symbolKind(word: unknown): SymbolKind {
 	return SYMBOL_KINDS.get(word) ?? "variable";
 }
@@ -172,7 +172,7 @@ const USAGE_KINDS = kindsOf<UsageKind>(
 	"call new extends implements jsx type type_reference=type import dynamic_import=import re_export=re-export export_all=re-export assignment=write definition=declaration",
 );
 
-/** KotaDB's words. Its `import` may be of a value, a type or neither; it does not see `require`. */
+/** KotaDB's words for edge kinds. `import` may be of a value, a type or neither. `require` is not seen. */
 export const EDGE_WORDS: Record<EdgeKind, readonly string[]> = {
 	value: ["import"],
 	type: ["import"],
@@ -188,7 +188,7 @@ export type ProjectFiles = ReturnType<typeof projectFiles>;
 export function projectFiles(root: string, exists: (path: string) => boolean = existsSync) {
 	const found = new Map<string, string | undefined>();
 
-	/** Returns `undefined` for missing files: KotaDB invents tests and keeps deleted files. */
+	/** Returns `undefined` for a missing file, since KotaDB invents tests and keeps deleted files. */
 	function find(path: string): string | undefined {
 		if (!found.has(path)) {
 			const inside = insideOf(root, path);
@@ -197,7 +197,7 @@ export function projectFiles(root: string, exists: (path: string) => boolean = e
 		return found.get(path);
 	}
 
-	/** Throws if the path leaves the project. It need not exist. */
+	/** Throws if the path is outside the project. The file need not exist. */
 	function within(path: string): string {
 		const inside = insideOf(root, path);
 		if (inside !== undefined) return inside;

@@ -25,23 +25,23 @@ interface ToolCall {
 	readonly args: Readonly<Record<string, unknown>>;
 	readonly timeoutMs: number;
 	readonly signal?: AbortSignal | undefined;
-	/** Retry once if KotaDB crashes during the call. */
+	/** Whether to retry once if KotaDB crashes during the call. */
 	readonly retry: boolean;
 }
 
-/** Consecutive crashes without an answer before automatic restarts stop. */
+/** Automatic restarts stop after this many crashes without an answer in between. */
 const MAX_CRASHES = 4;
-/** Backoff after the first crash; doubles with each further one. */
+/** Backoff after the first crash. It doubles with each further crash. */
 const BACKOFF_MS = 200;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Calls launch KotaDB on demand. It runs one call at a time; the others queue here, abortable. */
+/** Starts KotaDB on demand. KotaDB runs one call at a time. Others queue here and can be aborted. */
 export class EngineConnection {
 	readonly #options: EngineConnectionOptions;
 	readonly #closing = new AbortController();
 	#run: EngineProcess | undefined;
 	#client: Client | undefined;
-	/** Settles when the last stopped process has exited: two would fight over the database. */
+	/** Settles when the last stopped process has exited. Two processes would compete for the database. */
 	#lastStop: Promise<void> = Promise.resolve();
 	#queue: Promise<unknown> = Promise.resolve();
 	#crashes = 0;
@@ -85,7 +85,7 @@ export class EngineConnection {
 		const asked = this.#run;
 		const params = { name: tool, arguments: { ...args } };
 		try {
-			// Our own timeout applies, since the SDK's would leave KotaDB busy.
+			// Our own timeout applies, since the SDK's timeout would leave KotaDB busy.
 			const answer = client.callTool(params, undefined, { timeout: MAX_TIMER_MS });
 			const timedOut = () => faults.timedOut(tool, timeoutMs);
 			const result = await waitFor(answer, { signal, timeoutMs, timedOut });
@@ -93,7 +93,7 @@ export class EngineConnection {
 			return result;
 		} catch (error) {
 			if (error instanceof CodeIndexError) {
-				// Otherwise KotaDB would keep working and block the next call.
+				// If not stopped, KotaDB would keep working and block the next call.
 				void this.#stop();
 				throw error;
 			}
@@ -110,7 +110,7 @@ export class EngineConnection {
 			if (crashes > 0) {
 				const { signal } = this.#closing;
 				await delay(BACKOFF_MS * 2 ** (crashes - 1), undefined, { signal }).catch(() => {
-					// The connection was closed meanwhile; `#start` reports it.
+					// The connection was closed meanwhile. `#start` reports that.
 				});
 			}
 			await this.#lastStop;
@@ -127,7 +127,7 @@ export class EngineConnection {
 		// The SDK is large, so it is loaded on first use.
 		const sdk = await import("@modelcontextprotocol/sdk/client/index.js");
 		await mkdir(dirname(database), { recursive: true, mode: 0o700 }).catch(() => {
-			// KotaDB reports itself that it cannot open its database.
+			// Ignored: KotaDB itself reports that it cannot open its database.
 		});
 		if (this.#closing.signal.aborted) throw faults.closed();
 		const run = new EngineProcess(this.#options, (exit) => this.#ended(run, exit));
@@ -184,7 +184,7 @@ export class EngineConnection {
 
 class Crash extends Error {}
 
-/** Rejects on abort or timeout; the promise is then ignored. The timer keeps our process alive. */
+/** Rejects on abort or timeout, and then ignores the promise. The timer keeps our process alive. */
 async function waitFor<Result>(
 	promise: Promise<Result>,
 	limits: { signal?: AbortSignal | undefined; timeoutMs?: number; timedOut?: () => Error },

@@ -16,20 +16,20 @@ export interface EngineProcessOptions {
 
 export interface ProcessExit {
 	readonly reason: "crashed" | "stopped" | "too-big" | "not-started";
-	/** `exit status 3`, `signal SIGSEGV`, or the start error. */
+	/** Such as `exit status 3`, `signal SIGSEGV` or why the start failed. */
 	readonly detail: string;
 }
 
-/** Limit for one MCP message. */
+/** Maximum size of one MCP message. */
 export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
-/** Time from SIGTERM to SIGKILL. */
+/** Time to exit after SIGTERM, and again after SIGKILL. */
 const GRACE_MS = 2000;
-/** Time for remaining output after exit. */
+/** Time to receive the remaining output after the exit. */
 const DRAIN_MS = 500;
 
 /**
- * One process of KotaDB as an MCP transport. With the SDK's own, KotaDB keeps our process alive,
- * outlives it, leaks its children (`bun x` starts one), inherits variables, loses its exit status.
+ * One process of KotaDB as an MCP transport. With the SDK's own transport, KotaDB would keep our process
+ * alive, outlive it, leak its children (`bun x` starts one), inherit variables and lose its exit status.
  */
 export class EngineProcess implements Transport {
 	readonly #options: EngineProcessOptions;
@@ -125,7 +125,7 @@ export class EngineProcess implements Transport {
 		try {
 			message = JSON.parse(line);
 		} catch {
-			// Launchers often print a greeting to stdout.
+			// Not a message: launchers often print a greeting to stdout.
 			this.#options.log.note(`[stdout] ${line.slice(0, 500)}`);
 			return;
 		}
@@ -159,7 +159,7 @@ export class EngineProcess implements Transport {
 	readonly #killAtExit = () => this.#signalAll("SIGKILL");
 }
 
-/** A line over `maxBytes` is reported and ends the reading. Linear time, even for tiny chunks. */
+/** Stops reading at a line over `maxBytes` and reports it. Takes linear time, even for tiny chunks. */
 export function splitLines(
 	maxBytes: number,
 	onLine: (line: string) => void,

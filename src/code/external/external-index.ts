@@ -19,25 +19,25 @@ import { createLogTail } from "./log-tail.ts";
 import { QUESTIONS, type Query, type Question, type QuestionName } from "./questions.ts";
 
 export interface ExternalIndexOptions {
-	/** The program and its arguments. Security: taken from the user's own configuration only. */
+	/** The program and its arguments. For security, both come only from the user's own configuration. */
 	readonly command: string;
 	readonly args: readonly string[];
 	readonly root: string;
 	/** Time limit per question. Indexing gets ten times as much. Default: two minutes. */
 	readonly timeoutMs?: number;
-	/** Limit from start to first response; the command may first download KotaDB. Default: 30 s. */
+	/** Time limit for the first response. The command may first download KotaDB. Default: 30 s. */
 	readonly connectTimeoutMs?: number;
 	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
 	readonly env?: Readonly<Record<string, string>>;
 }
 
 /**
- * KotaDB (by Jaymin West) over MCP. Answers are as old as the last `build`, which indexes all
- * files. Not reported, so empty: edge kinds, packages, exports of changed files, parse failures.
+ * KotaDB (by Jaymin West) over MCP. Answers are as old as the last `build`, which indexes all files. It
+ * does not report edge kinds, packages, exports of changed files and parse failures: these are empty.
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
-	/** KotaDB keys a project by its real working folder. Another path would index it again. */
+	/** KotaDB identifies a project by its real working folder. With another path, it would index again. */
 	readonly #realRoot: string;
 	readonly #timeoutMs: number;
 	readonly #database: string;
@@ -190,7 +190,7 @@ async function measure(database: string): Promise<{ bytes: number; changedMs?: n
 	return { bytes, ...(main && { changedMs: main.mtimeMs }) };
 }
 
-/** The complete child environment. Nothing else is passed on: our environment holds API keys. */
+/** Returns the complete environment of the child. Other variables may be API keys, so they are not passed. */
 export function childEnvironment(
 	given: Readonly<Record<string, string>>,
 	parent: NodeJS.ProcessEnv = process.env,
@@ -206,12 +206,12 @@ export function childEnvironment(
 const POSIX_VARS = ["PATH", "HOME", "TMPDIR"];
 const WINDOWS_VARS = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(" ");
 
-/** The child runs in the repository, which could supply the programs of relative PATH entries. */
+/** The child runs in the repository, where relative PATH entries could select its programs. */
 function absoluteEntries(path: string): string {
 	return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }
 
-/** A path outside the repository, one per project: KotaDB's queries join a database's projects. */
+/** A path outside the repository, one per project: KotaDB's queries mix all projects of a database. */
 export function databaseOf(root: string, given: Readonly<Record<string, string>>): string {
 	const name = `${basename(root)}-${hashBytes(root).slice(0, 12)}`;
 	return given.KOTADB_PATH || join(homedir(), ".pi", "cache", "pi-kota", "kotadb", name, "kota.db");

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from "node:util";
 
 export type LogTail = ReturnType<typeof createLogTail>;
 
-/** `bytes` is the total, `lineChars` is per line. */
+/** `lines` and `bytes` limit the whole log, `lineChars` one line. */
 export const LOG_LIMITS = { lines: 200, bytes: 64 * 1024, lineChars: 1000 } as const;
 
 /** The last lines of a program's output, sanitized for a terminal. */
@@ -30,7 +30,7 @@ export function createLogTail() {
 		},
 	};
 
-	/** Bounds an unterminated line. */
+	/** Limits the length of an unterminated line. */
 	function grow(part: string): void {
 		const room = LOG_LIMITS.lineChars * 2 - unfinished.length;
 		if (room > 0) unfinished += part.slice(0, room);

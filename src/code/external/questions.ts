@@ -40,7 +40,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				file_path: files.existing(path),
 				direction,
 				depth: Math.min(Math.max(1, depth), MAX_DEPTH),
-				// Tests are filtered here: KotaDB's own filter also drops latest.ts and inspector.ts.
+				// `read` filters tests: KotaDB's own filter also drops latest.ts and inspector.ts.
 				include_tests: true,
 				...(words && { reference_types: words }),
 			};
@@ -74,13 +74,13 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 	usages: {
 		tool: "find_usages",
 		args: ({ symbol, file }, files) => ({
-			// KotaDB knows members by bare name only.
+			// KotaDB knows members only by name, without their owner.
 			symbol: memberOf(symbol)?.name ?? symbol,
 			...(file !== undefined && { file: files.existing(file) }),
 			include_definitions: false,
 			include_tests: true,
 		}),
-		/** KotaDB matches by name: the first definition stands for all, and members have no class. */
+		/** KotaDB matches by name only. It reports the first definition for all, and no class of a member. */
 		read(answer, { symbol, includeTests = true }, files) {
 			const usages = answer
 				.field("usages")
@@ -114,7 +114,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const about = symbols && symbols.length > 0 ? ` of ${symbols.join(", ")}` : "";
 			const paths = [...modify, ...create, ...deleted].join(", ");
 			return {
-				// Required by KotaDB, without effect on the result.
+				// KotaDB requires this field, but it does not affect the result.
 				change_type: "refactor",
 				description: printable(`Change${about} in ${paths}`),
 				files_to_modify: modify.map(files.within),
@@ -122,7 +122,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				files_to_delete: deleted.map(files.within),
 			};
 		},
-		/** Drops tests that KotaDB invented. */
+		/** Drops missing tests, since KotaDB invents some. */
 		read(answer, { modify = [], create = [], delete: deleted = [] }, files) {
 			const scope = answer.field("test_scope");
 			const named = new Set([...modify, ...create, ...deleted].map(files.within));
@@ -133,7 +133,7 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 			const recommended = testPaths("recommended_test_files");
 			const risk = answer.field("risk_level").text().toLowerCase();
 			return {
-				// Unknown values count as high risk.
+				// An unknown level counts as high.
 				risk: risk === "low" || risk === "medium" ? risk : "high",
 				summary: answer.field("summary").text(),
 				affected: readAffected(answer, files).filter(({ path }) => !named.has(path)),
@@ -229,7 +229,7 @@ function readUnresolved(item: AnswerPart): DependenciesAnswer["unresolved"][numb
 	};
 }
 
-/** Both directions report the same cycles, rotated. */
+/** Drops duplicates: both directions report the same cycles, rotated. */
 function distinct(cycles: readonly string[][]): string[][] {
 	return [...new Map(cycles.map((cycle) => [cycle.toSorted().join("\n"), cycle])).values()];
 }

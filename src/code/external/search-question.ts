@@ -38,7 +38,7 @@ export function readSearch(
 	const found = new Map<string, PartialHit>();
 
 	for (const item of symbols) {
-		// `paths` output has plain strings.
+		// With output `paths`, items are plain strings.
 		const symbol = item.isText ? undefined : item.symbol();
 		const path = (symbol ?? item).path();
 		const brief = symbol?.brief();
@@ -59,7 +59,7 @@ export function readSearch(
 	return {
 		hits: hits.slice(0, query.limit ?? DEFAULT_LIMIT),
 		total: hits.length,
-		// KotaDB reports the number returned, not the total.
+		// KotaDB reports the number of results it returned, not the total.
 		...((code.length >= limit || symbols.length >= limit) && { atLeast: true as const }),
 	};
 
@@ -75,14 +75,14 @@ export function readSearch(
 const DEFAULT_LIMIT = 15;
 const MAX_LIMIT = 100;
 
-/** KotaDB's limit counts tests, so more is asked for if tests are dropped here. */
+/** KotaDB's limit counts tests, so more results are requested if tests are dropped here. */
 function askedLimit({ limit = DEFAULT_LIMIT, includeTests }: SearchQuery): number {
 	return Math.min(MAX_LIMIT, includeTests === false ? limit * 3 : limit);
 }
 
 interface PartialHit {
 	readonly symbols: SymbolBrief[];
-	/** Lines by number: the context of one match may contain another match. */
+	/** Lines by number, since the context of one match may contain another match. */
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 

@@ -7,7 +7,7 @@ import { identityOf, makePrivateFile, removeDatabase } from "./index-store.ts";
 
 const POLL_MS = 40;
 
-/** Locks writers out across several transactions, by a transaction of another database. A crash releases it. */
+/** A transaction of a separate database, held across transactions of the index. A crash releases it. */
 export class WriterLock {
 	readonly #path: string;
 	#database: DatabaseSync | undefined;
