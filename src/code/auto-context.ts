@@ -30,7 +30,7 @@ export function filesToBrief(
 	return workedOnFiles(messages(), lookup).slice(0, BRIEFED_FILES);
 }
 
-/** Returns existing source files that the prompt names, in order of mention. */
+/** Existing source files that the prompt names, in order of mention. */
 export function namedFiles(prompt: string, lookup: FileLookup): string[] {
 	return existing(candidates(prompt.slice(0, PROMPT_CHARS)), lookup);
 }
@@ -40,7 +40,7 @@ interface TurnMessage {
 	readonly content?: unknown;
 }
 
-/** Returns existing source files that tools read or changed since the last prompt, latest first. */
+/** Existing source files that tools read or changed since the last prompt, latest first. */
 export function workedOnFiles(messages: readonly TurnMessage[], lookup: FileLookup): string[] {
 	return existing(calledPaths(messages), lookup);
 }
@@ -80,7 +80,7 @@ function existing(candidates: Iterable<string>, { paths, isFile }: FileLookup): 
 
 const SHOWN = { dependencies: 5, dependents: 10, tests: 5 } as const;
 
-/** Maximum size of a briefing in bytes. It is small, since the user did not request the briefing. */
+/** Maximum size in bytes. It is small, since a briefing comes unrequested. */
 export const BRIEFING_BYTES = 1_500;
 
 export function briefing(answer: TaskContextAnswer, { show }: ProjectPaths): string | undefined {
@@ -134,7 +134,7 @@ function* candidates(prompt: string): Generator<string> {
 	}
 }
 
-/** Drops punctuation at the end. Returns the word with and without brackets, which a path can contain. */
+/** Drops trailing punctuation. Returns the word with and without brackets, which a path can contain. */
 function spellings(word: string): string[] {
 	const ended = withoutPlace(word.replace(/["'`*_.,;:!?…]+$/, ""));
 	const inner = word.replace(/^[([{<"'`*_]+/, "").replace(/[\])}>"'`*_.,;:!?…]+$/, "");

@@ -11,7 +11,7 @@ export type CodeSession = ReturnType<typeof createCodeSession>;
 /** Tools, command and briefings share one open project, that of the working folder. */
 export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	const perFolder = createPerFolder({ open, close: ({ project }) => project.close() });
-	// Opens the project on first use. A change of the working folder closes the previous project.
+	// Opens the project on first use. A change of the working folder closes it.
 	const get = (session: SessionView) => perFolder.get(session);
 	return { open: get, close: () => perFolder.clear() };
 
@@ -59,7 +59,7 @@ export function callerOf(
 			confirm: ({ root, database }) =>
 				session.ui.confirm(
 					"Index this project?",
-					`The TypeScript and JavaScript files of ${root} are read once, and an index is kept in ${database}. Nothing is written to the project or sent anywhere.`,
+					`The TypeScript and JavaScript files of ${root} will be read, and an index of them will be stored in ${database}. Nothing is written to the project or sent anywhere.`,
 					signal ? { signal } : {},
 				),
 		}),

@@ -5,7 +5,7 @@ import { type CodeSession, callerOf } from "./code-session.ts";
 
 export interface Subcommand {
 	readonly usage: string;
-	/** `words` are the arguments after the subcommand's name. The result is shown to the user. */
+	/** `words` are the arguments. The result is shown to the user. */
 	run(session: SessionView, words: string[]): Promise<string>;
 }
 
@@ -49,7 +49,7 @@ export function registerKotaCommand(
 
 	async function status(session: SessionView): Promise<string> {
 		const { code, project, blobs, settings } = await codeSession.open(session);
-		// If the engine fails to start, the other lines still help to find the cause.
+		// If the engine fails to start, the other lines help to find the cause.
 		const index = await project.status().then(
 			(status) => code.statusText(status, Date.now()),
 			async (error: unknown) => [`project: ${project.root}`, await messageOf(error)],

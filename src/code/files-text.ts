@@ -17,7 +17,7 @@ import {
 import { symbolText } from "./symbols-text.ts";
 import type { DepsInput, TaskContextInput } from "./tool-inputs.ts";
 
-/** Returns forms, fullest first: with kinds and steps; by depth and folder; by folder with totals. */
+/** Forms, fullest first: with kinds and steps; by depth and folder; by folder with totals. */
 export function depsForms(
 	answer: AnswerOf<"dependencies">,
 	input: DepsInput,
@@ -183,7 +183,7 @@ function usedExports({ symbols }: AnswerOf<"impact">): AnswerOf<"impact">["symbo
 		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
 }
 
-/** Returns forms, fullest first: kinds and all symbols; folders and few symbols; folders, no symbols. */
+/** Forms, fullest first: kinds and all symbols; folders and few symbols; folders, no symbols. */
 export function taskContextForms(
 	answer: AnswerOf<"taskContext">,
 	input: TaskContextInput,

@@ -108,7 +108,7 @@ function missing(items: number): string {
 	return `  … ${grouped(items)} more`;
 }
 
-/** Maximum. Longer lists are wrapped, so that they can be cut between lines. */
+/** Longer lists are wrapped, so that they can be cut between lines. */
 const NAMES_A_LINE = 12;
 
 /** Lists names by folder: `  src/ui/: button.ts, form.ts`. Folders are in order of their first path. */
@@ -258,7 +258,7 @@ function slashed(path: string): string {
 	return sep === "\\" ? path.replaceAll("\\", "/") : path;
 }
 
-/** Advice for the model, which has tools. `COMMAND_ADVICE` is for users, who have commands. */
+/** For the model, which has tools. `COMMAND_ADVICE` is for users. */
 export const TOOL_ADVICE = {
 	search: "kota_search",
 	index: "kota_index",

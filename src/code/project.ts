@@ -30,7 +30,7 @@ interface Engine extends CodeIndex {
 	stderr?(): readonly string[];
 }
 
-/** Opens the configured engine. The engine's code is loaded lazily, with the first question. */
+/** Opens the configured engine. Loads the engine's code on first use. */
 export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { ExternalIndex } = await import("./external/external-index.ts");
@@ -270,7 +270,7 @@ export class CodeProject {
 		try {
 			return await use(await opened);
 		} catch (error) {
-			// The engine has died. The next question starts another one.
+			// `unavailable` means that the engine has died. The next question starts another one.
 			const isDead = property(error, "code") === "unavailable";
 			if (isDead && this.#engine === opened) await this.close();
 			throw error;

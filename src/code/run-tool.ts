@@ -41,7 +41,7 @@ export async function runTool<N extends ToolName>(name: N, call: ToolCalls[N], r
 	}
 }
 
-/** Converts any error to one that the user or the model can see. Aborts use pi's wording. */
+/** Converts any error to one for the user or the model. Aborts use pi's wording. */
 export function toolError(error: unknown): Error {
 	if (property(error, "code") === "aborted" || property(error, "name") === "AbortError") {
 		return new AbortedError(error);
@@ -72,7 +72,7 @@ const answers: {
 		answerTo("taskContext", taskContextInput(call, run.paths.find), run),
 };
 
-/** Tools answer only about the working folder's project, so indexing another one would be useless. */
+/** Tools answer only about the working folder's project, so indexing another would be useless. */
 function refuseOutside(path: string | undefined, paths: ProjectPaths): void {
 	if (path === undefined || path.trim() === "") return;
 	const within = paths.find(path.trim());

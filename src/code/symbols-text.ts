@@ -90,7 +90,7 @@ function symbolLines({ symbols }: SearchHit, most: number): string[] {
 	return symbols.slice(0, most).map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`);
 }
 
-/** Returns one line: the signature, prefixed with the owner of a member. */
+/** One line: the signature, prefixed with the owner of a member. */
 export function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
 	const head = oneLine(signature.trim() || `${kind} ${name}`);
 	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
@@ -132,7 +132,7 @@ function places({ symbols, lines }: SearchHit): string {
 	return numbers.length > 0 ? `  line ${numbers.join(", ")}` : "";
 }
 
-/** Returns forms, fullest first: every place; lines by kind; counts by file; totals by folder or definition. */
+/** Forms, fullest first: every place; lines by kind; counts by file; totals by folder or definition. */
 export function usagesForms(
 	answer: AnswerOf<"usages">,
 	input: UsagesInput,
@@ -166,7 +166,7 @@ export function usagesForms(
 	];
 }
 
-/** If there are more definitions, the shortest form has one line per definition instead of a section. */
+/** Above this many definitions, the shortest form has one line each instead of a section. */
 const SINGLE_PARTS = 4;
 const SIGNATURE_BYTES = 160;
 

@@ -30,7 +30,6 @@ export class CodeSystem implements System {
 	#mayOffer = true;
 	#isFailureReported = false;
 
-	/** Registers the tools and the command. */
 	constructor(spine: Spine, { subcommands, openEngine }: CodeSystemOptions = {}) {
 		this.#spine = spine;
 		this.#codeSession = createCodeSession(openEngine);
@@ -67,7 +66,7 @@ export class CodeSystem implements System {
 			return { customType: BRIEFING_ENTRY, content, display: true, details: undefined };
 		} catch (error) {
 			if (!this.#isFailureReported) {
-				session.ui.notify(`kota: no briefing: ${(error as Error).message}`, "info");
+				session.ui.notify(`kota: the prompt gets no briefing: ${(error as Error).message}`, "info");
 			}
 			this.#isFailureReported = true;
 			return undefined;
@@ -112,11 +111,11 @@ export class CodeSystem implements System {
 		signal: AbortSignal | undefined,
 	): Promise<boolean> {
 		if (!this.#mayOffer) return false;
-		this.#mayOffer = false; // only the first of several concurrent calls asks
+		this.#mayOffer = false; // only the first of concurrent calls asks
 		const size = `${Math.ceil(bytes / 1000)} KB, about ${Math.ceil(bytes / 4000)} thousand tokens`;
 		this.#mayOffer = await session.ui.confirm(
 			`${tool}: the answer was shortened`,
-			`Give the model more of it (${size})?`,
+			`Give the model more of the answer (${size})?`,
 			{ timeout: OFFER_MS, ...(signal && { signal }) },
 		);
 		return this.#mayOffer;
@@ -131,7 +130,7 @@ export class CodeSystem implements System {
 		const lookup = { paths, isFile };
 		const files = code.filesToBrief(prompt, mode, () => messagesOf(session), lookup);
 		if (typeof files === "number") {
-			const advice = "too many for a briefing; ask for kota_task_context";
+			const advice = "too many for a briefing. Ask the model to call kota_task_context.";
 			session.ui.notify(`kota: the prompt names ${files} files, ${advice}`, "info");
 			return undefined;
 		}
@@ -141,7 +140,7 @@ export class CodeSystem implements System {
 			const caller = callerOf(session, code, session.signal);
 			return code.briefing(await project.ask("taskContext", query, caller), paths);
 		} catch (error) {
-			// A prompt may name files that git ignores. They are not in the index.
+			// A prompt may name files that git ignores and the index lacks.
 			if (property(error, "code") === "unknown-file") return undefined;
 			throw error;
 		}
@@ -168,7 +167,7 @@ function messagesOf(session: SessionView) {
 		.flatMap((entry) => (entry.type === "message" ? [entry.message] : []));
 }
 
-/** Whether the context has this briefing already. Repeating it would add nothing. */
+/** A briefing that is already in the context would add nothing. */
 function isInContext(content: string, session: SessionView): boolean {
 	return session.sessionManager
 		.buildContextEntries()

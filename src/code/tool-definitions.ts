@@ -98,7 +98,7 @@ const tools = {
 	},
 } satisfies Record<string, ToolText>;
 
-/** Parameters of each tool. pi has already validated them against the schema. */
+/** Tool parameters. pi has validated them against the schema. */
 export type ToolCalls = {
 	[Name in keyof typeof tools]: Static<(typeof tools)[Name]["parameters"]>;
 };

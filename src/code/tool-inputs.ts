@@ -34,7 +34,7 @@ export function searchQuery(input: SearchInput): QueryOf<"search"> {
 		query: input.query,
 		scope: input.scope,
 		limit: input.limit,
-		// The output `paths` needs no lines, and `compact` needs no context.
+		// Output `paths` needs no lines, and `compact` needs no context.
 		...(input.output !== "paths" && {
 			contextLines: input.output === "snippet" ? input.contextLines : 0,
 		}),

@@ -11,7 +11,7 @@ export interface Coverage {
 	readonly refreshedFiles: number;
 	/** False until the first indexing completes: answers cover only the files indexed so far. */
 	readonly complete: boolean;
-	/** Paths that are not in the index: unreadable folders, names that are not UTF-8, oversized files, … */
+	/** Not in the index: unreadable folders, names that are not UTF-8, oversized files and the like. */
 	readonly leftOut?: {
 		readonly count: number;
 		readonly kinds: readonly { readonly what: string; readonly count: number }[];
@@ -28,7 +28,7 @@ export interface Covered {
 
 export type Uncovered<Answer extends Covered> = Omit<Answer, "coverage">;
 
-/** The query and answer of every question. The types of worker, tools and commands derive from it. */
+/** The query and answer of every question. Worker, tools and commands derive from this table. */
 export interface Questions {
 	/** Files and symbols that match words. */
 	readonly search: { query: SearchQuery; answer: SearchAnswer };
@@ -70,10 +70,10 @@ export interface SearchQuery {
 
 export interface SearchAnswer extends Covered {
 	readonly hits: readonly SearchHit[];
-	/** Number of matching files, including those not in `hits`. A lower bound if `atLeast` is set. */
+	/** Number of matching files, shown or not. A lower bound if `atLeast` is set. */
 	readonly total: number;
 	readonly atLeast?: true;
-	/** Set if no file contains the exact name. The hits then contain only parts of the name. */
+	/** Set if no file contains the exact name. The hits contain only parts of it. */
 	readonly inexact?: true;
 }
 

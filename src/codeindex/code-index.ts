@@ -33,7 +33,7 @@ export interface IndexStatus {
 	readonly updatedMs?: number;
 	readonly leftOut?: Coverage["leftOut"];
 	readonly linksNotFollowed?: number;
-	/** Describes an event since the index was opened, such as a rebuild after damage. */
+	/** An event since the index was opened, such as a rebuild after damage. */
 	readonly note?: string;
 }
 
@@ -46,7 +46,7 @@ export interface CodeIndex extends IndexQueries {
 	/** The real path of the project. */
 	readonly root: string;
 	status(): Promise<IndexStatus>;
-	/** Indexes the project. A later call indexes only the changes since the last one. */
+	/** Indexes the project. Later calls index only changes. */
 	build(options?: CallOptions): Promise<BuildReport>;
 	/** Ends the worker. Calls in flight reject. */
 	close(): Promise<void>;

@@ -2,7 +2,7 @@ import type { EdgeKind, SymbolKind, UsageKind } from "../text/kinds.ts";
 
 export type { EdgeKind, SymbolKind, UsageKind };
 
-/** Facts of one source file, before linking. Plain data, so it can cross threads and be compared by value. */
+/** Facts of one source file, before linking. Plain data that can cross threads and be compared by value. */
 export interface FileFacts {
 	/** `broken`: the parser failed, or recovered from an error. Partial facts are kept. */
 	readonly status: "parsed" | "broken";
@@ -36,7 +36,7 @@ export interface Declared {
 	readonly kind: "declared";
 	/** `default` for an anonymous default export. */
 	readonly name: string;
-	/** For a constant that holds a function or class, this is `function` or `class`. */
+	/** A constant that holds a function or class has that kind. */
 	readonly symbol: SymbolKind;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -61,7 +61,7 @@ export interface Imported {
 	readonly kind: "imported";
 	readonly name: string;
 	readonly request: number;
-	/** An exported name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
+	/** A name, `default`, `*` for the namespace, or `=` for a whole CommonJS module. */
 	readonly imported: string;
 	readonly typeOnly: boolean;
 	/** Position of the local name or, if there is none, of the specifier. */
@@ -122,9 +122,9 @@ export interface Reference {
 	readonly binding: number;
 	/** Absent if the binding is not written here because it is the type of `this` or of a variable. */
 	readonly at?: Position;
-	/** How the last step is used or, if there are no steps, the binding itself. */
+	/** How the last step is used or, without steps, the binding itself. */
 	readonly usage: UsageKind;
-	/** The side on which the first step is looked up. Absent if there are no steps. */
+	/** The side on which the first step is looked up. Absent without steps. */
 	readonly side?: "instance" | "value";
 	/** At most four steps. */
 	readonly steps?: readonly Step[];

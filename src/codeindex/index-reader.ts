@@ -35,7 +35,7 @@ export interface ImportOf extends BindingRef {
 	readonly isExported: boolean;
 }
 
-/** One state of the index. Every change creates a new reader, so a reader can be used as a cache key. */
+/** One state of the index. Every change creates a new reader, so a reader can be a cache key. */
 export interface IndexReader {
 	readonly files: ReadonlyMap<FileId, IndexedFile>;
 	fileAt(path: string): IndexedFile | undefined;
@@ -53,7 +53,7 @@ export interface IndexReader {
 	resolutions(file: FileId): readonly Resolution[];
 	requests(file: FileId): readonly ModuleRequest[];
 	unresolved(): readonly { readonly file: FileId; readonly specifier: string }[];
-	/** One edge per file. Edges are in memory, since ranking and cycle search walk the whole graph. */
+	/** One edge per file. In memory, since ranking and cycle search walk the whole graph. */
 	dependencies(file: FileId): readonly Edge[];
 	dependents(file: FileId): readonly Edge[];
 

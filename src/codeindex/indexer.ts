@@ -50,7 +50,7 @@ export class Indexer {
 		this.#parser = parser;
 	}
 
-	/** Rejects with a `CodeIndexError` or with an error of the store. */
+	/** Rejects with a `CodeIndexError` or a store error. */
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
 		const { signal, onProgress } = options;
 		const store = this.#store;

@@ -6,11 +6,10 @@ import { MAX_SOURCE_BYTES } from "./scan/scanned-tree.ts";
 
 export type SourceContent =
 	| { readonly kind: "read"; readonly bytes: Buffer; readonly hash: Uint8Array }
-	/** Since the scan, the file was deleted or replaced by something that is not a file. */
+	/** Deleted since the scan, or replaced by something that is not a file. */
 	| { readonly kind: "gone" }
 	| { readonly kind: "unreadable"; readonly reason: string };
 
-/** Reads synchronously. The file may have been replaced since the scan. */
 export function readSource(
 	root: string,
 	path: string,

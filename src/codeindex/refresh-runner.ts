@@ -80,7 +80,7 @@ export class RefreshRunner {
 			store.vacuum();
 		} catch (error) {
 			const isAborted = error instanceof CodeIndexError && error.code === "aborted";
-			// The files of an aborted first indexing are kept, since each stored file is consistent by itself.
+			// An aborted first indexing is kept, since every stored file is consistent by itself.
 			if (plan.isFirst && isAborted) store.commit();
 			else store.rollback();
 			throw error;
@@ -122,7 +122,7 @@ export class RefreshRunner {
 		return done;
 	}
 
-	/** A file that vanished after the scan stays in the index until the next scan finds it missing. */
+	/** A file that vanished after the scan stays in the index until the next scan. */
 	#put(outcome: FileOutcome, plan: RefreshPlan, scanned: ScannedFile | undefined): void {
 		if (outcome.kind === "gone" || !scanned) return;
 		const { path, packed, hash } = outcome;
@@ -183,7 +183,7 @@ class ImportResolver {
 		return { kind: "unresolved", reason: `${found.path} is not indexed yet` };
 	}
 
-	/** Must be called before removed files are deleted from the store. */
+	/** Must be called before removed files leave the store. */
 	resolveAgain(change: ProjectChange): void {
 		if (change.added.length + change.removed.length + change.configs.length === 0) return;
 		const removed = new Set(change.removed);

@@ -13,7 +13,7 @@ import { faults } from "./faults.ts";
 
 const WHOLE = "the answer";
 
-/** Part of an untrusted answer. An error names the place of a wrong type. Unknown fields are ignored. */
+/** Part of an untrusted answer. Errors say where a type is wrong. Unknown fields are ignored. */
 export class AnswerPart {
 	readonly tool: string;
 	readonly value: unknown;
@@ -76,7 +76,7 @@ export class AnswerPart {
 		throw this.#wrong("a number");
 	}
 
-	/** Returns a 1-based line or column. An unknown one counts as 1. */
+	/** 1-based. An unknown line or column counts as 1. */
 	position(): number {
 		return positionOf(this.value);
 	}
@@ -188,7 +188,7 @@ export type ProjectFiles = ReturnType<typeof projectFiles>;
 export function projectFiles(root: string, exists: (path: string) => boolean = existsSync) {
 	const found = new Map<string, string | undefined>();
 
-	/** Returns `undefined` for a missing file, since KotaDB invents tests and keeps deleted files. */
+	/** Returns `undefined` for missing files: KotaDB invents tests and keeps deleted files. */
 	function find(path: string): string | undefined {
 		if (!found.has(path)) {
 			const inside = insideOf(root, path);

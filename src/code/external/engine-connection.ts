@@ -31,17 +31,17 @@ interface ToolCall {
 
 /** Automatic restarts stop after this many crashes without an answer in between. */
 const MAX_CRASHES = 4;
-/** Backoff after the first crash. It doubles with each further crash. */
+/** Backoff after the first crash. Doubles with each further crash. */
 const BACKOFF_MS = 200;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** Starts KotaDB on demand. KotaDB runs one call at a time. Others queue here and can be aborted. */
+/** Starts KotaDB on demand. It runs one call at a time; others queue here and can be aborted. */
 export class EngineConnection {
 	readonly #options: EngineConnectionOptions;
 	readonly #closing = new AbortController();
 	#run: EngineProcess | undefined;
 	#client: Client | undefined;
-	/** Settles when the last stopped process has exited. Two processes would compete for the database. */
+	/** Settles when the last stopped process has exited. Two would compete for the database. */
 	#lastStop: Promise<void> = Promise.resolve();
 	#queue: Promise<unknown> = Promise.resolve();
 	#crashes = 0;
@@ -85,7 +85,7 @@ export class EngineConnection {
 		const asked = this.#run;
 		const params = { name: tool, arguments: { ...args } };
 		try {
-			// Our own timeout applies, since the SDK's timeout would leave KotaDB busy.
+			// Our own timeout applies, since the SDK's would leave KotaDB busy.
 			const answer = client.callTool(params, undefined, { timeout: MAX_TIMER_MS });
 			const timedOut = () => faults.timedOut(tool, timeoutMs);
 			const result = await waitFor(answer, { signal, timeoutMs, timedOut });
@@ -93,7 +93,7 @@ export class EngineConnection {
 			return result;
 		} catch (error) {
 			if (error instanceof CodeIndexError) {
-				// If not stopped, KotaDB would keep working and block the next call.
+				// Otherwise KotaDB would keep working and block the next call.
 				void this.#stop();
 				throw error;
 			}

@@ -16,7 +16,7 @@ export interface EngineProcessOptions {
 
 export interface ProcessExit {
 	readonly reason: "crashed" | "stopped" | "too-big" | "not-started";
-	/** Such as `exit status 3`, `signal SIGSEGV` or why the start failed. */
+	/** `exit status 3`, `signal SIGSEGV`, or why the start failed. */
 	readonly detail: string;
 }
 
@@ -24,7 +24,7 @@ export interface ProcessExit {
 export const MAX_MESSAGE_BYTES = 20 * 1024 * 1024;
 /** Time to exit after SIGTERM, and again after SIGKILL. */
 const GRACE_MS = 2000;
-/** Time to receive the remaining output after the exit. */
+/** Time for the remaining output after the exit. */
 const DRAIN_MS = 500;
 
 /**
@@ -85,7 +85,7 @@ export class EngineProcess implements Transport {
 			child.stdout.on("data", splitLines(MAX_MESSAGE_BYTES, receive, tooLong));
 			child.stderr.on("data", (chunk: Buffer) => log.write(chunk));
 			for (const stream of [child.stdin, child.stdout, child.stderr]) {
-				stream.on("error", (error: Error) => log.note(`[pipe: ${error.message}]`));
+				stream.on("error", (error: Error) => log.note(`[pipe error: ${error.message}]`));
 				(stream as Socket).unref();
 			}
 		});

@@ -19,7 +19,7 @@ import { createLogTail } from "./log-tail.ts";
 import { QUESTIONS, type Query, type Question, type QuestionName } from "./questions.ts";
 
 export interface ExternalIndexOptions {
-	/** The program and its arguments. For security, both come only from the user's own configuration. */
+	/** The program and its arguments. Security: only the user's own configuration sets them. */
 	readonly command: string;
 	readonly args: readonly string[];
 	readonly root: string;
@@ -37,7 +37,7 @@ export interface ExternalIndexOptions {
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
-	/** KotaDB identifies a project by its real working folder. With another path, it would index again. */
+	/** KotaDB identifies a project by its real path. Another path would be indexed again. */
 	readonly #realRoot: string;
 	readonly #timeoutMs: number;
 	readonly #database: string;
@@ -190,7 +190,7 @@ async function measure(database: string): Promise<{ bytes: number; changedMs?: n
 	return { bytes, ...(main && { changedMs: main.mtimeMs }) };
 }
 
-/** Returns the complete environment of the child. Other variables may be API keys, so they are not passed. */
+/** The complete environment of the child. Other variables are not passed on: some hold API keys. */
 export function childEnvironment(
 	given: Readonly<Record<string, string>>,
 	parent: NodeJS.ProcessEnv = process.env,
@@ -206,7 +206,7 @@ export function childEnvironment(
 const POSIX_VARS = ["PATH", "HOME", "TMPDIR"];
 const WINDOWS_VARS = "PATH PATHEXT SYSTEMROOT USERPROFILE APPDATA LOCALAPPDATA TEMP TMP".split(" ");
 
-/** The child runs in the repository, where relative PATH entries could select its programs. */
+/** Drops relative entries: the child runs in the repository, which could plant programs there. */
 function absoluteEntries(path: string): string {
 	return path.split(delimiter).filter(isAbsolute).join(delimiter);
 }

@@ -4,7 +4,7 @@ import { ABORTED } from "../../core/aborted.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { printable } from "./log-tail.ts";
 
-/** The code `failed` means that a retry may succeed, so callers keep the connection and its crash count. */
+/** Code `failed` means that a retry may succeed: callers keep the connection and its crash count. */
 export const faults = {
 	aborted: () => new CodeIndexError("aborted", ABORTED),
 

@@ -45,7 +45,6 @@ export const QUESTIONS: { readonly [N in QuestionName]: Question<N> } = {
 				...(words && { reference_types: words }),
 			};
 		},
-		/** KotaDB reports no edge kinds or packages. */
 		read(answer, { path, direction = "both", includeTests = true }, files) {
 			if (/not found/i.test(answer.field("message").textOr(""))) {
 				throw new CodeIndexError(

@@ -11,14 +11,14 @@ import {
 	UNKNOWN,
 } from "./modules.ts";
 
-/** Returns the same linker for the same reader, because a linker caches results. */
+/** One linker per reader, since a linker caches results. */
 export function linkerOf(reader: IndexReader): Linker {
 	return getOrAdd(linkers, reader, () => new Linker(reader));
 }
 
 const linkers = new WeakMap<IndexReader, Linker>();
 
-/** Resolves members and exports. One class does both, since resolving one may need the other. */
+/** Resolves members and exports together, since each may need the other. */
 export class Linker extends ExportChains {
 	declaredAt({ file, binding }: BindingRef): Declared | undefined {
 		const found = this.reader.bindings(file)[binding];
@@ -35,7 +35,7 @@ export class Linker extends ExportChains {
 		return paths.map((path) => ({ kind: "member", file, binding, path }));
 	}
 
-	/** Returns the entity of each step, in order. Stops at the first step that cannot be resolved. */
+	/** The entity of each step. Stops at the first step that cannot be resolved. */
 	followSteps(at: BindingRef, { side = "value", steps = [] }: Reference): readonly Entity[] {
 		return this.#walk({ entity: this.resolveBinding(at), side }, steps);
 	}
@@ -52,7 +52,7 @@ export class Linker extends ExportChains {
 		return [...found.values()];
 	}
 
-	/** Returns the JavaScript symbol that a declaration or member in a paired `.d.ts` file describes. */
+	/** The JavaScript symbol that a declaration or member in a paired `.d.ts` file describes. */
 	implementation(entity: DeclaredEntity | MemberEntity): DeclaredEntity | MemberEntity | undefined {
 		let holder: Declared | Member | undefined = this.declaredAt(entity);
 		let found: Entity | undefined = this.implementationOf(entity);
@@ -105,14 +105,14 @@ export class Linker extends ExportChains {
 		return holder;
 	}
 
-	/** Yields where to look up a name that is not an own member: in the parents, then in the type. */
+	/** Where to look up a name that is not an own member: in parents, then in the type. */
 	*#inheritedFrom(
 		entity: Entity & { file: FileId },
 		holder: Declared | Member,
 		side: Side,
 	): Generator<EntitySide> {
 		for (const parent of ("heritage" in holder && holder.heritage) || []) {
-			// Classes inherit statics from their parents, so the side stays the same. Interfaces have no statics.
+			// Classes inherit their parents' statics, so the side is the same. Interfaces have no statics.
 			yield { entity: this.#typed(entity.file, parent).entity, side };
 		}
 		if (!holder.type) return;
@@ -158,7 +158,7 @@ export class Linker extends ExportChains {
 	}
 }
 
-/** `instance`: the result of a call or of `new`, or a value of the type. `value`: the symbol itself. */
+/** See `side` of {@link TypeName}. */
 type Side = "instance" | "value";
 
 interface EntitySide {
@@ -189,14 +189,14 @@ export interface ExportRef {
 }
 
 export interface ReferrerVisitor {
-	/** Each binding plus the names in `path` is the symbol. `references` is absent if `path` is empty. */
+	/** `path` leads from each binding to the symbol. `references` is absent if `path` is empty. */
 	bindings(
 		all: readonly (BindingRef | ImportOf)[],
 		path: readonly string[],
 		references?: readonly (readonly Reference[])[],
 	): void;
 	exported?(file: FileId, at: readonly Position[]): void;
-	/** Called with the symbol's counterpart in the paired file. The counterpart's bindings are visited too. */
+	/** The symbol's counterpart in the paired file. Its bindings are visited too. */
 	counterpart?(declared: DeclaredEntity): void;
 }
 
@@ -355,7 +355,7 @@ export function visitReferrers(
 	}
 }
 
-/** `path` holds the names from the export to the symbol: `inner` and `symbol` for `ns.inner.symbol`. */
+/** `path` leads from the export to the symbol: `inner`, `symbol` in `ns.inner.symbol`. */
 interface ExportedPath {
 	readonly file: FileId;
 	readonly name: string;
@@ -386,5 +386,5 @@ function* pathsThroughCopies(
 	}
 }
 
-/** Maximum number of names in a path. A reference has at most as many steps. */
+/** Maximum number of names in a path, and of steps in a reference. */
 const MAX_PATH = 4;

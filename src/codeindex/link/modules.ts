@@ -40,7 +40,7 @@ export abstract class ExportChains {
 	readonly #pairs: ModulePairs;
 	readonly #own = new Map<FileId, ExportTable>();
 	readonly #found = new Map<string, Entity | undefined>();
-	/** Keys of lookups in progress. They guard against cycles: a barrel may re-export itself. */
+	/** Lookups in progress, to detect cycles: a barrel may re-export itself. */
 	readonly #pending = new Set<string>();
 
 	constructor(reader: IndexReader) {
@@ -105,7 +105,7 @@ export abstract class ExportChains {
 		return names;
 	}
 
-	/** Returns the JavaScript symbol that a declaration in a paired `.d.ts` file describes. */
+	/** The JavaScript symbol that a declaration in a paired `.d.ts` file describes. */
 	protected implementationOf({ file, binding }: BindingRef): DeclaredEntity | undefined {
 		const plain = this.#pairs.implementation(file);
 		if (plain === undefined) return undefined;
@@ -185,8 +185,8 @@ function sortExports(exports: readonly Export[]) {
 type ModulePairs = ReturnType<typeof findPairs>;
 
 /**
- * A declaration file and its JavaScript file (`index.d.ts` and `index.js`) are a pair: one module. As in
- * TypeScript, an import resolves to the declaration file and loads the JavaScript file.
+ * A declaration file and its JavaScript (`index.d.ts`, `index.js`) are a pair: one module. As in TypeScript,
+ * an import resolves to the declaration and loads the JavaScript.
  */
 export function pairsOf(reader: IndexReader): ModulePairs {
 	const known = pairsByShape.get(reader.shape);
@@ -195,7 +195,7 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 
 const pairsByShape = new WeakMap<object, ModulePairs>();
 
-/** Returns one edge per file. Both files of a pair get an edge; the declaration file's kind is `type`. */
+/** One edge per file. Both files of a pair get one; the declaration file's kind is `type`. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const edges = reader.dependencies(file);
@@ -209,7 +209,7 @@ export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge
 	);
 }
 
-/** Returns one edge per file. Includes the importers of both files of a pair. */
+/** One edge per file. Includes importers of both files of a pair. */
 export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);

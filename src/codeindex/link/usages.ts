@@ -13,14 +13,14 @@ export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSit
 	return sites;
 }
 
-/** Returns the usages of a name in files that import it from this file. The name may be a re-export. */
+/** Usages in files that import the name from this file. The name may be a re-export. */
 export function usagesOfExport(linker: Linker, file: FileId, name: string): UsageSites {
 	const sites = new UsageSites();
 	addUsages(linker, { kind: "export", file, name }, sites);
 	return sites;
 }
 
-/** Returns other files that import the symbol or access it through a namespace. Fast for plain imports. */
+/** Other files that import the symbol or access it through a namespace. Fast for plain imports. */
 export function importersOfSymbol(linker: Linker, symbol: DeclaredEntity): ReadonlySet<FileId> {
 	const importers = new Set<FileId>();
 	visitReferrers(linker, symbol, {
@@ -123,7 +123,7 @@ export function usagesOfMembers(
 	return {
 		/** Per file, the number of accesses of the name on receivers of unknown type. */
 		unclear,
-		/** Includes uses of members that this member overrides, and of members that override it. */
+		/** Includes uses of members that it overrides or that override it. */
 		forMember(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
@@ -141,7 +141,7 @@ export function usagesOfMembers(
 	};
 }
 
-/** If more members have a name, such as `id`, overriding members that are never accessed are skipped. */
+/** Above this many members of one name (`id`), overriding members without an access are skipped. */
 const MAX_DECLARATIONS = 1000;
 
 interface Uses {
@@ -190,7 +190,7 @@ class UsageSites {
 		this.#kinds.push(kind);
 	}
 
-	/** Visits each site once, file by file. Within a file, sites are sorted by line and column. */
+	/** Visits the sites file by file, sorted by line and column within a file. */
 	each(visit: (file: FileId, at: Position, kind: UsageKind) => void): void {
 		const runs = new Map<FileId, number | number[]>();
 		this.#files.forEach((file, run) => {

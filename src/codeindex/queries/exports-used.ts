@@ -14,7 +14,7 @@ export interface UsedExport {
 	readonly kind: SymbolKind;
 	/** Other files that name the export. True for files that do more than import or re-export it. */
 	readonly users: ReadonlyMap<FileId, boolean>;
-	/** Counted as the query `usages` does. For a re-export, only usages through this file count. */
+	/** Counted as in the query `usages`. For a re-export, only usages through this file count. */
 	readonly usages: number;
 	readonly files: number;
 }

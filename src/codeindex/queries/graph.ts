@@ -7,7 +7,7 @@ import { dependenciesOf } from "../link/modules.ts";
 
 /** The import graph as adjacency arrays, for queries that walk much of it. */
 interface FileGraph {
-	/** Sorted by path, since ids depend on the order of indexing. */
+	/** Sorted by path, since ids depend on indexing order. */
 	readonly files: readonly GraphFile[];
 	readonly indexOf: ReadonlyMap<FileId, number>;
 	/** The edges of file n are `targets[starts[n]]` up to `targets[starts[n + 1] - 1]`. */
@@ -19,7 +19,7 @@ interface FileGraph {
 type Kinds = readonly EdgeKind[];
 type GraphFile = Pick<IndexedFile, "id" | "path" | "isTest">;
 
-/** Caches by `reader.shape`. */
+/** Caches, keyed by `reader.shape`. */
 const graphs = new WeakMap<object, FileGraph>();
 const transposed = new WeakMap<object, FileGraph>();
 const ranks = new WeakMap<object, ReadonlyMap<FileId, number>>();
@@ -49,7 +49,7 @@ function buildGraph(reader: IndexReader, isWanted: (kinds: Kinds) => boolean): F
 			const target = indexOf.get(file);
 			if (target !== undefined && target !== index && isWanted(kinds)) own.push({ target, kinds });
 		}
-		// Sorted for stable ranks: the order of additions affects the last digits of a sum.
+		// Sorted for stable ranks: the order of additions affects their last digits.
 		if (own.length > 1) own.sort((a, b) => a.target - b.target);
 		for (const { target, kinds } of own) {
 			targets.push(target);
@@ -81,12 +81,12 @@ function transpose({ files, indexOf, starts, targets, kinds }: FileGraph): FileG
 	return { files, indexOf, starts: back, targets: sources, kinds: kindsBack };
 }
 
-/** PageRank over imports, scaled to a maximum of 1. Independent of the order of indexing. */
+/** PageRank over imports, scaled to a maximum of 1. Independent of indexing order. */
 export function ranksOf(reader: IndexReader): ReadonlyMap<FileId, number> {
 	return getOrAdd(ranks, reader.shape, () => computeRanks(graphOf(reader)));
 }
 
-/** Returns all files but tests, highest rank first, then by path. */
+/** All files but tests, highest rank first, then by path. */
 export function filesByRank(reader: IndexReader): readonly FileId[] {
 	return getOrAdd(orders, reader.shape, () => {
 		const rankOf = ranksOf(reader);
@@ -100,7 +100,7 @@ export function filesByRank(reader: IndexReader): readonly FileId[] {
 const DAMPING = 0.85;
 /** After this many rounds, ranks have converged to three digits. */
 const ROUNDS = 20;
-/** Weight of a test file, whose imports say less about the project. Other files weigh 1. */
+/** Imports in tests say less about the project. Other files weigh 1. */
 const WEIGHT_OF_TEST = 0.2;
 
 function computeRanks({ files, starts, targets }: FileGraph): ReadonlyMap<FileId, number> {
@@ -148,7 +148,7 @@ export interface Reached {
 	readonly via?: IndexedFile;
 }
 
-/** Returns the nearest files first, then by path. Of equally short routes, the first by path is used. */
+/** Nearest first, then by path. Of equally short routes, the first by path is used. */
 export function reach(
 	reader: IndexReader,
 	starts: readonly IndexedFile[],

@@ -8,7 +8,7 @@ import { stemOf } from "./known-file.ts";
 import { exactMatches, matchingSymbols, type SymbolMatch, toBrief } from "./symbols.ts";
 
 /**
- * Returns declaring files first, tests last. If the query is one name that is declared anywhere, only that
+ * Declaring files first, tests last. If the query is one name that is declared anywhere, only that
  * name matches; otherwise parts of it match too. `readText` returns undefined if a file is gone.
  */
 export function search(
@@ -247,7 +247,7 @@ interface WantedInLine {
 	readonly words: readonly QueryWord[];
 }
 
-/** Selects `preferred` matching lines, then those with the most query words. Adds context. */
+/** Selects `preferred` lines, then those with the most query words. Adds context. */
 function matchingLines(
 	text: string,
 	wanted: WantedInLine,
@@ -272,7 +272,7 @@ const MAX_MATCHES = 5;
 /** Longer lines, such as minified code, are cut. */
 const MAX_LINE_LENGTH = 240;
 
-/** Counts matches per line number: of the name; if there are none, of whole words; if none, of parts. */
+/** Counts matches per line. Falls back from the name to whole words, and from these to parts. */
 function countMatches(lines: readonly string[], { name, words }: WantedInLine) {
 	const named = name === undefined ? [] : lines.map((line) => Number(hasIdentifier(line, name)));
 	if (named.includes(1)) return numbered(named);

@@ -7,7 +7,7 @@ import { importersOfSymbol } from "../link/usages.ts";
 import { byPath, filesByRank } from "./graph.ts";
 import { type FoundSymbol, symbolsIn } from "./symbols.ts";
 
-/** Returns the highest-ranked files that fit the budget, by path. A block depends only on its file. */
+/** The highest-ranked files that fit the budget, by path. A block depends only on its file. */
 export function symbolMap(
 	reader: IndexReader,
 	{ budgetTokens, exclude = [] }: SymbolMapQuery,

@@ -9,7 +9,7 @@ export interface TestOf {
 	readonly via: "import" | "name";
 }
 
-/** Returns tests that import one of the files, perhaps indirectly, or are named after one; nearest first. */
+/** Tests that import one of the files, even indirectly, or are named after one; nearest first. */
 export function testsOf(
 	reader: IndexReader,
 	files: readonly IndexedFile[],
@@ -30,7 +30,7 @@ export function testsOf(
 
 const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/;
 
-/** Whether a test runner runs the file. Helpers in test folders count as tests, but are not run. */
+/** Whether the file can be run. Helpers in test folders count as tests, but cannot. */
 function isRun(path: string): boolean {
 	return (
 		TEST_NAME.test(stemOf(path)) || /(^|\/)__tests__\//.test(path) || /^tests?$/.test(stemOf(path))

@@ -40,9 +40,9 @@ export function usages(
 	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
 }
 
-/** Maximum number of definitions. If there are more, callers have to name an owner or a file. */
+/** Maximum number. If there are more, callers have to name an owner or a file. */
 const MAX_DEFINITIONS = 100;
-/** Above this many omitted definitions, following every access would be slow and not useful. */
+/** Above this many omitted definitions, following every access is slow and not useful. */
 const MAX_OMITTED = 1000;
 
 function definitionsOf(
@@ -69,7 +69,7 @@ function definitionsOf(
 	return { found: imported ? [imported] : [], omitted: 0 };
 }
 
-/** Tells files that import a declaration, perhaps indirectly. Only they can know its type. */
+/** Whether a file imports a declaration, even indirectly. Only then can it know the type. */
 function reachersOf(linker: Linker, found: readonly FoundSymbol[]): (file: FileId) => boolean {
 	const { reader } = linker;
 	const owners = found.flatMap(({ entity }) =>

@@ -33,23 +33,23 @@ interface InMemory {
 }
 
 const REPLACE_WAIT_MS = 10_000;
-/** Maximum size of an index in memory. It is enough for about 700 MB of sources. */
+/** Maximum size of an index in memory, enough for about 700 MB of sources. */
 const MAX_MEMORY_BYTES = 512 * 1024 * 1024;
-/** Retry interval while the disk is unwritable. A retry first writes a file of `PROBE_BYTES`. */
+/** Retry interval while the disk is unwritable. A retry first writes `PROBE_BYTES`. */
 const RETRY_MS = 60_000;
 /** Backoff: each failure after a successful probe doubles the interval, up to this maximum. */
 const MAX_RETRY_MS = 60 * 60_000;
 const PROBE_BYTES = 256 * 1024;
 const UNPARSED_NAMED = 5;
 
-/** Refreshes the index before each question, rebuilds a damaged one, works in memory if it cannot write. */
+/** Refreshes the index before each question, rebuilds it if damaged, keeps it in memory if unwritable. */
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
 	#opened: Opened | undefined;
 	#lock: WriterLock | undefined;
 	#note: string | undefined;
-	/** Whether the user consented to a rebuild. An earlier index implies consent. */
+	/** Whether the index may be rebuilt. An earlier index implies consent. */
 	#hasConsent = false;
 	#retryMs = RETRY_MS;
 	#leftOut: ReturnType<typeof leftOut> = {};
@@ -219,7 +219,7 @@ export class IndexService {
 		this.#hasConsent ||= bytes > 0;
 		if (bytes > MAX_MEMORY_BYTES) throw this.#outOfSpace(reason, error);
 		const store = await IndexStore.openInMemory(this.#path, MAX_MEMORY_BYTES).catch((trouble) => {
-			// An error without a cause means that the index is of a newer version, or that SQLite is missing.
+			// An error without a cause: the index is newer, or SQLite is missing.
 			if (trouble instanceof CodeIndexError && trouble.cause === undefined) throw trouble;
 			return IndexStore.openInMemory("", MAX_MEMORY_BYTES);
 		});
@@ -337,7 +337,7 @@ export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Nam
 	symbolMap: async () => (await import("../queries/symbol-map.ts")).symbolMap,
 };
 
-/** An index in memory needs no lock: it has no other writer. */
+/** An index in memory has no other writer, so it needs no lock. */
 const noLock = { take: () => Promise.resolve(true), release: () => {} };
 
 function removeIfEmpty(folder: string): void {

@@ -58,9 +58,9 @@ function withLists(
 
 function packUsages(usages: readonly Usage[]) {
 	const paths: string[] = [];
-	/** Two numbers per run of usages in one file: its length, and 1 for a test. */
+	/** Per run of usages in one file: length, 1 for a test. */
 	const runs: number[] = [];
-	/** Three numbers per usage: line, column, index of the kind. */
+	/** Per usage: line, column, index of the kind. */
 	const places = new Int32Array(usages.length * 3);
 	let at = 0;
 	for (const { path, line, column, kind, isTest } of usages) {
@@ -94,7 +94,7 @@ function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): U
 function packFiles(files: readonly FileAtDepth[]) {
 	const kindSets = new Map<string, number>();
 	const vias = new Map<string, number>();
-	/** Four numbers per file: depth, index into `kinds`, 1 for a test, index into `vias` or -1. */
+	/** Per file: depth, index into `kinds`, 1 for a test, index into `vias` or -1. */
 	const numbers = new Int32Array(files.length * 4);
 	let at = 0;
 	for (const { depth, kinds, isTest, via } of files) {

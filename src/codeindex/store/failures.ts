@@ -16,7 +16,7 @@ export class UnavailableStore extends CodeIndexError {
 export type StoreFailure = "damaged" | "full" | "unwritable" | "busy" | "other";
 
 const IO_ERROR = 10;
-/** SQLite's primary codes, in order: busy, read-only, corrupt, full, cannot open, not a database. */
+/** SQLite's primary codes: busy, read-only, corrupt, full, cannot open, not a database. */
 const BY_CODE: Record<number, StoreFailure> = {
 	5: "busy",
 	8: "unwritable",
@@ -40,7 +40,7 @@ const BY_ERRNO: Record<string, StoreFailure> = {
 	EPERM: "unwritable",
 };
 
-/** Returns `other` if the error is no known failure of SQLite or the disk. */
+/** `other`: not a known failure of SQLite or the disk. */
 export function storeFailure(error: unknown): StoreFailure {
 	if (error instanceof DamagedDatabase || error instanceof MalformedBytes) return "damaged";
 	if (error instanceof UnavailableStore && error.cause !== undefined) {

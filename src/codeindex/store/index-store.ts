@@ -236,9 +236,9 @@ export function identityOf(path: string): string {
 /** All data can be rebuilt from the sources, so a format change appends a step that deletes it. */
 export const migrations: Migration[] = [
 	(database) => database.exec(TABLES),
-	// Facts now include conditional CommonJS exports, and a trailing empty line does not count.
+	// Adds conditional CommonJS exports. A trailing empty line no longer counts.
 	empty,
-	// Facts now include CommonJS exports that are also variables.
+	// Adds CommonJS exports that are also variables.
 	empty,
 ];
 

@@ -9,7 +9,7 @@ const SEPARATOR = "\u001f";
 /** Above this many new names, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;
 
-/** The ids of names. A name keeps its id even if it is no longer used. */
+/** A name keeps its id even if it is no longer used. */
 export class NameIds {
 	readonly #cached = new Map<string, { id: number; isDeclared: boolean }>();
 	readonly #find: StatementSync;
@@ -64,7 +64,7 @@ export class NameIds {
 		return known.id;
 	}
 
-	/** Must be called after a rollback, and after a write by another process. */
+	/** Must be called after a rollback or a write by another process. */
 	clear(): void {
 		this.#cached.clear();
 		this.#lastId = undefined;
@@ -92,7 +92,7 @@ export class NameIds {
 	}
 
 	#remember(name: string, id: number, isDeclared: boolean) {
-		// Evicts all names, which is cheaper than tracking use, and rare.
+		// Evicts all, which is rare and cheaper than tracking use.
 		if (this.#cached.size >= MAX_CACHED) this.#cached.clear();
 		const known = { id, isDeclared };
 		this.#cached.set(name, known);

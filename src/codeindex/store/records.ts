@@ -71,7 +71,7 @@ const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = NONE) => {
 };
 const typeNames = listOf(typeName);
 
-/** Flags of both import records. The flag 1 is `IMPORTED` in one and `EXPORTED` in the other. */
+/** Flags of both import records. Flag 1 is `IMPORTED` in one, `EXPORTED` in the other. */
 const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
@@ -128,7 +128,7 @@ function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
 	return { name, symbol, at, alsoAt: positions(io, from.alsoAt), endLine, signature };
 }
 
-/** Most signatures contain the name, so only the text around the name is stored. */
+/** Most signatures contain the name, so only the text around it is stored. */
 function signatureOf(io: Bytes, name: string, signature = ""): string {
 	const found = name === "" ? -1 : signature.indexOf(name);
 	const place = io.number(found + 1) - 1;
@@ -203,7 +203,7 @@ function decompress(bytes: Uint8Array, length: number): Uint8Array {
 
 const MIN_COMPRESSED = 64;
 
-/** Common text of signatures, most frequent last. Part of the format: a change needs a new migration. */
+/** Common text of signatures, most frequent last. Part of the format: a change needs a migration. */
 const DICTIONARY = Buffer.from(
 	"extends Omit<Pick<Record<string, unknown>ReadonlyMap<ReadonlySet<Partial<Uint8Array " +
 		"abstract protected private override declare enum namespace get set constructor( " +

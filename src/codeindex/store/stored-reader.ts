@@ -180,15 +180,15 @@ function term(word: string, end: "" | "*"): string {
 	return quoted.length === 1 ? text : `(${text})`;
 }
 
-/** Maximum number of files in each cache of decoded facts, at a few KB per file. */
+/** Maximum number of decoded files per cache, at a few KB each. */
 const MAX_FILES = 4_000;
-/** Maximum size of cached, undecoded references. Those of 10,000 files take 8 MB. */
+/** Maximum size of undecoded references. Those of 10,000 files take 8 MB. */
 const MAX_REFERENCE_BYTES = 32 * 1024 * 1024;
-/** Maximum number of cached, decoded references, at about 120 bytes each. */
+/** Maximum number of decoded references, at about 120 bytes each. */
 const MAX_DECODED = 200_000;
 const MANY = 16;
 
-/** Facts of files. They are cached across readers until their file changes. */
+/** Facts of files, cached across readers until the file changes. */
 export class StoredFacts {
 	readonly sql: ReturnType<typeof prepare>;
 	readonly #bindings = new Map<FileId, readonly Binding[]>();
@@ -231,7 +231,7 @@ export class StoredFacts {
 			if (known) byFile.set(file, known);
 			else wanted.add(file);
 		}
-		// One statement for all files takes half the time of one per file.
+		// One statement for all takes half the time of one per file.
 		const rows = wanted.size > 0 ? this.sql.manyReferences.all(JSON.stringify([...wanted])) : [];
 		for (const { id, data } of rows as unknown as { id: FileId; data: Uint8Array }[]) {
 			byFile.set(id, data);
@@ -302,7 +302,7 @@ function prepare(database: DatabaseSync) {
 		imports: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? ORDER BY file"),
 		importsOfFile: sql("SELECT file, data FROM imports WHERE target = ? AND name = ? AND file = ?"),
 		passes: sql("SELECT file, data FROM passes WHERE target = ?"),
-		// The weights of bm25: words of the path count most, then declared names.
+		// Weights of bm25: path words count most, then declared names.
 		matching: sql(
 			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
 		),

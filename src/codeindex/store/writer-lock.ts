@@ -57,7 +57,7 @@ export class WriterLock {
 			opened = await openDatabase(this.#path, []);
 		}
 		if (opened.kind !== "open") throw new UnavailableStore(opened);
-		// SQLite must not wait for the lock. `take` waits instead, and can be aborted.
+		// SQLite must not wait. `take` waits instead, and can be aborted.
 		opened.database.exec("PRAGMA busy_timeout = 0");
 		this.#identity = identityOf(this.#path);
 		return opened.database;
