@@ -270,7 +270,7 @@ export class CodeProject {
 		try {
 			return await use(await opened);
 		} catch (error) {
-			// `unavailable` means that the engine has died. The next question starts another one.
+			// `unavailable` means that the engine has died. The next question starts another.
 			const isDead = property(error, "code") === "unavailable";
 			if (isDead && this.#engine === opened) await this.close();
 			throw error;

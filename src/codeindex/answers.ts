@@ -198,7 +198,7 @@ export interface ImpactAnswer extends Covered {
 		readonly depth: number;
 		readonly via: "import" | "name";
 	}[];
-	/** About unknown paths, names not exported, global names, imports that will break, and cycles. */
+	/** About unknown paths, names not exported, global names, imports that will break, cycles. */
 	readonly warnings: readonly string[];
 }
 

@@ -74,7 +74,7 @@ export interface Member {
 	readonly name: string;
 	/** A property that holds a function, or has a function type, is a `method`. */
 	readonly symbol: "method" | "property" | "enum" | SymbolKind;
-	/** True for class statics and for all members of enums, namespaces and object literals. */
+	/** True on the value side: for class statics and all members of enums, namespaces and object literals. */
 	readonly static: boolean;
 	readonly at: Position;
 	readonly alsoAt?: readonly Position[];
@@ -117,7 +117,7 @@ export type Export =
 	/** `export * from` */
 	| { readonly kind: "star"; readonly request: number; readonly typeOnly: boolean };
 
-/** A use of a binding: `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has only steps. */
+/** A use of a binding: `fmt.bold(x)` uses `fmt` with the step `bold`. `this.log.warn()` has no position. */
 export interface Reference {
 	readonly binding: number;
 	/** Absent if the binding is not written here because it is the type of `this` or of a variable. */

@@ -25,7 +25,7 @@ export interface ExternalIndexOptions {
 	readonly root: string;
 	/** Time limit per question. Indexing gets ten times as much. Default: two minutes. */
 	readonly timeoutMs?: number;
-	/** Time limit for the first response. The command may first download KotaDB. Default: 30 s. */
+	/** Time limit from start to first response. The command may first download KotaDB. Default: 30 s. */
 	readonly connectTimeoutMs?: number;
 	/** Added to the environment. `KOTADB_PATH` defaults to a per-project file in the user's cache. */
 	readonly env?: Readonly<Record<string, string>>;
@@ -37,7 +37,7 @@ export interface ExternalIndexOptions {
  */
 export class ExternalIndex implements CodeIndex {
 	readonly root: string;
-	/** KotaDB identifies a project by its real path. Another path would be indexed again. */
+	/** KotaDB identifies a project by its real working folder. Another path would be indexed again. */
 	readonly #realRoot: string;
 	readonly #timeoutMs: number;
 	readonly #database: string;

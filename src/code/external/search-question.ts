@@ -59,7 +59,7 @@ export function readSearch(
 	return {
 		hits: hits.slice(0, query.limit ?? DEFAULT_LIMIT),
 		total: hits.length,
-		// KotaDB reports the number of results it returned, not the total.
+		// KotaDB reports the number returned, not the total.
 		...((code.length >= limit || symbols.length >= limit) && { atLeast: true as const }),
 	};
 
@@ -82,7 +82,7 @@ function askedLimit({ limit = DEFAULT_LIMIT, includeTests }: SearchQuery): numbe
 
 interface PartialHit {
 	readonly symbols: SymbolBrief[];
-	/** Lines by number, since the context of one match may contain another match. */
+	/** Lines by number, since the context of one match may contain another. */
 	readonly lines: Map<number, { text: string; matches: boolean }>;
 }
 

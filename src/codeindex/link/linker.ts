@@ -70,7 +70,7 @@ export class Linker extends ExportChains {
 		return this.#memberOf({ entity, side: "value" }, name);
 	}
 
-	/** `seen` guards against cycles, such as classes that extend each other. */
+	/** `seen` guards against cycles, such as classes or aliases that refer to each other. */
 	#memberOf(
 		{ entity, side }: EntitySide,
 		name: string,
@@ -248,7 +248,7 @@ export function visitReferrers(
 		}
 	}
 
-	/** Follows copies of a namespace, such as `const copy = namespace` or `const api = { namespace }`. */
+	/** Follows copies of a namespace: `const copy = namespace`, `const api = { namespace }`. */
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
