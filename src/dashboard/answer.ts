@@ -6,17 +6,20 @@ import { errorMessage } from "./parts/figures.ts";
 import { createRefresher, type Refresher } from "./refresher.ts";
 
 interface State<Type extends SendableCommandType> {
-	/** The latest answer; it stays until the next arrives. */
+	/** The latest answer, kept until the next one arrives. */
 	readonly data: ResponseData[Type] | undefined;
 	readonly error: string | undefined;
 	readonly isLoading: boolean;
-	/** The question that `data` answers. */
+	/** The command and fields that `data` answers, as JSON. */
 	readonly key?: string;
 }
 
 const NOTHING = { data: undefined, error: undefined, isLoading: true };
 
-/** The answer to a command, fetched again when the fields, `version` or the connection change. With `fields` undefined nothing is fetched. */
+/**
+ * Sends a command, and sends it again when `fields`, `version` or the connection changes. Sends nothing while
+ * `fields` is undefined. Returns the latest answer.
+ */
 export function useAnswer<Type extends SendableCommandType>(
 	type: Type,
 	fields: CommandFields<Type> | undefined,

@@ -20,7 +20,7 @@ import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { applyTheme, nextTheme, theme } from "./theme.ts";
 import { Lazy, loadViews, pages } from "./views.tsx";
 
-// Connects before routing: the token must not stay in the address.
+// Connect before routing, because connecting removes the token from the address.
 client();
 applyTheme();
 startRouting();
@@ -28,7 +28,7 @@ preventFileNavigation();
 restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
-// Other views load after the first one has its code and its connection.
+// Preload the other views only when the first view has its code and its connection.
 effect(() => {
 	if (connectionCount.value > 0) loadViews();
 });
@@ -51,7 +51,7 @@ function App() {
 				) : (
 					<div class="sheet">
 						<h1>Not connected</h1>
-						<p class="soft">Sessions and figures appear here once you are connected.</p>
+						<p class="soft">Your sessions appear here once you are connected.</p>
 					</div>
 				)}
 			</main>
@@ -99,7 +99,7 @@ function TopBar() {
 			<IconButton
 				class="quiet"
 				icon={{ system: "◐", light: "☀", dark: "☾" }[current]}
-				label={`Theme: ${current}. Change`}
+				label={`Change theme (now: ${current})`}
 				title={`Theme: ${current}`}
 				onClick={nextTheme}
 			/>

@@ -1,13 +1,13 @@
 interface RefresherOptions<Answer> {
 	fetch(signal: AbortSignal): Promise<Answer>;
-	/** `isLast`: no further fetch follows. */
+	/** `isLast`: no other fetch is pending. */
 	onAnswer(answer: Answer, isLast: boolean): void;
 	onError(error: unknown, isLast: boolean): void;
 }
 
 export type Refresher = ReturnType<typeof createRefresher>;
 
-/** Keeps an answer up to date with at most one fetch in flight. Calls of `refresh` during a fetch coalesce into one more. */
+/** Keeps at most one fetch in flight. Calls of `refresh` during a fetch coalesce into one further fetch. */
 export function createRefresher<Answer>({ fetch, onAnswer, onError }: RefresherOptions<Answer>) {
 	const stop = new AbortController();
 	let isInFlight = false;

@@ -8,7 +8,7 @@ export type Route =
 
 export const DEFAULT_VIEW = "conversation";
 
-/** Unknown addresses lead to the list of sessions. */
+/** Parses a hash such as `#/sessions/<id>/<view>`. An unknown hash gives the Sessions page. */
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server" || page === "replay") return { page };
@@ -35,7 +35,7 @@ export function navigate(to: Route): void {
 	location.hash = hrefOf(to);
 }
 
-/** Undefined if an escape is broken. */
+/** Returns undefined if the text contains an invalid percent escape. */
 export function tryDecode(text: string): string | undefined {
 	try {
 		return decodeURIComponent(text);
@@ -46,7 +46,7 @@ export function tryDecode(text: string): string | undefined {
 
 const MAX_NAME = 60;
 
-/** The session's name comes first, since tabs are narrow, with a dot while the session runs. */
+/** The browser tab's title. The name comes first, because tabs are narrow; a dot marks a running session. */
 export function pageTitle(session = "", isRunning = false): string {
 	if (session === "") return "strata";
 	const name = session.length > MAX_NAME ? `${session.slice(0, MAX_NAME - 1)}…` : session;

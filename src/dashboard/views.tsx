@@ -4,7 +4,7 @@ import { connectionCount } from "./connection/connection.ts";
 import { errorMessage } from "./parts/figures.ts";
 import { Empty, Problem } from "./parts/notices.tsx";
 
-/** In the order of the tabs; `name` is in the address: `#/sessions/<id>/<name>`. */
+/** The views of a session, in the order of its tabs. The address is `#/sessions/<id>/<name>`. */
 export const sessionViews = [
 	view(
 		"context",
@@ -26,12 +26,12 @@ function view<Name extends string, Props>(name: Name, title: string, load: Load<
 	return { name, title, load };
 }
 
-/** Preloads the code of all views, so that they work while the server is down. A failure is reported when the view is shown. */
+/** Preloads all views, so that they open while the server is down. `Lazy` reports failures. */
 export function loadViews(): void {
 	for (const { load } of [...sessionViews, ...pages]) load().catch(() => {});
 }
 
-/** A component that is loaded on demand; `load` must be stable. Browsers cache a failed import, so the page reloads when a lost connection is back. */
+/** Loads a component on demand. `load` must be the same function on every render. */
 export function Lazy<Props extends object>({ load, props }: { load: Load<Props>; props: Props }) {
 	const [loaded, setLoaded] = useState<{ load: unknown; draw(own: Props): ComponentChildren }>();
 	useEffect(() => {
@@ -47,10 +47,11 @@ export function Lazy<Props extends object>({ load, props }: { load: Load<Props>;
 	return loaded?.load === load ? loaded.draw(props) : <Empty>Loading…</Empty>;
 }
 
+/** Browsers cache a failed import, so the page reloads when a lost connection is restored. */
 function NotLoaded({ error }: { error: unknown }) {
 	const seen = useRef(connectionCount.value);
 	useEffect(() => {
-		// No reload for the first connection: the import would fail again, in a loop.
+		// No reload on the first connection: if the import fails again, the page would reload in a loop.
 		if (seen.current > 0 && connectionCount.value > seen.current) location.reload();
 		seen.current = connectionCount.value;
 	}, [connectionCount.value]);

@@ -5,9 +5,9 @@ export default defineConfig({
 	build: {
 		outDir: "../../dist/dashboard",
 		emptyOutDir: true,
-		// These browsers support `light-dark()`.
+		// The oldest versions that support `light-dark()`.
 		target: ["chrome123", "edge123", "firefox120", "safari17.5"],
-		// Nothing is inlined, because files are cached and shared.
+		// Assets stay separate files, which browsers cache and views share.
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },
 		reportCompressedSize: true,

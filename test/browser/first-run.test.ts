@@ -14,7 +14,7 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 
 		await start.click();
 		const banner = page.getByText(
-			"a script, not an AI. It works on a sample project that was made for this session.",
+			"from a script, not from an AI. The script works on a sample project created for this session.",
 		);
 		await banner.waitFor();
 		await page.getByRole("button", { name: "Send the first prompt" }).click();
@@ -46,7 +46,7 @@ describe.skipIf(browserPath === undefined)("somebody who comes for the first tim
 		const { page, faults } = await strata.open();
 		await page.getByRole("button", { name: "New session" }).click();
 		const dialog = page.getByRole("dialog");
-		await dialog.getByText("The demo creates a new sample project for it").waitFor();
+		await dialog.getByText("The demo creates a new sample project for the session").waitFor();
 		await eventually(() => dialog.getByLabel("Folder").count()).toBe(0);
 		await expectAccessible(page);
 		expect(faults).toEqual([]);

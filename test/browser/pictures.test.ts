@@ -105,7 +105,7 @@ describe.skipIf(browserPath === undefined)("pictures in a conversation", () => {
 			sessionLines([{ role: "user", text: "hostile pictures", pictures }]),
 		);
 		const { page, faults } = await strata.openStored("hostile pictures");
-		await page.getByText("Image, image/svg+xml: not shown").waitFor();
+		await page.getByText("Image, image/svg+xml: cannot be displayed").waitFor();
 		await page.getByText(/60000 × 60000: too large to display/).waitFor();
 		await page
 			.getByText(/damaged/)

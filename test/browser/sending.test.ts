@@ -49,7 +49,7 @@ describe.skipIf(browserPath === undefined)("what is sent from the prompt box", (
 		await toast(page, /no command "\/renmae"\. Did you mean "\/rename"/).waitFor();
 		await eventually(() => promptBox(page).inputValue()).toBe("/renmae it");
 		await send(page, "/tree");
-		await toast(page, /\/tree is not available here\. Use Tree/).waitFor();
+		await toast(page, /\/tree is not available here\. Use the Tree button/).waitFor();
 		await eventually(() => promptBox(page).inputValue()).toBe("/tree");
 		expect(await page.locator(".said").count()).toBe(1);
 		expect(faults).toEqual([]);

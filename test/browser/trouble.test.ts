@@ -380,7 +380,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 async function show(page: Page, view: View): Promise<void> {
 	// Via a page that sends no commands, so that the view is rebuilt.
 	await page.evaluate(() => location.assign("#/sessions/other/nothing"));
-	await page.getByText("There is no such view.").waitFor();
+	await page.getByText("This view does not exist.").waitFor();
 	await page.evaluate((to) => location.assign(to), ADDRESSES[view]);
 	if (view !== "code") return;
 	await page.getByRole("searchbox").fill("journal");

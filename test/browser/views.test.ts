@@ -123,7 +123,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await page.emulateMedia({ colorScheme: "dark" });
 		await eventually(async () => [...(await colours(page))].some((c) => !light.has(c))).toBe(true);
 		const dark = await colours(page);
-		await page.getByRole("button", { name: /Theme/ }).click();
+		await page.getByRole("button", { name: /^Change theme/ }).click();
 		await eventually(async () => [...(await colours(page))].some((c) => !dark.has(c))).toBe(true);
 	});
 
@@ -139,7 +139,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await eventually(() => deps().at(-1)).toMatchObject({ path: "src/core/hash.ts" });
 
 		await eventually(() => page.getByRole("region", { name: "Usages" }).textContent()).toContain(
-			"7 usages, and 2 possible ones in 1 file",
+			"7 usages, and 2 possible usages in 1 file",
 		);
 	});
 
@@ -228,7 +228,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const before = sent();
 		await drop(page, { name: "huge.jsonl", content: "x", times: 8_100_000 });
 		const alert = page.getByRole("alert");
-		await eventually(() => alert.textContent()).toContain("huge.jsonl has 8.1 MB");
+		await eventually(() => alert.textContent()).toContain("huge.jsonl is too large: 8.1 MB");
 		expect(sent()).toBe(before);
 		server.answers.replay_session = new Error("line 1 is no session header");
 		await drop(page, { name: "wrong.jsonl", content: "hello" });

@@ -233,9 +233,9 @@ describe("what is beside the answers", () => {
 		);
 		const notes = itemsOf(branchOf(entries, leafId)).map((item) => "text" in item && item.text);
 		expect(notes).toEqual([
-			"A result was pinned: pruning will not touch it",
+			"A result was pinned: pruning will not replace it",
 			"The working set was changed",
-			"Files of the working set were added to the conversation",
+			"Files from the working set were added to the conversation",
 		]);
 	});
 
@@ -385,7 +385,7 @@ describe("what is beside the answers", () => {
 
 	test("a file that ends in the middle of a run says so, unless it is running", () => {
 		const cut = entriesOf(user(10, "go"), assistant(20, call("c1")));
-		const text = "This was cut off before it finished.";
+		const text = "This run was cut off before it finished.";
 		expect(conversationOf(cut, IDLE).items.at(-1)).toMatchObject({ kind: "error", text });
 		expect(conversationOf(cut, { ...IDLE, isStreaming: true }).items.at(-1)?.kind).toBe(
 			"assistant",

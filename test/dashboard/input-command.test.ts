@@ -48,7 +48,7 @@ describe("what is typed", () => {
 	test.each(["!", "/name", "/model", "/model x", "/thinking", "/new here", "/tree", "/quit"])(
 		"%s is not sent, and the user reads what to do",
 		(text) => {
-			expect(commandOf(text)).toMatch(/^(Write |\/\w+ is not available here\. ).+\.$/);
+			expect(commandOf(text)).toMatch(/^(Type |\/\w+ is not available here\. ).+\.$/);
 		},
 	);
 

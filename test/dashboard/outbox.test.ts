@@ -136,7 +136,7 @@ describe("what is sent", () => {
 		server.latest.answer("prompt", { success: false, code: "unknown_command", error: "none" });
 		await vi.waitFor(() => expect(failed).toEqual([["/zzz", "prompt", "unknown_command"]]));
 		expect(store.texts).toEqual([]);
-		expect(outbox.send("/tree")).toContain("Use Tree");
+		expect(outbox.send("/tree")).toContain("Use the Tree button");
 		expect(outbox.pending.value).toEqual([]);
 	});
 

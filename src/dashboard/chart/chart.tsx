@@ -6,7 +6,7 @@ import uPlot from "uplot";
 import { theme } from "../theme.ts";
 
 interface ChartProps {
-	/** For screen readers; a table must show the same figures. */
+	/** Text for screen readers. The page must also show the figures in a table. */
 	readonly label: string;
 	/** The unit of the x axis, such as `Request`. */
 	readonly unit: string;
@@ -28,7 +28,7 @@ interface ChartRow {
 	readonly colour: string;
 }
 
-/** A chart of values over requests. The values under the pointer, or the latest, are shown above it. */
+/** A chart of values by request. Above it are the values at the pointer; without a pointer, the latest. */
 export function Chart(props: ChartProps) {
 	const { label, shape, numbers, rows, marks, height = 200 } = props;
 	const place = useRef<HTMLDivElement>(null);
@@ -96,7 +96,7 @@ export function Swatch({ colour, isRound = false }: { colour: string; isRound?: 
 	);
 }
 
-/** uPlot's data: the lowest of stacked columns is drawn last, over the others. */
+/** Data for uPlot. Stacked columns are reversed: the lowest one is drawn last, in front of the others. */
 function plotData({ shape, numbers, rows, marks }: ChartProps): uPlot.AlignedData {
 	const values = rows.map((row) => row.values);
 	const drawn = shape === "lines" ? values : stacked(values);
@@ -129,7 +129,7 @@ function plotOptions(
 		scales: {
 			x: {
 				time: false,
-				// A single request still needs some width.
+				// With a single request, the range must not be empty.
 				range: (_, low, high) => [low - pad, high === low ? high + Math.max(pad, 0.5) : high + pad],
 			},
 			y: { range: (_, __, high) => [0, high > 0 ? high * 1.08 : 1] },
@@ -173,7 +173,7 @@ export function stacked(rows: readonly (readonly number[])[]): number[][] {
 	);
 }
 
-/** The colour of a CSS variable for a canvas: the computed colour of an element resolves `light-dark(…)`. */
+/** Resolves CSS variables to colours for a canvas. Only a computed style has `light-dark(…)` resolved. */
 function colourIn(element: HTMLElement): ColourOf {
 	return (variable) => {
 		const probe = element.appendChild(document.createElement("span"));

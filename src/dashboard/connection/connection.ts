@@ -9,19 +9,19 @@ import {
 import { type StoredText, storedText } from "../parts/storage.ts";
 import { tryDecode } from "../route.ts";
 
-/** `retryAtMs`: the time of the next attempt, while the state is `waiting`. */
+/** `retryAtMs`: when the next attempt starts (ms since 1970). Set only while the state is `waiting`. */
 export const connectionState = signal<ClientState & { retryAtMs?: number }>({
 	name: "connecting",
 	attempt: 1,
 });
 
-/** The number of connections so far. With each, older answers may be out of date. */
+/** The number of connections opened so far. After a new one, earlier answers may be out of date. */
 export const connectionCount = signal(0);
 
 const tabToken = storedText("strata.token");
 let current: Client | undefined;
 
-/** The page's one client, connected by the first call. */
+/** The page's only client. The first call connects it. */
 export function client(): Client {
 	current ??= connect();
 	return current;
@@ -40,7 +40,7 @@ function connect(): Client {
 	const created = createClient({
 		transport: transportWith(token),
 		lastRetryMs: 5_000,
-		// All events, because other clients change sessions too.
+		// Events of all commands, because other clients change sessions too.
 		lifecycle: "all",
 	});
 	created.onState((state) => {
@@ -71,7 +71,7 @@ function transportWith(given: string | undefined): Transport {
 	};
 }
 
-/** Takes the token out of the address (`#token=…`), where it could be seen and copied. The default is the token of this tab. */
+/** Removes the token (`#token=…`) from the address, where it could be copied. Default: the stored token. */
 export function takeToken(hash: string, store: StoredText) {
 	const [, given, rest = ""] = /^#token=([^&/]*)(.*)$/.exec(hash) ?? [];
 	if (given === undefined) return { token: store.read() || undefined, hash };
@@ -81,7 +81,7 @@ export function takeToken(hash: string, store: StoredText) {
 	return { token: token || store.read() || undefined, hash: path ? `#${path}` : "" };
 }
 
-/** Tabs of one origin share the token in memory, so that a link opens in a new tab. */
+/** Over this channel, tabs of one origin share the token, so that a link opened in a new tab can connect. */
 const TOKEN_CHANNEL = "strata.token";
 
 export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<string | undefined> {
@@ -97,7 +97,7 @@ export function askForToken(channel: BroadcastChannel, waitMs = 300): Promise<st
 	});
 }
 
-/** Gives other tabs the token; `token` returns undefined until the server has accepted it. */
+/** Sends the token to tabs that ask for it. `token` returns undefined until the server has accepted it. */
 export function shareToken(channel: BroadcastChannel, token: () => string | undefined): void {
 	channel.addEventListener("message", ({ data }: MessageEvent) => {
 		const known = data === QUESTION ? token() : undefined;

@@ -29,14 +29,14 @@ interface TextButtonProps extends Omit<ButtonProps, "label"> {
 	readonly max?: number;
 }
 
-/** A button with untrusted text; it looks like a link unless another class is given. */
+/** A button with untrusted text. It looks like a link unless another class is given. */
 export function TextButton({ text, max = 400, ...attributes }: TextButtonProps) {
 	return <Button class="link" {...attributes} label={<PlainText text={text} max={max} />} />;
 }
 
-/** A scrolling section. Keyboards can reach it. */
+/** A scrolling section that can take the focus, so that it scrolls by keyboard. */
 export function Scroller(attributes: ComponentProps<"section">) {
-	// biome-ignore lint/a11y/noNoninteractiveTabindex: see above
+	// biome-ignore lint/a11y/noNoninteractiveTabindex: scrolling must be possible by keyboard
 	return <section tabIndex={0} {...attributes} />;
 }
 
@@ -48,7 +48,7 @@ interface FoldProps {
 	readonly children: ComponentChildren;
 }
 
-/** A foldable section. Its content exists only while it is open. */
+/** A foldable section. Its content is rendered only while the section is open. */
 export function Fold({ summary, isOpen, onToggle, class: name = "", children }: FoldProps) {
 	return (
 		<div class={`fold ${isOpen ? "is-open" : ""} ${name}`}>
@@ -73,11 +73,11 @@ interface DialogProps {
 	readonly wide?: boolean;
 }
 
-/** A modal dialog: it traps the focus, and restores it when it closes. */
+/** A modal dialog. It traps the focus, and restores the previous focus when it closes. */
 export function Dialog({ title, onCancel, children, wide = false }: DialogProps) {
 	const element = useRef<HTMLDialogElement>(null);
 	const titleId = useId();
-	// A layout effect, because the next key may follow at once.
+	// A layout effect, so that the dialog is open before the user presses the next key.
 	useLayoutEffect(() => {
 		const dialog = element.current;
 		dialog?.showModal();
@@ -105,7 +105,7 @@ export function Dialog({ title, onCancel, children, wide = false }: DialogProps)
 	);
 }
 
-/** A form's submit handler. The browser stays on the page. */
+/** Returns a submit handler that calls `work` and keeps the browser on the page. */
 export function submitHandler(work: (data: FormData) => void) {
 	return (event: TargetedSubmitEvent<HTMLFormElement>) => {
 		event.preventDefault();

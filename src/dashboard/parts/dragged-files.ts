@@ -1,6 +1,6 @@
 import { useEffect } from "preact/hooks";
 
-/** A file dropped on the page must not replace the page. */
+/** Prevents the browser from opening a dropped file in place of the page. */
 export function preventFileNavigation(): void {
 	for (const type of ["dragover", "drop"] as const) {
 		addEventListener(type, (event) => {
@@ -19,7 +19,7 @@ export function useDraggedFiles({ onOver, onDrop }: DragListener): void {
 		const stop = new AbortController();
 		const { signal } = stop;
 		const onDragOver = (event: DragEvent) => hasFiles(event) && onOver(true);
-		// Without a target the pointer has left the window.
+		// `relatedTarget` is null when the pointer leaves the window.
 		const onLeave = ({ relatedTarget }: DragEvent) => relatedTarget === null && onOver(false);
 		const onFile = ({ dataTransfer }: DragEvent) => {
 			onOver(false);

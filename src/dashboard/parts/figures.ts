@@ -2,23 +2,23 @@ import { grouped, short } from "../../text/figures.ts";
 
 export { counted as formatNumberOf, grouped as formatCount, short } from "../../text/figures.ts";
 
-/** `$0.0123`, `$0.50`, `$1.25`; zero is `$0`. */
+/** Formats an amount: `$0.0123`, `$0.50`, `$1.25`; zero is `$0`. */
 export function dollars(amount: number): string {
 	if (amount === 0) return "$0";
 	const size = Math.abs(amount);
 	const digits = size >= 0.995 ? 2 : size >= 0.00095 ? 4 : 6;
-	// Two decimals stay, even if they are zeros.
+	// Drops trailing zeros, but keeps two decimals.
 	const text = size.toFixed(digits).replace(/(\.\d\d\d*?)0+$/, "$1");
 	return `${amount < 0 ? "−" : ""}$${text}`;
 }
 
-/** Bytes in few letters: `950 B`, `12.3 kB`. */
+/** Formats a number of bytes: `950 B`, `12.3 kB`. */
 export function bytes(count: number): string {
 	const text = short(count);
 	return /[kMG]$/.test(text) ? `${text.slice(0, -1)} ${text.slice(-1)}B` : `${text} B`;
 }
 
-/** `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
+/** Formats a duration: `340 ms`, `12 s`, `4 min`, `3 h`, `5 d`. */
 export function duration(ms: number): string {
 	if (ms < 1000) return `${Math.round(ms)} ms`;
 	if (ms < 60_000) return `${Math.round(ms / 1000)} s`;
@@ -27,7 +27,7 @@ export function duration(ms: number): string {
 	return `${Math.round(ms / 86_400_000)} d`;
 }
 
-/** How long ago: `just now`, `4 min ago`. The future is `just now`, an invalid time `–`. */
+/** Formats a past time: `just now`, `4 min ago`. A future time is `just now`, an invalid time `–`. */
 export function ago(atMs: number, nowMs: number): string {
 	const ms = nowMs - atMs;
 	if (!Number.isFinite(ms)) return "–";
@@ -47,13 +47,13 @@ export function formatPrice(price: { tokens: number; dollars?: number | undefine
 	return price.dollars === undefined ? `${short(price.tokens)} tokens` : dollars(price.dollars);
 }
 
-/** A share as a percentage. A small share is never shown as zero: `0 %`, `<1 %`, `42 %`. */
+/** Formats a share (0 to 1): `0 %`, `<1 %`, `42 %`. A small share is not rounded down to zero. */
 export function formatShare(share: number): string {
 	if (!Number.isFinite(share) || share <= 0) return "0 %";
 	return share < 0.005 ? "<1 %" : `${Math.round(share * 100)} %`;
 }
 
-/** A cost compared with another: `29 % less`, `12 % more`, `the same`. */
+/** Compares `cost` with `other`: `29 % less`, `12 % more`, `the same`. */
 export function formatDifference(cost: number, other: number): string {
 	const change = other > 0 ? cost / other - 1 : 0;
 	if (Math.abs(change) < 0.0005) return "the same";

@@ -6,7 +6,7 @@ import { ALL_LINES, ClippedText, clipped, visibleSpans, visibleString } from "./
 
 const BOUNDS = { chars: 40_000, lines: 800 };
 
-/** Untrusted Markdown, as elements and never as HTML. */
+/** Renders untrusted Markdown as elements, never as HTML. */
 export function MarkdownText({ text }: { text: string }) {
 	return (
 		<div class="markdown" dir="auto">
@@ -21,17 +21,17 @@ function Blocks({ text }: { text: string }) {
 	return useMemo(() => <>{markdown(text)}</>, [text]);
 }
 
-/** Lists and quotes nested deeper than this stay text: the lexer is recursive. */
+/** Lists and quotes nested deeper than this are shown as text, because the lexer is recursive. */
 const MAX_DEPTH = 12;
-/** Maximum nesting of quotes: time doubles with each level. */
+/** Maximum nesting of quotes, because lexing time doubles with each level. */
 const MAX_QUOTES = 3;
-/** Text is split into pieces of this size: the lexer's time is quadratic in letters and marks. */
+/** Text is split into pieces of at most this many characters and marks: lexing time is quadratic in both. */
 const MAX_PIECE = 2_000;
 const MAX_MARKS = 100;
 
 /**
- * Reads GitHub's Markdown. Time is linear in the length of the text, whatever it contains. No letter is dropped: HTML,
- * entities and definitions of links stay as they are written.
+ * Parses GitHub's Markdown in linear time, whatever the text contains. No text is dropped: HTML, entities and
+ * link definitions are shown as written.
  */
 export function markdown(source: string): ComponentChildren[] {
 	return new BoundedLexer({ gfm: true, tokenizer: new BoundedTokenizer() })
@@ -39,7 +39,7 @@ export function markdown(source: string): ComponentChildren[] {
 		.map(element);
 }
 
-/** A token as an element. Types not listed here are shown as they are written. */
+/** Renders a token. Tokens of a type not listed here are shown as written. */
 function element(token: Token, key: number): ComponentChildren {
 	switch (token.type) {
 		case "space":
@@ -47,7 +47,7 @@ function element(token: Token, key: number): ComponentChildren {
 		case "code":
 			return <Code key={key} token={token as Tokens.Code} />;
 		case "heading": {
-			// The page has two levels of headings of its own.
+			// Levels 1 and 2 are for the page's own headings.
 			const Level = `h${Math.min(6, token.depth + 2)}` as "h3";
 			return <Level key={key}>{inside(token)}</Level>;
 		}
@@ -125,7 +125,7 @@ function Table({ token }: { token: Tokens.Table }) {
 	);
 }
 
-/** A link shows its host: its text may claim another. Images are links too, so that no request leaves for another site. */
+/** Shows the host, because a link's text may claim another. Images are links: no other site is contacted. */
 function Link({ token }: { token: Tokens.Link }) {
 	const address = /^https?:/i.test(token.href) && URL.parse(token.href);
 	if (!address) return <>{visibleSpans(token.raw)}</>;
@@ -150,7 +150,7 @@ class BoundedLexer extends Lexer {
 	}
 }
 
-/** Where the first piece of a text ends: at a space if it has one. */
+/** The end of a text's first piece: after its last space, if it has one. */
 function endOfPiece(text: string): number {
 	let end = MAX_PIECE;
 	let marks = 0;
@@ -171,7 +171,7 @@ class BoundedTokenizer extends Tokenizer {
 
 	override blockquote(source: string): Tokens.Blockquote | undefined {
 		const quote = this.nested(() => super.blockquote(source), MAX_DEPTH / MAX_QUOTES);
-		// marked loses the last line of `>>\na`: such a quote stays text.
+		// marked loses the last line of `>>\na`. Such a quote is shown as written.
 		return quote && lettersOf(quote.raw) !== lettersOf(quote.text) ? asWritten(quote) : quote;
 	}
 
@@ -179,7 +179,7 @@ class BoundedTokenizer extends Tokenizer {
 		return this.nested(() => super.list(source));
 	}
 
-	/** A row would lose cells beyond the table's columns: such a table stays text. */
+	/** marked drops cells beyond the table's columns. Such a table is shown as written. */
 	override table(source: string): Tokens.Table | undefined {
 		const table = super.table(source);
 		const cells = [table?.header ?? [], ...(table?.rows ?? [])].flat().map(({ text }) => text);
@@ -188,7 +188,7 @@ class BoundedTokenizer extends Tokenizer {
 
 	override def(): undefined {}
 
-	/** `2*3*4` is no emphasis. */
+	/** A single `*` after a letter or digit does not start emphasis: `2*3*4`. */
 	override emStrong(source: string, masked: string, before = "") {
 		const isInWord = /\w$/.test(before) && /^\*(?!\*)/.test(source);
 		return isInWord ? undefined : super.emStrong(source, masked, before);
@@ -200,7 +200,7 @@ class BoundedTokenizer extends Tokenizer {
 		try {
 			return read();
 		} catch {
-			return undefined; // marked cannot read a quote around one that stays text
+			return undefined; // marked throws for a quote around one that is shown as written
 		} finally {
 			this.depth -= levels;
 		}

@@ -25,7 +25,7 @@ interface AnsweredProps<Data> {
 	children(data: Data): ComponentChildren;
 }
 
-/** The latest answer, below the error of a newer attempt. */
+/** Shows the latest answer. If a newer attempt has failed, its error is shown above the answer. */
 export function Answered<Data>({ answer, waiting, children }: AnsweredProps<Data>) {
 	const { data, error, refresh } = answer;
 	return (
@@ -49,7 +49,7 @@ interface Toast {
 	readonly text: string;
 }
 
-/** Maximum number of toasts: an extension that notifies in a loop must not fill the page. */
+/** Maximum number of toasts shown, so that an extension that notifies in a loop does not fill the page. */
 const MAX_TOASTS = 4;
 const SHOWN_MS = 8_000;
 

@@ -9,13 +9,13 @@ interface PictureViewProps {
 	onLoad(): void;
 }
 
-/** CSS widths of a picture: `small` inside text, `large` in a dialog of its own. */
+/** CSS widths of a picture: `small` in the conversation, `large` in a dialog. */
 const small = ({ width, height }: PictureSize) =>
 	`${Math.min(width, 420, (240 * width) / height)}px`;
 const large = ({ width, height }: PictureSize) =>
 	`min(${width}px, 100%, ${width / height} * (100dvh - 160px))`;
 
-/** A small picture that opens a large one, or the reason why it is not drawn. */
+/** A small picture that opens the large one, or a text that says why the picture is not drawn. */
 export function PictureView({ picture, onOpen, onLoad }: PictureViewProps) {
 	const facts = useMemo(() => pictureFacts(picture), [picture]);
 	const [isWanted, setWanted] = useState(false);
@@ -58,7 +58,7 @@ interface PictureCanvasProps {
 	widthOf(size: PictureSize): string;
 }
 
-/** An `img` with a data address would block the page; `createImageBitmap` decodes in the background. Animations stand still. */
+/** Decodes in the background (`createImageBitmap`); an `img` with a data URL would block. No animation. */
 function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanvasProps) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [state, setState] = useState<"waiting" | "drawn" | "damaged">("waiting");
@@ -72,8 +72,8 @@ function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanv
 			isGone = true;
 		};
 	}, [picture]);
-	if (state === "damaged") return <span class="small soft">{label}: damaged</span>;
-	// The canvas keeps the place, so that nothing moves when the picture is drawn.
+	if (state === "damaged") return <span class="small soft">{label}: the data is damaged</span>;
+	// The canvas reserves its space, so that nothing moves when the picture is drawn.
 	return (
 		<canvas
 			ref={canvas}
@@ -85,7 +85,7 @@ function PictureCanvas({ picture, facts: { label, size }, widthOf }: PictureCanv
 	);
 }
 
-/** Rejects if the picture cannot be drawn. `place` returns null once the canvas is gone. */
+/** Rejects if the picture cannot be drawn. `place` returns null after the canvas was removed. */
 async function draw(picture: Picture, size: PictureSize, place: () => HTMLCanvasElement | null) {
 	const bytes = await bytesOf(picture.data, () => new Promise((resolve) => setTimeout(resolve)));
 	const shown = place();
@@ -100,7 +100,7 @@ async function draw(picture: Picture, size: PictureSize, place: () => HTMLCanvas
 	if (!canvas) return bitmap.close();
 	canvas.width = bitmap.width;
 	canvas.height = bitmap.height;
-	// Taken from the bitmap, because the picture of a camera may be rotated.
+	// The bitmap's ratio may differ from that of `size`, because a camera's picture may be rotated.
 	canvas.style.aspectRatio = `${bitmap.width} / ${bitmap.height}`;
 	canvas.getContext("bitmaprenderer")?.transferFromImageBitmap(bitmap);
 }
@@ -116,23 +116,23 @@ type PictureFacts =
 	| { kind: "unsent"; label: string }
 	| { kind: "refused"; label: string };
 
-/** In bytes; larger pictures are drawn only on demand. */
+/** Pictures of more than this many bytes are drawn only on demand. */
 const LARGE_BYTES = 4_000_000;
-/** Maximum size of a picture that is drawn: decoded, it takes four bytes per pixel. */
+/** Maximum number of pixels of a picture that is drawn. Each decoded pixel takes four bytes. */
 const MAX_PIXELS = 60_000_000;
-/** How many characters of base64 are searched for the size: cameras write long metadata first. */
+/** The size must be within this many characters of base64. Cameras write long metadata before it. */
 const HEAD_CHARS = 400_000;
 
 export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 	if (!READERS.has(mimeType)) {
-		return { kind: "refused", label: `Image, ${mimeType || "unknown type"}: not shown` };
+		return { kind: "refused", label: `Image, ${mimeType || "unknown type"}: cannot be displayed` };
 	}
 	if (data === "") return { kind: "unsent", label: `Image, ${mimeType}` };
 	const count = byteCount(data);
 	const label = `Image, ${mimeType}, ${bytes(count)}`;
 	const head = firstBytes(data, HEAD_CHARS);
 	const size = head && pictureSize(mimeType, head);
-	if (!size) return { kind: "refused", label: `${label}: damaged, or not of this type` };
+	if (!size) return { kind: "refused", label: `${label}: damaged, or another type of file` };
 	const whole = `${label}, ${size.width} × ${size.height}`;
 	if (size.width * size.height > MAX_PIXELS) {
 		return { kind: "refused", label: `${whole}: too large to display` };
@@ -142,13 +142,13 @@ export function pictureFacts({ mimeType, data }: Picture): PictureFacts {
 
 export type PictureSize = { readonly width: number; readonly height: number };
 
-/** Reads the size from the first bytes, without decoding. Undefined if they are of another type or end before the size. */
+/** Reads the size from a file's first bytes. Undefined if they are of another type or end before the size. */
 export function pictureSize(mimeType: string, bytes: Uint8Array): PictureSize | undefined {
 	const size = READERS.get(mimeType)?.(new DataView(bytes.buffer, bytes.byteOffset, bytes.length));
 	return size && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** Readers of a picture's size by type. SVG is not drawn: it can contain scripts. */
+/** Readers of a picture's size, by MIME type. Other types are not drawn: SVG, for one, may hold scripts. */
 const READERS: ReadonlyMap<string, (bytes: DataView) => PictureSize | undefined> = new Map([
 	["image/png", png],
 	["image/gif", gif],
@@ -171,7 +171,7 @@ function webp(bytes: DataView): PictureSize | undefined {
 		return undefined;
 	}
 	if (startsWith(bytes, 12, "VP8 ")) {
-		// The upper two bits are for scaling.
+		// The upper two bits hold a scaling factor.
 		const side = (at: number) => bytes.getUint16(at, true) & 0x3fff;
 		return { width: side(26), height: side(28) };
 	}
@@ -186,7 +186,7 @@ function webp(bytes: DataView): PictureSize | undefined {
 	};
 }
 
-/** JPEG is a sequence of segments with their lengths; the one that starts a frame has the size. */
+/** JPEG is a sequence of segments, each with its length. The segment that starts a frame holds the size. */
 function jpeg(bytes: DataView): PictureSize | undefined {
 	if (!startsWith(bytes, 0, "\xff\xd8\xff")) return undefined;
 	let at = 2;
@@ -195,13 +195,13 @@ function jpeg(bytes: DataView): PictureSize | undefined {
 		if (isFrame(marker)) {
 			return { width: bytes.getUint16(at + 7), height: bytes.getUint16(at + 5) };
 		}
-		// Any number of 0xff may stand before a marker.
+		// Any number of 0xff bytes may precede a marker.
 		at += marker === 0xff ? 1 : 2 + bytes.getUint16(at + 2);
 	}
 	return undefined;
 }
 
-/** SOF0 to SOF15, except for three markers that mean something else. */
+/** SOF0 to SOF15, without the three markers in this range that are not SOF: DHT, JPG and DAC. */
 function isFrame(marker: number): boolean {
 	return marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 }
@@ -211,17 +211,17 @@ function startsWith(bytes: DataView, at: number, letters: string): boolean {
 	return [...letters].every((letter, index) => bytes.getUint8(at + index) === letter.charCodeAt(0));
 }
 
-/** Characters decoded at once; a multiple of four. */
+/** Characters of base64 decoded at once. Must be a multiple of four. */
 const SLICE_CHARS = 1 << 19;
 
-/** Decodes base64 in slices with a pause between them, so that megabytes do not block the page. Undefined for invalid base64. */
+/** Decodes base64 in slices, with pauses to keep the page responsive. Undefined for invalid base64. */
 export async function bytesOf(base64: string, pause: () => Promise<void>) {
 	const bytes = new Uint8Array(byteCount(base64));
 	let at = 0;
 	for (let from = 0; from < base64.length; from += SLICE_CHARS) {
 		if (from > 0) await pause();
 		const slice = decoded(base64.slice(from, from + SLICE_CHARS));
-		// Only the last slice may end early.
+		// Invalid base64, or more bytes than its length allows.
 		if (slice === undefined || at + slice.length > bytes.length) return undefined;
 		for (let index = 0; index < slice.length; index++) bytes[at++] = slice.charCodeAt(index);
 	}

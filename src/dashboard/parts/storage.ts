@@ -2,7 +2,7 @@ export type StoredText = ReturnType<typeof storedText>;
 
 type TextStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
-/** A text in the browser's storage, by default for the life of the tab. If storage is denied or full, nothing survives a reload. */
+/** Text in browser storage, by default until the tab closes. It is lost if storage is denied or full. */
 export function storedText(key: string, storage: () => TextStorage = () => sessionStorage) {
 	return {
 		read(): string {
@@ -17,7 +17,7 @@ export function storedText(key: string, storage: () => TextStorage = () => sessi
 				if (text === "") storage().removeItem(key);
 				else storage().setItem(key, text);
 			} catch {
-				// See above.
+				// Storage is denied or full: a reload loses the text.
 			}
 		},
 	};

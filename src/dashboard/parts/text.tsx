@@ -54,14 +54,14 @@ interface ClippedTextProps {
 	children(shown: string): ComponentChildren;
 }
 
-/** The beginning of a long text, extended to a search's match, and more on demand. */
+/** Shows the beginning of a long text, and more on demand or if a search match is further down. */
 export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	const [chosen, setBounds] = useState(first);
 	const query = useContext(SearchQuery);
 	const index = useMemo(() => matchIndex(text, query), [text, query]);
 	const bounds = boundsReaching(text, index, chosen);
 	useLayoutEffect(() => {
-		// Text that a search has revealed stays visible.
+		// Text that a search has revealed stays visible after the search.
 		if (bounds !== chosen) setBounds(bounds);
 	});
 	const { text: shown, rest } = clipped(text, bounds);
@@ -85,10 +85,10 @@ export function ClippedText({ text, first, more, children }: ClippedTextProps) {
 	);
 }
 
-/** The search query in lower case, in the row of the current match; empty in other rows. */
+/** In the row of the current match: the search query, in lower case. In all other rows: an empty string. */
 export const SearchQuery = createContext("");
 
-/** A match further into a text than this is shown as an excerpt. */
+/** A match after this many characters is shown as an excerpt. */
 const MAX_REVEAL = 200_000;
 const MARGIN: Bounds = { chars: 1_000, lines: 12 };
 const EXCERPT_MARGIN = 120;
@@ -97,7 +97,7 @@ export function matchIndex(text: string, query: string): number {
 	return query === "" ? -1 : text.toLowerCase().indexOf(query);
 }
 
-/** Bounds that show the match; the given object if it already does. */
+/** Extends the bounds to show the match. Returns the same object if they already do. */
 export function boundsReaching(text: string, index: number, bounds: Bounds): Bounds {
 	if (index === -1 || index > MAX_REVEAL) return bounds;
 	const lines = text.slice(0, index).split("\n").length;
@@ -115,7 +115,7 @@ export function excerpt(text: string, index: number): string | undefined {
 
 type TextSpan = { text: string; readonly isEscape: boolean };
 
-/** Makes untrusted text visible: terminal colours are dropped; control characters, bidi marks and zero-width characters are written out. */
+/** Writes out control characters, bidi marks and zero-width characters, and drops terminal colours. */
 export function visibleText(text: string): TextSpan[] {
 	const spans: TextSpan[] = [];
 	let plainFrom = 0;
@@ -145,7 +145,7 @@ export const ALL_LINES = Number.POSITIVE_INFINITY;
 
 export type Bounds = { readonly chars: number; readonly lines: number };
 
-/** The beginning of a text, without splitting a surrogate pair. `rest` counts the characters left out. */
+/** Cuts a text without splitting a surrogate pair. `rest` is the number of characters left out. */
 export function clipped(text: string, { chars, lines }: Bounds): { text: string; rest: number } {
 	let end = Math.min(text.length, chars);
 	let at = -1;
@@ -162,7 +162,7 @@ export function clipped(text: string, { chars, lines }: Bounds): { text: string;
 const MARKS =
 	"[\\u061c\\u200b\\u200e\\u200f\\u202a-\\u202e\\u2060-\\u2069\\ufeff\\ufff9-\\ufffb]|[\\u{e0000}-\\u{e007f}]";
 
-/** ANSI sequences (CSI, OSC, other escapes); control characters except tab and line feed; CRLF; marks. */
+/** Matches ANSI sequences (CSI, OSC, others), control characters except tab and line feed, CRLF, marks. */
 const HIDDEN = new RegExp(
 	[
 		"\\u001b\\[[0-?]*[ -/]*[@-~]",
@@ -183,7 +183,7 @@ function signOf(hidden: string): string {
 	if (hidden.length > 1 && hidden.startsWith("\u001b")) {
 		const code = hidden.slice(1);
 		if (COLOUR.test(code)) return "";
-		// An escape sequence may itself contain marks.
+		// An escape sequence may itself contain control characters and marks.
 		return `␛${code.replaceAll(/\p{Cc}/gu, "·").replaceAll(MARK, written)}`;
 	}
 	const code = hidden.codePointAt(0) ?? 0;

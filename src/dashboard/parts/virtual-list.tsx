@@ -4,18 +4,18 @@ import { useLayoutEffect, useMemo, useReducer, useRef } from "preact/hooks";
 interface VirtualListProps<Row extends { key: string }> {
 	readonly rows: readonly Row[];
 	render(row: Row): ComponentChildren;
-	/** The height of a row that was never drawn, in pixels. */
+	/** The estimated height, in pixels, of a row that has not been drawn yet. */
 	estimate(row: Row): number;
 	readonly label: string;
 	readonly isBusy?: boolean;
 	readonly startsAtTop?: boolean;
-	/** The list does not follow its end, because a match is being read. */
+	/** True while the reader looks at a search match: the list then does not follow its end. */
 	readonly isHeld?: boolean;
 	readonly handle?: RefObject<ListHandle | null>;
 }
 
 export interface ListHandle {
-	/** Scrolls to a row, or to `below` pixels under its upper edge. */
+	/** Scrolls to a row, or to a point `below` pixels under the row's upper edge. */
 	reveal(key: string, below?: number): void;
 	toEnd(): void;
 	firstInView(): string | undefined;
@@ -25,7 +25,7 @@ export interface ListHandle {
 const OVERSCAN_PX = 700;
 const NEAR_END_PX = 48;
 
-/** Draws only the rows in view. At its end the list follows growth; else the first visible row stays. */
+/** Draws only the rows in view. At its end, it follows new rows; elsewhere, the first visible row stays. */
 export function VirtualList<Row extends { key: string }>(props: VirtualListProps<Row>) {
 	const { rows, render, estimate, label, isBusy = false, startsAtTop = false, isHeld } = props;
 	const box = useRef<HTMLElement>(null);
@@ -33,9 +33,9 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	const heights = useRef(new Map<string, number>()).current;
 	const [version, redraw] = useReducer<number, void>((count) => count + 1, 0);
 	const view = useRef({ top: 0, height: 800, isAtEnd: !startsAtTop, width: 0 }).current;
-	/** The row that must not move, and how far below the upper edge it is. */
+	/** The row that must not move, and its distance below the list's upper edge, in pixels. */
 	const anchor = useRef<{ key: string; below: number } | undefined>(undefined);
-	/** The row of `reveal` is not in its place yet: scroll events must not move the anchor. */
+	/** True until the row of `reveal` is in place. Until then, scroll events must not move the anchor. */
 	const isRevealing = useRef(false);
 	const offsets = useMemo(
 		() =>
@@ -103,7 +103,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return kept && index !== -1 ? (offsets[index] ?? 0) - kept.below : view.top;
 	}
 
-	/** Measures the drawn rows, restores the anchor, and redraws if heights are new. */
+	/** Measures the drawn rows, restores the anchor's position, and redraws if a height has changed. */
 	function measure(): void {
 		const element = box.current;
 		if (!element || !inside.current) return;
@@ -148,7 +148,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 	function updateAnchor(): void {
 		const top = box.current?.scrollTop ?? 0;
 		const first = drawnRows().find((row) => row.offsetTop + row.offsetHeight > top);
-		// After a jump nothing is drawn there yet: the next draw sets an anchor.
+		// After a jump no row is drawn there yet. The next `measure` sets an anchor.
 		anchor.current = first && first.offsetTop <= top + view.height ? anchorAt(first) : undefined;
 	}
 
@@ -156,7 +156,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		return { key: row.dataset.key ?? "", below: row.offsetTop - (box.current?.scrollTop ?? 0) };
 	}
 
-	/** A row that the reader unfolds stays in place, even the last one. */
+	/** Keeps a row that the reader unfolds in place, even the last row. */
 	function onClick(event: MouseEvent): void {
 		const target = event.target as Element;
 		const row = target.closest("[aria-expanded]")?.closest<HTMLElement>("[data-key]");
@@ -165,7 +165,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		anchor.current = anchorAt(row);
 	}
 
-	/** The button disappears, so the list takes the focus. */
+	/** Moves the focus to the list, because the button disappears. */
 	function jumpToEnd(): void {
 		toEnd();
 		focus();
@@ -176,7 +176,7 @@ export function VirtualList<Row extends { key: string }>(props: VirtualListProps
 		redraw();
 	}
 
-	/** Puts the row a quarter of the view below its upper edge, to show the row's context. */
+	/** Scrolls the row to a quarter of the list's height, so that the rows above it are visible too. */
 	function reveal(key: string, below = 0): void {
 		if (!rows.some((row) => row.key === key)) return;
 		view.isAtEnd = false;
@@ -219,7 +219,7 @@ export function rowAt(offsets: Offsets, top: number): number {
 	return low;
 }
 
-/** Maximum number of rows drawn, whatever their heights are. */
+/** Maximum number of rows drawn at once, whatever their heights are. */
 export const MAX_ROWS = 150;
 
 export function windowOf(offsets: Offsets, view: { top: number; height: number; margin: number }) {

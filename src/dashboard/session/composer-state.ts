@@ -4,7 +4,7 @@ import { toast } from "../parts/notices.tsx";
 import { type StoredText, storedText } from "../parts/storage.ts";
 import { Outbox, returnsToDraft } from "./outbox.ts";
 
-/** The draft and the unanswered commands of a session. They outlive its view. */
+/** A session's draft and unanswered commands. They are kept when the session's view closes. */
 export interface ComposerState {
 	readonly draft: Draft;
 	readonly outbox: Outbox;
@@ -34,23 +34,23 @@ export function composerStateOf(sessionId: string): ComposerState {
 	return state;
 }
 
-/** Sends the commands again that an earlier page of this tab left unanswered. */
+/** Sends again the commands that were unanswered when this tab was reloaded. */
 export function restoreOutboxes(): void {
 	try {
 		for (const key of Object.keys(sessionStorage)) {
 			if (key.startsWith(OUTBOX_PREFIX)) composerStateOf(key.slice(OUTBOX_PREFIX.length));
 		}
 	} catch {
-		// Without storage there is nothing to restore.
+		// Without access to storage there is nothing to restore.
 	}
 }
 
 export type Draft = ReturnType<typeof createDraft>;
 
-/** The text of the prompt box, across views of the session. */
+/** The text of the prompt box. It is kept when the session's view changes. */
 export function createDraft(store: StoredText) {
 	const text = signal(store.read());
-	/** Counts calls of `prepend`: each gives the box the focus. */
+	/** Counts the calls of `prepend`. Each call gives the prompt box the focus. */
 	const prepends = signal(0);
 	text.subscribe((value) => store.write(value));
 	return {

@@ -28,7 +28,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 
 	function send(how: StreamingBehavior): void {
 		if (isBlank) return;
-		// Without a connection this is unknown: after a reconnect the session may run.
+		// Without a connection the state is unknown: after a reconnect the session may be running.
 		const mayRun = isRunning || connectionState.value.name !== "open";
 		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
 		if (refusal === undefined) {
@@ -70,7 +70,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 					{isRunning && (
 						<Button
 							disabled={isBlank}
-							title="Send when the run is over (Alt+Enter)"
+							title="Send when the run has finished (Alt+Enter)"
 							onClick={() => send("followUp")}
 							label="Follow up"
 						/>
@@ -81,7 +81,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 						disabled={isBlank}
 						title={
 							isRunning
-								? "Send now, between two steps (Enter)"
+								? "Send now, before the agent's next step (Enter)"
 								: "Enter to send, Shift+Enter for a new line"
 						}
 						label={isRunning ? "Steer" : "Send"}
@@ -97,7 +97,7 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 function Waiting({ outbox }: { outbox: Outbox }) {
 	const isOpen = connectionState.value.name === "open";
 	const stateOf = ({ isSent }: Outgoing) =>
-		isOpen ? "Sending…" : isSent ? "Waiting for an answer" : "Waiting for the server";
+		isOpen ? "Sending…" : isSent ? "Waiting for a reply" : "Waiting for the server";
 	const texts = outbox.waiting.value.map((one) => [stateOf(one), one.text] as const);
 	if (texts.length === 0) return null;
 	return (
@@ -160,7 +160,7 @@ function Statuses({ session }: { session: OpenSession }) {
 		<ul
 			class="statuses row plain-list small soft"
 			aria-label="Extension status"
-			// biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone, which must be possible by keyboard
+			// biome-ignore lint/a11y/noNoninteractiveTabindex: on a phone the list must scroll by keyboard
 			tabIndex={0}
 		>
 			{statuses.map(([key, text]) => (

@@ -12,16 +12,16 @@ const DEBOUNCE_MS = 120;
 const SLICE_MS = 8;
 const NO_MATCHES: Matches = { keys: [], isDone: true };
 
-/** A search in a conversation. The list draws few of its rows, so the browser's own search misses most. Nothing is kept after `close`. */
+/** Searches all rows of a conversation. The browser's search sees only drawn rows. `close` drops state. */
 export class ConversationSearch {
 	readonly isOpen = signal(false);
-	/** Grows when the box should take the focus. */
+	/** Incremented when the search box should take the focus. */
 	readonly openings = signal(0);
 	readonly input = signal("");
 	/** The input in lower case, debounced. */
 	readonly query = signal("");
 	readonly matches = signal<Matches>(NO_MATCHES);
-	/** The current match. `jump` grows, so that a second jump to the same row scrolls again. */
+	/** The current match. Each jump increments `jump`, so that a second jump to the same row scrolls again. */
 	readonly current = signal<{ key: string; jump: number } | undefined>(undefined);
 	readonly #rows: ReadonlySignal<readonly Row[]>;
 	readonly #options: SearchOptions;
@@ -70,7 +70,7 @@ export class ConversationSearch {
 		const { keys } = this.matches.value;
 		const at = keys.indexOf(this.current.value?.key ?? "");
 		const next = keys.at((at + by) % keys.length);
-		// Enter before the debounce is over goes to the first match.
+		// During the debounce, Enter starts the search and goes to the first match.
 		if (this.#debounceTimer !== undefined) this.#start();
 		else if (next !== undefined) this.#jumpTo(next);
 	}
@@ -111,7 +111,7 @@ export class ConversationSearch {
 	}
 }
 
-/** The first match from `origin` on; if there is none once all is searched, the last one before. */
+/** The first match at or after `origin`. If there is none and the search is done, the last match. */
 function firstFrom(origin: string | undefined, rows: readonly Row[], { keys, isDone }: Matches) {
 	const from = rows.findIndex(({ key }) => key === origin);
 	const matching = new Set(keys);
@@ -128,18 +128,18 @@ type Matches = { readonly keys: readonly string[]; readonly isDone: boolean };
 
 type RowMatcher = ReturnType<typeof createRowMatcher>;
 
-/** Rows between two looks at the clock: reading it costs more than searching a short row. */
+/** Rows searched between two reads of the clock. A read costs more than searching a short row. */
 const ROWS_PER_CLOCK = 64;
-/** A row with more characters counts like `ROWS_PER_CLOCK` rows. */
+/** A row with more characters than this counts as `ROWS_PER_CLOCK` rows. */
 const LONG_TEXT = 50_000;
 
 export function createRowMatcher() {
 	const texts = new WeakMap<object, string>();
 	let lastQuery = "";
-	/** Whether a row matches `lastQuery`, memoized. */
+	/** Memo: whether a row matches `lastQuery`. */
 	let results = new WeakMap<object, boolean>();
 
-	/** Stops when `isTimeUp`; the next call continues, because results are memoized. */
+	/** Stops when `isTimeUp` returns true. The next call continues, because results are memoized. */
 	function match(rows: readonly Row[], query: string, isTimeUp: () => boolean): Matches {
 		if (query !== lastQuery) {
 			lastQuery = query;
@@ -169,7 +169,7 @@ export function createRowMatcher() {
 	return { match };
 }
 
-/** All text of a row, folded parts included. */
+/** All text of a row, including folded parts. */
 function rowText(row: Row): string {
 	if (row.kind === "outcome") return row.item.error ?? "";
 	if (row.kind === "block") {
@@ -182,12 +182,12 @@ function rowText(row: Row): string {
 	return item.kind === "custom" ? `${item.label}\n${item.text}` : item.text;
 }
 
-/** The memo key of a row: an object that lives as long as the text. */
+/** The memo key of a row: the immutable object that holds its text. */
 function rowSource(row: Row): object {
 	return row.kind === "block" ? row.block : row.item;
 }
 
-/** The text with and without the marks of bold words and code. */
+/** The source, plus a copy without `*`, `_` and backticks, so that a query may omit them. */
 function markdownText(source: string): string {
 	const read = source.replaceAll(/[*_`]+/g, "");
 	return read.length === source.length ? source : `${source}\n${read}`;
@@ -196,6 +196,6 @@ function markdownText(source: string): string {
 function callText(call: ToolCall): string {
 	const edits = editsOf(call.args).flatMap(({ oldText, newText }) => [oldText, newText]);
 	const args = call.args === undefined ? call.argsText : (JSON.stringify(call.args) ?? "");
-	// JSON escapes some letters of paths, commands and edits, so these are added unescaped.
+	// JSON escapes some characters, so the summary and the edits are added unescaped.
 	return [call.name, callSummary(call), args, ...edits, call.output].join("\n");
 }

@@ -12,7 +12,7 @@ import { DemoBanner } from "./demo-banner.tsx";
 import type { OpenSession } from "./open-session.ts";
 import { estimatedHeight, type Row, type RowActions, RowView } from "./row-view.tsx";
 
-/** A session that is shown, with the state of its composer. */
+/** A session on the screen, with the state of its composer. */
 export interface OpenedSession extends ComposerState {
 	readonly session: OpenSession;
 	readonly rows: ReadonlySignal<readonly Row[]>;
@@ -55,18 +55,18 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 			)}
 			<Activity session={session} />
 			<Composer session={session} draft={draft} outbox={outbox} onSend={toEnd} />
-			{/* The dialog is outside of its row, which may leave the list while the picture is open. */}
+			{/* The dialog is not in its row, because the row may leave the list while the picture is open. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>
 	);
 }
 
-/** Scrolls to the current match. Returns a function that gives a matching row its mark. */
+/** Scrolls to the current match. Returns a function that renders the mark of a matching row. */
 function useMatches(search: ConversationSearch, list: { readonly current: ListHandle | null }) {
 	const { isOpen, matches, query, current } = search;
 	const match = current.value;
 	const keys = useMemo(() => new Set(matches.value.keys), [matches.value]);
-	/** The last jump that was scrolled to. It is not repeated: the reader may have scrolled since. */
+	/** The last jump that was scrolled to. It is not repeated, because the reader may have scrolled since. */
 	const arrived = useRef(0);
 	useLayoutEffect(() => {
 		if (isOpen.value) search.startFrom(list.current?.firstInView());
@@ -82,7 +82,7 @@ function useMatches(search: ConversationSearch, list: { readonly current: ListHa
 				query={query.value}
 				jump={jump}
 				onDrawn={(below) => {
-					// A mark of an earlier jump may report after the next jump.
+					// Ignore a mark that reports an earlier jump after the next jump.
 					if (jump === undefined || jump <= arrived.current) return;
 					arrived.current = jump;
 					list.current?.reveal(row.key, below);
@@ -92,7 +92,7 @@ function useMatches(search: ConversationSearch, list: { readonly current: ListHa
 	};
 }
 
-/** Ctrl+F or ⌘F opens the search; from within its box, the key reaches the browser. */
+/** Ctrl+F or ⌘F opens the search. Inside the search, the shortcut reaches the browser. */
 function useFindKey(search: ConversationSearch): void {
 	useLayoutEffect(() => {
 		const onKeyDown = (event: KeyboardEvent) => {
@@ -111,7 +111,7 @@ function useFindKey(search: ConversationSearch): void {
 	}, [search]);
 }
 
-/** On Apple systems Ctrl+F moves the cursor. */
+/** On Apple systems Ctrl+F moves the text cursor, so only ⌘F opens the search. */
 const IS_APPLE = /^(Mac|iP)/.test(navigator.platform);
 
 function Activity({ session }: { session: OpenSession }) {
@@ -132,10 +132,10 @@ function Activity({ session }: { session: OpenSession }) {
 	);
 }
 
-/** Which rows are unfolded. The current match is unfolded; a match that the search has passed is folded again. */
+/** Which rows are unfolded. The search unfolds the current match, and folds it again when it moves on. */
 function useUnfolded({ isOpen, current }: ConversationSearch) {
 	const [unfolded, setUnfolded] = useState<ReadonlySet<string>>(new Set());
-	/** The row that the search has unfolded, not the reader. */
+	/** The row that the search, not the reader, has unfolded. */
 	const bySearch = useRef<string>(undefined);
 	const found = current.value?.key;
 	useLayoutEffect(() => {
@@ -160,7 +160,7 @@ function changed(keys: ReadonlySet<string>, added?: string, removed?: string) {
 function FindBar({ search, focusList }: { search: ConversationSearch; focusList(): void }) {
 	const bar = useRef<HTMLFormElement>(null);
 	const box = useRef<HTMLInputElement>(null);
-	// A layout effect, because the next key may follow at once.
+	// Layout effects, so that the box has the focus before the user presses the next key.
 	useLayoutEffect(() => {
 		const before = document.activeElement;
 		const form = bar.current;
@@ -224,7 +224,7 @@ function FindBar({ search, focusList }: { search: ConversationSearch; focusList(
 	);
 }
 
-/** `3 of 17`, counted in rows. */
+/** Such as `3 of 17`. Counts rows, not occurrences. */
 function countOf({ query, matches, current }: ConversationSearch): string {
 	const { keys, isDone } = matches.value;
 	if (query.value === "") return "";
@@ -236,13 +236,13 @@ function countOf({ query, matches, current }: ConversationSearch): string {
 
 interface FoundMarkProps {
 	readonly query: string;
-	/** The jump that led here, if this is the current match. */
+	/** The number of the jump to this row, if it is the current match. */
 	readonly jump: number | undefined;
-	/** Called when the first match is drawn, `below` pixels under the row's upper edge. */
+	/** Called when the row's first match is drawn, `below` pixels under the row's upper edge. */
 	onDrawn(below: number): void;
 }
 
-/** Marks a row's matches with the CSS highlight API, which leaves elements alone. The row may change at any time. */
+/** Marks a row's matches, and again when the row changes. The CSS highlight API does not change elements. */
 function FoundMark({ query, jump, onDrawn }: FoundMarkProps) {
 	const isCurrent = jump !== undefined;
 	const mark = useRef<HTMLSpanElement>(null);
@@ -274,7 +274,7 @@ function FoundMark({ query, jump, onDrawn }: FoundMarkProps) {
 	return <span ref={mark} class={isCurrent ? "found-mark is-current" : "found-mark"} hidden />;
 }
 
-/** Undefined without the highlight API: then rows are marked, but not matches. */
+/** Undefined if the browser lacks the highlight API. Then rows are marked, but not matches. */
 function highlightOf(name: string): Highlight | undefined {
 	if (!("highlights" in CSS)) return undefined;
 	const known = CSS.highlights.get(name) ?? new Highlight();
@@ -285,7 +285,7 @@ function highlightOf(name: string): Highlight | undefined {
 const MAX_CHARACTERS = 200_000;
 const MAX_RANGES = 200;
 
-/** The ranges of a query in an element's text, across its children. */
+/** Finds a query in an element's text. A range may span several children. */
 function rangesOf(element: Element, query: string): Range[] {
 	const nodes: { node: Node; from: number }[] = [];
 	let text = "";
@@ -297,7 +297,7 @@ function rangesOf(element: Element, query: string): Range[] {
 		text += currentNode.nodeValue ?? "";
 	}
 	const lower = text.toLowerCase();
-	// In a few languages lower case is longer: then its offsets would be wrong.
+	// In a few languages lower case is longer, so its offsets would be wrong.
 	const searched = lower.length === text.length ? lower : text;
 	const nodeAt = (place: number) => nodes.findLast(({ from }) => from <= place);
 	const ranges: Range[] = [];
@@ -305,7 +305,7 @@ function rangesOf(element: Element, query: string): Range[] {
 	while (at !== -1 && ranges.length < MAX_RANGES) {
 		const range = document.createRange();
 		const start = nodeAt(at);
-		// The end belongs to the text node of the last letter.
+		// The range ends in the text node of its last character.
 		const end = nodeAt(at + query.length - 1);
 		if (start && end) {
 			range.setStart(start.node, at - start.from);

@@ -23,7 +23,7 @@ import {
 	withResult,
 } from "./message-items.ts";
 
-/** The shown state of a conversation. Immutable: `applyEvent` returns the next one. */
+/** A conversation as it is shown. Immutable: `applyEvent` returns a new one. */
 export interface Conversation {
 	readonly items: readonly Item[];
 	readonly isRunning: boolean;
@@ -51,13 +51,13 @@ export function conversationOf(
 	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
 	if (isStreaming) return known;
 	const still = withUnfinishedLost(known);
-	// The file does not record that a server stopped; a missing result shows that it did.
+	// The session file does not record that the server stopped. A call without a result shows that it did.
 	return endsWithoutResult(still.items)
-		? { ...still, items: withCutOff(still.items, "This was cut off before it finished.") }
+		? { ...still, items: withCutOff(still.items, "This run was cut off before it finished.") }
 		: still;
 }
 
-/** The reducer of session events. Idempotent: loaded entries and the events since may overlap. */
+/** The reducer of session events. Idempotent, because loaded entries and later events may overlap. */
 export function applyEvent(before: Conversation, event: Data<"SessionEvent">): Conversation {
 	switch (event.type) {
 		case "agent_start":
@@ -117,7 +117,7 @@ export function applyEvent(before: Conversation, event: Data<"SessionEvent">): C
 		case "auto_retry_end":
 			return { ...before, retryText: undefined };
 		case "extension_error": {
-			const text = `Extension ${event.extensionPath ?? ""}: ${event.error}`;
+			const text = `Extension ${event.extensionPath ?? "(unknown)"} failed: ${event.error}`;
 			return added(before, { kind: "error", key: `error:${text}`, text });
 		}
 		default:
@@ -125,7 +125,7 @@ export function applyEvent(before: Conversation, event: Data<"SessionEvent">): C
 	}
 }
 
-/** A shell command of this page has started. Its output may have arrived before. */
+/** Adds a shell command that this page has started. Its output may have arrived earlier. */
 export function bashStarted(before: Conversation, id: string, command: string): Conversation {
 	const key = SHELL_PREFIX + id;
 	const at = indexOf(before.items, key);
@@ -136,7 +136,7 @@ export function bashStarted(before: Conversation, id: string, command: string): 
 	return added(before, { kind: "bash", key, command, output: "", state: "running" });
 }
 
-/** A shell command has ended. Pi writes it to the file later if the model is running. */
+/** Marks a shell command as ended. While the model is running, the session file does not contain it yet. */
 export function bashEnded(before: Conversation, id: string, result: Data<"BashResult">) {
 	const at = indexOf(before.items, SHELL_PREFIX + id);
 	const known = before.items[at];
@@ -144,7 +144,7 @@ export function bashEnded(before: Conversation, id: string, result: Data<"BashRe
 	return replaced(before, at, { ...known, ...bashOutcome(result) });
 }
 
-/** Drops ended shell commands that are not in the file: they belong to another session. */
+/** Drops ended shell commands that are not in the session file: they belong to the replaced session. */
 export function withoutEndedShell(before: Conversation): Conversation {
 	return { ...before, items: before.items.filter((item) => !isEndedShell(item)) };
 }
@@ -157,7 +157,10 @@ function isShell(item: Item): item is ItemOf<"bash"> {
 	return item.kind === "bash" && item.key.startsWith(SHELL_PREFIX);
 }
 
-/** Carries over what a reloaded file lacks: notices, ended shell commands, and the keys of running ones, so that unfolded rows stay open. */
+/**
+ * Carries over what a reloaded session file lacks: notices, ended shell commands, and the keys of shell
+ * commands, so that unfolded rows stay open.
+ */
 export function carryOver(next: Conversation, before: Conversation): Conversation {
 	const known = new Set(before.items.map(({ key }) => key));
 	const running = before.items.filter(isShell);
@@ -175,7 +178,7 @@ export function carryOver(next: Conversation, before: Conversation): Conversatio
 	return { ...next, items: [...withNoticesOf(items, before.items), ...ended] };
 }
 
-/** The key prefix of shell commands that are not in the file yet. */
+/** The key prefix of shell commands that were shown before the session file had them. */
 const SHELL_PREFIX = "bash:";
 
 function indexOf(items: readonly Item[], key: string): number {
@@ -203,7 +206,7 @@ function answerStarted(before: Conversation, message: Data<"AgentMessage">): Con
 		return { ...before, streamingKey: isWhole ? "known" : key };
 	}
 	const item: AssistantItem = { ...assistantItem(message), isStreaming: true };
-	// This answer repeats what the item with `LATE_KEY` showed.
+	// The new answer repeats what the item with `LATE_KEY` shows, so that item is removed.
 	const late = withoutLate(before);
 	return {
 		...added({ ...late, items: withoutLastNotice(late.items) }, item),
@@ -216,7 +219,7 @@ function answerStarted(before: Conversation, message: Data<"AgentMessage">): Con
 function answerUpdated(before: Conversation, step: Data<"AssistantMessageEvent">): Conversation {
 	if (before.streamingKey === "known") return before;
 	if (before.streamingKey === undefined) {
-		// This page subscribed in the middle of an answer: it shows the rest, and all of it at the end.
+		// This page subscribed in the middle of an answer. It shows the rest now and the whole answer at the end.
 		const late = { role: "assistant", content: [] };
 		const item = { ...assistantItem(late), key: LATE_KEY, isStreaming: true, isPartial: true };
 		return answerUpdated({ ...added(before, item), streamingKey: LATE_KEY }, step);
@@ -251,7 +254,7 @@ function withoutLate(before: Conversation): Conversation {
 	return { ...before, items: before.items.filter(({ key }) => key !== LATE_KEY) };
 }
 
-/** Keeps the states of calls: a tool may start before the answer with its call has ended. */
+/** Keeps the states of calls, because a tool may start before the answer with its call has ended. */
 function withKnownCalls(whole: AssistantItem, written: AssistantItem): AssistantItem["blocks"] {
 	const calls = new Map<string, ToolCall>();
 	for (const block of written.blocks)
@@ -299,11 +302,11 @@ function compactionEnded(
 	return added(next, { kind: "error", key: `error:${text}`, text });
 }
 
-/** Nothing runs any more: unfinished calls have lost their results. */
+/** Marks unfinished calls as lost. Called when nothing is running: no results will arrive for them. */
 function withUnfinishedLost(before: Conversation): Conversation {
 	const items = before.items.map((item): Item => {
 		if (item.kind !== "assistant") return item;
-		// Returned unchanged, so that the item keeps its rows.
+		// The same object, so that the item keeps its memoized rows.
 		if (!item.isStreaming && !item.blocks.some(isUnfinished)) return item;
 		const blocks = item.blocks.map(
 			(block): Block =>
@@ -337,7 +340,7 @@ function withoutLastNotice(items: readonly Item[]): readonly Item[] {
 	return last && isNotice(last) ? items.slice(0, -1) : items;
 }
 
-/** Restores notices after a reload: the file does not have them. */
+/** Restores notices after a reload, because the session file does not contain them. */
 function withNoticesOf(next: readonly Item[], before: readonly Item[]): readonly Item[] {
 	const notices = before.filter(isNotice);
 	return next.flatMap((item) => {
@@ -347,14 +350,14 @@ function withNoticesOf(next: readonly Item[], before: readonly Item[]): readonly
 	});
 }
 
-/** The key prefix of notices; the key of the item before follows. */
+/** The key prefix of notices. It is followed by the key of the item above the notice. */
 const NOTICE_PREFIX = "cut-off:";
 
 function isNotice(item: Item): boolean {
 	return item.kind === "error" && item.key.startsWith(NOTICE_PREFIX);
 }
 
-/** Whether an item is missing from the file after a cut-off, or has another key there. */
+/** Whether, after a cut-off, the session file may lack this item or have it under another key. */
 function isTransient(item: Item): boolean {
 	return (item.kind === "assistant" && item.isStreaming) || item.kind === "bash";
 }

@@ -4,7 +4,7 @@ import type { ComposerProps } from "./composer.tsx";
 
 const SAMPLE = /[\\/]demo[\\/]projects[\\/]/;
 
-/** The demo's script has an answer to each prompt. */
+/** The demo's script has an answer to each of these prompts. */
 const PROMPTS = [
 	{
 		button: "Send the first prompt",
@@ -25,8 +25,8 @@ export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "dra
 	return (
 		<div class="banner row is-demo">
 			<p>
-				<strong>Demo:</strong> a script, not an AI.
-				{isOnSample && " It works on a sample project that was made for this session."}
+				<strong>Demo:</strong> the answers come from a script, not from an AI.
+				{isOnSample && " The script works on a sample project created for this session."}
 			</p>
 			{isOnSample && next && (
 				<Button
@@ -43,7 +43,7 @@ export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "dra
 	);
 }
 
-/** Whether the model is the demo's. A server with that model offers no other. */
+/** Whether the model is the demo's. A server with the demo's model offers no other model. */
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
 	return model?.provider === "strata-demo";
 }

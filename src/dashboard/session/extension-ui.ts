@@ -5,7 +5,7 @@ export type Question = Extract<
 	{ method: "select" | "confirm" | "input" | "editor" }
 >;
 
-/** The texts and questions of extensions around the conversation. Immutable. */
+/** Texts and questions that extensions show around the conversation. Immutable. */
 export interface ExtensionUi {
 	readonly questions: readonly Question[];
 	readonly statuses: ReadonlyMap<string, string>;
@@ -22,10 +22,10 @@ export const NO_UI: ExtensionUi = {
 	working: undefined,
 };
 
-/** Maximum of statuses, of widgets and of lines in one: an extension must not fill the page. */
+/** Maximum number of statuses, widgets and lines per widget, so that an extension does not fill the page. */
 const MAX_OF_EACH = 50;
 
-/** The reducer of UI events. Notices and text for the prompt box happen once, so they are not state. */
+/** The reducer of UI events. Notices and text for the prompt box are shown once, so they are not state. */
 export function applyUiEvent(before: ExtensionUi, event: Data<"SessionEvent">): ExtensionUi {
 	switch (event.type) {
 		case "extension_ui_closed":

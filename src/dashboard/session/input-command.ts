@@ -26,7 +26,10 @@ type CommandType =
 /** How a message joins a run in progress. */
 export type StreamingBehavior = "steer" | "followUp";
 
-/** `!` starts a shell command (`!!` hides it from the model), `/` a command of this page or of the session. All other text, and a slash after a space, goes to the model. */
+/**
+ * `!` starts a shell command, `!!` one that is hidden from the model, and `/` a command of this page or of
+ * the session. All other text goes to the model, even if it starts with a space and a slash.
+ */
 export function parseInput(text: string, how: StreamingBehavior | undefined): ParsedInput {
 	const message = text.trim();
 	if (message.startsWith("!")) return parseShell(message);
@@ -46,35 +49,35 @@ export function pageCommands(): Data<"SlashCommand">[] {
 
 const COMMANDS = new Map([
 	withoutArgument("clone", "clone", "Continue in a copy of this conversation"),
-	own("compact", "Summarise the conversation, with instructions if you like", (instructions) =>
+	own("compact", "Summarise the conversation; you can add instructions", (instructions) =>
 		accepted("compact", instructions ? { customInstructions: instructions } : {}),
 	),
 	withoutArgument("export", "export_html", "Export the conversation to an HTML file on the server"),
 	own("model", "Choose a model: provider/model", (argument) => {
 		const [, provider, modelId] = /^([^/]+)\/(.+)$/.exec(argument) ?? [];
-		if (!provider || !modelId) return refused("Write /model provider/model, or choose one below.");
+		if (!provider || !modelId) return refused("Type /model provider/model, or choose one below.");
 		return accepted("set_model", { provider, modelId });
 	}),
 	own("name", "Name this session", (name) =>
-		name ? accepted("set_session_name", { name }) : refused("Write /name and the new name."),
+		name ? accepted("set_session_name", { name }) : refused("Type /name and the new name."),
 	),
 	withoutArgument("new", "new_session", "Start a new conversation in this session"),
 	withoutArgument("reload", "reload", "Reload extensions, skills, prompts and settings"),
-	own("thinking", "Set how hard the model thinks", (level) =>
+	own("thinking", "Set the thinking level of the model", (level) =>
 		level
 			? accepted("set_thinking_level", { level: level as "off" }) // the server checks the level
-			: refused("Write /thinking and a level, or choose one below."),
+			: refused("Type /thinking and a level, or choose one below."),
 	),
 ]);
 
-/** Advice for commands of pi's terminal that this page offers in another way, or not at all. */
+/** Advice for commands of pi's terminal that this page does not have. */
 const TERMINAL_COMMANDS: readonly (readonly [string, readonly string[]])[] = [
 	[
 		"It only works in pi's terminal.",
 		["bug", "changelog", "hotkeys", "scoped-models", "settings", "share", "trust"],
 	],
 	["Select the text and copy it.", ["copy"]],
-	["Use Tree, at the top of the session.", ["fork", "tree"]],
+	["Use the Tree button at the top of the session.", ["fork", "tree"]],
 	["Open stored sessions on the Sessions page.", ["import", "resume"]],
 	["Use pi's terminal on the server's machine.", ["login", "logout"]],
 	["Close the page, or delete the session on the Sessions page.", ["quit"]],
@@ -88,7 +91,7 @@ export const HANDLED_NAMES: ReadonlySet<string> = new Set([
 
 function parseShell(message: string): ParsedInput {
 	const command = message.replace(/^!{1,2}\s*/, "");
-	if (command === "") return refused("Write ! and a shell command.");
+	if (command === "") return refused("Type a shell command after the “!”.");
 	return accepted("bash", { command, excludeFromContext: message.startsWith("!!") });
 }
 
@@ -102,7 +105,7 @@ function withoutArgument(
 	description: string,
 ) {
 	return own(name, description, (argument) =>
-		argument ? refused(`Write /${name} on its own.`) : accepted(type, {}),
+		argument ? refused(`Type /${name} without arguments.`) : accepted(type, {}),
 	);
 }
 
@@ -114,17 +117,17 @@ function refused(why: string): ParsedInput {
 	return { kind: "refused", why };
 }
 
-/** The command name that is being typed, without its slash. */
+/** The command name that is being typed, without its slash. Undefined if the text is not just a name. */
 export function partialName(text: string): string | undefined {
 	return /^\/(\S*)$/.exec(text)?.[1];
 }
 
 const MAX_PROPOSALS = 100;
 
-/** Commands, the best match first: the exact name, a prefix of it, a prefix of one part (`pdf` for `skill:pdf`), any substring. */
+/** Best match first: the exact name, a prefix, a prefix of a part (`pdf` for `skill:pdf`), any substring. */
 export function matchingCommands(commands: readonly Data<"SlashCommand">[], partial: string) {
 	const query = partial.toLowerCase();
-	// Reversed, because the session takes the first of two commands of one name.
+	// Reversed, so that the first of two commands with the same name wins, as in the session.
 	const byName = new Map(commands.toReversed().map((command) => [command.name, command]));
 	return [...byName.values()]
 		.map((command) => ({ command, rank: rankOf(command.name.toLowerCase(), query) }))

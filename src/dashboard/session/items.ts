@@ -30,7 +30,7 @@ export type Block =
 	| { kind: "call"; call: ToolCall };
 
 interface Base {
-	/** The same for a loaded entry and for its events. */
+	/** A loaded entry and its events have the same key. */
 	readonly key: string;
 	readonly entryId?: string;
 	readonly isCut?: boolean;
@@ -43,7 +43,7 @@ export type Item = Base &
 				kind: "assistant";
 				blocks: readonly Block[];
 				isStreaming: boolean;
-				/** Its beginning was streamed before this page subscribed. */
+				/** Set if the answer's beginning was streamed before this page subscribed. */
 				isPartial?: boolean;
 				model?: string;
 				error?: string;
@@ -53,7 +53,7 @@ export type Item = Base &
 		  }
 		| {
 				kind: "bash";
-				/** Unknown while another client runs the command. */
+				/** Undefined while another client runs the command. */
 				command?: string;
 				output: string;
 				state: "running" | "done" | "failed" | "cancelled";
@@ -68,7 +68,7 @@ export type Item = Base &
 				pictures: readonly Picture[];
 				hasColumns?: boolean;
 		  }
-		/** A setting that changed, or a note of an extension. `mergedKeys`: the keys of equal neighbours, its own included. */
+		/** A changed setting or an extension's note. `mergedKeys`: its key and those of equal notes after it. */
 		| { kind: "note"; text: string; mergedKeys: readonly string[] }
 		| { kind: "error"; text: string }
 	);
@@ -76,11 +76,11 @@ export type Item = Base &
 export type ItemOf<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 export type AssistantItem = ItemOf<"assistant">;
 
-/** The arguments that describe a call best, in this order. */
+/** The arguments that describe a call best, most preferred first. */
 const KEYS = ["path", "file_path", "command", "query", "pattern", "symbol", "file", "url", "name"];
 const MAX_SUMMARY = 160;
 
-/** A call in one line: its path, its command, or else its arguments. */
+/** A call in one line: the argument that describes it best, or all arguments as JSON. */
 export function callSummary({ args, argsText }: Pick<ToolCall, "args" | "argsText">): string {
 	if (typeof args !== "object" || args === null) return oneLine(argsText);
 	const given = args as Record<string, unknown>;
@@ -105,7 +105,7 @@ function oneLine(text: string): string {
 	return line.length > MAX_SUMMARY ? `${line.slice(0, MAX_SUMMARY)}…` : line;
 }
 
-/** The blocks after one step of streaming; the same list if the step shows nothing. */
+/** Applies one step of streaming. Returns the same list if the step changes nothing. */
 export function withStreamStep(blocks: readonly Block[], step: Data<"AssistantMessageEvent">) {
 	if (!("contentIndex" in step)) return blocks;
 	const block = blocks[step.contentIndex];
@@ -136,13 +136,13 @@ export function withStreamStep(blocks: readonly Block[], step: Data<"AssistantMe
 	}
 }
 
-/** Maximum number of blocks: untrusted indexes must not allocate a list of any length. */
+/** Maximum number of blocks, so that an untrusted index cannot allocate a huge list. */
 const MAX_BLOCKS = 10_000;
 
 function withBlock(blocks: readonly Block[], at: number, block: Block): readonly Block[] {
 	if (!Number.isInteger(at) || at < 0 || at >= MAX_BLOCKS) return blocks;
 	const next = [...blocks];
-	// A late subscriber has not seen the earlier blocks.
+	// A late subscriber has not seen the earlier blocks, so they are empty.
 	while (next.length < at) next.push({ kind: "text", text: "" });
 	next[at] = block;
 	return next;
@@ -152,14 +152,14 @@ function parsed(text: string): unknown {
 	try {
 		return JSON.parse(text);
 	} catch {
-		return undefined; // `tool_execution_start` brings the arguments
+		return undefined; // invalid JSON; `tool_execution_start` has the arguments
 	}
 }
 
-/** Maximum of items searched for a result's call, which is near: a result without one is cheap. */
+/** Maximum items searched, from the end, for a result's call. A call is near; a missing one must be cheap. */
 const MAX_LOOKBACK = 400;
 
-/** Changes the latest call of that id in place. Returns whether there is one. */
+/** Replaces the latest call with this id in `items`. Returns whether there is one. */
 export function updateCall(items: Item[], callId: string, change: (call: ToolCall) => ToolCall) {
 	for (let at = items.length - 1; at >= Math.max(0, items.length - MAX_LOOKBACK); at--) {
 		const item = items[at];

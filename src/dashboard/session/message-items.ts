@@ -36,7 +36,7 @@ export function keyOf(message: Data<"AgentMessage">): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
-/** A tool result is an item of its own only if its call is missing. */
+/** Callers first attach a tool result to its call. It becomes an item only if the call is missing. */
 export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 	const base = { key: keyOf(message) };
 	switch (message.role) {
@@ -75,41 +75,41 @@ function noteItem(base: Base, text: string): ItemOf<"note"> {
 	return { kind: "note", ...base, text, mergedKeys: [base.key] };
 }
 
-/** A message or entry of an extension: a note if it is not meant to be shown. */
+/** A message or entry of an extension. It becomes a note if its `display` is false. */
 function customItem(base: Base, source: unknown): ItemOf<"custom" | "note"> {
 	const label = textField(source, "customType") ?? "extension";
 	if (field(source, "display") === false) return noteItem(base, strataEntryText(source) ?? label);
 	return { kind: "custom", ...base, label, ...contentOf(field(source, "content")) };
 }
 
-/** The meaning of a pi-strata entry; undefined for other entries. */
+/** Describes a pi-strata entry to the reader. Undefined for other entries. */
 function strataEntryText(source: unknown): string | undefined {
 	switch (textField(source, "customType")) {
 		case "pi-kota-pin":
 			return field(field(source, "data"), "pinned") === false
-				? "A result is no longer pinned: pruning may replace it with a stub"
-				: "A result was pinned: pruning will not touch it";
+				? "A result was unpinned: pruning may replace it with a stub"
+				: "A result was pinned: pruning will not replace it";
 		case "strata-workset":
 			return field(source, "content") === undefined
 				? "The working set was changed"
-				: "Files of the working set were added to the conversation";
+				: "Files from the working set were added to the conversation";
 		case "pi-readcache":
-			return "The read cache was cleared: the next read is sent in full";
+			return "A refresh was requested: the next read of that file or line range is sent in full";
 		case "strata-shown-edits":
-			return "Older content is shortened or moved in the next request";
+			return "Older content is shortened or moved from the next request on";
 		default:
 			return undefined;
 	}
 }
 
-/** The answer to a command of pi-strata, which the model does not see. */
+/** The report of a pi-strata command, which the model does not see. Undefined for other entries. */
 function reportItem(base: Base, entry: unknown): ItemOf<"custom"> | undefined {
 	const text = textField(field(entry, "data"), "text");
 	if (textField(entry, "customType") !== "strata-report" || text === undefined) return undefined;
 	return { kind: "custom", ...base, label: "strata", text, pictures: [], hasColumns: true };
 }
 
-/** Whether a notice repeats the first line of the report before it. Such notices are for clients that show no entries. */
+/** Whether a notice, for clients that show no entries, repeats the first line of the report before it. */
 export function repeatsReport(event: Data<"SessionEvent">, before?: Data<"SessionEvent">) {
 	if (event.type !== "extension_ui_request" || event.method !== "notify") return false;
 	if (before?.type !== "entry_appended") return false;
@@ -131,7 +131,7 @@ export function assistantItem(message: Data<"AgentMessage">): AssistantItem {
 	const content = Array.isArray(message.content) ? message.content : [];
 	const { usage, model, stopReason, errorMessage } = message;
 	const isAborted = stopReason === "aborted";
-	const error = stopReason === "error" ? (errorMessage ?? "The model failed.") : undefined;
+	const error = stopReason === "error" ? (errorMessage ?? "The model request failed.") : undefined;
 	return {
 		kind: "assistant",
 		key: keyOf(message),
@@ -237,14 +237,14 @@ export function entryItem(entry: Data<"SessionEntry">): Item | undefined {
 		case "thinking_level_change":
 			return note(`Thinking: ${textField(entry, "thinkingLevel")}`);
 		case "session_info":
-			return note(`Name: ${textField(entry, "name") ?? "none"}`);
+			return note(`Session name: ${textField(entry, "name") ?? "none"}`);
 		case "custom":
 			return (
 				reportItem(base, entry) ??
 				note(strataEntryText(entry) ?? textField(entry, "customType") ?? "custom")
 			);
 		case "context_edit":
-			return note("Context edited");
+			return note("The context was edited");
 		case "label":
 			return undefined;
 		default:

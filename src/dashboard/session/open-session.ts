@@ -23,7 +23,7 @@ type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why
 
 interface OpenSessionOptions {
 	readonly client: Client;
-	/** A live request of an extension: a notice, a question, or text for the prompt box. */
+	/** Called for an extension's live request: a notice, a question, or text for the prompt box. */
 	onUiRequest(event: Data<"SessionEvent">): void;
 	/** Shell commands of this page. Default: none. */
 	readonly shell?: ReadonlySignal<readonly ShellCommand[]>;
@@ -31,12 +31,12 @@ interface OpenSessionOptions {
 	onNextFrame(work: () => void): () => void;
 }
 
-/** Maximum of stored events to catch up on, for the beginning of a streaming answer. */
+/** Maximum number of stored events to catch up on, to show the beginning of a streaming answer. */
 const CATCH_UP_EVENTS = 4_000;
 const CATCH_UP_RETRY_MS = 50;
 const CHANGES_PAUSE_MS = 400;
 
-/** Commands of any client that change settings, and those that change the conversation. */
+/** Types of commands, from any client: `SETTING` change settings, `REWRITING` change the conversation. */
 const SETTING = /^(set_|cycle_)/;
 const REWRITING = /^(navigate_tree|bash)$/;
 
@@ -51,7 +51,7 @@ export class OpenSession {
 		return data.commands;
 	});
 	readonly status = signal<OpenStatus>({ name: "loading" });
-	/** Grows when figures of the session may have changed; coalesced to a few times a second. */
+	/** Incremented when figures of the session may have changed, at most every `CHANGES_PAUSE_MS`. */
 	readonly changes = signal(0);
 	readonly #options: OpenSessionOptions;
 	readonly #client: Client;
@@ -65,12 +65,12 @@ export class OpenSession {
 	});
 	readonly #unsubscribes: readonly (() => void)[];
 	#subscription: Subscription;
-	/** Events up to this number are caught up on: they only complete the conversation. */
+	/** Events up to this number are caught up on. They complete the conversation and have no other effect. */
 	#caughtUpSeq = 0;
 	#pendingEvents: Data<"SessionEvent">[] = [];
 	#latestEvent: Data<"SessionEvent"> | undefined;
 	#cancelFrame: (() => void) | undefined;
-	/** Events since a load began. They are applied to its answer, which may be older. */
+	/** Events since a load began. They are applied to its answer, which may be older than they are. */
 	#sinceLoad: Data<"SessionEvent">[] | undefined;
 	#loads = 0;
 	#changesTimer: ReturnType<typeof setTimeout> | undefined;
@@ -134,7 +134,7 @@ export class OpenSession {
 			this.#loadOther();
 		}
 		if (CHANGING.test(event.type)) this.#reportChange();
-		// Nothing else reports a shell command of another client.
+		// Only its output reveals that another client runs a shell command.
 		const isUnknownShell =
 			event.type === "bash_execution_update" &&
 			!this.state.peek()?.isBashRunning &&
@@ -152,7 +152,7 @@ export class OpenSession {
 	#onServerEvent(event: Data<"ServerEvent">): void {
 		if (event.type !== "command_finished" || event.data.sessionId !== this.sessionId) return;
 		const { commandType, success } = event.data;
-		// A failed `bash` counts too: a shell command that timed out does not run any more.
+		// A failed `bash` counts too: a shell command that timed out is no longer running.
 		if (!success && commandType !== "bash") return;
 		if (SETTING.test(commandType)) this.#stateRefresher.refresh();
 		if (REWRITING.test(commandType)) void this.reload();
@@ -163,20 +163,20 @@ export class OpenSession {
 			({ id, result }) => !result && !running.some((one) => one.id === id && !one.result),
 		);
 		this.#shownShell = running;
-		// Before the first load, a command in the file would be taken for a running one.
+		// Before the first load, a command that is already in the session file would be shown as running.
 		if (this.status.peek().name === "ready") {
 			this.conversation.value = this.#withShell(this.conversation.peek());
 		}
 		if (hasEnded) void this.reload();
 	}
 
-	/** Loads all again, because the session, its extensions or the server may be others. */
+	/** Reloads everything, because the session, its extensions or the server may have been replaced. */
 	#loadOther(): void {
 		this.commandList.invalidate();
 		void this.reload();
 	}
 
-	/** Loads the session. A load that a later one overtakes is dropped. */
+	/** Loads the session. If a later load begins meanwhile, this load's answer is dropped. */
 	async reload(): Promise<void> {
 		const own = ++this.#loads;
 		const { sessionId } = this;
@@ -204,7 +204,7 @@ export class OpenSession {
 		}
 	}
 
-	/** Subscribes again from earlier on: a streaming answer began before this page was opened. */
+	/** Subscribes again from an earlier event, because a streaming answer began before this page was opened. */
 	#catchUp(): void {
 		const { seq } = this.#subscription;
 		if (seq === undefined) {
@@ -245,10 +245,10 @@ const CHANGING =
 const SETTLING =
 	/^(agent_start|agent_settled|compaction_end|session_info_changed|thinking_level_changed)$/;
 
-/** The commands that `prompt` understands in a session, fetched on demand; undefined until they are known. */
+/** The slash commands that a session's `prompt` accepts, fetched on demand. Undefined until known. */
 export function createCommandList(fetch: () => Promise<readonly Data<"SlashCommand">[]>) {
 	const commands = signal<readonly Data<"SlashCommand">[] | undefined>(undefined);
-	/** Whether the commands are up to date, or in flight and not invalidated since. */
+	/** Whether the commands are up to date, or will be when the fetch in flight ends. */
 	let isFresh = false;
 	const refresher = createRefresher({
 		fetch,
@@ -261,7 +261,6 @@ export function createCommandList(fetch: () => Promise<readonly Data<"SlashComma
 		},
 	});
 
-	/** Fetches the commands unless they are fresh. */
 	function ensure(): void {
 		if (isFresh) return;
 		isFresh = true;

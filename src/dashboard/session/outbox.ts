@@ -4,7 +4,7 @@ import type { Data } from "../../protocol/index.ts";
 import type { StoredText } from "../parts/storage.ts";
 import { type InputCommand, parseInput, type StreamingBehavior } from "./input-command.ts";
 
-/** A text to send. Its id makes retries idempotent: the text takes effect once. */
+/** A text to send. Its id makes retries idempotent: the server runs the command once. */
 export interface Outgoing {
 	readonly id: string;
 	readonly text: string;
@@ -30,11 +30,11 @@ interface OutboxOptions {
 /** Commands of this page that the server has not answered, including those from before a reload. */
 export class Outbox {
 	readonly pending = signal<readonly Outgoing[]>([]);
-	/** Commands that wait for a connection, or for an answer since a connection was lost. */
+	/** Commands that wait for a connection, or for an answer after a lost one. Without sent shell commands. */
 	readonly waiting = computed(() =>
 		this.pending.value.filter((one) => one.wasOffline && !(one.isSent && shellCommand(one))),
 	);
-	/** Running shell commands, and the last ones that ended. */
+	/** Running shell commands, and the last `MAX_ENDED` that ended. */
 	readonly shell = computed(() => [
 		...this.#ended.value,
 		...this.pending.value.flatMap((one) => (one.isSent ? (shellCommand(one) ?? []) : [])),
@@ -57,7 +57,7 @@ export class Outbox {
 		for (const one of stored) this.#add({ ...one, isSent, wasOffline: true }, true);
 	}
 
-	/** Returns the reason if the text is refused. */
+	/** Sends a text. Returns the reason if the text is refused. */
 	send(text: string, how?: StreamingBehavior): string | undefined {
 		const { client } = this.#options;
 		const isSent = client.state.name === "open";
@@ -92,7 +92,7 @@ export class Outbox {
 			onDone(command, data);
 		} catch (thrown) {
 			const error = thrown as ClientError;
-			if (error.code === "closed") return; // the next page sends it
+			if (error.code === "closed") return; // stored: the next load of this page sends it
 			this.#remove(id);
 			onFailed(text, command, error);
 		}
@@ -105,9 +105,9 @@ export class Outbox {
 
 const MAX_ENDED = 20;
 
-/** Whether a failed text returns to the prompt box. A shell command that may have run does not: it could run twice. */
+/** Whether a failed text returns to the draft. Not a shell command that may have run: it could run twice. */
 export function returnsToDraft(type: string, code: ClientErrorCode): boolean {
-	if (code === "not_durable") return false; // it was carried out
+	if (code === "not_durable") return false; // the command took effect
 	const mayHaveRun = code === "timeout" || code === "interrupted";
 	return type !== "bash" || !mayHaveRun;
 }

@@ -13,7 +13,7 @@ interface PromptBoxProps {
 	onEscape?(): void;
 }
 
-/** Enter sends. While a command's name is typed, commands are proposed: arrows choose, Tab or Enter accepts, Escape closes. */
+/** Enter sends. Typing `/` proposes commands: arrows choose, Tab or Enter accepts, Escape closes the list. */
 export function PromptBox({ session, draft, placeholder, onSend, onEscape }: PromptBoxProps) {
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
@@ -27,7 +27,7 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 	useLayoutEffect(() => {
 		const element = box.current;
 		if (!element) return;
-		// The box is as high as its text, within the bounds of the style.
+		// The box is as tall as its text, within the limits of its CSS.
 		element.style.height = "auto";
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
@@ -56,14 +56,14 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		}
 		if (!chosen) return false;
 		if (key === "Escape") proposals.close();
-		// With a complete name, Enter sends.
+		// If the name is complete, Enter sends it.
 		else if (key === "Tab" || (key === "Enter" && chosen.name !== partialName(text))) take(chosen);
 		else return false;
 		return true;
 	}
 
 	const optionId = (command: Data<"SlashCommand">) => `${listId}-${offered.indexOf(command)}`;
-	// An `object`, because the types know no multi-line combobox. Screen readers do.
+	// Typed `object`, because the types lack multi-line comboboxes. Screen readers support them.
 	const combobox: object | false = offered.length > 0 && {
 		role: "combobox",
 		"aria-autocomplete": "list",
@@ -107,12 +107,12 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 
 const PAGE_COMMANDS = pageCommands();
 
-/** The proposals for a text. Nothing is `chosen` while the list is closed. */
+/** The proposals for a text. `chosen` is undefined while the list is closed. */
 function useProposals(session: OpenSession, text: string) {
 	const { commands, ensure } = session.commandList;
 	const partial = partialName(text);
 	const [isFocused, setFocused] = useState(false);
-	/** Closed by the reader, until another word begins. */
+	/** True after Escape, until the text is no longer a command name. */
 	const [isClosed, setClosed] = useState(false);
 	const [choice, setChoice] = useState<{ partial: string | undefined; name: string }>();
 	useEffect(() => {
@@ -132,7 +132,7 @@ function useProposals(session: OpenSession, text: string) {
 		setFocused,
 		choose,
 		close: () => setClosed(true),
-		/** Moves the choice, wrapping at the ends; opens a closed list. False if there is no list. */
+		/** Moves the choice, wrapping at the ends, and opens a closed list. False if there are no proposals. */
 		move(step: 1 | -1): boolean {
 			if (offered.length === 0) return false;
 			setClosed(false);
@@ -159,7 +159,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 	}, [isChosen]);
 	const { name, description = "", source } = command;
 	return (
-		// biome-ignore lint/a11y/useKeyWithClickEvents: the keys go to the box, which keeps the focus
+		// biome-ignore lint/a11y/useKeyWithClickEvents: the prompt box keeps the focus and handles the keys
 		<div
 			ref={element}
 			id={id}
@@ -167,7 +167,7 @@ function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
 			role="option"
 			tabIndex={-1}
 			aria-selected={isChosen}
-			// Not on enter: a row that scrolls under a resting pointer must not be chosen.
+			// Not `onMouseEnter`: a row that scrolls under a resting pointer must not be chosen.
 			onMouseMove={() => !isChosen && onPoint()}
 			onMouseDown={(event) => event.preventDefault()}
 			onClick={onTake}

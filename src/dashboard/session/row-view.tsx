@@ -13,7 +13,7 @@ import {
 	type ToolCall,
 } from "./items.ts";
 
-/** State that is kept outside of the rows, because rows out of view do not exist. */
+/** State that is kept outside of the rows, because rows out of view are not rendered. */
 export interface RowActions {
 	isUnfolded(key: string): boolean;
 	toggle(key: string, isOpen: boolean): void;
@@ -130,7 +130,7 @@ function Failure({ text }: { text: string }) {
 	);
 }
 
-/** Maximum number of pictures drawn: each is decoded in full. */
+/** Maximum number of pictures drawn per message, because each is decoded in full. */
 const MAX_PICTURES = 20;
 
 function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
@@ -156,9 +156,9 @@ function Outcome({ item }: { item: AssistantItem }) {
 	const text = item.isAborted
 		? "Stopped."
 		: item.isPartial
-			? "This answer began before the page was opened. All of it appears once it is complete."
+			? "This answer began before the page was opened. The full answer appears once it is complete."
 			: item.isCut
-				? "This message is too long to send at once, so the server cut it. Reload the page to see all of it."
+				? "The server shortened this message, because it is too long to send at once. Reload the page to see all of it."
 				: "…";
 	return <p class="note small soft">{text}</p>;
 }
@@ -223,10 +223,10 @@ function Call({ call, fold, actions }: { call: ToolCall; fold: FoldState; action
 export type Row =
 	| { key: string; kind: "item"; item: Exclude<Item, AssistantItem> }
 	| { key: string; kind: "block"; item: AssistantItem; block: Block; isLast: boolean }
-	/** A row about an answer as a whole. */
+	/** A row about the whole answer, such as its error. */
 	| { key: string; kind: "outcome"; item: AssistantItem };
 
-/** Memoized: items that have not changed keep their rows. */
+/** Memoized: unchanged items keep their rows. */
 export function rowsOf(items: readonly Item[]): Row[] {
 	return items.flatMap((item) => {
 		let rows = rowCache.get(item);

@@ -54,7 +54,10 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 				<SessionHead opened={opened} view={view} />
 			</ErrorBoundary>
 			{status.name === "failed" && (
-				<Problem text={`Could not load session: ${status.why}`} onRetry={() => session.reload()} />
+				<Problem
+					text={`Could not load the session: ${status.why}`}
+					onRetry={() => session.reload()}
+				/>
 			)}
 			<ErrorBoundary key={view}>
 				<View opened={opened} view={view} />
@@ -67,7 +70,7 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 function View({ opened, view }: { opened: OpenedSession; view: string }) {
 	if (view === DEFAULT_VIEW) return <ConversationView {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
-	if (!found) return <Empty>There is no such view.</Empty>;
+	if (!found) return <Empty>This view does not exist.</Empty>;
 	const { sessionId, changes } = opened.session;
 	return (
 		<section class="sheet" aria-label={found.title}>
@@ -82,7 +85,7 @@ function showRequest(event: Data<"SessionEvent">, draft: Draft): void {
 	if (event.method === "set_editor_text") draft.prepend(event.text);
 }
 
-/** Maximum wait for a frame: a background tab has none. */
+/** Maximum wait for a frame, because a background tab has no frames. */
 const FRAME_TIMEOUT_MS = 250;
 
 /** Calls `work` before the next frame, or after a timeout. Returns a function that cancels it. */
@@ -137,7 +140,7 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 				<span class="session-figures line small soft number">
 					{usage?.percent != null && (
 						<span
-							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: the last bill, plus an estimate of newer messages. The Context view estimates every piece by its length.`}
+							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages. The Context view estimates every piece by its length.`}
 						>
 							{Math.round(usage.percent)} % of the window
 						</span>
@@ -193,7 +196,7 @@ function SessionNameDialog(props: { sessionId: string; name: string; onClose(): 
 
 type Answer = (response: CommandFields<"extension_ui_response">["response"]) => void;
 
-/** The oldest open question of an extension; any client may answer it. */
+/** Shows the oldest open question of an extension. Any client may answer it. */
 function ExtensionDialog({ session }: { session: OpenSession }) {
 	const [question] = session.ui.value.questions;
 	if (!question) return null;

@@ -26,7 +26,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 	): Promise<void> {
 		const result = await orToast(work);
 		if (!result || result.data.cancelled) return;
-		// A message of the user returns to the prompt box.
+		// The text of a user's message returns to the prompt box.
 		const said = result.data.editorText ?? result.data.text;
 		if (said) draft.prepend(said);
 		void session.reload();
@@ -41,7 +41,7 @@ export function TreeDialog({ session, draft, onClose }: TreeDialogProps) {
 			<p class="small soft">
 				“Go here” continues the session from that entry and keeps the other branches. “Fork” copies
 				the session up to that message into a new file and continues there.
-				{isRunning && " Stop the run first."}
+				{isRunning && " To use them, stop the run first."}
 			</p>
 			<Answered answer={answer} waiting="Loading…">
 				{() => rows.length === 0 && <Empty>No messages yet.</Empty>}
@@ -107,14 +107,14 @@ type TreeRow = ReturnType<typeof treeRows>[number];
 const MAIN_TYPES: ReadonlySet<string> = new Set(["message", "compaction", "branch_summary"]);
 const SECONDARY_ROLES: ReadonlySet<string> = new Set(["toolResult", "system"]);
 
-/** The rows of a tree in order, the current branch last. */
+/** The rows of a tree, depth first. Among siblings, the current branch is last. */
 export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: boolean) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const onBranch = new Set<string>();
 	for (let id = leafId; id !== null && !onBranch.has(id); id = byId.get(id)?.parentId ?? null) {
 		onBranch.add(id);
 	}
-	// A node without a known parent is a root.
+	// A node without a known parent is treated as a root.
 	const children = Map.groupBy(nodes, ({ parentId }) =>
 		parentId !== null && byId.has(parentId) ? parentId : null,
 	);
@@ -129,7 +129,7 @@ export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: b
 		if (isAll || isLeaf || isMain(node)) {
 			rows.push({
 				key: node.id,
-				/** The number of branch points above. */
+				/** The number of branch points above this entry. */
 				depth,
 				who: whoOf(node),
 				preview: node.preview,
@@ -146,7 +146,7 @@ export function treeRows(nodes: readonly Node[], leafId: string | null, isAll: b
 	return rows;
 }
 
-/** The nodes in reverse, for a stack: the current branch comes out last. */
+/** Siblings in reverse order, for a stack: the current branch is first, so it is popped last. */
 function reversed(nodes: readonly Node[] = [], onBranch: ReadonlySet<string>) {
 	const inUse = nodes.filter(({ id }) => onBranch.has(id));
 	const others = nodes.filter(({ id }) => !onBranch.has(id));

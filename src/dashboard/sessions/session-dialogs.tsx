@@ -41,8 +41,8 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 			>
 				{startsIn && "sample" in startsIn ? (
 					<p>
-						The demo creates a new sample project for it. To work in a folder of your own, set up a
-						model in pi and restart the server.
+						The demo creates a new sample project for the session. To work in your own folder, set
+						up a model in pi and restart the server.
 					</p>
 				) : (
 					<Folder start={startsIn?.folder} folders={folders} />
@@ -112,7 +112,9 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 			<Answered answer={answer} waiting="Looking for sessions…">
 				{() =>
 					rows.length === 0 ? (
-						<Empty>{filter ? "No session matches." : "There are no stored sessions."}</Empty>
+						<Empty>
+							{filter ? "No session matches the filter." : "There are no stored sessions."}
+						</Empty>
 					) : (
 						<div class="tree">
 							<VirtualList
@@ -170,7 +172,7 @@ export function DeleteDialog(props: { session: Data<"SessionInfo">; onClose(): v
 		<Dialog title="Delete this session?" onCancel={onClose}>
 			<p>
 				<PlainText as="strong" text={sessionName ?? baseName(cwd)} max={120} /> will be{" "}
-				{isStreaming && "stopped and "}removed from the server. Its session file stays, so you can
+				{isStreaming && "stopped and "}removed from the server. Its session file is kept, so you can
 				open it again from the stored sessions.
 			</p>
 			<div class="dialog-actions row">

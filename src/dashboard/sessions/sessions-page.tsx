@@ -59,7 +59,7 @@ export function SessionsPage() {
 	);
 }
 
-/** Folders to offer. Demo folders are left out: they are useless to other sessions. */
+/** Folders to suggest. Demo folders are left out, because they are useless to other sessions. */
 function foldersOf(sessions: readonly Data<"SessionInfo">[]): string[] {
 	return [...new Set(sessions.filter((one) => !isDemo(one)).map(({ cwd }) => cwd))];
 }
@@ -78,8 +78,8 @@ function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"):
 		<div class="card stack first-run">
 			<h2>No sessions yet</h2>
 			<p>
-				A session is a conversation with a coding agent in a folder on this machine. While it works,
-				you see what the model sees, what it costs and how much was saved.
+				A session is a conversation with a coding agent in a folder on the server's machine. While
+				the agent works, you see what the model sees, what it costs and how much was saved.
 			</p>
 			<WhereItStarts startsIn={startsIn} />
 			<span class="row">
@@ -96,19 +96,19 @@ function FirstRun(props: { startsIn: StartsIn; onShow(dialog: "new" | "stored"):
 }
 
 function WhereItStarts({ startsIn }: { startsIn: StartsIn }) {
-	if (!startsIn) return <p>You choose its folder. It uses the models that are set up in pi.</p>;
+	if (!startsIn) return <p>You choose its folder. The agent uses the models set up in pi.</p>;
 	if ("sample" in startsIn) {
 		return (
 			<p>
-				This server runs a demo: a script on a sample project. It costs nothing and does not touch
-				your files.
+				This server runs a demo: a script that works on a sample project. It costs nothing and does
+				not touch your files.
 			</p>
 		);
 	}
 	return (
 		<p>
-			It starts in <PlainText as="code" text={startsIn.folder} max={200} /> with the model that is
-			set up in pi.
+			It starts in <PlainText as="code" text={startsIn.folder} max={200} /> and uses the model that
+			is set up in pi.
 		</p>
 	);
 }
@@ -190,20 +190,20 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 }
 
 const POLL_MS = 4_000;
-/** Maximum number of sessions whose costs are fetched. New messages cause another fetch. */
+/** Maximum number of sessions to fetch costs for. New messages in a session cause another fetch. */
 const MAX_COSTS = 40;
 
 /** The open sessions, kept up to date by events and by polling between `open` and `close`. */
 class SessionList {
-	/** The newest first; undefined until they are known. */
+	/** Newest first. Undefined until they are known. */
 	readonly sessions = signal<readonly Data<"SessionInfo">[] | undefined>(undefined);
 	readonly costs = signal<ReadonlyMap<string, number>>(new Map());
-	/** The first message of sessions without a name, as far as it is known. */
+	/** The first messages of sessions without a name, by session id. May be incomplete. */
 	readonly firstMessages = signal<ReadonlyMap<string, string>>(new Map());
-	/** Undefined if a new session must name its folder. */
+	/** Where a new session starts. Undefined if the user must name a folder. */
 	readonly startsIn = signal<StartsIn>(undefined);
 	readonly error = signal<string | undefined>(undefined);
-	/** The number of messages of a session when its cost was fetched. */
+	/** By session id: the number of messages when the cost was fetched. */
 	readonly #pricedMessages = new Map<string, number>();
 	readonly #lookedUp = new Set<string>();
 	#stops: readonly (() => void)[] = [];
@@ -252,7 +252,7 @@ class SessionList {
 		}
 	}
 
-	/** Tells unnamed sessions of one folder apart. The server reads files for it, so each is looked up once. */
+	/** Distinguishes unnamed sessions of one folder. Each is looked up once, because the server reads files. */
 	async #loadFirstMessages(sessions: readonly Data<"SessionInfo">[]): Promise<void> {
 		const unknown = sessions.filter(
 			({ sessionId, sessionName, messageCount }) =>
@@ -268,7 +268,7 @@ class SessionList {
 				),
 			);
 		} catch {
-			// Without first messages, the names of folders have to do.
+			// Without first messages, only the names of folders are shown.
 		}
 	}
 
@@ -282,7 +282,7 @@ class SessionList {
 				const { data } = await client().request("get_session_stats", { sessionId });
 				if (!this.#isClosed) this.costs.value = new Map(this.costs.value).set(sessionId, data.cost);
 			} catch {
-				// A session whose folder is gone has no figures.
+				// The cost is unavailable if, for example, the session's folder was deleted.
 			}
 		}
 	}

@@ -74,7 +74,7 @@ export function Choice<Value extends string>(props: ChoiceProps<Value>) {
 	);
 }
 
-/** The time, updated every 10 s, for relative times. */
+/** The current time in ms, updated every 10 s. For texts such as `4 min ago`. */
 export function useNow(): number {
 	const [now, setNow] = useState(Date.now);
 	useEffect(() => {

@@ -11,7 +11,7 @@ export interface Column<Row> {
 	readonly align?: "right";
 	readonly isRowHeader?: boolean;
 	readonly hidesTitle?: boolean;
-	/** `roomy`: hidden on a phone. `wide`: breaks long words. `soft`, `plain`: how its cells look. */
+	/** `roomy`: hidden on a phone. `wide`: breaks long words. `soft`, `plain`: colour and weight of text. */
 	readonly class?: string;
 }
 
@@ -34,9 +34,9 @@ interface TableProps<Row> {
 	keyOf(row: Row): string | number;
 	classOf?(row: Row): string;
 	readonly foot?: Row;
-	/** Maximum number of rows shown; the rest is only counted. Default: all. */
+	/** Maximum number of rows shown at first; the rest is counted. Default: all. */
 	readonly maxRows?: number;
-	/** Rows that the "Show more" button adds. Default: no button. */
+	/** Number of rows that the "Show more" button adds. Default: no button. */
 	readonly more?: number;
 }
 

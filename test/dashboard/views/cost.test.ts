@@ -92,13 +92,13 @@ describe("the bill of pi alone", () => {
 
 	test("says what it is", () => {
 		expect(piAloneNote(totals)).toBe(
-			"Pi alone: the same requests, append-only, with full texts in place of markers, diffs and stubs.",
+			"“Pi alone” means the same requests without pi-strata: append-only, with full texts instead of markers, diffs and stubs.",
 		);
 	});
 
 	test("says so where pi would have compacted instead", () => {
 		expect(piAloneNote({ ...totals, appendOnlyOverLimit: 2 })).toContain(
-			"2 of the 3 would have exceeded the point where pi compacts; this is not taken into account.",
+			"2 of the 3 requests would have exceeded the size at which pi compacts; the comparison does not include compaction.",
 		);
 	});
 });

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { startupSummary } from "../../../src/dashboard/views/server/server-view.tsx";
 
 test("a first start tells of no process before it", () => {
-	expect(startupSummary({ crashed: false, sessions: 0 })).toBe("It started without sessions.");
+	expect(startupSummary({ crashed: false, sessions: 0 })).toBe("No sessions were found.");
 });
 
 test("a later start tells how the process before it ended, and what it left", () => {

@@ -42,8 +42,8 @@ export function CodeView({ sessionId }: SessionViewProps) {
 			)}
 			{!search && path === undefined && (
 				<Empty>
-					Search for a name or for text. From a result you get to the dependencies and dependents of
-					a file, and to the usages of a name.
+					Search for a name or for text. From a result you can open the dependencies and dependents
+					of a file, and the usages of a name.
 				</Empty>
 			)}
 			{usages.data && <UsagesPanel answer={usages.data} onFile={setPath} onName={setName} />}
@@ -116,18 +116,19 @@ function IndexHealth({ coverage }: { coverage: Data<"CodeCoverage"> }) {
 	return (
 		<Section title="Index">
 			{!complete && (
-				<p class="notice">The first indexing is not finished: some files may be missing.</p>
+				<p class="notice">The first indexing has not finished: some files may be missing.</p>
 			)}
 			{notStored && (
 				<p class="notice">
-					The index is in memory only: it cannot be written (<PlainText text={notStored.reason} />
+					The index is in memory only, because it cannot be written to disk (
+					<PlainText text={notStored.reason} />
 					).
 				</p>
 			)}
 			<Figures
 				figures={[
 					["Files", formatCount(files), complete ? "all indexed" : "so far"],
-					["Partly parsed", formatCount(unparsed.count), listed(unparsed.paths)],
+					["With parse errors", formatCount(unparsed.count), listed(unparsed.paths)],
 					["Unresolved imports", formatCount(unresolvedImports)],
 					[
 						"Checked for changes",
@@ -166,7 +167,7 @@ type OnFile = (path: string) => void;
 interface PanelProps<Answer> {
 	readonly answer: Answer;
 	readonly onFile: OnFile;
-	/** Undefined closes the panel of usages. */
+	/** `undefined` closes the panel of usages. */
 	onName(name: Name | undefined): void;
 }
 
@@ -183,7 +184,7 @@ function SearchResults({ answer, onFile, onName }: PanelProps<Data<"CodeSearchAn
 			: formatNumberOf(total, "file");
 	return (
 		<Section title={`Found: ${shown}`}>
-			{hits.length === 0 && <p class="soft">Nothing matches.</p>}
+			{hits.length === 0 && <p class="soft">No matches.</p>}
 			<ul class="hits plain-list">
 				{hits.map(({ path, isTest, matchingLines, symbols, lines }) => (
 					<li key={path}>
@@ -256,7 +257,7 @@ function UsagesPanel({ answer, onFile, onName }: PanelProps<Data<"CodeUsagesAnsw
 			)}
 			{suggestions.length > 0 && (
 				<p class="row">
-					Did you mean
+					Did you mean:
 					{suggestions.slice(0, 8).map((name) => (
 						<TextButton
 							key={name}
@@ -295,7 +296,7 @@ function DefinitionBox({ definition, onFile }: { definition: Definition; onFile:
 				{formatNumberOf(usages.length, "usage")}
 				{possible !== undefined &&
 					possible.count > 0 &&
-					`, and ${formatCount(possible.count)} possible ones in ${formatNumberOf(possible.files.length, "file")}`}
+					`, and ${formatNumberOf(possible.count, "possible usage")} in ${formatNumberOf(possible.files.length, "file")}`}
 			</p>
 			<ul class="usages plain-list">
 				{usages.slice(0, MAX_USAGES).map((usage) => (

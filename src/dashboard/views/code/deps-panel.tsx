@@ -12,12 +12,12 @@ interface DepsPanelProps {
 	readonly answer: Deps;
 	readonly depth: number;
 	onDepth(depth: number): void;
-	/** Undefined closes the panel. */
+	/** `undefined` closes the panel. */
 	onFile(path: string | undefined): void;
 }
 
 export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
-	// Starts as a list on a phone, which has no room for the whole graph.
+	// The lists start open on a phone, which has no room for the whole graph.
 	const [isListed, setIsListed] = useState(() => matchMedia("(max-width: 560px)").matches);
 	const graph = useMemo(() => layoutGraph(answer, { depth, maxInColumn: 12 }), [answer, depth]);
 	const { dependencies, dependents, cycles, external, unresolved } = answer;
@@ -39,9 +39,10 @@ export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 			<p>
 				<PlainText as="b" class="mono" text={answer.file} max={400} />{" "}
 				<span class="soft">
-					depends on {formatNumberOf(dependencies.length, "file")}, used by{" "}
+					depends on {formatNumberOf(dependencies.length, "file")}, is used by{" "}
 					{formatCount(dependents.length)}
-					{cycles.length > 0 && `, in ${formatNumberOf(cycles.length, "cycle")}`}
+					{cycles.length > 0 &&
+						`; these files are part of ${formatNumberOf(cycles.length, "cycle")}`}
 				</span>
 			</p>
 			<GraphView graph={graph} onFile={onFile} />
@@ -58,7 +59,7 @@ export function DepsPanel({ answer, depth, onDepth, onFile }: DepsPanelProps) {
 			)}
 			{unresolved.length > 0 && (
 				<p class="soft small">
-					Unresolved:{" "}
+					Unresolved imports:{" "}
 					<PlainText
 						text={unresolved.map(({ specifier, line }) => `${specifier} (line ${line})`).join(", ")}
 						max={1000}
@@ -158,7 +159,7 @@ function Box({ node, onFile }: { node: Graph["nodes"][number]; onFile(path: stri
 	];
 	const actions = column !== 0 && {
 		role: "button" as const,
-		// In lower case, because the attributes of SVG keep their case.
+		// Lower case, because SVG attributes are case-sensitive.
 		tabindex: 0,
 		onClick: () => onFile(path),
 		onKeyDown(event: KeyboardEvent) {
@@ -188,7 +189,7 @@ type Graph = ReturnType<typeof layoutGraph>;
 
 export const BOX = { width: 170, height: 34, gapX: 60, gapY: 12, margin: 8 };
 
-/** Dependencies are on the left of a file, dependents on the right, one column per step: every arrow points to the left. */
+/** Dependencies are left of the file, dependents right, one column per step. Every arrow points left. */
 export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn: number }) {
 	const { depth, maxInColumn } = options;
 	const cyclic = new Set(answer.cycles.flat());
@@ -211,9 +212,9 @@ export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn:
 		return entries.map(({ path, more = 0, isTest }, row) => ({
 			id: `${column}:${path ?? "more"}`,
 			path,
-			/** The number of files of the column that are not drawn; 0 for a file. */
+			/** The number of files that this node stands for and that are not drawn; 0 for a file. */
 			more,
-			/** 0 is the file itself, negative its dependencies, positive its dependents. */
+			/** 0: the file itself. Negative: its dependencies. Positive: its dependents. */
 			column,
 			isTest,
 			isInCycle: path !== undefined && cyclic.has(path),
@@ -229,7 +230,7 @@ export function layoutGraph(answer: Deps, options: { depth: number; maxInColumn:
 	};
 }
 
-/** A file of a column, or the number of further files. */
+/** A file in a column, or the number of files left out (`more`). */
 interface GraphEntry {
 	readonly path?: string;
 	readonly more?: number;
@@ -241,7 +242,7 @@ function entriesOf(files: readonly Data<"CodeFileAtDepth">[], max: number): Grap
 	return [...files.slice(0, max - 1), { more: files.length - max + 1, isTest: false }];
 }
 
-/** One arrow for each file, between it and the file it was reached through. */
+/** One arrow per file, between the file and the one through which it was reached. */
 function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node[]) {
 	const byId = new Map(nodes.map((node) => [node.id, node]));
 	const at = (column: number, path: string) => byId.get(`${column}:${path}`);
@@ -259,7 +260,7 @@ function edgesOf<Node extends { id: string }>(answer: Deps, nodes: readonly Node
 	return edges;
 }
 
-/** The first scroll position: the file in the middle, unless that would cut the names of its dependencies. */
+/** The initial scroll position centres the file, unless that cuts off the names of its dependencies. */
 export function firstScroll({ nodes }: Graph, frameWidth: number): number {
 	const x = (column: number) => nodes.find((node) => node.column === column)?.x;
 	const middle = x(0) ?? 0;

@@ -98,7 +98,7 @@ function SeriesTable({ series }: { series: ReturnType<typeof contextSeries> }) {
 	);
 }
 
-/** A time series for each kind, downsampled. `byKind[i]` belongs to `kinds[i]` and has one value per request. */
+/** Time series, downsampled to `max` requests. `byKind[i]` has one value per request, for `kinds[i]`. */
 export function contextSeries(all: readonly Data<"ContextMoment">[], max = 200) {
 	const moments = downsampled(all, max);
 	const kinds = KINDS.filter((kind) => moments.some(({ byKind }) => (byKind[kind] ?? 0) > 0));
@@ -115,7 +115,7 @@ export function downsampled(moments: readonly Data<"ContextMoment">[], max: numb
 	if (moments.length <= max) return moments;
 	const between = moments.slice(1, -1);
 	const buckets = Math.max(0, max - 2);
-	// Multiplied, because adding up a fraction would drop the last moments.
+	// Multiplied, because rounding errors of a running sum would drop the last moments.
 	const bound = (index: number) => Math.floor((index * between.length) / buckets);
 	const kept = Array.from({ length: buckets }, (_, index) =>
 		between.slice(bound(index), bound(index + 1)).reduce(fuller),
@@ -165,7 +165,7 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 					},
 					["Tokens", ({ tokens }) => short(tokens)],
 					["Replaces", ({ replacedTokens: n }) => n !== undefined && short(n), "soft roomy"],
-					["Since", ({ sinceMs }) => ago(sinceMs, now), "soft"],
+					["Added", ({ sinceMs }) => ago(sinceMs, now), "soft"],
 				]}
 			/>
 		</Section>
@@ -243,14 +243,14 @@ export interface ReadText {
 	readonly nextOffset?: number;
 }
 
-/** Appends a part. If the text has changed, the old parts are dropped. */
+/** Appends a part. Drops the old parts if the text has changed. */
 export function appendPart(before: ReadText | undefined, next: Data<"ContextPieceText">): ReadText {
 	const { offset, text, totalChars, nextOffset } = next;
 	const fits = before?.nextOffset === offset && before.totalChars === totalChars;
 	return {
 		parts: [...(fits ? before.parts : []), { offset, text }],
 		totalChars,
-		// An offset that does not advance must not cause a loop of fetches.
+		// An offset that does not advance would cause an endless loop of fetches.
 		...(nextOffset !== undefined && nextOffset > offset && { nextOffset }),
 	};
 }

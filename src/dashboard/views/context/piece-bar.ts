@@ -2,7 +2,7 @@ import type { Data } from "../../../protocol/index.ts";
 
 export type Piece = Data<"ContextPiece">;
 
-/** In the order of a prompt: the kind, its name, and its colour. Kinds that are often neighbours have distinct colours. */
+/** Kind, name and colour, in the order of a prompt. Kinds that are often neighbours have distinct colours. */
 const KIND_TABLE = [
 	["system", "System prompt", 7],
 	["tools", "Tools", 2],
@@ -26,13 +26,13 @@ export function kindColour(kind: Data<"ContextKind">): string {
 
 export type PieceOrder = "sent" | "kind";
 
-/** `start`, `end`: tokens from the start of the bar. `cached`: leading tokens that were in the cache. */
+/** `start`, `end`: in tokens from the start of the bar. `cached`: how many leading tokens were cached. */
 export type Segment = Bar["segments"][number];
 export type Bar = ReturnType<typeof layoutBar>;
 
 /**
- * The cached prefix: its tokens, and the leading pieces it lies within, since later ones are new or changed. The
- * share of cached tokens that the provider reported is applied to our own estimate of the request.
+ * The cached prefix: its tokens, and the number of pieces that it can cover; later pieces are new or changed.
+ * The share of cached tokens that the provider reported is applied to our own estimate of the request.
  */
 export function cachedPrefix(
 	context: Pick<Data<"ContextView">, "cachedTokens" | "lastRequest" | "history">,
@@ -50,7 +50,7 @@ export function totalOf({ byKind }: Data<"ContextMoment">): number {
 	return KINDS.reduce((sum, kind) => sum + (byKind[kind] ?? 0), 0);
 }
 
-/** Lays the pieces side by side. In any order, the cached part is a prefix of the sent prompt. */
+/** Lays the pieces side by side. `cached` refers to the sent order, whatever the order of the bar. */
 export function layoutBar(
 	pieces: readonly Piece[],
 	options: { order: PieceOrder; cached?: typeof NO_PREFIX },
@@ -86,7 +86,7 @@ export function segmentAt(bar: Bar, point: number): Segment | undefined {
 	);
 }
 
-/** The index of the piece that a key leads to; `at` is -1 for none. Undefined for other keys. */
+/** The index of the piece that a key moves to. Undefined for other keys. `at`: the current index, or -1. */
 export function nextIndex(key: string, at: number, count: number): number | undefined {
 	if (key === "Home") return 0;
 	if (key === "End") return count - 1;
@@ -105,7 +105,7 @@ const STEPS: ReadonlyMap<string, number> = new Map([
 	["PageDown", -10],
 ]);
 
-/** A bounded number of rectangles: neighbours too small to see are merged, in the colour of the largest kind. */
+/** A bounded number of rectangles. Tiny neighbours are merged and get the colour of their largest kind. */
 export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 	if (tokens === 0) return [];
 	const drawn: ReturnType<typeof rectangleOf>[] = [];
@@ -130,7 +130,7 @@ export function rectanglesOf({ segments, tokens }: Bar, smallest = 1 / 400) {
 	}
 }
 
-/** All numbers are shares of the bar; `cached` begins at the rectangle's left. */
+/** All numbers are shares of the bar's width. The cached part begins at the rectangle's left edge. */
 function rectangleOf(segments: readonly Segment[], tokens: number) {
 	const byKind = new Map<Data<"ContextKind">, number>();
 	for (const { piece, start, end } of segments) {
@@ -163,7 +163,7 @@ function sizeOf({ tokens }: Piece): number {
 /** The server cuts labels to this length, without an ellipsis. */
 const MAX_LABEL = 120;
 
-/** The label, with an ellipsis after a whole character if it may be cut. */
+/** The label, with an ellipsis if the server may have cut it. Drops half a surrogate pair. */
 export function labelOf({ label }: Pick<Piece, "label">): string {
 	return label.length === MAX_LABEL ? `${label.replace(/[\ud800-\udbff]$/, "")}…` : label;
 }

@@ -34,11 +34,11 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
-	// The page header shows pi's own count, which differs a little.
-	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, estimated by length; the percentage above is based on the last bill`;
+	// The page header shows pi's own count, which differs a little, so the text explains both.
+	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, estimated by length; the percentage at the top is based on the last bill`;
 	return (
 		<Section
-			title="In the window now"
+			title="In the context window now"
 			aside={
 				<Choice
 					label="Order of the pieces"
@@ -54,7 +54,7 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 					[
 						"Cached in the last request",
 						cachedTokens === undefined ? "–" : short(cachedTokens),
-						cachedTokens === undefined ? "no request yet" : "tokens, as the provider reported",
+						cachedTokens === undefined ? "no request yet" : "tokens, reported by the provider",
 						cachedTokens ? "good" : undefined,
 					],
 					["Pieces", formatCount(pieces.length), formatNumberOf(kinds.length, "kind")],
@@ -69,7 +69,7 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 				columns={[
 					{ title: "Kind", cell: ({ kind }) => <KindName kind={kind} />, isRowHeader: true },
 					["Tokens", (row) => short(row.tokens)],
-					["Share of use", (row) => formatShare(row.share), "roomy"],
+					["Share of total", (row) => formatShare(row.share), "roomy"],
 					["Share of window", (row) => (size > 0 ? formatShare(row.tokens / size) : "–")],
 					["Pieces", (row) => formatCount(row.pieces), "roomy"],
 				]}
@@ -111,7 +111,7 @@ export function KindName({ kind }: { kind: Data<"ContextKind"> }) {
 	);
 }
 
-/** Pieces as wide as they are large, above the part that was cached. The pointer or arrow keys choose one, a click or Enter opens it. */
+/** Draws pieces to scale above the cached part. Pointer or arrow keys choose one; click or Enter opens it. */
 function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 	const [pointedId, setPointedId] = useState<string>();
 	const rectangles = useMemo(() => rectanglesOf(bar), [bar]);
@@ -134,11 +134,11 @@ function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 				class="piece-bar-field"
 				role="slider"
 				tabIndex={0}
-				aria-label="Pieces of the context; arrow keys go through them, Enter opens one"
+				aria-label="Pieces of the context: choose one with the arrow keys, open it with Enter"
 				aria-valuemin={1}
 				aria-valuemax={Math.max(1, segments.length)}
 				aria-valuenow={Math.max(1, at + 1)}
-				aria-valuetext={pointed ? describe(pointed) : "no piece"}
+				aria-valuetext={pointed ? describe(pointed) : "no piece chosen"}
 				onKeyDown={onKeyDown}
 				onPointerMove={(event) => setPointedId(under(event, bar)?.piece.id)}
 				onPointerLeave={() => setPointedId(undefined)}

@@ -81,7 +81,7 @@ function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
 	);
 }
 
-/** `missed` is the height of a column where the cache was missed. */
+/** `missed` is the height of the column of each request with a cache miss, else null. */
 export function promptSeries(cost: Data<"Cost">) {
 	const { requests } = cost;
 	return {
@@ -121,7 +121,7 @@ export function billSeries(cost: Data<"Cost">) {
 	};
 }
 
-/** The misses, the latest first. */
+/** The cache misses, latest first. */
 export function missRows(cost: Data<"Cost">) {
 	const numbers = numbersOf(cost);
 	return cost.requests
@@ -129,7 +129,7 @@ export function missRows(cost: Data<"Cost">) {
 		.reverse();
 }
 
-/** The numbers of the requests: 1 is the session's first, and the list may lack the first ones. */
+/** The numbers of the requests. The session's first request is 1; the list may lack the oldest. */
 function numbersOf({ requests, totals }: Data<"Cost">): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);
@@ -155,7 +155,7 @@ export const DIFFERENCE_COLUMN: Column<{ changed?: string | undefined }> = {
 	class: "wide",
 };
 
-/** The short name of a cause. A replay calls pruning an edit. */
+/** The short name of a cause. A replay reports pruning as `edit`. */
 export function causeName(cause: string): string {
 	return cause === "edit" ? "pruning" : cause;
 }

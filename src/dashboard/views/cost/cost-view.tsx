@@ -80,22 +80,22 @@ function compared(name: string, cost: Data<"Price">, other: Data<"Price">): Figu
 	return [name, formatDifference(ours, theirs), `instead of ${formatPrice(other)}`, tone];
 }
 
-/** The bill of pi alone is hypothetical; the note states its limits. */
+/** Explains the bill of pi alone, which is hypothetical, and its limits. */
 export function piAloneNote(
 	totals: Pick<Data<"Cost">["totals"], "requests" | "appendOnlyOverLimit">,
 ): string {
 	const meaning =
-		"Pi alone: the same requests, append-only, with full texts in place of markers, diffs and stubs.";
+		"“Pi alone” means the same requests without pi-strata: append-only, with full texts instead of markers, diffs and stubs.";
 	const { requests, appendOnlyOverLimit: over = 0 } = totals;
 	if (over === 0) return meaning;
-	return `${meaning} ${over} of the ${requests} would have exceeded the point where pi compacts; this is not taken into account.`;
+	return `${meaning} ${over} of the ${requests} requests would have exceeded the size at which pi compacts; the comparison does not include compaction.`;
 }
 
 function MissTable({ cost }: { cost: Data<"Cost"> }) {
 	const { requests, totals } = cost;
 	const rows = useMemo(() => missRows(cost), [cost]);
 	const now = useNow();
-	// In a long session the totals cover more than the list.
+	// In a long session the totals cover more requests than the list.
 	const listed =
 		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
 	return (
@@ -125,7 +125,7 @@ function MissTable({ cost }: { cost: Data<"Cost"> }) {
 const LAYOUTS: Readonly<Record<Data<"Tiers">["layout"], string>> = {
 	log: "Files are part of the conversation; changes are appended at its end.",
 	tiers: "Files come before the conversation, the most stable first.",
-	off: "The working set is empty or switched off.",
+	off: "The working set is empty or turned off.",
 };
 
 function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
@@ -143,7 +143,7 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 					columns={[
 						FILE_COLUMN,
 						{ title: "Tier", cell: ({ tier }) => <span class={`tier is-${tier}`}>{tier}</span> },
-						["Answers since change", ({ n }) => formatCount(n), "roomy"],
+						["Answers since last change", ({ n }) => formatCount(n), "roomy"],
 						["Tokens", ({ tokens }) => short(tokens)],
 						["Cache hits", ({ hits }) => formatCount(hits), "roomy"],
 						["Changed", ({ lastChangeMs: at }) => (at > 0 ? ago(at, now) : "–"), "soft"],
@@ -159,7 +159,7 @@ function WorkingSet({ tiers }: { tiers: Data<"Tiers"> }) {
 	);
 }
 
-/** A line of the table: a system (`row`), one of its details, or the total. */
+/** A line of the table: a system (has `row`), one of its details (has `detail`), or the total. */
 interface Line {
 	readonly key: string;
 	readonly tokens: number;
@@ -189,7 +189,7 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 						) : (
 							name
 						)}{" "}
-						<span class="soft small plain">{enabled ? does : "switched off"}</span>
+						<span class="soft small plain">{enabled ? does : "turned off"}</span>
 					</>
 				);
 			},
@@ -215,7 +215,7 @@ function SavingsTable({ savings }: { savings: Data<"Savings"> }) {
 				foot={{ key: "total", ...savings.total }}
 			/>
 			{rows.some((row) => savedTokens(row) === UNMEASURED) && (
-				<p class="soft small">{UNMEASURED} active, but its savings cannot be measured.</p>
+				<p class="soft small">{UNMEASURED} means: active, but the savings cannot be measured.</p>
 			)}
 		</Section>
 	);
@@ -251,14 +251,14 @@ export function savedTokens({ tokens, unmeasured = 0 }: Pick<Line, "tokens" | "u
 const UNMEASURED = "–";
 
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
-	["readCache", "Read cache", "answers repeated reads with what changed"],
+	["readCache", "Read cache", "answers repeated reads with only what changed"],
 	["paging", "Paging", "serves large texts in chunks"],
 	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
 	[
 		"pruning",
 		"Pruning",
-		"replaces old output with stubs when that pays, or before pi would have to compact",
+		"replaces old output with stubs when that pays off, or before pi would have to compact",
 	],
-	["tiers", "Working set (tiers)", "keeps stable files where the cache finds them"],
-	["economy", "Economy", "knows the providers' cache rules and explains each miss"],
+	["tiers", "Working set (tiers)", "places stable files where they stay in the cache"],
+	["economy", "Economy", "knows the providers' cache rules and explains each cache miss"],
 ];

@@ -131,7 +131,7 @@ type PolicyLine = ReturnType<typeof policyLines>[number];
 
 export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">) {
 	const maxCost = Math.max(...policies.map(({ cost }) => cost), 0);
-	// The bill is not a policy, and a policy as dear as append-only is no gain.
+	// The actual bill is not a policy. The best policy must be cheaper than append-only.
 	const best = policies
 		.filter(({ name, ratio }) => name !== BILL && ratio < 0.9995)
 		.sort((one, other) => one.cost - other.cost)[0];
@@ -140,7 +140,7 @@ export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">
 		const prompt = read + write + input;
 		return {
 			...policy,
-			/** Cost relative to append-only. A division by zero arrives as null. */
+			/** Cost relative to append-only. The server sends a division by zero as null. */
 			ratio: Number.isFinite(ratio) ? ratio : undefined,
 			bar: maxCost > 0 ? cost / maxCost : 0,
 			readShare: prompt > 0 ? read / prompt : 0,
@@ -157,7 +157,7 @@ export function promptSizes(report: Pick<Data<"ReplayReport">, "chart" | "reques
 	const shown = chart.filter(({ name }) => COMPARED.includes(name));
 	const length = shown.length && Math.min(...shown.map(({ points }) => points.length));
 	return {
-		// Long sessions are downsampled evenly.
+		// The points of long sessions are downsampled evenly.
 		numbers: Array.from({ length }, (_, at) => Math.round(((at + 1) * requests) / length)),
 		rows: shown.map(({ name, points }) => ({
 			name,
@@ -174,7 +174,7 @@ export function savedAlreadyNote({ savedAlready }: Pick<Data<"ReplayReport">, "s
 	if (shortReads + edits === 0) return undefined;
 	const reads = `${formatNumberOf(shortReads, "read was", "reads were")} shortened`;
 	const texts = `${formatNumberOf(edits, "text was", "texts were")} replaced`;
-	return `The session was already reduced while it ran: ${reads}, ${texts}. Its bill and all policies, append-only included, start from there. Its Cost view shows the savings compared with pi alone.`;
+	return `This session was already reduced while it ran: ${reads}, ${texts}. Its bill and all policies, including append-only, are based on the reduced session. Its Cost view shows the savings compared with pi alone.`;
 }
 
 export function reportNotes({ check, skipped, models, requests }: Data<"ReplayReport">): string[] {
@@ -184,7 +184,7 @@ export function reportNotes({ check, skipped, models, requests }: Data<"ReplayRe
 	if (check.billed > 0) {
 		const off = Math.abs(check.deviation * 100).toFixed(1);
 		notes.push(
-			`Knowing when the provider lost its cache, the replay comes within ${off} % of the bill.`,
+			`Given the provider's cache losses, the replayed cost is within ${off} % of the bill.`,
 		);
 	}
 	if (skipped > 0) {

@@ -19,8 +19,8 @@ export function ReplayView() {
 		<div class="sheet view">
 			<h1>Replay</h1>
 			<p class="soft">
-				Prices a pi session file: what its requests cost, and what they would have cost under other
-				context policies. The file is sent only to your own server.
+				Shows what the requests of a pi session cost, and what they would have cost under other
+				context policies. The session file is sent only to your own server.
 			</p>
 			<FileDrop isBusy={isBusy} onFile={replayFile} />
 			<div role="status">
@@ -38,7 +38,7 @@ export function ReplayView() {
 	);
 }
 
-/** The whole page is the drop target. */
+/** Accepts a file dropped anywhere on the page. */
 function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): void }) {
 	const id = useId();
 	const [isOver, setIsOver] = useState(false);
@@ -55,7 +55,7 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 				disabled={isBusy}
 				onChange={(event) => {
 					const file = event.currentTarget.files?.[0];
-					// Cleared, so that the same file can be chosen again.
+					// Cleared, so that choosing the same file again fires `change`.
 					event.currentTarget.value = "";
 					if (file) onFile(file);
 				}}
@@ -169,19 +169,19 @@ async function contentOf(file: File): Promise<string> {
 /** Maximum length of a session file that the server accepts, in characters. */
 export const MAX_CHARACTERS = 8_000_000;
 
-/** Larger files are not read at all: a character takes up to four bytes. */
+/** Larger files are not read at all: even with four bytes per character they are too long. */
 const MAX_BYTES = 4 * MAX_CHARACTERS;
 
-/** Why a file is refused. Called before the file is read, and again with its length. */
+/** Returns why a file is refused. Called before the file is read, and again with its length. */
 export function sizeProblem(file: { name: string; bytes: number; characters?: number }) {
 	const { name, bytes, characters = 0 } = file;
 	if (bytes === 0) return `${name} is empty.`;
 	if (bytes <= MAX_BYTES && characters <= MAX_CHARACTERS) return undefined;
 	const size = (Math.max(bytes, characters) / 1e6).toFixed(1);
-	return `${name} has ${size} MB; the server accepts ${MAX_CHARACTERS / 1e6} MB. Put it in the sessions folder and pick it from the list, or run: strata replay <file>`;
+	return `${name} is too large: ${size} MB, but the server accepts at most ${MAX_CHARACTERS / 1e6} MB. Put the file in the sessions folder and choose it from the list, or run: strata replay <file>`;
 }
 
-/** Puts in the file's name: the server does not know it if it was sent the text only. */
+/** Inserts the file's name, which the server does not know if only the text was sent. */
 export function replayProblem(why: string, file: string): string {
 	return why.replace(/^content(?= )/, () => file);
 }

@@ -65,7 +65,7 @@ function Now({ samples, latest }: { samples: readonly Sample[]; latest: Metrics 
 					note={
 						latencyMs
 							? `90 % below ${formatLatency(latencyMs.p90)}, 99 % below ${formatLatency(latencyMs.p99)}`
-							: "no command yet"
+							: "no commands yet"
 					}
 					values={over(({ latencyMs: own }) => own?.p50 ?? 0)}
 				/>
@@ -134,7 +134,7 @@ const COUNTS = [
 
 function Counts({ commands }: Pick<Metrics, "commands">) {
 	return (
-		<Section title="Commands since the start">
+		<Section title="Commands since the server started">
 			<dl class="counts row">
 				{COUNTS.map(([key, name]) => (
 					<div key={key}>
@@ -185,10 +185,10 @@ function Recovery() {
 	);
 }
 
-/** A server that found no data cannot tell whether it is the first. */
+/** A server that finds no sessions cannot know whether a process ran before it. */
 export function startupSummary(recovery: Pick<Data<"StartupRecovery">, "crashed" | "sessions">) {
 	const { crashed, sessions } = recovery;
-	if (!crashed && sessions === 0) return "It started without sessions.";
+	if (!crashed && sessions === 0) return "No sessions were found.";
 	const ended = crashed ? "did not shut down cleanly" : "shut down cleanly";
 	const left = formatNumberOf(sessions, "session was", "sessions were");
 	return `The previous process ${ended}; ${left} found.`;
@@ -273,14 +273,14 @@ const POLL_MS = 2_000;
 /** Five minutes of samples. */
 export const MAX_SAMPLES = 150;
 
-/** A server that has restarted counts from zero, so older samples are dropped. */
+/** Appends a sample. Drops older samples if the server has restarted, because it counts from zero again. */
 export function withSample(samples: readonly Sample[], sample: Sample): Sample[] {
 	const last = samples.at(-1);
 	const isRestart = last !== undefined && sample.metrics.uptimeMs < last.metrics.uptimeMs;
 	return [...(isRestart ? [] : samples.slice(1 - MAX_SAMPLES)), sample];
 }
 
-/** Per second between one sample and the next; one value fewer than there are samples. */
+/** The increase per second from each sample to the next: one value fewer than there are samples. */
 export function ratesOf(samples: readonly Sample[], count: (metrics: Metrics) => number) {
 	return samples.slice(1).map((sample, at) => {
 		const before = samples[at] as Sample;
@@ -294,7 +294,7 @@ export function commitMs({ journal }: Metrics): number | undefined {
 	return journal.commits > 0 ? journal.commitMsTotal / journal.commits : undefined;
 }
 
-/** The points of an SVG `polyline`, the largest value at the top. */
+/** The points of an SVG `polyline`. The largest value is at the top. */
 export function sparkPoints(values: readonly number[], { width, height }: typeof SPARK_SIZE) {
 	const top = Math.max(...values, 0);
 	const step = values.length > 1 ? width / (values.length - 1) : 0;
