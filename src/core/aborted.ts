@@ -1,4 +1,4 @@
-/** The message of pi's own tools when aborted. */
+/** The error message that pi's own tools use for an aborted call. */
 export const ABORTED = "Operation aborted";
 
 export class AbortedError extends Error {

@@ -3,15 +3,16 @@ import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 
 interface AtomicWriteOptions {
-	/** An existing folder on the target's disk. Default: the target's, created (0700) if missing. */
+	/** Where the temporary file goes: an existing folder on the target's disk. Default: the target's folder. */
 	readonly tmpFolder?: string;
 	/** Flush to disk, so that a power cut cannot leave the file empty. Default: false. */
 	readonly durable?: boolean;
 }
 
 /**
- * Writes a temporary file (0600) and renames it: readers see the old content or the new. On Windows
- * this fails (EPERM, EACCES) while another process holds the target open.
+ * Writes a temporary file (0600) and renames it to `path`, so readers see either the old content or the
+ * new. Creates the default folder (0700) if missing. On Windows, renaming fails (EPERM, EACCES) while
+ * another process holds the target open.
  */
 export async function writeFileAtomic(
 	path: string,
@@ -35,7 +36,7 @@ export function temporaryName(): string {
 	return `strata-${randomUUID()}.tmp`;
 }
 
-/** A file that keeps such a name for long was left by a crash. */
+/** Recognizes a {@link temporaryName}. An old file with such a name was left by a crash. */
 export function isTemporaryName(name: string): boolean {
 	return /^strata-[0-9a-f-]{36}\.tmp$/.test(name);
 }

@@ -1,11 +1,11 @@
 import { countIn, property } from "./property.ts";
 
-/** The tokens of one prompt by how they were billed. The prompt is `input + read + write`. */
+/** The tokens of one prompt, split by how they were billed. The whole prompt is `input + read + write`. */
 export interface PromptTokens {
 	readonly input: number;
 	readonly read: number;
 	readonly write: number;
-	/** The part of `write` with a TTL of an hour. */
+	/** The part of `write` that is cached with a TTL of one hour. */
 	readonly writeOneHour: number;
 }
 
@@ -21,14 +21,17 @@ export interface Bill {
 	readonly thinking?: Thinking;
 }
 
-/** Thinking blocks before which the context changed. Each request counts all of them again. */
+/**
+ * Counts thinking blocks whose preceding context has changed. Each request counts all such blocks, not
+ * only new ones.
+ */
 export interface Thinking {
-	/** Dropped from the prompt, unbilled. */
+	/** Blocks that the provider dropped from the prompt and did not bill. */
 	readonly dropped: number;
 	readonly allowed: number;
 }
 
-/** The bill of an untrusted message, aborted answers included. `writtenMs`: fallback timestamp. */
+/** Reads the bill in an untrusted message; aborted answers have one too. `writtenMs`: fallback timestamp. */
 export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	if (property(message, "role") !== "assistant") return undefined;
 	const usage = property(message, "usage");
@@ -46,7 +49,7 @@ export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	};
 }
 
-/** Pi stores Anthropic's `input_transformations` as diagnostics. */
+/** Reads Anthropic's `input_transformations`, which pi stores as diagnostics of the message. */
 function misplacedThinking(message: unknown): Thinking | undefined {
 	const diagnostics = property(message, "diagnostics");
 	if (!Array.isArray(diagnostics)) return undefined;

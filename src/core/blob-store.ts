@@ -33,7 +33,7 @@ export function blobFolder({ dir }: Pick<BlobSettings, "dir">): string {
 	return configuredFolder(dir, homedir());
 }
 
-/** Full copies of shortened texts, private to the user, evicted by age and size. Never throws. */
+/** Stores full copies of shortened texts, readable by the user only. Evicts by age and size. Never throws. */
 export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	const folder = blobFolder(settings);
 	const fileName = (hash: Hash) => `${hash}${EXTENSION}`;
@@ -43,14 +43,14 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 		name: BLOB_STORE,
 		version: 1,
 		fileName,
-		// Pi-kota may store answers under such names; these files stay untouched.
+		// pi-kota may have stored answers under these names. The store leaves such files alone.
 		isLegacy: (entry) => entry.endsWith(".json") && isHash(entry.slice(0, -".json".length)),
 		maxBytes: settings.maxBytes,
 		maxAgeMs: settings.maxAgeDays * DAY_MS,
 		...(now && { now }),
 	});
 
-	/** The id of a blob's path, without a look at the disk; `undefined` for any other path. */
+	/** Returns the id in a blob's path, or `undefined` for any other path. Does not access the disk. */
 	function idOf(path: string): Hash | undefined {
 		const id = basename(path, EXTENSION);
 		return isHash(id) && path === pathOf(id) ? id : undefined;
@@ -63,7 +63,7 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 			if (put.kind === "failed") return { kind: "not-kept", why: put.message };
 			return { kind: "kept", blob: { id: put.hash, path: pathOf(put.hash) } };
 		},
-		/** Verifies the hash, and records a use. */
+		/** Verifies the hash, and records a use, which delays eviction. */
 		async load(id: string): Promise<LoadResult> {
 			if (!isHash(id)) return { kind: "missing" };
 			const got = await objects.get(id);

@@ -1,4 +1,4 @@
-/** Stored bytes cannot be decoded: the database is damaged. */
+/** Thrown if stored bytes cannot be decoded because the database is damaged. */
 export class MalformedBytes extends Error {
 	constructor(message: string) {
 		super(`stored bytes are damaged: ${message}`);
@@ -6,13 +6,13 @@ export class MalformedBytes extends Error {
 	}
 }
 
-/** {@link ByteWriter} writes and returns `value`; {@link ByteReader} returns the stored one. */
+/** {@link ByteWriter} writes its argument and returns it. {@link ByteReader} returns the stored value. */
 export interface Bytes {
 	/** A whole number ≥ 0. Numbers below 128 take one byte. */
 	number(value?: number): number;
 	signed(value?: number): number;
 	string(text?: string): string;
-	/** The number of items that follow. Each takes at least one byte, which bounds the count. */
+	/** The number of items that follow. Each item takes at least one byte, so the reader can check it. */
 	count(value?: number): number;
 	readonly isAtEnd: boolean;
 }
@@ -32,7 +32,7 @@ export class ByteWriter implements Bytes {
 	number(value = 0): number {
 		this.#reserve(8);
 		let rest = value;
-		// Arithmetic, since shifts truncate to 32 bits.
+		// Divides instead of shifting, since shifts truncate to 32 bits.
 		while (rest > 0x7f) {
 			this.#bytes[this.#length++] = (rest % 0x80) | 0x80;
 			rest = Math.floor(rest / 0x80);
@@ -62,7 +62,7 @@ export class ByteWriter implements Bytes {
 		return text;
 	}
 
-	/** Short ASCII is faster to write here than through native code. Returns false for other text. */
+	/** Writes short ASCII text, faster than native code can. Returns false for other text. */
 	#ascii(text: string): boolean {
 		this.#reserve(text.length + 1);
 		const bytes = this.#bytes;

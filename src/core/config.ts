@@ -20,16 +20,16 @@ export { type Config, configJsonSchema, type SettingKey, type SettingValue } fro
 
 export type LoadedConfig = ReturnType<typeof loadConfig>;
 
-/** `agentDir` holds the user's files, `.pi` in `cwd` the project's. */
+/** The user's files are in `agentDir`, the project's in the folder `.pi` of `cwd`. */
 interface ConfigFolders {
 	readonly agentDir: string;
 	readonly cwd: string;
 }
 
 /**
- * Merges four files key by key, later over earlier: the user's `pi-kota.json` and `strata.json`,
- * then the project's. Never throws: a missing file is ignored; an unusable file or value is a
- * warning and keeps the earlier value.
+ * Merges four files key by key; later files override earlier ones. The order is: the user's
+ * `pi-kota.json` and `strata.json`, then the project's. Never throws. A missing file is ignored. For an
+ * unusable file or value there is a warning, and the earlier value stays.
  */
 export function loadConfig(folders: ConfigFolders) {
 	const entries: Entries = new Map(
@@ -53,11 +53,11 @@ export function loadConfig(folders: ConfigFolders) {
 	});
 	return {
 		config: Object.freeze(Object.fromEntries(groups)) as Config,
-		/** `default`, a file's label, or several joined by ` + ` for an appended list. */
+		/** The source of a value: `default`, or a file's label; several for an appended list, joined by ` + `. */
 		origin: (key: SettingKey) => entries.get(key)?.origin ?? "default",
-		/** One line for each problem in the files, in file order; safe to print. */
+		/** One line per problem, in the order of the files. The lines are escaped, so they are safe to print. */
 		warnings,
-		/** All candidate files, the strongest last. */
+		/** All four files, found or not, in the order of the merge. */
 		files,
 	};
 }
@@ -82,10 +82,10 @@ const KOTA_GROUPS = GROUPS.filter((name) => settingGroups[name as keyof Config].
 function sources({ agentDir, cwd }: ConfigFolders) {
 	return [false, true].flatMap((isProject) =>
 		["pi-kota.json", "strata.json"].map((name) => ({
-			/** Used in origins. Warnings name the path. */
+			/** Names the file in origins; warnings name its path instead. */
 			label: isProject ? `project ${name}` : name,
 			path: isProject ? join(cwd, ".pi", name) : join(agentDir, name),
-			/** If true, the file comes with a repository: untrusted data. */
+			/** A project's file comes with a repository, so its content is untrusted. */
 			isProject,
 			groups: name === "pi-kota.json" ? KOTA_GROUPS : GROUPS,
 		})),
@@ -96,7 +96,7 @@ const MAX_WARNINGS = 20;
 
 type Problem = () => string;
 
-/** Formats only the warnings shown: a file can hold 100 000 mistakes. */
+/** Formats only the warnings that are shown, since a file can hold 100,000 mistakes. */
 function warningsOf(file: string, problems: readonly Problem[]): string[] {
 	const shown = problems.slice(0, MAX_WARNINGS).map((problem) => `${file}: ${problem()}`);
 	const more = problems.length - shown.length;
@@ -105,11 +105,11 @@ function warningsOf(file: string, problems: readonly Problem[]): string[] {
 
 const MAX_FILE_BYTES = 1024 * 1024;
 
-/** `undefined` if there is no file; a string is the reason why it cannot be used. */
+/** Returns the JSON object, the reason why the file cannot be used, or `undefined` if there is no file. */
 function readObject(path: string): Record<string, unknown> | string | undefined {
 	let bytes: Uint8Array;
 	try {
-		// Checked before opening: opening a device can have side effects.
+		// Checked before opening, since opening a device can have side effects.
 		if (!statSync(path).isFile()) return "is not a regular file";
 		bytes = readPartSync(path, 0, MAX_FILE_BYTES + 1);
 	} catch (error) {
@@ -122,7 +122,7 @@ function readObject(path: string): Record<string, unknown> | string | undefined 
 		const value = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 		return isRecord(value) ? value : `must be a JSON object, got ${kindOf(value)}`;
 	} catch (error) {
-		// Only the position is used: the message quotes the file, which may be a link to a secret.
+		// Uses only the position: the message quotes the file, and the file may be a link to a secret.
 		const found = /\(line (\d+) column (\d+)\)$/.exec((error as Error).message);
 		return `is not valid JSON${found ? ` (line ${found[1]}, column ${found[2]})` : ""}`;
 	}
@@ -175,7 +175,7 @@ function hint(meant: string | undefined): string {
 
 const MAX_QUOTED = 60;
 
-/** The value as JSON if that is short and cannot be a secret, else only its kind. */
+/** Returns the value as JSON if that is short and cannot be a secret, otherwise only the kind of value. */
 function shownValue(setting: Setting, value: unknown): string {
 	if (setting.userOnly && typeof value !== "number" && typeof value !== "boolean") {
 		return kindOf(value);
@@ -184,7 +184,7 @@ function shownValue(setting: Setting, value: unknown): string {
 		const json = printable(JSON.stringify(value));
 		if (json.length <= MAX_QUOTED) return json;
 	} catch {
-		// The value is nested deeper than the stack, so its JSON is too long as well.
+		// The value is nested too deeply for the stack, so its JSON would be too long as well.
 	}
 	return `${kindOf(value)} too long to show`;
 }
@@ -195,7 +195,7 @@ function quoteKey(key: string): string {
 	return `${quoted.slice(0, MAX_QUOTED - 2).toWellFormed()}…"`;
 }
 
-/** Escapes characters that steer a terminal or reorder its text; JSON and paths may hold them. */
+/** Escapes characters that control a terminal or reorder its text. JSON and paths may contain them. */
 function printable(text: string): string {
 	return escaped(text, /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu);
 }

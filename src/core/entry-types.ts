@@ -1,17 +1,17 @@
-/* Session files hold these values, and other systems know them: they never change. */
+/* Session files store these values and other systems read them, so they never change. */
 
 export const WORKSET_ENTRY = "strata-workset";
 
 export const BRIEFING_ENTRY = "kota-context";
 
-/** Pins and unpins of tool results; each branch has its own. */
+/** Pins and unpins of tool results. They apply only to branches that contain the entry. */
 export const PIN_ENTRY = "pi-kota-pin";
 
-/** From this entry on, some lines count as unread. Named after a program whose sessions we read. */
+/** Some lines count as unread from here on. Named after pi-readcache, a program whose sessions we read. */
 export const INVALIDATION_ENTRY = "pi-readcache";
 
-/** Answers of commands: shown to people, never sent to the model. */
+/** Answers to the user's commands. Shown to the user, never sent to the model. */
 export const REPORT_ENTRY = "strata-report";
 
-/** Edits shown before the session has them; precede the answer whose thinking is bound to them. */
+/** Pending edits, recorded before the answer whose thinking is bound to them. */
 export const SHOWN_EDITS_ENTRY = "strata-shown-edits";

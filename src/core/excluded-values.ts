@@ -12,13 +12,13 @@ import {
 	secretVariables,
 } from "./secret-values.ts";
 
-/** These limits bound the time a turn waits. The scan is breadth-first from the root. */
+/** These limits bound how long a turn waits for a scan. The scan is breadth-first from the root. */
 const MAX_FOLDERS = 2_000;
 const MAX_FILES = 200;
 const MAX_FILE_BYTES = 256 * 1024;
-/** Variables files may fill twice as many, so that keys cannot displace their values. */
+/** Limit of values. Variables files (`.env`) may add up to twice as many, so keys cannot displace them. */
 const MAX_VALUES = 20_000;
-/** Calls within this time are coalesced into one scan. */
+/** Calls of `refresh` within this time share one scan. */
 const SCAN_INTERVAL_MS = 1_000;
 const CONCURRENCY = 32;
 const UNSCANNED = ["node_modules", ".git"];
@@ -29,7 +29,10 @@ interface ExcludedValuesOptions {
 	readonly env?: NodeJS.ProcessEnv;
 }
 
-/** Values of excluded files, which no store may hold. Removed values stay: output may hold them. */
+/**
+ * Secret values of excluded files and of the environment, which no store may hold. A value that is
+ * removed from its file stays here, since output may still hold it.
+ */
 export class ExcludedValues {
 	readonly #root: string;
 	readonly #exclude: readonly string[];
@@ -50,7 +53,7 @@ export class ExcludedValues {
 		this.#find = createValueFinder(this.#values);
 	}
 
-	/** Scans the project. Await it before using the other members. Never rejects. */
+	/** Scans the project, unless a scan is recent. Await it before using the other members. Never rejects. */
 	async refresh(): Promise<void> {
 		if (this.#scanning && this.#isExpired) await this.#scanning;
 		const isRecent = performance.now() - this.#scannedAt < SCAN_INTERVAL_MS;
@@ -65,7 +68,7 @@ export class ExcludedValues {
 		await this.#scanning;
 	}
 
-	/** Files may have been written: the next refresh must scan again. */
+	/** Call this when files may have been written: the next `refresh` then scans again. */
 	expire(): void {
 		this.#isExpired = true;
 	}
@@ -74,12 +77,12 @@ export class ExcludedValues {
 		return this.#find(text);
 	}
 
-	/** Changes whenever values are added: earlier decisions are then stale. */
+	/** Changes whenever values are added. Decisions of an earlier revision are then stale. */
 	get revision(): number {
 		return this.#revision;
 	}
 
-	/** `leftOut` counts files that were too many, too large or unreadable. */
+	/** `leftOut` counts files that were not fully covered: too many, too large or unreadable. */
 	get files(): { read: number; leftOut: number } {
 		return { read: this.#files.size, leftOut: this.#leftOut };
 	}
@@ -89,7 +92,7 @@ export class ExcludedValues {
 		const next = new Map<string, ScannedFile>();
 		const before = this.#values.size;
 		this.#leftOut = Math.max(0, paths.length - MAX_FILES);
-		// Variables files first: many keys and certificates must not displace them.
+		// Variables files come first, so that many keys and certificates cannot displace them.
 		const order = Object.groupBy(paths, (path) => (isVariablesFile(path) ? "first" : "then"));
 		const chosen = [...(order.first ?? []), ...(order.then ?? [])].slice(0, MAX_FILES);
 		await inBatches(chosen, async (path) => {
@@ -118,11 +121,11 @@ export class ExcludedValues {
 			const isCut = values.size >= room && [...found].some((value) => !values.has(value));
 			return { ...times, takenMs, isCut };
 		} catch {
-			return undefined; // gone or unreadable: the user's commands cannot read it either
+			return undefined; // the file is gone or unreadable, for the user's commands too
 		}
 	}
 
-	/** Files near the root first. Includes git-ignored files: secrets usually are ignored. */
+	/** Returns files near the root first. Includes git-ignored files, since files with secrets usually are. */
 	async #excludedPaths(): Promise<string[]> {
 		const found: string[] = [];
 		const next = new Map<string, ScannedFolder>();
@@ -166,7 +169,7 @@ async function scanFolder(
 	}
 }
 
-/** Windows programs write UTF-16 with a BOM. Any other file with zeros is binary. */
+/** Decodes UTF-16 with a BOM, which Windows programs write. Any other file with zero bytes is binary. */
 function textOf(bytes: Buffer): string | undefined {
 	const start = bytes.toString("latin1", 0, 2);
 	const even = bytes.length & ~1;
@@ -181,7 +184,7 @@ interface Scanned extends FileTimes {
 }
 
 interface ScannedFile extends Scanned {
-	/** Whether the limit dropped some of the file's values. */
+	/** Whether `MAX_VALUES` dropped some of the file's values. */
 	readonly isCut: boolean;
 }
 
@@ -206,7 +209,7 @@ export function guardBlobs(blobs: BlobStore, values: ExcludedValues): BlobStore 
 	};
 }
 
-/** For an object store's `refuse`: a copy of an excluded file may have any name. */
+/** For an object store's `refuse`. Checks the bytes, since a copy of an excluded file may have any name. */
 export function refuseExcluded(values: ExcludedValues) {
 	return async (bytes: Uint8Array): Promise<string | undefined> => {
 		await values.refresh();

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 
-/** Changes whenever the content of a file or the entries of a folder do. */
+/** These values change whenever the content of a file or the entries of a folder change. */
 export interface FileTimes {
 	readonly bytes: number;
 	readonly mtimeMs: number;
@@ -21,10 +21,13 @@ export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
 	);
 }
 
-/** The coarsest timestamp resolution in use (FAT). */
+/** The coarsest timestamp resolution of any file system in use (FAT). */
 const TICK_MS = 2_000;
 
-/** False within a tick of a write: a second one leaves no trace. `takenMs`: just before reading. */
+/**
+ * False if the last write was less than a tick before `takenMs`: a second write in that tick would not
+ * change the times. `takenMs` is the time just before `before` was read.
+ */
 export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
 	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - TICK_MS;
 }

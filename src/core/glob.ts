@@ -1,13 +1,13 @@
 import { matchesAll, type Wildcard } from "../text/wildcard.ts";
 
-/** Longer patterns never match. Callers that read patterns from a file should reject them. */
+/** Maximum length of a pattern. Longer ones never match; callers that read patterns should reject them. */
 export const MAX_GLOB_LENGTH = 512;
 
 /**
- * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`),
- * one with `/` the end of the path (`secrets/*.json`), one that starts with `/` the whole path;
- * `secrets/` matches everything below. `*` and `?` stay within a name, `**` spans folders, all else
- * is literal. macOS and Windows ignore case.
+ * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`). A
+ * pattern with `/` matches the end of the path (`secrets/*.json`), or the whole path if it starts with
+ * `/`. A pattern that ends with `/` matches everything below that folder. `*` and `?` match within a
+ * name, and `**` matches across folders; other characters are literal. Ignores case on macOS and Windows.
  */
 export function matchesAny(
 	patterns: readonly string[],
@@ -50,7 +50,7 @@ function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compi
 	return list;
 }
 
-/** Checks the last name first: it is usually literal, and few paths end with it. */
+/** Checks the last name first: it is usually literal, and few paths end with that name. */
 function pathMatcher(parts: readonly string[]): Matcher {
 	const last = nameMatcher(parts.at(-1) ?? "");
 	const whole = ["**", ...parts].map((part): Wildcard<string> => {
@@ -59,7 +59,7 @@ function pathMatcher(parts: readonly string[]): Matcher {
 	return (name, names) => last(name) && matchesAll(whole, names);
 }
 
-/** Fast path: most patterns have one `*`, at one end. */
+/** Has a fast path, since most patterns have one `*`, at the start or the end. */
 function nameMatcher(pattern: string): (name: string) => boolean {
 	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
 	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];
@@ -74,7 +74,7 @@ function nameMatcher(pattern: string): (name: string) => boolean {
 	return (name) => matchesAll(characters, [...name]);
 }
 
-/** The first name is empty if the path starts at the root. */
+/** Splits a path into names. The first name is empty if the path starts at the root. */
 function splitPath(path: string, platform: NodeJS.Platform): string[] {
 	const slashed = withSlashes(path, platform);
 	const ignoresCase = platform === "win32" || platform === "darwin";

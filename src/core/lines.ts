@@ -1,6 +1,6 @@
 export type Lines = ReturnType<typeof linesOf>;
 
-/** Lines count from 1 and end at "\n" as in pi: a final newline adds an empty line. "\r" stays. */
+/** Line numbers start at 1. As in pi, only "\n" ends a line; a final "\n" adds an empty line. "\r" stays. */
 export function linesOf(bytes: Buffer) {
 	const starts = lineStarts(bytes);
 	const startOf = (line: number) => starts[line - 1] as number;
@@ -8,16 +8,16 @@ export function linesOf(bytes: Buffer) {
 	return {
 		bytes,
 		count: starts.length,
-		/** Excludes the newline after `last`. */
+		/** The bytes from line `first` through `last`, without the newline after `last`. */
 		slice: (first: number, last: number) => bytes.subarray(startOf(first), endOf(last)),
 		size: (first: number, last: number) => endOf(last) - startOf(first),
 	};
 }
 
-// Small enough for short-lived strings, large enough to need few of them.
+// Small enough that the strings are short-lived, large enough that few are needed.
 const CHUNK_BYTES = 65_536;
 
-/** Searches one-byte text: 2 to 10 times as fast as searching the bytes (`bench/readcache.ts`). */
+/** Searches a latin1 string, which is 2 to 10 times as fast as searching bytes (`bench/readcache.ts`). */
 function lineStarts(bytes: Buffer): number[] {
 	const starts = [0];
 	for (let from = 0; from < bytes.length; from += CHUNK_BYTES) {

@@ -14,15 +14,15 @@ export type ObjectStoreOptions = {
 	/** The store's name in `version.json`. */
 	readonly name: string;
 	readonly version: number;
-	/** Must contain the hash; all files share one folder. Default: `objects/sha256-<hash>.txt`. */
+	/** Must contain the hash. All files must be in one folder. Default: `objects/sha256-<hash>.txt`. */
 	readonly fileName?: (hash: Hash) => string;
-	/** Files of an older program, which do not make the folder foreign. Default: none. */
+	/** Recognizes files of an older program, which do not make the folder foreign. Default: none. */
 	readonly isLegacy?: (entryName: string) => boolean;
 	readonly maxBytes: number;
 	readonly maxAgeMs: number;
-	/** A larger object is neither stored nor loaded. Default: 32 MiB. */
+	/** Maximum size of an object; a larger one is not stored and not loaded. Default: 32 MiB. */
 	readonly maxObjectBytes?: number;
-	/** Returns the reason if the bytes must not be stored. Default: accepts all. */
+	/** Returns a reason if the bytes must not be stored. Default: accepts all bytes. */
 	readonly refuse?: (bytes: Uint8Array) => Promise<string | undefined>;
 	readonly now?: () => number;
 };
@@ -57,9 +57,9 @@ type Swept = { kind: "swept"; trouble?: string } & Record<Count, number>;
 type StoredFile = { readonly path: string; readonly bytes: number; readonly usedMs: number };
 
 /**
- * Content-addressed bytes on disk (sha256), shared by any number of processes without a lock. A
- * cache: an object can vanish at any time, so every caller needs a fallback. No method throws or
- * rejects. The disk is not touched before the first call.
+ * Stores bytes on disk by their sha256. Any number of processes can share a store, without a lock. It is
+ * a cache: an object can vanish at any time, so every caller needs a fallback. No method throws or
+ * rejects. The constructor does not access the disk.
  */
 export class ObjectStore {
 	readonly #options: Required<ObjectStoreOptions>;
@@ -74,7 +74,7 @@ export class ObjectStore {
 		this.#objectFolder = dirname(this.#options.fileName(hashBytes("any")));
 	}
 
-	/** Stores the bytes, or records a use if present. `hash` must be the hash of the bytes. */
+	/** Stores the bytes, or records a use if they are already stored. `hash` must be the hash of the bytes. */
 	async put(bytes: Uint8Array, hash = hashBytes(bytes)): Promise<PutResult> {
 		const { maxObjectBytes, refuse } = this.#options;
 		const refusal = await refuse(bytes);
@@ -86,21 +86,21 @@ export class ObjectStore {
 			if (opened.kind !== "ready") return { ...failed(opened.kind, opened.message), hash };
 			try {
 				if (await this.#isPresent(path, bytes.length)) return { kind: "present", hash };
-				// Not flushed: `get` detects damage by a power cut.
+				// Not flushed to disk, since `get` detects damage from a power cut.
 				await writeFileAtomic(path, bytes, { tmpFolder: this.#tmpFolder });
 				return { kind: "stored", hash };
 			} catch (error) {
-				// On Windows, replacing an object that another process has open fails: it is present then.
+				// On Windows, the write fails if another process has the object open. The object is present then.
 				const present = await this.#isPresent(path, bytes.length).catch(() => false);
 				if (present) return { kind: "present", hash };
 				if (errnoOf(error) !== "ENOENT" || attempt === 2) return { ...ioFault(error), hash };
-				// The folder was removed during the session: retry once with a new one.
+				// The folder was removed during the session: retry once with a new folder.
 				this.#opening = undefined;
 			}
 		}
 	}
 
-	/** Verifies the hash, and records a use. */
+	/** Verifies the hash, and records a use of the object. */
 	async get(hash: Hash): Promise<GetResult> {
 		// Hashes come from session files; a malformed one must never become part of a path.
 		if (!isHash(hash)) return { kind: "missing" };
@@ -122,7 +122,7 @@ export class ObjectStore {
 		});
 	}
 
-	/** Evicts by {@link chooseEvicted}, and deletes leftovers of crashes. */
+	/** Evicts the objects that {@link chooseEvicted} selects. Deletes temporary files that crashes left. */
 	async sweep(maxBytes = this.#options.maxBytes): Promise<SweepResult> {
 		const { maxAgeMs, now } = this.#options;
 		const removed = { removedObjects: 0, removedBytes: 0, removedTemporary: 0 };
@@ -155,24 +155,24 @@ export class ObjectStore {
 		});
 	}
 
-	/** A cap of 0 bytes evicts everything. */
+	/** Evicts everything, by sweeping with a cap of 0 bytes. */
 	async clear(): Promise<SweepResult> {
 		return await this.sweep(0);
 	}
 
-	/** Best effort; empty for an unusable store. */
+	/** Lists the objects, best effort. The list is empty for an unusable store. */
 	async list(): Promise<StoredFile[]> {
 		return (await this.#look()).found;
 	}
 
-	/** With a `fault`, the counts are lower bounds. */
+	/** If `fault` is set, the counts are lower bounds. */
 	async stats(): Promise<{ objects: number; bytes: number; fault?: StoreFault }> {
 		const { found, fault } = await this.#look();
 		const bytes = found.reduce((sum, file) => sum + file.bytes, 0);
 		return { objects: found.length, bytes, ...(fault && { fault }) };
 	}
 
-	/** Opens the folder once. After a failure the next call tries again, as disks recover. */
+	/** Opens the folder once. After a failure the next call tries again, since disks can recover. */
 	#open(): Promise<StoreFolder> {
 		this.#opening ??= this.#openFolders().then((opened) => {
 			if (opened.kind !== "ready") this.#opening = undefined;
@@ -195,7 +195,7 @@ export class ObjectStore {
 		return opened;
 	}
 
-	/** Does the work if the store can be used; returns `absent` if there is no store. */
+	/** Does the work if the store is usable. Returns `absent` if the store does not exist. */
 	async #ifExisting<T>(absent: T, work: () => Promise<T>): Promise<T | StoreFault> {
 		try {
 			if (this.#opening === undefined && (await isMissing(this.#options.folder))) return absent;
@@ -229,7 +229,7 @@ export class ObjectStore {
 		return join(this.#options.folder, this.#options.fileName(hash));
 	}
 
-	/** Records a use at most once per `USE_INTERVAL_MS`; false if the object has vanished. */
+	/** Records a use at most once per `USE_INTERVAL_MS`. Returns false if the object has vanished. */
 	async #countUse(path: string, usedMs: number): Promise<boolean> {
 		const nowMs = this.#options.now();
 		// A time in the future is corrected too: otherwise the object would never expire.
@@ -258,7 +258,7 @@ export class ObjectStore {
 	}
 }
 
-/** Minimum time between mtime updates: half of `RETENTION_GUARD_MS`, so a use protects as long. */
+/** Minimum time between mtime updates. Half of `RETENTION_GUARD_MS`, so a use protects for the other half. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
 const TEMPORARY_AGE_MS = 60 * 60_000;
@@ -283,7 +283,7 @@ function ioFault(error: unknown): StoreFault {
 	return failed("io", describeError(error));
 }
 
-/** Returns a reason on failure, or if something else, such as a repository's link, is at `path`. */
+/** Returns a reason if this fails or the path is not a folder, such as a link in a repository. */
 async function makeFolder(path: string): Promise<string | undefined> {
 	try {
 		await mkdir(path, { recursive: true, mode: 0o700 });
@@ -317,8 +317,8 @@ async function* filesIn(folder: string, isOurs: (name: string) => boolean) {
 }
 
 /**
- * Deletes an object unless it was used since it was listed. Renames it before the check: an earlier
- * use shows in its mtime; a `put` after the rename finds nothing and writes the object again.
+ * Deletes an object unless it was used since it was listed. Renames the object before the check: a use
+ * before the rename shows in the mtime, and a `put` after the rename writes the object again.
  */
 async function removeUnused(
 	file: StoredFile,

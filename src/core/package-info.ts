@@ -13,7 +13,7 @@ export function packageDependencies(): string[] {
 	return Object.keys(manifest().dependencies);
 }
 
-/** The manifest is two folders up, from `src/core` and `dist/core` alike. */
+/** `package.json` is two folders above both `src/core` and `dist/core`. */
 function manifest(): { version: string; dependencies: Record<string, string> } {
 	return JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
 }

@@ -1,6 +1,6 @@
 export const PI_PACKAGE = "@earendil-works/pi-coding-agent";
 
-/** The tested versions. */
+/** The versions of pi that our tests run on. */
 export const SUPPORTED_PI = "0.87.1 and 1.5.0";
 
 export function piFault(version: string): string | undefined {
@@ -16,7 +16,7 @@ export function isTestedPi(version: string): boolean {
 	return isAllowed(version) && ["0.87", "1.5"].includes(`${major}.${minor}`);
 }
 
-/** As in `peerDependencies`: versions between and after the tested ones may work. */
+/** The range in `peerDependencies`: from 0.87.1, below 2. It includes untested versions, which may work. */
 function isAllowed(version: string): boolean {
 	const [major, minor, patch] = numbersOf(version);
 	if (major === 0) return minor > 87 || (minor === 87 && patch >= 1);

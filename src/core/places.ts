@@ -7,7 +7,7 @@ export function agentFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return named ? resolve(expandHome(named)) : join(homedir(), ".pi", "agent");
 }
 
-/** For rebuildable data only. */
+/** The folder for data that can be rebuilt. */
 export function cacheFolder(
 	env: NodeJS.ProcessEnv = process.env,
 	platform: NodeJS.Platform = process.platform,
@@ -35,7 +35,7 @@ export function projectRoot(cwd: string): string {
 	}
 }
 
-/** The user's folder: `INIT_CWD` in npm scripts, which run in `own`; `undefined` within `own`. */
+/** The user's folder: `cwd`, or `INIT_CWD` in npm scripts, which run in `own`. `undefined` within `own`. */
 export function userFolder(
 	{ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
 	own: string,
@@ -57,7 +57,7 @@ export function realOrGiven(path: string): string {
 	}
 }
 
-/** Expands `~`; a relative path starts from `base`. */
+/** Expands `~`. Resolves a relative path against `base`. */
 export function configuredFolder(path: string, base: string): string {
 	const expanded = expandHome(path);
 	return isAbsolute(expanded) ? resolve(expanded) : resolve(base, expanded);

@@ -1,4 +1,4 @@
-/** Paths are root-relative with forward slashes; the root is "". No disk access. */
+/** Paths here are relative to the project root, with forward slashes; the root is "". No disk access. */
 
 export function folderOf(path: string): string {
 	const slash = path.lastIndexOf("/");
@@ -29,7 +29,7 @@ export function below(folder: string, path: string): string {
 	return folder === "" ? path : path === "" ? folder : `${folder}/${path}`;
 }
 
-/** The path from `folder` on: `undefined` if not below it, empty for the folder itself. */
+/** The part of `path` below `folder`; empty for the folder itself, `undefined` for a path outside of it. */
 export function restBelow(folder: string, path: string): string | undefined {
 	if (folder === "") return path;
 	if (path === folder) return "";
@@ -43,7 +43,7 @@ export function* foldersUpwards(folder: string): Generator<string> {
 
 export type PathKind = "source" | "config" | "other";
 
-/** `config`: a file that decides where imports lead. */
+/** `config` is a file that affects how imports are resolved. */
 export function pathKind(path: string): PathKind {
 	if (SOURCE_NAME.test(path)) return "source";
 	return CONFIG_NAME.test(path) ? "config" : "other";
@@ -61,7 +61,7 @@ const SOURCE_NAME = /\.[cm]?[jt]s$|\.[jt]sx$/;
 const CONFIG_NAME =
 	/(?:^|\/)(?:[tj]sconfig(?:[.-][^/]*)?\.json|package\.json|pnpm-workspace\.yaml)$/;
 
-/** `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`; never a config file. */
+/** Matches `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`, but no `*.config.*` file. */
 const TEST_NAME =
 	/^(?!.*\.config\.\w+$).+(?:\.(?:test|tests|spec|specs|e2e|cy|e2e-spec|e2e-test|int-spec|test-d|spec-d|test-utils?)(?:\.[\w-]+)*|_test|_spec)\.[cm]?[jt]sx?$/;
 

@@ -1,11 +1,11 @@
-/** A property of an untrusted value. */
+/** Reads a property of an untrusted value; `undefined` if the value is not an object. */
 export function property(value: unknown, key: string): unknown {
 	return typeof value === "object" && value !== null
 		? (value as Record<string, unknown>)[key]
 		: undefined;
 }
 
-/** A count in an untrusted value; 0 unless it is a positive number. */
+/** Reads a count from an untrusted value; 0 unless the property is a positive number. */
 export function countIn(value: unknown, key: string): number {
 	const count = property(value, key);
 	return typeof count === "number" && Number.isFinite(count) && count > 0 ? count : 0;

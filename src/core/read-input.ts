@@ -1,23 +1,23 @@
 import { isRecord } from "./property.ts";
 
 /**
- * `read` takes pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
- * `max_chars`). The session stores the form the model wrote, so the tool, the ledger and replay all
- * convert it to pi's form here. A continuation becomes a token that is itself a path:
+ * The `read` tool accepts pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
+ * `max_chars`). The session stores the form that the model wrote, so the tool, the ledger and replay
+ * all convert it to pi's form here. In pi's form, `path` holds a continuation as a token:
  * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty.
  */
 export interface PageToken {
 	readonly uri: string;
 	readonly cursor?: string;
 	readonly maxChars?: number;
-	/** The last page to read of a PDF. */
+	/** The last PDF page to read. */
 	readonly lastPage?: number;
 }
 
 const PREFIX = "page:";
 
 export function encodePageToken({ uri, cursor = "", maxChars, lastPage }: PageToken): string {
-	// Our cursors have no ";". A malformed one must not spill into the fields after it.
+	// Our cursors have no ";". A malformed cursor must not spill into the fields after it.
 	return `${PREFIX}${cursor.replaceAll(";", "%3B")};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
 }
 
@@ -37,13 +37,13 @@ export function decodePageToken(path: string): PageToken | undefined {
 	};
 }
 
-/** Folds the paging form into pi's form; returns any other input unchanged, as the same object. */
+/** Converts the paging form to pi's form. Returns any other input unchanged, as the same object. */
 export function foldReadInput(input: unknown): unknown {
 	if (!isRecord(input)) return input;
 	const { uri, cursor, max_chars: maxChars, ...rest } = input;
 	if (uri === undefined && cursor === undefined && maxChars === undefined) return input;
 	const target = typeof uri === "string" ? uri : rest.path;
-	if (typeof target !== "string") return rest; // without a path, pi's own validation answers
+	if (typeof target !== "string") return rest; // pi's own validation rejects input without a path
 	if (isPageToken(target)) return { ...rest, path: withSize(target, maxChars) };
 	if (typeof cursor !== "string" && !isSize(maxChars)) return { ...rest, path: target };
 	const token = {

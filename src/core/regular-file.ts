@@ -9,16 +9,16 @@ type RegularFile =
 	| { readonly kind: "missing" }
 	| { readonly kind: "refused"; readonly reason: "not-a-file" | "too-big" };
 
-// Plain descriptors: file handles take twice as long for a small file (`bench/readcache.ts`).
+// Plain descriptors, since a `FileHandle` takes twice as long for a small file (`bench/readcache.ts`).
 const open = promisify(fs.open);
 const read = promisify(fs.read);
 
-/** For untrusted files: follows no final link, never blocks on a pipe. Throws any other failure. */
+/** For untrusted files. Refuses a link as `path`, and never blocks on a pipe. Throws on other failures. */
 export async function readRegularFile(path: string, maxBytes: number): Promise<RegularFile> {
 	const file = await openWithoutFollowing(path);
 	if (typeof file !== "number") return file;
 	try {
-		// Sync: this and closing take a microsecond each; the thread pool costs a tenth of pi's read.
+		// Synchronous `fstat` and `close` take a microsecond each; the thread pool costs a tenth of pi's read.
 		const stats = fstatSync(file);
 		if (!stats.isFile()) return NOT_A_FILE;
 		if (stats.size > maxBytes) return { kind: "refused", reason: "too-big" };
@@ -31,7 +31,7 @@ export async function readRegularFile(path: string, maxBytes: number): Promise<R
 	}
 }
 
-// Windows has neither flag. Without O_NONBLOCK, opening a pipe blocks until it has a writer.
+// Windows lacks both flags. Without O_NONBLOCK, opening a pipe blocks until the pipe has a writer.
 const FOLLOWING_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 const FLAGS = FOLLOWING_FLAGS | (constants.O_NOFOLLOW ?? 0);
 
@@ -60,15 +60,15 @@ async function readUpTo(file: number, size: number): Promise<Buffer> {
 	return bytes.subarray(0, filled);
 }
 
-/** Up to `length` bytes from `start` on. Follows links, never blocks on a pipe. */
+/** Reads up to `length` bytes from `start` on. Follows links. Never blocks on a pipe. */
 export function readPartSync(path: string, start: number, length: number): Buffer {
 	return withFileSync(path, FOLLOWING_FLAGS, (file, { size }) =>
-		// At least 64 KiB if wanted: some file systems report a size of 0.
+		// Tries to read up to 64 KiB whatever the size, since some file systems report a size of 0.
 		readRangeSync(file, start, Math.min(length, Math.max(65_536, size - start))),
 	);
 }
 
-/** `undefined` unless a regular file; no `bytes` if over `maxBytes`. Never blocks on a pipe. */
+/** `undefined` if `path` is not a regular file; no `bytes` above `maxBytes`. Never blocks on a pipe. */
 export function readWholeSync(path: string, maxBytes: number, followLinks: boolean) {
 	return withFileSync(path, followLinks ? FOLLOWING_FLAGS : FLAGS, (file, stats) => {
 		if (!stats.isFile()) return undefined;

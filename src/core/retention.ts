@@ -13,11 +13,11 @@ export function chooseEvicted<Item extends Evictable>(
 	const evicted = items.filter(isTooOld);
 	const rest = items.filter((item) => !isTooOld(item));
 	let bytes = rest.reduce((sum, item) => sum + item.bytes, 0);
-	// Skips the sort, which is slow for a large store.
+	// Returns before the sort, which is slow for a large store.
 	if (bytes <= maxBytes) return evicted;
 
 	for (const item of rest.toSorted((a, b) => a.usedMs - b.usedMs)) {
-		// Items used later are guarded at least as well, so the loop can stop.
+		// Later items were used more recently, so they are guarded at least as well and the loop can stop.
 		if (bytes <= (isGuarded(item) ? 2 * maxBytes : maxBytes)) break;
 		bytes -= item.bytes;
 		evicted.push(item);

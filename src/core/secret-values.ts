@@ -2,10 +2,10 @@ import { basename } from "node:path";
 import { getOrAdd } from "./get-or-add.ts";
 
 /**
- * The texts of an excluded file that no copy may hold. In variables files (`.env`): values of six
- * characters or more. In others: lines and tokens of twelve or more, and values of six or more that
- * have a name such as `token` or are the whole file. Leaves out PEM fences, comments, plain
- * settings and common values. Takes linear time, since the text is untrusted.
+ * Returns the texts of an excluded file that no copy may hold. In variables files (`.env`), these are
+ * values of six characters or more. In other files, they are lines and tokens of twelve characters or
+ * more, and values of six or more that have a name such as `token` or make up the whole file. Leaves out
+ * PEM fences, comments, plain settings and common values. Takes linear time, since the text is untrusted.
  */
 export function secretValuesOf(path: string, text: string): Set<string> {
 	const values = new Set<string>();
@@ -15,7 +15,7 @@ export function secretValuesOf(path: string, text: string): Set<string> {
 	for (const line of text.split(/\r\n?|\n/)) {
 		const sign = isVariables ? line.indexOf("=") : -1;
 		if (sign >= 0) addVariable(values, line.slice(0, sign), line.slice(sign + 1));
-		// The `=` may be base64 padding that ends a key of several lines.
+		// The `=` may be base64 padding at the end of a multi-line key.
 		if (sign < 0 || /^=?\s*["']?$/.test(line.slice(sign + 1, sign + 9)))
 			addLine(values, line.trim());
 	}
@@ -34,7 +34,7 @@ export function secretVariables(env: NodeJS.ProcessEnv): Set<string> {
 	return values;
 }
 
-/** Finds long values by their start. One pass: at most one value can match at a position. */
+/** Finds out in one pass whether a text contains a value: at most one value can match at a position. */
 export function createValueFinder(values: Iterable<string>): (text: string) => boolean {
 	const byBeginning = new Map<string, string[]>();
 	const begins = new Uint8Array(1 << 16);
@@ -59,7 +59,7 @@ export function createValueFinder(values: Iterable<string>): (text: string) => b
 	};
 }
 
-/** The last value that sorts up to `text`. Only it can match: no value is a prefix of another. */
+/** The last value that sorts up to `text`. No other value can match, since none is a prefix of another. */
 function lastUpTo(sorted: readonly string[], text: string): string {
 	let low = 0;
 	for (let high = sorted.length; high - low > 1; ) {
@@ -70,16 +70,16 @@ function lastUpTo(sorted: readonly string[], text: string): string {
 	return sorted[low] as string;
 }
 
-/** Minimum length: shorter values are words that occur in any text. */
+/** Minimum length of a value. Shorter values are words that occur in any text. */
 const MIN_VALUE_CHARS = 6;
 const MIN_LINE_CHARS = 12;
-/** Longer values are matched by this many first characters. */
+/** Only the first 100 characters of a longer value are compared. */
 const MAX_VALUE_CHARS = 100;
 const MAX_WRITTEN_CHARS = 400;
 
 const SECRET_WORD = "key(?!board|ring|map|word)|token|secret|passw|passphrase|credential";
 const SECRET_NAME = new RegExp(`${SECRET_WORD}|(?:^|_)(?:pass|pw|pin|salt|dsn)(?:_|$)|_pwd`, "i");
-/** The `{0,n}` bounds keep the time linear in a long line. */
+/** The `{0,n}` bounds keep matching a long line linear in its length. */
 const SECRET_ASSIGNMENT = new RegExp(
 	`(?:${SECRET_WORD})[\\w.-]{0,40}["']?\\s{0,20}[:=]\\s{0,20}|\\bpassword\\s{1,20}`,
 	"gi",
@@ -88,7 +88,7 @@ const ASSIGNMENT = /^["']?([\w.-]{1,60})["']?\s{0,20}[:=]\s{0,20}(?=\S)/;
 const FENCE = /^-----(?:BEGIN|END) /;
 const COMMENT = /^(?:#|\/\/|;|--|\/?\*)/;
 
-/** Not secret, and common in the output of programs. */
+/** Values that are not secret and are common in the output of programs. */
 const COMMON_VALUES = new Set([
 	...["production", "development", "staging", "testing", "localhost", "example", "default"],
 	...["enabled", "disabled", "verbose", "warning", "postgres", "postgresql", "sqlite", "sqlite3"],
@@ -96,7 +96,7 @@ const COMMON_VALUES = new Set([
 ]);
 const LOOPBACK =
 	/^(?:\w+:\/\/)?(?:localhost|127\.0\.0\.1|0\.0\.0\.0|\[?::1\]?)(?::\d+)?(?:\/\w*)?$/;
-/** Parts of variable names whose values occur in their project's sources and output. */
+/** Words in the names of plain settings, whose values occur in the project's sources and output. */
 const SETTING_NAME =
 	/(?:^|_)(?:app|name|project|service|host|hostname|port|env|environment|mode|level|debug|region|zone|tz|timezone|lang|locale|driver|connection|database|db|bucket|queue|channel|dir|path|folder|file|url|uri|origin|domain|module|type|format|version|user|username|email|timeout|ttl|ms|seconds|size|bytes|max|min|limit|count|workers)(?:_|$)/i;
 
@@ -107,7 +107,7 @@ function isPlain(value: string): boolean {
 
 function addVariable(values: Set<string>, name: string, rest: string): void {
 	const written = rest.trimStart().slice(0, MAX_WRITTEN_CHARS);
-	// Cuts a trailing comment; the full text is added too, as the value may hold a `#`.
+	// Cuts off a trailing comment. The full text is added too, since the `#` may be part of the value.
 	const end = written.search(/\s#/);
 	const value = end < 0 ? written : written.slice(0, end);
 	if (SETTING_NAME.test(name) && !SECRET_NAME.test(name) && isPlain(unquoted(value))) return;
@@ -142,7 +142,7 @@ function addLine(values: Set<string>, line: string): void {
 			/^(["'`])(.*?)(?<!\\)\1/.exec(assigned)?.[2] ?? /^[^\s,;}\]]*/.exec(assigned)?.[0];
 		addValue(values, value ?? "", MIN_VALUE_CHARS);
 	}
-	// `\n` separates the lines of a key in JSON.
+	// In JSON, an escaped `\n` separates the lines of a key.
 	for (const token of line.split(/\\[nr]|[\s"'`,;:=<>(){}[\]\\]+/)) {
 		const isAddress = token.startsWith("//") && !token.includes("@");
 		if (!isAddress && /\d/.test(token) && /[a-z]/i.test(token))
@@ -158,7 +158,7 @@ function addValue(values: Set<string>, written: string, least: number): void {
 	values.add(value.slice(0, MAX_VALUE_CHARS));
 }
 
-/** Removes the quotes around a value; a truncated one has only the first. */
+/** Removes the quotes around a value. A truncated value has only the opening quote. */
 function unquoted(written: string): string {
 	const text = written.slice(0, MAX_WRITTEN_CHARS).replace(/[,;]+$/, "");
 	const quote = /^["'`]/.exec(text)?.[0];

@@ -8,13 +8,13 @@ export interface FileEntry {
 
 export type FileState =
 	| { readonly kind: "in-step" }
-	/** There is no file and there was none: pi writes it later. */
+	/** The file does not exist and never did. Pi writes it later. */
 	| { readonly kind: "unwritten" }
 	/** The last entries are missing or cut off. Appending `rest` repairs the file. */
 	| { readonly kind: "behind"; readonly missing: number; readonly rest: Buffer }
-	/** Entries or the whole file are missing. The file holds nothing unknown: it may be rewritten. */
+	/** Entries or the whole file are missing. The file holds no unknown lines, so it may be rewritten. */
 	| { readonly kind: "lacking"; readonly missing: number }
-	/** The file holds lines unknown to pi: entries of another program, or unreadable ones. */
+	/** The file holds lines unknown to pi: entries of another program, or unreadable lines. */
 	| {
 			readonly kind: "foreign";
 			readonly entries: number;
@@ -23,7 +23,7 @@ export type FileState =
 	  };
 
 export interface GarbledLine {
-	/** 1-based. */
+	/** Line number, from 1. */
 	readonly number: number;
 	/** Byte range; `to` is exclusive. */
 	readonly from: number;
@@ -39,18 +39,21 @@ export function watchSessionFile(file: string) {
 	let garbled: readonly GarbledLine[] = [];
 	return {
 		file,
-		/** Whether the file was ever in step. Before that, pi may not have written it. */
+		/** Whether the file ever matched pi's entries. Until then, pi may not have written it. */
 		get isSeen() {
 			return known !== undefined;
 		},
 		get last() {
 			return known?.last;
 		},
-		/** Lines that were garbled when the file was first in step. */
+		/** Lines that were already unreadable when the file first matched pi's entries. */
 		get garbled() {
 			return garbled;
 		},
-		/** `entries` include the header. Reads the file once, then unexpected bytes. Throws IO errors. */
+		/**
+		 * Compares the file with pi's entries, which include the header. Reads the whole file only at first
+		 * or if it was replaced or cut, otherwise only unexpected bytes. Throws I/O errors.
+		 */
 		check(entries: readonly FileEntry[]): FileState {
 			const found = statSync(file, { throwIfNoEntry: false });
 			if (!found)
@@ -67,7 +70,7 @@ export function watchSessionFile(file: string) {
 			} else {
 				const bytes = readFileSync(file);
 				state = !known && isPlainlyWhole(bytes, entries) ? IN_STEP : judge(bytes, entries);
-				// Damage in a file that was just loaded comes from an earlier writer: it is no new fault.
+				// Damage in a file that was just loaded comes from an earlier writer, so it is not a new fault.
 				if (!known && state.kind === "foreign" && holdsAll(bytes, entries)) {
 					garbled = linesIn(bytes).filter(({ id }) => id === undefined);
 					state = IN_STEP;
@@ -94,7 +97,7 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	const lines = linesIn(bytes);
 	let present = 0;
 	let to = 0;
-	// Compares ids: pi may have changed an entry in memory after writing it.
+	// Compares only ids, since pi may have changed an entry in memory after writing it.
 	for (const line of lines) {
 		if (!line.isEnded || line.id === undefined || line.id !== entries[present]?.id) break;
 		present++;
@@ -116,7 +119,7 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	return { kind: "foreign", entries: unknown.length - garbled, garbled, missing: absent };
 }
 
-/** Fast path without parsing: as many lines as entries, and the right last line. */
+/** Fast path that parses only the last line: there are as many lines as entries, and the last id matches. */
 function isPlainlyWhole(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	if (bytes.at(-1) !== 10) return false;
 	let count = 0;
@@ -128,7 +131,7 @@ function isPlainlyWhole(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 
 function holdsAll(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	const ids = linesIn(bytes).flatMap(({ id }) => id ?? []);
-	const own = entries.flatMap(({ id }) => (typeof id === "string" ? id : [])); // pi does not validate lines
+	const own = entries.flatMap(({ id }) => (typeof id === "string" ? id : [])); // pi does not validate ids
 	return ids.length === own.length && ids.every((id, at) => id === own[at]);
 }
 

@@ -13,11 +13,11 @@ export interface SessionMark {
 	remove(): Promise<void>;
 }
 
-/** Marks a file as open: two processes appending ruin its tree, and pi has no lock. Best effort. */
+/** Marks a session file as open, best effort: two appending processes ruin its tree, and pi has no lock. */
 export function markSession(agentDir: string, sessionFile: string): SessionMark {
 	const path = join(marksFolder(agentDir), `${randomUUID()}.json`);
 	const written = write(path, sessionFile).catch(() => undefined);
-	void markedSessions(agentDir); // evicts the marks of processes that were killed
+	void markedSessions(agentDir); // also evicts the marks of killed processes
 	return {
 		async remove() {
 			const removed = written.then(() => rm(path, { force: true }));
@@ -26,7 +26,7 @@ export function markSession(agentDir: string, sessionFile: string): SessionMark 
 	};
 }
 
-/** Real paths of open sessions, with process ids. Evicts marks of ended processes. Never throws. */
+/** Maps real paths of open session files to process ids. Evicts marks of ended processes. Never throws. */
 export async function markedSessions(agentDir: string): Promise<ReadonlyMap<string, number>> {
 	const folder = marksFolder(agentDir);
 	const names = await readdir(folder).catch(() => []);
@@ -43,9 +43,9 @@ export async function markedSessions(agentDir: string): Promise<ReadonlyMap<stri
 
 interface Mark {
 	readonly pid: number;
-	/** The start time tells a later process with the same id apart; Linux only. */
+	/** Start time, on Linux only. It distinguishes a later process with the same id. */
 	readonly started: string | undefined;
-	/** Process ids mean nothing on another machine that shares the folder. */
+	/** The machine's name. Process ids mean nothing on another machine that shares the folder. */
 	readonly host: string;
 	readonly sessionFile: string;
 }
@@ -53,7 +53,7 @@ interface Mark {
 const REMOVE_MS = 1_000;
 const MAX_MARKS = 1_000;
 const MAX_MARK_BYTES = 16 * 1024;
-/** Expiry for marks of other machines, whose processes cannot be checked. */
+/** Maximum age of marks from other machines, since their processes cannot be checked. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60_000;
 
 function marksFolder(agentDir: string): string {
@@ -62,7 +62,7 @@ function marksFolder(agentDir: string): string {
 
 async function write(path: string, sessionFile: string): Promise<void> {
 	const { pid } = process;
-	// JSON leaves out an unknown start.
+	// `JSON.stringify` leaves out `started` if it is `undefined`.
 	const mark = { pid, started: await startOf(pid), host: hostname(), sessionFile };
 	await writeFileAtomic(path, JSON.stringify(mark));
 }
@@ -90,7 +90,7 @@ async function isRunning({ pid, started }: Mark): Promise<boolean> {
 /** The start time of a process on Linux; `undefined` on other systems, or if it ended. */
 async function startOf(pid: number): Promise<string | undefined> {
 	const text = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => undefined);
-	// The program name, in parentheses, may hold spaces. The start is the 20th field after it.
+	// The program name, in parentheses, may contain spaces. The start time is the 20th field after it.
 	return text?.slice(text.lastIndexOf(")") + 2).split(" ")[19];
 }
 

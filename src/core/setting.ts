@@ -3,18 +3,18 @@ import { findFault } from "../text/find-fault.ts";
 export interface Setting<Value extends SettingValue = SettingValue> extends Sources {
 	readonly default: Value;
 	readonly description: string;
-	/** Completes "must be …". */
+	/** Completes the sentence "must be …". */
 	readonly requirement: string;
-	/** JSON Schema as plain objects: loading typebox takes longer than all else at startup. */
+	/** JSON Schema as plain objects, since loading typebox takes longer than the rest of the startup. */
 	readonly schema: Readonly<Record<string, unknown>>;
 }
 
 export type SettingValue = boolean | number | string | readonly string[];
 
 interface Sources {
-	/** A repository must not set these: commands, folders and their limits, questions to the user. */
+	/** Ignored in a project's files. Set for commands, folders and their limits, and questions to the user. */
 	readonly userOnly?: true;
-	/** A project's list extends the user's instead of replacing it. */
+	/** If "append", a project's list extends the user's list instead of replacing it. */
 	readonly projectMerge?: "append";
 }
 
@@ -26,7 +26,7 @@ interface Bounds extends Sources {
 
 export interface SettingGroup<Settings = Readonly<Record<string, Setting>>> {
 	readonly description: string;
-	/** Whether `pi-kota.json` has the group too; `strata.json` has every group. */
+	/** Whether `pi-kota.json` may contain the group. `strata.json` may contain every group. */
 	readonly inKotaFile: boolean;
 	readonly settings: Settings;
 }
@@ -39,7 +39,7 @@ export function kotaGroup<S>(description: string, settings: S): SettingGroup<S> 
 	return { ...group(description, settings), inKotaFile: true };
 }
 
-/** Every read walks a repository's lists, so they must stay short. */
+/** Lists must stay short, since every read walks them and a repository may set them. */
 const MAX_LIST_ITEMS = 200;
 const MAX_ITEM_LENGTH = 512;
 

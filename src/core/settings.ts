@@ -16,7 +16,7 @@ export { accepts, type Setting, type SettingGroup, type SettingValue } from "./s
 
 const MIB = 1024 * 1024;
 
-/** Usual names of files with secrets. A false positive only costs what caching would save. */
+/** Usual names of files with secrets. A false positive only loses the saving of the cache for that file. */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
 	*.pem *.key *.p8 *.p12 *.pfx *.crt *.cer *.der *.pk8 *.jks *.jceks *.keystore *.kdbx *.ppk
@@ -36,74 +36,87 @@ const SENSITIVE_FILES: readonly string[] = `
 
 /** The source of the `Config` type, validation, defaults and the JSON Schema. */
 export const settingGroups = {
-	readcache: group("Files that are in the model's view are not sent again.", {
+	readcache: group("File content that the model already sees is not sent again.", {
 		mode: choice(
 			["on", "shadow", "off"],
 			"on",
 			"Serve reads from the cache (on), only measure what it would save (shadow), or leave reads to pi (off).",
 		),
-		// A repository may set it, so it is bounded: a file of 64 MiB is read and hashed in a moment.
-		maxFileBytes: int(8 * MIB, "Larger files get pi's own output and are not hashed.", {
-			max: 64 * MIB,
+		// Bounded, since a repository may set it. A file of 64 MiB is still read and hashed quickly.
+		maxFileBytes: int(
+			8 * MIB,
+			"Files with more bytes than this get pi's own output and are not hashed.",
+			{ max: 64 * MIB },
+		),
+		maxDiffBytes: int(2 * MIB, "Files with more bytes than this are never served as a diff.", {
+			max: 16 * MIB,
 		}),
-		maxDiffBytes: int(2 * MIB, "Larger files are never served as a diff.", { max: 16 * MIB }),
-		maxDiffLines: int(12_000, "Files with more lines are never served as a diff.", {
+		maxDiffLines: int(12_000, "Files with more lines than this are never served as a diff.", {
 			max: 200_000,
 		}),
-		maxDiffRatio: number(0.9, "The largest diff to serve, as a share of the full output.", {
+		maxDiffRatio: number(0.9, "Maximum size of a diff, as a share of the full output.", {
 			max: 1,
 		}),
-		maxDiffChain: int(3, "Diffs in a row before a file is sent in full again.", { max: 10 }),
+		maxDiffChain: int(3, "Maximum number of diffs in a row before a file is sent in full again.", {
+			max: 10,
+		}),
 		exclude: list(
 			SENSITIVE_FILES,
-			"Glob patterns of files that are never cached; a leading ! has no meaning.",
+			"Glob patterns of files that are never cached. A leading ! does not negate a pattern.",
 			{ projectMerge: "append" },
 		),
 		storeDir: text(
 			"",
-			"Folder for stored file versions. Empty: .pi/readcache at the git root, or in the working folder.",
+			"Folder for stored file versions. If empty: .pi/readcache at the git root, or in the working folder.",
 			{ userOnly: true },
 		),
-		storeMaxBytes: int(256 * MIB, "Above this size the store evicts the oldest file versions.", {
-			userOnly: true,
-		}),
+		storeMaxBytes: int(
+			256 * MIB,
+			"Above this size, in bytes, the store evicts the least recently used file versions.",
+			{ userOnly: true },
+		),
 		storeMaxAgeDays: int(30, "The store evicts file versions unused for this many days.", {
 			userOnly: true,
 		}),
 	}),
 	paging: group("Web pages, PDFs and files are read in chunks.", {
-		enabled: flag(true, "Whether read accepts web addresses, file: addresses and PDFs."),
-		ttlMinutes: number(5, "How long a loaded resource stays fresh; each read extends it.", {
-			max: 1440,
+		enabled: flag(true, "Whether the read tool accepts web addresses, file: addresses and PDFs."),
+		ttlMinutes: number(
+			5,
+			"How many minutes a loaded resource stays fresh. Each read starts this time again.",
+			{ max: 1440 },
+		),
+		maxEntries: int(50, "Maximum number of resources kept in memory.", { max: 10_000 }),
+		maxCacheBytes: int(20_000_000, "Maximum memory of all these resources together, in bytes.", {
+			max: 1024 * MIB,
 		}),
-		maxEntries: int(50, "The most resources kept in memory.", { max: 10_000 }),
-		maxCacheBytes: int(20_000_000, "The most memory they may take together.", { max: 1024 * MIB }),
-		maxWebBytes: int(10_000_000, "The largest web page or text, uncompressed.", {
+		maxWebBytes: int(10_000_000, "Maximum size of a web page or text, in bytes, uncompressed.", {
 			min: 1,
 			max: 256 * MIB,
 		}),
-		maxPdfBytes: int(50_000_000, "The largest PDF.", { min: 1, max: 512 * MIB }),
-		timeoutSeconds: number(30, "Timeout for a web request, redirects included.", {
+		maxPdfBytes: int(50_000_000, "Maximum size of a PDF, in bytes.", { min: 1, max: 512 * MIB }),
+		timeoutSeconds: number(30, "Timeout for a web request including redirects, in seconds.", {
 			min: 1,
 			max: 600,
 		}),
-		extractSeconds: number(10, "Timeout for converting a page, before a simpler conversion.", {
-			min: 0.1,
-			max: 600,
-		}),
+		extractSeconds: number(
+			10,
+			"Timeout for converting a page, in seconds. After it, a simpler conversion is used.",
+			{ min: 0.1, max: 600 },
+		),
 		allowRanges: list(
 			[],
-			"Private network ranges that may be reached (CIDR, such as 192.168.1.0/24).",
+			"Private network ranges that may be accessed, in CIDR form such as 192.168.1.0/24.",
 			{ userOnly: true },
 		),
 		useProxy: flag(
 			false,
-			"Use HTTP_PROXY and HTTPS_PROXY. The addresses behind host names are then not checked.",
+			"Use the proxies in HTTP_PROXY and HTTPS_PROXY. The addresses behind host names are then not checked.",
 			{ userOnly: true },
 		),
 	}),
 	kota: kotaGroup("Code intelligence: the kota_* tools.", {
-		enabled: flag(true, "Whether the model gets the kota_* tools, and prompts get briefings."),
+		enabled: flag(true, "Whether the model gets the kota_* tools, and briefings in prompts."),
 		toolset: text("core", "The set of tools to request from an external KotaDB."),
 		autoContext: choice(
 			["off", "onPaths", "always"],
@@ -113,37 +126,37 @@ export const settingGroups = {
 		confirmIndex: flag(true, "Ask the user before indexing a repository for the first time.", {
 			userOnly: true,
 		}),
-		maxAnswerBytes: int(5000, "The largest answer of a kota_* tool, in bytes.", {
+		maxAnswerBytes: int(5000, "Maximum size of an answer of a kota_* tool, in bytes.", {
 			min: 500,
 			max: 50_000,
 		}),
 		offerWhole: flag(
 			true,
-			"Offer the user the full answer when one was shortened. After a no, not again in that session.",
+			"Offer the full answer to the user when an answer was shortened. If the user declines, the session does not ask again.",
 			{ userOnly: true },
 		),
 		engine: choice(
 			["embedded", "external"],
 			"embedded",
-			"Which index answers: the embedded one, or an external KotaDB.",
+			"Which index answers the kota_* tools: the embedded one, or an external KotaDB.",
 			{ userOnly: true },
 		),
 		timeoutSeconds: number(
 			120,
-			"Timeout for a question to an external KotaDB; indexing gets ten times as long.",
+			"Timeout for a question to an external KotaDB, in seconds. Indexing gets ten times as long.",
 			{ min: 1, max: 3600, userOnly: true },
 		),
 		command: text("bun", "The program that starts an external KotaDB.", { userOnly: true }),
 		args: list(
 			["x", "kotadb@next", "--stdio", "--toolset", "core"],
-			"The arguments of that program.",
+			"The arguments of kota.command.",
 			{ userOnly: true },
 		),
 	}),
 	prune: kotaGroup("Old tool output is replaced by a stub that says how to read it again.", {
 		enabled: flag(true, "Whether old tool output is pruned."),
-		keepRecentTurns: int(2, "Tool output of this many latest turns is never pruned."),
-		maxToolChars: int(1200, "Older tool output with more characters can be pruned."),
+		keepRecentTurns: int(2, "Number of latest turns whose tool output is never pruned."),
+		maxToolChars: int(1200, "Older tool output can be pruned if it has more characters than this."),
 		adaptive: flag(true, "Prune more as the context window fills up."),
 		pinImpactSummaries: flag(true, "Never prune the summaries of impact analyses."),
 	}),
@@ -152,38 +165,47 @@ export const settingGroups = {
 		scope: choice(
 			["all", "kota"],
 			"all",
-			"Whose old output is pruned, with a copy: that of all tools, or of the kota_* tools only.",
+			"Which old output is pruned, with a copy: that of all tools, or of the kota_* tools only.",
 		),
 		dir: text("~/.pi/cache/pi-kota/blobs", "Folder for the copies; ~ is the home folder.", {
 			userOnly: true,
 		}),
-		maxBytes: int(250 * MIB, "Above this size the oldest copies are evicted.", { userOnly: true }),
-		maxAgeDays: int(14, "Copies older than this many days are evicted.", { userOnly: true }),
+		maxBytes: int(
+			250 * MIB,
+			"Above this size, in bytes, the least recently used copies are evicted.",
+			{ userOnly: true },
+		),
+		maxAgeDays: int(14, "Copies unused for this many days are evicted.", { userOnly: true }),
 	}),
 	tiers: group("Working files, and a symbol map, that every request shows as they are on disk.", {
-		enabled: flag(true, "Whether there can be a working set. It is empty until /workset add."),
+		enabled: flag(
+			true,
+			"Whether the working set is available. It is empty until you add files with /workset add.",
+		),
 		layout: choice(
 			["log", "tiers"],
 			"log",
 			"Where working files go: appended to the conversation and sorted when that pays (log), or in four cached tiers before it (tiers).",
 		),
-		cacheMinTokens: int(1024, "The fewest tokens of a cached block; 0 promotes everything."),
-		cacheBufferMultiplier: number(1.5, "A tier is filled to cacheMinTokens times this.", {
+		cacheMinTokens: int(1024, "Minimum tokens of a cached block; 0 promotes everything."),
+		cacheBufferMultiplier: number(1.5, "A tier is filled up to cacheMinTokens times this factor.", {
 			max: 100,
 		}),
-		// No model's window exceeds this bound.
-		maxTokens: int(60_000, "The most tokens of the working set; further files are refused.", {
-			max: 2_000_000,
-		}),
+		// No model's window is larger than this maximum.
+		maxTokens: int(
+			60_000,
+			"Maximum number of tokens in the working set. Further files are refused.",
+			{ max: 2_000_000 },
+		),
 		// Bounded, since every request reads each of these files.
-		maxFiles: int(200, "The most files in the working set.", { min: 1, max: 10_000 }),
-		maxFileBytes: int(256 * 1024, "The largest file in the working set.", {
+		maxFiles: int(200, "Maximum number of files in the working set.", { min: 1, max: 10_000 }),
+		maxFileBytes: int(256 * 1024, "Maximum size of a file in the working set, in bytes.", {
 			min: 1,
 			max: 64 * MIB,
 		}),
 		map: flag(false, "Whether requests include a map of the project's symbols."),
-		// Bounded, since a repository may set it and every request pays for it.
-		mapTokens: int(4000, "The most tokens of the map.", { max: 100_000 }),
+		// Bounded, since a repository may set this number and every request pays for the map.
+		mapTokens: int(4000, "Maximum number of tokens in the map.", { max: 100_000 }),
 	}),
 	economy: group("The cost of requests, and the causes of cache misses.", {
 		missNotice: choice(
@@ -233,7 +255,7 @@ export function configJsonSchema(): Record<string, unknown> {
 		$schema: "https://json-schema.org/draft/2020-12/schema",
 		title: "strata.json",
 		...objectSchema("Settings of pi-strata.", {
-			$schema: { type: "string", description: "Where this schema is, for editors." },
+			$schema: { type: "string", description: "Address of this schema, for editors." },
 			...Object.fromEntries(groups),
 		}),
 	});

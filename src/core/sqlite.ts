@@ -7,7 +7,7 @@ import { readPartSync } from "./regular-file.ts";
 
 type Sqlite = typeof import("node:sqlite");
 
-/** The step at index `i` takes the schema from version `i` to `i + 1`. */
+/** The migration at index `i` of a list takes the schema from version `i` to `i + 1`. */
 export type Migration = (database: DatabaseSync) => void;
 
 export type OpenedDatabase =
@@ -16,14 +16,15 @@ export type OpenedDatabase =
 	| {
 			kind: "unavailable";
 			message: string;
-			/** Set if SQLite refused; see {@link sqliteErrorCode}. */
+			/** Set if SQLite reported an error; see {@link sqliteErrorCode}. */
 			errorCode?: number;
 			cause?: unknown;
 	  };
 
 /**
- * Migrates to schema version (`user_version`) `migrations.length`. Never touches a newer database.
- * All databases open here: only this file depends on the engine, which pi under Bun lacks.
+ * Opens a database and migrates it to schema version (`user_version`) `migrations.length`. Never touches
+ * a newer database. All code opens databases through this file, so that only this file depends on
+ * `node:sqlite`, which pi under Bun lacks.
  */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
@@ -32,7 +33,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 		try {
 			return open(sqlite, path, migrations);
 		} catch (error) {
-			// Retries a busy or locked database: SQLite's timeout does not cover a journal mode change.
+			// Retries a busy or locked database, since SQLite's timeout does not cover a journal mode change.
 			const isBusy = [5, 6].includes(sqliteErrorCode(error) ?? 0);
 			if (isBusy && performance.now() < end) continue;
 			return refused(path, error);
@@ -40,7 +41,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 	}
 }
 
-/** Opens a second connection to a database of this process. Creates and migrates nothing. */
+/** Opens a second connection to a database that this process has open. Creates and migrates nothing. */
 export async function openForReading(path: string): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
@@ -52,14 +53,14 @@ export async function openForReading(path: string): Promise<OpenedDatabase> {
 	}
 }
 
-/** For a read-only disk. Starts as a copy of `copyOf`, if readable; holds at most `maxBytes`. */
+/** Opens a database in memory, for a read-only disk. Copies `copyOf` if readable. Holds up to `maxBytes`. */
 export async function openInMemory(
 	migrations: Migration[],
 	{ copyOf, maxBytes }: { copyOf: string; maxBytes: number },
 ): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };
-	// `copyUnchanged` finds the database by this unique name. Closing its last connection drops it.
+	// `copyUnchanged` finds the database by this unique name. Closing the last connection drops the database.
 	const name = `file:/strata-${randomUUID()}?vfs=memdb`;
 	const database = new sqlite.DatabaseSync(name);
 	try {
@@ -79,7 +80,7 @@ export async function openInMemory(
 	}
 }
 
-/** Never writes at `from`. Falls back to the file alone, if it has no log and does not change. */
+/** Never writes to `from`. Falls back to copying the main file alone if it has no WAL and does not change. */
 function copyUnchanged(
 	sqlite: Sqlite,
 	{ from, to, maxBytes }: { from: string; to: string; maxBytes: number },
@@ -102,7 +103,7 @@ function copyUnchanged(
 			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return;
 			throw new Error(`${from} changed during the copy`);
 		} catch (error) {
-			// If `from` failed, the loop tries `alone`, if listed.
+			// If `from` failed, the loop goes on with `alone`, provided that it is listed.
 			if (path !== from) throw error;
 		} finally {
 			source?.close();
@@ -110,7 +111,7 @@ function copyUnchanged(
 	}
 }
 
-/** The primary code: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database. */
+/** SQLite's primary code: 5 busy, 8 read-only, 10 I/O error, 11 damaged, 13 full, 26 not a database. */
 export function sqliteErrorCode(error: unknown): number | undefined {
 	const code = (error as { errcode?: unknown } | null | undefined)?.errcode;
 	return typeof code === "number" ? code & 0xff : undefined;
@@ -172,7 +173,7 @@ async function loadSqlite(): Promise<Sqlite | undefined> {
 	try {
 		return await import("node:sqlite");
 	} catch {
-		return undefined; // the callers report NO_SQLITE
+		return undefined; // callers report NO_SQLITE
 	}
 }
 
@@ -180,7 +181,7 @@ function schemaVersion(database: DatabaseSync): number {
 	return Number(database.prepare("PRAGMA user_version").get()?.user_version ?? 0);
 }
 
-/** Reads the header without SQLite, which on closing writes a crashed database's log into it. */
+/** Reads the file header without SQLite: on closing, SQLite would write a crashed database's WAL into it. */
 function writtenVersion(path: string): number {
 	try {
 		const header = readPartSync(path, 0, 64);
@@ -188,11 +189,11 @@ function writtenVersion(path: string): number {
 			header.length === 64 && header.toString("latin1", 0, 15) === "SQLite format 3";
 		return isDatabase ? header.readInt32BE(60) : 0;
 	} catch {
-		return 0; // missing or unreadable: SQLite reports it
+		return 0; // SQLite reports a missing or unreadable file
 	}
 }
 
-/** Returns the version afterwards, which is newer than ours if another process migrated. */
+/** Returns the resulting schema version. It is newer than ours if another process has migrated further. */
 function migrate(database: DatabaseSync, migrations: Migration[]): number {
 	const target = migrations.length;
 	if (schemaVersion(database) >= target) return schemaVersion(database);

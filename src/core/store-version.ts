@@ -6,10 +6,10 @@ import { readRegularFile } from "./regular-file.ts";
 
 export type StoreFolderOptions = {
 	readonly folder: string;
-	/** The kind of store; a folder of another kind stays untouched. */
+	/** The kind of store. A folder that belongs to another kind is never touched. */
 	readonly name: string;
 	readonly version: number;
-	/** Without a valid version file, an unowned entry makes a folder foreign. Default: owns none. */
+	/** Without a valid version file, any unowned entry makes the folder foreign. Default: owns no entry. */
 	readonly owns?: (entryName: string) => boolean;
 };
 
@@ -18,7 +18,7 @@ export type StoreFolder =
 	| { readonly kind: "newer"; readonly found: number; readonly message: string }
 	| { readonly kind: "unusable"; readonly message: string; readonly cause?: unknown };
 
-/** Sets up an empty folder (0700). Never touches one of another version or owner. Never throws. */
+/** Sets up a missing or empty folder (0700). Never touches one of another version or store. Never throws. */
 export async function openStoreFolder(options: StoreFolderOptions): Promise<StoreFolder> {
 	try {
 		return await open(options);
@@ -32,14 +32,14 @@ const VERSION_FILE = "version.json";
 const IGNORE_FILE = ".gitignore";
 /** File managers leave these in any folder. */
 const LITTER = [".DS_Store", "Thumbs.db", "desktop.ini"];
-/** Maximum size of a version file, far more than needed: a bigger one is not ours. */
+/** Maximum size of a version file, far more than needed: a bigger file is not ours. */
 const MAX_VERSION_BYTES = 4096;
 
 async function open(options: StoreFolderOptions): Promise<StoreFolder> {
 	const { folder, name, version } = options;
 	const place = await kindOfPlace(folder);
 	if (place === "missing") return await claim(options);
-	// Security: a repository's link would redirect our writes to a folder it chose.
+	// Security: a link in a repository would redirect our writes to a folder that the repository chose.
 	if (place === "link") return unusable(options, "it is a link; name the folder itself");
 	if (place === "other") return unusable(options, "it is not a folder");
 
@@ -92,7 +92,7 @@ async function readVersion(options: StoreFolderOptions): Promise<number | "unkno
 	return Number.isSafeInteger(version) && Number(version) > 0 ? Number(version) : "unknown";
 }
 
-/** Setup files are not foreign: another process may be setting up the store. */
+/** Files of the setup are not foreign, since another process may be setting up the store. */
 async function findForeignEntry({ folder, owns }: StoreFolderOptions): Promise<string | undefined> {
 	for await (const { name } of await opendir(folder)) {
 		if (name === VERSION_FILE || name === IGNORE_FILE || isTemporaryName(name)) continue;
@@ -104,14 +104,14 @@ async function findForeignEntry({ folder, owns }: StoreFolderOptions): Promise<s
 async function claim(options: StoreFolderOptions): Promise<StoreFolder> {
 	const { folder, name, version } = options;
 	await mkdir(folder, { recursive: true, mode: 0o700 });
-	// Best effort: a folder that we may not restrict still works.
+	// Best effort: the store also works in a folder whose permissions we may not change.
 	await chmod(folder, 0o700).catch(() => {});
 	try {
 		await writeFileAtomic(join(folder, IGNORE_FILE), "*\n");
 		const content = `${JSON.stringify({ store: name, version })}\n`;
 		await writeFileAtomic(join(folder, VERSION_FILE), content, { durable: true });
 	} catch (error) {
-		// Windows cannot replace a file that another process, setting up the same store, holds open.
+		// On Windows this fails if another process that sets up the same store holds the file open.
 		if ((await readVersion(options)) !== version) throw error;
 	}
 	return { kind: "ready" };

@@ -1,8 +1,8 @@
-/** Callers of shared work. Each may leave by its own signal; the last to leave aborts the work. */
+/** The callers of shared work. Each can leave by its own signal. The last one to leave aborts the work. */
 export class Waiters<T> {
 	readonly #waiting = new Set<Waiter<T>>();
 	readonly #controller = new AbortController();
-	/** Aborts the work when the last caller leaves. Later callers must start it again, not join. */
+	/** Fires when the last caller leaves, to abort the work. A later caller must start new work, not join. */
 	readonly signal: AbortSignal = this.#controller.signal;
 	readonly #settled = new AbortController();
 	readonly #abortError: (signal: AbortSignal) => Error;

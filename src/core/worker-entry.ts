@@ -1,7 +1,7 @@
 import { parentPort, type Transferable } from "node:worker_threads";
 import { describeError, errnoOf } from "./errno.ts";
 
-/** A TypeScript file in a clone, JavaScript in the package, where Node refuses to strip types. */
+/** The worker's file: TypeScript in a clone, JavaScript in the package, where Node refuses to strip types. */
 export function workerEntry(name: string, moduleUrl: string): URL {
 	return new URL(`${name}${moduleUrl.endsWith(".ts") ? ".ts" : ".js"}`, moduleUrl);
 }
@@ -17,18 +17,18 @@ export type FromWorker =
 	| { kind: "ready" }
 	| { kind: "note"; id: number; value: unknown }
 	| { kind: "answer"; id: number; value: unknown }
-	/** `isAbort`: the handler only rethrew the reason of its signal. */
+	/** `isAbort`: the handler threw the abort reason of its signal. */
 	| { kind: "failure"; id: number; message: string; code: string | undefined; isAbort: boolean };
 
 export interface JobContext<Note, Message> {
 	/** Aborts when the supervisor closes and, if `onAbort` is "signal", when the caller aborts. */
 	readonly signal: AbortSignal;
 	notify(note: Note, transfer?: readonly Transferable[]): void;
-	/** The message of the caller's next `send`. Rejects when the job is aborted. */
+	/** Resolves to the caller's next message. Rejects when the job is aborted. */
 	receive(): Promise<Message>;
 }
 
-/** Handles jobs in order. A thrown error rejects the job and passes on its string `code`. */
+/** Handles a worker's jobs in order. A thrown error rejects the job; its string `code` is passed on. */
 export function serveJobs<Job, Answer, Note = never, Message = never>(
 	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
 	{ onBroadcast, onClose }: { onBroadcast?(value: never): void; onClose?(): void } = {},
@@ -88,7 +88,7 @@ export function serveJobs<Job, Answer, Note = never, Message = never>(
 	reply({ kind: "ready" });
 }
 
-/** Unread output would fill memory; a reader in the parent would keep the parent alive. */
+/** Discards output. Unread output would fill memory, and reading it would keep the parent process alive. */
 function dropOutput(stream: NodeJS.WriteStream): void {
 	stream.write = (...given: unknown[]) => {
 		const done = given.at(-1);

@@ -8,11 +8,11 @@ export interface WorkerPort {
 	post(message: ToWorker, transfer?: readonly Transferable[]): void;
 	keepAlive(isNeeded: boolean): void;
 	end(): void;
-	/** `onExit` is called once, `onMessage` never after it. */
+	/** `onExit` is called once. `onMessage` is never called after `onExit`. */
 	listen(onMessage: (message: FromWorker) => void, onExit: (error: unknown) => void): void;
 }
 
-/** The thread's output never reaches the terminal or a protocol on stdout; `serveJobs` drops it. */
+/** A thread. Its output never reaches the terminal or a protocol on stdout, since `serveJobs` drops it. */
 export function thread(
 	entry: URL,
 	options: Pick<WorkerOptions, "workerData" | "resourceLimits" | "env"> = {},
@@ -35,7 +35,7 @@ export function thread(
 	};
 }
 
-/** For native code that untrusted data can crash or hang. Stateless, without our environment. */
+/** A stateless process without our environment, for native code that untrusted data can crash or hang. */
 export function childProcess(
 	entry: URL,
 	{ args, maxHeapMb }: { args: readonly string[]; maxHeapMb: number },
@@ -52,7 +52,7 @@ export function childProcess(
 	keepAlive(false);
 	return {
 		id: child.pid ?? -1,
-		// Ignores errors: a process that died reports its exit. One that failed to start has no `send`.
+		// Ignores errors: a dead process reports its exit, and a process that failed to start has no `send`.
 		post: (message) => void child.send?.(message, () => {}),
 		keepAlive,
 		end: () => void child.kill("SIGKILL"),

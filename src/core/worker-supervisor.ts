@@ -13,7 +13,7 @@ export type WorkerFault =
 
 export class WorkerError extends Error {
 	readonly fault: WorkerFault;
-	/** Number of jobs the worker had answered before. */
+	/** Number of jobs that the worker had answered before the fault. */
 	readonly served: number;
 	readonly code: string | undefined;
 
@@ -27,27 +27,27 @@ export class WorkerError extends Error {
 
 export interface SupervisorOptions {
 	start(): WorkerPort;
-	/** Maximum number of workers; another starts when a job would have to wait. Default: 1. */
+	/** Maximum number of workers. Another worker starts when a job would have to wait. Default: 1. */
 	readonly size?: number;
-	/** Maximum number of jobs in flight per worker, which handles them in order. Default: 1. */
+	/** Maximum number of jobs in flight per worker; a worker handles them in order. Default: 1. */
 	readonly maxInFlight?: number;
 	/** Maximum number of queued and in-flight jobs together. Default: 1,000. */
 	readonly maxPending?: number;
-	/** Time limit of a job from when a ready worker starts it. Default: no limit. */
+	/** Time limit of a job, from its start in a ready worker. Default: no limit. */
 	readonly deadlineMs?: number;
 	/** An idle worker ends after this time. Default: never. */
 	readonly idleMs?: number;
-	/** How long `close` lets a worker end by itself. Default: 0. */
+	/** How long `close` waits for a worker to end by itself. Default: 0. */
 	readonly closeMs?: number;
 	/** Whether aborting a job in flight kills its worker or signals its handler. Default: "kill". */
 	readonly onAbort?: "kill" | "signal";
-	/** Ends a worker whose handler threw anything but its abort reason. Default: false. */
+	/** Whether a worker is ended if its handler threw anything but the abort reason. Default: false. */
 	readonly endOnFailure?: boolean;
 }
 
 export interface JobOptions<Note> {
 	readonly signal?: AbortSignal | undefined;
-	/** Overrides the supervisor's limit. */
+	/** Overrides `deadlineMs` of the supervisor. */
 	readonly deadlineMs?: number;
 	prefer?(worker: number): boolean;
 	onNote?(note: Note, job: RunningJob): void;
@@ -71,10 +71,10 @@ interface Task {
 
 interface WorkerHandle {
 	readonly port: WorkerPort;
-	/** In flight, in send order. The worker is busy with the first. */
+	/** Jobs in flight, in the order sent. The worker is busy with the first. */
 	readonly tasks: Task[];
 	readonly exited: PromiseWithResolvers<void>;
-	/** Limits the start, the first task or the idle time. */
+	/** Limits the time to start, the time of the first task, or the idle time. */
 	timer?: NodeJS.Timeout;
 	isReady: boolean;
 	isEnding: boolean;
@@ -82,14 +82,14 @@ interface WorkerHandle {
 }
 
 const START_MS = 30_000;
-/** First delay after a failed start; doubles with each failure in a row. Half of it is jitter. */
+/** Delay after the first failed start. It doubles with each failure in a row; half of it is jitter. */
 const BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 5_000;
 
 /**
- * Runs jobs in call order, in workers that call `serveJobs`. A worker starts on demand and is
- * replaced when it dies; its current job is rejected, and jobs queued behind it are sent to
- * another worker. Workers keep our process alive only while a job is pending or while they end.
+ * Runs jobs in call order, in workers that call `serveJobs`. Workers start on demand. When a worker dies,
+ * its current job is rejected, and jobs queued behind that job are sent to another worker. Workers keep
+ * our process alive only while a job is pending or while they end.
  */
 export class WorkerSupervisor<Job, Answer, Note = never> {
 	started = 0;
@@ -114,7 +114,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 	/** Rejects with a {@link WorkerError}. */
 	async run(job: Job, options: JobOptions<Note> = {}): Promise<Answer> {
 		const { signal, deadlineMs = this.#options.deadlineMs } = options;
-		if (this.#closing) throw new WorkerError("closed", "it was closed");
+		if (this.#closing) throw new WorkerError("closed", "the supervisor was closed");
 		if (signal?.aborted) throw new WorkerError("aborted", signal.reason);
 		if (this.#pending >= (this.#options.maxPending ?? 1_000)) {
 			throw new WorkerError("busy", `${this.#pending} jobs are pending`);
@@ -139,7 +139,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
-	/** Sends the value to all workers that run now. */
+	/** Sends the value to all workers that are running now. */
 	broadcast(value: unknown): void {
 		for (const { isEnding, port } of this.#workers)
 			if (!isEnding) port.post({ kind: "broadcast", value });
@@ -148,7 +148,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 	async close(): Promise<void> {
 		this.#closing ??= Promise.all([...this.#workers].map(({ exited }) => exited.promise));
 		clearTimeout(this.#backoff);
-		const error = new WorkerError("closed", "it was closed");
+		const error = new WorkerError("closed", "the supervisor was closed");
 		for (const worker of this.#workers) {
 			for (const task of worker.tasks) task.settle(error);
 			if (!worker.isEnding) this.#end(worker, error, this.#options.closeMs);
@@ -157,7 +157,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		await this.#closing;
 	}
 
-	/** Covers every worker: a job may wait for any, even one that is busy with an aborted job. */
+	/** Applies to every worker, since a job may wait for any of them, even for one with an aborted job. */
 	#keepAlive(isNeeded: boolean): void {
 		for (const { isEnding, port } of this.#workers) if (!isEnding) port.keepAlive(isNeeded);
 		if (isNeeded) this.#backoff?.ref();
@@ -208,7 +208,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return worker;
 	}
 
-	/** Rejects all queued jobs if no worker can take them: else each would wait for its own start. */
+	/** Rejects all queued jobs if no worker can take them; otherwise each would wait for another start. */
 	#startFailed(error: WorkerError): void {
 		const isAlone = [...this.#workers].every(({ isEnding }) => isEnding);
 		if (isAlone) for (const task of this.#queue.splice(0)) task.settle(error);
@@ -297,7 +297,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		} else if (worker.tasks[0] === task) this.#end(worker);
 	}
 
-	/** Lets the worker end by itself within `graceMs`. `error` rejects its current job. */
+	/** Ends the worker after up to `graceMs` to end by itself. Rejects its current job with `error`, if set. */
 	#end(worker: WorkerHandle, error?: WorkerError, graceMs = 0): void {
 		this.#release(worker, error);
 		worker.port.keepAlive(true);
