@@ -81,13 +81,11 @@ export const settingGroups = {
 	}),
 	paging: group("Web pages, PDFs and files are read in chunks.", {
 		enabled: flag(true, "Whether the read tool accepts web addresses, file: addresses and PDFs."),
-		ttlMinutes: number(
-			5,
-			"How many minutes a loaded resource stays fresh. Each read starts this time again.",
-			{ max: 1440 },
-		),
+		ttlMinutes: number(5, "Minutes that a loaded resource stays fresh; each read extends them.", {
+			max: 1440,
+		}),
 		maxEntries: int(50, "Maximum number of resources kept in memory.", { max: 10_000 }),
-		maxCacheBytes: int(20_000_000, "Maximum memory of all these resources together, in bytes.", {
+		maxCacheBytes: int(20_000_000, "Maximum memory of all loaded resources together, in bytes.", {
 			max: 1024 * MIB,
 		}),
 		maxWebBytes: int(10_000_000, "Maximum size of a web page or text, in bytes, uncompressed.", {
@@ -170,18 +168,13 @@ export const settingGroups = {
 		dir: text("~/.pi/cache/pi-kota/blobs", "Folder for the copies; ~ is the home folder.", {
 			userOnly: true,
 		}),
-		maxBytes: int(
-			250 * MIB,
-			"Above this size, in bytes, the least recently used copies are evicted.",
-			{ userOnly: true },
-		),
+		maxBytes: int(250 * MIB, "Above this many bytes, the least recently used copies are evicted.", {
+			userOnly: true,
+		}),
 		maxAgeDays: int(14, "Copies unused for this many days are evicted.", { userOnly: true }),
 	}),
 	tiers: group("Working files, and a symbol map, that every request shows as they are on disk.", {
-		enabled: flag(
-			true,
-			"Whether the working set is available. It is empty until you add files with /workset add.",
-		),
+		enabled: flag(true, "Whether the working set is available; /workset add fills it."),
 		layout: choice(
 			["log", "tiers"],
 			"log",

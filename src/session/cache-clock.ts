@@ -15,13 +15,13 @@ import type { SessionSource } from "./messages.ts";
 /** The provider's prompt cache at one moment of a session. */
 export interface CacheClock {
 	readonly rules: CacheRules;
-	/** From the latest bill that states one; "5m" before that. */
+	/** The TTL in the latest bill that states one; "5m" before that. */
 	readonly ttl: Ttl;
-	/** Of the request being built, or else of the next one. */
+	/** Whether the cache is cold for the request being built, or otherwise for the next request. */
 	readonly coldness: Coldness;
-	/** Id of the last answer that would lose thinking by an edit before it; see `lastBoundAnswer`. */
+	/** Id of the last answer that would lose thinking if text before it were edited; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
-	/** Notes that the next request lacks old tool output on purpose, which causes its cache miss. */
+	/** Records that old tool output was pruned from the next request, which explains its cache miss. */
 	notePruned(): void;
 }
 
@@ -31,12 +31,12 @@ export interface PrefixKey {
 	readonly thinking: string;
 	/** Identifies the system prompt; `undefined` before the request is built. */
 	readonly head?: string;
-	/** `undefined` where changing tools does not touch the cached prefix. */
+	/** `undefined` if changing the tools leaves the cached prefix intact. */
 	readonly tools: string | undefined;
 }
 
 export interface SentRequest {
-	/** `undefined` if the request was not seen. */
+	/** `undefined` if the request was not observed. */
 	readonly payload: unknown;
 	readonly atMs: number;
 	/** Time since the last use of the cache; a ping counts as use. */
@@ -53,23 +53,23 @@ export interface BilledRequest {
 }
 
 interface TrackerOptions {
-	/** Entries of all branches: any of them may be the last use of the cache. */
+	/** Entries of all branches, since any of them may have used the cache last. */
 	readonly entries?: readonly SessionEntry[];
 	readonly reason?: StartReason;
 	/** Ms since 1970. */
 	readonly now?: () => number;
 }
 
-/** Follows the provider's cache from a session's start. The session loop reports every event. */
+/** Tracks the provider's cache from the start of a session. The session loop reports every event to it. */
 export class CacheTracker {
 	readonly #now: () => number;
 	#last: PrefixKey | undefined;
-	/** Last known send to the provider; gaps count from here. */
+	/** When the last known request was sent to the provider. Gaps are measured from this time. */
 	#sentMs: number | undefined;
-	/** Last possible use of the cache: includes a fork's parent and a request being built. */
+	/** When the cache was last possibly used, also by a fork's parent or by a request being built. */
 	#usedMs: number | undefined;
 	#ttl: Ttl;
-	/** Of the request being built. */
+	/** Coldness for the request being built; `undefined` between requests. */
 	#coldness: Coldness | undefined;
 	#compactedSinceRequest = false;
 	#unbilled = nothingYet();
@@ -79,7 +79,7 @@ export class CacheTracker {
 		this.#now = now;
 		this.#ttl = ttl;
 		this.#sentMs = atMs;
-		// A fork's parent may have used the cache just now; the fork's entries do not show it.
+		// A fork's parent may have used the cache just now; the fork's entries do not show that use.
 		this.#usedMs = reason === "fork" ? now() : atMs;
 	}
 
@@ -92,7 +92,7 @@ export class CacheTracker {
 		this.#unbilled.branched = true;
 	}
 
-	/** A request is being built: until `noteBuilt` the clock describes it. */
+	/** Call this when a request is being built. Until `noteBuilt`, the clock describes that request. */
 	noteRequest(next: PrefixKey, rules: CacheRules): void {
 		this.#coldness = this.#coldnessFor(next, rules);
 		this.#last = next;
@@ -104,13 +104,13 @@ export class CacheTracker {
 		this.#coldness = undefined;
 	}
 
-	/** A request is sent: new, a retry, or a ping that keeps the cache warm. */
+	/** Call this when a request is sent: a new one, a retry, or a ping that keeps the cache warm. */
 	notePayload(payload: unknown, thinking: string): void {
 		const atMs = this.#now();
 		const gapMs = Math.max(this.#unbilled.sent?.gapMs ?? 0, atMs - (this.#sentMs ?? atMs));
 		this.#unbilled.sent = { payload, atMs, gapMs, thinking };
 		this.#sentMs = atMs;
-		// A ping before any request leaves nothing of this session in the cache.
+		// A ping before the first request puts nothing of this session into the cache.
 		if (this.#usedMs !== undefined) this.#usedMs = atMs;
 	}
 
@@ -125,7 +125,7 @@ export class CacheTracker {
 		return { bill, request: { ...request, compacted, pruned, branched } };
 	}
 
-	/** The clock during one call; `next` is evaluated only when coldness is asked for. */
+	/** Returns the clock for one call. `next` is evaluated only when the coldness is needed. */
 	clockFor(
 		ctx: Pick<HostContext, "model" | "modelRegistry" | "sessionManager">,
 		next: () => PrefixKey,
@@ -169,7 +169,7 @@ export class CacheTracker {
 }
 
 interface Unbilled {
-	/** The latest request sent, with the longest gap before any unbilled one. */
+	/** The latest request, with the longest gap before any request that is not billed yet. */
 	sent?: Pick<SentRequest, "payload" | "atMs" | "gapMs" | "thinking">;
 	compacted: boolean;
 	pruned: boolean;
@@ -184,11 +184,11 @@ export function rulesOf({ model }: Pick<HostContext, "model">): CacheRules {
 	return rulesFor(model ?? { provider: "unknown", id: "unknown" });
 }
 
-/** Time and TTL of the last cache use. Session files are untrusted. */
+/** Reads the time and TTL of the last use of the cache from untrusted entries. */
 function lastUse(entries: readonly SessionEntry[]) {
 	const isAnswer = (entry: SessionEntry) =>
 		entry.type === "message" && property(entry.message, "role") === "assistant";
-	// A ping leaves a usage entry.
+	// A ping is stored as a usage entry.
 	const used = entries.findLast((entry) => isAnswer(entry) || entry.type === "usage");
 	const answer = entries.findLast(isAnswer);
 	return {
@@ -199,7 +199,7 @@ function lastUse(entries: readonly SessionEntry[]) {
 
 type AnsweringModel = Pick<ModelInfo, "provider" | "id">;
 
-/** The last answer that loses thinking by an edit before it. A compaction drops all thinking. */
+/** Id of the last answer that would lose thinking by an edit before it. A compaction drops all thinking. */
 export function lastBoundAnswer(
 	source: Pick<SessionSource, "getBranch">,
 	binds: (model: AnsweringModel) => boolean,
@@ -212,7 +212,7 @@ export function lastBoundAnswer(
 	return bound?.type === "compaction" ? undefined : bound?.id;
 }
 
-/** `undefined` without thinking, and for failed or aborted answers, which pi does not send. */
+/** The model of an answer with thinking. `undefined` for failed or aborted answers: pi does not send them. */
 function thinkingModel(entry: SessionEntry): AnsweringModel | undefined {
 	if (entry.type !== "message" || entry.message.role !== "assistant") return undefined;
 	const { content, stopReason, provider, model } = entry.message;

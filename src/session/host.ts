@@ -7,7 +7,7 @@ import type {
 	TurnEndEventResult,
 } from "@earendil-works/pi-coding-agent";
 
-/** The methods of pi that systems call. `on` is left out: only the session loop subscribes. */
+/** The methods of pi that systems call. `on` is left out, since only the session loop subscribes. */
 export interface Host
 	extends Pick<
 		ExtensionAPI,
@@ -21,9 +21,9 @@ export interface Host
 	> {
 	readonly agentDir: string;
 	readonly readLimits: { readonly maxLines: number; readonly maxBytes: number };
-	/** Takes over pi's `read`. `guidelines` join pi's in the system prompt. */
+	/** Replaces pi's `read` tool. `guidelines` are added to pi's own in the system prompt. */
 	ownRead(answer: OwnRead, guidelines: readonly string[]): void;
-	/** The extension that owns `read` instead of ours; `undefined` while it is ours. */
+	/** The extension that owns the `read` tool if it is not ours; `undefined` if it is ours. */
 	otherReadOwner(): string | undefined;
 	/** Shows text to the user; the model never sees it. */
 	report(ctx: Pick<HostContext, "mode" | "ui">, text: string): void;
@@ -55,7 +55,7 @@ export interface ReadCall {
 
 export type ReadAnswer = AgentToolResult<unknown>;
 
-/** Pi's own read. With `bytes` the file is not read again. */
+/** Pi's own read. If `bytes` is given, the file is not read again. */
 export type PlainRead = (call: ReadCall, bytes?: Buffer) => Promise<ReadAnswer>;
 
 export type OwnRead = (call: ReadCall, ctx: HostContext, plain: PlainRead) => Promise<ReadAnswer>;

@@ -1,6 +1,6 @@
 /**
- * The spine of a session: one listener, ledger, cache clock and list of pending edits. The ledger
- * is derived, never stored. Text that it cannot prove visible counts as not visible.
+ * The spine of a session: one listener, one ledger, one cache clock and one list of pending edits. The
+ * ledger is derived from the session, never stored. Text counts as visible only if the ledger proves it.
  */
 
 export type { Host, PlainRead, ReadAnswer, ReadCall, TurnEnd } from "./host.ts";

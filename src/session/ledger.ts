@@ -18,15 +18,15 @@ export interface ToolResultItem {
 	readonly entryId: string;
 	readonly toolCallId: string;
 	readonly toolName: string;
-	/** As the model wrote it; `undefined` when the call itself is gone. */
+	/** The arguments as the model wrote them; `undefined` if the call is no longer in the context. */
 	readonly input: unknown;
 	readonly isError: boolean;
 	readonly details: unknown;
-	/** As stored; `undefined` for results with images or without text. */
+	/** The text as the session stores it; `undefined` for results with images or without text. */
 	readonly returned: string | undefined;
-	/** The text in the context: `returned`, or that of a context edit. */
+	/** The text in the context: `returned`, or the text of a context edit. */
 	text: string | undefined;
-	/** When it entered the session, in ms since 1970. */
+	/** When the result entered the session, in ms since 1970. */
 	readonly since: number;
 	readonly order: number;
 	tokens: number;
@@ -43,19 +43,19 @@ export interface CustomMessageItem {
 	readonly kind: "customMessage";
 	readonly entryId: string;
 	readonly customType: string;
-	/** From the id in the message's details, which identifies it in a request. */
+	/** Made from the id in the message's details. Identifies the message in a request. */
 	readonly toolCallId: string;
 	readonly texts: readonly string[];
-	/** As in the context; `undefined` without text, or with more than text. */
+	/** The text in the context; `undefined` if the message has no text, or other content too. */
 	readonly text: string | undefined;
 }
 
 export type ContextItem = ToolResultItem | CustomItem | CustomMessageItem;
 
 /**
- * The active context in branch order; an edited extension message stands where it was edited.
- * Within one `epoch` items are only appended (a context edit changes `text` in place), so a reader
- * can resume at its last index; a new epoch starts over.
+ * The active context in branch order, except that an edited extension message is where its edit is.
+ * Within one `epoch`, items are only appended (a context edit changes `text` in place), so a reader can
+ * resume at its last index. In a new epoch, a reader must start over.
  */
 export interface ContextLog {
 	readonly epoch: number;
@@ -63,7 +63,7 @@ export interface ContextLog {
 	readonly sent: ReadonlyMap<string, SentItem>;
 }
 
-/** An item that requests identify by an id. */
+/** An item with an id that identifies it in requests. */
 type SentItem = ToolResultItem | CustomMessageItem;
 
 /** Whether the model sees a result's text as it was returned, or why not. */
@@ -79,7 +79,7 @@ type Visibility =
 				| "rewritten"
 				/** not in the last request */
 				| "not-sent"
-				/** the last request held another text for it */
+				/** the last request held another text for the result */
 				| "altered"
 				/** several results share its call id */
 				| "ambiguous"
@@ -91,7 +91,7 @@ interface LedgerOptions {
 	readonly returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
-/** The record of the model's view. One per session. */
+/** The record of what the model sees. There is one ledger per session. */
 export class Ledger {
 	readonly #returnedHash: LedgerOptions["returnedHash"];
 	#observation: ReturnType<typeof createObservation> | undefined;
@@ -101,7 +101,7 @@ export class Ledger {
 		this.#returnedHash = returnedHash;
 	}
 
-	/** Observes a request in flight. `messages` is read-only, and kept until the next request. */
+	/** Records a request in flight. Keeps `messages` until the next request, so they must not be changed. */
 	observe(source: SessionSource, messages: readonly unknown[]): void {
 		this.#observation = createObservation(source.getSessionId(), messages);
 	}
@@ -113,13 +113,13 @@ export class Ledger {
 		if (this.#observation?.sessionId === sessionId) this.#observation.isInOrder(callIds);
 	}
 
-	/** The active context. The cost grows with new entries only. */
+	/** Returns the active context. The cost depends only on the number of new entries. */
 	log(source: SessionSource): ContextLog {
 		this.#state = advance(this.#state, source);
 		return this.#state;
 	}
 
-	/** Without an observed request the session alone decides. Edited messages can be visible. */
+	/** If no request was observed, only the session decides. Edited extension messages can be visible. */
 	visibility(item: SentItem): Visibility {
 		const isResult = item.kind === "toolResult";
 		if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
@@ -160,12 +160,12 @@ function emptyState(sessionId: string, epoch: number) {
 		callIds: [] as string[],
 		sent: new Map<string, SentItem>(),
 		resultsByCall: new Map<string, SentItem[]>(),
-		/** Memo of the hash check. Stays valid: edits, the only changes to items, are checked first. */
+		/** Memoizes the hash check. It stays valid, since only edits change items and edits are checked first. */
 		asReturned: new WeakMap<ToolResultItem, boolean>(),
 	};
 }
 
-/** Advances entry by entry where the branch only grew, else rebuilds from the projection. */
+/** Appends the new entries if the branch only grew. Otherwise rebuilds the log from the projection. */
 function advance(state: State, source: SessionSource): State {
 	const sessionId = source.getSessionId();
 	const leafId = source.getLeafId();
@@ -187,7 +187,7 @@ function rebuild(old: State, source: SessionSource): State {
 	}
 	const edited = new Map<string, CustomMessageItem>();
 	for (const { sourceEntry, messages } of entries) {
-		if (sourceEntry.type === "compaction") continue; // the projection has applied it
+		if (sourceEntry.type === "compaction") continue; // the projection has already applied the compaction
 		const edit = lastEdits.get(sourceEntry.id);
 		const [message] = messages as { content?: unknown }[];
 		const content = edit === undefined ? contentOf(sourceEntry) : message?.content;
@@ -202,7 +202,7 @@ function rebuild(old: State, source: SessionSource): State {
 	return state;
 }
 
-/** `content` includes context edits. Returns false when the log must be rebuilt. */
+/** `content` has context edits applied. Returns false if the log must be rebuilt. */
 function append(state: State, entry: SessionEntry, content: unknown): boolean {
 	switch (entry.type) {
 		case "compaction":
@@ -222,7 +222,7 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 			if (entry.message.role === "toolResult") addResult(state, entry, content);
 			return true;
 		default:
-			return true; // not tracked by the ledger
+			return true; // the ledger does not track other entries
 	}
 }
 
@@ -284,7 +284,7 @@ function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	return item;
 }
 
-/** The newest edit wins. Returns false, to rebuild the log, unless it edits a result in it. */
+/** The newest edit wins. Returns false if the target is not a result in the log: it must be rebuilt then. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
 	const item = state.sent.get(targetId);
 	if (item?.kind !== "toolResult") return false;

@@ -3,7 +3,7 @@ import { getOrAdd } from "../core/get-or-add.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens, PICTURE_CHARACTERS } from "../core/tokens.ts";
 
-/** Scans messages once, on the first query: most requests have none, and an index costs more. */
+/** Scans the messages once, on the first query. Most requests are never queried, and an index costs more. */
 export function createObservation(sessionId: string, messages: readonly unknown[]) {
 	const texts = new Map<string, (string | undefined)[]>();
 	let results: ReturnType<typeof resultsIn> | undefined;
@@ -15,13 +15,13 @@ export function createObservation(sessionId: string, messages: readonly unknown[
 	};
 	return {
 		sessionId,
-		/** Whether the results kept the order of these call ids; unknown ids are ignored. */
+		/** Whether the results are in the order of these call ids. Results with other ids are ignored. */
 		isInOrder(known: readonly string[]): boolean {
-			// Once is enough: results newer than the request were not in it.
+			// Computed once, since results that are newer than the request were not in it.
 			inOrder ??= areInOrder(sent().callIds, known);
 			return inOrder;
 		},
-		/** Texts of all results with this call id, in request order: providers may reuse an id. */
+		/** Texts of all results with this call id, in request order. Providers may reuse an id. */
 		textsOf(toolCallId: string): (string | undefined)[] {
 			return getOrAdd(texts, toolCallId, () => {
 				const places = sent().places.get(toolCallId) ?? [];
@@ -49,14 +49,14 @@ function sentId(message: unknown): string | undefined {
 	return role === "custom" ? messageId(details) : undefined;
 }
 
-/** The id of a message for edits; for an extension's message without an id, its type. */
+/** The id by which an edit finds a message. For an extension's message without an id, this is its type. */
 export function editId(message: unknown): string | undefined {
 	const id = sentId(message);
 	if (id !== undefined || property(message, "role") !== "custom") return id;
 	return `type:${property(message, "customType")}`;
 }
 
-/** Filters out unknown ids only if the first check fails: they are rare, and filtering is slow. */
+/** Filters out unknown ids only if the first check fails, since they are rare and filtering is slow. */
 function areInOrder(sent: readonly string[], known: readonly string[]): boolean {
 	if (isSubsequence(sent, known)) return true;
 	const ours = new Set(known);
@@ -73,7 +73,7 @@ function isSubsequence(sent: readonly string[], known: readonly string[]): boole
 	return true;
 }
 
-/** `undefined` without text, or with other blocks (an image): the model saw more than text. */
+/** `undefined` if there is no text, or other blocks such as images: the model then saw more than text. */
 export function textOf(content: unknown): string | undefined {
 	if (typeof content === "string") return content;
 	if (!Array.isArray(content) || content.length === 0) return undefined;
@@ -104,7 +104,7 @@ export interface ContextMessage {
 	readonly turn: number;
 	/** Estimated size, with context edits applied. */
 	readonly tokens: number;
-	/** The part of `tokens` in tool results, or in calls with their arguments. */
+	/** The part of `tokens` that is tool results, or tool calls with their arguments. */
 	readonly toolTokens: number;
 }
 
@@ -166,7 +166,7 @@ function tokensBehind(entries: readonly ActiveEntry[]): Map<string, number> {
 	return behind;
 }
 
-/** The part of pi's session manager we read. Older hosts lack the optional methods. */
+/** The part of pi's session manager that we use. Older versions of pi lack the optional methods. */
 export interface SessionSource {
 	getSessionId(): string;
 	getLeafId(): string | null;
@@ -177,7 +177,7 @@ export interface SessionSource {
 
 type ActiveEntry = SessionProjection["entries"][number];
 
-/** In branch order. */
+/** The entries of the active context, in branch order. */
 export function activeEntries(source: SessionSource): ActiveEntry[] {
 	if (source.buildSessionProjection) return source.buildSessionProjection().entries;
 	return entriesAfterCompaction(source.getBranch()).map((sourceEntry) => ({
@@ -186,7 +186,7 @@ export function activeEntries(source: SessionSource): ActiveEntry[] {
 	}));
 }
 
-/** Oldest first. `undefined` if `ancestor` is not above the leaf, or a host lacks `getEntry`. */
+/** Entries after `ancestor`, oldest first. `undefined` if it is not above the leaf, or without `getEntry`. */
 export function entriesSince(source: SessionSource, ancestor: string): SessionEntry[] | undefined {
 	if (!source.getEntry) return undefined;
 	const fresh: SessionEntry[] = [];
@@ -199,7 +199,7 @@ export function entriesSince(source: SessionSource, ancestor: string): SessionEn
 	return fresh.reverse();
 }
 
-/** The entries that the last compaction kept, for hosts without projection and context edits. */
+/** The entries that the last compaction kept. For hosts without projections and context edits. */
 function entriesAfterCompaction(branch: SessionEntry[]): SessionEntry[] {
 	const at = branch.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = branch[at];

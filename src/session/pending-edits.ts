@@ -8,18 +8,18 @@ import { editId, isTextBlock, type SessionSource, textOf } from "./messages.ts";
 /** `null` removes the message. */
 export type EditContent = { type: "text"; text: string }[] | null;
 
-/** An edit that requests show before the session has it. */
+/** An edit that requests already show but the session file does not have yet. */
 export interface PendingEdit {
 	readonly owner: string;
 	readonly entryId: string;
 	/** The message's id in a request: see `editId`. */
 	readonly sentAs: string;
-	/** If set, the edit replaces just this text, and yields to any other edit. */
+	/** If set, the edit applies only to this text, and is dropped if another edit changed the text. */
 	readonly original?: string;
 	readonly content: EditContent;
 }
 
-/** Requests show these edits until the session does: hidden text must stay hidden. */
+/** Edits that are applied to requests until the session has them, so that hidden text stays hidden. */
 export class PendingEdits {
 	readonly #ledger: Pick<Ledger, "log">;
 	readonly #host: Pick<Host, "appendEntry">;
@@ -45,7 +45,7 @@ export class PendingEdits {
 		this.#pending.delete(entryId);
 	}
 
-	/** Called on leaving the branch. */
+	/** Call this when the session leaves the branch. */
 	clear(): void {
 		this.#pending.clear();
 		this.#restored.clear();
@@ -61,7 +61,7 @@ export class PendingEdits {
 		return this.#ownedBy(owner).filter((one) => stateOf(one) === "pending");
 	}
 
-	/** Drops edits that the session shows or whose entry left the context. Returns the shown ones. */
+	/** Drops edits that the session shows, and edits whose entry left the context. Returns the former. */
 	settle(owner: string, source: SessionSource): PendingEdit[] {
 		const stateOf = this.#statesIn(source);
 		return this.#ownedBy(owner).filter((one) => {
@@ -71,7 +71,7 @@ export class PendingEdits {
 		});
 	}
 
-	/** Recorded edits that neither the session nor this list has, once per owner and branch. */
+	/** Recorded edits that are missing in the session and in this list. Returned once per owner and branch. */
 	recorded(owner: string, source: SessionSource): Map<string, EditContent> {
 		if (this.#restored.has(owner)) return new Map();
 		this.#restored.add(owner);
@@ -81,8 +81,8 @@ export class PendingEdits {
 	}
 
 	/**
-	 * Records the edits in `messages`: the answer's thinking is bound to them, but the session gets
-	 * them after the answer. A fork, branch or crash recovery at that answer has this record only.
+	 * Records the edits that `messages` show. The answer's thinking is bound to them, but the session gets
+	 * them only after the answer. A fork, branch or crash recovery at that answer needs this record.
 	 */
 	noteBinding(source: SessionSource, messages: readonly unknown[]): void {
 		if (this.#pending.size === 0) return;
@@ -127,7 +127,7 @@ function edit<Message>(messages: readonly Message[], byId: ReadonlyMap<string, P
 	});
 	return isChanged ? edited : messages;
 
-	/** Whether the edit is for `message`: ids may repeat, and other extensions may edit the text. */
+	/** Whether the edit is for `message`. Ids may repeat, and other extensions may change the text. */
 	function isMeant(one: PendingEdit, message: Message): boolean {
 		if (one.original === undefined) return known.get(one)?.length === 1;
 		return textOf(property(message, "content")) === one.original;
@@ -139,7 +139,7 @@ function isShown(content: EditContent, messages: readonly unknown[]): boolean {
 	return messages.some((message) => isDeepStrictEqual(property(message, "content"), content));
 }
 
-/** Recorded edits that the branch lacks. A compaction ends them, like the thinking before it. */
+/** Recorded edits that the branch lacks. A compaction drops them, along with the thinking before it. */
 export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<string, EditContent> {
 	const edits = new Map<string, EditContent>();
 	for (const entry of source.getBranch()) {
@@ -152,7 +152,7 @@ export function recordedEdits(source: Pick<SessionSource, "getBranch">): Map<str
 	return edits;
 }
 
-/** Session files are untrusted. */
+/** Skips invalid edits, since session files are untrusted. */
 function editsIn(data: unknown): [string, EditContent][] {
 	const edits = property(data, "edits");
 	return Array.isArray(edits) ? edits.filter(isEdit) : [];

@@ -1,18 +1,18 @@
 import type { SessionView } from "./system.ts";
 
 interface Options<Opened> {
-	/** `isCurrent` is false after `clear`, and once another folder is wanted. */
+	/** `isCurrent` returns false after `clear`, or after a `get` for another folder. */
 	open(session: SessionView, isCurrent: () => boolean): Promise<Opened>;
 	close?(opened: Opened): Promise<void>;
 }
 
-/** A resource opened once per working folder, on first use. */
+/** Opens a resource once per working folder, on first use. */
 export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 	let current: Folder<Opened> | undefined;
 	const perFolder = {
-		/** The open resource, if any, for callers that must not wait. */
+		/** The resource if it is open, for callers that must not wait. */
 		ready: undefined as Opened | undefined,
-		/** Joins an opening in flight, retries a failed one, and closes another folder's resource. */
+		/** Joins an `open` in flight, or retries a failed one. Closes the resource of another folder. */
 		async get(session: SessionView): Promise<Opened> {
 			const before = current;
 			if (before?.cwd === session.cwd) return await before.opening;
@@ -49,7 +49,7 @@ export function createPerFolder<Opened>({ open, close }: Options<Opened>) {
 
 	async function leave(folder: Folder<Opened> | undefined): Promise<void> {
 		if (!folder || !close) return;
-		// A failed opening needs no closing; its callers got the error.
+		// If `open` failed, there is nothing to close, and its callers got the error.
 		const opened = await folder.opening.catch(() => undefined);
 		if (opened !== undefined) await close(opened);
 	}

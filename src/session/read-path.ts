@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
-/** The spellings pi's `read` tries: as written, then those of macOS screenshots. */
+/** The spellings that pi's `read` tries: the path as written, then variants for macOS screenshots. */
 export function pathCandidates(written: string, cwd: string): string[] {
 	const path = absolutePath(written, cwd);
 	const decomposed = path.normalize("NFD");
@@ -20,7 +20,7 @@ export function pathCandidates(written: string, cwd: string): string[] {
 	];
 }
 
-/** Like pi: plain spaces for unicode ones, one leading `@` dropped, `~` and `file:` expanded. */
+/** Converts a path like pi: makes Unicode spaces plain, drops one leading `@`, expands `~` and `file:`. */
 export function absolutePath(written: string, cwd: string): string {
 	const spaced = written.replace(UNICODE_SPACES, " ");
 	const plain = expand(spaced.startsWith("@") ? spaced.slice(1) : spaced);
@@ -35,19 +35,19 @@ function expand(path: string): string {
 	return path.startsWith("file://") ? fileURLToPath(path) : path;
 }
 
-/** Path of a `file:` address, even relative or in capitals (pi: `file://` only), or `undefined`. */
+/** The path of a `file:` address, if valid. Allows relative ones and capitals; pi only allows `file://`. */
 export function addressedPath(written: string, cwd: string): string | undefined {
 	if (!/^file:/i.test(written)) return undefined;
 	try {
 		return fileURLToPath(new URL(written, `${pathToFileURL(cwd).href}/`));
 	} catch {
-		return undefined; // no tool could read it either
+		return undefined; // no tool could read such an address
 	}
 }
 
 /** Resolves all links. For a missing file, resolves the part of its path that exists. */
 export function canonicalPath(path: string): string {
-	// A loop, not recursion: a path can have more parts than the stack has room for.
+	// Loops instead of recursing, since a path can have more parts than the stack can hold.
 	const missing: string[] = [];
 	let at = path;
 	let place = realPath(at);
@@ -59,7 +59,7 @@ export function canonicalPath(path: string): string {
 	place ??= at;
 	while (missing.length > 0) {
 		const target = targetOf(join(place, missing.at(-1) as string));
-		// Below a part that is missing and not a link, nothing is a link.
+		// Nothing below a part that is missing and not a link can be a link.
 		if (target === undefined) return join(place, missing.reverse().join(sep));
 		place = target;
 		missing.pop();
@@ -75,7 +75,7 @@ export function realPath(path: string): string | undefined {
 	}
 }
 
-/** Final target of a dangling link; `undefined` for a non-link and a link cycle. */
+/** The final target of a dangling link; `undefined` if `link` is not a link or is part of a cycle. */
 function targetOf(link: string): string | undefined {
 	let path = link;
 	try {
@@ -86,7 +86,7 @@ function targetOf(link: string): string | undefined {
 	}
 }
 
-/** A path with a range, as models write it: `src/a.ts:10-20`, `src/a.ts:10`. */
+/** Parses a path with a line range, as models write it: `src/a.ts:10-20`, `src/a.ts:10`. */
 export function parseShorthand(written: string) {
 	const match = /^(.+):(\d+)(?:-(\d+))?$/s.exec(written);
 	if (!match) return undefined;

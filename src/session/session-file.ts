@@ -6,7 +6,7 @@ import {
 import { markSession, type SessionMark } from "../core/session-marks.ts";
 import type { SessionView, System } from "./system.ts";
 
-/** Warns if a write fails or another program writes: pi goes on silently, and entries are lost. */
+/** Warns if a write failed or another program writes: pi continues silently, and entries would be lost. */
 export function createSessionFileWatch(): System {
 	let watched: SessionFileWatch | undefined;
 	let warned: string | undefined;
@@ -18,7 +18,7 @@ export function createSessionFileWatch(): System {
 			watched = watchSessionFile(file);
 			warned = undefined;
 		}
-		if (warned === "foreign") return; // permanent, and each check would read all later lines again
+		if (warned === "foreign") return; // this state is final, and each check would read all later lines again
 		const header = sessionManager.getHeader();
 		const entries = sessionManager.getEntries();
 		try {
@@ -48,7 +48,7 @@ export function createSessionFileWatch(): System {
 	};
 }
 
-/** Marks session files as open: the server then works on a copy. */
+/** Marks the session's file as open, so that the server works on a copy. */
 export function createSessionMark(agentDir: string): System {
 	let mark: SessionMark | undefined;
 	return {
@@ -66,12 +66,12 @@ export function createSessionMark(agentDir: string): System {
 }
 
 const KEEP_IT =
-	"To keep the conversation, /export <name>.jsonl to a disk with free space; /import restores it.";
+	"To keep the conversation, run /export with a .jsonl path on a disk with free space; /import restores it.";
 
 const FOREIGN =
-	"Another program writes to this session's file. When reopened, the session continues from the last entry in it; /tree shows the rest.";
+	"Another program writes to this session's file. When you reopen the session, it continues from the last entry in the file; /tree shows the other entries.";
 
-/** `hasAnswer`: then a file must exist, as pi writes it with the first answer at the latest. */
+/** If `hasAnswer`, the file must exist: pi writes it with the first answer at the latest. */
 function warningOf(state: FileState, hasAnswer: boolean) {
 	const missing = (text: string) => ({ about: "missing", text: `${text} ${KEEP_IT}` });
 	switch (state.kind) {
@@ -82,7 +82,7 @@ function warningOf(state: FileState, hasAnswer: boolean) {
 		case "behind":
 		case "lacking":
 			return missing(
-				`This session's file lacks ${state.missing} of its entries, because writing it failed. When reopened, the session would also lose everything before them.`,
+				`This session's file lacks ${state.missing} of its entries, because writing failed. If you reopen the session, everything before these entries would be lost too.`,
 			);
 		case "foreign":
 			if (state.entries > 0) return { about: "foreign", text: FOREIGN };

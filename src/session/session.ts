@@ -40,7 +40,7 @@ export class Session implements Spine {
 		this.#events = events;
 	}
 
-	/** A bound method. The view inherits pi's lazy getters, which throw once the session is gone. */
+	/** A bound method. The view inherits pi's lazy getters, which throw after the session has ended. */
 	readonly at = (ctx: HostContext): SessionView => {
 		const loaded = () => this.#loadedFor(ctx.cwd).config;
 		const getters: {
@@ -62,7 +62,7 @@ export class Session implements Spine {
 		return Object.create(ctx, Object.fromEntries(own));
 	};
 
-	/** Subscribes once. Systems run in list order, all before the next extension's handlers. */
+	/** Call this once. On each event, systems run in list order, all before the next extension's handlers. */
 	run(systems: readonly System[], onStarted: OnStarted): void {
 		this.#systems = systems;
 		const on = this.#events.on.bind(this.#events) as HostEvents["on"];
@@ -134,7 +134,7 @@ export class Session implements Spine {
 		this.#each("onToolCall", (ask) =>
 			on("tool_call", async (event, ctx) => await ask(event, this.at(ctx))),
 		);
-		// Any tool but `read` may have written a file with a secret, and a copy of it.
+		// Any tool except `read` may have written a file with a secret, or a copy of the secret.
 		on("tool_result", ({ toolName }, ctx) => {
 			if (toolName !== "read") this.#valuesFor(ctx.cwd).expire();
 		});
@@ -145,7 +145,7 @@ export class Session implements Spine {
 
 	#onAnswers(on: HostEvents["on"]): void {
 		this.#each("onMessage", (ask) => on("message_start", (_event, ctx) => ask(this.at(ctx))));
-		// While the answer streams in, all other extensions are done with the request.
+		// When the answer starts to stream in, all other extensions are done with the request.
 		on("message_start", ({ message }, ctx) => {
 			if (message.role === "assistant") this.ledger.prepare(ctx.sessionManager);
 		});
@@ -162,7 +162,7 @@ export class Session implements Spine {
 		);
 	}
 
-	/** One handler for all systems: pi keeps only the last list and rebuilds the session for each. */
+	/** One handler for all systems: pi uses only the last returned list, and rebuilds the session for each. */
 	#onTurnEnds(on: HostEvents["on"]): void {
 		const failed = new Set<string>();
 		on("turn_end", async (event, ctx) => {
@@ -177,7 +177,7 @@ export class Session implements Spine {
 			}
 			return entries === event.entries ? undefined : { entries };
 		});
-		// Thrown in `turn_end`, these errors would drop the entries of the other systems.
+		// If these errors were thrown in `turn_end`, the entries of the other systems would be lost.
 		on("agent_end", () => {
 			const failures = [...failed];
 			failed.clear();
@@ -198,7 +198,7 @@ export class Session implements Spine {
 		}, guidelines);
 	}
 
-	/** One handler per system: pi reports a handler's error and continues with the next. */
+	/** Uses one handler per system, since pi reports the error of a handler and continues with the next. */
 	#each<Name extends keyof System>(name: Name, subscribe: (ask: Required<System>[Name]) => void) {
 		for (const system of this.#systems) {
 			const method = system[name];
@@ -208,7 +208,7 @@ export class Session implements Spine {
 
 	#prefixKey(ctx: HostContext, messages?: readonly unknown[]): PrefixKey {
 		const { model } = ctx;
-		// Some models take system prompt changes mid-conversation: the prefix before them stays cached.
+		// Some models accept system prompt changes mid-conversation; the prefix before a change stays cached.
 		const takesChanges = property(model?.compat, "supportsMidConvoSystemMessages") === true;
 		const systemMessages = messages?.filter((message) => property(message, "role") === "system");
 		return {
@@ -249,12 +249,12 @@ export function startAll(systems: readonly System[], session: SessionView, reaso
 	return askEach(systems, "started", (system) => system.start?.(session, reason));
 }
 
-/** In reverse order. */
+/** Stops the systems in reverse order. */
 export function stopAll(systems: readonly System[]) {
 	return askEach(systems.toReversed(), "stopped", (system) => system.stop?.());
 }
 
-/** A failure does not stop the loop. Returns all failures. */
+/** Asks every system, even after a failure. Returns all failures. */
 async function askEach(
 	systems: readonly System[],
 	action: "started" | "stopped",

@@ -14,45 +14,45 @@ import type {
 import type { CustomMessageItem, Ledger, ToolResultItem } from "./ledger.ts";
 import type { PendingEdits } from "./pending-edits.ts";
 
-/** One part of the product. It owns its state; pi's events reach it through these methods only. */
+/** One feature in a session. It owns its state, and gets pi's events only through these methods. */
 export interface System {
-	/** As in the README: "read cache", "paging", … */
+	/** The name in the README: "read cache", "paging", … */
 	readonly name: string;
-	/** Shown to the user. A system without it is not listed. */
+	/** The state to show to the user. A system without this method is not listed. */
 	status?(session: SessionView): { readonly on: boolean; readonly why: string };
 	start?(session: SessionView, reason: StartReason): void | Promise<void>;
 	/** Called at most once per `start`. */
 	stop?(): void | Promise<void>;
-	/** A line of the system prompt: the input that `read` accepts because of this system. */
+	/** A line of the system prompt about the input that `read` accepts because of this system. */
 	readonly readGuideline?: string;
-	/** `undefined` passes the call to the next system, finally to pi. */
+	/** If it returns `undefined`, the call goes to the next system, and finally to pi. */
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;
-	/** Before a run; since pi 1.5 a run can start without a prompt. Returns a message to add. */
+	/** Called before a run, which since pi 1.5 can start without a prompt. Returns a message to add. */
 	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
-	/** A run starts for a prompt or a retry. */
+	/** Called when a run starts, for a prompt or a retry. */
 	onRunStart?(session: SessionView): void | Promise<void>;
 	onRunEnd?(session: SessionView): void;
-	/** Returns the request's messages: the same array if nothing changes. */
+	/** Returns the messages to send: the same array if nothing changes. */
 	onRequest?(messages: RequestMessages, session: SessionView): Promise<RequestMessages>;
-	/** `payload` is in the provider's form. Returns a replacement; `undefined` for none. */
+	/** `payload` is in the provider's form. Returns a replacement, or `undefined` to keep it. */
 	onPayload?(payload: unknown, session: SessionView): unknown;
 	onMessage?(session: SessionView): void;
-	/** Throwing stops the tool. */
+	/** If it throws, the tool does not run. */
 	onToolCall?(call: ToolCall, session: SessionView): Promise<void>;
-	/** Called before any request holds the result. Returns the fields that change. */
+	/** Called before any request contains the result. Returns the fields to change. */
 	onToolResult?(
 		result: ToolResult,
 		session: SessionView,
 	): Promise<{ readonly details?: unknown } | undefined> | undefined;
 	onAnswer?(answer: Answer, session: SessionView): void | Promise<void>;
-	/** `turn.entries` holds the new entries of other systems and extensions. */
+	/** Returns entries to add. `turn.entries` holds the new entries of other systems and extensions. */
 	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<NewEntry[]>;
 	onCompaction?(session: SessionView): void | Promise<void>;
 	onBranch?(session: SessionView): void;
 	returnedHash?(item: ToolResultItem): string | undefined;
-	/** The files that a message shows: none if it is another system's, `undefined` if unknown. */
+	/** The files in a message: empty if the message is another system's, `undefined` if unknown. */
 	shownBy?(message: CustomMessageItem): readonly ShownFile[] | undefined;
-	/** Files in the last request but not in the session; the same array until the next request. */
+	/** Files in the last request that are not in the session; the same array until the next request. */
 	shownInRequest?(): readonly ShownFile[] | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface SessionView extends HostContext {
 	readonly window: { readonly tokens: number | undefined; readonly size: number };
 	readonly config: Config;
 	readonly loaded: LoadedConfig;
-	/** Values that must not be stored. */
+	/** Secret values, which must not be stored. */
 	readonly values: ExcludedValues;
 	/** Files that systems show outside tool results. */
 	readonly shown: {
@@ -101,15 +101,15 @@ interface ToolResult extends ToolCall {
 
 interface Answer {
 	readonly message: { readonly role: "assistant"; readonly stopReason: string };
-	/** The request failed or was aborted: the model may not have seen it. */
+	/** True if the request failed or was aborted: the model may not have seen it. */
 	readonly failed: boolean;
 	/** `undefined` if nothing was billed. */
 	readonly billed: BilledRequest | undefined;
 }
 
 export interface ShownFile {
-	/** As the message names it, relative to the working folder. */
+	/** The path as the message names it, relative to the working folder. */
 	readonly path: string;
-	/** `undefined` when the message names the file without showing it. */
+	/** `undefined` if the message only names the file. */
 	readonly text: string | undefined;
 }

@@ -1,5 +1,5 @@
 export function bytesOf(text: string): number {
-	// A loop: browsers have no `Buffer`, and encoding takes ten times as long.
+	// Counts in a loop, since browsers have no `Buffer` and encoding takes ten times as long.
 	let bytes = text.length;
 	for (let at = 0; at < text.length; at++) {
 		const unit = text.charCodeAt(at);
@@ -11,9 +11,9 @@ export function bytesOf(text: string): number {
 	return bytes;
 }
 
-/** Cuts text between characters to `maxBytes` of UTF-8, `…` included; empty if `…` does not fit. */
+/** Cuts text to `maxBytes` of UTF-8, `…` included, between characters. Empty if `…` does not fit. */
 export function clip(text: string, maxBytes: number): string {
-	// A UTF-16 unit takes at least one byte, so a text of more units needs no measuring.
+	// A UTF-16 unit takes at least one byte, so text with more than `maxBytes` units need not be measured.
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
 	const room = maxBytes - bytesOf(ELLIPSIS);
 	if (room < 0) return "";
@@ -21,7 +21,7 @@ export function clip(text: string, maxBytes: number): string {
 	return text.slice(0, read) + ELLIPSIS;
 }
 
-/** Like {@link clip}, but cuts the middle: the end of a path matters more than its start. */
+/** Like {@link clip}, but cuts out the middle, since the end of a path matters more than its start. */
 export function clipMiddle(text: string, maxBytes: number): string {
 	if (text.length <= maxBytes && bytesOf(text) <= maxBytes) return text;
 	const tailBytes = Math.floor(((maxBytes - bytesOf(ELLIPSIS)) * 2) / 3);

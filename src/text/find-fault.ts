@@ -2,12 +2,12 @@
 export interface Fault {
 	/** Where the fault is, such as `images[0].mimeType`; empty for the value itself. */
 	readonly path: string;
-	/** What is allowed there; completes the sentence "must be …". */
+	/** The allowed values; completes the sentence "must be …". */
 	readonly allowed: string;
 	readonly found?: { readonly value: unknown };
 }
 
-/** Checks only the JSON Schema keywords in use. Lengths are in UTF-16 units: they bound memory. */
+/** Supports only the JSON Schema keywords in use. Lengths are in UTF-16 units, since they bound memory. */
 export function findFault(schema: object, value: unknown): Fault | undefined {
 	const node: Node = schema;
 	if (node.anyOf) {
@@ -73,7 +73,7 @@ interface Field {
 	readonly isRequired: boolean;
 }
 
-/** Fields, memoized per schema: commands are checked by the ten thousand. */
+/** Fields, memoized per schema, since tens of thousands of commands are checked. */
 const fields = new WeakMap<Node, readonly Field[]>();
 
 function fieldsOf(node: Node): readonly Field[] {

@@ -5,7 +5,7 @@ export interface NearestOptions {
 	readonly swaps?: boolean;
 }
 
-/** The candidate with the fewest edits, the earlier one on a tie; `undefined` if none is close. */
+/** The candidate with the fewest edits, the first one on a tie. `undefined` if none is within `maxEdits`. */
 export function nearest(
 	word: string,
 	candidates: Iterable<string>,
@@ -14,7 +14,7 @@ export function nearest(
 	let best: string | undefined;
 	let fewest = maxEdits + 1;
 	for (const candidate of candidates) {
-		// The length check also makes an untrusted, megabyte-long key cheap.
+		// The length check also keeps an untrusted key of a megabyte cheap.
 		if (Math.abs(candidate.length - word.length) >= fewest) continue;
 		const edits = editDistance(word, candidate, swaps);
 		if (edits < fewest) [best, fewest] = [candidate, edits];

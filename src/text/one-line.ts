@@ -1,10 +1,10 @@
-/** Untrusted text as one line: escapes breaks and controls, replaces lone surrogates. */
+/** Makes untrusted text one line: escapes line breaks and control characters, replaces lone surrogates. */
 export function oneLine(text: string): string {
-	if (/^[\x20-\x7e]*$/.test(text)) return text; // the usual case, ten times as fast
+	if (/^[\x20-\x7e]*$/.test(text)) return text; // fast path for the usual case: ten times as fast
 	return escaped(text.toWellFormed(), /[^\P{Cc}\t]|[\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069]/gu);
 }
 
-/** Writes each match of `characters` as in JSON: `\u001b`. */
+/** Replaces each match of `characters` with its JSON escape, such as `\u001b`. */
 export function escaped(text: string, characters: RegExp): string {
 	return text.replace(characters, (found) =>
 		found
@@ -18,13 +18,13 @@ export function collapsed(text: string): string {
 	return text.replaceAll(/\s+/g, " ").trim();
 }
 
-/** Makes untrusted text safe for a terminal: no control or bidirectional characters. */
+/** Makes untrusted text safe for a terminal: removes control and bidirectional characters. */
 export function plainText(text: string, maxLength = 120): string {
 	const plain = collapsed(text.replace(UNSAFE, ""));
 	return plain.length <= maxLength ? plain : `${plain.slice(0, maxLength - 1)}…`;
 }
 
-/** Matches whole escape sequences first: no letters of them may remain. Line ends and tabs stay. */
+/** Matches whole escape sequences first, so that none of their letters remain. Keeps line ends and tabs. */
 const UNSAFE =
 	// biome-ignore lint/suspicious/noControlCharactersInRegex: these are removed
 	/\u001b(?:\[[0-?]*[ -/]*[@-~]|\][^\u0007\u001b]*(?:\u0007|\u001b\\)?)|(?![\t\n\r])[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Cn}]/gu;

@@ -1,4 +1,4 @@
-/** `**` matches any number of items, a matcher exactly one. */
+/** `**` matches any number of items. A matcher matches exactly one item. */
 export type Wildcard<Item> = "**" | ItemMatcher<Item>;
 
 export interface ItemMatcher<Item> {
@@ -9,7 +9,7 @@ export interface ItemMatcher<Item> {
 
 export type OnStep = (steps: number) => void;
 
-/** No regular expression is used: hostile input costs at most pattern × items steps. */
+/** Uses no regular expression, so that hostile input costs at most pattern × items steps. */
 export function matchesAll<Item>(
 	pattern: readonly Wildcard<Item>[],
 	items: readonly Item[],

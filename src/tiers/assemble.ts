@@ -20,7 +20,7 @@ export interface Prompt {
 	/** Oldest first. */
 	readonly activeHistory: readonly PromptItem[];
 	readonly prompt: string;
-	/** The provider's minimum in tokens; shorter prefixes get no breakpoint. Default: 0. */
+	/** The provider's minimum for caching, in tokens. Shorter prefixes get no breakpoint. Default: 0. */
 	readonly minimumTokens?: number;
 }
 
@@ -32,7 +32,7 @@ interface PromptMessage {
 	readonly breakpoint: boolean;
 }
 
-/** Orders a request by stability: system prompt with L0, L1, L2, L3, then the uncached parts. */
+/** Orders a request by stability: the system prompt with L0, then L1, L2, L3 and the uncached parts. */
 export function assemble(prompt: Prompt): PromptMessage[] {
 	const { system, legend = "", tiers, fileTree = "", urls = [], minimumTokens = 0 } = prompt;
 	const messages: PromptMessage[] = [];
@@ -61,7 +61,7 @@ export function assemble(prompt: Prompt): PromptMessage[] {
 
 const UNCACHED = { cached: false, breakpoint: false };
 
-/** The assistant's reply to content, so that roles alternate. */
+/** The assistant's reply to each content message, so that roles alternate. */
 const ACKNOWLEDGEMENT = "Ok.";
 
 function pair(text: string, { cached, breakpoint } = UNCACHED): PromptMessage[] {
@@ -77,17 +77,17 @@ export interface PromptItem {
 	readonly key: string;
 	readonly kind: "file" | "symbol" | "history";
 	readonly text: string;
-	/** The file has no text to show; `text` says why. */
+	/** Set if the file has no text to show; `text` then says why. */
 	readonly gone?: true;
-	/** History only. Default: user. */
+	/** For history only. Default: user. */
 	readonly role?: "user" | "assistant";
 	/** Default: an estimate from the text's length. */
 	readonly tokens?: number;
-	/** Order of first sight; any rising number. Symbols and files sort by it, then by key. */
+	/** A number that grows by first appearance. Files and symbols are sorted by it, then by key. */
 	readonly entered?: number;
 }
 
-/** Empty without items. N does not affect the order: a moved block would change the prefix. */
+/** Empty without items. The order does not depend on N: moving a block would change the prefix. */
 function tierText(label: string, items: readonly PromptItem[]): string {
 	const symbols = inOrder(items, "symbol").map(({ text }) => text);
 	const files = inOrder(items, "file").map(fileText);
@@ -116,7 +116,7 @@ function inOrder(items: readonly PromptItem[], kind: PromptItem["kind"]): Prompt
 		.sort((a, b) => (a.entered ?? 0) - (b.entered ?? 0) || compareText(a.key, b.key));
 }
 
-/** The fence is longer than any inside the file; a missing file gets none. */
+/** Uses a fence that is longer than any fence in the file. A missing file gets no fence. */
 function fileText({ key, text, gone }: PromptItem): string {
 	if (gone) return `### ${shownPath(key)}\n${text}`;
 	const runs = text.match(/`{3,}/g) ?? [];
@@ -125,14 +125,14 @@ function fileText({ key, text, gone }: PromptItem): string {
 	return `### ${shownPath(key)}\n${fence}\n${text}${end}${fence}`;
 }
 
-/** Security: a path with a line break could pass for a heading of ours. */
+/** Security: a path with a line break could look like one of our headings, so it is quoted. */
 function shownPath(path: string): string {
 	return /[\p{Cc}\p{Zl}\p{Zp}]/u.test(path) ? JSON.stringify(path) : path;
 }
 
 /**
- * Assigns content to tiers for `assemble`; untracked content is active. A file in full hides its
- * symbol entry. History keeps its order; files and symbols sort by first sight.
+ * Assigns content to tiers for `assemble`; untracked content is active. A full file replaces its symbol
+ * entry. History keeps its order; files and symbols are sorted by first appearance.
  */
 export function placeByTier(
 	items: ReadonlyMap<string, TrackedItem>,
@@ -155,7 +155,7 @@ export function placeByTier(
 	};
 }
 
-/** In Anthropic's form, without blank texts and empty system prompts, which the API rejects. */
+/** Returns Anthropic's form, without blank texts and empty system prompts, which the API rejects. */
 export function anthropicBody(messages: readonly PromptMessage[]) {
 	const sent = messages.filter(({ text }) => text.trim() !== "");
 	const system = sent.filter(({ role }) => role === "system").map(blockOf);

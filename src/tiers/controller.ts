@@ -12,18 +12,18 @@ import type { TierState } from "./state-file.ts";
 import { type Seeds, TierTracker } from "./tracker.ts";
 
 export interface ControllerOptions {
-	/** The provider's minimum tokens. Default: 1024; 0: no token gating, and history stays active. */
+	/** Minimum tokens of a cached block. Default: 1024. With 0, any size promotes, and history stays active. */
 	readonly cacheMinTokens?: number;
-	/** Safety factor on that minimum. Default: 1.5. */
+	/** Safety factor for `cacheMinTokens`. Default: 1.5. */
 	readonly cacheBufferMultiplier?: number;
-	/** A `toJSON()` of another controller. Anything else throws a `TierStateError`. */
+	/** The result of another controller's `toJSON()`. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
 }
 
-/** The content of one request. Items that are missing from it are dropped. */
+/** The content of one request. Tracked items that it does not contain are dropped. */
 interface TierRequest {
 	readonly files?: Iterable<Item>;
-	/** Keyed by `symbol:<path>`; entries of selected files count as 0 tokens. */
+	/** Keyed by `symbol:<path>`. Entries of files in `files` count as 0 tokens. */
 	readonly symbols?: Iterable<Item>;
 	/** Oldest first, keyed by stable message ids. */
 	readonly history?: Iterable<Item>;
@@ -43,7 +43,7 @@ export class TierController {
 		this.#tracker = new TierTracker({ targetTokens: this.#targetTokens, state });
 	}
 
-	/** Counts a request; `items()` then returns the result. */
+	/** Processes a request; `items()` then returns the result. */
 	next(request: TierRequest): void {
 		const { selected, working, history } = contentOf(request);
 		const modified = [...(request.modified ?? [])];
@@ -64,7 +64,7 @@ export class TierController {
 			!isSameSelection ||
 			work.has("eligible") ||
 			work.has("demoted") ||
-			// A symbol entry has left a cached block.
+			// A symbol entry has disappeared from a cached block.
 			Array.from(gone).some(
 				(key) => fileOfSymbol(key) !== undefined && known.get(key)?.tier !== "active",
 			);
@@ -99,7 +99,7 @@ export class TierController {
 	}
 }
 
-/** Sorted by key. Symbol entries of selected files are tracked but not sent: they have 0 tokens. */
+/** Files and symbols are sorted by key. Symbol entries of selected files are not sent: they have 0 tokens. */
 function contentOf(request: TierRequest) {
 	const files = byKey(request.files);
 	const selected: ReadonlySet<string> = new Set(files.map(({ key }) => key));
@@ -117,14 +117,14 @@ function byKey(items: Iterable<Item> = []): Item[] {
 	return [...itemsByKey(items).values()].sort((a, b) => compareText(a.key, b.key));
 }
 
-/** Keys no longer present, with the symbol entries of missing files: those return as new. */
+/** Keys that are no longer present, and symbol entries of missing files, which then count as new. */
 function goneFrom(known: ReadonlyMap<string, TrackedItem>, current: readonly Item[]): Set<string> {
 	const present = new Set(current.map(({ key }) => key));
 	const absent = [...known.keys()].filter((key) => !present.has(key));
 	return new Set([...withSymbols(absent)].filter((key) => known.has(key)));
 }
 
-/** `active` includes items too young to graduate; `demoted` items changed in a cached tier. */
+/** `active` includes items too young to graduate. `demoted` items were in a cached tier and changed. */
 type Standing = "active" | "eligible" | "cached" | "demoted";
 
 function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean): Standing {
@@ -135,9 +135,9 @@ function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean
 }
 
 /**
- * With a ripple, all messages graduate: their blocks are rewritten anyway. Otherwise the newest
- * that fit `targetTokens` stay, to delay the next graduation, and older ones graduate. `eligible`
- * is oldest first. `targetTokens` is the size of a cached block; 0 keeps all history active.
+ * With a ripple, all messages graduate, since their blocks are rewritten anyway. Otherwise the newest
+ * messages that fit into `targetTokens` stay active, to delay the next graduation; older ones graduate.
+ * `eligible` is oldest first. `targetTokens` is the size of a cached block; 0 keeps all history active.
  */
 function graduatingHistory(
 	eligible: readonly Item[],

@@ -1,11 +1,11 @@
 import { type Hash, hashBytes } from "../core/hash.ts";
 
-/** A tier by its name. L0 is the most stable one; `active` is uncached. */
+/** The name of a tier. L0 is the most stable tier; `active` is uncached. */
 export type Tier = "L0" | "L1" | "L2" | "L3" | "active";
 
 export type CachedTier = Exclude<Tier, "active">;
 
-/** The thresholds: items enter a tier with `entryN` and promote at `promotionN`; L0 is terminal. */
+/** Items enter a tier with N = `entryN` and are promoted when N reaches `promotionN`. L0 is the last. */
 export const TIERS: Readonly<
 	Record<Tier, { readonly entryN: number; readonly promotionN: number }>
 > = {
@@ -22,17 +22,17 @@ export function isEligible({ tier, n }: { readonly tier: Tier; readonly n: numbe
 	return tier === "active" && n >= TIERS.active.promotionN;
 }
 
-/** Target size of a cached block; 0 disables token gating. */
+/** Target size of a cached block in tokens. With 0, size does not limit promotion. */
 export function cacheTargetTokens(cacheMinTokens: number, cacheBufferMultiplier: number): number {
 	const target = cacheMinTokens * cacheBufferMultiplier;
-	// Each is checked by itself: "5" × 1.5 is a number too.
+	// Checks each value, since "5" × 1.5 is a number too.
 	const numbers = [cacheMinTokens, cacheBufferMultiplier, target];
 	if (!numbers.every((number) => Number.isFinite(number) && number >= 0)) {
 		throw new RangeError(
 			`cacheMinTokens (${shown(cacheMinTokens)}) and cacheBufferMultiplier (${shown(cacheBufferMultiplier)}) must be numbers ≥ 0`,
 		);
 	}
-	// Rounded: 100 × 1.1 must be 110 exactly, or a block of 110 tokens would miss it.
+	// Rounded, since 100 × 1.1 must be exactly 110: otherwise a block of 110 tokens would be too small.
 	return Number(target.toPrecision(12));
 }
 
@@ -51,7 +51,7 @@ export interface Item {
 /** The tier of an item, and how long the item has stayed unchanged. */
 export interface TrackedItem {
 	readonly tier: Tier;
-	/** Requests without a change, as the tier counts them. */
+	/** Number of requests without a change, by the counting rules of the tier. */
 	readonly n: number;
 	readonly hash: string;
 	readonly tokens: number;
@@ -72,7 +72,7 @@ export function withSymbols(keys: Iterable<string>): Set<string> {
 	return new Set(Array.from(keys, (key) => [key, symbolKey(key)]).flat());
 }
 
-/** The first of two items with equal keys wins; an invalid item throws. */
+/** Of two items with the same key, the first wins. Throws on an invalid item. */
 export function itemsByKey<Kind extends Item>(items: Iterable<Kind>): Map<string, Kind> {
 	const byKey = new Map<string, Kind>();
 	for (const item of items) {
@@ -88,7 +88,7 @@ export function itemsByKey<Kind extends Item>(items: Iterable<Kind>): Map<string
 	return byKey;
 }
 
-/** Throws on a count that cannot be summed: one NaN would promote a whole tier. */
+/** Throws on a count that cannot be summed, since one NaN would promote a whole tier. */
 export function checkTokens(key: string, tokens: number): void {
 	if (Number.isFinite(tokens) && tokens >= 0) return;
 	throw new RangeError(`The tokens of ${JSON.stringify(key)} must be a number ≥ 0, got ${tokens}`);

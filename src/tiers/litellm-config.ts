@@ -5,8 +5,8 @@ import { readRegularFile } from "../core/regular-file.ts";
 import { accepts, settingGroups } from "../core/settings.ts";
 
 /**
- * Reads `cacheMinTokens` and `cacheBufferMultiplier` of a project's `litellm.json`. Never rejects: a
- * bad file becomes a warning, which quotes none of it (it may hold keys).
+ * Reads `cacheMinTokens` and `cacheBufferMultiplier` from a project's `litellm.json`. Never rejects: a bad
+ * file results in a warning. The warning does not quote the file, since it may hold API keys.
  */
 export async function readLitellmSettings(projectRoot: string) {
 	const content = await readJsonObject(join(projectRoot, NAME), MAX_BYTES);
@@ -27,7 +27,7 @@ const NAME = "litellm.json";
 const KEYS = ["cacheMinTokens", "cacheBufferMultiplier"] as const;
 const MAX_BYTES = 1024 * 1024;
 
-/** Never rejects or quotes. `undefined` without a file; a string says what is wrong with it. */
+/** A string says what is wrong; `undefined` means that there is no file. Never rejects or quotes the file. */
 export async function readJsonObject(
 	path: string,
 	maxBytes: number,
@@ -49,6 +49,6 @@ function parse(bytes: Uint8Array): object | string {
 		const value: unknown = JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
 		return isRecord(value) ? value : "is not a JSON object";
 	} catch {
-		return "is not valid JSON"; // the parser's own message quotes the file
+		return "is not valid JSON"; // the parser's own message would quote the file
 	}
 }

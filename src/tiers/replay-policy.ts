@@ -5,9 +5,9 @@ import { type ControllerOptions, TierController } from "./controller.ts";
 import { CACHED_TIERS, type Item, type TrackedItem } from "./item.ts";
 
 /**
- * Requests in the literal tier layout, by the live controller. Text that `read` returned is a
- * working file while the result is in the conversation; different text for that file is a change.
- * Other blocks are history; the last one is the prompt. Session files hold no symbol map.
+ * Builds requests in the literal tier layout, with the same controller as live. Text from `read` counts
+ * as a working file while its result is in the conversation; different text for that file is a change.
+ * Other blocks are history; the last block is the prompt. Session files contain no symbol map.
  */
 export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): ReplayPolicy {
 	return {
@@ -25,7 +25,7 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	};
 }
 
-/** Tokens that remain of a result whose text counts as a file. */
+/** Tokens that remain in the conversation of a result whose text counts as a file. */
 const LIFTED_TOKENS = 20;
 
 function contentOf(blocks: readonly SessionBlock[]) {
@@ -52,7 +52,7 @@ function fileItem(path: string, parts: readonly SessionBlock[]): Item {
 	return { key: path, hash, tokens: tokensOf(parts) - LIFTED_TOKENS * parts.length };
 }
 
-/** L0 joins the system prompt. Active content is uncached. */
+/** L0 is part of the system prompt. Active content is uncached. */
 function requestInTiers(
 	step: Step,
 	{ files, history, head, prompt }: ReturnType<typeof contentOf>,

@@ -9,16 +9,16 @@ import { openStoreFolder, type StoreFolder } from "../core/store-version.ts";
 import { TIERS, type Tier, type TrackedItem } from "./item.ts";
 import { readJsonObject } from "./litellm-config.ts";
 
-/** The specification's shape plus the tokens of each item. */
+/** The state as the specification defines it, plus the tokens of each item. */
 export interface TierState {
 	readonly response_count: number;
 	readonly last_active_items: readonly string[];
 	readonly items: Readonly<Record<string, ItemState>>;
-	/** Keys of `items` by first sight; set if the object's key order differs. */
+	/** Keys of `items` by first appearance; only set if the object's key order differs. */
 	readonly order?: readonly string[];
 }
 
-/** Other programs store no tokens, which then count as 0 until the next request. */
+/** Other programs store no `tokens`. The count is then 0 until the next request. */
 interface ItemState {
 	readonly content_hash: string;
 	readonly n_value: number;
@@ -43,7 +43,7 @@ export function stateOf({ responseCount, items }: TrackedState): TierState {
 			{ content_hash: hash, n_value: n, tier, tokens },
 		]),
 	);
-	// Objects move numeric keys to the front, and entry ids may be numeric.
+	// JavaScript objects list numeric keys first, and entry ids may be numeric.
 	const isOrdered = Object.keys(stored).every((key, index) => key === keys[index]);
 	return {
 		response_count: responseCount,
@@ -53,7 +53,7 @@ export function stateOf({ responseCount, items }: TrackedState): TierState {
 	};
 }
 
-/** Throws a TierStateError. Clamps N to the tier's range: some programs count every request. */
+/** Throws a TierStateError. Clamps N to the tier's range, since some programs count every request. */
 export function parseTierState(state: unknown): TrackedState {
 	const count = property(state, "response_count");
 	if (!isWhole(count)) throw damaged("response_count must be a whole number ≥ 0");
@@ -73,7 +73,7 @@ export function parseTierState(state: unknown): TrackedState {
 	return { responseCount: count, items };
 }
 
-/** Maximum number of items, above any real session: the file is untrusted. */
+/** Maximum number of items, since the file is untrusted. No real session has so many. */
 const MAX_ITEMS = 50_000;
 
 function itemOf(key: string, value: unknown): TrackedItem {
@@ -91,7 +91,7 @@ function itemOf(key: string, value: unknown): TrackedItem {
 	return { tier, n: allowedN(tier, n), hash, tokens };
 }
 
-/** N is unbounded in active: items wait there while they are listed. */
+/** N is unbounded in `active`, where items stay while they are listed. */
 function allowedN(tier: Tier, n: number): number {
 	if (tier === "active") return n;
 	const { entryN, promotionN } = TIERS[tier];
@@ -111,7 +111,7 @@ function isWhole(value: unknown): value is number {
 	return Number.isSafeInteger(value) && Number(value) >= 0;
 }
 
-/** Omits the key: it is untrusted text, and the message goes to a terminal. */
+/** Omits the item's key: the key is untrusted, and the message goes to a terminal. */
 function damaged(reason: string): TierStateError {
 	return new TierStateError(`The tier state is damaged: ${reason}`);
 }
@@ -122,14 +122,14 @@ export function tierStateFolder(projectRoot: string): string {
 	return join(projectRoot, ".pi", "strata");
 }
 
-/** `session`: this session's own state. `import`: another program's. */
+/** `session`: this session's own state. `import`: the state of another program. */
 interface LoadedState {
 	readonly origin: "fresh" | "session" | "import";
 	readonly state?: TierState;
 	readonly warning?: string;
 }
 
-/** The tier state of one session, in its own file. Never rejects: a failed load starts afresh. */
+/** The tier state of one session, in its own file. Never rejects: after a failed load, tiers are empty. */
 export class TierStateFile {
 	readonly #projectRoot: string;
 	readonly #folder: string;
@@ -144,7 +144,7 @@ export class TierStateFile {
 		this.#name = fileName(sessionId);
 	}
 
-	/** The session's state, else `.aicoder/stability.json`. A damaged file only gives a warning. */
+	/** Loads the session's state, or else `.aicoder/stability.json`. A damaged file only causes a warning. */
 	async load(): Promise<LoadedState> {
 		const opened = await openExisting(this.#folder);
 		if (opened.kind !== "ready" && opened.kind !== "absent") {
@@ -155,7 +155,7 @@ export class TierStateFile {
 		return own ?? (await read(other, "import")) ?? { origin: "fresh" };
 	}
 
-	/** Replaces the stored state, in call order. Returns each failure reason once. */
+	/** Replaces the stored state, in call order. Returns a warning on failure, but the same one only once. */
 	save(state: TierState): Promise<string | undefined> {
 		const saved = this.#saving.then(async () => {
 			try {
@@ -184,7 +184,7 @@ export class TierStateFile {
 		this.#stored = text;
 	}
 
-	/** Evicts old or surplus states of other sessions, and leftovers of crashes. */
+	/** Evicts old or excess states of other sessions, and deletes temporary files that crashes left. */
 	async sweep(): Promise<void> {
 		try {
 			if ((await openExisting(this.#folder)).kind !== "ready") return;
@@ -210,7 +210,7 @@ const TEMPORARY_AGE_MS = 60 * 60_000;
 
 const STATE_NAME = /^session-[A-Za-z0-9][A-Za-z0-9._-]*\.json$/;
 
-/** Ids are untrusted: one that is not a plain file name is hashed. */
+/** Hashes an id that is not a plain file name, since ids are untrusted. */
 function fileName(sessionId: string): string {
 	const isPlain = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/.test(sessionId);
 	return `session-${isPlain ? sessionId : hashBytes(sessionId)}.json`;
@@ -235,7 +235,7 @@ async function read(path: string, origin: "session" | "import"): Promise<LoadedS
 	if (stored === undefined) return undefined;
 	const unused = (why: string) => ({
 		origin: "fresh" as const,
-		warning: `${path} ${why}; the tiers start afresh`,
+		warning: `${path} ${why}; the tiers start empty`,
 	});
 	if (typeof stored === "string") return unused(stored);
 	try {
@@ -247,7 +247,7 @@ async function read(path: string, origin: "session" | "import"): Promise<LoadedS
 
 type StateEntry = Evictable & { readonly path: string };
 
-/** Each file counts as 1 byte: the number of files is bounded, not their size. */
+/** Counts each file as 1 byte, so that the number of files is bounded, not their size. */
 async function filesIn(folder: string, own: string) {
 	const states: StateEntry[] = [];
 	const temporary: StateEntry[] = [];

@@ -14,16 +14,16 @@ import {
 import { parseTierState, stateOf, type TierState } from "./state-file.ts";
 
 interface TrackerOptions {
-	/** Items of a tier age only beyond this many tokens; 0 lets all of them age. */
+	/** The items that fill this many tokens of a tier do not age; the others do. With 0, all items age. */
 	readonly targetTokens: number;
-	/** A `toJSON()` of another tracker. Anything else throws a `TierStateError`. */
+	/** The result of another tracker's `toJSON()`. Anything else throws a `TierStateError`. */
 	readonly state?: TierState | undefined;
 }
 
 interface TrackerUpdate {
-	/** Items in active context. New ones and ties rank in this order. */
+	/** Items in the active context. New items and ties are ordered like this list. */
 	readonly active: Iterable<Item>;
-	/** Edited keys, with their symbol entries, count as changed whatever the hash. */
+	/** Edited keys. They and their symbol entries count as changed, whatever the hash. */
 	readonly modified?: Iterable<string>;
 }
 
@@ -49,9 +49,9 @@ export class TierTracker {
 	}
 
 	/**
-	 * Counts one request. Listed items gain N while unchanged. An active item that is no longer
-	 * listed enters L3 if eligible, else it is dropped. Items in a tier age only when something
-	 * enters it.
+	 * Processes one request. A listed active item gains 1 N if unchanged. An active item that is no longer
+	 * listed enters L3 if eligible, and is dropped otherwise. Items in a cached tier age only when another
+	 * item enters the tier.
 	 */
 	update({ active, modified = [] }: TrackerUpdate): void {
 		const listed = itemsByKey(active);
@@ -62,12 +62,12 @@ export class TierTracker {
 		ripple(this.#items.values(), this.#takeGraduates(listed, demoted), this.#targetTokens);
 	}
 
-	/** A copy, in order of first sight. */
+	/** Returns a copy, in order of first appearance. */
 	items(): Map<string, TrackedItem> {
 		return new Map(Array.from(this.#items, ([key, item]) => [key, { ...item }]));
 	}
 
-	/** Assigns first tiers (L1 to L3) by references. Tracked items keep theirs. */
+	/** Assigns initial tiers (L1 to L3) by number of references. Tracked items keep their tier. */
 	seed({ refs, exclude = [] }: Seeds): void {
 		const items = this.#items;
 		const active = [...items].flatMap(([key, { tier }]) => (tier === "active" ? [key] : []));
@@ -97,7 +97,7 @@ export class TierTracker {
 		return stateOf({ responseCount: this.#responseCount, items: this.#items });
 	}
 
-	/** Demotes edited items, listed or not. Active ones restart; otherwise they might graduate. */
+	/** Demotes edited items, listed or not. Resets N of active ones, which might otherwise graduate. */
 	#demoteEdited(edited: ReadonlySet<string>): Set<string> {
 		const demoted = new Set<string>();
 		for (const key of edited) {
@@ -136,8 +136,9 @@ export class TierTracker {
 type MutableItem = { -readonly [Field in keyof TrackedItem]: TrackedItem[Field] };
 
 /**
- * Promotes from L3 up in one pass. If items enter a tier, its veterans (items already there) age;
- * those at its promotion N enter the next tier, else the pass ends. `items` include the entrants.
+ * Promotes items in one pass, from L3 to L0. If items enter a tier, its veterans (items already there)
+ * age. Veterans that reach `promotionN` enter the next tier; if none do, the pass ends. `items` includes
+ * the entrants.
  */
 function ripple(
 	items: Iterable<MutableItem>,
@@ -158,7 +159,7 @@ function ripple(
 	}
 }
 
-/** Veterans that age: the rest after entrants and veterans of lowest N have filled the target. */
+/** Returns the veterans that age: those left after entrants and veterans of lowest N fill `targetTokens`. */
 function pastThreshold(
 	veterans: readonly MutableItem[],
 	entrants: readonly MutableItem[],
@@ -179,8 +180,8 @@ interface Referenced extends Item {
 }
 
 /**
- * Most referenced first. L0 is never given: it must be earned. `exclude` excludes the symbol entries
- * of its files, too. L1, then L2 are filled up to `targetTokens`; 0: by shares of the item count.
+ * Fills L1, then L2 up to `targetTokens`, most referenced items first; the rest is L3. If `targetTokens`
+ * is 0, each tier gets a share of the items. L0 must be earned. `exclude` also covers symbol entries.
  */
 function seedTiers(
 	refs: readonly Referenced[],

@@ -17,7 +17,7 @@ import { MAP_NAME, selectionNow, type Workset } from "./workset.ts";
 
 const USAGE = [
 	"/workset add <paths or patterns>   put files into every request, always up to date",
-	"/workset drop <paths or patterns>  remove them",
+	"/workset drop <paths or patterns>  remove files",
 	"/workset list                      the working files and their tokens",
 	"/workset clear                     remove all files",
 	"/workset map on|off                add a map of the symbols of all other files",
@@ -59,18 +59,18 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		const added: string[] = [];
 		const kept: string[] = [];
 		const refused: string[] = [];
-		/** Files skipped for lack of room. */
+		/** Files that were skipped because there is no room. */
 		const unread: string[] = [];
 		let tooLarge = 0;
 		for (const path of await pathsOf(words, cwd, refused)) {
 			if (selected.has(path)) kept.push(path);
 			else if (path === MAP_NAME) {
-				refused.push(`${path} is the name of the symbol map, which no file can have`);
+				refused.push(`${path} cannot be added: the name is reserved for the symbol map`);
 			} else if (selected.size >= maxFiles || tooLarge >= MAX_NAMED) unread.push(path);
 			else await take(path);
 		}
 		const taken = `${selected.size} of ${maxFiles} files (tiers.maxFiles) and ${tokens} of ${maxTokens} tokens (tiers.maxTokens) are in use`;
-		// The first reason goes into the first line: some clients show no other.
+		// The first reason goes into the first line, since some clients show only that line.
 		const [why = "", ...others] = [
 			...shortened(refused),
 			...(unread.length > 0 ? [`no room for ${named(unread)}: ${taken}`] : []),
@@ -139,7 +139,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 		if (word !== "on" && word !== "off") return "Use /workset map on or /workset map off.";
 		change({ op: "map", on: word === "on" });
 		return word === "on"
-			? "From the next prompt on, requests hold a map of the project's symbols."
+			? "From the next prompt on, requests contain a map of the project's symbols."
 			: "The symbol map is off.";
 	}
 
@@ -149,7 +149,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 	}
 }
 
-/** Expands patterns. Adds to `refused` words without a match, or whose search hit the limit. */
+/** Expands patterns. Adds words to `refused` that match nothing or whose search hit the limit. */
 export async function pathsOf(
 	words: readonly string[],
 	root: string,
@@ -179,7 +179,7 @@ function whyNone(word: string, root: string, folder: string | undefined): string
 	return projectPath(root, word) === undefined ? "is outside of the project" : "does not exist";
 }
 
-/** Pi names files with a leading `@`, but real names may begin with one. */
+/** Pi writes file names with a leading `@`, but a real name may start with `@` too. */
 function spellingsOf(word: string): string[] {
 	return word.startsWith("@") ? [word, word.slice(1)] : [word];
 }
@@ -211,7 +211,7 @@ function wordsOf(args: string): string[] {
 	);
 }
 
-/** Security: file names are untrusted, and a terminal obeys control characters. */
+/** Security: file names are untrusted, and terminals interpret control characters. */
 function printable(text: string): string {
 	return text.replace(/[^\P{Cc}\n]/gu, "\ufffd");
 }

@@ -3,12 +3,12 @@ import { estimateTokens } from "../core/tokens.ts";
 import type { customMessages, ShownFile } from "../session/index.ts";
 import type { Copy } from "./log/copies.ts";
 
-/** A file's text in the session, or the note in its place. */
+/** A file's text in the session, or a note that replaces it. */
 export interface FileText {
 	readonly path: string;
 	readonly hash: string;
 	readonly text: string;
-	/** The file has no text to show; `text` says why. */
+	/** Set if the file has no text to show; `text` then says why. */
 	readonly gone?: true;
 }
 
@@ -19,7 +19,7 @@ export const SLOT_INTRO =
 export const TAIL_INTRO =
 	"Working files as they are at this moment, in place of all earlier copies:";
 
-/** A block holds one file between its first and last line, so the file's text can be anything. */
+/** The file's text is between the first and last line of a block, so it can contain anything. */
 export function copyText({ path, hash, text, gone }: FileText, replaces?: string): string {
 	const notes = [
 		`path=${JSON.stringify(path)}`,
@@ -35,7 +35,7 @@ const END = "\n</working-file>";
 const FIRST_LINE =
 	/^<working-file path=("(?:[^"\\\n]|\\.)*") sha256="([0-9a-f]{64})"(?: replaces="[0-9a-f]+")?( state="gone")?>$/;
 
-/** `undefined` for other text, and for a block whose text does not match its first line. */
+/** `undefined` if the text is not such a block, or does not match the hash in its first line. */
 export function parseCopy(block: string): FileText | undefined {
 	const lineEnd = block.indexOf("\n");
 	const match = FIRST_LINE.exec(block.slice(0, lineEnd));
@@ -46,7 +46,7 @@ export function parseCopy(block: string): FileText | undefined {
 	try {
 		return { path: JSON.parse(quoted) as string, hash, text, ...(gone && { gone: true as const }) };
 	} catch {
-		return undefined; // an invalid escape
+		return undefined; // the path has an invalid escape
 	}
 }
 
@@ -83,7 +83,7 @@ export interface View {
 	readonly newest: ReadonlyMap<string, string>;
 }
 
-/** A copy from before its file was dropped is void: the model was asked not to rely on it. */
+/** A copy is void if its file was dropped later: the model was asked not to rely on it. */
 export function viewOf(messages: ReturnType<typeof customMessages>): View {
 	const slotAt = messages.findLastIndex(({ texts }) => texts[0] === SLOT_INTRO);
 	const newest = new Map<string, string>();
@@ -104,10 +104,10 @@ export function viewOf(messages: ReturnType<typeof customMessages>): View {
 	return { copies: kept, newest };
 }
 
-/** The hash of no file: the copy counts as outdated, whichever version it is. */
+/** No file has this hash, so the copy counts as outdated. */
 const NO_VERSION = "";
 
-/** Files without text have only a path. `undefined` for a changed message: it may show anything. */
+/** Files without text have only a path. `undefined` for a changed message, which may show anything. */
 export function filesIn(texts: readonly string[]): ShownFile[] | undefined {
 	const files = [];
 	for (const text of texts) {

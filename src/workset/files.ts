@@ -16,7 +16,7 @@ type Limits = {
 	readonly readcache: { exclude: readonly string[] };
 };
 
-/** `why` says why the file cannot be used; messages print it after the path. */
+/** `why` says why the file cannot be used. Messages print it after the path. */
 export async function readWorkingFile(
 	root: string,
 	path: string,
@@ -45,7 +45,7 @@ export async function readWorkingFile(
 	}
 }
 
-/** The path from the project's root, with forward slashes; `undefined` outside the project. */
+/** The path relative to the project root, with forward slashes; `undefined` outside the project. */
 export function projectPath(root: string, written: string): string | undefined {
 	return pathBelow(root, resolve(root, written))?.split(sep).join("/");
 }
@@ -69,7 +69,7 @@ const SKIPPED = new Set(["node_modules", ".git", ".pi", "dist", "build", "covera
 /** Maximum number of folder entries that a search visits. */
 export const MAX_ENTRIES = 100_000;
 
-/** Sorted. The search enters only folders that can match; `cut`: it stopped at `maxEntries`. */
+/** Returns sorted paths. Enters only folders that can match. `cut`: the search stopped at `maxEntries`. */
 export async function filesMatching(
 	root: string,
 	pattern: string,
@@ -82,7 +82,7 @@ export async function filesMatching(
 	let seen = 0;
 	for (let folder = folders.shift(); folder !== undefined; folder = folders.shift()) {
 		const entries = await opendir(join(root, folder)).catch(() => undefined);
-		if (!entries) continue; // unreadable, or deleted since
+		if (!entries) continue; // the folder is unreadable or was deleted
 		const isOnTheWay = depthOf(folder) < firstOpen;
 		for await (const entry of entries) {
 			if (!isOnTheWay && ++seen > maxEntries) return { files: files.sort(), cut: true };
@@ -95,7 +95,7 @@ export async function filesMatching(
 	return { files: files.sort(), cut: false };
 }
 
-/** A trailing slash means all files below. */
+/** A trailing slash matches all files below the folder. */
 function namesIn(pattern: string): string[] {
 	const slashed = pattern.replaceAll(sep, "/");
 	const names = slashed.split("/").filter((name) => name !== "" && name !== ".");

@@ -1,4 +1,4 @@
-/** Loaded on first use: most sessions have no working set. */
+/** Loaded on first use, since most sessions have no working set. */
 export { runTiers, runWorkset } from "./commands.ts";
 export { filesIn } from "./copy-text.ts";
 export { inOneMessage, planNow, restorePendingEdits, turnEndEntries } from "./plan.ts";

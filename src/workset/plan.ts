@@ -21,12 +21,12 @@ import {
 import type { LogMoment, LogPlan } from "./log/layout.ts";
 import { MAP_NAME, OWNER, viewNow, type Workset } from "./workset.ts";
 
-/** Call once per request. Returns the messages to append; edits become pending. */
+/** Call this once per request. Returns the messages to append; edits become pending. */
 export function planNow(workset: Workset, session: SessionView): WorksetMessage[] {
 	const view = viewNow(session);
 	const files = workset.texts();
 	if (isLiteral(workset, session)) {
-		// Removes the copies from before the switch to this layout: they are out of date.
+		// Removes outdated copies from before the switch to this layout.
 		for (const { entryId } of view.copies) addPendingEdit(session, entryId, null);
 		return [];
 	}
@@ -39,13 +39,13 @@ export function planNow(workset: Workset, session: SessionView): WorksetMessage[
 	return append.map(messageWith);
 }
 
-/** The literal layout changes the prefix, so it yields to the log where thinking is bound. */
+/** The literal layout changes the prefix, so the log layout is used if thinking is bound. */
 export function isLiteral({ settings }: Workset, { cache }: SessionView): boolean {
 	if (settings.tiers.layout !== "tiers" || cache.rules.bindsThinking) return false;
 	return cache.boundAnswer === undefined;
 }
 
-/** Merges messages, for moments when pi accepts only one before the request. */
+/** Merges messages, for when pi accepts only one message before the request. */
 export function inOneMessage([first, ...others]: readonly WorksetMessage[]) {
 	return first && { ...first, content: [first, ...others].flatMap(({ content }) => content) };
 }
@@ -62,7 +62,7 @@ function messageWith(content: TextBlock[]) {
 	};
 }
 
-/** Appends no files after a run's last turn (`isLast`): they may change before the next prompt. */
+/** Appends no files after the last turn of a run (`isLast`), since they may change before the next prompt. */
 export async function turnEndEntries(workset: Workset, session: SessionView, isLast: boolean) {
 	if (!isLast) await workset.refreshFiles(session);
 	const append = isLast ? [] : planNow(workset, session);
@@ -96,7 +96,7 @@ function addPendingEdit(
 	edits.add({ owner: OWNER, entryId, sentAs: sentAs(sessionManager, entryId), content });
 }
 
-/** Restores edits that the model has seen on this branch and the session lacks. */
+/** Restores edits that the model has seen on this branch but the session lacks. */
 export function restorePendingEdits(session: SessionView): void {
 	const { edits, sessionManager } = session;
 	for (const [entryId, content] of edits.recorded(OWNER, sessionManager)) {
@@ -116,7 +116,7 @@ function momentNow(workset: Workset, session: SessionView, { copies }: View): Lo
 	const tracked = workset.controller.items();
 	return {
 		files: workset.texts().map(({ path, hash, tokens }) => {
-			// The map changes only by our decision, so nothing is more stable.
+			// The map changes only when we decide so, which makes it the most stable item.
 			const top = path === MAP_NAME ? ({ tier: "L0", n: tracked.size + 12 } as const) : undefined;
 			const { tier = "active", n = 0 } = top ?? tracked.get(path) ?? {};
 			return { path, hash, tokens, tier, n };
@@ -143,14 +143,14 @@ export function conversationTokens({ sessionManager }: SessionHolder): number {
 	return contextMessages(sessionManager).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
-/** Messages and edits of a plan; `null` removes an entry. A dropped file is announced once. */
+/** Returns the messages and edits for a plan; `null` removes an entry. Announces a dropped file once. */
 export function changesFor(plan: LogPlan, files: readonly FileText[], view: View) {
 	const byPath = new Map(files.map((file) => [file.path, file]));
 	const append: TextBlock[][] = [];
 	const edits = new Map<string, TextBlock[] | null>(plan.drop.map((entryId) => [entryId, null]));
 	if (plan.slot) {
 		const { entryId, paths } = plan.slot;
-		// Without `replaces`: unchanged copies keep their bytes.
+		// Omits `replaces`, so that unchanged copies keep their bytes.
 		const texts = textsOf(paths).map((file) => copyText(file));
 		const content = [SLOT_INTRO, ...texts].map(blockOf);
 		if (entryId === undefined) append.push(content);
@@ -167,7 +167,7 @@ export function changesFor(plan: LogPlan, files: readonly FileText[], view: View
 		return paths.flatMap((path) => byPath.get(path) ?? []);
 	}
 
-	/** A removed copy needs no announcement. */
+	/** A file needs no announcement if all of its copies are removed. */
 	function staysInView(path: string): boolean {
 		const holders = view.copies.filter((copy) => copy.files.some((file) => file.path === path));
 		return holders.some(({ entryId }) => !edits.has(entryId));

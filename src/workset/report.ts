@@ -27,9 +27,9 @@ export interface WorkingFileView {
 	readonly tier: Tier;
 	readonly n: number;
 	readonly tokens: number;
-	/** Last change seen by this process, in ms since 1970; 0 if none. */
+	/** When this process last saw a change, in ms since 1970; 0 if it saw none. */
 	readonly changedMs: number;
-	/** Number of requests since that change that read the file from the provider's cache. */
+	/** Number of requests since then that read the file from the provider's cache. */
 	readonly hits: number;
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }
@@ -38,7 +38,7 @@ type Standing = Pick<WorkingFileView, "tier" | "n">;
 
 const NEW: Standing = { tier: "active", n: 0 };
 
-/** Most stable first. */
+/** Returns the most stable files first. */
 function fileViews(workset: Workset, session: Shown): WorkingFileView[] {
 	const { map, files, settings, fileStats } = workset;
 	const tracked = workset.controller.items();
@@ -50,7 +50,7 @@ function fileViews(workset: Workset, session: Shown): WorkingFileView[] {
 		return { path, tier, n, tokens, changedMs, hits, place };
 	};
 	const rows = files.map((file) => rowOf(file, tracked.get(file.path) ?? NEW));
-	// As in the plan, the map counts as most stable.
+	// The map counts as most stable, as in the plan.
 	if (map && !isLiteral) rows.push(rowOf(map, { tier: "L0", n: TIERS.L0.entryN }));
 	if (isLiteral) rows.push(...mapByTier(workset, tracked));
 	return rows.sort((a, b) => (a.tier < b.tier ? -1 : a.tier > b.tier ? 1 : b.n - a.n));
@@ -94,7 +94,7 @@ export function tiersView(workset: Workset, session: Shown): TiersView {
 
 export function tiersReport(workset: Workset, session: Shown, nowMs: number): string {
 	const { files, picture } = tiersView(workset, session);
-	if (files.length === 0) return "The working set is empty: /workset add <path>";
+	if (files.length === 0) return "The working set is empty. Add files with /workset add <path>.";
 	const rows = files.map(({ path, tier, n, tokens, changedMs, hits, place }) => [
 		tier,
 		path,
@@ -142,7 +142,7 @@ function whyNot({ lastPlan }: Workset): string {
 	if (lastPlan.why === "bound") {
 		return "kept until a compaction: the model's thinking is bound to them";
 	}
-	return `dropped from ${Math.ceil(lastPlan.threshold)} tokens on, or when the cache is cold`;
+	return `dropped when they reach ${Math.ceil(lastPlan.threshold)} tokens, or when the cache is cold`;
 }
 
 function placesNow(session: Shown) {

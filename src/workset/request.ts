@@ -9,7 +9,7 @@ import { type BlockName, OWNER, type Workset } from "./workset.ts";
 
 type Messages = readonly { readonly role: string }[];
 
-/** Adds pending edits, and a tail or the tier prefix. Returns the same array for no change. */
+/** Applies pending edits, and adds a tail or the tier prefix. Returns the same array if nothing changes. */
 export function withWorkset(workset: Workset, messages: Messages, session: SessionView): Messages {
 	const edited = withPending(messages, session);
 	workset.beforeFrontier = blockBeforeFrontier(workset, messages, edited);
@@ -28,7 +28,7 @@ export function withBreakpoints(workset: Workset, payload: unknown): object | un
 	return added ?? moved;
 }
 
-/** An edit with an ambiguous id waits for the turn's end; if thinking is bound, it is dropped. */
+/** An edit whose id is ambiguous waits for the end of the turn. If thinking is bound, it is dropped. */
 function withPending(messages: Messages, { edits, cache, sessionManager }: SessionView): Messages {
 	edits.settle(OWNER, sessionManager);
 	if (cache.rules.bindsThinking) {
@@ -73,7 +73,7 @@ function textsOf(message: unknown): string[] {
 	return content.map((block) => String(property(block, "text")));
 }
 
-/** No tail if thinking would be bound to it, since the next request lacks the tail. */
+/** Adds no tail if thinking would be bound to it, since the next request lacks that tail. */
 function withTail(workset: Workset, messages: Messages, { cache }: SessionView): Messages {
 	const shown = messages.filter(isOurs).map(textsOf);
 	const tail = !cache.rules.bindsThinking && tailFor(shown, workset.texts(), workset.tailTag);
@@ -100,7 +100,7 @@ function withPrefix(workset: Workset, messages: Messages, session: SessionView):
 	return messages.toSpliced(at < 0 ? messages.length : at, 0, ...prefix);
 }
 
-/** Pi requires the model of an assistant message. */
+/** Pi requires a model in an assistant message. */
 function piMessage({ role, text }: PrefixMessage, { model }: SessionView) {
 	const content = [{ type: "text", text }];
 	if (role === "user") return { role, content, timestamp: 0 };
@@ -117,7 +117,7 @@ function piMessage({ role, text }: PrefixMessage, { model }: SessionView) {
 	};
 }
 
-/** The last message, not stored: files whose current text is not in the request. */
+/** The last message, which is not stored: the files whose current text is not in the request. */
 export function tailFor(
 	messages: readonly (readonly string[])[],
 	files: readonly FileText[],
@@ -132,8 +132,8 @@ export function tailFor(
 }
 
 /**
- * Moves the rolling breakpoint to the block before the tail: the tail changes, so a breakpoint on it
- * would never hit. `tag` starts the tail's first block and nothing else. `undefined` for no change.
+ * Moves the rolling breakpoint to the block before the tail. The tail changes, so a breakpoint on it
+ * would never hit. Only the tail's first block starts with `tag`. Returns `undefined` for no change.
  */
 export function withBreakpointBeforeTail(payload: unknown, tag: string): object | undefined {
 	const messages = property(payload, "messages");
@@ -186,7 +186,7 @@ function lastBlock(messages: readonly unknown[], isWanted: (block: unknown) => b
 	return undefined;
 }
 
-/** `undefined` for no change, or if the limit leaves no breakpoint. */
+/** Returns `undefined` if nothing changes, or if no further breakpoint is allowed. */
 export function withBreakpointOnBlock(payload: unknown, name: BlockName): object | undefined {
 	const isNamed = (block: unknown) =>
 		"text" in name

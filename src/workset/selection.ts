@@ -1,19 +1,19 @@
 import { property } from "../core/property.ts";
 
-/** An entry that `/workset` appends: a change of the selection on this branch. */
+/** The data of an entry that `/workset` appends, to change the selection on this branch. */
 export type SelectionChange =
 	| { readonly op: "add" | "drop"; readonly paths: readonly string[] }
 	| { readonly op: "clear" }
 	| { readonly op: "map"; readonly on: boolean };
 
 export interface Selection {
-	/** From the project's root with forward slashes, in the order added. */
+	/** Relative to the project root, with forward slashes, in the order added. */
 	readonly paths: readonly string[];
 	/** `undefined` if never set. */
 	readonly map: boolean | undefined;
 }
 
-/** Session files are untrusted: malformed changes are ignored. */
+/** Ignores malformed changes, since session files are untrusted. */
 export function selectionOf(changes: Iterable<unknown>): Selection {
 	const paths = new Set<string>();
 	let map: boolean | undefined;

@@ -27,9 +27,9 @@ type Opened = Awaited<ReturnType<typeof open>>;
 const SUBCOMMANDS = ["add", "drop", "list", "clear", "map"];
 
 /**
- * Pi lets an extension change the session at the end of a turn and at a prompt: changed files are
- * appended there. Later changes go into the request's tail. Without a working set, requests are
- * pi's own to the last byte.
+ * Pi lets an extension change the session at a prompt and at the end of a turn. Changed files are
+ * appended then. Later changes go into the tail of the request. Without a working set, requests are
+ * byte for byte pi's own.
  */
 export class WorksetSystem implements System {
 	readonly name = "tiers";
@@ -37,11 +37,11 @@ export class WorksetSystem implements System {
 	readonly #symbolMap: FetchSymbolMap;
 	readonly #perFolder = createPerFolder({ open });
 	#saving: Promise<unknown> = Promise.resolve();
-	/** Reported with the next turn: the session may be gone when saving ends. */
+	/** Reported with the next turn, since the session may have ended when saving is done. */
 	#saveFailure: string | undefined;
 	/** Whether the run that is about to start has a prompt. */
 	#isPrompted = false;
-	/** Whether pi's loop runs, which takes in steered messages before its next request. */
+	/** Whether pi's loop is running. It takes in steered messages before its next request. */
 	#isLooping = false;
 	/** Whether this branch has or had a working set; `undefined` until looked up. */
 	#isUsed: boolean | undefined;
@@ -60,7 +60,7 @@ export class WorksetSystem implements System {
 
 	shownBy({ customType, texts }: CustomMessageItem): readonly ShownFile[] | undefined {
 		if (customType !== WORKSET_ENTRY) return [];
-		// `undefined` before the code is loaded: all files count as possibly shown.
+		// `undefined` before the code is loaded, so all files count as possibly shown.
 		return this.#perFolder.ready?.live.filesIn(texts);
 	}
 
@@ -91,13 +91,13 @@ export class WorksetSystem implements System {
 	}
 
 	async onCompaction(session: SessionView): Promise<void> {
-		// Outside the loop, a prompt or run start precedes the next request and appends the files.
+		// Outside the loop, a prompt or a run start comes before the next request and appends the files.
 		if (this.#isLooping) await this.#appendBeforeRequest(session);
 	}
 
 	async onRunStart(session: SessionView): Promise<void> {
 		this.#isLooping = true;
-		// This run is a retry without a prompt: files may have changed since the last request.
+		// A run without a prompt is a retry. Files may have changed since the last request.
 		if (!this.#isPrompted) await this.#appendBeforeRequest(session);
 		this.#isPrompted = false;
 	}
@@ -127,7 +127,7 @@ export class WorksetSystem implements System {
 			workset.noMapReason = undefined;
 		}
 		const messages = live.planNow(workset, session);
-		// Before the first prompt, the session lacks the system prompt, which must come first.
+		// Before the first prompt, the session does not have the system prompt, which must come first.
 		if (!hasSystemPrompt(session)) return live.inOneMessage(messages);
 		const { host } = this.#spine;
 		for (const message of messages) host.sendMessage(message, { triggerTurn: false });
@@ -204,7 +204,7 @@ export class WorksetSystem implements System {
 		this.#spine.host.report(session, text);
 	}
 
-	/** For models without a tail. Never behind a steered message: it would trigger a request. */
+	/** For models without a tail. Appends nothing after a steered message, which would trigger a request. */
 	async #appendBeforeRequest(session: SessionView): Promise<void> {
 		const opened = await this.#inUse(session);
 		if (!opened || !session.cache.rules.bindsThinking) return;
@@ -231,7 +231,7 @@ function isUsed({ sessionManager, config }: SessionView): boolean {
 	return config.tiers.map || sessionManager.getBranch().some(isOurs);
 }
 
-/** Whether a prompt precedes the next request, as far as known at the end of a turn. */
+/** Whether a prompt comes before the next request, as far as known at the end of a turn. */
 function isLastOfRun({ toolResults, context, continue: goesOn }: TurnEnd): boolean {
 	return toolResults.length === 0 && context.pendingMessages.length === 0 && !goesOn;
 }

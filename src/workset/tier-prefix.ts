@@ -22,10 +22,10 @@ interface PrefixContent {
 	readonly minimumTokens: number;
 }
 
-/** System prompt and conversation need the others. */
+/** Maximum number of breakpoints for tiers. The system prompt and the conversation need the others. */
 const MAX_TIER_BREAKPOINTS = 2;
 
-/** A pair of messages per tier, also for L0, as the host owns the system prompt; then active files. */
+/** A pair of messages per tier, then active files. L0 has a pair, since the host owns the system prompt. */
 export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	const { files, symbols, items, minimumTokens } = content;
 	const contents: PromptItem[] = [
@@ -36,7 +36,7 @@ export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	];
 	const placed = placeByTier(items, contents);
 	const messages = assemble({ ...placed, system: "", prompt: "", minimumTokens });
-	// The last message is the prompt, which the conversation has already.
+	// The last message is the prompt, which is already in the conversation.
 	const pairs = messages.slice(0, -1).flatMap(({ role, text, breakpoint }): PrefixMessage[] => {
 		if (role !== "system") return [{ role, text, breakpoint }];
 		return [
@@ -49,7 +49,7 @@ export function tierPrefix(content: PrefixContent): PrefixMessage[] {
 	return pairs.map((message, index) => ({ ...message, breakpoint: kept.has(index) }));
 }
 
-/** `undefined` (no change) unless the messages start with the unchanged prefix. */
+/** Returns `undefined`, for no change, unless the messages start with the unchanged prefix. */
 export function withTierBreakpoints(
 	payload: unknown,
 	prefix: readonly PrefixMessage[],
@@ -57,7 +57,7 @@ export function withTierBreakpoints(
 	const messages = property(payload, "messages");
 	if (!Array.isArray(messages) || prefix.length > messages.length) return undefined;
 	const breakpoints = breakpointsIn(payload);
-	// The conversation's own breakpoint: the tiers get the same lifetime.
+	// The tiers get the same TTL as the conversation's own breakpoint.
 	const last = breakpoints.at(-1);
 	const isUnchanged = prefix.every(({ text }, index) => onlyText(messages[index]) === text);
 	if (last === undefined || !isUnchanged) return undefined;

@@ -30,21 +30,21 @@ export class Workset {
 	readonly controller: TierController;
 	readonly layout = new LogLayout();
 	readonly stateFile: TierStateFile;
-	/** Starts the tail's first block. Random, so that no other text passes for the tail. */
+	/** Starts the tail's first block. It is random, so that no other text can look like the tail. */
 	readonly tailTag = `[${randomBytes(8).toString("hex")}] `;
-	/** By path, since opening; `changedMs` is 0 if no change was seen. */
+	/** Keyed by path; counted since opening. `changedMs` is 0 if no change was seen. */
 	readonly fileStats = new Map<string, { changedMs: number; hits: number }>();
 	files: readonly WorkingText[] = [];
-	/** Unchanged until the cache is cold. */
+	/** The map is rebuilt only when the cache is cold. */
 	map: SymbolMap | undefined;
-	/** Set if a map is wanted and there is none. */
+	/** Set if a map is wanted but there is none. */
 	noMapReason: string | undefined;
 	prefix: readonly PrefixMessage[] = [];
 	/** Where the next reorganisation begins. */
 	frontier: { readonly messageId: unknown; readonly block: number } | undefined;
 	/** The last block before the frontier in the last request. */
 	beforeFrontier: BlockName | undefined;
-	/** Files of the last request's tail or prefix, which the session does not store. */
+	/** Files in the tail or prefix of the last request, which the session does not store. */
 	transientFiles: readonly ShownFile[] = [];
 	lastPlan: LogPlan | undefined;
 	/** Number of selected files beyond `tiers.maxFiles`. */
@@ -65,12 +65,12 @@ export class Workset {
 		const { cwd, config } = session;
 		const stateFile = new TierStateFile(cwd, session.sessionManager.getSessionId());
 		const { state, warning } = await stateFile.load();
-		void stateFile.sweep(); // background; it never rejects
+		void stateFile.sweep(); // runs in the background; never rejects
 		const litellm = await readLitellmSettings(cwd);
 		for (const text of [warning, ...litellm.warnings]) {
 			if (text) session.ui.notify(`pi-strata: ${text}`, "warning");
 		}
-		/** `litellm.json` is another program's: its values count only where ours are defaults. */
+		/** `litellm.json` belongs to another program. Its values count only where ours are defaults. */
 		const value = (name: "cacheMinTokens" | "cacheBufferMultiplier") =>
 			session.loaded.origin(`tiers.${name}`) === "default"
 				? (litellm.settings[name] ?? config.tiers[name])
@@ -90,7 +90,7 @@ export class Workset {
 		return this.map ? [this.map, ...this.files] : [...this.files];
 	}
 
-	/** A note takes the place of a file without text, or without room for it. */
+	/** Reads the files. A note replaces a file that has no text, or for which there is no room. */
 	async refreshFiles(session: SessionView): Promise<void> {
 		const { maxFiles, maxTokens } = this.settings.tiers;
 		const before = new Map(this.files.map(({ path, hash }) => [path, hash]));
@@ -119,7 +119,7 @@ export class Workset {
 		}
 	}
 
-	/** Empty, or one line. */
+	/** Returns one line, or nothing. */
 	leftOutTexts(): string[] {
 		if (this.#leftOut === 0) return [];
 		const files = counted(this.#leftOut, "selected file is", "selected files are");
@@ -134,14 +134,16 @@ export class Workset {
 			const query = { budgetTokens: this.settings.tiers.mapTokens, exclude };
 			const { blocks } = await fetch(session, query);
 			this.map = symbolMapOf(blocks);
-			this.noMapReason = this.map ? undefined : "the code index has no symbols of other files";
+			this.noMapReason = this.map
+				? undefined
+				: "the code index has no symbols outside of the working files";
 		} catch (error) {
 			// Without an index the session continues without a map.
 			this.map = undefined;
 			this.noMapReason = describeError(error);
 		}
 		if (this.noMapReason !== undefined && this.noMapReason !== reportedBefore) {
-			session.ui.notify(`pi-strata: no symbol map: ${this.noMapReason}`, "warning");
+			session.ui.notify(`pi-strata: there is no symbol map: ${this.noMapReason}`, "warning");
 		}
 		if (this.map && this.map.hash !== before?.hash) {
 			this.fileStats.set(this.map.path, { changedMs: before ? Date.now() : 0, hits: 0 });
@@ -149,7 +151,7 @@ export class Workset {
 		this.controller.seed({ refs: symbolsIn(this.map), exclude: exclude.map(symbolKey) });
 	}
 
-	/** Counts a request, unless it repeats an unanswered one. */
+	/** Counts a request, unless it retries a request that was not answered. */
 	countRequest(): void {
 		if (!this.#isAnswered) return;
 		this.#isAnswered = false;
@@ -171,7 +173,7 @@ export class Workset {
 			const path = file && projectPath(this.cwd, file);
 			if (path) this.#edited.add(path);
 		} catch {
-			// The input is a URL that names no file: it is for another extension's tool.
+			// The input is a URL that does not name a file, for the tool of another extension.
 		}
 	}
 
@@ -211,13 +213,13 @@ interface MapEntry {
 	readonly references: number;
 }
 
-/** Rejects without an index. */
+/** Rejects if there is no index. */
 export type FetchSymbolMap = (
 	session: SessionView,
 	query: { readonly budgetTokens: number; readonly exclude: readonly string[] },
 ) => Promise<{ readonly blocks: readonly MapEntry[] }>;
 
-/** A file of this name cannot be in the working set. */
+/** A file with this name cannot be in the working set. */
 export const MAP_NAME = "(symbol map)";
 
 export function selectionNow(session: SessionView): Selection {
@@ -231,7 +233,7 @@ function withoutText(path: string, text: string): WorkingText {
 	return { path, text, hash: hashBytes(text), tokens: estimateTokens(text.length), gone: true };
 }
 
-/** Includes pending edits, which only requests show yet. */
+/** Includes pending edits, which only requests show so far. */
 export function viewNow(session: SessionHolder & Pick<SessionView, "edits">): View {
 	const messages = customMessages(session.sessionManager, WORKSET_ENTRY);
 	return viewOf(

@@ -126,7 +126,7 @@ describe("a damaged file is a fresh start and one warning", () => {
 
 	test("when it is cut off", async () => {
 		expect(await afterDamage((path) => truncateSync(path, 20))).toBe(
-			"FILE is not valid JSON; the tiers start afresh",
+			"FILE is not valid JSON; the tiers start empty",
 		);
 	});
 
@@ -144,7 +144,7 @@ describe("a damaged file is a fresh start and one warning", () => {
 			"is not a JSON object",
 		);
 		expect(await afterDamage((path) => writeFileSync(path, '{"items":{}}'))).toBe(
-			"FILE cannot be used (The tier state is damaged: response_count must be a whole number ≥ 0); the tiers start afresh",
+			"FILE cannot be used (The tier state is damaged: response_count must be a whole number ≥ 0); the tiers start empty",
 		);
 	});
 

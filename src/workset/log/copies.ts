@@ -8,16 +8,16 @@ interface FileVersion {
 }
 
 export interface WorkingFile extends FileVersion {
-	/** Stability according to the tracker; it decides the order in the slot. */
+	/** Stability according to the tracker. It determines the order in the slot. */
 	readonly tier: Tier;
 	readonly n: number;
 }
 
-/** A message with working files in view: the slot or a snapshot. */
+/** A message in view that contains working files: the slot or a snapshot. */
 export interface Copy {
 	readonly entryId: string;
 	readonly kind: "slot" | "snapshot";
-	/** In order. A snapshot of several files is dropped when none of them is live. */
+	/** In message order. A snapshot of several files is dropped when none of them is live. */
 	readonly files: readonly FileVersion[];
 	/** Tokens of the request after this message, without the tail. */
 	readonly tokensBehind: number;
@@ -25,11 +25,11 @@ export interface Copy {
 
 export interface Span extends FileVersion {
 	readonly entryId: string;
-	/** The last slot counts; earlier ones are treated as snapshots. */
+	/** Whether the span is in the last slot. Earlier slots are treated as snapshots. */
 	readonly inSlot: boolean;
 	/** Tokens of the request after this span, without the tail. */
 	readonly behind: number;
-	/** Whether the span equals the file now and is the last copy of it. */
+	/** Whether the span is the last copy of its file and equals the current file. */
 	readonly live: boolean;
 }
 
@@ -45,7 +45,7 @@ export function spansOf(copies: readonly Copy[], files: readonly WorkingFile[]):
 	return withLiveness(spans, files);
 }
 
-/** Recomputes `live` for a subset: without a later copy, an earlier one may count again. */
+/** Recomputes `live` for some of the spans: without a later copy, an earlier one may be live again. */
 export function withLiveness(spans: readonly Span[], files: readonly WorkingFile[]): Span[] {
 	const current = new Map(files.map(({ path, hash }) => [path, hash]));
 	const last = new Map(spans.map(({ path }, at) => [path, at]));
@@ -63,18 +63,18 @@ export function deadTokens(spans: readonly Span[]): number {
 	return spans.reduce((sum, { live, tokens }) => (live ? sum : sum + tokens), 0);
 }
 
-/** Messages without live text, safe to drop; never the slot. */
+/** Messages without live text, which are safe to drop. Never includes the slot. */
 export function deadMessages(spans: readonly Span[]): Set<string> {
 	const holding = new Set(spans.filter(({ live }) => live).map(({ entryId }) => entryId));
 	const others = spans.filter(({ inSlot, entryId }) => !inSlot && !holding.has(entryId));
 	return new Set(others.map(({ entryId }) => entryId));
 }
 
-/** A reorganisation of a warm conversation. All before `at` stays unchanged. */
+/** A reorganisation of a warm conversation. Everything before `at` stays unchanged. */
 export interface Cut {
 	/** Index of the first span that changes. */
 	readonly at: number;
-	/** All live text from `at` on moves into the slot, so the dead text in between is freed too. */
+	/** If true, all live text from `at` on moves into the slot, so the dead text in between is freed too. */
 	readonly refills: boolean;
 	readonly freed: number;
 	/** Tokens that stay but are written again. */
@@ -83,7 +83,7 @@ export interface Cut {
 
 type Terms = Parameters<typeof shouldReorganise>[0];
 
-/** Chooses a cut. Recently dead copies have little behind them, so dropping them pays earlier. */
+/** Chooses a cut. Little text follows recently dead copies, so dropping them pays earlier. */
 export function judgeCuts(
 	spans: readonly Span[],
 	terms: Omit<Terms, "tokensAfterFirst" | "deadTokens">,
@@ -101,7 +101,7 @@ export function judgeCuts(
 	if (best.decision.why !== "near-limit") return best;
 	const largest = judge(greatest(cuts, ({ freed }) => freed));
 	if ((largest.cut?.freed ?? 0) >= LEAST_ROOM * terms.contextWindow) return largest;
-	// Otherwise every request near the limit would be rewritten for a few tokens.
+	// Otherwise every request near the limit would be rewritten to free a few tokens.
 	const pays = (best.cut?.freed ?? 0) >= best.decision.threshold;
 	return {
 		...best,
@@ -112,7 +112,7 @@ export function judgeCuts(
 /** Minimum share of the window that a reorganisation near the limit must free. */
 const LEAST_ROOM = 0.02;
 
-/** A cut pays from √(c · rewritten) freed tokens on, with one c for all: this ratio ranks them. */
+/** A cut pays if it frees √(c · rewritten) tokens. All cuts have the same c, so this ratio ranks them. */
 function worth({ freed, rewritten }: Cut): number {
 	return freed ** 2 / Math.max(1, rewritten);
 }
@@ -132,7 +132,7 @@ function cutsOf(spans: readonly Span[]): Cut[] {
 	return cuts;
 }
 
-/** Only the slot can be refilled in part; another message changes from its start. */
+/** Only the slot can be refilled in part. Any other message changes from its start. */
 function refillingCut(spans: readonly Span[], dead: number): Cut {
 	const { inSlot, entryId } = spans[dead] as Span;
 	const at = inSlot ? dead : spans.findIndex((span) => span.entryId === entryId);

@@ -4,10 +4,10 @@
  *     tools | system, map | slot: stable files | conversation … snapshot … | tail: very hot files
  *
  * The *slot* is one message with a block per file. A *snapshot* is a later message with one new or
- * changed file. The *tail* ends a request and is never cached. A warm prefix is reorganised only if
- * that pays. Where thinking is bound to the request (`isBound`, `bindsThinking`), nothing in view
- * moves or is dropped, and there is no tail.
- * Of the copies of a path, the last one counts. It is *live* while its hash equals the file's, else
+ * changed file. The *tail* ends a request and is never cached. A warm prefix is reorganised only if that
+ * pays. If thinking is bound to the request (`isBound`, `bindsThinking`), nothing in view moves or is
+ * dropped, and there is no tail.
+ * Only the last copy of a path counts. It is *live* while its hash equals the file's; other copies are
  * dead. Invariant: after a plan, each working file is live exactly once, in slot, snapshot or tail.
  */
 
@@ -35,11 +35,11 @@ export interface LogMoment {
 	/** In conversation order. */
 	readonly copies: readonly Copy[];
 	readonly rules: CacheRules;
-	/** Thinking is bound to a copy in view: copies must not change. */
+	/** Whether thinking is bound to a copy in view. Copies must not change then. */
 	readonly isBound: boolean;
-	/** The next request rewrites the cache anyway. */
+	/** Whether the next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Size of the next request as far as known: tools, system prompt and all messages. */
+	/** Size of the next request, as far as known: tools, system prompt and all messages. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
 	/** Default: 5m. */
@@ -47,7 +47,7 @@ export interface LogMoment {
 }
 
 export interface LogPlan {
-	/** With `entryId`, a context edit of that entry; without, a new message. Absent: no change. */
+	/** With `entryId`, the slot is a context edit of that entry; without, a new message. Absent: no change. */
 	readonly slot?: { readonly entryId?: string; readonly paths: readonly string[] };
 	/** Messages to remove: dead or merged snapshots, or an empty slot. */
 	readonly drop: readonly string[];
@@ -58,27 +58,27 @@ export interface LogPlan {
 	readonly why: "first" | "bound" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
 	/** Tokens of dead copies after the plan. */
 	readonly deadTokens: number;
-	/** Tokens that the next reorganisation must free to pay. */
+	/** Minimum number of tokens that a reorganisation must free to pay. */
 	readonly threshold: number;
 	/**
-	 * The first copy in view that this or the next reorganisation changes; with `path`, the file's
-	 * block in the slot. A breakpoint before it makes the reorganisation cheap. Absent when no copy
-	 * is dead or the cache is cold.
+	 * The first copy in view that this or the next reorganisation changes; with `path`, that file's block
+	 * in the slot. A breakpoint before this copy makes the reorganisation cheap. Absent if no copy is dead
+	 * or the cache is cold.
 	 */
 	readonly frontier?: { readonly entryId: string; readonly path?: string };
 }
 
-/** Decides on the layout of one session. Has no side effects on it. */
+/** Decides on the layout of one session, without changing the session. */
 export class LogLayout {
 	readonly #rates = new EditRates();
 	#requests = 0;
-	/** Number of cold requests, without the first, which is always cold. */
+	/** Number of cold requests, not counting the first, which is always cold. */
 	#cold = 0;
-	/** Tokens of all copies that ever died, and of those still in view after the last plan. */
+	/** Tokens of all copies that ever died, and of the dead copies still in view after the last plan. */
 	#died = 0;
 	#dead = 0;
 
-	/** Call once per request: it learns how often files change and copies die. */
+	/** Call this once per request, since it learns how often files change and copies die. */
 	decide(moment: LogMoment): LogPlan {
 		this.#rates.observe(moment.files);
 		if (moment.cold && this.#requests > 0) this.#cold++;
@@ -86,7 +86,7 @@ export class LogLayout {
 		this.#died += Math.max(0, deadTokens(spansOf(moment.copies, moment.files)) - this.#dead);
 		const plan = planOf(moment, {
 			editRate: (path) => this.#rates.rateOf(path),
-			// Prior: four of five requests are warm.
+			// As a prior, four of five requests are warm.
 			warmShare: 1 - (this.#cold + 0.2) / (this.#requests + 1),
 			growthPerRequest: this.#died / this.#requests,
 		});
@@ -99,11 +99,11 @@ interface Learned {
 	/** Probability of a change per request. */
 	editRate(path: string): number;
 	readonly warmShare: number;
-	/** Tokens of the copies that die, on average. */
+	/** Average tokens of the copies that die per request. */
 	readonly growthPerRequest: number;
 }
 
-/** Pure: equal values give an equal plan. */
+/** A pure function of its arguments. */
 export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 	const spans = spansOf(moment.copies, moment.files);
 	const scene: Scene = {
@@ -111,7 +111,7 @@ export function planOf(moment: LogMoment, learned: Learned): LogPlan {
 		spans,
 		slotId: slotIn(moment.copies),
 		ranked: byStability(moment.files),
-		// With a tail, thinking would be bound to text that the next request lacks.
+		// If there were a tail, thinking would be bound to text that the next request lacks.
 		isHot: (path) =>
 			!moment.rules.bindsThinking && isHot(learned.editRate(path), learned.warmShare, moment),
 	};
@@ -136,7 +136,7 @@ interface Scene extends LogMoment {
 	isHot(path: string): boolean;
 }
 
-/** Appends files that are not live; nothing in view changes. */
+/** Appends the files that are not live. Changes nothing in view. */
 function appended(
 	{ spans, ranked, slotId, isHot }: Scene,
 	why: LogPlan["why"] = "nothing",
@@ -192,7 +192,7 @@ function livePaths(spans: readonly Span[]): Set<string> {
 	return new Set(spans.filter(({ live }) => live).map(({ path }) => path));
 }
 
-/** By tier, N and name, so that the files likely to change come last. */
+/** Sorts by tier, N and name, so that the files likely to change come last. */
 function byStability(files: readonly WorkingFile[]): string[] {
 	return files
 		.toSorted(
@@ -204,7 +204,7 @@ function byStability(files: readonly WorkingFile[]): string[] {
 
 interface Sightings {
 	readonly hash: string;
-	/** Counts of observations, faded; the first sighting does not count. */
+	/** Faded counts of observations, without the first. */
 	readonly seen: number;
 	readonly changed: number;
 }
@@ -215,13 +215,13 @@ const FADING = 0.96;
 /** Assumed observations of a new file. */
 const PRIOR = { seen: 4, changed: 0.2 };
 
-/** Share of requests in which a path changed. Observations fade: work moves between files. */
+/** The share of requests in which a path changed. Observations fade, since work moves between files. */
 export class EditRates {
 	#known = new Map<string, Sightings>();
 
 	/** A path that was not in the previous request counts as new. */
 	observe(files: readonly { readonly path: string; readonly hash: string }[]): void {
-		// Evicts paths that are not shown, to bound the memory.
+		// Evicts paths that are no longer shown, to bound memory.
 		this.#known = new Map(
 			files.map(({ path, hash }) => [path, { hash, ...observed(this.#known.get(path), hash) }]),
 		);
@@ -243,11 +243,11 @@ function observed(before: Sightings | undefined, hash: string): Omit<Sightings, 
 }
 
 /**
- * Whether a file belongs in the tail, where each token costs 1 per request. p: probability that the
- * file changes by the next request; q: that this request finds the cache warm. In the log, a token
- * costs w (write) when cold or changed, else r (read); a change also leaves a dead copy, read for R
- * more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1 the file is hot from
- * p = (1 − r) / (w − r + r·R) on.
+ * Whether a file belongs in the tail, where each token costs 1 per request. p is the probability that
+ * the file changes by the next request; q is the probability that this request finds the cache warm. In
+ * the log, a token costs w (write) if cold or changed, otherwise r (read). A change also leaves a dead
+ * copy, which is read for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1, the file
+ * is hot if p is greater than (1 − r) / (w − r + r·R).
  */
 function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rules" | "ttl">) {
 	const { readRatio } = rules;
@@ -257,5 +257,5 @@ function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rul
 	return (1 - q) * write + q * whileWarm > 1;
 }
 
-/** R: requests for which a dead copy stays in view. From 1 to 20, the cost hardly depends on R. */
+/** R: the requests for which a dead copy stays in view. From 1 to 20, the cost hardly depends on R. */
 const DEAD_COPY_REQUESTS = 12;

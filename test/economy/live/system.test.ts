@@ -24,7 +24,7 @@ describe("the account of a running session", () => {
 		await answer({ cacheWrite: 50_000 });
 		await answer({ cacheWrite: 50_000 });
 		const [, , , first, second] = (await report()).split("\n");
-		expect(first).toContain("another branch of the session");
+		expect(first).toContain("the session moved to another branch");
 		expect(second).toContain("nothing changed on our side");
 	});
 
