@@ -2,18 +2,18 @@ import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import { MAX_STUB_BYTES } from "./stub.ts";
 
 export interface CandidateSettings {
-	/** Tool output of this many latest turns stays. */
+	/** Number of latest turns whose tool output stays. */
 	readonly keepRecentTurns: number;
-	/** Longer output of any tool is pruned; of tools that only fetch, all for which a stub pays. */
+	/** Longer output of any tool is pruned. Tools that only fetch are pruned whenever a stub pays. */
 	readonly maxToolChars: number;
-	/** Prune the output of every tool, not only of those that fetch. */
+	/** Whether the output of every tool is pruned, not only of tools that fetch. */
 	readonly anyTool: boolean;
 }
 
 /** Facts that the policy cannot see by itself. */
 export interface ResultFacts {
 	isPinned(item: ToolResultItem): boolean;
-	/** From a file that must be neither pruned nor stored. */
+	/** Whether the result must not be pruned or stored. */
 	isExcluded(item: ToolResultItem): boolean;
 	/** Whether the text was shown again later, or is out of date. */
 	isSuperseded(item: ToolResultItem): boolean;
@@ -25,7 +25,7 @@ export interface Conversation {
 	readonly messages: readonly ContextMessage[];
 	readonly results: ReadonlyMap<string, ToolResultItem>;
 	readonly facts: ResultFacts;
-	/** Thinking is bound to the messages before this index: they must not change. */
+	/** Messages before this index must not change, since thinking is bound to them. */
 	readonly editableFrom: number;
 }
 
@@ -35,15 +35,15 @@ export interface Candidate {
 	readonly why: "superseded" | "old";
 }
 
-/** This many newest tool tokens are recent. Calls count too: their arguments can hold files. */
+/** The newest tool tokens up to this many are recent. Calls count too, since arguments can hold files. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
-/** Shorter output stays: a stub frees too little to pay for rewriting the text behind it. */
+/** Shorter output stays, since a stub frees too little to pay for rewriting the text after it. */
 export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
 
 /**
- * Oldest first. Keeps output of the last turns (within {@link PROTECTED_TOOL_TOKENS}), unanswered
- * output, errors, images, pins, excluded files, and the bases of recent or pinned results.
+ * Returns the oldest first. Never selects output of the last turns (within {@link PROTECTED_TOOL_TOKENS}),
+ * unanswered output, errors, images, pins, excluded files, and the bases of recent or pinned results.
  */
 export function candidatesOf(
 	{ messages, results, facts }: Omit<Conversation, "editableFrom">,
@@ -64,7 +64,7 @@ export function candidatesOf(
 	});
 }
 
-/** The first result that may be replaced. None while thinking is bound, until a compaction. */
+/** The first result that may be replaced; `undefined` from when thinking is bound until a compaction. */
 export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
 	const { messages, results, facts, editableFrom } = conversation;
 	if (editableFrom > 0) return undefined;
@@ -84,7 +84,7 @@ export function isPrunedByAge(item: ToolResultItem, settings: CandidateSettings)
 	return isLong || settings.anyTool || fetchesOnly(item);
 }
 
-/** Whether the same call would return the output again. */
+/** Whether a repeated call would return the same output. */
 function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
 	if (toolName === "read" || toolName === "bash") return true;
 	return toolName === "kota_search" && (input as { output?: unknown })?.output === "snippet";

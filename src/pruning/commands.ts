@@ -23,11 +23,11 @@ export function pruningCommands(
 ): Map<string, Subcommand> {
 	return new Map([
 		["pruning", { usage: "the prunings so far, the next one and why it waits", run: showPruning }],
-		["pin", { usage: "[call id]: never prune the last result, or that of a call", run: pin }],
+		["pin", { usage: "[call id]: never prune the result of this call, or the last one", run: pin }],
 		["unpin", { usage: "<call id>: allow pruning of that result", run: unpin }],
 		["pins", { usage: "the pinned results", run: listPins }],
 		["blobs", { usage: "the stored full texts of pruned results", run: listBlobs }],
-		["purge-blobs", { usage: "delete all of these texts; asks first", run: purge }],
+		["purge-blobs", { usage: "delete all stored full texts; asks first", run: purge }],
 	]);
 
 	async function showPruning(session: SessionView): Promise<string> {
@@ -124,7 +124,7 @@ export function pruningCommands(
 	}
 }
 
-/** The default target of `/kota pin`: the latest result with text, neither error nor stub. */
+/** The default target of `/kota pin`: the latest result with text that is not an error or a stub. */
 export function defaultPinTarget(results: readonly ToolResultItem[]): ToolResultItem | undefined {
 	return results.findLast(({ isError, text = "", returned }) => {
 		if (isError || text !== returned || text.trim() === "") return false;
@@ -137,10 +137,10 @@ export interface PruningReport {
 	readonly usage: ReturnType<SessionView["getContextUsage"]>;
 	readonly stubs: StubTotals;
 	readonly summary: PruningSummary;
-	/** Absent while there is nothing to decide on. */
+	/** Absent if there is nothing to decide. */
 	readonly decision?: Decision;
 	readonly pinned: number;
-	/** Results not pruned because they hold a value of an excluded file. */
+	/** Number of results that are not pruned because they hold a value of an excluded file. */
 	readonly holdingValues: number;
 	readonly lastFailure: string | undefined;
 	/** Dollars per plain input token; 0 if unknown. */
@@ -159,12 +159,12 @@ export function pruningText(report: PruningReport): string {
 	];
 	if (lastFailure !== undefined) {
 		const what = "results were not pruned, because their full text could not be stored";
-		lines.push(`the last time, ${what}: ${lastFailure}`);
+		lines.push(`in the last pruning, ${what}: ${lastFailure}`);
 	}
 	lines.push(...doneLines(report), ...nextLines(report), `pinned: ${counted(pinned, "result")}`);
 	if (holdingValues > 0) {
 		const what = `${counted(holdingValues, "result")} with a value of a file on readcache.exclude`;
-		lines.push(`neither pruned nor stored: ${what}`);
+		lines.push(`not pruned and not stored: ${what}`);
 	}
 	if (summary.batches.length > 0) lines.push(moneyLine(report));
 	return lines.join("\n");
@@ -182,14 +182,16 @@ export function purgedText(swept: SweepResult): string {
 	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
 }
 
-/** Batches from before this start are known only by their stubs. */
+/** Only the stubs are known of batches from before this process started. */
 function doneLines({ summary, stubs, nowMs }: PruningReport): string[] {
 	const { batches, results, freedTokens } = summary;
 	const earlier = stubs.results - results;
 	const lines: string[] = [];
 	if (earlier > 0) {
 		const freed = short(Math.max(0, stubs.tokens - freedTokens));
-		lines.push(`done before this start: ${counted(earlier, "result")}, ${freed} tokens freed`);
+		lines.push(
+			`done before this process started: ${counted(earlier, "result")}, ${freed} tokens freed`,
+		);
 	}
 	if (batches.length === 0) return earlier > 0 ? lines : ["done in this session: nothing yet"];
 	return [
@@ -235,7 +237,7 @@ function nextLines({ decision }: PruningReport): string[] {
 	];
 }
 
-/** In tokens if the price is unknown. */
+/** Reports tokens if the price is unknown. */
 function moneyLine({ summary, tokenPrice }: PruningReport): string {
 	const tokens = Math.abs(summary.saved);
 	const amount =

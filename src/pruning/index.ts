@@ -1,4 +1,4 @@
-/** Pruning replaces old tool output by a stub that names the stored original, when that pays. */
+/** If it pays, pruning replaces old tool output with a stub that names the stored original. */
 
 export type { PruneSettings } from "./pruner.ts";
 export { pruningPolicy } from "./replay-policy.ts";

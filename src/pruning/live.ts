@@ -23,11 +23,11 @@ export class LivePruning {
 	readonly blobs: BlobStore;
 	readonly survey: ReturnType<typeof createSurveyor>;
 	readonly #values: SessionView["values"];
-	/** Stubs that are not in the session yet, by entry, with their batch's plan. */
+	/** Stubs that are not in the session yet, by entry, with the plan of their batch. */
 	readonly #pendingStubs = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
 	/** Why the last pruning failed, for the user. */
 	lastFailure: string | undefined;
-	/** The call whose result follows the breakpoint. */
+	/** Id of the call whose result follows the breakpoint. */
 	#frontier: string | undefined;
 
 	constructor({ config, cwd, values }: SessionView, touches: Touches) {
@@ -37,7 +37,7 @@ export class LivePruning {
 		this.#values = values;
 	}
 
-	/** For a cold cache, rewritten anyway: all candidates get a stub in this very request. */
+	/** For a cold cache, which is rewritten anyway. All candidates get a stub in the current request. */
 	async pruneCold(session: SessionView): Promise<void> {
 		await this.#values.refresh();
 		this.#recordSettled(session);
@@ -51,7 +51,7 @@ export class LivePruning {
 
 	/**
 	 * Prunes a batch if that pays. Also called at the end of a run, since pi may be about to compact.
-	 * `toPersist` includes stubs of earlier requests; `isChange`: there are new stubs.
+	 * `toPersist` includes stubs of earlier requests. `isChange` is true if there are new stubs.
 	 */
 	async pruneWarm(session: SessionView): Promise<{ toPersist: Pruned[]; isChange: boolean }> {
 		await this.#values.refresh();
@@ -59,7 +59,7 @@ export class LivePruning {
 		await this.#storePendingAgain(session);
 		const state = this.prunable(session, false);
 		const { candidates, plan } = this.pruner.decide(state);
-		// The frontier before this batch: the provider's cache ends there, and is read again.
+		// The frontier before this batch, where the provider's cache ends and is read again.
 		this.#frontier = frontierOf(state)?.toolCallId;
 		const count = plan.prune ? await this.#makeStubs(session, candidates, plan) : 0;
 		return { toPersist: this.#unsettledStubs(session), isChange: count > 0 };
@@ -94,13 +94,13 @@ export class LivePruning {
 		return edits.applyTo(messages, OWNER);
 	}
 
-	/** Sets a breakpoint before the next prunable result; `undefined` for no change. */
+	/** Sets a breakpoint before the next prunable result. `undefined` for no change. */
 	withBreakpoint(payload: unknown): object | undefined {
 		if (this.#frontier === undefined) return undefined;
 		return withBreakpointBeforeResult(payload, this.#frontier);
 	}
 
-	/** The input of the pruner, without results that have a stub already. */
+	/** The input of the pruner, without results that already have a stub. */
 	prunable(session: SessionView, cold: boolean): PrunableSession {
 		const { messages, results, facts } = this.survey(session);
 		const { cache, window } = session;
@@ -123,7 +123,7 @@ export class LivePruning {
 		return stubTotals(resultsNow(session).values());
 	}
 
-	/** Returns the number of stubs made: a result without a stored blob gets none. */
+	/** Returns the number of stubs. A result gets no stub if its blob cannot be stored. */
 	async #makeStubs(
 		session: SessionView,
 		candidates: readonly Candidate[],
@@ -150,7 +150,7 @@ export class LivePruning {
 			.flatMap(({ entryId }) => this.#pendingStubs.get(entryId)?.pruned ?? []);
 	}
 
-	/** Stores deleted originals of earlier requests' stubs again; drops a stub if that fails. */
+	/** Restores deleted originals of pending stubs. Drops a stub if that fails. */
 	async #storePendingAgain(session: SessionView): Promise<void> {
 		const stubs = this.#unsettledStubs(session);
 		const { pruned: stored, why } = await storeAgain(stubs, this.blobs);
@@ -159,7 +159,7 @@ export class LivePruning {
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
 
-	/** Logs the batches that the session shows now. Returns their rewrite cost. */
+	/** Logs the batches that are now in the session. Returns their rewrite cost. */
 	#recordSettled({ edits, sessionManager }: SessionView): number {
 		const stubs = this.#pendingStubs;
 		const settled = edits
@@ -196,19 +196,19 @@ export interface Pruned {
 	readonly freedTokens: number;
 }
 
-/** Maximum stubs at once. Bounds the delay of a turn: pi appends each edit to the session file. */
+/** Maximum stubs per batch. Bounds the delay of a turn, since pi appends each edit to the session file. */
 const MAX_BATCH = 500;
 
 const CONCURRENCY = 8;
 
-/** Superseded results first. Invariant: no stub without a stored and verified original. */
+/** Prunes superseded results first. Invariant: no stub without a stored and verified original. */
 export function prune(candidates: readonly Candidate[], blobs: BlobStore) {
 	const { superseded = [], old = [] } = Object.groupBy(candidates, ({ why }) => why);
 	const chosen = [...superseded, ...old].slice(0, MAX_BATCH);
 	return inBatches(chosen, (candidate) => pruneOne(candidate, blobs));
 }
 
-/** Stores deleted originals again; returns the stubs whose original is stored. */
+/** Restores deleted originals. Returns the stubs whose original is stored. */
 function storeAgain(pruned: readonly Pruned[], blobs: BlobStore) {
 	return inBatches(pruned, async (one) => {
 		const kept = await storeVerified(one.original, blobs);
@@ -216,7 +216,7 @@ function storeAgain(pruned: readonly Pruned[], blobs: BlobStore) {
 	});
 }
 
-/** Stops when a whole batch fails: then the store is at fault, not one of the texts. */
+/** Stops if a whole batch fails, since the store is then at fault, not one of the texts. */
 async function inBatches<Item>(
 	items: readonly Item[],
 	work: (item: Item) => Promise<Pruned | string>,
@@ -251,7 +251,7 @@ function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
 	return { entryId, toolCallId, original, stub, freedTokens };
 }
 
-/** Reads the stored copy back: an existing one may be damaged. */
+/** Reads the stored copy back, since an existing copy may be damaged. */
 async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | string> {
 	for (let attempt = 1; ; attempt++) {
 		const kept = await blobs.keep(text);
@@ -264,7 +264,7 @@ async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | str
 	}
 }
 
-/** Omits candidates whose call id is reused: requests identify results by call id. */
+/** Omits candidates with a reused call id, since requests identify results by call id. */
 export function withUniqueCallId(candidates: readonly Candidate[], results: Results): Candidate[] {
 	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
@@ -286,7 +286,7 @@ export interface PruningSummary {
 	readonly saved: number;
 }
 
-/** Maximum number of stored batches. Older ones are evicted; the sums include them. */
+/** Maximum number of stored batches. Older batches are evicted, but the sums include them. */
 const MAX_BATCHES = 50;
 
 export class PruneLog {
@@ -318,7 +318,7 @@ export class PruneLog {
 	}
 }
 
-/** A later pruning then rewrites only from there on. `undefined` if no breakpoint can be added. */
+/** With it, a later pruning rewrites only what follows. `undefined` if no breakpoint can be added. */
 export function withBreakpointBeforeResult(payload: unknown, toolCallId: string) {
 	return withExtraBreakpoint(payload, (messages) => blockBefore(messages, toolCallId));
 }

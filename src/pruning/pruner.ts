@@ -12,9 +12,9 @@ import { MAX_STUB_TOKENS } from "./stub.ts";
 
 export interface PricedSession {
 	readonly rules: CacheRules;
-	/** The next request rewrites the cache anyway. */
+	/** Whether the next request rewrites the cache anyway. */
 	readonly cold: boolean;
-	/** Size of the next request as far as known, tools and system prompt included. */
+	/** Size of the next request, as far as known, with tools and system prompt. */
 	readonly contextTokens: number;
 	readonly contextWindow: number;
 	readonly ttl: Ttl;
@@ -27,13 +27,13 @@ export interface Decision {
 	readonly plan: Plan;
 	/** Number of results that would be candidates if no thinking were bound to them. */
 	readonly bound: number;
-	/** The window is nearly full: prune more than usual. */
+	/** Whether the window is nearly full, so that more is pruned than usual. */
 	readonly tight: boolean;
 }
 
 type Measure<Effect extends PruneEffect> = (settings: CandidateSettings) => Effect;
 
-/** Decides which results are pruned and when. Has no side effects on the session. */
+/** Decides which results are pruned and when. Does not change the session. */
 export class Pruner {
 	readonly #settings: PruneSettings;
 	readonly #growth = createGrowth();
@@ -44,7 +44,7 @@ export class Pruner {
 		this.#settings = settings;
 	}
 
-	/** Call once per request: it learns the growth of prunable output. */
+	/** Call this once per request, since it learns how fast prunable output grows. */
 	decide(session: PrunableSession): Decision {
 		return this.#learn(session, (by) => findCandidates(session, by));
 	}
@@ -68,7 +68,7 @@ export class Pruner {
 		const considered = this.#consider(session, measure);
 		this.#wasTight = considered.tight;
 		this.#growth.add(considered.freedTokens);
-		// Planned after learning: the first batch needs a growth rate.
+		// Plans after learning, since the first batch needs a growth rate.
 		return { ...considered, plan: this.#plan(considered, session) };
 	}
 
@@ -92,7 +92,7 @@ function findCandidates(session: PrunableSession, settings: CandidateSettings) {
 	return { ...effectOf(messages, candidates), candidates, bound };
 }
 
-/** Weight of the latest step in the average; the first steps have equal weights. */
+/** Minimum weight of the latest step in the average. The first steps have equal weights. */
 const WEIGHT = 0.05;
 
 /** Growth per request, as a moving average. */
@@ -101,7 +101,7 @@ export function createGrowth() {
 	let steps = 0;
 	let average = 0;
 	return {
-		/** Ignores a size that fell: output was pruned. */
+		/** Ignores a smaller size, since output was pruned then. */
 		add(size: number) {
 			if (size >= last) {
 				steps++;
@@ -121,11 +121,11 @@ export interface PruneSettings {
 	readonly adaptive: boolean;
 }
 
-/** Shares of the window, far enough apart not to oscillate. */
+/** Shares of the window. They are far enough apart to prevent oscillation. */
 const TIGHTEN_ABOVE = 0.6;
 const RELAX_BELOW = 0.45;
 
-/** Between the two shares the state stays: pruning lowers the fill and must not end itself. */
+/** Between the two shares the state stays, since pruning lowers the fill and must not end itself. */
 export function isTight(
 	wasTight: boolean,
 	{ contextTokens, contextWindow }: Pick<PricedSession, "contextTokens" | "contextWindow">,
@@ -135,7 +135,7 @@ export function isTight(
 	return fill > (wasTight ? RELAX_BELOW : TIGHTEN_ABOVE);
 }
 
-/** When tight: one turn fewer is kept, and shorter output of every tool is pruned. */
+/** If tight, one turn fewer is kept, and shorter output of every tool is pruned. */
 export function strictness(
 	{ keepRecentTurns, maxToolChars }: Omit<PruneSettings, "adaptive">,
 	tight: boolean,
@@ -156,10 +156,10 @@ export interface PruneEffect {
 	readonly tokensAfterLast: number;
 }
 
-/** What the price of pruning depends on, apart from the candidates. */
+/** The inputs to the price of pruning, apart from the candidates. */
 export interface Price extends PricedSession {
 	readonly growthPerRequest: number;
-	/** Maximum cost of a rewrite, in plain input tokens, without a loss if the session ends now. */
+	/** Maximum cost of a rewrite, in plain input tokens, that is no loss even if the session ends now. */
 	readonly credit: number;
 }
 
@@ -167,7 +167,7 @@ export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
 	/** `unpaid`: pruning pays in the long run, but is a loss if the session ends now. */
 	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
 	readonly freedTokens: number;
-	/** Tokens written again because of the pruning; 0 when cold. */
+	/** Tokens that are written again because of the pruning; 0 if the cache is cold. */
 	readonly rewrittenTokens: number;
 	/** In plain input tokens. */
 	readonly rewriteCost: number;

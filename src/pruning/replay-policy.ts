@@ -9,7 +9,7 @@ import { GrowingSurvey, type SurveyedBlock } from "./replay-survey.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 import type { FileTouch } from "./survey.ts";
 
-/** Runs the code of live sessions. Pins, excluded files and edits are unknown: all is prunable. */
+/** Runs the code of live sessions. Pins, excluded files and edits are unknown, so any result is prunable. */
 export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 	return {
 		name: "pruning",
@@ -26,15 +26,15 @@ class PruningReplay {
 	readonly #settings: PruneSettings;
 	readonly #pruner: Pruner;
 	readonly #pruned = new Set<number>();
-	/** Memos: by block id, and by block. */
+	/** Memoized by block id, and by block. */
 	readonly #items = new Map<number, ToolResultItem>();
 	readonly #stubs = new WeakMap<SessionBlock, SessionBlock>();
 	#before: { step: Step; tokens: number } | undefined;
-	/** The last request, pruned. */
+	/** The blocks of the last request, after pruning. */
 	#shown: readonly SessionBlock[] = [];
-	/** The survey of `#shown`; `undefined` if `#shown` did anything but grow. */
+	/** The survey of `#shown`; `undefined` if `#shown` did not just grow. */
 	#survey: GrowingSurvey | undefined;
-	/** By thinking block: whether its model binds it to everything before it. */
+	/** Whether a thinking block is bound to everything before it, by block id. */
 	readonly #binds = new Map<number, boolean>();
 
 	constructor(settings: PruneSettings) {
@@ -65,7 +65,7 @@ class PruningReplay {
 			},
 			(by) => this.#surveyOf(now, by).effect(),
 		);
-		// The frontier of this pruning, not of the next: the prefix before it is cached.
+		// Uses the frontier of this pruning, not of the next, since the prefix before it is cached.
 		const first = this.#survey?.frontier();
 		this.#shown = plan.prune ? this.#prune(now) : now;
 		const sent = this.#survey?.tokens ?? 0;
@@ -75,7 +75,7 @@ class PruningReplay {
 		return requestForStep(step, this.#shown, frontier);
 	}
 
-	/** Skips the blocks before the first candidate, as they do not change. */
+	/** Skips the blocks before the first candidate, since they do not change. */
 	#prune(blocks: readonly SessionBlock[]): readonly SessionBlock[] {
 		const survey = this.#survey;
 		const candidates = survey?.candidates() ?? [];
@@ -90,7 +90,7 @@ class PruningReplay {
 	}
 
 	#surveyOf(blocks: readonly SessionBlock[], by: CandidateSettings): GrowingSurvey {
-		// `anyTool` tells the two levels of strictness apart.
+		// `anyTool` distinguishes the two levels of strictness.
 		if (this.#survey?.settings.anyTool === by.anyTool) return this.#survey;
 		const survey = new GrowingSurvey(by);
 		for (const block of blocks) survey.add(this.#surveyed(block));
@@ -114,7 +114,7 @@ class PruningReplay {
 		}));
 	}
 
-	/** New thinking is by the previous request's model. A compaction unbinds all that it keeps. */
+	/** New thinking comes from the model of the previous request. A compaction unbinds all thinking it keeps. */
 	#recordThinking({ blocks, changes, model }: Step, from: number): void {
 		const { rules } = this.#before?.step.model ?? model;
 		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
@@ -132,14 +132,14 @@ class PruningReplay {
 			gapMs: step.atMs - before.atMs,
 			ttlMs: ttlMs[before.ttl],
 			modelChanged: step.changes.has("model"),
-			// Both precede the conversation, so a change of either invalidates it.
+			// Tools and system prompt precede the conversation, so a change of either invalidates it.
 			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
 			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
 			compacted: step.changes.has("compaction"),
 		}).cold;
 	}
 
-	/** In tokens: `sent` is the request's size, `whole` its size without pruning. */
+	/** `sent` is the request's size in tokens, `whole` its size without pruning. */
 	#recordCost(step: Step, cold: boolean, rewriteCost: number, sent: number, whole: number): void {
 		const { rules } = step.model;
 		const writeRatio = writeRatioFor(step.ttl, rules);
@@ -157,7 +157,7 @@ function isRearranged({ changes }: Step): boolean {
 
 const STUB_MARK = "~stub";
 
-/** A stand-in: only the length of its text matters. */
+/** A placeholder, since only the length of the text matters. */
 function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	const length = Math.min(tokens * 4, MOST_CHARS);
 	const text = result?.hasImage ? undefined : "x".repeat(length);
@@ -177,7 +177,7 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	};
 }
 
-/** Maximum length, above any output that pi lets through: the file is untrusted. */
+/** Maximum length, since the file is untrusted. Pi allows no longer output. */
 const MOST_CHARS = 200_000;
 
 function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem> | undefined {

@@ -14,11 +14,11 @@ export interface SurveyedBlock {
 	readonly block: SessionBlock;
 	readonly item?: ToolResultItem | undefined;
 	readonly touch?: FileTouch<ToolResultItem> | undefined;
-	/** The block is thinking that is bound to everything before it. */
+	/** Whether the block is thinking that is bound to everything before it. */
 	readonly isBound: boolean;
 }
 
-/** Totals before one block. */
+/** Totals of all blocks before one block. */
 type Mark = Readonly<typeof START>;
 
 const START = {
@@ -39,7 +39,7 @@ interface Result {
 	readonly behind: Mark;
 	readonly isPrunable: boolean;
 	readonly bases: readonly Result[];
-	/** Number of recent results that refer to this one. */
+	/** Number of recent results that refer to this result. */
 	neededBy: number;
 	isRecent: boolean;
 	isSuperseded: boolean;
@@ -49,25 +49,25 @@ interface Result {
 type NewResult = Pick<Result, "item" | "touch" | "before" | "behind">;
 
 interface FileState {
-	/** Results with a touch that later ones may supersede. */
+	/** Results with a touch that later results may supersede. */
 	alive: Result[];
 	/** Block index of the last marker or diff. */
 	lastReference: number;
 }
 
-/** Incremental `candidatesOf` for a conversation that only grows, from its start or from a mark. */
+/** An incremental `candidatesOf`, for a conversation that only grows, from its start or from a mark. */
 export class GrowingSurvey {
 	readonly settings: CandidateSettings;
 	readonly #results: Result[] = [];
 	readonly #files = new Map<string, FileState>();
 	#now: Mark;
-	/** Results before `#recentFrom` are no longer recent; before `#editable`, not editable. */
+	/** Results before `#recentFrom` are no longer recent. Results before `#editable` are not editable. */
 	#recentFrom = 0;
 	#editable = 0;
 	#firstPrunable: number | undefined;
 	#count = 0;
 	#freedTokens = 0;
-	/** No candidate precedes this index. */
+	/** There is no candidate before this index. */
 	#first = 0;
 
 	constructor(settings: CandidateSettings, mark: Mark = START, known: readonly Result[] = []) {
@@ -118,7 +118,7 @@ export class GrowingSurvey {
 		return this.#results.filter(({ isCandidate }) => isCandidate).map(({ item }) => item);
 	}
 
-	/** The start of a new survey at the first candidate, which is pruned now. */
+	/** Where a new survey starts, since the first candidate is pruned now. */
 	beforeFirst() {
 		this.#update();
 		const { before: mark } = this.#firstCandidate();
@@ -137,7 +137,7 @@ export class GrowingSurvey {
 
 	#addResult({ item, touch, before, behind }: NewResult): void {
 		const prunable = isPrunable(item);
-		if (!prunable && !touch) return; // the result stays, and nothing depends on it
+		if (!prunable && !touch) return; // the result is never pruned, and no other result depends on it
 		const newFile = (): FileState => ({ alive: [], lastReference: -1 });
 		const file = touch && getOrAdd(this.#files, touch.file, newFile);
 		const result: Result = {
@@ -170,7 +170,7 @@ export class GrowingSurvey {
 		file.alive.push(result);
 	}
 
-	/** No result becomes recent or editable again, so each is visited once. */
+	/** Visits each result once, since no result becomes recent or editable again. */
 	#update(): void {
 		const results = this.#results;
 		for (; this.#recentFrom < results.length; this.#recentFrom++) {
@@ -187,7 +187,7 @@ export class GrowingSurvey {
 		}
 	}
 
-	/** See `recentResults`: recent results are a suffix. */
+	/** Recent results are a suffix of all results; see `recentResults`. */
 	#isRecent({ before, behind }: Result): boolean {
 		const now = this.#now;
 		if (before.at > now.lastAnswer) return true;

@@ -12,13 +12,13 @@ export const MAX_STUB_BYTES = 300;
 /** Assumed size of a stub before it is made. */
 export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
 
-/** Call, size, a line of text, and where all of it is. `undefined` if the stub is not shorter. */
+/** The call, size, a line of text, and how to read the full text. `undefined` if the stub is not shorter. */
 export function stubFor(item: ToolResultItem, text: string, blob: Blob): string | undefined {
 	const back = `Full text: read ${shownPath(blob.path)}`;
 	const head = `${OPENING}${callOf(item)}: ${grouped(text.length)} chars.`;
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // the blob path is too long
-	// Priority: the restoring call, the original call, then the gist.
+	// The call that restores the text has priority, then the original call, then the gist.
 	const call = clip(head, MAX_STUB_BYTES - fixed);
 	const gist = clip(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
 	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;
@@ -33,7 +33,7 @@ export function isStub(text: string | undefined): boolean {
 
 export type StubTotals = ReturnType<typeof stubTotals>;
 
-/** Counts all stubs, whichever process made them. */
+/** Counts all stubs, including those of earlier processes. */
 export function stubTotals(inContext: Iterable<ToolResultItem>) {
 	let results = 0;
 	let freed = 0;
@@ -56,14 +56,14 @@ export function callOf({ toolName, input }: Pick<ToolResultItem, "toolName" | "i
 	return `${shortened(toolName)}(${shown.join(", ")})`;
 }
 
-/** Names are untrusted too: the model writes them. */
+/** Names are untrusted too, since the model writes them. */
 function shortened(part: string): string {
 	return clip(printable(part.toWellFormed()), MAX_PART_BYTES);
 }
 
 const MAX_PART_BYTES = 80;
 
-/** The first meaningful line, escaped so that it cannot leave its quotes. */
+/** The first line with a word or number, escaped so that it cannot end its quotes. */
 function gistOf(text: string): string {
 	const beginning = text.slice(0, 2000).replace(/[\ud800-\udbff]$/, "");
 	const lines = beginning.split("\n");
@@ -81,7 +81,7 @@ function shownPath(path: string): string {
 	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
 }
 
-/** Returns a list, as tools do; pi sends a list and a plain string alike. */
+/** Returns a list, as tools do. Pi sends a list and a plain string in the same way. */
 export function contentOf(stub: string): { type: "text"; text: string }[] {
 	return [{ type: "text", text: stub }];
 }

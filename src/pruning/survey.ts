@@ -13,7 +13,7 @@ import {
 } from "../session/index.ts";
 import type { ResultFacts } from "./candidates.ts";
 
-/** Tells which file a result shows or changed. Implemented by the read cache. */
+/** Reports which file a result shows or changed. Implemented by the read cache. */
 export interface Touches {
 	fileTouchOf(item: ToolResultItem, cwd: string): Touch | undefined;
 	touchesExcluded(item: ToolResultItem, exclude: readonly string[], cwd: string): boolean;
@@ -21,9 +21,9 @@ export interface Touches {
 
 export interface Touch {
 	readonly file: string;
-	/** `shown`: the file's text. `refers`: marker or diff of earlier text. `changed`: changed it. */
+	/** `shown`: shows the file's text. `refers`: a marker or diff of earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** All lines if absent. */
+	/** Absent for all lines. */
 	readonly lines?: { readonly start: number; readonly end: number };
 }
 
@@ -31,7 +31,7 @@ export interface FileTouch<Item> extends Touch {
 	readonly item: Item;
 }
 
-/** Collects the facts about a session that pruning decides on. The caller refreshes `values`. */
+/** Collects the facts about a session that pruning needs. The caller refreshes `values`. */
 export function createSurveyor({
 	settings,
 	cwd,
@@ -43,7 +43,7 @@ export function createSurveyor({
 	values?: Pick<ExcludedValues, "appearIn" | "revision">;
 	touches: Touches;
 }) {
-	/** Memo: neither call nor details of a result change. */
+	/** Memoized, since the call and details of a result never change. */
 	const known = new WeakMap<ToolResultItem, { touch: Touch | undefined; isExcluded: boolean }>();
 
 	function about(item: ToolResultItem): { touch: Touch | undefined; isExcluded: boolean } {
@@ -59,7 +59,7 @@ export function createSurveyor({
 		return { touch, isExcluded };
 	}
 
-	/** Memo per revision of the values. */
+	/** Memoized per revision of the values. */
 	const looked = new WeakMap<ToolResultItem, { revision: number; holds: boolean }>();
 
 	function holdsValue(item: ToolResultItem): boolean {
@@ -86,7 +86,7 @@ export function createSurveyor({
 	};
 }
 
-/** Failed or aborted answers are not sent: the message before them is unanswered. */
+/** Failed or aborted answers are not sent, so the message before them is unanswered. */
 function sentMessages(source: SessionSource): ContextMessage[] {
 	const failed = source.getBranch().filter(isFailedAnswer);
 	const ids = new Set(failed.map(({ id }) => id));
@@ -103,7 +103,7 @@ export function resultsIn(items: readonly ContextItem[]): Map<string, ToolResult
 	return new Map(results.map((item) => [item.entryId, item]));
 }
 
-/** A failed call touches nothing. A replaced result shows nothing, but its change stays. */
+/** A failed call touches no file. A replaced result shows nothing, but a change that it made stays. */
 function touchNow(item: ToolResultItem, touch: Touch | undefined): FileTouch<ToolResultItem>[] {
 	if (!touch || item.isError) return [];
 	if (touch.kind !== "changed" && item.text !== item.returned) return [];
@@ -135,7 +135,7 @@ interface Life<Item> {
 	readonly touch: FileTouch<Item>;
 	readonly at: number;
 	isSuperseded: boolean;
-	/** The touch from which on none refers to this text. A change does not end it: diffs need it. */
+	/** Index of the touch after which none refers to this text. A change does not end it: diffs need the text. */
 	end: number;
 }
 
@@ -152,7 +152,7 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 			const replaced = alive.filter((life) => replaces(touch, life.touch));
 			for (const life of replaced) {
 				life.isSuperseded = true;
-				// A diff needs its whole base, even where some lines of it are shown again.
+				// A diff needs its whole base, even if some of its lines are shown again.
 				if (!touch.lines || life.at > lastReference) life.end = at;
 			}
 			if (replaced.length > 0) alive = alive.filter(({ end }) => end !== at);
@@ -168,7 +168,7 @@ export function replaces({ lines: later }: Touch, { lines: earlier }: Touch): bo
 	return earlier !== undefined && later.start <= earlier.start && earlier.end <= later.end;
 }
 
-/** Data of a {@link PIN_ENTRY}: pins or unpins the result from here on. */
+/** Data of a {@link PIN_ENTRY}, which pins or unpins the result from here on. */
 export interface PinEntry {
 	readonly toolCallId: string;
 	readonly pinned: boolean;

@@ -14,8 +14,8 @@ import type { Touches } from "./survey.ts";
 const SWEEP_INTERVAL_MS = 60 * 60 * 1000;
 
 /**
- * Stubs are context edits at the end of a turn, in batches. With a cold cache they go into the
- * request itself, where they cost nothing, and are persisted at the end of its turn.
+ * Adds stubs as context edits at the end of a turn, in batches. If the cache is cold, stubs go into the
+ * request itself, where they cost nothing, and are persisted at the end of the turn.
  */
 export class PruningSystem implements System {
 	readonly name = "pruning";
@@ -24,7 +24,7 @@ export class PruningSystem implements System {
 	#sweptMs = Date.now();
 
 	constructor(spine: Spine, touches: Touches) {
-		// Lazy import: most sessions are too short to be pruned.
+		// Imported lazily, since most sessions are too short to be pruned.
 		this.#perFolder = createPerFolder({
 			open: async (session) => new (await import("./live.ts")).LivePruning(session, touches),
 		});
@@ -90,6 +90,6 @@ export class PruningSystem implements System {
 	#sweepNowAndThen({ blobs }: LivePruning): void {
 		if (Date.now() - this.#sweptMs < SWEEP_INTERVAL_MS) return;
 		this.#sweptMs = Date.now();
-		void blobs.sweep(); // background; failures are returned
+		void blobs.sweep(); // runs in the background; failures are returned, not thrown
 	}
 }

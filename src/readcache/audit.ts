@@ -2,7 +2,7 @@ import { applyUnified } from "./diff/unified.ts";
 import type { FileView } from "./file-event-log.ts";
 import { type LineRange, shownRange } from "./metadata.ts";
 
-/** Whether visible texts literally hold the lines. Checks `decide`, so shares no code with it. */
+/** Whether visible texts contain the lines literally. Checks `decide`, so it shares no code with it. */
 export function isInView(
 	visibleViews: readonly FileView[],
 	fileText: string,
@@ -31,7 +31,7 @@ function place(seen: Map<number, string>, first: number, lines: string[]): void 
 	for (const [index, line] of lines.entries()) seen.set(first + index, line);
 }
 
-/** `undefined` when the diff was not made from `base`: the model cannot apply it either. */
+/** `undefined` if the diff was not made from `base`: the model could not apply it either. */
 function applied(base: string | undefined, diffText: string): string | undefined {
 	if (base === undefined) return undefined;
 	try {

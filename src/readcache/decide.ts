@@ -15,24 +15,24 @@ export interface ReadToDecide {
 	readonly knowledge: Knowledge;
 }
 
-/** Every decision but `plain` stands for text that is provably in view. */
+/** Every decision except `plain` refers to text that is provably in view. */
 export type Decision =
 	| { kind: "plain"; mode: Mode & ("full" | "full_fallback"); why: string; base?: Hash }
 	| { kind: "unchanged"; base: Hash }
-	/** `cut`: the requested lines go on after `range`, as in pi's truncated answer. */
+	/** `cut`: more requested lines follow `range`, as in pi's truncated answer. */
 	| { kind: "unchanged_range"; base: Hash; range: LineRange; changedOutside: boolean; cut: boolean }
 	| { kind: "diff"; base: Hash; text: string; changedLines: number };
 
 export interface Dependencies {
 	/** Verified bytes of an earlier version; `undefined` on a cache miss. */
 	load(version: Hash): Promise<Lines | undefined>;
-	/** The diff to the current file, or why none is worth sending. */
+	/** The diff to the current file, or the reason not to send a diff. */
 	diff(base: Lines): Promise<{ text: string; changedLines: number } | { why: string }>;
-	/** Maximum number of consecutive diffs; then the file is sent in full again. */
+	/** Maximum number of consecutive diffs. After these, the file is sent in full again. */
 	readonly maxChain: number;
 }
 
-/** Anything unproven ends in `plain`. */
+/** Returns `plain` for anything unproven. */
 export async function decide(read: ReadToDecide, dependencies: Dependencies): Promise<Decision> {
 	const { lines, hash, range, window, knowledge } = read;
 	const { segments } = knowledge;
@@ -45,7 +45,7 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 	if (covers(segments, range)) {
 		const same = await compare(read, range, load);
 		if (same.kind === "missing") return fallback("object-missing", same.version);
-		// A full answer also shows where the file ends, so a longer base is not the same file.
+		// A full answer also shows where the file ends, so a longer version is not the same file.
 		const endsDiffer = segments.some(({ totalLines }) => totalLines !== lines.count);
 		if (same.kind === "same" && !(isFull && endsDiffer)) {
 			if (isFull) return marker({ kind: "unchanged", base: same.base });
@@ -74,7 +74,7 @@ export async function decide(read: ReadToDecide, dependencies: Dependencies): Pr
 	}
 }
 
-/** Whether the file changed again after the model's own edit: the edit may have been undone. */
+/** Whether the file changed again after the model's own edit, which may have been undone. */
 function isOvertaken({ edited }: Segment, hash: Hash): boolean {
 	return edited !== undefined && edited !== hash;
 }
@@ -114,7 +114,7 @@ function sameLines(base: Lines, current: Lines, { start, end }: LineRange): bool
 	return base.slice(start, end).equals(current.slice(start, end));
 }
 
-/** Ignores differences within the range: a newer view showed those lines. */
+/** Ignores differences within the range, since a newer view showed those lines. */
 function sameOutside(base: Lines, current: Lines, { start, end }: LineRange): boolean {
 	if (end > base.count) return false;
 	const before = (lines: Lines) =>

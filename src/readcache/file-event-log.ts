@@ -43,7 +43,7 @@ type Recorded =
 	| { kind: "view"; meta: Metadata; item: ToolResultItem }
 	| { kind: "view"; meta: Metadata; item: CustomMessageItem; text: string };
 
-/** Reads, edits and refreshes of each file on the active branch, in order. Follows the ledger. */
+/** Reads, edits and refreshes of each file on the active branch, in order. Derived from the ledger. */
 export class FileEventLog {
 	readonly #ledger: Ledger;
 	readonly #cwd: string;
@@ -118,7 +118,7 @@ export class FileEventLog {
 		}
 	}
 
-	/** Newer than all recorded events: the model sees the request when it calls `read`. */
+	/** These are newer than all recorded events: the model sees the request when it calls `read`. */
 	#requestEvents(pathKey: string): FileEvent[] {
 		const files = this.#shown.shownInRequest();
 		if (files !== this.#filesInRequest) {
@@ -143,7 +143,7 @@ export class FileEventLog {
 		const noted = parseUntracked(item.details);
 		if (noted !== undefined) this.#add(noted, UNTRACKED);
 		const path = pathOfRead(item.input);
-		// A read of an unknown file may be of any file.
+		// If the file is unknown, any file may have been read.
 		if (path === undefined) this.#byPath.clear();
 		else for (const pathKey of filesRead(path, this.#cwd)) this.#add(pathKey, UNTRACKED);
 	}
@@ -156,7 +156,7 @@ export class FileEventLog {
 		}
 	}
 
-	/** An edit of an unknown file may be of any file. */
+	/** If the file is unknown, any file may have been edited. */
 	#filesEdited({ input }: ToolResultItem): string[] {
 		const path = property(input, "path");
 		return typeof path === "string" ? filesNamed(path, this.#cwd) : [...this.#byPath.keys()];
@@ -172,7 +172,7 @@ export class FileEventLog {
 const NO_FILES: readonly ShownFile[] = [];
 const UNTRACKED = { kind: "untracked" } as const;
 
-/** Files by real path. Behind a link, without text: links move, so the file is uncertain. */
+/** Files by real path. Drops the text of a file behind a link, since the link may have moved. */
 function located(files: readonly ShownFile[], cwd: string) {
 	const home = files.length > 0 ? canonicalPath(cwd) : cwd;
 	return files.map(({ path, text }) => {
@@ -182,7 +182,7 @@ function located(files: readonly ShownFile[], cwd: string) {
 	});
 }
 
-/** Every file the path of a read can mean, also as shorthand or as an address. */
+/** All files that the path of a read can mean, including as shorthand or as an address. */
 function filesRead(path: string, cwd: string): string[] {
 	const shorthand = parseShorthand(path);
 	const addressed = addressedPath(path, cwd);
@@ -195,13 +195,13 @@ function filesRead(path: string, cwd: string): string[] {
 
 function filesNamed(path: string, cwd: string): string[] {
 	const candidates = candidatesOf(path, cwd);
-	// Both paths, as what is a link now may have been the file itself then.
+	// Includes both paths, since a link now may have been the file itself then.
 	return [...new Set([...candidates, ...candidates.map(canonicalPath)])];
 }
 
 /**
- * The hash that proves a read's text. `undefined` where no proof is needed; where none is possible,
- * a hash that no text has.
+ * The hash that proves the text of a read. `undefined` if no proof is needed. If no proof is possible,
+ * a value that is not the hash of any text.
  */
 export function returnedHash(item: ToolResultItem): string | undefined {
 	const meta = item.toolName === "read" ? parseMetadata(item.details) : undefined;
@@ -233,7 +233,7 @@ function wholeFile(pathKey: string, text: string): Metadata {
 	};
 }
 
-/** Events before such an event no longer matter. */
+/** Whether earlier events no longer matter after this event. */
 function startsOver(event: Recorded): boolean {
 	if (event.kind === "untracked") return true;
 	if (event.kind === "refresh") return event.scope === "full";

@@ -14,15 +14,15 @@ import { candidatesOf, isExcluded } from "./text-file.ts";
 
 /** How a tool result relates to one file. */
 export interface FileTouch {
-	/** The real path where noted, else the requested one. */
+	/** The real path if it was noted, otherwise the requested path. */
 	readonly file: string;
-	/** `shown`: holds its text. `refers`: stands for earlier text. `changed`: changed the file. */
+	/** `shown`: contains its text. `refers`: refers to earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** All lines if absent. */
+	/** Absent for all lines. */
 	readonly lines?: LineRange;
 }
 
-/** `undefined` for other tools than `read`, `edit` and `write`. */
+/** `undefined` for tools other than `read`, `edit` and `write`. */
 export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | undefined {
 	const { toolName, details, input } = item;
 	if (isEditingTool(toolName)) {
@@ -42,7 +42,7 @@ export function fileTouchOf(item: ToolResultItem, cwd: string): FileTouch | unde
 	return { file: meta.pathKey, kind: "shown", ...(!isWhole && { lines }) };
 }
 
-/** Whether a result may hold text of an excluded file that words of its call name or link to. */
+/** Whether a result may contain text of an excluded file, because its call names the file or a link to it. */
 export function touchesExcluded(
 	{ input, details }: Pick<ToolResultItem, "input" | "details">,
 	exclude: readonly string[],
@@ -58,7 +58,7 @@ export function touchesExcluded(
 	return [...named].some((path) => filesBehind(path, cwd).some(matches));
 }
 
-/** For reads without metadata: the requested lines that pi did not cut off. */
+/** For reads without metadata: the requested lines, without those that pi cut off. */
 function askedLines(input: unknown, details: unknown): Pick<FileTouch, "lines"> {
 	const start = lineNumber(property(input, "offset")) ?? 1;
 	const limit = lineNumber(property(input, "limit")) ?? Number.POSITIVE_INFINITY;
@@ -79,27 +79,27 @@ function namedFile(input: unknown, cwd: string): string | undefined {
 	return typeof path === "string" ? candidatesOf(path, cwd)[0] : undefined;
 }
 
-/** Ignores deeper levels, which hold no paths. */
+/** Ignores levels below `levels`, which contain no paths. */
 function stringsIn(input: unknown, levels = 8): string[] {
 	if (typeof input === "string") return [input];
 	if (typeof input !== "object" || input === null || levels === 0) return [];
 	return Object.values(input).flatMap((value) => stringsIn(value, levels - 1));
 }
 
-/** Words with braces or brackets are also split: a shell expands them. */
+/** Also splits words with braces or brackets, since a shell expands them. */
 function wordsIn(text: string): string[] {
 	const words = text.split(/[\s"'`=:;|&<>()]+/);
 	return words.flatMap((word) => [word, ...(/[{},[\]]/.test(word) ? word.split(/[{},[\]]+/) : [])]);
 }
 
-/** Maximum paths per list: each costs disk lookups, and a written file may hold thousands. */
+/** Maximum paths per list. Each path costs disk lookups, and a written file may contain thousands. */
 const MAX_PATHS = 100;
 
 function looksLikePath(word: string): boolean {
 	return isShort(word) && /[\w~]/.test(word) && /[./]/.test(word);
 }
 
-/** No path is longer. */
+/** Longer text cannot be a path. */
 function isShort(text: string): boolean {
 	return text !== "" && text.length <= 4096;
 }

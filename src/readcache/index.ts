@@ -1,3 +1,3 @@
-/** Answers reads by a marker or small diff if the model provably sees the file, else as pi does. */
+/** Answers reads with a marker or small diff if the model provably sees the file, otherwise as pi does. */
 export { fileTouchOf, touchesExcluded } from "./file-touch.ts";
 export { readCacheFolder } from "./store.ts";

@@ -3,42 +3,42 @@ import { type LineRange, type Metadata, shownRange } from "./metadata.ts";
 
 /** An event that changes the knowledge of one file. */
 export type FileEvent =
-	/** Shown literally, or as a diff against the version known before. */
+	/** The file was shown literally, or as a diff against the version known before. */
 	| { kind: "view"; meta: Metadata; seen: Seen }
-	/** Read in a way we do not follow (an image, an error, another program's answer). */
+	/** The file was read in a way we do not track (an image, an error, another program's answer). */
 	| { kind: "untracked" }
 	/** The user or the model wants these lines in full again. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model's own change, with its hashes if noted. */
+	/** The model changed the file. The hashes are set if they were noted. */
 	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
 	/** The request shows the file, outside the session; `version` is `undefined` if unknown. */
 	| { kind: "in-request"; version: Hash | undefined };
 
 export type Seen = { visible: true } | { visible: false; why: string };
 
-/** Lines whose newest view is of this version. */
+/** Lines that the model last saw in this version. */
 export interface Segment extends LineRange {
 	readonly version: Hash;
 	readonly totalLines: number;
 	/** Number of diffs between the last literal view of these lines and their text. */
 	readonly chain: number;
-	/** The version after the model's own later edit. If the file has another, it changed again. */
+	/** The version after the model's own later edit. If the file now differs, it changed again. */
 	edited?: Hash | "unknown";
-	/** Set by a refresh: the lines count as unseen, but are newer than any version seen before. */
+	/** Set by a refresh. The lines count as unseen, but are newer than any version seen before. */
 	refreshed?: true;
 }
 
 /** The lines of one file that are provably in view. */
 export interface Knowledge {
-	/** In line order, not overlapping; {@link within} leaves out refreshed ones. */
+	/** In line order, without overlaps. {@link within} leaves out refreshed segments. */
 	readonly segments: Segment[];
 	/** Why older knowledge was dropped. */
 	readonly lost?: string;
 }
 
 /**
- * Oldest event first; the newest view of each line wins. A view that is no longer visible drops all
- * older knowledge: its text is unknown.
+ * Takes the oldest event first; the newest view of each line wins. A view that is no longer visible drops
+ * all older knowledge, since its text is unknown.
  */
 export function knowledgeOf(events: Iterable<FileEvent>): Knowledge {
 	let segments: Segment[] = [];
@@ -109,7 +109,7 @@ function afterView(segments: Segment[], meta: Metadata): Segment[] | undefined {
 		return [{ start: 1, end: totalLines, version, totalLines, chain: base.chain + 1 }];
 	}
 	const shown: Segment = { ...shownRange(meta), version, totalLines, chain: 0 };
-	// The answer also gave the file's length: lines beyond it are gone.
+	// The answer also showed the file's length, so lines beyond it are gone.
 	const older = clipped(without(segments, shown), { start: 1, end: totalLines });
 	return [...older, shown].sort((a, b) => a.start - b.start);
 }
@@ -119,7 +119,7 @@ function afterRefresh(segments: Segment[], scope: LineRange): Segment[] {
 	return [...without(segments, scope), ...refreshed].sort((a, b) => a.start - b.start);
 }
 
-/** The model relies on all its edits: if one was undone before the next, the text is unknown. */
+/** The model relies on all its edits. If an edit was undone before the next one, the text is unknown. */
 function afterEdit(segment: Segment, { before, after }: FileEvent & { kind: "edit" }): Segment {
 	const stood = segment.edited === undefined || segment.edited === before;
 	return { ...segment, edited: stood && after ? after : "unknown" };
@@ -137,7 +137,7 @@ function clipped(segments: Segment[], { start, end }: LineRange): Segment[] {
 
 function without(segments: Segment[], { start, end }: LineRange): Segment[] {
 	return segments.flatMap((segment) => {
-		// Skips the copy: a file read in a thousand pieces must not copy all of them each time.
+		// Avoids copies: a file read in a thousand pieces must not copy all of them each time.
 		if (segment.end < start || segment.start > end) return segment;
 		return [
 			...clipped([segment], { start: 1, end: start - 1 }),

@@ -7,30 +7,30 @@ export const MODES = ["full", "unchanged", "unchanged_range", "diff", "full_fall
 
 export type Mode = (typeof MODES)[number];
 
-/** Stored in `details.readcache`: the version and lines that the model was shown. */
+/** The version and lines that the model was shown. Stored in `details.readcache`. */
 export interface Metadata {
 	readonly v: 1;
 	readonly pathKey: string;
 	/** `full`, or `r:<start>:<end>`. */
 	readonly scopeKey: string;
-	/** Hash of the file's bytes at the time. */
+	/** Hash of the file's bytes when it was read. */
 	servedHash: Hash;
-	/** The version the answer refers to; always set for markers and diffs. */
+	/** The version that the answer refers to. Always set for markers and diffs. */
 	readonly baseHash?: Hash;
 	readonly mode: Mode;
 	readonly totalLines: number;
 	readonly rangeStart: number;
 	readonly rangeEnd: number;
 	readonly bytes: number;
-	/** First and last line shown, for `full` and `full_fallback`; pi may have truncated the range. */
+	/** First and last line shown, for `full` and `full_fallback`: pi may have truncated the range. */
 	readonly shown?: [number, number];
-	/** Hash of the returned text, for results that hold text of the file. */
+	/** Hash of the returned text, if it contains text of the file. */
 	readonly textHash?: Hash;
 	/** Size of pi's own answer, for markers and diffs. */
 	readonly plainBytes?: number;
 }
 
-/** The file of an untracked read through a link. */
+/** The file that an untracked read through a link returned. */
 export function parseUntracked(details: unknown): string | undefined {
 	return pathKeyOf(noteIn(details, "untracked"));
 }
@@ -40,7 +40,7 @@ export interface OwnEdit {
 	readonly v: 1;
 	readonly mode: "own_edit";
 	readonly pathKey: string;
-	/** Before the edit, if the file was cacheable. */
+	/** The version before the edit, if it was cacheable. */
 	readonly baseHash?: Hash;
 	readonly servedHash: Hash;
 }
@@ -62,7 +62,7 @@ function pathKeyOf(note: unknown): string | undefined {
 	return typeof pathKey === "string" ? pathKey : undefined;
 }
 
-/** 1-based and inclusive. */
+/** Line numbers, 1-based and inclusive. */
 export interface LineRange {
 	readonly start: number;
 	readonly end: number;
@@ -78,7 +78,7 @@ export function scopeKeyOf(range: LineRange, totalLines: number): string {
 	return isWhole ? "full" : `r:${range.start}:${range.end}`;
 }
 
-/** `undefined` when malformed. */
+/** `undefined` if malformed. */
 export function parseScopeKey(scopeKey: unknown): LineRange | "full" | undefined {
 	if (scopeKey === "full") return "full";
 	const match = typeof scopeKey === "string" ? /^r:(\d+):(\d+)$/.exec(scopeKey) : null;
@@ -87,7 +87,7 @@ export function parseScopeKey(scopeKey: unknown): LineRange | "full" | undefined
 	return isLine(range.start) && isLine(range.end) && range.start <= range.end ? range : undefined;
 }
 
-/** Malformed metadata counts as none: sessions outlive versions and programs. */
+/** Ignores malformed metadata, since other versions and programs may have written it. */
 export function parseMetadata(details: unknown): Metadata | undefined {
 	const raw = property(details, "readcache");
 	if (property(raw, "v") !== 1) return undefined;
@@ -108,7 +108,7 @@ export function parseMetadata(details: unknown): Metadata | undefined {
 	return { ...(raw as Metadata), mode };
 }
 
-/** Whether the answer stands for text shown earlier. */
+/** Whether the answer refers to text shown earlier. */
 export function isDerived(mode: Mode): boolean {
 	return mode === "unchanged" || mode === "unchanged_range" || mode === "diff";
 }
@@ -152,7 +152,7 @@ export function diffHeader(changedLines: number, totalLines: number): string {
 	return `[readcache: ${changedLines} lines changed of ${totalLines}]`;
 }
 
-/** Written by a refresh: after it, on this branch, these lines count as unseen. */
+/** Written by a refresh. From here on, these lines count as unseen on this branch. */
 export interface Invalidation {
 	readonly v: 1;
 	readonly kind: "invalidate";

@@ -48,7 +48,7 @@ export class ReadCache {
 	readonly tally = {
 		/** Pi's own answers, by reason. */
 		plain: new Map<string, number>(),
-		/** Would-be answers in shadow mode; `unsound` ones would have been wrong. */
+		/** Answers that shadow mode did not send. `unsound` counts those that would have been wrong. */
 		shadow: { served: new Map<Mode, number>(), savedBytes: 0, unsound: 0 },
 	};
 	readonly #options: ReadCacheOptions;
@@ -63,7 +63,7 @@ export class ReadCache {
 
 	async read(call: ReadCall, source: SessionSource, plain: PlainRead): Promise<ReadAnswer> {
 		const { settings, cwd, limits } = this.#options;
-		// Nested: a script would take a marker for the file's content.
+		// A script that makes a nested call would mistake a marker for the file's content.
 		if (settings.mode === "off" || isNestedCall(call.toolCallId)) return plain(call);
 		const target = await resolved(call, cwd);
 		const examined = await this.#examine(target, source).catch(reasonOf);
@@ -72,7 +72,7 @@ export class ReadCache {
 			const result = await plain(target.call);
 			const { found } = target;
 			if (!found || examined.why === "internal-error") return result;
-			// A note is of use with views to drop or text to exclude: else the answer stays exactly pi's.
+			// A note helps only if there are views to drop or text to exclude. Otherwise the answer stays pi's.
 			const isOfUse = examined.why === "excluded" || this.events.hasViews(source, found.pathKey);
 			return isOfUse ? withUntrackedFile(result, found) : result;
 		}
@@ -91,7 +91,7 @@ export class ReadCache {
 		return servePlain({ kind: "plain", mode: "full", why: "shadow" });
 	}
 
-	/** Waits for the writes in flight to the store. */
+	/** Waits for writes to the store that are in flight. */
 	async flush(): Promise<void> {
 		await this.#versions.flush();
 	}
@@ -118,7 +118,7 @@ export class ReadCache {
 		return { file, lines, hash, range, window, knowledge };
 	}
 
-	/** Adds the metadata of the lines in pi's own answer. */
+	/** Adds metadata about the lines in pi's own answer. */
 	#noteShown(examined: ExaminedRead, { mode, base }: PlainDecision, result: ReadAnswer) {
 		const shown = shownLines(examined, result);
 		if (!shown) {
@@ -134,7 +134,7 @@ export class ReadCache {
 		const { settings, limits } = this.#options;
 		const maxBytes = Math.floor(Math.min(window.bytes, limits.maxBytes) * settings.maxDiffRatio);
 		const isTooLarge = ({ bytes, count }: Lines) => {
-			const lines = bytes.at(-1) === 10 ? count - 1 : count; // people do not count the line after the last newline
+			const lines = bytes.at(-1) === 10 ? count - 1 : count; // users do not count the empty line after the last newline
 			return bytes.length > settings.maxDiffBytes || lines > settings.maxDiffLines;
 		};
 		return {
@@ -164,7 +164,7 @@ export class ReadCache {
 		const { text } = answerText(examined, decision, this.#options.limits);
 		shadow.savedBytes += examined.window.bytes - Buffer.byteLength(text);
 		const views = this.events.visibleViews(source, examined.file.pathKey);
-		// A diff is sound if applying it to the visible text gives the file.
+		// A diff is sound if applying it to the visible text results in the file.
 		const diff = { meta: metadata(examined, "diff", {}), text };
 		const shown = decision.kind === "diff" ? [...views, diff] : views;
 		if (!isInView(shown, examined.lines.bytes.toString("utf8"), range)) shadow.unsound += 1;
@@ -175,7 +175,7 @@ type ExaminedRead = ReadToDecide & { file: TextFile };
 type Served = Exclude<Decision, { kind: "plain" }>;
 type PlainDecision = Extract<Decision, { kind: "plain" }>;
 
-/** The call with shorthand expanded, and its file. */
+/** Returns the call with shorthand expanded, and its file. */
 async function resolved(call: ReadCall, cwd: string) {
 	const hasRange = call.offset !== undefined || call.limit !== undefined;
 	const { shorthand, found } = await locate(call.path, cwd, hasRange);
@@ -185,7 +185,7 @@ async function resolved(call: ReadCall, cwd: string) {
 	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found };
 }
 
-/** An untracked answer ends knowledge of its file. It names a file behind a link, as links move. */
+/** An untracked answer ends the knowledge of its file. Names the file behind a link, since links move. */
 function withUntrackedFile(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
 	return path === pathKey ? result : withDetails(result, { v: 1, mode: "untracked", pathKey });
 }
@@ -246,7 +246,7 @@ function metadata(
 	};
 }
 
-/** The lines that pi's text holds, compared with the file; `undefined` for unexpected text. */
+/** The lines of the file that pi's text contains; `undefined` for unexpected text. */
 function shownLines(
 	{ lines, range, window }: ExaminedRead,
 	{ content }: ReadAnswer,
@@ -276,7 +276,7 @@ class FileVersions {
 		this.#maxBytes = maxBytes;
 	}
 
-	/** Writes in the background. A failure only costs a later diff. */
+	/** Writes in the background. If that fails, only a later diff is lost. */
 	keep({ lines: { bytes }, hash }: TextFile): void {
 		if (this.#inFlight.has(hash)) return;
 		// Deferred, so that the answer is returned first.
@@ -298,7 +298,7 @@ class FileVersions {
 		await Promise.allSettled(Array.from(this.#inFlight.values(), ({ write }) => write));
 	}
 
-	/** Enforces the cap during the session too, which can last weeks. */
+	/** Also enforces the cap during a session, since a session can last weeks. */
 	async #sweepAfter(stored: number): Promise<void> {
 		this.#storedSinceSweep += stored;
 		if (this.#storedSinceSweep <= this.#maxBytes / 4) return;
@@ -319,7 +319,7 @@ function throwIfAborted(signal: AbortSignal | undefined): void {
 	if (signal?.aborted) throw new AbortedError();
 }
 
-/** Our failures fall back to pi's own answer. Only an abort is rethrown. */
+/** After our own failures, pi's own answer is served. Only an abort is rethrown. */
 function reasonOf(error: unknown) {
 	if (error instanceof Error && error.message === ABORTED) throw error;
 	return { why: "internal-error" };

@@ -7,7 +7,7 @@ import type { ReadCache } from "./read-cache.ts";
 
 export type Status = ReturnType<typeof statusOf>;
 
-/** Derived from the active context, except `cache.tally`, which is counted live. */
+/** Derived from the active context, except for `cache.tally`, which counts live. */
 export function statusOf(
 	cache: ReadCache,
 	source: SessionSource,
@@ -22,7 +22,7 @@ export function statusOf(
 		if (!meta) continue;
 		served[meta.mode] += 1;
 		if (isDerived(meta.mode) && meta.plainBytes !== undefined && item.returned !== undefined) {
-			// Negative where a marker is longer than the bytes it stands for.
+			// Negative if a marker is longer than the text it replaces.
 			savedBytes += meta.plainBytes - Buffer.byteLength(item.returned);
 		}
 	}
@@ -35,11 +35,11 @@ export function statusOf(
 	return {
 		...surroundings,
 		files,
-		/** In the active context, by mode. */
+		/** Number of answers in the active context, by mode. */
 		served,
-		/** Saved by markers and diffs in the active context, compared with pi's own answers. */
+		/** Tokens that markers and diffs in the active context save, compared with pi's own answers. */
 		savedTokens: estimateTokens(Math.max(0, savedBytes)),
-		/** Reasons for pi's own answer, since the session started. */
+		/** Why pi's own answers were served since the session started, with counts. */
 		plain: [...cache.tally.plain].sort((a, b) => b[1] - a[1]),
 		...(surroundings.mode === "shadow" && {
 			shadow: {

@@ -6,12 +6,12 @@ import { configuredFolder, projectRoot } from "../core/places.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** The configured folder, else `.pi/readcache` at the git root or in the working folder. */
+/** The configured folder, or `.pi/readcache` at the git root or in the working folder. */
 export function readCacheFolder({ storeDir }: Config["readcache"], cwd: string): string {
 	return configuredFolder(storeDir || join(".pi", "readcache"), projectRoot(cwd));
 }
 
-/** Does not touch the disk before its first use. Refuses versions that hold excluded `values`. */
+/** Does not access the disk before its first use. Refuses versions that contain excluded `values`. */
 export function createReadCacheStore(
 	settings: Config["readcache"],
 	cwd: string,

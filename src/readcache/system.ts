@@ -67,14 +67,14 @@ export class ReadCacheSystem implements System {
 	}
 
 	async onRequest<Messages>(messages: Messages): Promise<Messages> {
-		this.#beforeEdits.clear(); // drops hashes of calls that were never made
+		this.#beforeEdits.clear(); // drops the hashes of calls that did not run
 		return messages;
 	}
 
 	async onToolCall({ toolName, toolCallId, input }: ToolCall, session: SessionView) {
 		const { settings } = this.#openFor(session);
 		if (settings.mode === "off" || !isEditingTool(toolName)) return;
-		// An error here would stop the edit itself.
+		// If this threw, pi would not run the edit.
 		const before = await noteOwnEdit(input, session.cwd, settings).catch(() => undefined);
 		if (before) this.#beforeEdits.set(toolCallId, before.servedHash);
 	}
@@ -98,12 +98,12 @@ export class ReadCacheSystem implements System {
 		if (mode === "off") return { on: false, why: "readcache.mode is off" };
 		if (mode === "shadow")
 			return { on: true, why: "shadow: counts only, pi's own answers are served" };
-		return { on: true, why: "files in view are answered with a marker or a diff" };
+		return { on: true, why: "reads of files in view are answered with a marker or a diff" };
 	}
 
 	start(session: SessionView): void {
 		this.#open = undefined;
-		// Not awaited: failures are returned, not thrown.
+		// Not awaited, since failures are returned, not thrown.
 		void this.#openFor(session).store.sweep();
 	}
 
@@ -187,7 +187,7 @@ export function parseRefreshCall(call: Omit<ReadCall, "toolCallId">): RefreshTar
 	return { path, range: { start, end: limit === undefined ? undefined : start + limit - 1 } };
 }
 
-/** The lines need not exist now: they may return. Throws for a file that is never cached. */
+/** The lines need not exist now, since they may return. Throws if the file is never cached. */
 export async function invalidationFor(
 	request: RefreshTarget,
 	cwd: string,
@@ -199,7 +199,7 @@ export async function invalidationFor(
 	const { path, range } = shorthand ? { path: shorthand.path, range: shorthand } : request;
 	if (!found) throw new Error(`No such file: ${path}`);
 	const file = await readTextFile(found, eligibility);
-	// Other reasons pass: a binary or large file may become the text again that the model saw.
+	// Other reasons are allowed: a binary or large file may again become the text that the model saw.
 	if ("why" in file && (file.why === "excluded" || file.why === "not-a-file"))
 		throw new Error(`${path} is not cached (${file.why}): every read of it is fresh already`);
 	const totalLines = "why" in file ? undefined : file.lines.count;

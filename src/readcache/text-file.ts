@@ -17,11 +17,11 @@ export interface TextFile {
 
 export interface Eligibility {
 	readonly maxFileBytes: number;
-	/** Globs; matched against the requested and the real path. */
+	/** Globs that are matched against the requested and the real path. */
 	readonly exclude: readonly string[];
 }
 
-/** Empty for a URL that names no file. */
+/** Empty for a URL that does not name a file. */
 export function candidatesOf(path: string, cwd: string): string[] {
 	try {
 		return pathCandidates(path, cwd);
@@ -32,7 +32,7 @@ export function candidatesOf(path: string, cwd: string): string[] {
 
 export interface FoundFile {
 	readonly path: string;
-	/** Real path, all links resolved. */
+	/** Real path, with all links resolved. */
 	readonly pathKey: string;
 }
 
@@ -41,13 +41,13 @@ export async function firstExisting(candidates: string[]): Promise<FoundFile | u
 		try {
 			return { path, pathKey: await realpath(path) };
 		} catch {
-			// Missing or unreachable: pi tries its next spelling too.
+			// Missing or unreachable. Pi also tries the next spelling.
 		}
 	}
 	return undefined;
 }
 
-/** A path that exists as written wins over one with a range suffix. */
+/** A path that exists as written takes precedence over shorthand with a line range. */
 export async function locate(path: string, cwd: string, hasRange: boolean) {
 	const asWritten = await firstExisting(pathCandidates(path, cwd));
 	const shorthand = asWritten || hasRange ? undefined : parseShorthand(path);
@@ -55,7 +55,7 @@ export async function locate(path: string, cwd: string, hasRange: boolean) {
 	return { found: await firstExisting(pathCandidates(shorthand.path, cwd)), shorthand };
 }
 
-/** Never throws: pi reports the error. */
+/** Never throws. If the file cannot be read, pi reports the error. */
 export async function readTextFile(
 	{ path, pathKey }: FoundFile,
 	{ maxFileBytes, exclude }: Eligibility,
@@ -72,14 +72,14 @@ export async function readTextFile(
 const MAX_MEMOIZED = 1000;
 const memo = new WeakMap<readonly string[], Map<string, boolean>>();
 
-/** Memoized per list: matching takes a tenth of a small file's read, and files repeat. */
+/** Memoized per list, since matching takes a tenth of a small file's read and files are read repeatedly. */
 export function isExcluded(exclude: readonly string[], path: string): boolean {
 	const answers = getOrAdd(memo, exclude, () => new Map<string, boolean>());
 	if (answers.size === MAX_MEMOIZED && !answers.has(path)) answers.clear();
 	return getOrAdd(answers, path, () => matchesAny(exclude, path));
 }
 
-/** Image formats that pi detects and that may lack a NUL byte. */
+/** Detects image formats that pi detects and that may lack a NUL byte. */
 function beginsAsImage(bytes: Buffer): boolean {
 	return /^(GIF8[79]a|RIFF.{4}WEBP)/s.test(bytes.toString("latin1", 0, 12));
 }
@@ -92,7 +92,7 @@ export interface WindowLimits {
 /** The part of a range that pi's `read` shows. */
 export type Window =
 	| { kind: "lines"; end: number; bytes: number; cutBy?: "lines" | "bytes" }
-	/** The first line alone exceeds the limit. */
+	/** Even the first line exceeds the limit. */
 	| { kind: "nothing" };
 
 /** Computes pi's truncation from the line index, without building the text. */

@@ -73,7 +73,7 @@ test("output that holds a value of an excluded file stays in the context, and re
 		expect(allIn(join(pi.cwd, ".pi"))).not.toContain(value);
 	}
 	expect(await ask("/kota pruning")).toMatch(
-		/neither pruned nor stored: 6 results with a value of a file on readcache\.exclude/,
+		/not pruned and not stored: 6 results with a value of a file on readcache\.exclude/,
 	);
 });
 

@@ -175,7 +175,9 @@ test("a file that is called like the symbol map is not taken for it", async () =
 	pi.write("(symbol map)", "a file\n");
 	pi.write("a.ts", "a\n");
 	await pi.command('/workset add "(symbol map)" a.ts');
-	expect(lastReport(pi)).toContain("(symbol map) is the name of the symbol map");
+	expect(lastReport(pi)).toContain(
+		"(symbol map) cannot be added: the name is reserved for the symbol map",
+	);
 	// A session from before, when the name was taken.
 	pi.sessionManager.appendCustomEntry("strata-workset", { op: "add", paths: ["(symbol map)"] });
 	await pi.run("go", ["ok"]);

@@ -65,10 +65,10 @@ test.each([
 test("what was pruned before a restart is not forgotten", () => {
 	const text = textOf({ stubs: { results: 4, tokens: 10_700 } });
 	expect(text).toContain("context 62k of 200k, 10.7k pruned");
-	expect(text).toContain("done before this start: 4 results, 10.7k tokens freed");
+	expect(text).toContain("done before this process started: 4 results, 10.7k tokens freed");
 	expect(text).not.toContain("nothing yet");
 	const both = textOf({ stubs: { results: 14, tokens: 45_000 }, summary: done });
-	expect(both).toContain("done before this start: 2 results, 6k tokens freed");
+	expect(both).toContain("done before this process started: 2 results, 6k tokens freed");
 	expect(both).toContain("done since: 12 results, 39k tokens freed");
 });
 

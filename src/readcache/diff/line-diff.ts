@@ -1,13 +1,13 @@
 /**
- * Line diff: a fast path for few edits, else patience diff (lines unique on both sides are
- * anchors), with Myers' algorithm for gaps without an anchor. A work budget bounds the time:
- * gaps beyond it count as replaced, which is longer than needed but never wrong.
+ * Line diff: patience diff (lines that are unique on both sides are anchors), and Myers' algorithm for
+ * gaps without an anchor. A work budget bounds the time. Gaps beyond the budget count as replaced, which
+ * makes the diff longer than needed but never wrong.
  */
 import { type Change, createMatching, type InternedLines } from "./lines.ts";
 import { type Budget, matchLines, type OnMatch, type Point } from "./myers.ts";
 import type { Steps } from "./slices.ts";
 
-/** In units of `Steps`: about 100 ms, more than any ordinary edit needs. */
+/** In units of `Steps`; about 100 ms, which is more than any ordinary edit needs. */
 const DEFAULT_BUDGET = 20_000_000;
 
 export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): Steps<Change[]> {
@@ -18,7 +18,7 @@ export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): St
 	const gaps: Gap[] = [
 		{ baseStart: 0, baseEnd: base.length, currentStart: 0, currentEnd: current.length },
 	];
-	// A work list, not recursion: gaps can nest as deep as there are lines.
+	// A work list instead of recursion, since gaps can nest as deep as there are lines.
 	for (let gap = gaps.pop(); gap && remaining.left > 0; gap = gaps.pop()) {
 		trimGap(lines, gap, matching.match);
 		const size = gap.baseEnd - gap.baseStart + gap.currentEnd - gap.currentStart;
@@ -41,7 +41,7 @@ export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): St
 	return matching.changes(lines.commonStart);
 }
 
-/** Ends are exclusive. */
+/** A range of lines on both sides. Ends are exclusive. */
 export interface Gap {
 	baseStart: number;
 	baseEnd: number;
@@ -60,7 +60,7 @@ function trimGap({ base, current }: InternedLines, gap: Gap, onMatch: OnMatch): 
 		onMatch(--gap.baseEnd, --gap.currentEnd);
 }
 
-/** For each distinct line: its counts, all 0 between gaps, and its last position in the base. */
+/** For each distinct line: its counts, which are 0 between gaps, and its last position in the base. */
 function createCounts(distinct: number) {
 	const [inBase, inCurrent] = [new Int32Array(distinct), new Int32Array(distinct)];
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };
@@ -98,14 +98,14 @@ function commonLines(
 
 /** A longest increasing subsequence of `x`, with one candidate per length. */
 function* longestRun(anchors: Point[]): Steps<Point[]> {
-	// ends[n]: the anchor with the smallest x that ends a run of n + 1. before[i]: the one before i.
+	// ends[n]: the anchor with the smallest x that ends a run of n + 1. before[i]: the anchor before i.
 	const ends: number[] = [];
 	const before: number[] = [];
 	const endOf = (run: number) => (anchors[ends[run] as number] as Point).x;
 	for (const [i, { x }] of anchors.entries()) {
 		let low = 0;
 		let high = ends.length;
-		// Most lines stay in order: try the longest run first.
+		// Tries the longest run first, since most lines stay in order.
 		if (high > 0 && endOf(high - 1) < x) low = high;
 		while (low < high) {
 			const middle = (low + high) >> 1;

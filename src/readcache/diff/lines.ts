@@ -1,6 +1,6 @@
 import type { Steps } from "./slices.ts";
 
-/** The row below a last line without a newline. */
+/** The row after a last line that has no newline. */
 export const NO_FINAL_NEWLINE = "\\ No newline at end of file";
 
 const LINES_PER_STEP = 2048;
@@ -10,9 +10,9 @@ const UNITS_TO_COMPARE = 8;
 const UNITS_TO_INTERN = 40;
 
 /**
- * Only "\n" separates: CR, U+0085, U+2028 and U+2029 stay in the line. A last line without newline
- * carries the note of unified diffs as a second row, so it differs from a line with newline.
- * Omits the empty line that pi counts after a final newline.
+ * Only "\n" separates lines: CR, U+0085, U+2028 and U+2029 stay in the line. A last line without newline
+ * has `NO_FINAL_NEWLINE` as a second row, so it differs from a line with newline. Omits the empty line
+ * that pi counts after a final newline.
  */
 export function* splitLines(text: string): Steps<string[]> {
 	const lines: string[] = [];
@@ -86,10 +86,10 @@ function* interned(lines: readonly string[], ids: Map<string, number>): Steps<In
 	return numbers;
 }
 
-/** A lower bound for the length of any diff: surplus lines of a side must be removed or added. */
+/** A lower bound for the length of any diff, since surplus lines of a side must be removed or added. */
 export function* leastChangedLength(lines: InternedLines, overhead: number): Steps<number> {
 	const { base, current, texts } = lines;
-	// Occurrences in the base minus those in the current text.
+	// Occurrences in the base minus occurrences in the current text.
 	const surplus = new Int32Array(texts.length);
 	for (const id of base) surplus[id] = (surplus[id] as number) + 1;
 	yield base.length * 4;
@@ -103,7 +103,7 @@ export function* leastChangedLength(lines: InternedLines, overhead: number): Ste
 	return length;
 }
 
-/** 0-based. At least one count is positive, and an unchanged line separates two changes. */
+/** Lines are 0-based. At least one count is positive. An unchanged line separates two changes. */
 export interface Change {
 	readonly baseStart: number;
 	readonly baseCount: number;
@@ -111,7 +111,7 @@ export interface Change {
 	readonly currentCount: number;
 }
 
-/** Marks the lines found in both texts; all others changed. */
+/** Marks the lines found in both texts. All other lines have changed. */
 export function createMatching(baseLength: number, currentLength: number) {
 	const base = new Uint8Array(baseLength);
 	const current = new Uint8Array(currentLength);

@@ -9,10 +9,10 @@ export interface Budget {
 
 export type OnMatch = (x: number, y: number) => void;
 
-/** Maximum edits per search. Up to it, results are minimal; above, time grows with it × lines. */
+/** Maximum edits per search. Results are minimal up to it; beyond, time grows with this value × lines. */
 const MAX_EDITS = 256;
 
-/** Finds a longest common subsequence if edits are few. Lines over the budget count as changed. */
+/** Finds a longest common subsequence if there are few edits. Lines beyond the budget count as changed. */
 export function* matchLines(lines: Sides, budget: Budget, onMatch: OnMatch): Steps<void> {
 	let from = { x: 0, y: 0 };
 	while (budget.left > 0 && from.x < lines.base.length && from.y < lines.current.length) {
@@ -24,7 +24,7 @@ export function* matchLines(lines: Sides, budget: Budget, onMatch: OnMatch): Ste
 /** Maximum number of removed plus added lines. */
 const FEW_EDITS = 64;
 
-/** `undefined` above the limits. Skips interning, which costs more than finding a few edits. */
+/** `undefined` above the limits. Skips interning, which takes longer than finding a few edits. */
 export function* fewEdits(lines: Sides): Steps<Change[] | undefined> {
 	const { base, current } = lines;
 	const budget = { left: 3 * (base.length + current.length) + 34_000 };
@@ -53,9 +53,9 @@ function startSearch({ base, current }: Sides, from: Point, maxEdits: number) {
 		origin,
 		columns: base.length - from.x,
 		rows: current.length - from.y,
-		/** Furthest base line so far on diagonal k (the base is k lines ahead), at `k + origin`. */
+		/** At `k + origin`: the furthest base line so far on diagonal k, where the base is k lines ahead. */
 		reach: new Int32Array(2 * origin + 1).fill(UNREACHED),
-		/** Item n: `reach` before the n-th edit. */
+		/** Item n is `reach` before the n-th edit. */
 		before: [] as Int32Array[],
 		diagonal: 0,
 		isComplete: false,

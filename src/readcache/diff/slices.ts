@@ -1,11 +1,11 @@
 import { AbortedError } from "../../core/aborted.ts";
 
-/** Computations run in short slices: the agent stays responsive and can abort. */
+/** Computations run in short slices, so that the agent stays responsive and can abort. */
 
-/** Yields units of work done: at most 50,000, or one pass over the lines. A unit is 2 to 5 ns. */
+/** Yields the units of work done: at most 50,000, or one pass over the lines. A unit is 2 to 5 ns. */
 export type Steps<T> = Generator<number, T, void>;
 
-// Units make pauses reproducible; the clock covers uncompiled code and busy machines.
+// Units make pauses reproducible. The clock is needed for uncompiled code and busy machines.
 const UNITS_PER_SLICE = 1_500_000;
 const MS_PER_SLICE = 8;
 

@@ -1,4 +1,4 @@
-/** Every diff is verified against the current text. No diff above the caller's limit is built. */
+/** Every diff is verified against the current text. A diff above the caller's limit is not built. */
 import { escaped } from "../../text/one-line.ts";
 import { diffInterned, type Gap } from "./line-diff.ts";
 import {
@@ -13,13 +13,13 @@ import { fewEdits } from "./myers.ts";
 import { runAtOnce, runInSlices, type Steps } from "./slices.ts";
 
 export interface UnifiedDiffInput {
-	/** Control characters are escaped, so that the header stays two rows. */
+	/** Control characters are escaped, so that the header always has two rows. */
 	readonly path: string;
 	readonly base: string;
 	readonly current: string;
-	/** Unchanged lines around each change; default: 3. */
+	/** Number of unchanged lines around each change. Default: 3. */
 	readonly contextLines?: number | undefined;
-	/** Upper bound of the diff text, in bytes of UTF-8. */
+	/** Maximum size of the diff text, in bytes of UTF-8. */
 	readonly maxBytes: number;
 	/** Work limit. Default: see `diffInterned`. */
 	readonly budget?: number | undefined;
@@ -29,7 +29,7 @@ export interface UnifiedDiffInput {
 export type UnifiedDiff =
 	/** A replaced line counts once: each change counts the larger of its removed and added lines. */
 	| { kind: "diff"; text: string; changedLines: number }
-	/** The caller then serves the plain text, and counts the reason. */
+	/** The caller serves the plain text instead, and counts the reason. */
 	| { kind: "not_useful"; reason: "identical" | "too_large" | "verification_failed" };
 
 /** Yields to the event loop every few ms and throws "Operation aborted" on abort. */
@@ -44,14 +44,14 @@ function* unifiedSteps(input: UnifiedDiffInput): Steps<UnifiedDiff> {
 	const few = yield* fewEdits(lines);
 	if (few) return yield* describeChanges(few, lines, input);
 	const interned = yield* internLines(lines);
-	// Each changed line takes a row: a sign, at least a byte per character, a newline.
+	// Each changed line takes a row: a sign, at least one byte per character, and a newline.
 	const least = yield* leastChangedLength(interned, 2);
 	if (least > input.maxBytes) return notUseful("too_large");
 	const changes = yield* diffInterned(interned, input.budget);
 	return yield* describeChanges(changes, lines, input);
 }
 
-/** Wrong changes give "verification_failed", never a wrong diff. */
+/** Wrong changes result in "verification_failed", never in a wrong diff. */
 export function* describeChanges(
 	changes: Change[],
 	lines: Sides,
@@ -133,7 +133,7 @@ function* hunkRows(hunk: Hunk, { base, current }: Sides): Generator<string> {
 	for (; at < hunk.baseEnd; at++) yield ` ${base[at]}`;
 }
 
-/** An empty side names the line before it, as all tools expect. */
+/** If a side is empty, its start is the line before it, as all tools expect. */
 function side(start: number, end: number): string {
 	return `${end > start ? start + 1 : start},${end - start}`;
 }
@@ -142,12 +142,12 @@ function* isExact(input: UnifiedDiffInput, text: string): Steps<boolean> {
 	try {
 		return (yield* applySteps(input.base, text)) === input.current;
 	} catch {
-		// An error would be our bug; the caller counts it and serves the plain text.
+		// An error here is a bug of ours. The caller counts it and serves the plain text.
 		return false;
 	}
 }
 
-/** Exact: no fuzz, no offsets. Throws where the diff is malformed or does not fit. */
+/** Applies a diff exactly, without fuzz or offsets. Throws if the diff is malformed or does not fit. */
 export function applyUnified(base: string, diffText: string): string {
 	return runAtOnce(applySteps(base, diffText));
 }
@@ -160,7 +160,7 @@ function* applySteps(base: string, diffText: string): Steps<string> {
 	const output: string[] = [];
 	let ended = false; // a line without newline was written, so nothing may follow
 	const write = (text: string) => {
-		if (ended && text !== "") throw rows.error("lets text follow a line without newline");
+		if (ended && text !== "") throw rows.error("adds text after a line without newline");
 		output.push(text);
 	};
 	let at = 0; // next character of the base
@@ -176,8 +176,8 @@ function* applySteps(base: string, diffText: string): Steps<string> {
 			at = end + 1;
 			if (baseLine % 4096 === 4095) yield 4096 * 12;
 		}
-		if (baseLine !== hunk.baseStart) throw rows.error("overlaps the hunk before");
-		if (currentLine !== hunk.currentStart) throw rows.error("places the new lines wrongly");
+		if (baseLine !== hunk.baseStart) throw rows.error("overlaps the previous hunk");
+		if (currentLine !== hunk.currentStart) throw rows.error("has a wrong start for the new lines");
 		write(base.slice(from, at));
 
 		let toRemove = hunk.baseCount;
@@ -204,7 +204,7 @@ function* applySteps(base: string, diffText: string): Steps<string> {
 				currentLine++;
 				toAdd--;
 			}
-			if (toRemove < 0 || toAdd < 0) throw rows.error("is more than its hunk announced");
+			if (toRemove < 0 || toAdd < 0) throw rows.error("exceeds the line counts in its hunk header");
 			units += 100 + (line.length >> 1);
 			if (units < 50_000) continue;
 			yield units;
@@ -245,11 +245,11 @@ function parseHunkHeader(rows: ReturnType<typeof createRows>) {
 	const match = /^@@ -(\d+),(\d+) \+(\d+),(\d+) @@\n$/.exec(rows.next());
 	if (!match) throw rows.error('should be a hunk header like "@@ -1,3 +1,4 @@"');
 	const [, baseStart = 0, baseCount = 0, currentStart = 0, currentCount = 0] = match.map(Number);
-	if (baseCount + currentCount === 0) throw rows.error("announces an empty hunk");
+	if (baseCount + currentCount === 0) throw rows.error("starts an empty hunk");
 	if ((baseCount > 0 && baseStart === 0) || (currentCount > 0 && currentStart === 0)) {
 		throw rows.error("counts lines from 0");
 	}
-	// Starts count the lines before the hunk. An empty side already names the line before it.
+	// Returned starts count the lines before the hunk. The start of an empty side already does.
 	return {
 		baseStart: baseCount === 0 ? baseStart : baseStart - 1,
 		baseCount,
