@@ -10,9 +10,9 @@ interface AtomicWriteOptions {
 }
 
 /**
- * Writes a temporary file (0600) and renames it to `path`, so readers see either the old content or the
- * new. Creates the default folder (0700) if missing. On Windows, renaming fails (EPERM, EACCES) while
- * another process holds the target open.
+ * Writes a temporary file (0600) and renames it, so readers see the old content or the new. Creates the
+ * default folder (0700). On Windows, renaming fails (EPERM, EACCES) while another process holds the
+ * target open.
  */
 export async function writeFileAtomic(
 	path: string,

@@ -21,12 +21,9 @@ export interface Bill {
 	readonly thinking?: Thinking;
 }
 
-/**
- * Counts thinking blocks whose preceding context has changed. Each request counts all such blocks, not
- * only new ones.
- */
+/** Thinking blocks whose preceding context has changed. Each request counts all such blocks again. */
 export interface Thinking {
-	/** Blocks that the provider dropped from the prompt and did not bill. */
+	/** Blocks that the provider dropped unbilled. */
 	readonly dropped: number;
 	readonly allowed: number;
 }
@@ -49,7 +46,7 @@ export function billOf(message: unknown, writtenMs = 0): Bill | undefined {
 	};
 }
 
-/** Reads Anthropic's `input_transformations`, which pi stores as diagnostics of the message. */
+/** Pi stores Anthropic's `input_transformations` as diagnostics of a message. */
 function misplacedThinking(message: unknown): Thinking | undefined {
 	const diagnostics = property(message, "diagnostics");
 	if (!Array.isArray(diagnostics)) return undefined;

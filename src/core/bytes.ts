@@ -12,7 +12,7 @@ export interface Bytes {
 	number(value?: number): number;
 	signed(value?: number): number;
 	string(text?: string): string;
-	/** The number of items that follow. Each item takes at least one byte, so the reader can check it. */
+	/** The number of items that follow. Each takes at least one byte, so the reader can check the count. */
 	count(value?: number): number;
 	readonly isAtEnd: boolean;
 }

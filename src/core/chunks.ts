@@ -1,4 +1,3 @@
-/** Splits the list into chunks of `size` items; the last chunk may be shorter. */
 export function chunks<Item>(items: readonly Item[], size: number): Item[][] {
 	const lists: Item[][] = [];
 	for (let at = 0; at < items.length; at += size) lists.push(items.slice(at, at + size));

@@ -55,9 +55,9 @@ export function loadConfig(folders: ConfigFolders) {
 		config: Object.freeze(Object.fromEntries(groups)) as Config,
 		/** The source of a value: `default`, or a file's label; several for an appended list, joined by ` + `. */
 		origin: (key: SettingKey) => entries.get(key)?.origin ?? "default",
-		/** One line per problem, in the order of the files. The lines are escaped, so they are safe to print. */
+		/** One line per problem, in file order, escaped for printing. */
 		warnings,
-		/** All four files, found or not, in the order of the merge. */
+		/** All four files, in merge order. */
 		files,
 	};
 }

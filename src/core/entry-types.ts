@@ -4,7 +4,7 @@ export const WORKSET_ENTRY = "strata-workset";
 
 export const BRIEFING_ENTRY = "kota-context";
 
-/** Pins and unpins of tool results. They apply only to branches that contain the entry. */
+/** Pins and unpins of tool results, for branches that contain the entry. */
 export const PIN_ENTRY = "pi-kota-pin";
 
 /** Some lines count as unread from here on. Named after pi-readcache, a program whose sessions we read. */

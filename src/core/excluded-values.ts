@@ -30,8 +30,8 @@ interface ExcludedValuesOptions {
 }
 
 /**
- * Secret values of excluded files and of the environment, which no store may hold. A value that is
- * removed from its file stays here, since output may still hold it.
+ * Secret values of excluded files and of the environment, which no store may hold. A value removed from
+ * its file stays, since output may hold it.
  */
 export class ExcludedValues {
 	readonly #root: string;

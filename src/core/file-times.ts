@@ -21,12 +21,12 @@ export function haveSameTimes(before: FileTimes, now: FileTimes): boolean {
 	);
 }
 
-/** The coarsest timestamp resolution of any file system in use (FAT). */
+/** The coarsest timestamp resolution of file systems in use (FAT). */
 const TICK_MS = 2_000;
 
 /**
- * False if the last write was less than a tick before `takenMs`: a second write in that tick would not
- * change the times. `takenMs` is the time just before `before` was read.
+ * False if a write was less than a tick before `takenMs`: a second write in that tick would leave no
+ * trace. `takenMs` is the time just before `before` was read.
  */
 export function isSurelySame(before: FileTimes, takenMs: number, now: FileTimes): boolean {
 	return haveSameTimes(before, now) && Math.max(now.mtimeMs, now.ctimeMs) < takenMs - TICK_MS;

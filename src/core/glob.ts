@@ -4,10 +4,10 @@ import { matchesAll, type Wildcard } from "../text/wildcard.ts";
 export const MAX_GLOB_LENGTH = 512;
 
 /**
- * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`). A
- * pattern with `/` matches the end of the path (`secrets/*.json`), or the whole path if it starts with
- * `/`. A pattern that ends with `/` matches everything below that folder. `*` and `?` match within a
- * name, and `**` matches across folders; other characters are literal. Ignores case on macOS and Windows.
+ * Matches a path against an exclude list. A pattern without `/` matches the base name (`.env*`), one with
+ * `/` matches the end of the path (`secrets/*.json`), one with a leading `/` the whole path, and one with
+ * a trailing `/` everything below. `*` and `?` match within a name, `**` across folders; other characters
+ * are literal. Ignores case on macOS and Windows.
  */
 export function matchesAny(
 	patterns: readonly string[],
@@ -28,7 +28,6 @@ interface Compiled {
 
 type Matcher = (name: string, names: readonly string[]) => boolean;
 
-/** Compiled patterns, memoized per list. */
 const compiledLists = new WeakMap<readonly string[], Compiled>();
 
 function compiled(patterns: readonly string[], platform: NodeJS.Platform): Compiled {
@@ -59,7 +58,7 @@ function pathMatcher(parts: readonly string[]): Matcher {
 	return (name, names) => last(name) && matchesAll(whole, names);
 }
 
-/** Has a fast path, since most patterns have one `*`, at the start or the end. */
+/** Fast path: most patterns have one `*`, at the start or end. */
 function nameMatcher(pattern: string): (name: string) => boolean {
 	if (!/[*?]/.test(pattern)) return (name) => name === pattern;
 	const [, before = "", after = ""] = /^([^*?]*)\*([^*?]*)$/.exec(pattern) ?? [];

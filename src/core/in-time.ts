@@ -1,4 +1,4 @@
-/** Resolves to `undefined` if the work takes longer than `ms`; the work continues. Rejects if it fails. */
+/** Resolves to `undefined` after `ms`; the work continues. Rejects if the work fails before that. */
 export async function inTime<T>(work: Promise<T>, ms: number): Promise<T | undefined> {
 	const late = Promise.withResolvers<undefined>();
 	const timer = setTimeout(() => late.resolve(undefined), ms);

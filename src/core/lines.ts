@@ -8,7 +8,7 @@ export function linesOf(bytes: Buffer) {
 	return {
 		bytes,
 		count: starts.length,
-		/** The bytes from line `first` through `last`, without the newline after `last`. */
+		/** Excludes the newline after line `last`. */
 		slice: (first: number, last: number) => bytes.subarray(startOf(first), endOf(last)),
 		size: (first: number, last: number) => endOf(last) - startOf(first),
 	};

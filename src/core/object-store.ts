@@ -20,7 +20,7 @@ export type ObjectStoreOptions = {
 	readonly isLegacy?: (entryName: string) => boolean;
 	readonly maxBytes: number;
 	readonly maxAgeMs: number;
-	/** Maximum size of an object; a larger one is not stored and not loaded. Default: 32 MiB. */
+	/** Larger objects are not stored or loaded. Default: 32 MiB. */
 	readonly maxObjectBytes?: number;
 	/** Returns a reason if the bytes must not be stored. Default: accepts all bytes. */
 	readonly refuse?: (bytes: Uint8Array) => Promise<string | undefined>;
@@ -160,7 +160,7 @@ export class ObjectStore {
 		return await this.sweep(0);
 	}
 
-	/** Lists the objects, best effort. The list is empty for an unusable store. */
+	/** Best effort. Returns an empty list for an unusable store. */
 	async list(): Promise<StoredFile[]> {
 		return (await this.#look()).found;
 	}

@@ -1,6 +1,6 @@
 export const PI_PACKAGE = "@earendil-works/pi-coding-agent";
 
-/** The versions of pi that our tests run on. */
+/** The tested versions of pi. */
 export const SUPPORTED_PI = "0.87.1 and 1.5.0";
 
 export function piFault(version: string): string | undefined {

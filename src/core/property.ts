@@ -1,4 +1,4 @@
-/** Reads a property of an untrusted value; `undefined` if the value is not an object. */
+/** Reads a property of an untrusted value. */
 export function property(value: unknown, key: string): unknown {
 	return typeof value === "object" && value !== null
 		? (value as Record<string, unknown>)[key]

@@ -17,7 +17,7 @@ export function chooseEvicted<Item extends Evictable>(
 	if (bytes <= maxBytes) return evicted;
 
 	for (const item of rest.toSorted((a, b) => a.usedMs - b.usedMs)) {
-		// Later items were used more recently, so they are guarded at least as well and the loop can stop.
+		// Later items were used more recently and are guarded at least as well, so the loop can stop.
 		if (bytes <= (isGuarded(item) ? 2 * maxBytes : maxBytes)) break;
 		bytes -= item.bytes;
 		evicted.push(item);

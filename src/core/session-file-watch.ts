@@ -51,8 +51,8 @@ export function watchSessionFile(file: string) {
 			return garbled;
 		},
 		/**
-		 * Compares the file with pi's entries, which include the header. Reads the whole file only at first
-		 * or if it was replaced or cut, otherwise only unexpected bytes. Throws I/O errors.
+		 * `entries` include the header. Reads the whole file at first and after it was replaced or cut,
+		 * otherwise only unexpected bytes. Throws I/O errors.
 		 */
 		check(entries: readonly FileEntry[]): FileState {
 			const found = statSync(file, { throwIfNoEntry: false });
@@ -119,7 +119,7 @@ function judge(bytes: Buffer, entries: readonly FileEntry[]): FileState {
 	return { kind: "foreign", entries: unknown.length - garbled, garbled, missing: absent };
 }
 
-/** Fast path that parses only the last line: there are as many lines as entries, and the last id matches. */
+/** Fast path that parses only the last line: as many lines as entries, and the right last id. */
 function isPlainlyWhole(bytes: Buffer, entries: readonly FileEntry[]): boolean {
 	if (bytes.at(-1) !== 10) return false;
 	let count = 0;

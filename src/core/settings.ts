@@ -16,7 +16,7 @@ export { accepts, type Setting, type SettingGroup, type SettingValue } from "./s
 
 const MIB = 1024 * 1024;
 
-/** Usual names of files with secrets. A false positive only loses the saving of the cache for that file. */
+/** Usual names of files with secrets. A false positive only means that the file is not cached. */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
 	*.pem *.key *.p8 *.p12 *.pfx *.crt *.cer *.der *.pk8 *.jks *.jceks *.keystore *.kdbx *.ppk

@@ -23,8 +23,7 @@ export type OpenedDatabase =
 
 /**
  * Opens a database and migrates it to schema version (`user_version`) `migrations.length`. Never touches
- * a newer database. All code opens databases through this file, so that only this file depends on
- * `node:sqlite`, which pi under Bun lacks.
+ * a newer database. Only this file depends on `node:sqlite`, which pi under Bun lacks.
  */
 export async function openDatabase(path: string, migrations: Migration[]): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
@@ -103,7 +102,7 @@ function copyUnchanged(
 			if (path === from || (after.changedMs === before.changedMs && !after.hasLog)) return;
 			throw new Error(`${from} changed during the copy`);
 		} catch (error) {
-			// If `from` failed, the loop goes on with `alone`, provided that it is listed.
+			// If `from` failed, the loop goes on with `alone`, if listed.
 			if (path !== from) throw error;
 		} finally {
 			source?.close();

@@ -12,7 +12,7 @@ export interface WorkerPort {
 	listen(onMessage: (message: FromWorker) => void, onExit: (error: unknown) => void): void;
 }
 
-/** A thread. Its output never reaches the terminal or a protocol on stdout, since `serveJobs` drops it. */
+/** A worker thread. Its output never reaches the terminal or a protocol on stdout: `serveJobs` drops it. */
 export function thread(
 	entry: URL,
 	options: Pick<WorkerOptions, "workerData" | "resourceLimits" | "env"> = {},

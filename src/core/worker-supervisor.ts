@@ -74,7 +74,7 @@ interface WorkerHandle {
 	/** Jobs in flight, in the order sent. The worker is busy with the first. */
 	readonly tasks: Task[];
 	readonly exited: PromiseWithResolvers<void>;
-	/** Limits the time to start, the time of the first task, or the idle time. */
+	/** Limits the start, the first task or the idle time. */
 	timer?: NodeJS.Timeout;
 	isReady: boolean;
 	isEnding: boolean;
@@ -139,7 +139,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		return promise;
 	}
 
-	/** Sends the value to all workers that are running now. */
+	/** Reaches only the workers that are running now. */
 	broadcast(value: unknown): void {
 		for (const { isEnding, port } of this.#workers)
 			if (!isEnding) port.post({ kind: "broadcast", value });
@@ -297,7 +297,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 		} else if (worker.tasks[0] === task) this.#end(worker);
 	}
 
-	/** Ends the worker after up to `graceMs` to end by itself. Rejects its current job with `error`, if set. */
+	/** Gives the worker `graceMs` to end by itself. Rejects its current job with `error`, if set. */
 	#end(worker: WorkerHandle, error?: WorkerError, graceMs = 0): void {
 		this.#release(worker, error);
 		worker.port.keepAlive(true);

@@ -182,7 +182,7 @@ export function purgedText(swept: SweepResult): string {
 	return `${deleted} ${counted(objects, "text")} (${megabytes(bytes)}) ${verb} still there: ${trouble}`;
 }
 
-/** Only the stubs are known of batches from before this process started. */
+/** Batches from before this process started are known only by their stubs. */
 function doneLines({ summary, stubs, nowMs }: PruningReport): string[] {
 	const { batches, results, freedTokens } = summary;
 	const earlier = stubs.results - results;
@@ -227,7 +227,7 @@ function nextLines({ decision }: PruningReport): string[] {
 	const { plan, tight } = decision;
 	const { freedTokens, rewrittenTokens, threshold, why } = plan;
 	const wait =
-		why === "waits" ? `${REASONS[why]}: from ${short(threshold)} tokens on it pays` : REASONS[why];
+		why === "waits" ? `${REASONS[why]}: it pays from ${short(threshold)} tokens on` : REASONS[why];
 	const more = candidates.length - SHOWN;
 	return [
 		`next: ${counted(candidates.length, "result")}, ${short(freedTokens)} tokens, for ${short(rewrittenTokens)} rewritten; ${wait}${tight ? "; the window fills up, so more is pruned than usual" : ""}`,

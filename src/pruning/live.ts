@@ -16,7 +16,6 @@ const OWNER = "pruning";
 type Results = ReadonlyMap<string, ToolResultItem>;
 type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
 
-/** Pruning of one session. */
 export class LivePruning {
 	readonly pruner: Pruner;
 	readonly log = new PruneLog();
@@ -79,7 +78,6 @@ export class LivePruning {
 		this.#addPending(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
 	}
 
-	/** Records a request's cost, with and without pruning. */
 	recordAnswer(message: unknown, session: SessionView): void {
 		const tokens = promptTokens(property(message, "usage"));
 		const { rules } = session.cache;
@@ -222,7 +220,6 @@ async function inBatches<Item>(
 	work: (item: Item) => Promise<Pruned | string>,
 ) {
 	const pruned: Pruned[] = [];
-	/** The first failure, for the user. */
 	let why: string | undefined;
 	for (let start = 0; start < items.length; start += CONCURRENCY) {
 		const outcomes = await Promise.all(items.slice(start, start + CONCURRENCY).map(work));
@@ -318,7 +315,7 @@ export class PruneLog {
 	}
 }
 
-/** With it, a later pruning rewrites only what follows. `undefined` if no breakpoint can be added. */
+/** Lets a later pruning rewrite only what follows. `undefined` if no breakpoint can be added. */
 export function withBreakpointBeforeResult(payload: unknown, toolCallId: string) {
 	return withExtraBreakpoint(payload, (messages) => blockBefore(messages, toolCallId));
 }

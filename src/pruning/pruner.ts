@@ -167,7 +167,7 @@ export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
 	/** `unpaid`: pruning pays in the long run, but is a loss if the session ends now. */
 	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
 	readonly freedTokens: number;
-	/** Tokens that are written again because of the pruning; 0 if the cache is cold. */
+	/** Tokens written again because of the pruning; 0 if cold. */
 	readonly rewrittenTokens: number;
 	/** In plain input tokens. */
 	readonly rewriteCost: number;

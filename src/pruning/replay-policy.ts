@@ -30,9 +30,9 @@ class PruningReplay {
 	readonly #items = new Map<number, ToolResultItem>();
 	readonly #stubs = new WeakMap<SessionBlock, SessionBlock>();
 	#before: { step: Step; tokens: number } | undefined;
-	/** The blocks of the last request, after pruning. */
+	/** The last request after pruning. */
 	#shown: readonly SessionBlock[] = [];
-	/** The survey of `#shown`; `undefined` if `#shown` did not just grow. */
+	/** The survey of `#shown`; `undefined` if `#shown` changed other than by growing. */
 	#survey: GrowingSurvey | undefined;
 	/** Whether a thinking block is bound to everything before it, by block id. */
 	readonly #binds = new Map<number, boolean>();
@@ -114,7 +114,7 @@ class PruningReplay {
 		}));
 	}
 
-	/** New thinking comes from the model of the previous request. A compaction unbinds all thinking it keeps. */
+	/** New thinking comes from the previous request's model. A compaction unbinds the thinking it keeps. */
 	#recordThinking({ blocks, changes, model }: Step, from: number): void {
 		const { rules } = this.#before?.step.model ?? model;
 		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
@@ -177,7 +177,7 @@ function resultItem({ id, tokens, result }: SessionBlock): ToolResultItem {
 	};
 }
 
-/** Maximum length, since the file is untrusted. Pi allows no longer output. */
+/** Maximum length, since the file is untrusted. Pi never lets longer output through. */
 const MOST_CHARS = 200_000;
 
 function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResultItem> | undefined {

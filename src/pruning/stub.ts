@@ -18,7 +18,7 @@ export function stubFor(item: ToolResultItem, text: string, blob: Blob): string 
 	const head = `${OPENING}${callOf(item)}: ${grouped(text.length)} chars.`;
 	const fixed = bytesOf(` ${back}`);
 	if (fixed > MAX_STUB_BYTES - MIN_HEAD_BYTES) return undefined; // the blob path is too long
-	// The call that restores the text has priority, then the original call, then the gist.
+	// Priorities: the call that restores the text, the original call, then the gist.
 	const call = clip(head, MAX_STUB_BYTES - fixed);
 	const gist = clip(gistOf(text), MAX_STUB_BYTES - fixed - bytesOf(call) - 3);
 	const stub = `${call}${gist === "" ? "" : ` "${gist}"`} ${back}`;

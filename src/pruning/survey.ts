@@ -21,9 +21,9 @@ export interface Touches {
 
 export interface Touch {
 	readonly file: string;
-	/** `shown`: shows the file's text. `refers`: a marker or diff of earlier text. `changed`: changed the file. */
+	/** `shown`: the file's text. `refers`: a marker or diff of earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** Absent for all lines. */
+	/** Absent means all lines. */
 	readonly lines?: { readonly start: number; readonly end: number };
 }
 
@@ -80,7 +80,6 @@ export function createSurveyor({
 			isExcluded: (item) => about(item).isExcluded || holdsValue(item),
 			...followTouches(touches),
 		};
-		/** Number of results that hold a value of an excluded file. */
 		const holdingValues = [...results.values()].filter(holdsValue).length;
 		return { messages: sentMessages(source), results, facts, pinned, holdingValues };
 	};
@@ -121,7 +120,6 @@ export function followTouches<Item>(touches: readonly FileTouch<Item>[]) {
 		}
 	}
 	return {
-		/** Whether the text was shown in full again later, or is out of date. */
 		isSuperseded: (item: Item): boolean => superseded.has(item),
 		basesOf(item: Item): readonly Item[] {
 			const { lives, at } = references.get(item) ?? { lives: [], at: 0 };
@@ -135,7 +133,7 @@ interface Life<Item> {
 	readonly touch: FileTouch<Item>;
 	readonly at: number;
 	isSuperseded: boolean;
-	/** Index of the touch after which none refers to this text. A change does not end it: diffs need the text. */
+	/** Index of the touch that makes the text unneeded. A change does not, since diffs need the text. */
 	end: number;
 }
 

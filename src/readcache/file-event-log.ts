@@ -200,8 +200,8 @@ function filesNamed(path: string, cwd: string): string[] {
 }
 
 /**
- * The hash that proves the text of a read. `undefined` if no proof is needed. If no proof is possible,
- * a value that is not the hash of any text.
+ * The hash that proves the text of a read. `undefined` if no proof is needed; a value that no text hashes
+ * to if no proof is possible.
  */
 export function returnedHash(item: ToolResultItem): string | undefined {
 	const meta = item.toolName === "read" ? parseMetadata(item.details) : undefined;

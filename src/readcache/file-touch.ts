@@ -18,7 +18,7 @@ export interface FileTouch {
 	readonly file: string;
 	/** `shown`: contains its text. `refers`: refers to earlier text. `changed`: changed the file. */
 	readonly kind: "shown" | "refers" | "changed";
-	/** Absent for all lines. */
+	/** Absent means all lines. */
 	readonly lines?: LineRange;
 }
 

@@ -9,7 +9,7 @@ export type FileEvent =
 	| { kind: "untracked" }
 	/** The user or the model wants these lines in full again. */
 	| { kind: "refresh"; scope: LineRange | "full" }
-	/** The model changed the file. The hashes are set if they were noted. */
+	/** The model changed the file. The hashes are set if noted. */
 	| { kind: "edit"; before: Hash | undefined; after: Hash | undefined }
 	/** The request shows the file, outside the session; `version` is `undefined` if unknown. */
 	| { kind: "in-request"; version: Hash | undefined };

@@ -65,7 +65,7 @@ export function formatStatus(status: Status): string {
 	if (shadow) {
 		const kinds = shadow.served.map(([mode, count]) => `${mode} ${count}`).join(", ") || "nothing";
 		lines.push(
-			`shadow: would have served ${kinds}; about ${shadow.savedTokens} tokens less; ${shadow.unsound} unsound`,
+			`shadow: would have served ${kinds} and saved about ${shadow.savedTokens} tokens; answers that would have been wrong: ${shadow.unsound}`,
 		);
 	}
 	if (plain.length > 0) {

@@ -55,7 +55,7 @@ export async function locate(path: string, cwd: string, hasRange: boolean) {
 	return { found: await firstExisting(pathCandidates(shorthand.path, cwd)), shorthand };
 }
 
-/** Never throws. If the file cannot be read, pi reports the error. */
+/** Never throws, since pi reports the error. */
 export async function readTextFile(
 	{ path, pathKey }: FoundFile,
 	{ maxFileBytes, exclude }: Eligibility,

@@ -17,7 +17,7 @@ export interface CacheClock {
 	readonly rules: CacheRules;
 	/** The TTL in the latest bill that states one; "5m" before that. */
 	readonly ttl: Ttl;
-	/** Whether the cache is cold for the request being built, or otherwise for the next request. */
+	/** Coldness for the request being built, or else for the next request. */
 	readonly coldness: Coldness;
 	/** Id of the last answer that would lose thinking if text before it were edited; see `lastBoundAnswer`. */
 	readonly boundAnswer: string | undefined;
@@ -60,11 +60,11 @@ interface TrackerOptions {
 	readonly now?: () => number;
 }
 
-/** Tracks the provider's cache from the start of a session. The session loop reports every event to it. */
+/** Tracks the provider's cache from the start of a session. The session loop reports every event. */
 export class CacheTracker {
 	readonly #now: () => number;
 	#last: PrefixKey | undefined;
-	/** When the last known request was sent to the provider. Gaps are measured from this time. */
+	/** Time of the last known request. Gaps are measured from it. */
 	#sentMs: number | undefined;
 	/** When the cache was last possibly used, also by a fork's parent or by a request being built. */
 	#usedMs: number | undefined;
@@ -92,7 +92,7 @@ export class CacheTracker {
 		this.#unbilled.branched = true;
 	}
 
-	/** Call this when a request is being built. Until `noteBuilt`, the clock describes that request. */
+	/** Called when a request is being built. Until `noteBuilt`, the clock describes that request. */
 	noteRequest(next: PrefixKey, rules: CacheRules): void {
 		this.#coldness = this.#coldnessFor(next, rules);
 		this.#last = next;
@@ -104,7 +104,7 @@ export class CacheTracker {
 		this.#coldness = undefined;
 	}
 
-	/** Call this when a request is sent: a new one, a retry, or a ping that keeps the cache warm. */
+	/** Called when a request is sent: a new one, a retry, or a ping that keeps the cache warm. */
 	notePayload(payload: unknown, thinking: string): void {
 		const atMs = this.#now();
 		const gapMs = Math.max(this.#unbilled.sent?.gapMs ?? 0, atMs - (this.#sentMs ?? atMs));

@@ -23,7 +23,7 @@ export interface Host
 	readonly readLimits: { readonly maxLines: number; readonly maxBytes: number };
 	/** Replaces pi's `read` tool. `guidelines` are added to pi's own in the system prompt. */
 	ownRead(answer: OwnRead, guidelines: readonly string[]): void;
-	/** The extension that owns the `read` tool if it is not ours; `undefined` if it is ours. */
+	/** The other extension that owns `read`; `undefined` if ours does. */
 	otherReadOwner(): string | undefined;
 	/** Shows text to the user; the model never sees it. */
 	report(ctx: Pick<HostContext, "mode" | "ui">, text: string): void;

@@ -91,7 +91,7 @@ interface LedgerOptions {
 	readonly returnedHash?: (item: ToolResultItem) => string | undefined;
 }
 
-/** The record of what the model sees. There is one ledger per session. */
+/** Records what the model sees. One per session. */
 export class Ledger {
 	readonly #returnedHash: LedgerOptions["returnedHash"];
 	#observation: ReturnType<typeof createObservation> | undefined;

@@ -49,7 +49,7 @@ function sentId(message: unknown): string | undefined {
 	return role === "custom" ? messageId(details) : undefined;
 }
 
-/** The id by which an edit finds a message. For an extension's message without an id, this is its type. */
+/** The id by which an edit finds a message; its type for an extension's message without an id. */
 export function editId(message: unknown): string | undefined {
 	const id = sentId(message);
 	if (id !== undefined || property(message, "role") !== "custom") return id;

@@ -8,7 +8,7 @@ import { editId, isTextBlock, type SessionSource, textOf } from "./messages.ts";
 /** `null` removes the message. */
 export type EditContent = { type: "text"; text: string }[] | null;
 
-/** An edit that requests already show but the session file does not have yet. */
+/** An edit that requests show but the session file does not have yet. */
 export interface PendingEdit {
 	readonly owner: string;
 	readonly entryId: string;

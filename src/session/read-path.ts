@@ -75,7 +75,7 @@ export function realPath(path: string): string | undefined {
 	}
 }
 
-/** The final target of a dangling link; `undefined` if `link` is not a link or is part of a cycle. */
+/** The final target of a dangling link; `undefined` for other paths and link cycles. */
 function targetOf(link: string): string | undefined {
 	let path = link;
 	try {

@@ -198,7 +198,7 @@ export class Session implements Spine {
 		}, guidelines);
 	}
 
-	/** Uses one handler per system, since pi reports the error of a handler and continues with the next. */
+	/** One handler per system: pi reports a handler's error and continues with the next handler. */
 	#each<Name extends keyof System>(name: Name, subscribe: (ask: Required<System>[Name]) => void) {
 		for (const system of this.#systems) {
 			const method = system[name];

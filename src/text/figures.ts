@@ -1,16 +1,16 @@
-/** Formats a number with separators: `12,345`. */
+/** Format: `12,345`. */
 export function grouped(count: number): string {
 	const digits = String(Math.round(count));
 	if (digits.length < 4) return digits;
 	return digits.replace(/\B(?=(?:\d{3})+$)/g, ","); // `toLocaleString` is slower: it takes microseconds
 }
 
-/** Formats a count with its noun: `1 session`, `1,200 sessions`. */
+/** Format: `1 session`, `1,200 sessions`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
 	return `${grouped(count)} ${count === 1 ? one : many}`;
 }
 
-/** Abbreviates a number: `950`, `12.3k`, `1.2M`. */
+/** Format: `950`, `12.3k`, `1.2M`. */
 export function short(count: number): string {
 	const size = Math.abs(count);
 	if (size < 999.5) return String(Math.round(count));

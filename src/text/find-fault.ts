@@ -106,7 +106,6 @@ function isAllowedText(node: Node, value: string): boolean {
 	return pattern === undefined || patternOf(pattern).test(value);
 }
 
-/** Compiled patterns, memoized. */
 const patterns = new Map<string, RegExp>();
 
 function patternOf(pattern: string): RegExp {

@@ -116,7 +116,7 @@ function inOrder(items: readonly PromptItem[], kind: PromptItem["kind"]): Prompt
 		.sort((a, b) => (a.entered ?? 0) - (b.entered ?? 0) || compareText(a.key, b.key));
 }
 
-/** Uses a fence that is longer than any fence in the file. A missing file gets no fence. */
+/** The fence is longer than any fence in the file. A missing file gets no fence. */
 function fileText({ key, text, gone }: PromptItem): string {
 	if (gone) return `### ${shownPath(key)}\n${text}`;
 	const runs = text.match(/`{3,}/g) ?? [];

@@ -12,7 +12,7 @@ import type { TierState } from "./state-file.ts";
 import { type Seeds, TierTracker } from "./tracker.ts";
 
 export interface ControllerOptions {
-	/** Minimum tokens of a cached block. Default: 1024. With 0, any size promotes, and history stays active. */
+	/** Minimum tokens of a cached block. Default: 1024. With 0, size is ignored and history stays active. */
 	readonly cacheMinTokens?: number;
 	/** Safety factor for `cacheMinTokens`. Default: 1.5. */
 	readonly cacheBufferMultiplier?: number;

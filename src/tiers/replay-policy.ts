@@ -13,7 +13,7 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	return {
 		name: "tiers",
 		description:
-			"every file read and the history in literal tiers, for comparison; not the cost of a working set",
+			"every file read and the history are in literal tiers, for comparison; this is not what a working set costs",
 		*requests(session) {
 			const controller = new TierController(settings);
 			for (const step of session.steps()) {
@@ -25,7 +25,7 @@ export function tiersPolicy(settings: Omit<ControllerOptions, "state"> = {}): Re
 	};
 }
 
-/** Tokens that remain in the conversation of a result whose text counts as a file. */
+/** Tokens that a result keeps in the conversation after its text became a file. */
 const LIFTED_TOKENS = 20;
 
 function contentOf(blocks: readonly SessionBlock[]) {

@@ -9,7 +9,7 @@ import { openStoreFolder, type StoreFolder } from "../core/store-version.ts";
 import { TIERS, type Tier, type TrackedItem } from "./item.ts";
 import { readJsonObject } from "./litellm-config.ts";
 
-/** The state as the specification defines it, plus the tokens of each item. */
+/** The state that the specification defines, plus the tokens of each item. */
 export interface TierState {
 	readonly response_count: number;
 	readonly last_active_items: readonly string[];
@@ -73,7 +73,7 @@ export function parseTierState(state: unknown): TrackedState {
 	return { responseCount: count, items };
 }
 
-/** Maximum number of items, since the file is untrusted. No real session has so many. */
+/** Maximum number of items, more than in any real session, since the file is untrusted. */
 const MAX_ITEMS = 50_000;
 
 function itemOf(key: string, value: unknown): TrackedItem {

@@ -84,7 +84,6 @@ export class TierTracker {
 		for (const key of keys) this.#items.delete(key);
 	}
 
-	/** Updates the sizes of tracked items. */
 	setTokens(sizes: Iterable<Pick<Item, "key" | "tokens">>): void {
 		for (const { key, tokens } of sizes) {
 			checkTokens(key, tokens);

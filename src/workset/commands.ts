@@ -89,7 +89,7 @@ export async function runWorkset(call: WorksetCall): Promise<string> {
 			else if (tokens + file.tokens > maxTokens) {
 				tooLarge += 1;
 				refused.push(
-					`${path} (${file.tokens} tokens) has no room: ${tokens} of ${maxTokens} are in use (tiers.maxTokens)`,
+					`${path} (${file.tokens} tokens) does not fit: ${tokens} of ${maxTokens} tokens are in use (tiers.maxTokens)`,
 				);
 			} else {
 				tokens += file.tokens;

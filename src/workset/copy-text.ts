@@ -52,7 +52,6 @@ export function parseCopy(block: string): FileText | undefined {
 
 const DROPPED = "No longer kept up to date from here on: ";
 
-/** Announces files that are no longer kept up to date. */
 export function droppedText(paths: readonly string[]): string {
 	return `${DROPPED}${JSON.stringify(paths)}`;
 }

@@ -167,7 +167,7 @@ export function changesFor(plan: LogPlan, files: readonly FileText[], view: View
 		return paths.flatMap((path) => byPath.get(path) ?? []);
 	}
 
-	/** A file needs no announcement if all of its copies are removed. */
+	/** Files whose copies are all removed need no announcement. */
 	function staysInView(path: string): boolean {
 		const holders = view.copies.filter((copy) => copy.files.some((file) => file.path === path));
 		return holders.some(({ entryId }) => !edits.has(entryId));

@@ -29,7 +29,7 @@ export interface WorkingFileView {
 	readonly tokens: number;
 	/** When this process last saw a change, in ms since 1970; 0 if it saw none. */
 	readonly changedMs: number;
-	/** Number of requests since then that read the file from the provider's cache. */
+	/** Number of requests since the last change that read the file from the provider's cache. */
 	readonly hits: number;
 	readonly place: "slot" | "snapshot" | "tail" | "prefix";
 }

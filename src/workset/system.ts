@@ -204,7 +204,7 @@ export class WorksetSystem implements System {
 		this.#spine.host.report(session, text);
 	}
 
-	/** For models without a tail. Appends nothing after a steered message, which would trigger a request. */
+	/** For models without a tail. Appends nothing behind a steered message, since that triggers a request. */
 	async #appendBeforeRequest(session: SessionView): Promise<void> {
 		const opened = await this.#inUse(session);
 		if (!opened || !session.cache.rules.bindsThinking) return;

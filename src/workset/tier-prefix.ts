@@ -22,7 +22,7 @@ interface PrefixContent {
 	readonly minimumTokens: number;
 }
 
-/** Maximum number of breakpoints for tiers. The system prompt and the conversation need the others. */
+/** Maximum for tiers: the system prompt and the conversation need the other breakpoints. */
 const MAX_TIER_BREAKPOINTS = 2;
 
 /** A pair of messages per tier, then active files. L0 has a pair, since the host owns the system prompt. */

@@ -23,7 +23,6 @@ import type { PrefixMessage } from "./tier-prefix.ts";
 
 export const OWNER = "workset";
 
-/** The working set of one session. */
 export class Workset {
 	readonly cwd: string;
 	readonly settings: Pick<Config, "tiers" | "readcache">;
@@ -35,7 +34,7 @@ export class Workset {
 	/** Keyed by path; counted since opening. `changedMs` is 0 if no change was seen. */
 	readonly fileStats = new Map<string, { changedMs: number; hits: number }>();
 	files: readonly WorkingText[] = [];
-	/** The map is rebuilt only when the cache is cold. */
+	/** Rebuilt only when the cache is cold. */
 	map: SymbolMap | undefined;
 	/** Set if a map is wanted but there is none. */
 	noMapReason: string | undefined;

@@ -107,7 +107,7 @@ test("tells what goes next and why it waits", () => {
 	});
 	const text = textOf({ decision: decision("waits") });
 	expect(text).toContain("next: 7 results, 8k tokens, for 12k rewritten");
-	expect(text).toContain("from 20k tokens on it pays");
+	expect(text).toContain("it pays from 20k tokens on");
 	expect(text).toContain("  old: read()");
 	expect(text).toContain("  and 2 more");
 	expect(textOf({ decision: decision("unpaid", true) })).toMatch(

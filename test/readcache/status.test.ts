@@ -285,7 +285,7 @@ describe("shadow mode", () => {
 	test("is reported in words", () => {
 		const shadow = { served: [], savedTokens: 0, unsound: 0 };
 		expect(formatStatus({ ...EMPTY, mode: "shadow", shadow })).toContain(
-			"shadow: would have served nothing; about 0 tokens less; 0 unsound",
+			"shadow: would have served nothing and saved about 0 tokens; answers that would have been wrong: 0",
 		);
 	});
 });

@@ -41,7 +41,7 @@ export function* diffInterned(lines: InternedLines, budget = DEFAULT_BUDGET): St
 	return matching.changes(lines.commonStart);
 }
 
-/** A range of lines on both sides. Ends are exclusive. */
+/** Ends are exclusive. */
 export interface Gap {
 	baseStart: number;
 	baseEnd: number;

@@ -30,7 +30,6 @@ export function* splitLines(text: string): Steps<string[]> {
 	return lines;
 }
 
-/** The lines of both texts. */
 export interface Sides {
 	readonly base: readonly string[];
 	readonly current: readonly string[];

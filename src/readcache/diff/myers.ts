@@ -9,7 +9,7 @@ export interface Budget {
 
 export type OnMatch = (x: number, y: number) => void;
 
-/** Maximum edits per search. Results are minimal up to it; beyond, time grows with this value × lines. */
+/** Maximum edits per search. Up to it, results are minimal; beyond it, time grows with it × lines. */
 const MAX_EDITS = 256;
 
 /** Finds a longest common subsequence if there are few edits. Lines beyond the budget count as changed. */

@@ -32,7 +32,6 @@ export type UnifiedDiff =
 	/** The caller serves the plain text instead, and counts the reason. */
 	| { kind: "not_useful"; reason: "identical" | "too_large" | "verification_failed" };
 
-/** Yields to the event loop every few ms and throws "Operation aborted" on abort. */
 export function unifiedDiff(input: UnifiedDiffInput): Promise<UnifiedDiff> {
 	return runInSlices(unifiedSteps(input), input.signal);
 }

@@ -244,10 +244,10 @@ function observed(before: Sightings | undefined, hash: string): Omit<Sightings, 
 
 /**
  * Whether a file belongs in the tail, where each token costs 1 per request. p is the probability that
- * the file changes by the next request; q is the probability that this request finds the cache warm. In
- * the log, a token costs w (write) if cold or changed, otherwise r (read). A change also leaves a dead
- * copy, which is read for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1, the file
- * is hot if p is greater than (1 − r) / (w − r + r·R).
+ * the file changes by the next request, q that this request finds the cache warm. In the log, a token
+ * costs w (write) if cold or changed, otherwise r (read). A change also leaves a dead copy, which is read
+ * for R more requests: (1 − q)·w + q·(p·(w + r·R) + (1 − p)·r). With q = 1, the file is hot if
+ * p > (1 − r) / (w − r + r·R).
  */
 function isHot(p: number, q: number, { rules, ttl = "5m" }: Pick<LogMoment, "rules" | "ttl">) {
 	const { readRatio } = rules;
