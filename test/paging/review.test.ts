@@ -1,6 +1,8 @@
 import { execFileSync } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { encodePageToken } from "../../src/core/read-input.ts";
 import { decodeText } from "../../src/paging/fetch/content.ts";
 import { readPdfChunk } from "../../src/paging/pdf-chunk.ts";
 import { ResourceCache } from "../../src/paging/resource-cache.ts";
@@ -104,4 +106,21 @@ test.skipIf(process.platform === "win32")("a pipe named like a PDF is not waited
 	const session = fakeSession({ cwd }).view();
 	const plain = () => Promise.reject(new Error("not asked for"));
 	expect(await createPagingSystem().read(call, session, plain)).toBeUndefined();
+});
+
+test("a read in flight when its session ends does not open its path to the next session", async () => {
+	const path = join(tempDir(), "outside.pdf");
+	writeFileSync(path, "%PDF-1.7");
+	const session = fakeSession({ cwd: tempDir() }).view();
+	const system = createPagingSystem();
+	const read = (written: string) => {
+		const plain = () => Promise.reject(new Error("not asked for"));
+		return system.read({ path: written, toolCallId: "1" }, session, plain);
+	};
+	const inFlight = Promise.allSettled([read(path)]);
+	await system.stop();
+	expect(await inFlight).toMatchObject([{ status: "rejected" }]);
+	const token = encodePageToken({ uri: path });
+	await expect(read(token)).rejects.toMatchObject({ code: "outside_root" });
+	await system.stop();
 });
