@@ -1,9 +1,9 @@
-/** In UTF-16 units; longer than any grapheme cluster (emoji family, stacked syllable) in use. */
+/** Maximum grapheme cluster in UTF-16 units: longer than any in use (emoji families, stacked syllables). */
 const MAX_CLUSTER = 64;
-/** Minimum chunk size: a smaller chunk may have no room for a single cluster. */
+/** Minimum chunk size in UTF-16 units. A smaller chunk might not hold a single cluster. */
 export const MIN_CHUNK_CHARS = MAX_CLUSTER;
 
-/** Cuts one text into chunks. Create one per text: it memoizes the code blocks. */
+/** Cuts one text into chunks. Create one per text, since it memoizes the text's code blocks. */
 export class Chunker {
 	readonly #text: string;
 	#fences: Fences | undefined;
@@ -13,18 +13,20 @@ export class Chunker {
 	}
 
 	/**
-	 * Returns the end of the chunk at `start` (0 or an earlier end), in UTF-16 units: the last
-	 * boundary of the best kind in its last quarter. Best first: blank line, row (list, table,
-	 * heading), line (these outside code), code line, sentence, space, cluster. CRLF, surrogate pairs
-	 * and clusters of up to 64 units stay whole. `maxChars` is at least {@link MIN_CHUNK_CHARS}.
+	 * Returns the end of the chunk that begins at `start` (0 or an earlier end), in UTF-16 units: the last
+	 * boundary of the best kind in the chunk's last quarter. From best to worst: blank line, row (list, table,
+	 * heading) and line outside code; then code line, sentence, space, cluster. CRLF, surrogate pairs and
+	 * clusters of up to 64 units stay whole. `maxChars` must be at least {@link MIN_CHUNK_CHARS}.
 	 */
 	end(start: number, maxChars: number): number {
 		const text = this.#text;
 		if (!Number.isInteger(start) || start < 0 || start > text.length) {
-			throw new RangeError(`start is ${start}, the text has ${text.length} characters`);
+			throw new RangeError(`start must be an integer from 0 to ${text.length}, got ${start}`);
 		}
 		if (!Number.isInteger(maxChars) || maxChars < MIN_CHUNK_CHARS) {
-			throw new RangeError(`maxChars is ${maxChars}, at least ${MIN_CHUNK_CHARS} are needed`);
+			throw new RangeError(
+				`maxChars must be an integer of at least ${MIN_CHUNK_CHARS}, got ${maxChars}`,
+			);
 		}
 		const limit = start + maxChars;
 		if (limit >= text.length) return text.length;
@@ -44,7 +46,7 @@ function bestBoundary(text: string, start: number, limit: number, fences: Fences
 	for (let at = limit; at > floor && bestRank < RANK.blankLine; at--) {
 		const found = rankOf(text, start, at, fences);
 		if (found <= bestRank) continue;
-		// Lines need no check: a line feed ends its cluster. A space can carry an accent.
+		// Line ends need no check, since a line feed ends its cluster. A space may carry a combining accent.
 		if (found < RANK.codeLine && !isClusterBoundary(text, start, at)) continue;
 		best = at;
 		bestRank = found;
@@ -66,14 +68,14 @@ function rankOf(text: string, start: number, at: number, fences: Fences): number
 	return isSpace ? RANK.space : RANK.none;
 }
 
-/** Spaces to cut after; no-break spaces are not among them. */
+/** A chunk may end after these spaces, but not after a no-break space. */
 const SPACES = " \t\u3000";
-/** Marks that end a sentence without a following space, and closing marks after them. */
+/** Marks that end a sentence without a following space, and quotes and brackets that may close it. */
 const SENTENCE_MARKS = "。！？｡．\"'”’»）」』】)]";
 const SENTENCE_END =
 	/(?:[.!?…]["'”’»)\]]{0,3}[ \t]{1,8}|[。！？｡．]["'”’»）」』】)\]]{0,3}\u3000?)$/;
 
-/** Starts a list item, table row or heading. A table's delimiter row stays with its head. */
+/** Matches the start of a list item, heading or table row. A delimiter row stays with its header. */
 const ROW_START = /[ \t>]{0,64}(?:(?:[-*+]|\d{1,9}[.)]|#{1,6})[ \t]|\|(?![ \t]{0,64}:?-{2}))/y;
 
 function isBlank(text: string, start: number, newline: number): boolean {
@@ -85,8 +87,8 @@ function isBlank(text: string, start: number, newline: number): boolean {
 type Fences = ReturnType<typeof findFences>;
 
 /**
- * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens no block: a
- * stray one would turn the rest into code. Linear: about 10 ms for 10 MB with 30,000 fence lines.
+ * Finds fenced code blocks, also in quotes and list items. An unclosed fence opens no block, since
+ * a stray fence would turn the rest into code. Linear: about 10 ms for 10 MB with 30,000 fence lines.
  */
 export function findFences(text: string) {
 	const opens: number[] = [];
@@ -102,7 +104,7 @@ export function findFences(text: string) {
 		}
 	}
 	return {
-		/** True between the end of the opening line and the end of the closing one. */
+		/** True between the end of an opening fence line and the end of its closing fence line. */
 		encloses(at: number): boolean {
 			const block = countBelow(opens, at) - 1;
 			return block >= 0 && at < (closes[block] as number);
@@ -110,7 +112,7 @@ export function findFences(text: string) {
 	};
 }
 
-/** Code after this many fence lines is cut like text: scanning 10 hostile MB takes under 30 ms. */
+/** Code after this many fence lines is cut like text. This keeps a scan of 10 hostile MB below 30 ms. */
 const MAX_FENCE_LINES = 50_000;
 
 type FenceLine = NonNullable<ReturnType<typeof fenceLine>>;
@@ -125,14 +127,14 @@ function* fenceLines(text: string): Generator<FenceLine> {
 		const end = newline < 0 ? text.length : newline + 1;
 		const line = fenceLine(text, at, end);
 		if (line) yield line;
-		// The search continues at the next line: a line with a million fences is examined once.
+		// The search continues at the next line, so a line with a million fences is examined only once.
 		if (backticks >= 0 && backticks < end) backticks = text.indexOf("```", end);
 		if (tildes >= 0 && tildes < end) tildes = text.indexOf("~~~", end);
 	}
 }
 
 const PREFIX = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?$/;
-/** Maximum characters before a fence; keeps the pattern from running over a huge line. */
+/** Maximum number of characters before a fence on its line. Keeps `PREFIX` from scanning a huge line. */
 const MAX_PREFIX = 64;
 
 function fenceLine(text: string, at: number, end: number) {
@@ -164,7 +166,7 @@ function countBelow(numbers: readonly number[], bound: number): number {
 	return low;
 }
 
-/** `floor` is 0 or an earlier boundary. */
+/** `floor` must be 0 or an earlier cluster boundary. */
 export function isClusterBoundary(text: string, floor: number, at: number): boolean {
 	return boundaryBefore(text, floor, at) === at;
 }
@@ -176,33 +178,33 @@ export function splitsPair(text: string, at: number): boolean {
 const segmenter = new Intl.Segmenter("und", { granularity: "grapheme" });
 
 /**
- * Returns the last place in `(floor, at]` that cuts no cluster; `undefined` if the cluster across
- * `at` is overlong. Examines about 64 units, and a row of flags back to its beginning.
+ * Returns the last position in `(floor, at]` that splits no cluster, or `undefined` if the cluster at `at`
+ * is longer than 64 units. Examines about 64 units, and a row of flags back to the row's beginning.
  */
 function boundaryBefore(text: string, floor: number, at: number): number | undefined {
 	const anchor = anchorAt(text, floor, Math.max(floor, at - MAX_CLUSTER));
-	// A boundary depends on the text before it and one code point (two units) after it.
+	// A boundary depends on the text before it and on one code point (up to two units) after it.
 	const tail = text.slice(anchor, at + 2);
 	const found = segmenter.segment(tail).containing(at - anchor)?.index ?? 0;
 	return found > 0 ? anchor + found : undefined;
 }
 
-/** Cuts no surrogate pair and no flag: half a flag would break the flags after it. */
+/** Never splits a surrogate pair or a flag. Splitting a flag would also break the flags after it. */
 function cutInsideCluster(text: string, at: number): number {
 	const place = splitsPair(text, at) ? at - 1 : at;
 	const splitsFlag = isFlagLetter(text, place) && isFlagLetter(text, place - 2);
 	return splitsFlag ? place - 2 : place;
 }
 
-/** A flag is a pair of these letters; in a row of flags, pairs are counted from its beginning. */
+/** A flag is a pair of flag letters. In a row of flags, pairs are counted from the row's beginning. */
 function isFlagLetter(text: string, at: number): boolean {
 	const low = text.charCodeAt(at + 1);
 	return text.charCodeAt(at) === 0xd83c && low >= 0xdde6 && low <= 0xddff;
 }
 
-// Returns the last place up to `at` where segmenting may begin. UAX #29 looks back within one
-// cluster only (flags aside): starting inside a cluster gives wrong boundaries only up to its end,
-// which reaches the queried place only if the cluster is overlong.
+// Returns the last position up to `at` where segmentation may begin. Except for flags, UAX #29 looks back
+// only within one cluster. So starting inside a cluster gives wrong boundaries only up to the end of that
+// cluster, which reaches the queried position only if the cluster is longer than 64 units.
 function anchorAt(text: string, floor: number, at: number): number {
 	let anchor = splitsPair(text, at) ? at - 1 : at;
 	while (anchor > floor && isFlagLetter(text, anchor)) {

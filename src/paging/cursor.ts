@@ -6,16 +6,16 @@ import { PagingError, truncate } from "./errors.ts";
 
 declare const digestBrand: unique symbol;
 
-/** The first 96 bits of a sha256 in base64url, 16 characters. Made by {@link digest}. */
+/** The first 96 bits of a sha256 in base64url (16 characters). Made by {@link digest}. */
 export type Digest = string & { readonly [digestBrand]: true };
 
-/** Where to continue: a character (UTF-16 units, from 0) of a text, or of a PDF's page (from 1). */
+/** Where to continue. `char` counts UTF-16 units from 0, in the text or in the PDF's `page` (from 1). */
 export type Position =
 	| { readonly kind: "text"; readonly char: number }
 	| { readonly kind: "pdf"; readonly page: number; readonly char: number };
 
 export interface Cursor {
-	/** Digest of the normalised address, its root and the extractor's version. */
+	/** Digest of the normalised address, the reader's root and the extractor's version. */
 	readonly resource: Digest;
 	/** Digest of the extracted text; for a PDF, of its bytes. */
 	readonly content: Digest;
@@ -27,7 +27,7 @@ export function digest(value: string | Uint8Array): Digest {
 	return hash.toString("base64url", 0, DIGEST_BYTES) as Digest;
 }
 
-/** {@link digest} for large texts: yields to the event loop between slices. */
+/** Like {@link digest}, but for large texts: yields to the event loop between slices. */
 export async function digestInSlices(text: string): Promise<Digest> {
 	const hash = createHash("sha256");
 	for (let at = 0, end = 0; at < text.length; at = end) {
@@ -52,16 +52,16 @@ export function encodeCursor({ resource, content, position }: Cursor): string {
 	if (!isPosition || (position.kind === "pdf" && page === TEXT_PAGE)) {
 		throw new RangeError(`Not a position: ${JSON.stringify(position)}`);
 	}
-	// Both calls throw on a negative or too large value.
+	// Both calls throw if the value is negative or too large.
 	bytes.writeUIntBE(page, PAGE_AT, CHAR_AT - PAGE_AT);
 	bytes.writeUInt32BE(position.char, CHAR_AT);
 	checksum(bytes).copy(bytes, CHECKSUM_AT);
 	return bytes.toString("base64url");
 }
 
-/** Throws `cursor_malformed`. The caller checks that the cursor fits the resource. */
+/** Throws `cursor_malformed`. The caller must check that the cursor belongs to the resource. */
 export function decodeCursor(token: string): Cursor {
-	// Untyped callers may send anything.
+	// Callers without type checks may pass any value.
 	if (typeof token !== "string")
 		throw malformed(`a cursor is a string, this one is ${typeof token}`);
 	const shown = JSON.stringify(truncate(token, 64));
@@ -85,11 +85,11 @@ export function decodeCursor(token: string): Cursor {
 	};
 }
 
-/** Raise it when the meaning of a position or digest changes. */
+/** Version of the cursor format. Raise it when the meaning of a position or digest changes. */
 const VERSION = 1;
 const DIGEST_BYTES = 12;
 
-// Layout: version, resource, content, page (0 for a text), character, checksum.
+// Byte layout: version, resource, content, page (0 for a text), character, checksum.
 const VERSION_AT = 0;
 const RESOURCE_AT = 1;
 const CONTENT_AT = RESOURCE_AT + DIGEST_BYTES;
@@ -110,7 +110,7 @@ function readDigest(bytes: Buffer, at: number): Digest {
 	return bytes.toString("base64url", at, at + DIGEST_BYTES) as Digest;
 }
 
-/** Detects a model's typing error, not forgery. */
+/** Detects a model's typing errors, but not forgery. */
 function checksum(bytes: Buffer): Buffer {
 	return Buffer.from(hashBytes(bytes.subarray(0, CHECKSUM_AT)).slice(0, 8), "hex");
 }

@@ -8,12 +8,12 @@ export type PagingErrorCode =
 	/** larger than the limit, on the wire or unpacked */
 	| "too_large"
 	| "timeout"
-	/** the server answered without the resource */
+	/** the server did not send the whole resource: another status than 200 or 203, or an invalid redirect */
 	| "http_status"
 	| "network"
 	/** binary content other than a PDF */
 	| "not_text"
-	/** declared a PDF, but not one, or damaged */
+	/** declared as a PDF, but damaged or something else */
 	| "not_a_pdf"
 	| "encrypted_pdf"
 	| "cursor_malformed"
@@ -26,7 +26,7 @@ export type PagingErrorCode =
 	| "invalid_pages"
 	| "aborted";
 
-/** A read failed. The message is for the caller: it names the wrong value and what to do. */
+/** Thrown when a read fails. The message names the wrong value and says what to do. */
 export class PagingError extends Error {
 	readonly code: PagingErrorCode;
 
@@ -42,12 +42,12 @@ export function tooLarge(name: string, limitBytes: number): PagingError {
 	return new PagingError("too_large", message);
 }
 
-/** Bounds the length of what an error quotes. */
+/** Bounds the length of the text that an error message quotes. */
 export function truncate(text: string, maxChars = 200): string {
 	return text.length > maxChars ? `${text.slice(0, maxChars)}…` : text;
 }
 
-/** Decimal: limits default to whole millions of bytes. */
+/** Decimal, since the default limits are whole millions of bytes. */
 const MEGABYTE = 1_000_000;
 
 function formatBytes(bytes: number): string {

@@ -1,6 +1,6 @@
 /**
- * Reads web pages, PDFs and files in chunks. Joined in order, chunks are the whole extracted text;
- * a cursor continues where the last chunk ended or reports that the content changed.
+ * Reads web pages, PDFs and files in chunks. Chunks joined in order are the whole extracted text. A read
+ * with a cursor continues where the last chunk ended, or reports that the content changed.
  */
 export { PagingError, type PagingErrorCode } from "./errors.ts";
 export {

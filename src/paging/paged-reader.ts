@@ -25,9 +25,9 @@ export interface ChunkQuery {
 	readonly uri: string;
 	/** `next_cursor` of an earlier chunk. Default: the beginning. */
 	readonly cursor?: string | undefined;
-	/** Maximum `content` in UTF-16 units: 64 to 20,000 (more is clamped). Default: 8,000. */
+	/** Maximum length of `content` in UTF-16 units: at least 64, clamped to 20,000. Default: 8,000. */
 	readonly max_chars?: number | undefined;
-	/** Pages of a PDF, from 1; `last` also applies together with a `cursor`. */
+	/** The pages of a PDF to read, counted from 1. `last` also applies if there is a `cursor`. */
 	readonly pages?: { first?: number | undefined; last?: number | undefined } | undefined;
 }
 
@@ -44,10 +44,10 @@ export interface Chunk {
 	readonly final_uri?: string;
 	/** Length of the whole text in UTF-16 units; absent for a PDF. */
 	readonly total_chars?: number;
-	/** The cursor was unusable, so this is the first chunk. */
+	/** True if the content changed since the cursor was issued, so this is the first chunk. */
 	readonly cursor_reset?: boolean;
 	readonly cursor_reason?: "content_changed";
-	/** The page was too large or too slow for the full conversion. */
+	/** True if the full conversion failed, for example because the page was too large or took too long. */
 	readonly degraded?: boolean;
 	readonly warning?: string;
 }
@@ -61,7 +61,7 @@ export interface PagedReader {
 
 const DEFAULT_CHARS = 8_000;
 const MAX_CHARS = 20_000;
-/** Part of every cursor: raise it when extraction changes, so that old positions are not reused. */
+/** Part of every cursor. Raise it when extraction changes, so that old positions are not reused. */
 const EXTRACTOR_VERSION = 2;
 
 /** Creates a reader for one root. Threads start with the first read that needs them. */
@@ -73,7 +73,7 @@ export function createPagedReader(options: PagedReaderOptions): PagedReader {
 			const parsed = parseQuery(query);
 			const lookup = await loader.lookup(query.uri);
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, lookup.key]));
-			// Reading on with a cursor prolongs the resource's life in the cache.
+			// With a cursor, the TTL counts from the last use: a resource stays cached while it is being read.
 			return loader.use({ ...lookup, signal, sinceLoad: !parsed.cursor }, (resource) =>
 				readChunk(resource, parsed, address, signal),
 			);
@@ -82,7 +82,7 @@ export function createPagedReader(options: PagedReaderOptions): PagedReader {
 	};
 }
 
-/** Reads a given text verbatim in chunks; `uri` is only its name. Throws {@link PagingError}. */
+/** Reads a given text verbatim in chunks. `uri` only names the text. Throws {@link PagingError}. */
 export async function readText(text: string, query: ChunkQuery): Promise<Chunk> {
 	const parsed = parseQuery(query);
 	const address = digest(JSON.stringify([EXTRACTOR_VERSION, query.uri]));
@@ -120,7 +120,7 @@ async function readChunk(
 	};
 }
 
-/** Untyped callers may send anything. */
+/** Callers without type checks may pass any value. */
 function checkUri(uri: unknown): void {
 	if (typeof uri === "string") return;
 	const message = `uri must be a string (a web address, a file: address or a path), got ${uri === null ? "null" : typeof uri}`;
@@ -136,7 +136,8 @@ function chunkSize(maxChars: number | undefined): number {
 	return Math.min(maxChars, MAX_CHARS);
 }
 
-// A cursor holds for its content under any address. With other content, a foreign one is an error.
+// A cursor is valid for the same content under any address. If the content differs, reading restarts at
+// the beginning, but a cursor of another address is an error.
 function startPosition(
 	resource: Resource,
 	cursor: Cursor | undefined,
@@ -167,7 +168,7 @@ function textChunk({ text, chunker }: TextResource, start: number, size: number)
 	};
 }
 
-/** Untrusted text: overlong values are dropped or cut; titles are cut where they are read. */
+/** The values are untrusted text, so overlong ones are dropped or cut. Titles were cut when extracted. */
 function metadataOf(resource: Resource) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {

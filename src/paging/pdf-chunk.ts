@@ -14,8 +14,8 @@ export interface PdfChunkQuery {
 }
 
 /**
- * Returns whole pages as long as they fit, or a part of one that does not. A page with text ends in
- * a blank line. Pages without text that follow are read too: no cursor leads to an empty chunk.
+ * Returns as many whole pages as fit, or a part of the first page if it does not fit. A page with text ends
+ * in a blank line. Following pages without text are included, so that the next chunk is not empty.
  */
 export async function readPdfChunk(
 	pages: Pick<PdfPageCache, "totalPages" | "get">,
@@ -27,7 +27,7 @@ export async function readPdfChunk(
 	checkPages(query, last, totalPages);
 	const flawed: PdfPage[] = [];
 	let { page, char } = query;
-	// A document of a few megabytes can claim a million pages without text.
+	// The time is limited because a document of a few megabytes can claim a million pages without text.
 	const end = performance.now() + (query.budgetMs ?? 30_000);
 	let content = "";
 	let pageEnd = page;
@@ -53,7 +53,7 @@ export async function readPdfChunk(
 	}
 	return finish(page <= last ? { page, char: 0 } : undefined);
 
-	/** Counts skipped pages too, so that a scan is reported. */
+	/** Also called for pages without text, so that a scan is reported. */
 	function note(found: PdfPage): void {
 		pageEnd = found.number;
 		if (found.warning) flawed.push(found);
@@ -71,7 +71,7 @@ export async function readPdfChunk(
 	}
 }
 
-/** Cuts so that the rest is worth a call of its own: more than just the blank line. */
+/** Cuts so that the remainder is worth another call: more than just the final blank line. */
 function cut(text: string, start: number, size: number): number {
 	const chunker = new Chunker(text);
 	const end = chunker.end(start, size);
@@ -82,7 +82,7 @@ function cut(text: string, start: number, size: number): number {
 	return isRestBlank(earlier) ? (boundaryBefore(text, start, start + half) ?? end) : earlier;
 }
 
-/** Returns the last space or else cluster boundary, for less text than a chunker can cut. */
+/** Returns the last boundary after a space, or else between clusters. `Chunker` cannot cut so little text. */
 function boundaryBefore(text: string, start: number, limit: number): number | undefined {
 	const places: number[] = [];
 	for (let at = limit; text.slice(start, at).trim() !== ""; at--) {
@@ -123,12 +123,12 @@ function subject(pages: PdfPage[]): string {
 		: `${pages.length} of the pages ${first} to ${last} have`;
 }
 
-/** Pages per message to the worker: a message costs more than a page. */
+/** Pages per message to the worker, since a message costs more than a page. */
 const BATCH = 16;
-/** Maximum per document. */
+/** Maximum text to cache per document, in UTF-16 units. */
 const MAX_CACHED_CHARS = 400_000;
 
-/** Pages of one document, read in batches. Evicts the oldest pages. */
+/** Caches the pages of one document, which it reads in batches. Evicts the oldest pages first. */
 export class PdfPageCache {
 	readonly totalPages: number;
 	readonly #document: Pick<PdfDocument, "pages">;
@@ -140,7 +140,7 @@ export class PdfPageCache {
 		this.#document = document;
 	}
 
-	/** Also prefetches the following pages, up to `maxChars` in all. */
+	/** Also fetches the following pages, until the text has `maxChars` in total. */
 	async get(page: number, maxChars: number, signal?: AbortSignal): Promise<PdfPage> {
 		const found = this.#pages.get(page) ?? (await this.#fetch(page, maxChars, signal));
 		if (!found) throw new Error(`page ${page} was not returned`);

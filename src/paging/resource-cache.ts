@@ -3,10 +3,10 @@ import { Waiters } from "../core/waiters.ts";
 import { PagingError } from "./errors.ts";
 
 export interface ResourceCacheOptions<T> {
-	/** Counted from the last use. */
+	/** Time to live of a value, counted from its last use. */
 	readonly ttlMs: number;
 	readonly maxEntries: number;
-	/** In the units of `sizeOf`. One larger value is kept in addition, until the next such value. */
+	/** Maximum total in units of `sizeOf`. One larger value is kept in addition, until the next larger one. */
 	readonly maxBytes: number;
 	/** Called after each use: a resource may grow as more of it is extracted. */
 	sizeOf(value: T): number;
@@ -29,15 +29,15 @@ export interface CacheLookup<T> {
 	readonly signal?: AbortSignal | undefined;
 	/** Treats a fresh value as expired. Default: false. */
 	readonly revalidate?: boolean;
-	/** The TTL starts at the load, not at the last use: else a popular resource never reloads. */
+	/** Counts the TTL from the load, not the last use. Otherwise a popular resource would never reload. */
 	readonly sinceLoad?: boolean;
-	/** A load in flight for another version is not joined. */
+	/** The caller joins a load in flight only if it loads the same version. */
 	readonly version?: string | undefined;
 }
 
 /**
- * An in-memory LRU cache of loaded resources. Sets no timers: expired values stay, to be
- * revalidated, until the limits evict them.
+ * An in-memory LRU cache of loaded resources. It sets no timers: expired values stay until the limits evict
+ * them, so that loaders can revalidate them.
  */
 export class ResourceCache<T> {
 	readonly #options: ResourceCacheOptions<T>;
@@ -45,7 +45,7 @@ export class ResourceCache<T> {
 	/** Least recently used first. */
 	readonly #entries = new Map<string, Entry<T>>();
 	readonly #inFlight = new Map<string, LoadInFlight<T>>();
-	/** The one value above `maxBytes`, not counted in `#bytes`. */
+	/** The only value larger than `maxBytes`. It is not counted in `#bytes`. */
 	#oversized: Entry<T> | undefined;
 	#bytes = 0;
 
@@ -55,8 +55,8 @@ export class ResourceCache<T> {
 	}
 
 	/**
-	 * The value is valid only until `work` ends. Concurrent uses of a key share one load. A failed
-	 * load rejects all its callers and evicts the expired value.
+	 * Calls `work` with the value, which is valid only until `work` ends. Concurrent uses of a key share one
+	 * load. A failed load rejects all its callers and evicts the expired value.
 	 */
 	async use<R>(lookup: CacheLookup<T>, work: (value: T) => R | Promise<R>): Promise<R> {
 		if (lookup.signal?.aborted) throw aborted(lookup.signal);
@@ -68,7 +68,7 @@ export class ResourceCache<T> {
 		}
 	}
 
-	/** Loads in flight still serve their callers, uncached. */
+	/** Loads in flight still serve their callers, but their values are not cached. */
 	clear(): void {
 		this.#inFlight.clear();
 		for (const entry of this.#entries.values()) this.#evict(entry);
@@ -103,14 +103,14 @@ export class ResourceCache<T> {
 		return entry;
 	}
 
-	/** Holds the previous and the loaded value until the waiting callers have taken over. */
+	/** Counts as a user of the previous and the loaded value, until the waiting callers are counted. */
 	async #load(key: string, flight: LoadInFlight<T>, load: Loader<T>): Promise<void> {
 		const { signal } = flight.waiters;
 		const previous = this.#entries.get(key);
 		if (previous) previous.users++;
 		try {
 			const value = await load({ previous: previous?.value, signal });
-			// The only user of a new entry is this load.
+			// This load is the only user of a new entry.
 			const fresh = { key, value, bytes: 0, users: 1, expiresAt: 0, loadedAt: 0 };
 			const entry: Entry<T> = previous && previous.value === value ? previous : fresh;
 			entry.loadedAt = this.#now();
@@ -127,7 +127,7 @@ export class ResourceCache<T> {
 		}
 	}
 
-	/** False if the load was abandoned meanwhile (no callers left, or cache cleared). */
+	/** Returns false if the load is no longer current: no callers left, cache cleared, or replaced. */
 	#finish(key: string, flight: LoadInFlight<T>): boolean {
 		return this.#inFlight.get(key) === flight && this.#inFlight.delete(key);
 	}
@@ -150,7 +150,7 @@ export class ResourceCache<T> {
 		const { maxEntries, maxBytes } = this.#options;
 		const size = this.#options.sizeOf(entry.value);
 		const fits = size <= maxBytes;
-		// A value too large by itself is not counted: it is no reason to evict all the others.
+		// A value too large by itself is not counted; otherwise it would evict all the others.
 		const counted = fits ? size : 0;
 		this.#bytes += counted - entry.bytes;
 		entry.bytes = counted;
@@ -183,7 +183,7 @@ export class ResourceCache<T> {
 type Entry<T> = {
 	readonly key: string;
 	readonly value: T;
-	/** 0 unless the entry is stored and fits. */
+	/** 0 if the entry is not stored, or is larger than `maxBytes`. */
 	bytes: number;
 	/** Number of calls and loads that need the value. An evicted value is disposed of at 0. */
 	users: number;

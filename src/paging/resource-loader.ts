@@ -17,9 +17,9 @@ import { PdfPageCache } from "./pdf-chunk.ts";
 import { type CacheLookup, type Loader, ResourceCache } from "./resource-cache.ts";
 import { normaliseUri } from "./uri.ts";
 
-/** Settings have the same defaults as in `strata.json`. */
+/** Options of a reader. The settings have the same defaults as in `strata.json`. */
 export interface PagedReaderOptions extends Partial<Config["paging"]> {
-	/** Relative paths start in this folder, and files must lie in it. */
+	/** Relative paths start in this folder. Files must be in it or in one of the `readOnlyRoots`. */
 	readonly root: string;
 	readonly readOnlyRoots?: readonly string[];
 	readonly now?: () => number;
@@ -28,13 +28,13 @@ export interface PagedReaderOptions extends Partial<Config["paging"]> {
 export type Resource = TextResource | PdfResource;
 
 interface ResourceFields {
-	/** Binds cursors to the text, or to a PDF's bytes. */
+	/** Digest of the text, or of a PDF's bytes. A cursor is valid only for this content. */
 	readonly content: Digest;
 	readonly contentType?: string | undefined;
 	readonly title?: string | undefined;
 	/** The address after redirects, if it differs. */
 	readonly finalUri?: string | undefined;
-	/** Detect a change without loading the content; their meaning is up to the source. */
+	/** Values that detect a change without loading the content. Their format depends on the source. */
 	readonly validators: unknown;
 }
 
@@ -101,7 +101,7 @@ export class ResourceLoader {
 		});
 	}
 
-	/** Checks the address; loads nothing yet. */
+	/** Checks the address without loading the resource. */
 	async lookup(uri: string): Promise<CacheLookup<Resource>> {
 		const address = normaliseUri(uri, this.#roots[0]);
 		if (address.kind === "web") return { key: address.key, load: this.#webLoader(address.url) };
@@ -128,7 +128,7 @@ export class ResourceLoader {
 		return async ({ previous, signal }) => {
 			const validators = previous?.validators as Validators | undefined;
 			const fetched = await this.#web.fetch(url, { signal, validators });
-			// Only validators of an earlier response lead here, so `previous` exists.
+			// The server answers so only to validators of an earlier response, so `previous` exists.
 			if (fetched.kind === "not_modified") return previous as Resource;
 			const { kind: _, bytes, contentType, ...fresh } = fetched;
 			const { href: baseUrl } = fresh.finalUrl;
@@ -171,11 +171,11 @@ export class ResourceLoader {
 
 interface Source extends Pick<Resource, "validators" | "contentType" | "finalUri"> {
 	readonly name: string;
-	/** The address of a web page after redirects. A local page is read as source code. */
+	/** The address of a web page after redirects. Absent for local files: their HTML is read as source code. */
 	readonly baseUrl?: string;
 }
 
-/** The header is untrusted text: it reaches the model only if it looks like a type. */
+/** The header is untrusted text: it reaches the model only if it looks like a media type. */
 function displayType(contentType: string | undefined): string {
 	const { type } = parseMediaType(contentType);
 	return /^[\w.+-]{1,60}\/[\w.+-]{1,60}$/.test(type) ? type : "binary";
@@ -191,7 +191,7 @@ const DEFAULTS = Object.fromEntries(
  */
 async function locateFile(path: string, folders: readonly string[]) {
 	const real = await realpath(path).catch(async (error) => {
-		// Only within the allowed folders may the error reveal what exists.
+		// The error must not reveal what exists outside the allowed folders.
 		await checkInside(await existingPath(path), path, folders);
 		throw notFound(path, error);
 	});
@@ -204,7 +204,7 @@ async function locateFile(path: string, folders: readonly string[]) {
 	return { path: real, validators: [dev, ino, size, mtimeNs, ctimeNs].join(":") };
 }
 
-/** `path` is a real path, so a link swapped in since then is detected. */
+/** `path` must be a real path. Fails if a link has replaced a part of it since it was resolved. */
 async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 	const name = basename(path);
 	const content = await readRegularFile(path, maxBytes).catch((error) => {
@@ -218,10 +218,10 @@ async function readLocated(path: string, maxBytes: number): Promise<Buffer> {
 	return content.bytes;
 }
 
-/** Maximum number of links to follow: more than any system follows. */
+/** Maximum number of symbolic links to follow, as in Linux. */
 const MAX_LINKS = 40;
 
-/** The real path of the existing part of a missing path, following dangling links. */
+/** Returns the real path of the part of a missing path that exists. Follows dangling links. */
 async function existingPath(path: string, links = 0): Promise<string> {
 	const real = await realpath(path).catch(() => undefined);
 	if (real !== undefined) return real;

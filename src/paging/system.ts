@@ -24,12 +24,12 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			const readers = sessionReaders;
 			const named = blobNamed(call.path, cwd, blobs);
 			if (named === undefined) {
-				// The read cache removes a line range after a blob's path, except if the blob is damaged.
+				// The read cache strips a line range after a blob's path, unless the blob is damaged. Report that.
 				const shorthand = parseShorthand(call.path);
 				const blob = shorthand && blobNamed(shorthand.path, cwd, blobs);
 				if (blob !== undefined) await loadBlob(blob, blobs);
 			} else if (!config.paging.enabled || hasRange(call)) {
-				// Pi's display rules apply to the verified text, which is never shown as an image.
+				// Pi formats the verified text by its own rules, but never shows it as an image.
 				return plain(call, Buffer.from(await loadBlob(named, blobs)));
 			}
 			if (!config.paging.enabled) return undefined;
@@ -60,20 +60,20 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 }
 
 class SessionReaders {
-	/** What the model named by path, not by token: such files may lie outside the project. */
+	/** Resources that the model named by path, not by token. Such files may be outside the project. */
 	readonly openedByPath = new Set<string>();
 	readonly #byRoot = new Map<string, PagedReader>();
 	#isClosed = false;
 
-	// Addresses are confined to the project; a plain path is not, as in pi's own read. But a reviewer
-	// of the model's calls must have seen that path: a token may come from a hostile web page.
-	// Readers load lazily: most sessions never read a page.
+	// `file:` addresses are confined to the project. A plain path is not, as in pi's own read, if the model
+	// named it in a call that the user could review. A token does not count: it may come from a hostile page.
+	// The reader loads on first use, since most sessions never read a page.
 	async get({ uri }: ChunkQuery, { config, cwd }: SessionView): Promise<PagedReader> {
 		const { createPagedReader } = await import("./paged-reader.ts");
 		// The session ended meanwhile: a reader created now would never be closed.
 		if (this.#isClosed) throw new AbortedError();
 		const root = isAddress(uri) || !this.openedByPath.has(uri) ? cwd : parse(uri).root;
-		// Pruned texts are read from their folder, by path or by token.
+		// The folder of pruned texts can be read too, by path or by token.
 		const readOnlyRoots = [blobFolder(config.blobs)];
 		const reader =
 			this.#byRoot.get(root) ?? createPagedReader({ ...config.paging, root, readOnlyRoots });
@@ -87,7 +87,7 @@ class SessionReaders {
 	}
 }
 
-/** A single letter before the colon is a Windows drive. */
+/** A single letter before the colon is a Windows drive, not a scheme. */
 const isAddress = (uri: string) => /^[a-z][a-z\d+.-]+:/i.test(uri);
 
 function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
@@ -99,7 +99,7 @@ function blobNamed(written: string, cwd: string, blobs: BlobStore): string | und
 	}
 }
 
-/** A missing or damaged blob must not pass for the text. */
+/** Throws if the blob is missing or damaged, so that nothing else is mistaken for its text. */
 async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	const found = await blobs.load(id);
 	if (found.kind === "found") return found.text;
@@ -108,7 +108,7 @@ async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
 	throw new Error(message);
 }
 
-/** Returns `undefined` if the call is not one for paging. */
+/** Returns `undefined` if paging does not handle the call. */
 async function queryFor(
 	call: ReadCall,
 	cwd: string,
@@ -148,7 +148,7 @@ function refuseRange(call: ReadCall): void {
 	throw new Error(message);
 }
 
-/** Returns the file that pi would take; if none exists, the path as written. */
+/** Returns the file that pi would read. If none exists, returns the path resolved against `cwd`. */
 function findFile(path: string, cwd: string): string {
 	return pathCandidates(path, cwd).find((file) => existsSync(file)) ?? resolve(cwd, path);
 }
@@ -171,7 +171,7 @@ async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	return undefined;
 }
 
-/** True only if the whole resource is blank, not a part of it. */
+/** True only if the whole resource is blank, not just one chunk of it. */
 function hasNoText(chunk: Chunk, query: ChunkQuery): boolean {
 	const isFirst = query.cursor === undefined || chunk.cursor_reset === true;
 	return isFirst && !chunk.truncated && chunk.content.trimEnd() === "";
@@ -205,7 +205,7 @@ function continuation(chunk: Omit<Chunk, "content">, query: ChunkQuery) {
 	return `${where ?? ""} To continue, read: ${token}`.trim();
 }
 
-/** Pi expects an exception from a failed tool; an abort has pi's own text. */
+/** Pi expects a failed tool to throw. An aborted call throws pi's own message. */
 function asToolError(error: unknown): never {
 	if (property(error, "code") === "aborted") throw new AbortedError(error);
 	throw error;

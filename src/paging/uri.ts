@@ -4,12 +4,12 @@ import { PagingError, truncate } from "./errors.ts";
 
 export type ResourceAddress =
 	| { readonly kind: "web"; readonly url: URL; readonly key: string }
-	/** Absolute, without `.` and `..`. Access is checked later, since links have to be followed. */
+	/** `path` is absolute, without `.` and `..`. Access is checked later, after following links. */
 	| { readonly kind: "file"; readonly path: string };
 
 export const MAX_URI_CHARS = 8192;
 
-/** Drops fragments. Relative paths need `root`. Throws `invalid_uri` or `unsupported_scheme`. */
+/** Removes a URL's fragment. A relative path needs `root`. Throws `invalid_uri` or `unsupported_scheme`. */
 export function normaliseUri(
 	input: string,
 	root?: string,
@@ -26,7 +26,7 @@ export function normaliseUri(
 	const scheme = /^\s*([a-z][a-z0-9+.-]*):/i.exec(input)?.[1]?.toLowerCase();
 	const isDrive = context.isWindows && scheme?.length === 1;
 	if (scheme === undefined || isDrive) return { kind: "file", path: pathOf(input, context) };
-	// Trims only the ends, like a browser: white space inside can disguise an address.
+	// Only the ends are trimmed, as in a browser. White space inside can disguise an address, so it fails.
 	const uri = input.trim();
 	if (/[\s\p{Cc}]/u.test(uri)) throw invalid(input, "write spaces as %20, and nothing invisible");
 	if (scheme === "http" || scheme === "https") return webAddress(uri);
@@ -38,7 +38,7 @@ export function normaliseUri(
 type PathContext = { readonly root: string | undefined; readonly isWindows: boolean };
 
 function webAddress(uri: string): ResourceAddress {
-	// URL also accepts "https:host", "https:///host" and "https:\\host": a mistake or a disguise.
+	// `URL` also accepts "https:host", "https:///host" and "https:\\host", which are mistakes or disguises.
 	const authority = /^https?:\/\/([^/?#\\]+)/i.exec(uri)?.[1];
 	if (authority === undefined) throw invalid(uri, "a web address begins with https:// and a host");
 	if (authority.includes("@")) {
@@ -73,13 +73,13 @@ function pathOf(path: string, context: PathContext): string {
 	const { resolve, isAbsolute } = context.isWindows ? win32 : posix;
 	if (/\p{Cc}/u.test(path)) throw invalid(path, "it contains control characters");
 	if (context.isWindows) {
-		// Opening \\host\share sends the user's credentials there; \\.\ and \\?\ are devices.
+		// Opening \\host\share sends the user's credentials to the host. \\.\ and \\?\ are devices.
 		if (/^[\\/]{2}/.test(path)) throw invalid(path, "network and device paths cannot be read");
-		// "C:notes.txt" is relative to a folder only the process knows.
+		// "C:notes.txt" is relative to the current folder of drive C, which only the process knows.
 		if (/^[a-z]:(?![\\/])/i.test(path)) throw invalid(path, "write a slash after the drive");
 	}
 	if (isAbsolute(path) && context.root === undefined) return resolve(path);
-	// Absolute paths are resolved too: `\notes.txt` means the drive of the root.
+	// Absolute paths are resolved too, since `\notes.txt` is on the drive of the root.
 	return resolve(rootOf(path, context), path);
 }
 
@@ -97,7 +97,7 @@ function parse(uri: string, base?: URL): URL {
 	try {
 		return new URL(uri, base);
 	} catch {
-		// No `cause`: the original error quotes the whole address.
+		// No `cause`, since the original error quotes the whole address, which may contain secrets.
 		throw invalid(uri, "it is not a valid URL");
 	}
 }
@@ -107,7 +107,7 @@ function invalid(input: string, reason: string, cause?: unknown): PagingError {
 	return new PagingError("invalid_uri", message, cause === undefined ? undefined : { cause });
 }
 
-// The address could not be parsed, so secrets may be anywhere. A plain path stays.
+// The address could not be parsed, so secrets may be anywhere in it. A plain path is returned unchanged.
 function withoutSecrets(input: string): string {
 	// Also matches a scheme disguised by invisible characters. A single letter is a Windows drive.
 	const scheme = /^[\s\p{Cc}]*[a-z][a-z0-9+.\s\p{Cc}-]+:/iu.exec(input)?.[0];
@@ -117,7 +117,7 @@ function withoutSecrets(input: string): string {
 	const query = rest.search(/[?#]/);
 	const shown = query < 0 ? rest : `${rest.slice(0, query + 1)}…`;
 	if (userEnd < 0) return scheme + shown;
-	// Hides all: this is a password with a "?" in it, or a query with an "@".
+	// Hides everything: either a password contains the "?", or the query contains the "@".
 	if (query >= 0 && query < userEnd) return `${scheme}…`;
 	return `${scheme}…${shown.slice(userEnd)}`;
 }

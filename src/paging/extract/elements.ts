@@ -28,7 +28,7 @@ export const LINE_NUMBER_CLASSES = names(
 /** ARIA roles of page parts around the main text. */
 export const CLUTTER_ROLES = names("navigation contentinfo banner search dialog alertdialog");
 
-/** Returns the language of code as highlighters declare it; empty if they do not. */
+/** Returns the language of code as highlighters declare it, or an empty string. */
 export function codeLanguage(attribute: (name: string) => string | null | undefined): string {
 	const declared = attribute("data-lang") ?? attribute("data-language");
 	const named = declared || (IN_CLASS.exec(attribute("class") ?? "")?.[1] ?? "");
@@ -44,7 +44,7 @@ const NO_LANGUAGE = names("none default plaintext text plain source notranslate"
 
 /**
  * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and
- * most elements share the scope around them: a million unclosed elements stay cheap.
+ * most elements share the `Scope` of their parent, so a million unclosed elements stay cheap.
  */
 export class OpenElements<T> {
 	readonly #names: string[] = [];
@@ -85,13 +85,13 @@ export class OpenElements<T> {
 		else this.#places.set(name, [place]);
 	}
 
-	/** Also closes everything inside. Has no effect on an element out of the end tag's reach. */
+	/** Also closes all elements inside. Has no effect if the element is out of the end tag's reach. */
 	close(name: string): void {
 		const place = this.#places.get(name)?.at(-1) ?? -1;
 		if (place > this.#reach(name)) this.closeDownTo(place);
 	}
 
-	/** Ends what a start tag implies: an item ends the open item, a cell the cell, a row the row. */
+	/** Closes elements that a start tag ends: an item ends the open item, a cell the cell, a row the row. */
 	endImplied(name: string): void {
 		const kind = KINDS.get(name);
 		let place = -1;
@@ -115,7 +115,7 @@ export class OpenElements<T> {
 		return this.#scopes.at(-1) ?? OUTSIDE;
 	}
 
-	/** Index up to which end tags close nothing: a stray `</div>` in a cell must not end a table. */
+	/** End tags close only elements above this index: a stray `</div>` in a cell must not end a table. */
 	#reach(name: string): number {
 		const kind = KINDS.get(name);
 		if (kind === "table") return -1;
@@ -124,7 +124,7 @@ export class OpenElements<T> {
 	}
 }
 
-/** Stack index of the nearest table, row, cell and item, the element itself included; else -1. */
+/** Stack index of the nearest table, row, cell and item, possibly the element itself; -1 if there is none. */
 interface Scope {
 	readonly table: number;
 	readonly row: number;

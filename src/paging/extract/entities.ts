@@ -1,12 +1,12 @@
 /**
- * Knows the entity names of HTML 4 and the commonest of HTML 5; other names stay as they are. Only
- * five names may lack the semicolon, so `?a=1&copy=2` stays whole.
+ * Decodes the entity names of HTML 4 and the most common of HTML 5. Other names stay as they are. Only five
+ * names may lack the semicolon, so `?a=1&copy=2` stays unchanged.
  */
 export function decodeEntities(text: string): string {
 	return text.includes("&") ? text.replace(REFERENCE, decodeReference) : text;
 }
 
-// The longest known name has 8 letters; the bounds keep a reference from swallowing a document.
+// The longest known name has 14 letters. The bounds keep a reference from matching a whole document.
 const REFERENCE = /&(?:#[xX]([0-9a-fA-F]{1,16})|#([0-9]{1,16})|([A-Za-z][A-Za-z0-9]{1,31}));?/g;
 const MAY_LACK_SEMICOLON = new Set(["amp", "lt", "gt", "quot", "nbsp"]);
 
@@ -18,7 +18,7 @@ function decodeReference(match: string, hex?: string, decimal?: string, name?: s
 	return closed || MAY_LACK_SEMICOLON.has(name) ? (NAMED.get(name) ?? match) : match;
 }
 
-/** windows-1252 at 0x80–0x9F: pages write `&#150;` for a dash, and the HTML standard agrees. */
+/** The windows-1252 characters 0x80–0x9F. Pages write `&#150;` for a dash, as the HTML standard allows. */
 export const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 function characterOf(code: number): string {
@@ -65,7 +65,7 @@ const NAMED: ReadonlyMap<string, string> = new Map([
 		const [, name = "", character = ""] = /^([A-Za-z0-9]+)(.+)$/u.exec(entry) ?? [];
 		return [name, character] as const;
 	}),
-	// Spaces of every width become a plain space; the others below keep their own character.
+	// Spaces of every width become a plain space. The names below keep their own character.
 	...["ensp", "emsp", "emsp13", "emsp14", "numsp", "puncsp", "thinsp", "hairsp", "MediumSpace"].map(
 		(name) => [name, " "] as const,
 	),

@@ -27,13 +27,13 @@ export type ExtractAnswer = PageMarkdown | "too_large";
 
 export interface Extracted extends Fallback {
 	readonly via: PageMarkdown["via"] | "text";
-	/** True if the readers gave no result: the text has more clutter and less structure. */
+	/** True if Defuddle and Readability gave no result. The text has more clutter and less structure then. */
 	readonly degraded: boolean;
 	readonly reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
-	/** Time limit for finding the main text, counted from the fallback. Default: 10 s. */
+	/** Time limit for finding the main text, counted from the arrival of the fallback. Default: 10 s. */
 	readonly deadlineMs?: number;
 	/** Maximum old generation of the worker's heap, in MiB. Default: 512. */
 	readonly maxOldGenerationMb?: number;
@@ -41,12 +41,12 @@ export interface ExtractorOptions {
 	readonly idleMs?: number;
 }
 
-/** Limit for the fallback, before the deadline starts; 10 MB take up to 1 s on an idle machine. */
+/** Time limit for the fallback, after which the deadline starts. 10 MB take up to 1 s on an idle machine. */
 const FALLBACK_MS = 15_000;
 
 /**
  * Converts pages in a worker, which sends a linear-time fallback first. The fallback is the answer
- * if the search for the main text fails; without a fallback, tags are stripped here, in slices.
+ * if the search for the main text fails; without a fallback, tags are stripped in this thread, in slices.
  */
 export class Extractor {
 	readonly #deadlineMs: number;
@@ -66,7 +66,7 @@ export class Extractor {
 		});
 	}
 
-	/** Always answers. Rejects only with a `PagingError` "aborted", on abort or close. */
+	/** Always returns a text. Rejects only on abort or close, with the `PagingError` code `aborted`. */
 	async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
 		const closing = this.#closing.signal;
 		const stop = AbortSignal.any(signal ? [signal, closing] : [closing]);
@@ -108,7 +108,7 @@ function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
 const PIECE = 65_536;
 const MS_PER_SLICE = 8;
 
-/** Runs on the calling thread in slices of a few milliseconds; throws the signal's reason. */
+/** Runs on the calling thread in slices of a few milliseconds. On abort, throws the signal's reason. */
 async function stripTags(html: string, signal: AbortSignal): Promise<string> {
 	const pieces: string[] = [];
 	let sliceStart = performance.now();

@@ -1,4 +1,4 @@
-/** Returns `$…$`, or for `display` `$$…$$` on lines of its own; empty for an empty formula. */
+/** Returns `$…$`, or `$$…$$` on separate lines if `display` is set; an empty string for an empty formula. */
 export function formulaMarkdown(latex: string, display: boolean): string {
 	const inner = latex
 		.trim()
@@ -19,7 +19,7 @@ export function imagedFormula(alt: string, className: string): string | undefine
 	return /\b(?:mwe-math|latex|tex)\b/.test(className) && /[\\^_{]/.test(alt) ? alt : undefined;
 }
 
-/** A `<math>` element being read. Linear in its parts, however nested. */
+/** Reads one `<math>` element. Takes time linear in its parts, at any nesting. */
 export class Formula {
 	readonly display: boolean;
 	#latex: string | undefined;
@@ -76,7 +76,7 @@ export class Formula {
 	}
 }
 
-/** Maximum nesting: deeper than any real formula. A hostile one would take seconds without it. */
+/** Maximum nesting: deeper than any real formula. Without it, a hostile formula would take seconds. */
 const MAX_DEPTH = 500;
 
 interface MathElement {
@@ -86,7 +86,7 @@ interface MathElement {
 
 interface MathPart {
 	readonly latex: string;
-	/** Takes an index or a power without braces. */
+	/** True if the part takes an index or a power without braces. */
 	readonly isSingle: boolean;
 }
 

@@ -22,8 +22,8 @@ export interface PageMarkdown {
 
 /**
  * Finds the main text of a page. Superlinear in time and stack: run it in a worker with a deadline.
- * Readability leaves the least clutter in articles; Defuddle is better at other pages. A reading
- * with too little of the page is compared to the other; if both fail, the whole page is taken.
+ * Readability leaves the least clutter in articles; Defuddle is better at other pages. If the
+ * first reading has too little of the text, the second is tried; if both do, the whole page is returned.
  * @param baseUrl the address after redirects; links become absolute
  * @param page the linear conversion, if it was done already
  */
@@ -40,7 +40,7 @@ export function htmlToMarkdown(
 	return { markdown, via, ...(title && { title }) };
 }
 
-/** Decides by the address: documentation often carries the metadata of articles. */
+/** Decides by the address, since documentation often carries the metadata of articles. */
 function isDocumentation(address: string): boolean {
 	const { hostname = "", pathname = "" } = URL.parse(address) ?? {};
 	return (
@@ -49,10 +49,10 @@ function isDocumentation(address: string): boolean {
 	);
 }
 
-// Returns the first reading with enough of the page's text, or else the longest; the whole page if
-// that has neither enough text nor prose. For an article, prose is enough. Rethrows if no reader
-// succeeds. The shares were measured with `bench/paging-html.ts`: a good reading keeps 0.5 or more
-// of the text (0.2 among much clutter), a bad one less than 0.15.
+// Returns the first reading with enough of the page's text, or else the longest one. If that has too little
+// text and no prose, returns the whole page. For an article, prose is enough. Rethrows the error if no reader
+// succeeds. The shares were measured with `bench/paging-html.ts`: a good reading keeps at least 0.5 of the
+// text (0.2 if there is much clutter), a bad one less than 0.15.
 function chooseReading(whole: PageMarkdown, isArticle: boolean, readings: (() => PageMarkdown)[]) {
 	const available = textLength(whole.markdown);
 	let best = { ...whole, markdown: "", length: 0 };
@@ -91,7 +91,7 @@ function hasProse(markdown: string): boolean {
 	return length >= 250;
 }
 
-// Labels and addresses stop at the next bracket, which keeps a line of brackets linear.
+// Labels and addresses stop at the next bracket, which keeps matching linear on a line of brackets.
 const IMAGE = /!\[[^[\]]*\]\([^()\s]*\)/g;
 const LINK = /\[[^[\]]*\]\([^()\s]*\)/g;
 
@@ -135,7 +135,7 @@ function keepDates(document: PageDocument): void {
 	}
 }
 
-/** Best for articles. Removes menus and links to other articles that Readability leaves. */
+/** Best for articles. Also removes the menus and links to other articles that Readability leaves. */
 function readability(html: string, baseUrl: string): PageMarkdown {
 	const document = parsePage(html, baseUrl);
 	removeLineNumbers(document);
@@ -174,7 +174,7 @@ function silently<T>(task: () => T): { result: T; errors: string[] } {
 	}
 }
 
-/** Defuddle drops links in headings as permalinks, even the function name in a signature. */
+/** Defuddle drops links in headings as permalinks, even if the link is the function name in a signature. */
 function keepHeadingLinks(document: PageDocument): void {
 	for (const heading of document.querySelectorAll(ANY_HEADING)) {
 		for (const link of heading.querySelectorAll('a[href^="#"]')) {
@@ -248,11 +248,11 @@ const lengthOf = (element: PageElement) => element.textContent.replace(/\s+/g, "
 
 const CLUTTER =
 	'nav, footer, dialog, [hidden]:not([hidden="until-found"]), ' +
-	// Formulae stay: they are hidden only from screen readers, which get other words.
+	// Formulae stay, since they are hidden only from screen readers, which get another version.
 	'[aria-hidden="true"]:not([class*="math"]):not([class*="paywall"]):not(svg):not(mjx-math), ' +
 	[...CLUTTER_ROLES].map((role) => `[role="${role}"]`).join(", ");
 const LINE_NUMBERS = [...LINE_NUMBER_CLASSES].map((name) => `.${name}`).join(", ");
-/** Inside these, class names mean something else, and buttons are words of a sentence. */
+/** Inside these elements, class names do not mark clutter, and buttons are words of a sentence. */
 const SENTENCE = `p, li, dd, td, th, pre, ${ANY_HEADING}`;
 const CLUTTER_NAME =
 	/(?:^|[\s_-])(?:share|sharing|social|related|recommend\w*|promo\w*|sponsor\w*|advert\w*|ads?|breadcrumbs?|byline|author|tags|toc|pagination|menu|nav\w*|sidebar|cookies?|consent|gdpr|newsletter|subscribe|subscription|signup|skip)(?:$|[\s_-])/i;

@@ -4,7 +4,7 @@ import { decodeEntities } from "./entities.ts";
 /**
  * Cuts HTML into text and tags in one pass, with the error recovery of browsers. Call `next()`
  * until `"end"`; the fields describe the current token. Linear: a failed search for a closing
- * quote, comment or element is not repeated.
+ * quote, comment end or end tag is not repeated.
  */
 export class HtmlTokenizer {
 	source = "";
@@ -169,7 +169,7 @@ export class HtmlTokenizer {
 			this.rawText = html.slice(start, end);
 			this.#skipPast(">", end);
 		} else if (this.name === "script" || this.name === "style") {
-			// Unclosed code runs to the end. Other unclosed elements do not: that would lose the page.
+			// An unclosed script or style runs to the end. Other elements do not: the page would be lost.
 			this.rawText = html.slice(start);
 			this.#at = html.length;
 		}

@@ -1,4 +1,4 @@
-/** Markdown before and after a marked text; a link's target follows at the end. */
+/** Markdown before and after marked text. A link's target follows its closing bracket. */
 const DELIMITERS = {
 	strong: ["**", "**"],
 	emphasis: ["*", "*"],
@@ -22,7 +22,7 @@ export const MARKS: ReadonlyMap<string, Mark> = new Map([
 	["sub", "subscript"],
 ]);
 
-/** Text of one block. Collapses white space; marks only visible text. Linear in its pieces. */
+/** Collects the text of one block. Collapses white space; marks only visible text. Linear in its pieces. */
 export class InlineText {
 	readonly #pieces: string[] = [];
 	readonly #open: OpenMark[] = [];
@@ -66,7 +66,7 @@ export class InlineText {
 		this.#pieces.push(markdown);
 	}
 
-	/** Returns false if the line was empty, which ends a paragraph. */
+	/** Returns false if the line was empty; the paragraph then ends. */
 	endLine(): boolean {
 		if (this.#code) {
 			this.#code.push(" ");
@@ -135,7 +135,7 @@ export class InlineText {
 	}
 
 	#writeClosing({ kind, target, from }: OpenMark): void {
-		// A link whose text is its address needs no second copy.
+		// If the text of a link is its address, the address is written only once.
 		const isItsText = this.#pieces.length === from + 2 && this.#pieces[from + 1] === target;
 		if (kind === "link" && isItsText) this.#pieces[from] = "";
 		else this.#pieces.push(DELIMITERS[kind][1] + (kind === "link" ? `(${target})` : ""));
@@ -157,7 +157,7 @@ export function collapse(text: string): string {
 	return stripControls(text).replace(/\s+/g, " ");
 }
 
-/** Also drops soft hyphens and zero-width spaces; no-break spaces become spaces. */
+/** Drops control characters, soft hyphens and zero-width spaces. No-break spaces become spaces. */
 export function stripControls(text: string): string {
 	return text.replace(INVISIBLE, "").replaceAll("\u00a0", " ");
 }
@@ -167,7 +167,7 @@ const INVISIBLE_CHARACTERS =
 const HAS_INVISIBLE = new RegExp(INVISIBLE_CHARACTERS);
 const INVISIBLE = new RegExp(INVISIBLE_CHARACTERS, "g");
 
-/** Escapes each `<` that could start a tag, alone or with the text after it. */
+/** Escapes each `<` that could start a tag, also at the end, since more text may follow. */
 export function escapeTags(text: string): string {
 	return text.includes("<") ? text.replace(/<(?=[A-Za-z/!?]|$)/g, "&lt;") : text;
 }
@@ -178,7 +178,7 @@ export function longestRun(text: string, runs: RegExp): number {
 	return longest;
 }
 
-/** In characters. A title accompanies every chunk, so the page must not decide its length. */
+/** Maximum title in characters. Every chunk carries the title, so the page must not decide its length. */
 const MAX_TITLE = 200;
 
 /** Returns the title as one line; `undefined` if it is empty. */
@@ -192,7 +192,7 @@ export function pageTitle(text: string | null | undefined): string | undefined {
 
 export class PageLinks {
 	#baseUrl: string | undefined;
-	/** Characters that absolute links may still add: a long base must not multiply a short page. */
+	/** Characters that absolute links may still add, so that a long base URL cannot inflate a short page. */
 	#budget: number;
 
 	/** Without a base, links stay as they are. */
@@ -206,7 +206,7 @@ export class PageLinks {
 		if (address?.protocol.startsWith("http")) this.#baseUrl = address.href;
 	}
 
-	/** `undefined` for an address without a usable target. */
+	/** Returns `undefined` if the address has no usable target. */
 	target(address: string): string | undefined {
 		const target = linkTarget(address, this.#budget > 0 ? this.#baseUrl : undefined);
 		if (target !== undefined) this.#budget -= Math.max(0, target.length - address.length);

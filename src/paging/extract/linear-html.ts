@@ -21,25 +21,25 @@ export interface LinearMarkdown {
 	readonly title?: string;
 	readonly mainPart?: PartKind;
 	readonly isArticle: boolean;
-	/** The size of the page's tree, which decides what readers that build it will cost. */
+	/** Size of the page's tree, which determines the cost of Defuddle and Readability. */
 	readonly shape: PageShape;
 	/** Number of characters examined and elements closed; tests check that it grows linearly. */
 	readonly work: number;
 }
 
 export interface LinearOptions {
-	/** Links become absolute against this address; without it they stay as they are. */
+	/** Links are resolved against this address. Without it, they stay as they are. */
 	readonly baseUrl?: string;
 	/** `"page"` (the default) skips clutter, and everything outside a marked main part. */
 	readonly scope?: "page" | "everything";
 }
 
-/** One pass without tree or recursion: linear time and memory. No HTML remains outside code. */
+/** Converts in one pass without a tree or recursion: linear time and memory. No HTML remains outside code. */
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
 	const conversion = new Conversion(html, options);
 	const first = conversion.run();
 	if (first.markdown !== "" || !conversion.hasSkippedText) return first;
-	// All of the page's text is in parts that are usually clutter.
+	// All of the page's text is in parts that are usually clutter, so nothing is skipped this time.
 	const second = new Conversion(html, { ...options, scope: "everything" }).run();
 	return { ...second, work: first.work + second.work };
 }
@@ -48,7 +48,7 @@ class Conversion {
 	hasSkippedText = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
-	/** Open blocks; in code also paragraphs, in skipped parts every element, so ends are found. */
+	/** Open blocks; inside code also paragraphs, inside skipped parts every element, to find their ends. */
 	readonly #open = new OpenElements<ElementInfo>((name, info, place) =>
 		this.#closed(name, info, place),
 	);
@@ -59,7 +59,7 @@ class Conversion {
 	#work = 0;
 	readonly #signals = new PageSignals();
 
-	/** Index of the open element being skipped. */
+	/** Index in `#open` of the element being skipped. */
 	#skipped: number | undefined;
 	#code: Code | undefined;
 	#formula: Formula | undefined;
@@ -364,5 +364,5 @@ const SILENT: ElementInfo = { silent: true, language: "" };
 /** The symbol of a permalink or of a footnote's back link. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
 
-/** The first attribute with a usable address counts: lazy images have a placeholder in `src`. */
+/** The first attribute with a usable address is used, since lazy images have a placeholder in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

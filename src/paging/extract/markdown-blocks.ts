@@ -2,24 +2,24 @@ import { InlineText, longestRun } from "./inline-text.ts";
 
 export type PartKind = "main" | "article";
 
-/** A marked part of a page: a range of finished blocks; without `to`, up to the last block. */
+/** A marked part of a page: a range of finished blocks. Without `to`, it ends at the last block. */
 export interface Part {
 	readonly kind: PartKind;
 	readonly from: number;
 	to?: number;
 }
 
-/** A marked part with a smaller share is not the main text: pages of teasers mark one teaser. */
+/** Minimum share of the text for a marked part to be the main text: pages of teasers may mark one teaser. */
 const FAIR_SHARE = 0.2;
-/** Deeper lists and quotes are not indented further: the cost is quadratic in the depth. */
+/** Deeper lists and quotes are not indented further, since the cost is quadratic in the depth. */
 const MAX_DEPTH = 5;
 
-/** Blocks of Markdown. Call `endBlock` before a heading, list, item, quote, table or table part. */
+/** Collects Markdown blocks. Call `endBlock` before a heading, list, item, quote, table or table part. */
 export class MarkdownBlocks {
 	readonly inline = new InlineText();
 	table: TableText | undefined;
 
-	/** Finished blocks, each after an element with the white space before it. */
+	/** Finished blocks. Each is preceded by an element with the white space before the block. */
 	readonly #out: string[] = [];
 	readonly #containers: Container[] = [];
 	#listDepth = 0;
@@ -39,7 +39,7 @@ export class MarkdownBlocks {
 			.replace(/^\n+|\n+$/g, "");
 	}
 
-	/** Joins the only marked part of its kind if it has a fair share of the text, else all blocks. */
+	/** Joins the only marked part of a kind if it has a fair share of the text, or else all blocks. */
 	joinMain(parts: readonly Part[]): { markdown: string; mainPart?: PartKind } {
 		const whole = this.join();
 		for (const mainPart of ["main", "article"] as const) {
@@ -109,7 +109,7 @@ export class MarkdownBlocks {
 		this.#write(`${fence}${language}\n${content}\n${fence}`);
 	}
 
-	/** A nested table turns the outer one into layout. */
+	/** A nested table means that the outer one is layout, so the cells of the outer one become blocks. */
 	openTable(): void {
 		this.#dissolveTable();
 		this.table = new TableText();
@@ -119,7 +119,7 @@ export class MarkdownBlocks {
 		this.#endTable(this.table?.finish());
 	}
 
-	/** A row cannot hold what follows, so the table so far becomes blocks. */
+	/** Turns the table so far into blocks, since a Markdown row cannot hold the content that follows. */
 	#dissolveTable(): void {
 		this.#endTable(this.table?.blocks());
 	}
@@ -140,7 +140,7 @@ export class MarkdownBlocks {
 		this.#marker = undefined;
 		const isNext = marker !== undefined && this.#followsItem;
 		this.#followsItem = this.#listDepth > 0;
-		// Text outside the cells is the caption and precedes the table.
+		// Text outside the cells is the caption, which is written before the table.
 		if (this.table?.add((marker?.text ?? "") + text, isNext)) return;
 		const inner = this.#containers.at(-1)?.inner ?? "";
 		const first = marker ? marker.outer + marker.text + inner.slice(marker.inner.length) : inner;
@@ -152,12 +152,12 @@ export class MarkdownBlocks {
 interface Container {
 	readonly isList: boolean;
 	number: number | undefined;
-	/** `outer` is the prefix of its items' marks, `inner` that of the text inside. */
+	/** `outer` is the prefix of the items' marks, `inner` the prefix of the text inside. */
 	readonly outer: string;
 	readonly inner: string;
 }
 
-/** Spans add empty cells, but never more than there are real cells: attributes are untrusted. */
+/** Spans add empty cells, but never more than there are real cells, since attributes are untrusted. */
 class TableText {
 	readonly #rows: Cell[][] = [];
 	#row: Cell[] | undefined;
@@ -193,7 +193,7 @@ class TableText {
 		this.#cell = undefined;
 	}
 
-	/** A `tight` block follows on the next line. Returns false if no cell is open. */
+	/** A `tight` block has no blank line before it. Returns false if no cell is open. */
 	add(block: string, tight: boolean): boolean {
 		const cell = this.#cell;
 		if (!cell) return false;
@@ -205,7 +205,7 @@ class TableText {
 		return this.#rows.flatMap((row) => row.map(({ text }) => text).filter((text) => text !== ""));
 	}
 
-	/** Returns one block of rows, or a block per cell if it is layout or has nothing to tabulate. */
+	/** Returns one block with all rows; a block per cell for a layout table or a single row or column. */
 	finish(): string[] {
 		const used: boolean[] = [];
 		for (const row of this.#rows) {
@@ -232,7 +232,7 @@ class TableText {
 		return true;
 	}
 
-	/** Fills the places that cells of earlier rows span. */
+	/** Adds empty cells in the columns that cells of earlier rows span. */
 	#fillReached(row: Cell[]): void {
 		for (let i = row.length; (this.#reach[i] ?? 0) > 0; i++) {
 			this.#reach[i] = (this.#reach[i] as number) - 1;

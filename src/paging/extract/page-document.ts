@@ -38,7 +38,7 @@ export interface PageElement extends PageNode {
 	remove(): void;
 }
 
-/** Preserves what readers lose: hidden parts, languages of code, formulae without LaTeX. */
+/** Preserves what Defuddle and Readability lose: hidden parts, languages of code, formulae without LaTeX. */
 export function parsePage(html: string, baseUrl: string): PageDocument {
 	const { document } = parseHTML(isComplete(html) ? html : rewrap(html)) as unknown as {
 		document: PageDocument;
@@ -61,7 +61,7 @@ export function narrowToPart(document: PageDocument, kind: PartKind): boolean {
 	return true;
 }
 
-/** True if all content is in the body: linkedom, unlike browsers, moves nothing into it. */
+/** True if all content is in the body. Unlike a browser, linkedom does not move content into it. */
 function isComplete(html: string): boolean {
 	if (!/<html[\s>]/i.test(html) || !/<body[\s>]/i.test(html)) return false;
 	const end = /<\/(?:body|html)\s*>/i.exec(html);
@@ -83,7 +83,7 @@ function nameLanguages(document: PageDocument): void {
 		for (const element of [code, pre, around, around?.parentElement]) {
 			const language = element && codeLanguage((name) => element.getAttribute(name));
 			if (!element || !language) continue;
-			// Readability finds the language only at the code; Defuddle starts at the element around it.
+			// Readability looks for the language only at the code; Defuddle starts at the element around it.
 			(code ?? pre).setAttribute("class", `language-${language}`);
 			element.setAttribute("data-lang", language);
 			break;
@@ -91,7 +91,7 @@ function nameLanguages(document: PageDocument): void {
 	}
 }
 
-/** MathJax keeps formulae in scripts, which readers drop. */
+/** Replaces MathJax scripts with `math` elements, since Defuddle and Readability drop scripts. */
 function keepFormulae(document: PageDocument): void {
 	for (const script of document.querySelectorAll('script[type^="math/tex"]')) {
 		const math = document.createElement("math");
@@ -135,7 +135,7 @@ function readMath(node: PageNode, formula: Formula): void {
 const ELEMENT_NODE = 1;
 const TEXT_NODE = 3;
 
-/** Shows the parts that scripts or choosing a tab would show. */
+/** Makes parts visible that a script or the choice of a tab would show. */
 function showHiddenParts(document: PageDocument): void {
 	placeStreamedParts(document);
 	for (const panel of document.querySelectorAll('[role="tabpanel"]')) {
@@ -145,7 +145,7 @@ function showHiddenParts(document: PageDocument): void {
 	}
 }
 
-// React streams late parts hidden as `S:n`; a script moves each to the template `B:n`.
+// React streams late parts as hidden elements `S:n`. A script would replace the template `B:n` with each.
 function placeStreamedParts(document: PageDocument): void {
 	const parts = [...document.querySelectorAll('[hidden][id^="S:"]')];
 	if (parts.length === 0) return;
@@ -189,7 +189,7 @@ export function releaseCode(html: string): string {
 	);
 }
 
-/** Makes code plain text: Readability takes highlighted lines for paragraphs and unindents them. */
+/** Makes code plain text, since Readability mistakes highlighted lines for paragraphs and unindents them. */
 export function flattenCode(document: PageDocument): void {
 	for (const pre of document.querySelectorAll("pre")) {
 		const text = codeText(pre);
@@ -224,7 +224,7 @@ function guardWhiteSpace(text: string): string {
 }
 
 const LINES = '.line, [data-line], div[class*="line"], span[class*="line"]';
-/** Marks blank lines. Like `TAB` it is white space to Defuddle and rare in code. */
+/** Marks blank lines. Defuddle treats `BLANK` and `TAB` as white space, and both are rare in code. */
 const BLANK = "\u2028";
 const TAB = "\u2029";
 /** Marks an indented first line. */

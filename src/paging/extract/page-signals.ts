@@ -18,7 +18,7 @@ export class PageSignals {
 		if (this.#terms > 5 || this.#hasSchemaType(DOCUMENTATION)) return false;
 		const isArticle = this.#schemaTypes.has("Article");
 		if (this.#openGraphType === undefined) return isArticle;
-		// Some sites call every page an article; their schema types then name another kind of page.
+		// Some sites declare every page an article. Their schema types then name the real kind of page.
 		const isPlainPage = !isArticle && !this.#isDated && this.#hasSchemaType(OTHER_PAGES);
 		return this.#openGraphType === "article" && !isPlainPage;
 	}
@@ -73,17 +73,17 @@ export interface PageShape {
 	depth: number;
 }
 
-// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms an element, and time quadratic in
-// the depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
+// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms per element, and its time is quadratic
+// in the depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
 const MAX_ELEMENTS = 150_000;
 const MAX_DEPTH = 1500;
 
-/** Whether readers that build a tree would miss the deadline. */
+/** Whether Defuddle and Readability, which build a tree, would miss the deadline. */
 export function isTooLarge({ elements, depth }: PageShape): boolean {
 	return elements > MAX_ELEMENTS || depth > MAX_DEPTH;
 }
 
-/** Whether the element that opens is clutter, or holds no text. */
+/** Whether the element that `tokens` just opened is clutter or has no text to read. */
 export function isExcluded(
 	tokens: HtmlTokenizer,
 	wholePage: boolean,
@@ -114,5 +114,5 @@ const GUTTER = new RegExp(`(?:^|\\s)(?:${[...LINE_NUMBER_CLASSES].join("|")})(?:
 
 const NON_TEXT = names("template svg noscript canvas object select datalist dialog map");
 const GUTTERED = names("td pre span div");
-/** Pages hide these until their scripts have run. */
+/** Some pages hide these elements until their scripts have run, so hiding them is ignored. */
 const ALWAYS_VISIBLE = names("html body main article");

@@ -9,7 +9,7 @@ export type IsAllowed = (address: string) => boolean;
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Range = [network: Address, prefixBits: number];
 
-/** True for global unicast or an allowed range; false for names. Mapped IPv4 counts as IPv4. */
+/** True for a global address or one in an allowed range; false for a name. Mapped IPv4 counts as IPv4. */
 export function isPublicAddress(address: string, allowRanges: AllowedRanges): boolean {
 	// ipaddr.js also accepts `0177.1` and the like, which other parsers read differently.
 	if (isIP(address) === 0) return false;
@@ -33,7 +33,7 @@ export function addressRefused(host: string, address: string): PagingError {
 	return new PagingError("address_refused", message);
 }
 
-/** The part of IPv6 for global use; ipaddr.js calls the rest unicast too. */
+/** The IPv6 range for global unicast. ipaddr.js also reports addresses outside it as unicast. */
 const GLOBAL_IPV6: Range = [ipaddr.parse("2000::"), 3];
 
 function isGlobal(address: Address): boolean {
@@ -45,7 +45,7 @@ function parse(address: string): Address {
 	if (isIP(address) === 4) return ipaddr.parse(address);
 	// A zone id (`fe80::1%eth0`) names an interface, not a destination.
 	const bare = address.replace(/%.*$/, "");
-	// URL removes dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; a connection does not.
+	// `URL` removes dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1, but a connection does not.
 	return ipaddr.process(new URL(`http://[${bare}]`).hostname.slice(1, -1));
 }
 
@@ -70,7 +70,7 @@ function parseRange(value: string): Range {
 	return [network, Number(bits)];
 }
 
-/** For messages: origin and path, since query and user part may hold secrets. */
+/** Returns origin and path for messages. Query and user part may hold secrets. */
 export function displayUrl(url: URL): string {
 	return truncate(`${url.protocol}//${url.host}${url.pathname}`, 300);
 }
@@ -97,7 +97,7 @@ export function requireWebUrl(url: URL): void {
 	}
 }
 
-/** Checks literal addresses and `localhost`, without resolving. */
+/** Checks literal addresses and `localhost`, without resolving names. */
 export function requireAllowedHost({ hostname }: URL, isAllowed: IsAllowed): void {
 	const host = hostname.replace(/^\[|\]$|\.$/g, "");
 	const address = /^(.+\.)?localhost$/.test(host) ? "127.0.0.1" : host;

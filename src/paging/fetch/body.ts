@@ -3,7 +3,7 @@ import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw }
 import { PagingError, tooLarge } from "../errors.ts";
 import { hasPdfHeader, isPdfType, parseMediaType } from "./content.ts";
 
-/** In bytes. */
+/** All limits are in bytes. */
 export interface BodyLimits {
 	/** Maximum unpacked size of anything but a PDF. */
 	readonly maxBytes: number;
@@ -24,18 +24,18 @@ interface IncomingBody {
 export const ACCEPT_ENCODING = "gzip, br, deflate";
 
 /**
- * Fails when a limit is exceeded, packed or unpacked. A truncated body is an error, never a
- * shorter text.
+ * Fails if the body exceeds a limit, packed or unpacked. A truncated body is an error, and never returned
+ * as a shorter text.
  */
 export async function readBody(body: IncomingBody, limits: BodyLimits): Promise<Buffer> {
 	const codings = codingsOf(body);
-	// Without a content coding, the header has the unpacked size.
+	// `Content-Length` is the unpacked size only if there is no content coding.
 	const announced = codings.length === 0 ? Number(body.contentLength ?? 0) : 0;
 	const least = Math.min(limits.maxBytes, limits.maxPdfBytes);
 	const most = Math.max(limits.maxBytes, limits.maxPdfBytes);
 	let stream = limitBytes(body.stream, body.name, limits.maxWireBytes);
 	for (const coding of codings.reverse()) {
-		// Every stage is limited: a small body can unpack to endless blocks that unpack to nothing.
+		// Every stage is limited, since a small body can unpack to endless blocks that unpack to nothing.
 		stream = limitBytes(decompress(stream, coding), body.name, most);
 	}
 	const received = new GrowingBytes(Math.min(announced, most));
@@ -66,7 +66,7 @@ function codingsOf({ contentEncoding, name }: IncomingBody): Coding[] {
 	return codings.map((coding) => {
 		if (coding === "x-gzip") return "gzip";
 		if (coding === "gzip" || coding === "br" || coding === "deflate") return coding;
-		// The header is untrusted text: it reaches the model only if it looks like a coding.
+		// The header is untrusted text: it reaches the model only if it looks like a coding's name.
 		const shown = /^[\w.-]{1,20}$/.test(coding) ? ` "${coding}"` : "";
 		const message = `${name} has an unsupported content encoding${shown}; supported are ${ACCEPT_ENCODING}.`;
 		throw new PagingError("network", message);
@@ -94,7 +94,7 @@ async function* decompress(stream: AsyncIterable<Buffer>, coding: Coding): Async
 	// A decompressor would reject an empty body.
 	if (first.done) return;
 	const packed = Readable.from(prepend(first.value, chunks));
-	// The callback ignores errors: the iteration throws those of both streams.
+	// The callback ignores errors, since the iteration throws the errors of both streams.
 	yield* pipeline(packed, decompressor(coding, first.value), () => {});
 }
 
@@ -110,7 +110,7 @@ function decompressor(coding: Coding, first: Buffer): Transform {
 	return ((first[0] ?? 0) & 0x0f) === 8 ? createInflate() : createInflateRaw();
 }
 
-/** One growing buffer: a list costs 100 bytes a chunk, and hostile servers send one-byte chunks. */
+/** One growing buffer. A list would cost 100 bytes per chunk, and hostile servers send one-byte chunks. */
 class GrowingBytes {
 	#bytes: Buffer;
 	size = 0;
@@ -130,7 +130,7 @@ class GrowingBytes {
 		this.size = size;
 	}
 
-	/** Valid until the next `add`. */
+	/** The returned view is valid until the next `add`. */
 	view(): Buffer {
 		return this.#bytes.subarray(0, this.size);
 	}

@@ -4,10 +4,10 @@ import { setImmediate } from "node:timers/promises";
 import { WINDOWS_1252 } from "../extract/entities.ts";
 
 /**
- * Decides by the bytes, the `Content-Type` and, without one, the name. A PDF header at the start
- * beats any type; after junk it counts only in non-text. Bytes that are no text are binary whatever
- * the type. For an unspecific type the bytes decide: only a whole document is HTML, a fragment is
- * more often Markdown. Content declared a PDF is `pdf` even if it is none: its reader reports that.
+ * Decides by the bytes, the `Content-Type` and, without one, the name. A PDF header at the start overrides
+ * any type; after junk it counts only if the bytes are not text. Bytes that are not text are binary, whatever
+ * the type. For an unspecific type the bytes decide: only a whole document is HTML, since a fragment is more
+ * often Markdown. Content declared as a PDF is `pdf` even if it is not one; the PDF reader reports that.
  */
 export function detectKind(bytes: Buffer, contentType: string | undefined, name = "") {
 	const { type } = parseMediaType(contentType);
@@ -17,7 +17,7 @@ export function detectKind(bytes: Buffer, contentType: string | undefined, name 
 	if (isBinaryType(type)) return "binary";
 	const isHtml = type === "text/html" || type === "application/xhtml+xml";
 	const charset = declaredCharset(bytes, { contentType, isHtml: isHtml || !isTextType(type) });
-	// Streaming: a character cut at the end of the sample is no error.
+	// `stream`: the end of the sample may split a character, which is not an error.
 	const decoder = new TextDecoder(charset ?? "utf-8");
 	const sample = decoder.decode(bytes.subarray(0, SAMPLE_BYTES), { stream: true });
 	if (!isText(bytes, sample, charset)) return hasHeader ? "pdf" : "binary";
@@ -33,12 +33,12 @@ function isBinaryType(type: string): boolean {
 	);
 }
 
-/** True for types that are text by definition and never HTML: sources stay readable as they are. */
+/** True for types that are text by definition. These are not checked for HTML: sources stay as they are. */
 function isTextType(type: string): boolean {
 	return /^text\/|[/+](x-)?(json|ndjson|xml|yaml|javascript|ecmascript|typescript|csv)$/.test(type);
 }
 
-/** As many bytes as git examines to detect binary files. */
+/** About as many bytes as git examines to detect binary files. */
 const SAMPLE_BYTES = 8192;
 
 // A byte order mark means text. A sample with a declared `charset`, or in valid UTF-8, must be
@@ -52,7 +52,7 @@ function isText(bytes: Buffer, sample: string, charset: string | undefined): boo
 /** As in the WHATWG MIME Sniffing standard: tab, line feed, form feed, return, escape are text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are the target
 const BINARY_BYTE = /[\0-\x08\v\x0e-\x1a\x1c-\x1f]/;
-/** The length of the standard's resource header. */
+/** Length of the resource header in that standard. */
 const SNIFFED_BYTES = 1445;
 
 /** A larger share of invalid or control characters makes content binary. */
@@ -77,17 +77,17 @@ export function parseMediaType(contentType: string | undefined) {
 	return { type, charset };
 }
 
-/** Junk may precede the header, and a text about PDFs may contain it. */
+/** Junk may precede the header. A text about PDFs may contain it too. */
 export function hasPdfHeader(bytes: Buffer): boolean {
 	return bytes.subarray(0, 1024).includes("%PDF-");
 }
 
-/** The bytes start with the PDF header, or its mark for binary content follows it. */
+/** True if the bytes start with the PDF header, or if its mark for binary content follows the header. */
 function isSurelyPdf(bytes: Buffer): boolean {
 	if (!hasPdfHeader(bytes)) return false;
 	const start = bytes.toString("latin1", 0, 1024 + 64);
 	if (/^(?:\xef\xbb\xbf)?\s*%PDF-/.test(start)) return true;
-	// The mark is a comment of four or more bytes above 127. Quoted in a text it would be UTF-8.
+	// The mark is a comment of four or more bytes above 127. If a text quoted the mark, it would be UTF-8.
 	const mark = /%PDF-\d\.\d\s+%([\x80-\xff]{4,})/.exec(start)?.[1];
 	return mark !== undefined && !isUtf8(Buffer.from(mark, "latin1"));
 }
@@ -98,7 +98,7 @@ export function isPdfType(type: string): boolean {
 
 export interface TextSource {
 	readonly contentType?: string | undefined;
-	/** Look for a `<meta>` charset in the first 1024 bytes. */
+	/** Whether to look for a `<meta>` charset in the first 1024 bytes. */
 	readonly isHtml: boolean;
 }
 
@@ -112,7 +112,7 @@ export function decodeText(bytes: Buffer, source: TextSource): { text: string; c
 	return { text: createDecoder(charset)(bytes, true), charset };
 }
 
-/** {@link decodeText} for large texts: yields to the event loop between slices. */
+/** Like {@link decodeText}, but for large texts: yields to the event loop between slices. */
 export async function decodeInSlices(bytes: Buffer, source: TextSource): Promise<string> {
 	const decode = createDecoder(charsetOf(bytes, source));
 	const parts: string[] = [];
@@ -130,14 +130,14 @@ function charsetOf(bytes: Buffer, source: TextSource): string {
 	return declaredCharset(bytes, source) ?? (isUtf8(bytes) ? "utf-8" : "windows-1252");
 }
 
-/** Decodes piece by piece: a character may span two pieces. */
+/** Returns a function that decodes piece by piece. A character may span two pieces. */
 function createDecoder(charset: string): (piece: Buffer, isLast: boolean) => string {
 	if (charset === "windows-1252") return decodeWindows1252;
 	const decoder = new TextDecoder(charset);
 	return (piece, isLast) => decoder.decode(piece, { stream: !isLast });
 }
 
-/** Returns lower case; `undefined` if no charset that can be decoded is declared. */
+/** Returns the declared charset in lower case; `undefined` if there is none, or Node cannot decode it. */
 function declaredCharset(bytes: Buffer, { contentType, isHtml }: TextSource): string | undefined {
 	const { charset } = parseMediaType(contentType);
 	// The sniffer is loaded at the first text: it takes longer to load than the rest of this folder.
@@ -179,7 +179,7 @@ const CODES_1252 = Uint16Array.from({ length: 256 }, (_, byte) =>
 
 /** Some versions of Node decode windows-1252 as Latin-1 (nodejs/node#56542, #60888). */
 function decodeWindows1252(bytes: Buffer): string {
-	// Uses a table: replacing each character takes seconds for 10 MB of such bytes.
+	// Uses a table, since replacing single characters takes seconds for 10 MB of such bytes.
 	const units = new Uint16Array(bytes.length);
 	for (let at = 0; at < bytes.length; at++) units[at] = CODES_1252[bytes[at] as number] as number;
 	return Buffer.from(units.buffer).toString("utf16le");

@@ -47,7 +47,7 @@ export async function exchange(
 			headers,
 			signal: options.signal,
 		});
-		// The body is destroyed below wherever reading stops; the error this causes is expected.
+		// `finally` destroys the body wherever reading stops. The error that this causes is expected.
 		response.body.on("error", () => {});
 		try {
 			const to = redirectTarget(response, url);
@@ -72,7 +72,7 @@ function headersFor(url: URL, { userAgent, validators }: ExchangeOptions): Recor
 		"accept-encoding": ACCEPT_ENCODING,
 		"user-agent": userAgent,
 	};
-	// An ETag can identify a reader, so no other server gets it.
+	// An ETag can identify a reader, so it is sent only to the URL that it came from.
 	if (validators === undefined || !isSameResource(validators.finalUrl, url)) return headers;
 	const { etag, lastModified } = validators;
 	if (etag !== undefined) headers["if-none-match"] = etag;
@@ -147,7 +147,7 @@ function firstValue(value: string | string[] | undefined): string | undefined {
 	return Array.isArray(value) ? value[0] : value;
 }
 
-/** Converts an error of undici, Node or zlib to one for the caller. */
+/** Converts an error of undici, Node or zlib to a {@link PagingError}. */
 export function fetchError(error: unknown, url: URL): PagingError {
 	if (error instanceof PagingError) return error;
 	const code = errnoOf(error) ?? "";
@@ -176,7 +176,7 @@ const REASONS: readonly [codes: RegExp, reason: string][] = [
 		/^UND_ERR_RES_CONTENT_LENGTH_MISMATCH$/,
 		"the body does not have the length it announced; try again",
 	],
-	// Node's message quotes the certificate, which is untrusted text to the model.
+	// Node's message quotes the certificate, which is untrusted text and must not reach the model.
 	[/^ERR_TLS_CERT_ALTNAME_INVALID$/, "its certificate belongs to another host"],
 	[/CERT|SIGNATURE/, "its certificate cannot be trusted"],
 	[/^HPE_/, "the response is not valid HTTP"],

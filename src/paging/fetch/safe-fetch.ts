@@ -28,17 +28,17 @@ export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	readonly userAgent: string;
 	/**
 	 * Use `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. A proxy resolves names itself, so **the address
-	 * behind a name is not checked**; literal addresses, `localhost` and direct connections are.
+	 * behind a name is not checked**; literal addresses, `localhost` and direct connections still are.
 	 * Default: false.
 	 */
 	readonly useProxy?: boolean;
 	/** Default: 5. */
 	readonly maxRedirects?: number;
-	/** Limit for redirects, headers and body together. */
+	/** Time limit for redirects, headers and body together. */
 	readonly timeoutMs: number;
-	/** Limit for opening one connection. Default: 10 s. */
+	/** Time limit for opening one connection. Default: 10 s. */
 	readonly connectTimeoutMs?: number;
-	/** Maximum size as sent. Default: the larger of `maxBytes` and `maxPdfBytes`. */
+	/** Maximum size of the body as sent, in bytes. Default: the larger of `maxBytes` and `maxPdfBytes`. */
 	readonly maxWireBytes?: number;
 	/** Default: the system's resolver. */
 	readonly resolve?: Resolve;
@@ -52,7 +52,7 @@ export interface FetchOptions {
 	readonly validators?: Validators | undefined;
 }
 
-/** Trusts neither addresses nor responses. The network library loads at the first use. */
+/** Fetches web resources; addresses and responses are untrusted. The network library loads on first use. */
 export class SafeFetch {
 	readonly #options: SafeFetchOptions;
 	readonly #isAllowed: IsAllowed;
@@ -76,7 +76,7 @@ export class SafeFetch {
 		stop.addEventListener("abort", stopped.reject);
 		try {
 			stop.throwIfAborted();
-			// Name resolution cannot be aborted, so the wait for it ends with the abort.
+			// Name resolution cannot be aborted, so an abort only ends the wait for it.
 			return await Promise.race([this.#load(url, validators, stop), stopped.promise]);
 		} catch (error) {
 			if (!stop.aborted) throw fetchError(error, url);
@@ -123,7 +123,7 @@ async function openDispatcher(
 	const { buildConnector, Agent, request } = await loadUndici(useProxy);
 	const resolve = options.resolve ?? ((hostname) => lookup(hostname, { all: true }));
 	const connect = buildConnector({
-		// One request a page gains nothing from HTTP/2; HTTP/1 alone means one parser to trust.
+		// HTTP/2 gains nothing, since a page is one request. With HTTP/1 only, there is one parser to trust.
 		allowH2: false,
 		timeout: connectTimeoutMs,
 		lookup: checkedLookup(resolve, isAllowed),
@@ -133,7 +133,7 @@ async function openDispatcher(
 		// The proxy agent uses this option only for direct connections.
 		connect: checkedConnect(connect, isAllowed),
 		connectTimeout: connectTimeoutMs,
-		// The total time is limited instead: a trickling body would pass an idle timeout.
+		// The total time is limited instead, since a trickling body would never reach an idle timeout.
 		headersTimeout: 0,
 		bodyTimeout: 0,
 		maxHeaderSize: MAX_HEADER_BYTES,
@@ -141,15 +141,15 @@ async function openDispatcher(
 	return Object.assign(agent, { request });
 }
 
-/** Four times Node's limit: some sites send long policies. */
+/** Four times Node's limit, since some sites send long policy headers. */
 const MAX_HEADER_BYTES = 64 * 1024;
 
 type Connect = buildConnector.connector;
 
 /**
- * Checks literal addresses before connecting and socket addresses before sending. `connect` must
- * use {@link checkedLookup}, which sees the address of the connection itself: a name cannot change
- * its answer between check and use.
+ * Checks literal addresses before connecting and the socket's address before sending. `connect` must use
+ * {@link checkedLookup}, which checks the addresses that the connection itself uses. So a name cannot
+ * resolve to another address between check and use.
  */
 export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect {
 	return (options, callback) => {
@@ -169,7 +169,7 @@ export function checkedConnect(connect: Connect, isAllowed: IsAllowed): Connect 
 	};
 }
 
-/** Fails unless every address of the name is allowed. */
+/** Resolves a name. Fails unless all its addresses are allowed. */
 function checkedLookup(resolve: Resolve, isAllowed: IsAllowed): LookupFunction {
 	const resolveAllowed = async (hostname: string) => {
 		const [first, ...others] = await resolve(hostname);

@@ -1,4 +1,4 @@
-// undici's types describe these modules only as exports of its entry point; see safe-fetch.ts.
+// undici types these modules only as exports of its entry point, which safe-fetch.ts does not load.
 declare module "undici/lib/core/util.js" {}
 declare module "undici/lib/core/connect.js" {
 	export { buildConnector as default } from "undici";

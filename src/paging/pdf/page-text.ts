@@ -8,7 +8,7 @@ type PageWarning =
 export interface RawPage {
 	/** Lines end in CRLF; U+FFFE is a hyphen at a line end or a character without a meaning. */
 	readonly text: string;
-	/** Indices of the U+FFFE that are hyphens, ascending. The line break after each is gone. */
+	/** Indices of the U+FFFE that are hyphens, ascending. The line break after each is already removed. */
 	readonly hyphens: readonly number[];
 	readonly painted: boolean;
 }
@@ -19,10 +19,10 @@ export interface PageText {
 	readonly warning?: PageWarning;
 }
 
-// Broken maps make about 60 % meaningless; private-use symbols (bullets, icons) well below 20 %.
+// With broken fonts, about 60 % of characters are meaningless; with bullets and icons, well below 20 %.
 const BROKEN_SHARE = 0.25;
 
-/** Trims lines, joins hyphenated words, drops controls; meaningless characters become U+FFFD. */
+/** Trims lines, joins hyphenated words, drops control characters. Meaningless characters become U+FFFD. */
 export function pageText({ text: raw, hyphens, painted }: RawPage): PageText {
 	const joined = joinWords(raw, hyphens).replaceAll("\r\n", "\n");
 	if (joined !== "" && !UNCLEAN.test(joined)) return { text: joined };
@@ -55,13 +55,13 @@ function clean(text: string): string {
 
 const MAX_TITLE = 200;
 
-/** Returns the title as one line; empty if there is none worth showing. */
+/** Returns the title as one line; an empty string if it has no visible characters. */
 export function titleText(raw: string): string {
 	const title = raw.replace(/[\p{Cc}\p{Co}\ufffd\ufffe\s]+/gu, " ").trim();
 	return title.slice(0, MAX_TITLE).toWellFormed();
 }
 
-// Keeps a hyphen before a digit ("COVID-19") or a capital after a small letter ("Anglo-Saxon").
+// Keeps a hyphen before a non-letter ("COVID-19") and between small and capital letter ("Anglo-Saxon").
 function joinWords(raw: string, hyphens: readonly number[]): string {
 	if (hyphens.length === 0) return raw;
 	let joined = "";
@@ -76,7 +76,7 @@ function joinWords(raw: string, hyphens: readonly number[]): string {
 	return joined + raw.slice(from);
 }
 
-/** Control characters, private-use codes and U+FFFD per visible character; 0 to 1. */
+/** Share of control characters, private-use codes, U+FFFD and U+FFFE (except hyphens) in visible text. */
 function meaninglessShare(raw: string, hyphens: number): number {
 	let visible = 0;
 	let meaningless = -hyphens;

@@ -23,7 +23,7 @@ export type { PdfPage } from "./pdf-worker.ts";
 export interface PdfEngineOptions {
 	/** Time limit for one job of a worker: opening a document or reading pages. Default: 10 s. */
 	readonly deadlineMs?: number;
-	/** Maximum per worker. Default: 512 MB, enough for several documents of 50 MB. */
+	/** Maximum memory per worker, in MiB. Default: 512, enough for several documents of 50 MB. */
 	readonly maxMemoryMb?: number;
 	/** Idle workers end after this time. Default: 60 s. */
 	readonly idleMs?: number;
@@ -36,8 +36,8 @@ export class PdfEngine {
 	readonly #options: Required<PdfEngineOptions>;
 	readonly #supervisor: WorkerSupervisor<ReadJob, ReadReply | OpenFailure, ReturnedBuffer>;
 	readonly #states = new Map<number, WorkerState>();
-	// Idle buffers. They travel to the worker and back: fresh memory per document costs more time
-	// than reading a page, and copying to shared memory takes twice as long.
+	// Idle buffers. They are transferred to a worker and back: allocating memory per document takes longer than
+	// reading a page, and copying to shared memory takes twice as long.
 	readonly #buffers: ArrayBuffer[] = [];
 	#lastId = 0;
 
@@ -104,7 +104,7 @@ export class PdfEngine {
 	async #read(source: Source, span: PageSpan, signal?: AbortSignal): Promise<ReadReply> {
 		const reply = await this.#runJob(source, span, signal)
 			.catch((error: WorkerError) => {
-				// The worker's earlier work may be at fault: retry in a fresh one.
+				// An earlier job may have broken this worker, so the job is retried in a fresh one.
 				const isBroken = ["failed", "crash", "memory"].includes(error.fault);
 				if (isBroken && error.served > 0) return this.#runJob(source, span, signal);
 				throw error;
@@ -133,7 +133,7 @@ export class PdfEngine {
 				job.send({ buffer, length: part.length }, [buffer]);
 			}
 		};
-		// A quarter of the deadline: only a page that hangs can miss it, never a long list of pages.
+		// A quarter of the deadline, so that only a single slow page can miss it, never a long list of pages.
 		const budgetMs = this.#options.deadlineMs / 4;
 		const job = { ...span, document: id, total: bytes.length, budgetMs };
 		const prefer = (worker: number) => !!this.#states.get(worker)?.documents.includes(id);
@@ -147,18 +147,18 @@ interface Source {
 	readonly bytes: Uint8Array;
 }
 
-/** Documents are sent in parts: one is written here while the worker copies another. */
+/** Documents are sent in parts, so that this thread fills one part while the worker copies another. */
 const PART_BYTES = 1024 * 1024;
 const MAX_PARTS = 4;
 
 interface DocumentEngine {
 	readonly workers: number;
-	/** May return a part of the span: a worker stops when its time is used up. */
+	/** May return only a part of the span, since a worker stops when its time is used up. */
 	read(span: PageSpan, signal?: AbortSignal): Promise<ReadReply>;
 	evict(): void;
 }
 
-/** Keeps the bytes, so it survives its workers: the next call replaces a worker that ended. */
+/** An open document. It keeps the bytes, so it survives its workers: a call replaces a worker that ended. */
 export class PdfDocument {
 	readonly totalPages: number;
 	readonly title?: string;
@@ -176,8 +176,8 @@ export class PdfDocument {
 
 	/**
 	 * Returns whole pages from `first` (1-based), up to `count` or the page that reaches `maxChars`.
-	 * Workers share calls for 200,000 characters or more, and read ahead for quick sequential calls;
-	 * otherwise only returned pages are read.
+	 * Workers share a call for 200,000 characters or more, and read ahead during quick sequential calls.
+	 * Otherwise only the returned pages are read.
 	 * @throws PagingError `invalid_pages`, `not_a_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
 	async pages(

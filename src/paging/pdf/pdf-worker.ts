@@ -7,7 +7,7 @@ import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } fr
 /** Pages from 1. Reading ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
 	readonly first: number;
-	/** 0 only opens the document. */
+	/** With 0, the job only opens the document. */
 	readonly last: number;
 	readonly maxChars: number;
 }
@@ -15,7 +15,7 @@ export interface PageSpan {
 export interface ReadJob extends PageSpan {
 	readonly document: number;
 	readonly total: number;
-	/** Stop after the page that exceeds this time. */
+	/** Reading stops after the page that exceeds this time. */
 	readonly budgetMs: number;
 }
 
@@ -37,7 +37,7 @@ export interface WorkerState {
 	readonly memoryBytes: number;
 }
 
-/** The next bytes of a document: the first `length` of a buffer. */
+/** The next bytes of a document: the first `length` bytes of `buffer`. */
 export interface BytesPart {
 	readonly buffer: ArrayBuffer;
 	readonly length: number;
@@ -100,7 +100,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 	},
 );
 
-/** Short of memory, pdfium may silently omit content. */
+/** Throws if pdfium has run out of memory, since it may silently omit content then. */
 function checkMemory(): void {
 	if (pdfium.isOutOfMemory()) throw new Error("the memory limit was reached");
 }
@@ -122,7 +122,7 @@ async function load(
 	return entry;
 }
 
-/** Evicts the least recently used: documents may take half the memory, pdfium's work the rest. */
+/** Evicts the least recently used documents. They may take half the memory; pdfium's work takes the rest. */
 function evictFor(bytes: number): void {
 	let total = bytes;
 	for (const other of openDocuments.values()) total += other.bytes;

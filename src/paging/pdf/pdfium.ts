@@ -8,7 +8,7 @@ export type PdfiumDocument = ReturnType<typeof openDocument>;
 
 export type OpenFailure = "format" | "password";
 
-/** pdfium in WebAssembly. Every call blocks its thread: use it in a worker. */
+/** Loads pdfium as WebAssembly. Every call blocks its thread, so use it in a worker. */
 export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number }) {
 	const file = new URL(import.meta.resolve("@hyzyla/pdfium/pdfium.wasm"));
 	const compiled = await wasm.compile(await readFile(file));
@@ -18,7 +18,7 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 			const env = imports.env as unknown as HeapImports;
 			const grow = env.emscripten_resize_heap;
 			env.emscripten_resize_heap = (size) => {
-				// The size is unsigned, JavaScript sees it signed.
+				// The size is unsigned, but JavaScript receives it as a signed number.
 				if (size >>> 0 <= maxMemoryBytes) return grow(size);
 				outOfMemory = true;
 				return false;
@@ -27,7 +27,7 @@ export async function loadPdfium({ maxMemoryBytes }: { maxMemoryBytes: number })
 			return {};
 		},
 	});
-	// The package's types name only a few functions, wrapped in assertions; these are the raw ones.
+	// The package's types name only a few functions, wrapped in assertions. These are the raw exports.
 	const api = wasmExports as unknown as PdfiumExports;
 	api.FPDF_InitLibrary();
 	return {
@@ -52,18 +52,18 @@ function reserveFile(api: PdfiumExports, size: number) {
 			if (handle !== 0) return openDocument(api, handle, size);
 			return ENCRYPTED.includes(api.FPDF_GetLastError()) ? "password" : "format";
 		},
-		/** Close the document first. */
+		/** Call this only after the document is closed. */
 		free: () => api.free(address),
 	};
 }
 
 function openDocument(api: PdfiumExports, handle: number, size: number) {
 	return {
-		// The document's claim is unchecked, so its size bounds it: a page takes more than a byte.
+		// The document's own count is untrusted. The file size bounds it, since a page takes more than a byte.
 		totalPages: Math.min(api.FPDF_GetPageCount(handle), size),
 		/** Untrusted text. */
 		title: metaText(api, handle, "Title"),
-		/** From 1; `undefined` for a page that cannot be loaded. */
+		/** `number` counts from 1. Returns `undefined` for a page that cannot be loaded. */
 		page(number: number): RawPage | undefined {
 			const page = api.FPDF_LoadPage(handle, number - 1);
 			if (page === 0) return undefined;
@@ -102,7 +102,7 @@ function metaText(api: PdfiumExports, document: number, key: string): string {
 	return text;
 }
 
-/** `fill` returns how many bytes it wrote, the final NUL included. */
+/** `fill` returns how many bytes it wrote, including the final NUL. */
 function readUtf16(api: PdfiumExports, size: number, fill: (buffer: number) => number): string {
 	const buffer = allocate(api, Math.max(size, 2));
 	const written = Math.min(fill(buffer), size);
@@ -117,7 +117,7 @@ function allocate(api: PdfiumExports, size: number): number {
 	return address;
 }
 
-/** Node's WebAssembly types come with the DOM only. */
+/** TypeScript has types for WebAssembly only in its DOM library, which is not used here. */
 const wasm = (globalThis as unknown as { WebAssembly: WebAssemblyCompiler }).WebAssembly;
 
 interface WebAssemblyCompiler {

@@ -6,31 +6,31 @@ export interface ReadAheadOptions {
 	readonly totalPages: number;
 	readonly workers: number;
 	readonly read: ReadSpan;
-	/** Milliseconds; only differences count. Default: `performance.now`. */
+	/** Returns milliseconds since any fixed time. Default: `performance.now`. */
 	readonly now?: () => number;
 }
 
-/** Pages per slice when several slices are in flight; these take about 20 and 5 ms to read. */
+/** Pages per slice when several slices are in flight. Reading 16 or 4 pages takes about 20 or 5 ms. */
 const MAX_SLICE = 16;
 const MIN_SLICE = 4;
 /** A slice ends early at this length, which bounds the memory of the read-ahead. */
 const SLICE_CHARS = 200_000;
-/** Calls for fewer characters finish before a second worker has started. */
+/** Calls for fewer characters are not shared: they finish before a second worker has started. */
 const BULK_CHARS = 200_000;
-/** Three calls in a row, each this soon after the one before, come from a program, not a model. */
+/** Three calls in a row, each within this time of the previous one, come from a program, not a model. */
 const QUICK_MS = 100;
 const QUICK_CALLS = 2;
 
-/** Reads on demand until calls go through the document in order; then all workers read ahead. */
+/** Reads on demand until quick calls go through the document in order. Then all workers read ahead. */
 export class ReadAhead {
 	readonly #options: ReadAheadOptions;
 	readonly #now: () => number;
-	// Kept because a chunk often ends within this page or before it, and the next one begins there.
+	// Kept because a chunk often ends within or before this page, and the next chunk begins there.
 	#lastPage: PdfPage | undefined;
 	#lastReadAt = Number.NEGATIVE_INFINITY;
 	#quickCalls = 0;
 	#prefetch: Prefetch | undefined;
-	/** Every slice with a failing page fails, so such a document is read on demand. */
+	/** A slice fails if one of its pages fails. The document is then read on demand. */
 	#hasFailed = false;
 
 	constructor(options: ReadAheadOptions) {
@@ -120,7 +120,7 @@ interface Slice {
 }
 
 function startPrefetch(first: number, limit: number, workers: number): Prefetch {
-	// At least two slices per worker: otherwise some would idle at the end of a short document.
+	// At least two slices per worker; otherwise some workers would idle at the end of a short document.
 	const share = Math.ceil((limit - first + 1) / (2 * workers));
 	const size = Math.min(MAX_SLICE, Math.max(MIN_SLICE, share));
 	return { slices: [], next: first, limit, size, stop: new AbortController() };
@@ -133,7 +133,7 @@ function covers({ slices, next, limit }: Prefetch, page: number): boolean {
 
 function advance(prefetch: Prefetch, page: number, { workers, read }: ReadAheadOptions) {
 	while (prefetch.slices[0] && prefetch.slices[0].last < page) prefetch.slices.shift();
-	// One slice more in flight than there are workers: a worker never waits for a slice.
+	// One slice more in flight than there are workers, so that a worker never waits for a slice.
 	while (prefetch.next <= prefetch.limit && prefetch.slices.length <= workers) {
 		const first = prefetch.next;
 		const last = Math.min(first + prefetch.size - 1, prefetch.limit);
