@@ -4,8 +4,8 @@ import { liveEntry, type Prefix, type Prompt, PromptBuilder, tokensOfFirst } fro
 import type { CacheRules } from "./rules.ts";
 
 /**
- * A provider's prompt cache for one account, fed with requests in order of time. Exact at the level
- * of blocks: a change within a block invalidates it from its start.
+ * Simulates a provider's prompt cache for one account. Send requests in order of time. Exact at the level of
+ * blocks: a change within a block invalidates the whole block.
  */
 export class CacheSimulator {
 	readonly #rules: CacheRules;
@@ -17,13 +17,13 @@ export class CacheSimulator {
 		this.#prompts = new PromptBuilder(rules);
 	}
 
-	/** A past `atMs` counts as now. An invalid request throws a RangeError and has no effect. */
+	/** An `atMs` before the last request's counts as equal. An invalid request throws a RangeError without effect. */
 	send(request: ModelRequest): PromptTokens {
 		checkRequest(request, this.#rules);
 		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;
 		const atMs = Math.max(this.#nowMs, request.atMs);
 		const prompt = prompts.build(request, atMs);
-		// Nothing throws from here on.
+		// Nothing below throws.
 		this.#prompts = prompts;
 		this.#nowMs = atMs;
 		return this.#rules.automatic === "prefix"
@@ -31,7 +31,7 @@ export class CacheSimulator {
 			: this.#billAtBreakpoints(prompt, request);
 	}
 
-	/** For providers whose entries end at breakpoints and are searched for from breakpoints. */
+	/** For providers that end cache entries at breakpoints and search for entries from breakpoints. */
 	#billAtBreakpoints(prompt: Prompt, request: ModelRequest): PromptTokens {
 		const rules = this.#rules;
 		const endOf = (breakpoint: Breakpoint | undefined) =>
@@ -45,7 +45,7 @@ export class CacheSimulator {
 		if (hit && paid) this.#cache(hit, paid);
 		for (const { after, ttl } of breakpoints) {
 			const prefix = prompt.prefixes[after] as Prefix;
-			// An entry inside the hit is not billed, so it does not outlive the hit.
+			// An entry inside the hit is not billed, so it must not live longer than the hit.
 			const lifetime = after < hitAfter && paid === "5m" ? paid : ttl;
 			this.#cache(prefix, liveEntry(prefix, this.#nowMs)?.ttl ?? lifetime);
 		}
@@ -77,7 +77,7 @@ export class CacheSimulator {
 		const cached = Math.max(read, inSteps(tokensOfFirst(prefixes.length, prompt), rules));
 		const entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };
 		for (const prefix of prefixes) {
-			// A short lifetime does not shorten a longer one.
+			// A short lifetime must not shorten an existing longer one.
 			if (!prefix.entry || prefix.entry.expiresMs < entry.expiresMs) prefix.entry = entry;
 		}
 		return billed(prompt, { read, cached, cachedForHour: ttl === "1h" ? cached : read }, rules);
@@ -88,10 +88,10 @@ export class CacheSimulator {
 	}
 }
 
-/** The cached part of a prompt, in tokens from its start. */
+/** The cached part of a prompt, in tokens from the prompt's start. */
 interface CachedSpan {
 	readonly read: number;
-	/** Cached after the request. Like `cachedForHour`, it includes the tokens read. */
+	/** Tokens in the cache after the request. Like `cachedForHour`, it includes the tokens read. */
 	readonly cached: number;
 	readonly cachedForHour: number;
 }
@@ -102,7 +102,7 @@ function billed(
 	{ maxBreakpoints, writeRatio }: CacheRules,
 ): PromptTokens {
 	const tokens = tokensOfFirst(prompt.prefixes.length, prompt);
-	// Providers count writes as input if writes have no price of their own.
+	// Providers count writes as input if writes have no separate price.
 	if (maxBreakpoints === 0 && writeRatio === 1) {
 		return { input: tokens - read, read, write: 0, writeOneHour: 0 };
 	}
@@ -115,7 +115,7 @@ function inSteps(tokens: number, { stepTokens, minimumTokens }: CacheRules): num
 	return whole >= minimumTokens ? whole : 0;
 }
 
-/** In block order, with the provider's own implied breakpoint. */
+/** Returns breakpoints in block order, including the provider's implied one. */
 function breakpointsOf(request: ModelRequest, rules: CacheRules): readonly Breakpoint[] {
 	const own = rules.maxBreakpoints > 0 ? request.breakpoints : [];
 	const end = request.blocks.length - 1;
@@ -124,7 +124,7 @@ function breakpointsOf(request: ModelRequest, rules: CacheRules): readonly Break
 	return [...own, implied].slice(-Math.max(1, rules.maxBreakpoints));
 }
 
-/** The last breakpoint sets the lifetime, also for providers that ignore its place. */
+/** The last breakpoint sets the lifetime, even for providers that ignore its position. */
 function retentionOf({ breakpoints }: ModelRequest): Ttl {
 	return breakpoints.at(-1)?.ttl ?? "5m";
 }
@@ -135,7 +135,7 @@ function checkRequest(request: ModelRequest, { maxBreakpoints }: CacheRules): vo
 	if (maxBreakpoints === 0) return; // the provider ignores them
 	if (breakpoints.length > maxBreakpoints) {
 		throw new RangeError(
-			`breakpoints: ${breakpoints.length} are more than the ${maxBreakpoints} that the provider allows`,
+			`breakpoints: the provider allows at most ${maxBreakpoints}, got ${breakpoints.length}`,
 		);
 	}
 	let before: Breakpoint | undefined;
@@ -147,7 +147,7 @@ function checkRequest(request: ModelRequest, { maxBreakpoints }: CacheRules): vo
 		}
 		if (breakpoint.ttl === "1h" && before?.ttl === "5m") {
 			throw new RangeError(
-				`breakpoints: the one for 1h after block ${breakpoint.after} follows one for 5m; longer ones come first`,
+				`breakpoints: the 1h breakpoint after block ${breakpoint.after} must come before all 5m breakpoints`,
 			);
 		}
 		before = breakpoint;

@@ -1,4 +1,4 @@
-/** The cost of requests by the providers' rules, the causes of cache misses, and when a rewrite pays. */
+/** Prices requests by the providers' rules, finds causes of cache misses, and decides when a rewrite pays. */
 
 export { CacheSimulator } from "./cache-simulator.ts";
 export { CostAccount, type PricedMiss } from "./live/account.ts";

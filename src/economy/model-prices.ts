@@ -2,12 +2,12 @@ import { MODEL_SNAPSHOT } from "./model-snapshot.ts";
 import type { ReplayModel } from "./replay/requests.ts";
 import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
 
-/** Models of a snapshot, for use without pi; pi's own table is newer and has the user's models. */
+/** A snapshot of pi's models, for use without pi. Pi's own table is newer and has the user's models. */
 export const knownModels: readonly ModelInfo[] = parseModels(MODEL_SNAPSHOT);
 
 /**
- * Finds a known model by `provider/id`, or by `id` alone: then the vendor's own offer precedes
- * clouds and gateways.
+ * Finds a known model by `provider/id`, or by `id` alone. For an `id` alone, the vendor's own offer takes
+ * precedence over clouds and gateways.
  */
 export function findModel(name: string, models = knownModels): ModelInfo | undefined {
 	const exact = models.find(({ provider, id }) => `${provider}/${id}` === name);
@@ -22,7 +22,7 @@ export function knownModel(name: ReplayModel["name"]): ReplayModel {
 	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }
 
-/** Lines of `provider id api contextWindow input/output/cacheRead/cacheWrite [tokens:rates …]`. */
+/** Parses lines of `provider id api contextWindow input/output/cacheRead/cacheWrite [tokens:rates …]`. */
 export function parseModels(text: string): ModelInfo[] {
 	return text
 		.split("\n")
@@ -37,7 +37,7 @@ export function parseModels(text: string): ModelInfo[] {
 		});
 }
 
-/** Companies that sell their own models, by pi's names. */
+/** Companies that sell their own models, named as in pi. */
 export const VENDORS = ["anthropic", "openai", "google", "deepseek"];
 
 function parseRates(text = ""): PriceRates {

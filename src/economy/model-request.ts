@@ -33,7 +33,7 @@ export interface ModelRequest {
 	readonly settings?: Readonly<Partial<Record<Setting, string>>>;
 }
 
-/** Counts the identical leading objects: a request shares block objects with its predecessor. */
+/** Counts identical leading objects. A request shares block objects with its predecessor. */
 export function sharedStart(before: readonly unknown[], now: readonly unknown[]): number {
 	const most = Math.min(before.length, now.length);
 	for (let at = 0; at < most; at++) if (before[at] !== now[at]) return at;

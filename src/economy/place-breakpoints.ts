@@ -7,24 +7,24 @@ import type { CacheRules } from "./rules.ts";
 export interface Placement {
 	readonly blocks: readonly Block[];
 	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackBlocks">;
-	/** The last block before the next pruning's first change: its cache entry stays readable. */
+	/** The last block before the first change of the next pruning. Its cache entry survives that pruning. */
 	readonly frontier?: number | undefined;
 	readonly previousTail?: number;
-	/** The last block worth caching, if a volatile tail follows. Default: the last block. */
+	/** The last block worth caching, if volatile blocks follow. Default: the last block. */
 	readonly tail?: number;
 	/** Default: 5m. */
 	readonly ttl?: Ttl;
 }
 
 /**
- * Returns breakpoints in block order. Priority if the provider allows too few: the tail, which
+ * Returns breakpoints in block order. Priority if the provider allows fewer: the tail, which
  * covers everything; the system prompt; the previous tail, if the lookback would not reach it; the
  * frontier; the tools, which matter only when the system prompt changes.
  */
 export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const { blocks, rules, frontier = -1, previousTail = -1, ttl = "5m" } = placement;
 	const { tail = blocks.length - 1 } = placement;
-	// Only tools and system prompt are searched: the messages come last, and are many.
+	// Only tools and system prompt are searched, since the messages come last and are many.
 	const end = blocks.findIndex(({ part }) => part === "messages");
 	const head = end < 0 ? blocks : blocks.slice(0, end);
 	const lastOf = (wanted: Part) => head.findLastIndex(({ part }) => part === wanted);

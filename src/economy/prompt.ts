@@ -5,7 +5,7 @@ import type { CacheRules } from "./rules.ts";
 /** The prefixes of one request. Valid until the next prompt is built. */
 export interface Prompt {
 	readonly prefixes: readonly Prefix[];
-	/** By block: tokens from the start of the prompt to the block's end. */
+	/** For each block, the number of tokens from the start of the prompt to the block's end. */
 	readonly tokensTo: readonly number[];
 }
 
@@ -90,14 +90,14 @@ function checkBlock({ part, tokens }: Block, index: number, before: Part | undef
 	}
 }
 
-/** The start of a prompt. Equal prefixes are one object. */
+/** The start of a prompt. Equal prefixes are the same object. */
 export interface Prefix {
 	readonly parent: Prefix | undefined;
 	readonly key: string;
 	entry: Entry | undefined;
-	/** The continuation used last: sessions repeat themselves. The only one until `all` is set. */
+	/** The continuation used last, which is likely to be used next. The only one until `all` is set. */
 	recent: Prefix | undefined;
-	/** All continuations. Created with the second one: most prefixes never need a map. */
+	/** All continuations. Created with the second one, since most prefixes never need a map. */
 	all: Map<string, Prefix> | undefined;
 	/** The last sweep that found a live entry here or below. */
 	keptBySweep: number;
@@ -128,7 +128,7 @@ export class PrefixTree {
 		return next;
 	}
 
-	/** Evicts prefixes without a live entry. If true, prefixes returned earlier may be detached. */
+	/** Evicts prefixes without a live entry. If it returns true, prefixes returned earlier may be detached. */
 	sweep(nowMs: number): boolean {
 		if (this.#prefixes.length < this.#sweepAt) return false;
 		const sweep = ++this.#sweeps;
@@ -141,7 +141,7 @@ export class PrefixTree {
 		}
 		const isKept = (prefix: Prefix) => prefix.keptBySweep === sweep;
 		for (const prefix of this.#prefixes) {
-			// A detached prefix takes its descendants with it.
+			// Detaching a prefix also detaches its descendants.
 			if (!isKept(prefix) && isKept(prefix.parent as Prefix)) detach(prefix);
 		}
 		this.#prefixes = this.#prefixes.filter(isKept);
@@ -154,7 +154,7 @@ export function liveEntry({ entry }: Prefix, nowMs: number): Entry | undefined {
 	return entry && nowMs < entry.expiresMs ? entry : undefined;
 }
 
-/** Fewer prefixes are not worth a sweep. */
+/** Minimum number of prefixes for a sweep. Fewer are not worth one. */
 const MIN_SWEPT = 10_000;
 
 function newPrefix(parent: Prefix | undefined, key: string): Prefix {

@@ -2,14 +2,14 @@ import type { Ttl } from "../core/bill.ts";
 import { type Ratios, writeRatioFor } from "./rules.ts";
 
 interface RewriteTerms {
-	/** Remaining tokens after the first changed block: written once instead of read. */
+	/** Tokens that remain after the first changed block. They are written once instead of read. */
 	readonly tokensAfterFirst: number;
-	/** Remaining tokens after the last one: every rewrite writes them. Default: the value above. */
+	/** Tokens that remain after the last changed block. Every rewrite writes them. Default: the value above. */
 	readonly tokensAfterLast?: number;
 	/** Tokens that become removable per request, on average. */
 	readonly growthPerRequest: number;
 	readonly rules: Ratios;
-	/** True if the next request writes the conversation in any case. */
+	/** True if the next request writes the conversation to the cache in any case. */
 	readonly cold: boolean;
 	readonly contextTokens: number;
 	readonly contextWindow: number;
@@ -18,12 +18,12 @@ interface RewriteTerms {
 }
 
 /**
- * How many removable tokens make a rewrite pay. Writing costs w, reading r, and S tokens follow the
- * last changed block: a rewrite costs (w − r)·S, and each removable token left in place r per
- * request. If g tokens become removable per request, the cost is least with batches of
- * √(2(w − r)·S·g / r), the economic order quantity. The formula assumes an endless session, so a
- * batch must also pay back within `longestPayback` requests. Tokens between the changed blocks are
- * written once, in this batch or the next: they count towards the payback, not S.
+ * Returns how many removable tokens make a rewrite pay. A token costs w to write and r to read, and S tokens
+ * follow the last changed block. So a rewrite costs (w − r)·S, and each removable token left in place costs r
+ * per request. If g tokens become removable per request, batches of √(2(w − r)·S·g / r) cost least: the
+ * economic order quantity. The formula assumes an endless session, so a batch must also pay back within
+ * `longestPayback` requests. Tokens between the changed blocks are written only once, in this batch or the
+ * next. So they count towards the payback, but not towards S.
  */
 function lotSize(terms: RewriteTerms, longestPayback: number): number {
 	const { tokensAfterFirst, tokensAfterLast = tokensAfterFirst, growthPerRequest, rules } = terms;
@@ -38,13 +38,13 @@ function lotSize(terms: RewriteTerms, longestPayback: number): number {
 	return Math.max(batch, payback);
 }
 
-/** True a step before pi compacts (below 16,384 free tokens), which costs more and loses detail. */
+/** True shortly before pi compacts (below 16,384 free tokens), which costs more and loses detail. */
 function isNearLimit({ contextTokens, contextWindow }: RewriteTerms): boolean {
 	return contextTokens >= contextWindow - Math.max(0.1 * contextWindow, 24_576);
 }
 
 interface Decision {
-	/** `nothing`: none to remove or move. `cold`: a rewrite is free. `waits`: for a larger batch. */
+	/** `nothing`: nothing to remove or move. `cold`: a rewrite is free. `waits`: the batch is too small. */
 	readonly why: "nothing" | "cold" | "near-limit" | "pays" | "waits";
 	/** Minimum number of removable tokens at which rewriting a warm conversation pays. */
 	readonly threshold: number;
@@ -72,7 +72,7 @@ const LEAST_ROOM = 0.05;
 /** Maximum payback time of a pruning, in requests: few sessions last much longer. */
 const PRUNE_PAYBACK = 60;
 
-/** If warm, only dropping text can pay, never a new order alone. If cold, any move pays. */
+/** With a warm cache, only dropping text can pay, never a new order alone. With a cold one, any move pays. */
 export function shouldReorganise(
 	terms: RewriteTerms & { readonly deadTokens: number },
 ): Decision & { readonly reorganise: boolean } {
@@ -86,11 +86,11 @@ export function shouldReorganise(
 	return { reorganise: pays, why: pays ? "pays" : "waits", threshold };
 }
 
-/** Maximum payback in requests: few sessions last longer. Matters only if hardly any copy dies. */
+/** Maximum payback time in requests: few sessions last longer. Matters only if few copies become obsolete. */
 const REORGANISE_PAYBACK = 100;
 
 /**
- * Bounds the cost of rewrites, in plain input tokens. A rewrite pays only over later requests,
+ * Bounds the cost of rewrites, in plain input tokens. A rewrite pays off only in later requests,
  * which may never come. So it is paid out of earlier savings and {@link SHARE} of the spending: a
  * session that ends right after a rewrite costs little more than without it.
  */
@@ -106,5 +106,5 @@ export function createRewriteCredit() {
 	};
 }
 
-/** Worst-case extra cost of a session, as a share of pi's. Below 2 %, as sizes are estimates. */
+/** Worst-case extra cost of a session, as a share of pi's own cost. Below 2 %, as sizes are estimates. */
 const SHARE = 0.015;

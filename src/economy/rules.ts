@@ -22,7 +22,7 @@ export interface ModelInfo {
 	readonly api?: string;
 	readonly cost?: ModelPrices;
 	readonly contextWindow?: number;
-	/** Cache lifetimes in seconds, if pi or its user states them. */
+	/** Cache lifetimes in seconds, if pi or the user sets them. */
 	readonly promptCache?: { readonly short?: number; readonly long?: number };
 	readonly compat?: unknown;
 }
@@ -50,16 +50,16 @@ export interface CacheRules extends Ratios {
 	readonly family: CacheFamily;
 	/** Lifetime of a cache entry; every use restarts it. */
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
-	/** Minimum length of a cached prefix; shorter ones are not cached, without an error. */
+	/** Minimum length of a cached prefix. Shorter ones are not cached; the provider reports no error. */
 	readonly minimumTokens: number;
 	/** Zero if the provider ignores breakpoints. */
 	readonly maxBreakpoints: number;
 	/** How many blocks before a breakpoint are searched for a cache entry. */
 	readonly lookbackBlocks: number;
-	/** Cached without breakpoints: the whole `request`, or any shared `prefix` in `stepTokens`. */
+	/** Cached without breakpoints: the whole `request`, or a shared `prefix` in steps of `stepTokens`. */
 	readonly automatic: "none" | "request" | "prefix";
 	readonly stepTokens: number;
-	/** By setting, the first part that its change invalidates; absent if none is known. */
+	/** For each setting, the first part that a change of it invalidates; absent if unknown. */
 	readonly invalidates: Readonly<Partial<Record<Setting, Part>>>;
 	readonly bindsThinking: boolean;
 	/** `default`: cautious values, as the rules are undocumented. */
@@ -68,8 +68,8 @@ export interface CacheRules extends Ratios {
 }
 
 /**
- * The caching rules of a model. Price ratios come from its price list, the rest from its family;
- * `overrides` win.
+ * Returns the caching rules of a model. Price ratios come from its price list, the rest from its family.
+ * `overrides` take precedence.
  */
 export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}): CacheRules {
 	const family = familyOf(model);
@@ -110,7 +110,7 @@ export function bindsThinking({ id, compat }: Pick<ModelInfo, "id" | "compat">):
 	return property(compat, "supportsMidConvoEffort") === true;
 }
 
-/** Not binding: Claude 1 to 4.x in both word orders, 5.0 and Mythos 5.1; suffixes may follow. */
+/** Models that do not bind: Claude 1 to 4.x in both word orders, 5.0 and Mythos 5.1, with any suffix. */
 const FREE_THINKING =
 	/claude-(instant|v?[1-4](?!\d)|(opus|sonnet|haiku)-[34](?!\d)|(opus|sonnet|haiku|fable|mythos)-5(?!\d|-\d{1,2}(?!\d))|mythos-5-1(?!\d))/i;
 
@@ -118,13 +118,13 @@ const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-/** Anthropic's and pi's price of a one-hour write; price lists have no column for it. */
+/** Price of a one-hour write by Anthropic and pi, relative to input. Price lists have no column for it. */
 const ANTHROPIC_HOUR_RATIO = 2;
 
-/** The ratios apply only to models whose price list has no cache prices. */
+/** The ratios apply only if a model's price list has no cache prices. */
 type Row = Omit<CacheRules, "family" | "writeOneHourRatio" | "bindsThinking" | "source">;
 
-/** For providers that cache shared prefixes by themselves and bill writes as input. */
+/** For providers that cache shared prefixes automatically and bill writes as input. */
 const AUTOMATIC = {
 	readRatio: 0.1,
 	writeRatio: 1,
@@ -137,7 +137,7 @@ const AUTOMATIC = {
 	invalidates: { model: "tools" },
 } as const;
 
-/** From vendors' documents of November 2026. If sources disagree: the value that caches less. */
+/** From vendors' documents of November 2026. If sources disagree, the value that caches less is used. */
 const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	anthropic: {
 		readRatio: 0.1,
@@ -157,7 +157,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		},
 		because: "Anthropic's documented rules",
 	},
-	// GPT before 5.6. Short lifetime: "5 to 10 minutes"; long one: `prompt_cache_retention: 24h`.
+	// Before GPT-5.6. Documented lifetimes: "5 to 10 minutes", or `prompt_cache_retention: 24h`.
 	openai: {
 		...AUTOMATIC,
 		ttlMs: { "5m": 5 * MINUTE, "1h": 24 * HOUR },
@@ -174,7 +174,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		automatic: "request",
 		because: "OpenAI's documented rules since GPT-5.6",
 	},
-	// Implicit caching only. Sources name minimums from 1024 to 4096 and no lifetime.
+	// Implicit caching only. Sources name minimums from 1024 to 4096 tokens and no lifetime.
 	gemini: {
 		...AUTOMATIC,
 		minimumTokens: 4096,
@@ -208,11 +208,11 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		...AUTOMATIC,
 		writeRatio: 1.25,
 		stepTokens: 128,
-		because: "Nothing is documented about this model's cache, so cautious defaults stand in",
+		because: "Nothing is documented about this model's cache, so cautious defaults apply",
 	},
 };
 
-/** By model name: gateways and clouds pass on the vendor's caching. */
+/** Decides by the model's name, since gateways and clouds pass on the vendor's caching. */
 function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	const sellsNoReads = cost !== undefined && cost.input > 0 && cost.cacheRead === 0;
 	if (/claude/i.test(id)) return "anthropic";
@@ -236,7 +236,7 @@ function claudeMinimum(id: string): number {
 const CLAUDE_MINIMUMS = [
 	{ models: /(opus|fable|mythos)-5/, tokens: 512 },
 	{ models: /sonnet-[45]/, tokens: 1024 },
-	// Opus 4 (with its date, if any), 4.1 and 4.8; 4.5 and 4.6 have 4096.
+	// Opus 4 (with or without a date), 4.1 and 4.8. Opus 4.5 and 4.6 have 4096.
 	{ models: /opus-4(-\d{8}|-[018](?!\d)|(?!-\d))/, tokens: 1024 },
 	{ models: /opus-4-7(?!\d)/, tokens: 2048 },
 ];
@@ -259,7 +259,7 @@ export type Coldness =
 	| { readonly cold: false }
 	| { readonly cold: true; readonly why: "model" | "tools" | "compaction" | "thinking" | "gap" };
 
-/** If the cache is cold, a rewrite is free. A branch, fork or resumed session alone is not cold. */
+/** With a cold cache, a rewrite is free. A branch, fork or resume alone does not make the cache cold. */
 export function isCold(since: SinceLastRequest): Coldness {
 	if (since.modelChanged) return { cold: true, why: "model" };
 	if (since.toolsChanged) return { cold: true, why: "tools" };
@@ -270,7 +270,7 @@ export function isCold(since: SinceLastRequest): Coldness {
 	return { cold: false };
 }
 
-/** The cost of a prompt in plain input tokens, so that policies compare in any currency. */
+/** Returns the cost of a prompt in plain input tokens, so that policies compare without a currency. */
 export function costOf(tokens: PromptTokens, rules: Ratios): number {
 	return (
 		tokens.input +
@@ -280,12 +280,12 @@ export function costOf(tokens: PromptTokens, rules: Ratios): number {
 	);
 }
 
-/** The price of a written token. */
+/** Returns the price of a written token, relative to a plain input token. */
 export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratios): number {
 	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
-/** The price of a prompt, and of an answer if `output` is given, computed as pi does. */
+/** Returns the price of a prompt, and of an answer if `output` is given, computed as pi does. */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,

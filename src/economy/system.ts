@@ -3,7 +3,7 @@ import type { SessionView, System } from "../session/index.ts";
 import type { AnsweredRequest, CostAccount } from "./live/account.ts";
 import type { ModelInfo } from "./rules.ts";
 
-/** Counts only requests with a billed answer: no retries, no pings. Changes no request. */
+/** Counts only requests with a billed answer, not retries or pings. Does not change requests. */
 export class EconomySystem implements System {
 	readonly name = "economy";
 	#earlier: ReturnType<typeof earlierBills> = [];
@@ -42,7 +42,7 @@ export class EconomySystem implements System {
 		return accountText((await this.#accountOf(session)).summary());
 	}
 
-	/** Includes the earlier bills of a resumed session; the causes of their misses are unknown. */
+	/** Includes the earlier bills of a resumed session. The causes of misses in them are unknown. */
 	async #accountOf(session: SessionView): Promise<CostAccount> {
 		const { CostAccount } = await import("./live/account.ts");
 		if (this.#account) return this.#account;
@@ -56,7 +56,7 @@ export class EconomySystem implements System {
 
 type Answer = Parameters<NonNullable<System["onAnswer"]>>[0];
 
-/** The bills in the session file, of all branches. */
+/** Returns the bills of all branches in the session file. */
 function earlierBills({ sessionManager }: SessionView) {
 	const bills: { bill: Bill; answered: AnsweredRequest }[] = [];
 	let lastMs: number | undefined;

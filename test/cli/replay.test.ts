@@ -23,7 +23,7 @@ describe("strata replay", () => {
 		expect({ status, err }).toEqual({ status: 0, err: "" });
 		expect(out).toContain(`Session ${file}`);
 		for (const name of POLICIES) expect(out).toMatch(new RegExp(`^ +${name} +\\d`, "m"));
-		expect(out).toContain("Replay reproduces the bill");
+		expect(out).toContain("replay deviates from the bill by ");
 	});
 
 	test("--json has the report in a fixed shape", async () => {

@@ -302,7 +302,7 @@ test("/strata cost counts the requests from which the provider dropped thinking"
 	await session.prompt("third");
 	expect(loop.requests.at(-1)?.transformations).toHaveLength(2);
 	expect(await reportOf(session, "/strata cost")).toContain(
-		"thinking: the provider dropped blocks of earlier answers in 1 request (2 in the latest)",
+		"thinking: in 1 request, the provider dropped thinking blocks of earlier answers (2 in the latest request)",
 	);
 });
 

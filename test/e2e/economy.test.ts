@@ -131,9 +131,11 @@ describe("a miss", () => {
 		session.setActiveToolsByName(["read"]);
 		await session.prompt("hello again");
 		expect(notices.join("\n")).toMatch(
-			/cached tokens were paid for again \(\$\d\.\d+\): the tools changed, first tool ls \(gone\)/,
+			/cached tokens were paid for again \(\$\d\.\d+\): the tools changed; first change: tool ls \(removed\)/,
 		);
-		expect(await costReport(session)).toMatch(/misses: 1; .*× as expensive\n.*the tools changed/);
+		expect(await costReport(session)).toMatch(
+			/misses: 1, .*× the cost without them .*\n.*the tools changed/,
+		);
 	});
 
 	test("that the provider alone is to blame for is told as such", async () => {

@@ -27,13 +27,13 @@ export interface Miss {
 	readonly changed?: string;
 }
 
-/** What a miss cost beyond a hit: `cost` in plain input tokens, `dollars` if prices are known. */
+/** A miss with its extra cost over a hit: `cost` in plain input tokens, `dollars` if prices are known. */
 export interface PricedMiss extends Miss {
 	readonly cost: number;
 	readonly dollars?: number;
 }
 
-/** Maximum number of stored misses. Older ones are evicted; the sums include them. */
+/** Maximum number of stored misses. Older ones are evicted; the sums still include them. */
 const MAX_MISSES = 500;
 
 /** Sums up the bills of a session, and diagnoses its cache misses. */
@@ -44,9 +44,9 @@ export class CostAccount {
 	#cost = 0;
 	#missed = 0;
 	readonly #misses: PricedMiss[] = [];
-	/** Requests whose thinking follows changed context, by outcome; blocks dropped in the latest. */
+	/** Requests with thinking after changed context, by outcome; and the blocks dropped in the latest one. */
 	#misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
-	/** Memo: a session rarely changes its model. */
+	/** Memo of the rules, since a session rarely changes its model. */
 	#known: { model: ModelInfo; rules: CacheRules } | undefined;
 
 	add(answered: AnsweredRequest, model: ModelInfo): PricedMiss | undefined {
@@ -91,7 +91,7 @@ function withRequest(sum: Summary["misplaced"], { dropped, allowed }: Thinking) 
 	};
 }
 
-/** Missed tokens count as written, up to `billed.write`; the rest counts as plain input. */
+/** Counts missed tokens as written up to `billed.write`, and the rest as plain input. */
 function withPrice(
 	miss: Miss,
 	billed: PromptTokens,
@@ -121,7 +121,7 @@ function sum(one: PromptTokens, other: PromptTokens): PromptTokens {
 	};
 }
 
-/** Whether a request missed tokens that its predecessor left in the cache, and why. */
+/** Returns the tokens that a request missed although its predecessor left them in the cache, and why. */
 export function diagnoseMiss(
 	before: AnsweredRequest,
 	now: AnsweredRequest,
@@ -140,12 +140,12 @@ export function diagnoseMiss(
 	};
 }
 
-/** In tokens; less is noise: providers round, and recount a block when another follows it. */
+/** Minimum miss in tokens. Less is noise: providers round, and recount a block when another follows it. */
 const LEAST_MISS = 256;
 
 /** Tokens in the cache after a request. */
 function cachedAfter({ tokens }: AnsweredRequest, { automatic, stepTokens }: CacheRules): number {
-	// Providers that bill no writes cache silently, in steps.
+	// Providers that bill no writes still cache, in steps.
 	if (automatic !== "none" && tokens.write === 0) {
 		const prompt = tokens.input + tokens.read;
 		return tokens.read > 0 ? Math.floor(prompt / stepTokens) * stepTokens - stepTokens : 0;
@@ -164,7 +164,7 @@ function causeOf(
 	if (now.model !== before.model) return "model";
 	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
 	if (now.gapMs >= ttl) return "expired";
-	// Checked before thinking: tools and system precede all that a thinking setting invalidates.
+	// Checked before thinking, since tools and system precede all that a thinking setting invalidates.
 	if (changed && changed.part !== "messages") return changed.part;
 	if (now.branched) return "branch";
 	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
@@ -179,9 +179,9 @@ function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
 	for (const [at, piece] of payloadBlocks(before).entries()) {
 		const other = pieces[at];
 		if (other && isSamePiece(piece, other)) continue;
-		// If the last tool is gone, the unchanged system prompt takes its place: report the tool.
+		// If the last tool was removed, the unchanged system prompt is at its index. Report the tool instead.
 		const isGone = !other || PARTS.indexOf(piece.part) < PARTS.indexOf(other.part);
-		return isGone ? { ...piece, label: `${piece.label} (gone)` } : other;
+		return isGone ? { ...piece, label: `${piece.label} (removed)` } : other;
 	}
 	return undefined;
 }
@@ -191,28 +191,28 @@ export function accountText(summary: Summary): string {
 	if (requests === 0) return "No request of this session has been billed yet.";
 	const share = (part: number) => `${Math.round((100 * part) / uncached)} %`;
 	return [
-		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} plain`,
-		`cost, in plain input tokens: ${grouped(cost)}; without any cache ${grouped(uncached)} (${ratio(cost, uncached)} of it)`,
+		`${counted(requests, "request")}, ${grouped(uncached)} prompt tokens: ${share(tokens.read)} read from the cache, ${share(tokens.write)} written to it, ${share(tokens.input)} uncached`,
+		`cost in plain input tokens: ${grouped(cost)}, which is ${ratio(cost, uncached)} × the cost without a cache (${grouped(uncached)})`,
 		misses.length === 0
 			? "no cache misses"
-			: `cache misses: ${misses.length}; without them ${grouped(withoutMisses)}, so they made this session ${ratio(cost, withoutMisses)}× as expensive`,
+			: `cache misses: ${misses.length}, which raised the cost to ${ratio(cost, withoutMisses)} × the cost without them (${grouped(withoutMisses)})`,
 		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
-		...(misses.length > SHOWN ? [`  (the latest ${SHOWN})`] : []),
+		...(misses.length > SHOWN ? [`  (only the latest ${SHOWN} misses are listed)`] : []),
 		...misplacedLines(misplaced),
 	].join("\n");
 }
 
-/** One line: `48,200 cached tokens were paid for again ($0.27): the tools changed, …`. */
+/** Such as `48,200 cached tokens were paid for again ($0.27): the tools changed; first change: tool read`. */
 export function missText({ tokens, dollars, cause, changed }: PricedMiss): string {
 	const price = dollars === undefined ? "" : ` ($${dollars.toFixed(dollars < 0.1 ? 3 : 2)})`;
-	const first = changed ? `, first ${changed}` : "";
+	const first = changed ? `; first change: ${changed}` : "";
 	return `${grouped(tokens)} cached tokens were paid for again${price}: ${MISS_CAUSES[cause]}${first}`;
 }
 
 function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]): string[] {
-	const why = "the context before them has changed since they were made";
-	const lost = `thinking: the provider dropped blocks of earlier answers in ${counted(dropped, "request")} (${latestBlocks} in the latest), because ${why}`;
-	const accepted = `thinking: the provider accepted blocks of earlier answers in ${counted(allowed, "request")}, although ${why}`;
+	const why = "the context before these blocks has changed since";
+	const lost = `thinking: in ${counted(dropped, "request")}, the provider dropped thinking blocks of earlier answers (${latestBlocks} in the latest request), because ${why}`;
+	const accepted = `thinking: in ${counted(allowed, "request")}, the provider accepted thinking blocks of earlier answers, although ${why}`;
 	return [...(dropped > 0 ? [lost] : []), ...(allowed > 0 ? [accepted] : [])];
 }
 

@@ -6,14 +6,14 @@ export interface PayloadBlock {
 	readonly part: Part;
 	/** For display: `tool read`, `result of toolu_01`, `user message 3`. Never the block's text. */
 	readonly label: string;
-	/** The speaker: the same text by another speaker is another prefix. */
+	/** The speaker. The same text from another speaker is a different prefix. */
 	readonly role?: string;
 	readonly value: unknown;
 	/** Set if a breakpoint follows the block. */
 	readonly breakpoint?: Ttl;
 }
 
-/** Blocks in the order of prefix matching. Ignores unknown fields of the payload. */
+/** Returns the blocks in the order of prefix matching. Ignores unknown fields of the payload. */
 export function payloadBlocks(payload: unknown): PayloadBlock[] {
 	if (!isRecord(payload)) return [];
 	const { tools, system, instructions, systemInstruction, messages, input, contents } = payload;
@@ -26,7 +26,7 @@ export function payloadBlocks(payload: unknown): PayloadBlock[] {
 	];
 }
 
-/** Blocks and breakpoints of a payload, for the simulator. */
+/** Returns the blocks and breakpoints of a payload, for the simulator. */
 export function requestOfPayload(
 	payload: unknown,
 	{ hashOf, tokensOf }: { hashOf(text: string): string; tokensOf(text: string): number },
@@ -40,12 +40,12 @@ export function requestOfPayload(
 	return { blocks, breakpoints };
 }
 
-/** Ignores breakpoints. */
+/** Compares blocks without their breakpoints. */
 export function isSamePiece(one: PayloadBlock, other: PayloadBlock): boolean {
 	return one.part === other.part && matchedText(one) === matchedText(other);
 }
 
-/** The text that is compared. Key order is kept: other bytes are another prefix. */
+/** Returns the text to compare. Keeps the key order, since different bytes are a different prefix. */
 function matchedText({ role, value }: PayloadBlock): string {
 	return `${role === undefined ? "" : `${role} `}${JSON.stringify(withoutBreakpoint(value))}`;
 }
@@ -99,7 +99,7 @@ function toolName(tool: unknown): string {
 	return nameOf(inner) ?? "without a name";
 }
 
-/** Makes a name printable: names come from untrusted payloads and go to the screen. */
+/** Makes a name printable, since names come from untrusted payloads and are displayed. */
 function nameOf(name: unknown): string | undefined {
 	if (typeof name !== "string" || name === "") return undefined;
 	return name.replace(/[^\w.:/-]/g, "?").slice(0, 60);
@@ -110,10 +110,10 @@ function listOf(value: unknown): unknown[] {
 	return Array.isArray(value) ? value : [value];
 }
 
-/** The limit of Anthropic's API for one request. */
+/** Maximum number of breakpoints per request in Anthropic's API. */
 export const MAX_BREAKPOINTS = 4;
 
-/** All `cache_control` values in order: tools, system prompt, messages. */
+/** Returns all `cache_control` values in order: tools, system prompt, messages. */
 export function breakpointsIn(payload: unknown): unknown[] {
 	const messages = listOf(property(payload, "messages"));
 	return [
@@ -133,7 +133,7 @@ export function canCarryBreakpoint(block: unknown): boolean {
 	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
-/** Copy with one breakpoint more; `undefined` if `payload` has none, is full or lacks the block. */
+/** Returns a copy with one more breakpoint; `undefined` if there are none or 4, or the block is missing. */
 export function withExtraBreakpoint(
 	payload: unknown,
 	placeIn: (messages: readonly unknown[]) => { message: number; block: number } | undefined,

@@ -7,7 +7,7 @@ export interface SessionBlock extends Block {
 	readonly id: number;
 	readonly kind: BlockKind | "tools" | "system";
 	readonly result?: ToolResult;
-	/** A marker or diff of the read cache: it refers to text in an earlier result. */
+	/** Set for a marker or diff of the read cache, which refers to text in an earlier result. */
 	readonly isReference?: true;
 }
 
@@ -17,7 +17,7 @@ interface HeadBlock extends Sizable {
 	readonly label: string;
 }
 
-/** Stands for a system prompt and tools that the session does not store. */
+/** Placeholder for a system prompt and tools that the session file does not store. */
 const UNSEEN: HeadBlock = {
 	id: -1,
 	kind: "system",
@@ -27,7 +27,7 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
-/** Turns conversations into the blocks of requests. One per session. */
+/** Turns conversations into the blocks of requests. Create one per session. */
 export class RequestAssembly {
 	readonly #sizeOf: (id: number) => number;
 	/** Ids of head blocks: negative, so that they never collide with the file's ids. */
@@ -39,14 +39,14 @@ export class RequestAssembly {
 		this.#sizeOf = sizeOf;
 	}
 
-	/** Head and conversation, or only the new blocks if it continues the previous conversation. */
+	/** Returns head and conversation, or only the new blocks if it continues the previous conversation. */
 	sources({ head, blocks, continues }: Conversation): (HeadBlock | SourceBlock)[] {
 		return continues === undefined
 			? [...this.#headBlocks(head), ...blocks]
 			: blocks.slice(continues);
 	}
 
-	/** Incremental: takes the requests in order. `factor` scales the sizes to the bill. */
+	/** Returns an incremental function for requests in order. Its `factor` scales the sizes to the bill. */
 	walk() {
 		let before: number | undefined;
 		let all: SessionBlock[] = [];
@@ -94,7 +94,7 @@ export class RequestAssembly {
 
 interface Sizable {
 	readonly id: number;
-	/** Estimated tokens; `undefined` if the session file does not show the block. */
+	/** Estimated tokens; `undefined` if the session file does not contain the block. */
 	readonly estimate: number | undefined;
 	readonly counted: boolean;
 }
@@ -104,7 +104,7 @@ const LEAST_SHARE = 0.25;
 
 /**
  * Derives block sizes from bills. The difference between two prompts is the size of the blocks
- * added in between, shared out by their estimates. A block keeps its first size.
+ * added in between, distributed in proportion to their estimates. A block keeps its first size.
  */
 export function createCalibration() {
 	const sizes = new Map<number, number>();
@@ -119,7 +119,7 @@ export function createCalibration() {
 
 	/**
 	 * Returns a factor that scales all sizes to the prompt: 1, unless the prompt changed for reasons
-	 * that the file does not show. `grows`: `blocks` holds only the new blocks.
+	 * that the file does not show. If `grows`, `blocks` has only the new blocks.
 	 */
 	function learn(blocks: readonly Sizable[], promptTokens: number, grows = false): number {
 		const fresh = blocks.filter(({ id }) => !sizes.has(id));
@@ -136,7 +136,7 @@ export function createCalibration() {
 	}
 }
 
-/** Integer sizes that add up to `room`. Priority: counted, then estimated, then unseen blocks. */
+/** Returns integers that add up to `room`. Counted blocks are most certain, then estimated, then unseen. */
 function shareOut(blocks: readonly Sizable[], room: number): number[] {
 	const isUnseen = ({ estimate }: Sizable) => estimate === undefined;
 	const isSure = ({ counted, estimate }: Sizable) => counted && estimate !== undefined;
@@ -154,7 +154,7 @@ function shareOut(blocks: readonly Sizable[], room: number): number[] {
 				? (block) => (isRough(block) ? scale(room - sure - unseen, rough) : 1)
 				: undefined;
 	const estimated = sure + rough + unseen;
-	// An empty system prompt without tools is estimated at 0, but billed.
+	// An empty system prompt without tools is estimated at 0, but is billed.
 	if (estimated === 0) return blocks.map(() => room / blocks.length).map(createRounding());
 	const even = room / estimated;
 	return blocks

@@ -3,7 +3,7 @@ import type { CacheRules } from "../rules.ts";
 import { type Entry, fullName, type ModelName } from "./entry.ts";
 
 export interface BilledRequest {
-	/** Position of the request's last entry; -1 for none. */
+	/** Index of the request's last entry; -1 if it has none. */
 	readonly leaf: number;
 	readonly atMs: number;
 	readonly model: ModelName;
@@ -11,7 +11,7 @@ export interface BilledRequest {
 	readonly ttl: Ttl;
 }
 
-/** Billed requests: answers, and pings that repeat the previous request to keep a cache warm. */
+/** Yields the billed requests: answers, and pings that repeat the previous request to keep a cache warm. */
 export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequest> {
 	let leaf = -1;
 	let atMs = 0;
@@ -20,15 +20,15 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 		const bill = billOf(entry);
 		if (!bill || promptSize(bill.billed) === 0) continue;
 		const { billed, model } = bill;
-		// A request without writes does not show its lifetime: it inherits the previous one.
+		// A request without writes does not show its TTL, so it inherits the previous one.
 		ttl = ttlOf(billed) ?? ttl;
 		if (entry.type === "assistant") leaf = entry.parent;
-		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
+		atMs = Math.max(atMs, bill.atMs); // a clock may go back, but requests are in order
 		yield { leaf, atMs, model, billed, ttl };
 	}
 }
 
-/** Models with cache reads but no billed writes: their writes are billed as plain input. */
+/** Returns models with cache reads but no billed writes: their writes are billed as plain input. */
 export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<string> {
 	const read = new Set<string>();
 	const written = new Set<string>();

@@ -5,14 +5,14 @@ import { contentHash, nameOr } from "./message-blocks.ts";
 
 export interface Conversation {
 	readonly head: Head | undefined;
-	/** In send order. Valid until the next call of the walk. */
+	/** In the order they are sent. Valid until the next call of the walk. */
 	readonly blocks: readonly SourceBlock[];
 	readonly thinking: string;
 	/** Changes since the previous call of the walk, apart from growth. */
 	readonly changes: ReadonlySet<"compaction" | "edit" | "branch">;
 	/** Number of blocks of the previous conversation, if this one only continues it. */
 	readonly continues: number | undefined;
-	/** Entries and system-prompt pieces visited: a measure of work. */
+	/** Number of entries and system-prompt pieces visited, as a measure of work. */
 	readonly visited: number;
 }
 
@@ -69,11 +69,11 @@ function emptyContent() {
 	return { headChanges: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
 }
 
-/** The path to `to`, oldest first, without `from`; `undefined` if `from` is no ancestor of `to`. */
+/** Returns the path from `from` (excluded) to `to`; `undefined` if `from` is not an ancestor of `to`. */
 function entriesBetween(entries: readonly Entry[], from: number, to: number): Entry[] | undefined {
 	const path: Entry[] = [];
 	let at = to;
-	// Parents precede their children, so below `from` there is no way back to it.
+	// Parents precede their children, so a path that has passed `from` cannot reach it any more.
 	while (at > from) {
 		const entry = entries[at] as Entry;
 		path.push(entry);
@@ -82,7 +82,7 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 	return at === from ? path.reverse() : undefined;
 }
 
-/** As pi does: the latest compaction, the entries it kept and all later ones, with newest edits. */
+/** As in pi: the latest compaction, the entries it kept and all later ones, with the newest edits applied. */
 function project(path: readonly Entry[]): BranchContent {
 	const content = emptyContent();
 	const at = path.findLastIndex((entry) => entry.type === "compaction");
@@ -107,7 +107,7 @@ function project(path: readonly Entry[]): BranchContent {
 function append(content: BranchContent, entry: Entry, edit?: Entry & { type: "edit" }): void {
 	if (entry.type === "system") content.headChanges.push(entry.change);
 	if (entry.type === "thinking") content.thinking = entry.level;
-	// Of the other types, compactions and edits are applied already; the rest is not sent.
+	// Compactions and edits are applied already. Other types are not sent.
 	if (entry.type === "message" || (entry.type === "assistant" && entry.isKept)) {
 		addAll(content.blocks, (edit ?? entry).blocks);
 	}
@@ -145,7 +145,7 @@ export function systemChangeOf(message: unknown) {
 	};
 }
 
-/** Merges as pi does for models with one system prompt. `undefined`: an older pi stored none. */
+/** Merges as pi does for models with one system prompt. Returns `undefined` if an older pi stored none. */
 export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 	if (changes.length === 0) return undefined;
 	const last = changes.findLastIndex((change) => change.replace);

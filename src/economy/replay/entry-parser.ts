@@ -11,7 +11,7 @@ export class EntryParser {
 	/** Newest position by id. Holds only earlier entries, so parents cannot form a cycle. */
 	readonly #positions = new Map<string, number>();
 	readonly #blocks = new BlockParser();
-	/** Content blocks, tools and system-prompt pieces of all entries. */
+	/** Number of content blocks, tools and system-prompt pieces in all entries. */
 	blockCount = 0;
 	#lastMs = 0;
 
@@ -36,7 +36,7 @@ export class EntryParser {
 		return parent === undefined ? "relinked" : "added";
 	}
 
-	/** Reserves a position for an unread line: format 1 refers to entries by position. */
+	/** Reserves a position for an unread line, since format 1 refers to entries by position. */
 	skip(): void {
 		if (this.#version !== 1) return; // the line's children find no parent and follow the line above
 		const { length } = this.entries;
@@ -179,7 +179,7 @@ function modelOf(message: unknown): ModelName {
 	};
 }
 
-/** No context holds this many tokens; a larger figure is invalid and would dwarf all others. */
+/** No context has this many tokens. A larger figure is invalid and would dwarf all others. */
 const MAX_COUNT = 1e9;
 
 function countOf(value: unknown): number {

@@ -13,11 +13,11 @@ export type BlockKind =
 
 /** A content block without its text. */
 export interface SourceBlock {
-	/** Unique in the session; a block that is sent again keeps it. */
+	/** Unique in the session. A block keeps its id when it is sent again. */
 	readonly id: number;
 	readonly kind: BlockKind;
 	readonly hash: string;
-	/** Tokens: estimated, or `counted` by the provider. */
+	/** Number of tokens: the provider's count if `counted`, otherwise estimated. */
 	readonly estimate: number;
 	readonly counted: boolean;
 	readonly label: string;
@@ -38,7 +38,7 @@ export interface FileRead {
 	/** Identifies the range: equal for equal `offset` and `limit`. */
 	readonly window: string;
 	readonly isWhole: boolean;
-	/** A short hash of every line, ascending; absent if there would be too many. */
+	/** A short hash of every line, ascending; absent if there are too many lines. */
 	readonly lines?: Uint32Array;
 }
 
@@ -74,7 +74,7 @@ export type Entry = EntryBase &
 
 interface EntryBase {
 	readonly id: string;
-	/** The parent's position in the session, -1 for a root. Always smaller than the entry's own. */
+	/** The parent's position in the session, -1 for a root. Always smaller than the entry's own position. */
 	readonly parent: number;
 	readonly atMs: number;
 }

@@ -4,13 +4,13 @@ import { foldReadInput } from "../../core/read-input.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
 
-/** Assumed for every image: pi's own average. */
+/** Assumed size of every image: pi's own average. */
 const IMAGE_TOKENS = 1200;
 
 /** Sixteen bytes make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
-/** Parses untrusted message content. One per session: it pairs calls with their results. */
+/** Parses untrusted message content. Create one per session, since it pairs calls with their results. */
 export class BlockParser {
 	#count = 0;
 	readonly #reads = new Map<string, FileRead>();
@@ -22,7 +22,7 @@ export class BlockParser {
 		return parts.filter(isSent).map((part) => this.#block(kind, [part], label));
 	}
 
-	/** `outputTokens` is the provider's count. */
+	/** `outputTokens` is the provider's count, 0 if unknown. */
 	answerBlocks(content: unknown, outputTokens: number): SourceBlock[] {
 		if (!Array.isArray(content)) return [];
 		const parts = content.filter(isSent);
@@ -134,7 +134,7 @@ export function contentHash(kind: string, content: unknown): string {
 /** Bounds an untrusted name, path or id, which stays in memory. */
 export function nameOr(value: unknown, otherwise: string): string {
 	const name = textOr(value, otherwise);
-	// Copied: a slice would retain the whole text.
+	// Copied, since a slice would keep the whole text in memory.
 	return name.length <= MAX_NAME_LENGTH
 		? name
 		: Buffer.from(name.slice(0, MAX_NAME_LENGTH)).toString();
@@ -149,7 +149,7 @@ function textOr(value: unknown, otherwise: string): string {
 /** Maximum number of hashed lines per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-/** Ascending line hashes, to compare reads without their text; `undefined` after too many lines. */
+/** Hashes lines, ascending, to compare reads without their text; returns `undefined` after `maxLines`. */
 export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
 	let left = maxLines;
 	return (text) => {
@@ -160,7 +160,7 @@ export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32
 	};
 }
 
-/** Counts lines of `text` not in `base`. Linear in `text`: a file may be read in many pieces. */
+/** Counts lines of `text` not in `base`. Linear in `text`, since a file may be read in many pieces. */
 export function countNewLines(text: Uint32Array, base: Uint32Array): number {
 	let fresh = 0;
 	let next = 0; // lines of `base` before this one are smaller, or matched already

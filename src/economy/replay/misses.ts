@@ -4,15 +4,15 @@ import { promptSize } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
 
 export interface ReplayMiss {
-	/** 1-based. */
+	/** Number of the request, from 1. */
 	readonly request: number;
 	readonly atMs: number;
 	readonly tokens: number;
-	/** In plain input tokens, beyond the cost of a cache read. */
+	/** Extra cost over a cache read, in plain input tokens. */
 	readonly cost: number;
 	readonly cause: ReplayMissCause;
 	readonly changed: string | undefined;
-	/** Almost nothing was read from the cache, so the simulation treats it as empty. */
+	/** True if so little was read from the cache that the simulation treats it as empty. */
 	readonly isTotal: boolean;
 }
 

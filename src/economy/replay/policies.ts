@@ -10,7 +10,7 @@ import { fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
 
-/** Yields for each request of the session a request, billed by the provider's rules, or a bill. */
+/** Yields one item per request of the session: a request to bill by the provider's rules, or a bill. */
 export type ReplayPolicy = RequestPolicy | BillPolicy;
 
 export interface PolicyName {
@@ -51,7 +51,7 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 	}
 	if (requests.length !== session.bills.length) {
 		throw new Error(
-			`policy "${policy.name}" made ${requests.length} of ${session.bills.length} requests`,
+			`policy "${policy.name}" yielded ${requests.length} requests, but the session has ${session.bills.length}`,
 		);
 	}
 	return { name: policy.name, description: policy.description, ...total, requests };
@@ -71,7 +71,7 @@ function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<Pro
 
 export const appendOnly: RequestPolicy = {
 	name: "append-only",
-	description: "pi's own requests, with no cache loss without a known cause",
+	description: "pi's own requests, without unexplained cache losses",
 	*requests(session) {
 		for (const step of session.steps()) yield requestForStep(step, step.blocks);
 	},
@@ -94,7 +94,7 @@ export const readCache = withReadCache(appendOnly, {
 	description: "repeated reads become a marker or a diff",
 });
 
-/** Adds the read cache to a policy. A result that the policy removes is later read in full. */
+/** Adds the read cache to a policy. If the policy removes a result, the next read of its file is in full. */
 function withReadCache(policy: RequestPolicy, called: PolicyName): RequestPolicy {
 	return {
 		...called,
@@ -172,11 +172,11 @@ export const pruneEach: ReplayPolicy = {
 
 const BATCH_TOKENS = 20_000;
 
-/** Results of this many latest turns are kept, up to `RECENT_TOKENS` of the newest tokens. */
+/** Keeps results that are in the latest `RECENT_TURNS` turns and among the newest `RECENT_TOKENS`. */
 const RECENT_TURNS = 2;
 const RECENT_TOKENS = 20_000;
 
-/** Prunes in batches of a fixed size, whatever the cost at the moment. */
+/** Prunes in batches of a fixed size, regardless of the current cost. */
 export const pruneBatch: ReplayPolicy = {
 	name: "prune-batch",
 	description: "old tool results are pruned in batches of 20,000 tokens",
@@ -195,7 +195,7 @@ export const pruneBatch: ReplayPolicy = {
 	},
 };
 
-/** Prunable results, oldest first: not recent, and already answered by the model. */
+/** Returns prunable results, oldest first: not recent, and already answered by the model. */
 function prunableNow(blocks: readonly SessionBlock[], from: number): SessionBlock[] {
 	let isAnswered = false;
 	const found: SessionBlock[] = [];
@@ -223,7 +223,7 @@ const NOTHING_CACHED = { read: 0, write: 0, writeOneHour: 0 };
 
 const ANSWERS: ReadonlySet<SessionBlock["kind"]> = new Set(["text", "call", "thinking"]);
 
-/** In report order. Other systems add their own. */
+/** Policies in report order. Other systems add their own. */
 export const replayPolicies: readonly ReplayPolicy[] = [
 	{
 		name: "no-cache",
@@ -234,7 +234,7 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	appendOnly,
 	{
 		name: "billed",
-		description: "as the provider billed it",
+		description: "pi's own requests, as the provider billed them",
 		bills: ({ bills }) => bills.map(({ billed }) => billed),
 	},
 	readCache,
@@ -245,7 +245,7 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 /** Tokens of a stub: tool, arguments, size, a line of gist and how to restore the result. */
 const STUB_TOKENS = 75;
 
-/** A smaller result is not worth a stub. */
+/** Results up to this size are not worth a stub. */
 const LEAST_TOKENS = 2 * STUB_TOKENS;
 
 /** Tracks stubs, for baseline policies only: pi-strata's pruning is replayed with its own code. */
@@ -253,11 +253,11 @@ function createPrunedResults() {
 	const stubs = new Map<number, SessionBlock>();
 	let before: readonly SessionBlock[] = [];
 	let shown: SessionBlock[] = [];
-	/** Index of each result in the request. */
+	/** Index in the request, by id of the result. */
 	let places = new Map<number, number>();
 
 	return {
-		/** Returns how many leading blocks equal those of the previous request. */
+		/** Returns the block count of the previous request if this one continues it, otherwise 0. */
 		follow(blocks: readonly SessionBlock[]): number {
 			const shared = sharedStart(before, blocks);
 			const known = shared === before.length ? shared : 0;

@@ -10,13 +10,13 @@ const MARKER_TOKENS = 15;
 /** Diff lines per changed line: the line, the one it replaces, and some context lines. */
 const DIFF_LINES = 4;
 
-/** A diff above this share of the text is not worth reading. */
+/** Maximum size of a diff, as a share of the text. A larger diff is not worth reading. */
 const LARGEST_DIFF = 0.5;
 
 /**
- * Replaces `read` results that repeat visible text: by a marker if nothing is new, by a diff if
- * little is. A replaced result stays replaced, as in a session with the read cache from the start.
- * `isVisible`: whether the model still sees a result of earlier requests.
+ * Replaces `read` results that repeat visible text: with a marker if nothing is new, with a diff if little is
+ * new. A replaced result stays replaced, as in a session with the read cache from the start. `isVisible` says
+ * whether the model still sees a result of earlier requests.
  */
 export function createReadReplacer(isVisible: (result: SessionBlock) => boolean = () => true) {
 	/** Memos: by result id, and by block. */
@@ -65,7 +65,7 @@ export function createReadReplacer(isVisible: (result: SessionBlock) => boolean 
 
 interface Served {
 	readonly block: SessionBlock;
-	/** The result with the full text that later ones refer to. */
+	/** The result with the full text that later results refer to. */
 	readonly root: SessionBlock;
 	readonly replaced?: Pick<SessionBlock, "tokens" | "hash" | "isReference">;
 }

@@ -15,15 +15,15 @@ import {
 	times,
 } from "./report-text.ts";
 
-/** Maximum rows of a table; the rest is in `--json`. */
+/** Maximum number of rows in a table. `--json` has all of them. */
 const MOST_ROWS = 200;
 
 export const MOST_SESSIONS = 100;
 
-/** Identifies our pages within their first 1,000 characters. */
+/** Identifies our pages. It is within their first 1,000 characters. */
 export const PAGE_MARK = 'name="generator" content="strata replay"';
 
-/** A self-contained page: no script, and a policy that forbids loading anything. */
+/** Returns a self-contained page: no script, and a content security policy that forbids loading anything. */
 export function reportHtml(reports: readonly ReplayReport[], folder?: FolderReport): string {
 	const sessions = folder?.sessions.length ?? reports.length;
 	const page = html`<!doctype html>
@@ -34,7 +34,7 @@ export function reportHtml(reports: readonly ReplayReport[], folder?: FolderRepo
 <h1>Cost of ${sessions === 1 ? "this session" : `these ${sessions} sessions`}</h1>
 ${folder ? folderSection(folder, reports.length) : ""}${reports.map(section)}
 <p class="small">Costs are in plain input tokens: cache reads and writes count by their price. Answers are not included.
-<b>append-only</b> means pi's own requests, with cache losses only by the provider's rules. All policies are compared with it.</p>
+<b>append-only</b> means pi's own requests, with only those cache losses that follow from the provider's rules. All policies are compared with it.</p>
 </body></html>
 `;
 	return page.text;
@@ -56,8 +56,8 @@ function section(report: ReplayReport): Html {
 ${gist(report)}
 <p>${counted(requests, "request")}. ${models.map(
 		(model) =>
-			html`${plainText(model.name)}: ${model.requests}, cached reads at ${model.readRatio}, writes at ${model.writeRatio} of the input price. `,
-	)}Replay reproduces the bill to ${percent(check.deviation)}, given the billed cache losses.</p>
+			html`${plainText(model.name)}: ${counted(model.requests, "request")}; a cached read costs ${model.readRatio} and a write ${model.writeRatio} of the input price. `,
+	)}With the cache losses that were billed, replay deviates from the bill by ${percent(check.deviation)}.</p>
 ${[...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
 ${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
@@ -74,14 +74,14 @@ function policyTable({ policies }: Pick<ReplayReport, "policies">): Html {
 <td>${short(row.read)}</td><td>${short(row.write)}</td><td>${short(row.input)}</td><td>${short(row.maxContext)}</td></tr>`,
 	);
 	return html`<table><thead><tr><th>policy</th><th colspan="2" class="text">cost, relative to append-only</th><th>dollars</th>
-<th>input tokens</th><th>read</th><th>written</th><th>neither</th><th>largest</th></tr></thead><tbody>${rows}</tbody></table>`;
+<th>input tokens</th><th>read</th><th>written</th><th>uncached</th><th>largest</th></tr></thead><tbody>${rows}</tbody></table>`;
 }
 
 function charts({ chart }: ReplayReport): Html {
 	const sizes = chart.flatMap(({ points }) => points.map(promptSize));
 	const top = sizes.reduce((most, size) => Math.max(most, size), 1);
 	return html`<h3>Tokens per request</h3>
-<p class="key"><span class="read">read from the cache</span> <span class="write">written to it</span> <span class="input">neither</span></p>
+<p class="key"><span class="read">read from the cache</span> <span class="write">written to it</span> <span class="input">uncached</span></p>
 <div class="charts">${chart.map(({ name, points }) => html`<figure><figcaption>${name}</figcaption>${requestChart(points, top)}</figure>`)}</div>`;
 }
 
@@ -152,7 +152,7 @@ function requestChart(points: readonly PromptTokens[], top: number): Html {
 <text x="4" y="12">${short(top)} tokens</text><text x="4" y="${HEIGHT + 14}">first request</text><text x="${WIDTH - 4}" y="${HEIGHT + 14}" text-anchor="end">last</text></svg>`;
 }
 
-/** SVG; `share` is between 0 and 1. */
+/** Returns SVG. `share` is between 0 and 1. */
 function barChart(share: number): Html {
 	const width = (Math.max(0, Math.min(1, share)) * 200).toFixed(1);
 	return html`<svg class="bar" viewBox="0 0 200 12" aria-hidden="true"><rect width="${width}" height="12"/></svg>`;
@@ -173,7 +173,7 @@ declare const htmlBrand: unique symbol;
 /** Text that is escaped already. Any other value is escaped before it enters a page. */
 type Html = { readonly [htmlBrand]: true; readonly text: string };
 
-/** Escapes every value that is not HTML or a list of it. */
+/** Escapes every value that is not `Html` or a list of it. */
 function html(
 	strings: TemplateStringsArray,
 	...values: (string | number | Html | readonly Html[])[]

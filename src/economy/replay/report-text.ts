@@ -5,17 +5,17 @@ import { plainText } from "../../text/one-line.ts";
 import { promptSize } from "./billed.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
-/** Maximum rows of a table; the rest is in `--json`. */
+/** Maximum number of rows in a table. `--json` has all of them. */
 const MOST_ROWS = 12;
 
-/** Without colours; untrusted text cannot move the cursor. */
+/** Returns lines without colours. Untrusted text in them cannot move the cursor. */
 export function reportText(report: ReplayReport): string[] {
 	return [
 		`Session ${plainText(report.file, 500)}`,
 		counted(report.requests, "request"),
 		...report.models.map(
 			({ name, requests, readRatio, writeRatio }) =>
-				`  ${plainText(name)}: ${requests}, cached reads at ${readRatio}, writes at ${writeRatio} of the input price`,
+				`  ${plainText(name)}: ${counted(requests, "request")}; a cached read costs ${readRatio} and a write ${writeRatio} of the input price`,
 		),
 		...summaryOf(report),
 		...savedAlreadyNotes(report),
@@ -25,7 +25,7 @@ export function reportText(report: ReplayReport): string[] {
 		...chartLines(report),
 		...missLines(report),
 		...duplicateLines(report),
-		`Replay reproduces the bill to ${percent(report.check.deviation)}, given the billed cache losses.`,
+		`With the cache losses that were billed, replay deviates from the bill by ${percent(report.check.deviation)}.`,
 		...skippedNotes(report),
 	];
 }
@@ -42,7 +42,7 @@ export function folderText({ file, requests, policies, sessions, failed }: Folde
 }
 
 const BAR_WIDTH = 24;
-/** A full bar, in multiples of append-only; more expensive policies get an arrow. */
+/** The cost of a full bar, in multiples of append-only. More expensive policies get an arrow. */
 const BAR_END = 2;
 
 function policyLines(policies: readonly PolicyRow[]): string[] {
@@ -76,7 +76,7 @@ function chartLines({ chart }: ReplayReport): string[] {
 		name,
 		values: columns(points.map(promptSize)),
 	}));
-	// Policies that send pi's own requests differ in price, not in size: they share a line.
+	// Policies that send pi's own requests differ in price, not in size, so they share a line.
 	sizes.sort((a, b) => Number(b.name === "append-only") - Number(a.name === "append-only"));
 	const billed = chart.find(({ name }) => name === "billed");
 	if (billed) sizes.push({ name: "written", values: columns(billed.points.map((p) => p.write)) });
@@ -88,7 +88,7 @@ function chartLines({ chart }: ReplayReport): string[] {
 	const level = (value: number) => LEVELS[Math.min(7, Math.floor((value / top) * 8))] as string;
 	const width = Math.max(...distinct.map(({ name }) => name.length));
 	return [
-		`Context per request, up to ${short(top)} tokens${billed ? ', and the tokens "written" to the cache as billed' : ""}`,
+		`Prompt tokens per request; a full column is ${short(top)}${billed ? '; "written": billed cache writes' : ""}`,
 		...distinct.map(({ name, values }) => `  ${name.padEnd(width)}  ${values.map(level).join("")}`),
 		"",
 	];
@@ -142,7 +142,7 @@ function more(rows: number): string {
 	return rows > MOST_ROWS ? ` (the ${MOST_ROWS} most expensive of ${rows})` : "";
 }
 
-/** Right-aligned, except the columns in `left`. */
+/** Columns are right-aligned, except those in `left`. */
 function table(head: string[], rows: string[][], left: number[]): string[] {
 	const widths = head.map((title, at) =>
 		Math.max(title.length, ...rows.map((row) => row[at]?.length ?? 0)),
@@ -164,17 +164,18 @@ export function summaryOf({
 		const why = misses.length > 0 ? `; cache misses cost ${short(missed)} input tokens` : "";
 		sentences.push(`Billed: ${times(billed)} × the cost of append-only${why}.`);
 	}
-	if (strata !== undefined) sentences.push(`Strata would have cost ${times(strata)} ×.`);
+	if (strata !== undefined)
+		sentences.push(`Strata would have cost ${times(strata)} × as much as append-only.`);
 	return sentences.length > 0 ? [sentences.join(" ")] : [];
 }
 
 export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
 	const { shortReads, edits } = savedAlready;
 	const done = [
-		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered short`] : []),
+		...(shortReads > 0 ? [`${counted(shortReads, "read")} answered with a marker or diff`] : []),
 		...(edits > 0 ? [`${counted(edits, "message")} replaced or removed`] : []),
 	];
-	const note = `This session was already reduced while it ran (${done.join(", ")}): its bill and all policies include that.`;
+	const note = `The context was already reduced while the session ran (${done.join(", ")}). Its bill and all policies include these savings.`;
 	return done.length > 0 ? [note] : [];
 }
 
@@ -191,7 +192,7 @@ export function skippedNotes({ skipped, skippedBy }: ReplayReport): string[] {
 	return notes.filter((note) => note !== false);
 }
 
-/** 0.61 or 12.3 */
+/** Formats a ratio, such as `0.61` or `12.3`. */
 export function times(ratio: number): string {
 	return ratio >= 10 ? ratio.toFixed(1) : ratio.toFixed(2);
 }
@@ -204,13 +205,13 @@ export function percent(share: number): string {
 	return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(2)} %`;
 }
 
-/** UTC, as in the session file. */
+/** Formats a time in UTC, as in the session file. */
 export function clock(ms: number): string {
 	const date = new Date(ms);
 	return Number.isNaN(date.getTime()) ? "?" : date.toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** `1.23 M`, `45.6 k`, `789` */
+/** Formats a count, such as `1.23 M`, `45.6 k` or `789`. */
 export function short(count: number): string {
 	if (count < 999.5) return String(Math.round(count));
 	const power = UNITS.findIndex((_, at) => count < 999.5 * 1000 ** at);

@@ -34,7 +34,7 @@ export interface ReplayReport {
 	readonly savedAlready: ReplaySession["savedAlready"];
 	readonly skipped: number;
 	readonly skippedBy: Skipped;
-	/** Long sessions are thinned out. */
+	/** The tokens of each request. Long sessions are thinned out. */
 	readonly chart: readonly { readonly name: string; readonly points: readonly PromptTokens[] }[];
 }
 
@@ -51,7 +51,7 @@ export interface PolicyRow extends Omit<PolicyOutcome, "requests" | "writeOneHou
 	readonly dollars?: number;
 }
 
-/** Maximum points of a chart; no chart is wider. */
+/** Maximum number of points in a chart. No chart is wider. */
 const MAX_POINTS = 1000;
 
 export function buildReport(
@@ -128,7 +128,7 @@ function thinnedOut(requests: readonly PromptTokens[]): PromptTokens[] {
 }
 
 export interface FolderReport {
-	/** The folder. */
+	/** Path of the folder. */
 	readonly file: string;
 	readonly requests: number;
 	readonly policies: readonly PolicyRow[];
@@ -188,7 +188,7 @@ interface DuplicateRead {
 	readonly cost: number;
 }
 
-/** The most expensive first. */
+/** Returns the most expensive first. */
 export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const shorten = createReadReplacer();
 	const seen = new Set<number>();

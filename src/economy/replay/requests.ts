@@ -37,7 +37,7 @@ export interface Bill {
 }
 
 export interface Step extends Bill {
-	/** The blocks' tokens add up to the bill. */
+	/** The blocks' tokens add up to the billed prompt. */
 	readonly blocks: readonly SessionBlock[];
 	readonly settings: NonNullable<ModelRequest["settings"]>;
 	readonly ttl: Ttl;
@@ -55,7 +55,7 @@ export interface ReplayModel {
 	readonly contextWindow: number | undefined;
 }
 
-/** Maximum visits of blocks and entries: each compaction, edit or branch visits all of them. */
+/** Maximum number of visited blocks and entries. Each compaction, edit or branch visits all of them. */
 const MAX_WORK = 12_000_000;
 
 export function rebuildRequests(

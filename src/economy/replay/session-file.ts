@@ -13,30 +13,30 @@ export interface SessionFile {
 	readonly skipped: SkippedLines;
 }
 
-/** Numbers of lines; all are 0 for a sound file. */
+/** Numbers of lines. All are 0 for an intact file. */
 export interface SkippedLines {
 	readonly damaged: number;
 	readonly tooLong: number;
-	/** Entries without an earlier parent in the file; they follow the line above. */
+	/** Entries without a parent earlier in the file. They are attached to the line above. */
 	readonly relinked: number;
 	/** Entries beyond `maxEntries` or `maxBlocks`. */
 	readonly surplus: number;
 }
 
 export interface SessionFileOptions {
-	/** In bytes. Default: 32 MiB, an answer with several large images. */
+	/** Maximum line length in bytes. Default: 32 MiB, enough for an answer with several large images. */
 	readonly maxLineBytes?: number;
-	/** Default: 200,000, some 200 MB of memory. */
+	/** Maximum number of entries. Default: 200,000, which take about 200 MB of memory. */
 	readonly maxEntries?: number;
-	/** Maximum content blocks, not counting the last entry's. Default: 500,000. */
+	/** Maximum number of content blocks, which the last entry may exceed. Default: 500,000. */
 	readonly maxBlocks?: number;
 	readonly onProgress?: (bytes: number, ofBytes: number) => void;
 }
 
-/** A longer first line is no session header. Pi's own bound. */
+/** Maximum length of a session header, as in pi. A longer first line is not a header. */
 const MAX_HEADER_BYTES = 1024 * 1024;
 
-/** Counts unusable lines; throws if the file is no session. Keeps hashes and sizes, not texts. */
+/** Counts unusable lines. Throws if the file is not a session. Keeps hashes and sizes, but no texts. */
 export async function readSessionFile(
 	file: string,
 	options: SessionFileOptions = {},
@@ -61,7 +61,7 @@ export async function readSessionFile(
 			if (outcome !== "added") skipped[outcome]++;
 		}
 	}
-	if (!parser) throw notASession(file, "no line of it is JSON");
+	if (!parser) throw notASession(file, "none of its lines is JSON");
 	return { file, version, entries: parser.entries, skipped };
 }
 
@@ -79,7 +79,7 @@ async function checkFile(file: string): Promise<number> {
 		const { bytesRead } = await handle.read(start, 0, start.length, 0);
 		const beginning = start.subarray(0, bytesRead);
 		const end = beginning.indexOf("\n");
-		// Only the first line is checked: a crash may leave zeros in a later one.
+		// Only the first line is checked, since a crash may leave zeros in a later line.
 		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
 		if (firstLine.includes(0)) throw notASession(file, "it is binary");
 		if (bytesRead === MAX_HEADER_BYTES && end === -1) {
@@ -99,7 +99,7 @@ function versionOf(header: unknown, file: string): SessionFile["version"] {
 	if (version === 1 || version === 2 || version === 3) return version;
 	const isPlain = typeof version === "number" || typeof version === "string";
 	const named = isPlain ? plainText(JSON.stringify(version), 40) : "of another kind";
-	throw new Error(`${file} has session format ${named}; formats 1 to 3 are understood`);
+	throw new Error(`${file} has session format ${named}; only formats 1 to 3 are supported`);
 }
 
 function notASession(file: string, reason: string): Error {
@@ -112,7 +112,7 @@ type JsonLine = { readonly value: unknown } | "damaged" | "tooLong";
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 1024 * 1024;
 
-/** Holds one line at a time, whatever the file size. Blank lines are skipped. */
+/** Holds one line in memory at a time, whatever the file size. Skips blank lines. */
 async function* readJsonLines(
 	path: string,
 	maxLineBytes: number,

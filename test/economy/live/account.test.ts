@@ -65,8 +65,8 @@ describe("a request misses", () => {
 		const changed = (now: object) =>
 			diagnoseMiss(before, answered(0, 50_000, { payload: now }), rules)?.changed;
 		expect(changed(payload("rules", "other"))).toBe("user message 1");
-		expect(changed(payload("rules"))).toBe("user message 1 (gone)");
-		expect(changed({ ...payload("rules", "one"), tools: [] })).toBe("tool read (gone)");
+		expect(changed(payload("rules"))).toBe("user message 1 (removed)");
+		expect(changed({ ...payload("rules", "one"), tools: [] })).toBe("tool read (removed)");
 		const more = [{ name: "read" }, { name: "new" }];
 		expect(changed({ ...payload("rules", "one"), tools: more })).toBe("tool new");
 		expect(changed(payload("rules", "one", "two"))).toBeUndefined();
@@ -141,9 +141,9 @@ describe("an account", () => {
 		expect(accountText(account.summary())).toMatch(/^1 request, /);
 		account.add(answered(0, 52_000, { atMs: 3_600_000, gapMs: 400_000 }), CLAUDE);
 		expect(accountText(account.summary()).split("\n")).toEqual([
-			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % plain",
-			"cost, in plain input tokens: 127,520; without any cache 102,020 (1.25 of it)",
-			"cache misses: 1; without them 70,020, so they made this session 1.82× as expensive",
+			"2 requests, 102,020 prompt tokens: 0 % read from the cache, 100 % written to it, 0 % uncached",
+			"cost in plain input tokens: 127,520, which is 1.25 × the cost without a cache (102,020)",
+			"cache misses: 1, which raised the cost to 1.82 × the cost without them (70,020)",
 			"  01:00:00  50,000 cached tokens were paid for again ($0.29): the pause was longer than the cache's TTL",
 		]);
 	});
@@ -157,8 +157,12 @@ describe("an account", () => {
 		account.add(answered(50_000, 0, { misplaced: { dropped: 0, allowed: 1 } }), CLAUDE);
 		expect(account.summary().misplaced).toEqual({ dropped: 2, allowed: 1, latestBlocks: 2 });
 		const text = accountText(account.summary());
-		expect(text).toContain("dropped blocks of earlier answers in 2 requests (2 in the latest)");
-		expect(text).toContain("accepted blocks of earlier answers in 1 request");
+		expect(text).toContain(
+			"in 2 requests, the provider dropped thinking blocks of earlier answers (2 in the latest request)",
+		);
+		expect(text).toContain(
+			"in 1 request, the provider accepted thinking blocks of earlier answers",
+		);
 	});
 
 	test("lists the latest misses and stays bounded", () => {
@@ -166,7 +170,7 @@ describe("an account", () => {
 		for (let n = 0; n < 700; n++) account.add(answered(0, 50_000 + n, { atMs: n * 1000 }), CLAUDE);
 		const summary = account.summary();
 		expect(summary.misses).toHaveLength(500);
-		expect(accountText(summary)).toContain("(the latest 15)");
+		expect(accountText(summary)).toContain("(only the latest 15 misses are listed)");
 		expect(missText(summary.misses[0] as never)).toContain("the request was not observed");
 	});
 });

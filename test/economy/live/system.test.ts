@@ -46,7 +46,7 @@ describe("the account of a running session", () => {
 		}));
 		const { report } = watch(entries);
 		// A tenth of one, a twentieth of the other.
-		expect(await report()).toContain("cost, in plain input tokens: 15,000;");
+		expect(await report()).toContain("cost in plain input tokens: 15,000, ");
 	});
 
 	test("knows of pings before the session was resumed", async () => {

@@ -195,7 +195,7 @@ describe("a policy of another system", () => {
 	test("must make every request", () => {
 		const lazy: ReplayPolicy = { name: "lazy", description: "", requests: () => [] };
 		expect(() => runPolicy(lazy, generateSession(PLAIN))).toThrow(
-			'policy "lazy" made 0 of 180 requests',
+			'policy "lazy" yielded 0 requests, but the session has 180',
 		);
 	});
 

@@ -98,7 +98,7 @@ describe("the text of a report", () => {
 		expect(text).toContain("1 cache miss cost ");
 		expect(text).toContain("Redundant file reads");
 		expect(text).toContain("1 line was skipped: 1 damaged");
-		expect(text).toContain("Context per request");
+		expect(text).toContain("Prompt tokens per request");
 	});
 
 	test("lets nothing through that moves a cursor, colours, or turns text around", async () => {
@@ -120,7 +120,7 @@ test("a report says what is in the bill already, and is silent about a session o
 	session.assistant("again", { input: 1000, output: 20 });
 	const report = buildReport(await session.replay(), { policies });
 	expect(report.savedAlready).toEqual({ shortReads: 1, edits: 1 });
-	const note = "1 read answered short, 1 message replaced or removed";
+	const note = "1 read answered with a marker or diff, 1 message replaced or removed";
 	expect(reportText(report).join("\n")).toContain(note);
 	expect(reportHtml([report])).toContain(note);
 	const plain = buildReport(generateSession(PLAIN), { policies });

@@ -180,10 +180,10 @@ describe("what is not a session is refused with its name and the reason:", () =>
 	test.each([
 		["an empty file", "", "is empty"],
 		["binary content", "\u0000\u0001\u0002", "is binary"],
-		["text", "hello\nworld\n", "no line of it is JSON"],
+		["text", "hello\nworld\n", "none of its lines is JSON"],
 		["other JSON", '{"a":1}\n', 'does not begin with a "session" line'],
 		["a first line without end", "x".repeat(1_100_000), "longer than 1 MiB"],
-		["a later format", '{"type":"session","version":4}\n', "session format 4; formats 1 to 3"],
+		["a later format", '{"type":"session","version":4}\n', "session format 4; only formats 1 to 3"],
 		["a nonsense format", '{"type":"session","version":"x"}\n', 'session format "x"'],
 		["a hostile format", '{"type":"session","version":"\u009b2J"}\n', 'session format "2J"'],
 		[
