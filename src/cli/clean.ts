@@ -32,7 +32,7 @@ export const clean: Command = {
 		for (const store of chosen) {
 			if (store.state === "absent") continue;
 			if (store.state === "foreign") {
-				throw new Error(`${store.folder} was not made by pi-strata; it has to be deleted by hand`);
+				throw new Error(`${store.folder} was not made by pi-strata, so delete it by hand`);
 			}
 			if (options.yes !== true) {
 				if (!terminal.confirm)
@@ -76,7 +76,7 @@ function named(stores: MeasuredStore[], names: string[] = []): MeasuredStore[] {
 interface Store {
 	readonly name: string;
 	readonly folder: string;
-	/** The cost of deleting it. Completes "Afterwards, …". */
+	/** The effect of deleting the store. Completes "Afterwards, …". */
 	readonly loss: string;
 }
 
@@ -88,7 +88,7 @@ const COMPILED_FOLDER = /^v\d+\.\d+\.\d+-\S+-[0-9a-f]{1,8}(?:-\d+)?$/;
 /** The name has a suffix while Node writes the file. */
 const COMPILED_FILE = /^[0-9a-f]{1,8}(?:\.\w{6})?$/;
 
-/** Every store of this version; also the read cache's default folder if another is configured. */
+/** Returns all stores, including the read cache's default folder if another one is configured. */
 export function knownStores(config: Config, cwd: string): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
@@ -123,7 +123,7 @@ export function knownStores(config: Config, cwd: string): Store[] {
 	];
 }
 
-/** Never throws: unreadable content counts as nothing. */
+/** Never throws. Unreadable content is not counted. */
 export async function measureStore(store: Store) {
 	const state = await stateOf(store);
 	if (state === "absent") return { ...store, state, files: 0, bytes: 0, note: "empty" };
@@ -133,7 +133,7 @@ export async function measureStore(store: Store) {
 	return { ...store, state, files, bytes, note };
 }
 
-/** `foreign`: the folder lacks this store's version file, so it is left alone. */
+/** `foreign`: the folder lacks this store's version file, so it is never deleted. */
 async function stateOf(store: Store): Promise<"absent" | "ours" | "foreign"> {
 	if (!(await stat(store.folder).catch(() => undefined))) return "absent";
 	try {

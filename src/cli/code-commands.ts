@@ -27,9 +27,8 @@ interface CommandLine {
 const ROOT = { root: TEXT, json: FLAG } as const;
 const ABOUT_ROOT = [
 	"",
-	"Answers about the project of the current folder: its git repository, or --root <folder>. Index it",
-	"once with strata index. Paths in --json are relative to the project's root; lines and columns start",
-	"at 1.",
+	"The project is the git repository of the current folder, or --root <folder>. Index it once with",
+	"strata index. Paths in --json are relative to the project's root; lines and columns start at 1.",
 ];
 
 export const search = question("search", {
@@ -137,7 +136,7 @@ export const index: Command = {
 		withProject(options, terminal, async ({ kota, project, caller }) => {
 			const report = await project.build(caller, "given");
 			show(options, terminal, report, () => kota.buildText(report, kota.COMMAND_ADVICE));
-			// A failure if not stored: an index only in memory ends with this process.
+			// Fails if the index was not stored, since an index in memory ends with this process.
 			return report.coverage.notStored ? 1 : 0;
 		}),
 };
@@ -198,7 +197,7 @@ function show(options: OptionValues, terminal: Terminal, value: unknown, text: (
 	terminal.print(options.json ? JSON.stringify(value, null, 2) : text());
 }
 
-/** Rejects a `--root` that is no folder: it would silently mean the project around it. */
+/** Rejects a `--root` that is not a folder; it would silently select the project around it. */
 function startFolder(named: OptionValues[string], cwd: string): string {
 	if (typeof named !== "string") return cwd;
 	const folder = resolve(cwd, named);
@@ -208,10 +207,10 @@ function startFolder(named: OptionValues[string], cwd: string): string {
 	return folder;
 }
 
-/** A refusal ends the command here: the tools' text about it is meant for a model. */
+/** A refusal ends the command here, since the tools' text about it is written for a model. */
 async function confirmIndexing(confirm: NonNullable<Terminal["confirm"]>, root: string) {
 	if (await confirm(`${root} is not indexed yet. Index it now?`)) return true;
-	throw new Error(`${root} was not indexed, so there is no answer; strata index indexes it`);
+	throw new Error(`${root} was not indexed, so there is no answer; run "strata index" to index it`);
 }
 
 function wholeNumber(options: OptionValues, name: string): number | undefined {

@@ -10,7 +10,7 @@ export interface Terminal {
 	/** Shows progress on one line that the next call replaces; absent without a terminal. */
 	progress?: (line: string) => void;
 	printError(line: string): void;
-	/** Absent without a person to ask. */
+	/** Asks the user. Absent without a terminal. */
 	confirm?: (question: string) => Promise<boolean>;
 }
 
@@ -30,13 +30,13 @@ export interface Command {
 
 export const FLAG = { type: "boolean" } as const;
 export const TEXT = { type: "string" } as const;
-/** May be given several times. */
+/** An option that may be given several times. */
 export const TEXTS = { type: "string", multiple: true } as const;
 
-/** The command line is wrong (exit status 2), unlike a failure of the work (1). */
+/** Thrown if the command line is wrong (exit status 2). Other failures have exit status 1. */
 export class UsageError extends Error {}
 
-/** A hint for an unknown word: the nearest known one, or else `otherwise`. */
+/** Returns a hint for an unknown word: the nearest known word, or else `otherwise`. */
 export function hintFor(
 	word: string,
 	known: readonly string[],

@@ -9,14 +9,14 @@ const INSTALL_PI = import.meta.url.endsWith(".ts")
 	? 'run "npm ci" in the folder of pi-strata'
 	: `run "npm install ${PI_PACKAGE}@0.87.1"`;
 
-/** The server imports this directly. It comes with pi, but some package managers hide it. */
+/** The server imports this package directly. It comes with pi, but some package managers hide it. */
 const PI_UI_PACKAGE = "@earendil-works/pi-tui";
 
 const UNKNOWN_VERSION = "of an unknown version";
 
 type InstalledPi = NonNullable<ReturnType<typeof installedPi>>;
 
-/** Reads pi's package.json: importing pi takes a second. `missing`: dependencies not installed. */
+/** Reads pi's package.json, since importing pi takes a second. `missing` lists absent dependencies. */
 export function installedPi(from: string = import.meta.url) {
 	const file = packageFile(PI_PACKAGE, from);
 	if (file === undefined) return undefined;
@@ -32,7 +32,7 @@ export function installedPi(from: string = import.meta.url) {
 	};
 }
 
-/** Why `strata serve` cannot run on this pi, in one sentence; `undefined` when it can. */
+/** Returns why `strata serve` cannot run on this pi, in one sentence; `undefined` if it can. */
 export function serveFault(pi: InstalledPi | undefined): string | undefined {
 	if (!pi) return `pi was not found next to pi-strata (supported: ${SUPPORTED_PI}); ${INSTALL_PI}`;
 	const fault = piFault(pi.version);
@@ -41,7 +41,7 @@ export function serveFault(pi: InstalledPi | undefined): string | undefined {
 	return `pi ${pi.version} in ${pi.folder} is incomplete (missing: ${firstThree(pi.missing)}); ${INSTALL_PI}`;
 }
 
-/** Only the server needs pi: the extension gets the pi that loads it. */
+/** Only the server needs an installed pi. The extension uses the pi that loads it. */
 export function describePi(pi: InstalledPi | undefined): { ok: boolean; note: string } {
 	const fault = serveFault(pi);
 	if (!pi || fault !== undefined) {
@@ -85,7 +85,7 @@ function manifestIn(file: string): unknown {
 function packageFile(name: string, from: string): string | undefined {
 	try {
 		const file = findPackageJSON(name, from);
-		// Resolves links as an import does: dependencies lie next to the real package.
+		// Resolves links as an import does, since dependencies are next to the real package.
 		return file && realpathSync(file);
 	} catch {
 		return undefined;

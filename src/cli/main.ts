@@ -42,7 +42,7 @@ function listed<Name extends string>(
 	return { name, summary, load: async () => (await module())[name] };
 }
 
-/** Returns the exit status: 0 done, 1 failed, 2 wrong usage. Throws if code cannot be loaded. */
+/** Returns the exit status: 0 done, 1 failed, 2 wrong usage. Throws if a command's code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -94,7 +94,7 @@ async function runCommand({ load }: ListedCommand, argv: string[], terminal: Ter
 		return await command.run(values, positionals, terminal);
 	} catch (error) {
 		const message = describeError(error);
-		// The message may quote an untrusted file name, which must not steer the terminal.
+		// The message may quote an untrusted file name, which must not control the terminal.
 		const line = message.split("\n")[0]?.replaceAll(/\p{Cc}/gu, "\uFFFD");
 		terminal.printError(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;

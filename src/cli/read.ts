@@ -47,7 +47,9 @@ export const read: Command = {
 				throw new UsageError(`--max-chars: ${error.message}`, { cause: error });
 			}
 			if (error instanceof PagingError && error.code === "outside_root") {
-				throw new Error(`${error.message}: start strata in a folder above it`, { cause: error });
+				throw new Error(`${error.message}; start strata in a folder that contains it`, {
+					cause: error,
+				});
 			}
 			throw error;
 		} finally {
@@ -73,5 +75,6 @@ function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): v
 	if (answer.degraded)
 		printError("The page was too large to convert fully: its layout may be rough.");
 	if (answer.warning) printError(answer.warning);
-	if (!all && answer.next_cursor) printError(`There is more: --cursor ${answer.next_cursor}`);
+	if (!all && answer.next_cursor)
+		printError(`There is more. To continue, add --cursor ${answer.next_cursor}`);
 }

@@ -25,16 +25,16 @@ export const replay: Command = {
 	usage: "<session.jsonl|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…]",
 	details: [
 		"",
-		"Reads a session file of pi, or every one below a folder. Nothing leaves this machine. Costs are in",
-		"uncached input tokens, without the answers. --html writes a page with charts, --model applies the",
-		"prices and rules of another model, --policy compares only the named policies, separated by spaces",
-		"or commas: no-cache, append-only, billed, read-cache, prune-each, prune-batch, strata, pruning,",
-		"tiers, log.",
+		"Reads one session file of pi, or all session files below a folder. Nothing leaves this machine.",
+		"Costs are in uncached input tokens and do not include the model's answers. --html writes a page with",
+		"charts, --model applies the prices and rules of another model, --policy compares only the named",
+		"policies, separated by spaces or commas: no-cache, append-only, billed, read-cache, prune-each,",
+		"prune-batch, strata, pruning, tiers, log.",
 		"",
-		"tiers and log are compared only when named. They lay out a working set, and a session file does not",
-		"say which files it would have held. So log sends the session's own requests, and tiers lays out",
-		"every file that was read, and the history, in the literal tiers of the specification. That costs",
-		"several times more than a working set.",
+		"tiers and log are compared only when named. They lay out a working set, but a session file does not",
+		"say which files the working set would have held. So log sends the session's own requests, and tiers",
+		"lays out the history and every file that was read, in the literal tiers of the specification. This",
+		"costs several times more than a working set.",
 	],
 	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS },
 	maxArguments: 32,
@@ -50,7 +50,7 @@ export const replay: Command = {
 		});
 		const modelFor = modelsByName(options.model as string | undefined);
 		const target = resolve(terminal.cwd, path);
-		const found = await stat(target).catch(() => undefined); // reading it will report the fault
+		const found = await stat(target).catch(() => undefined); // reading it will report the error
 		const isFolder = found?.isDirectory() === true;
 		const { files, unreadable } = isFolder
 			? await sessionFilesIn(target)
@@ -113,7 +113,9 @@ async function replayFile(
 	const requests = tools.rebuildRequests(session, modelFor);
 	if (requests.bills.length === 0) {
 		const isCut = session.skipped.surplus > 0 ? " in the part that could be read" : "";
-		throw new Error(`${file} has no request with a bill${isCut}, so there is nothing to replay`);
+		throw new Error(
+			`${file} has no request with token counts from a provider${isCut}, so there is nothing to replay`,
+		);
 	}
 	return tools.buildReport(requests, {
 		policies,
@@ -121,7 +123,7 @@ async function replayFile(
 	});
 }
 
-/** `--policy a b` leaves b among the words, so words that name a policy belong to the option. */
+/** In `--policy a b`, b is parsed as a word. So words that name a policy count as policies. */
 function chosenPolicies(
 	words: string[],
 	named: string[] | undefined,
@@ -150,7 +152,7 @@ function nothingReplayed(folder: string, failed: readonly { reason: string }[]):
 
 /** Refuses to overwrite a file that replay did not write, perhaps the session itself. */
 async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
-	const stats = await stat(page).catch(() => undefined); // writing it will report the fault
+	const stats = await stat(page).catch(() => undefined); // writing it will report the error
 	if (!stats) return;
 	if (!stats.isFile()) throw new UsageError(`--html needs a file, but ${page} is not one`);
 	const handle = await open(page);
@@ -160,10 +162,12 @@ async function checkPage(page: string, { PAGE_MARK }: Replay): Promise<void> {
 	} finally {
 		await handle.close();
 	}
-	throw new UsageError(`--html would overwrite ${page}, which strata replay did not write`);
+	throw new UsageError(
+		`--html would overwrite ${page}, which strata replay did not write; choose another file`,
+	);
 }
 
-/** Its error names the page; that of the file system would name the temporary file. */
+/** The error names the page. The file system's own error would name the temporary file. */
 async function writePage(page: string, content: string): Promise<void> {
 	await writeFileAtomic(page, content).catch((error: unknown) => {
 		const why = errnoOf(error) ?? describeError(error);
@@ -171,7 +175,7 @@ async function writePage(page: string, content: string): Promise<void> {
 	});
 }
 
-/** Charts take memory and a page shows few sessions, so only the dearest are kept. */
+/** Charts take memory and a page shows few sessions, so only the most expensive are kept. */
 function withDearest(reports: ReplayReport[], report: ReplayReport, most: number): ReplayReport[] {
 	if (reports.length < most) return [...reports, report];
 	const cost = ({ check }: ReplayReport) => check.billed;
@@ -193,11 +197,11 @@ function shownPath(path: string, cwd: string): string {
 	return shown.startsWith("..") ? path : shown;
 }
 
-/** Pi nests its sessions two folders deep; a deeper tree is something else. */
+/** Maximum depth of folders. Pi nests its sessions two folders deep; a deeper tree is something else. */
 const MAX_DEPTH = 4;
 const MAX_FILES = 10_000;
 
-/** The `.jsonl` files below a folder; links are not followed. Rejects if `folder` is unreadable. */
+/** Returns the `.jsonl` files below a folder, without following links. Rejects if `folder` is unreadable. */
 export async function sessionFilesIn(folder: string) {
 	const files: string[] = [];
 	const unreadable: { file: string; reason: string }[] = [];
@@ -222,7 +226,7 @@ export async function sessionFilesIn(folder: string) {
 	}
 }
 
-/** Finds models by their name in the session file; if the user `asked` for one, always that one. */
+/** Finds a model by its name in the session file. If the user `asked` for a model, returns that one. */
 function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) => ReplayModel {
 	const instead = asked === undefined ? undefined : namedModel(asked);
 	const found = new Map<string, ReplayModel>();

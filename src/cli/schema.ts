@@ -18,7 +18,7 @@ export const schema: Command = {
 
 async function schemaOf(which: string): Promise<object> {
 	if (which === "config") return configJsonSchema();
-	// Loaded on demand: of the other commands only `serve` needs the protocol.
+	// Loaded on demand, since only one other command (`serve`) needs the protocol.
 	if (which === "protocol") return (await import("../protocol/index.ts")).protocolJsonSchema();
 	throw new UsageError(`unknown schema "${which}"; use config or protocol`);
 }

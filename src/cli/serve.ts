@@ -41,17 +41,17 @@ export const serve: Command = {
 		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json]",
 	details: [
 		"",
-		"By default it listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address of its",
-		"dashboard. With --stdio or --socket it opens a port only if you name one. Clients need a token from",
+		"By default the server listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address",
+		"of its dashboard. With --stdio or --socket it opens a port only if you set one. Clients need a token from",
 		"the token file (name:token lines; created with one entry if missing); --auth none is for loopback and",
 		"sockets. Addresses other than loopback need --tls-cert and --tls-key. --origin lets pages of another",
 		"origin connect. --limit sets a bound, e.g. maxSessions=20 or commandsPerMinute=600;",
 		"STRATA_SERVER_LIMITS takes several, separated by commas.",
 		"Sessions use pi's models and keys. Without any, they use a scripted demo model on a sample project",
-		"(--demo never turns it off, --demo always uses nothing else). A session without a folder starts in",
-		"the one where you ran strata or npm, or in none if that is pi-strata's own.",
+		"(--demo never turns this off, --demo always uses only the demo model). A session without a folder starts",
+		"in the folder where you ran strata or npm, or in no folder if that is pi-strata's own.",
 		"--allow-project-trust lets clients load a project's own settings, extensions and skills.",
-		"In a clone, the dashboard is built on first use. --no-dashboard serves none, --open opens it in the",
+		"In a clone, the dashboard is built on first use. --no-dashboard turns it off, --open opens it in the",
 		'browser. --json prints one line when the server is ready: {"type":"ready","port":3141,…}.',
 		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
@@ -97,7 +97,7 @@ export const serve: Command = {
 			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
-			// What an extension left open must not keep the process alive; this timer does not either.
+			// Exits even if an extension left something open. The timer itself does not keep the process alive.
 			setTimeout(() => process.exit(), GRACE_MS).unref();
 			return 0;
 		} catch (error) {
@@ -200,7 +200,7 @@ interface Announcement {
 	readonly running: Awaited<ReturnType<ServerModule["startServer"]>>;
 }
 
-/** The token is shown on a terminal only: anywhere else it would end up in a log. */
+/** Shows the token only on a terminal, since other output may be stored in a log. */
 async function announce({ values, terminal, options, running }: Announcement): Promise<void> {
 	const { listen, socketPath, stdio, auth, dataDir } = options;
 	const { port, token } = running;
@@ -226,7 +226,7 @@ function launchPage(dataDir: string): string {
 	return join(dataDir, "open.html");
 }
 
-/** Passes the token in a private file: process arguments are visible to every user. */
+/** Passes the token in a private file, since process arguments are visible to every user. */
 async function openBrowser(page: string, dataDir: string, terminal: Terminal): Promise<void> {
 	const file = launchPage(dataDir);
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
@@ -236,7 +236,9 @@ async function openBrowser(page: string, dataDir: string, terminal: Terminal): P
 		stdio: "ignore",
 		detached: true,
 	});
-	browser.on("error", () => terminal.printError("strata serve: could not open a browser"));
+	browser.on("error", () =>
+		terminal.printError("strata serve: could not open a browser; open the address yourself"),
+	);
 	browser.unref();
 }
 
@@ -245,7 +247,7 @@ const OPENERS: { readonly [Platform in NodeJS.Platform]?: readonly string[] } = 
 	win32: ["cmd", "/c", "start", ""],
 };
 
-/** The first signal asks to stop, the second forces it. */
+/** The first signal stops the server gracefully, the second exits at once. */
 function watchSignals(ask: (reason: string) => void): void {
 	let isAsked = false;
 	for (const signal of ["SIGINT", "SIGTERM"] as const) {
@@ -257,7 +259,7 @@ function watchSignals(ask: (reason: string) => void): void {
 	}
 }
 
-/** Finds the built dashboard. A clone builds it if it is missing or outdated. */
+/** Finds the built dashboard. In a clone, builds it if it is missing or outdated. */
 async function dashboardPage(onBuild: () => void): Promise<{ folder: string; missing?: string }> {
 	const here = fileURLToPath(new URL(".", import.meta.url));
 	const packed = resolve(here, "..", "dashboard");
@@ -270,7 +272,7 @@ async function dashboardPage(onBuild: () => void): Promise<{ folder: string; mis
 	try {
 		const { build } = await import("vite");
 		onBuild();
-		// Builds in a folder of its own: another server may be building too, or serving the old page.
+		// Builds in a separate folder, since another server may be building too, or serving the old page.
 		const fresh = `${folder}-${process.pid}`;
 		await build({
 			root: source,

@@ -15,7 +15,7 @@ describe("strata read", () => {
 		const first = await strata("read", "a.txt");
 		expect(first.status).toBe(0);
 		expect(first.out.length).toBeLessThanOrEqual(8000);
-		const cursor = /^There is more: --cursor (\S+)$/.exec(first.err)?.[1] ?? "";
+		const cursor = /^There is more\. To continue, add --cursor (\S+)$/.exec(first.err)?.[1] ?? "";
 		const second = await strata("read", "a.txt", "--cursor", cursor);
 		expect(TEXT.startsWith(first.out + second.out)).toBe(true);
 		expect(second.out).not.toBe("");
@@ -134,7 +134,7 @@ describe("strata read", () => {
 
 	test.each([
 		[["missing.txt"], 1, /missing\.txt/],
-		[["/etc/passwd"], 1, /outside the folders.*: start strata in a folder above it/],
+		[["/etc/passwd"], 1, /outside the folders.*; start strata in a folder that contains it/],
 		[["picture.bin"], 1, /read supports only text and PDF; picture\.bin is binary/],
 		[["long.txt"], 1, /long\.txt is larger than the limit of 10 MB\. .*raise the limit/],
 		[["."], 1, /not an ordinary file/],

@@ -252,7 +252,11 @@ describe("strata replay refuses, in one line,", () => {
 		["a binary file", "\u0000\u0001", "it is binary"],
 		["a newer format", '{"type":"session","version":9}\n', "formats 1 to 3"],
 		["a hostile format", '{"type":"session","version":"\u009b2J"}\n', "formats 1 to 3"],
-		["a session without a bill", '{"type":"session","version":3}\n', "no request with a bill"],
+		[
+			"a session without a bill",
+			'{"type":"session","version":3}\n',
+			"no request with token counts from a provider",
+		],
 	])("%s", async (_, content, reason) => {
 		const file = join(tempDir(), "session.jsonl");
 		writeFileSync(file, content);
