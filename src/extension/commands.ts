@@ -13,7 +13,7 @@ export function createReport(pi: Pick<ExtensionAPI, "appendEntry">): Host["repor
 			return;
 		}
 		pi.appendEntry(REPORT_ENTRY, { text });
-		// Clients that draw only UI requests miss the entry: they get its first line.
+		// Clients that draw only UI requests do not show the entry, so they get its first line.
 		if (ctx.mode === "rpc") ctx.ui.notify(text.split("\n")[0] ?? "", "info");
 	};
 }
@@ -48,7 +48,7 @@ export function showStart(
 	session.ui.notify(`pi-strata: ${first}${rest}`, "warning");
 }
 
-/** Display order; other systems follow. */
+/** Display order of the systems. Other systems follow. */
 const ORDER = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
 
 function statusOf(systems: readonly System[], session: SessionView) {

@@ -43,7 +43,7 @@ export function createStrata(onOpened: (inside: StrataInside) => void): (pi: Ext
 /** Registers the systems with pi in the order in which they are called, `more` first. */
 export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): StrataInside {
 	const session = new Session(createPiHost(pi), pi);
-	// Keep the order of these lines: requests list tools in it.
+	// Keep the order of these lines: requests list the tools in this order.
 	const pruning = new PruningSystem(session, { fileTouchOf, touchesExcluded });
 	const workset = new WorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = new ReadCacheSystem(session);

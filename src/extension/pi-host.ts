@@ -38,7 +38,7 @@ export function createPiHost(pi: ExtensionAPI): Host {
 	};
 }
 
-/** Pi lets only one extension own `read`. Its schema, texts and renderers stay pi's. */
+/** Only one extension can own `read`. The tool keeps pi's schema, texts and renderers. */
 function ownRead(pi: ExtensionAPI, ...[answer, guidelines]: Parameters<Host["ownRead"]>): void {
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
@@ -80,7 +80,7 @@ export function plainRead(
 	};
 }
 
-/** Text only: the cache has checked that pi would not detect an image. */
+/** For text only: the callers make sure that the bytes are not an image. */
 function operationsOn(bytes: Buffer) {
 	return {
 		readFile: async () => bytes,
@@ -89,12 +89,12 @@ function operationsOn(bytes: Buffer) {
 	};
 }
 
-/** Reads the settings files: pi does not pass this setting to extensions. */
+/** Reads the settings files, since pi does not pass this setting to extensions. */
 function resizesImages(ctx: ExtensionContext): boolean {
 	try {
 		const projectTrusted = ctx.isProjectTrusted();
 		return SettingsManager.create(ctx.cwd, getAgentDir(), { projectTrusted }).getImageAutoResize();
 	} catch {
-		return true; // pi's default; its own start has reported unreadable settings
+		return true; // pi's default; pi reported unreadable settings when it started
 	}
 }

@@ -63,7 +63,7 @@ function renderKotaResult(
 	return new Text(text.join("\n"), 0, 0);
 }
 
-/** Arguments stream in: any may be missing or of another type. */
+/** Arguments are streamed, so any of them may be missing or have the wrong type. */
 function subject(args: unknown): string {
 	const named = ["query", "symbol", "file_path", "path"].map((name) => property(args, name));
 	const lists = ["files", "files_to_modify", "files_to_create", "files_to_delete"].flatMap((name) =>
