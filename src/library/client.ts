@@ -1,8 +1,8 @@
 /**
- * A client of the pi-strata server, for browsers and Node; it loads no other package. The client
- * keeps one connection. After a loss it reconnects with backoff and jitter, resends unanswered
- * commands under their ids, so that each runs once, and resumes streams without a hole or a
- * repetition. A command that fails rejects with a `ClientError`, whose `code` is stable.
+ * A client of the pi-strata server, for browsers and Node; it loads no other package. The client keeps one
+ * connection. If the connection is lost, it reconnects with backoff and jitter. It resends unanswered
+ * commands under their ids, so that each runs once, and resumes streams without gaps or duplicates. A
+ * command that fails rejects with a `ClientError`, which has a stable `code`.
  *
  * @example
  * Sends a prompt to a server and prints the answer as it streams. The argument is the address that

@@ -2,7 +2,7 @@
  * An index of a TypeScript or JavaScript project that answers six questions: search, dependencies,
  * usages, impact, task context and symbol map. Every question first compares the tree with the
  * index, so answers are up to date; their `coverage` says what could not be read. The index is an
- * SQLite file in the user's cache folder and runs in a worker thread: close it. Nothing is
+ * SQLite file in the user's cache folder. It runs in a worker thread, so close it after use. Nothing is
  * stored before the first `build`.
  *
  * @example

@@ -1,9 +1,9 @@
 /**
- * Costs of prompts under the caching rules of their providers: rules and prices of known models, a
- * simulator of the provider's prompt cache, and replays of session files of pi. Costs are in plain
- * input tokens of the model, so that they compare in any currency; `dollarsOf` converts. Rules
- * follow the documentation of the vendors as of November 2026; `rules.source` is `default` where
- * nothing is documented. This module only reads session files; it sends nothing anywhere.
+ * Prices prompts by the caching rules of their providers, with rules and prices of known models, a simulator
+ * of the provider's prompt cache, and replays of pi's session files. Costs are in plain input tokens of the
+ * model, so that they compare without a currency; `dollarsOf` returns dollars. Rules follow the vendors'
+ * documentation of November 2026; `rules.source` is `default` if nothing is documented. This module only
+ * reads session files and sends nothing.
  *
  * @example
  * Two requests that share their beginning. The second reads it from the cache.
@@ -85,8 +85,8 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 ];
 
 /**
- * Rebuilds the requests of a session file of pi and prices them under each policy; `policies`
- * defaults to {@link replayPolicies}. Rejects if the file is no session or has no billed request.
+ * Rebuilds the requests of a pi session file and prices them under each policy. `policies` defaults to
+ * {@link replayPolicies}. Rejects if the file is not a session or has no billed request.
  */
 export async function replaySessionFile(
 	file: string,
@@ -94,7 +94,9 @@ export async function replaySessionFile(
 ): Promise<ReplayReport> {
 	const session = rebuildRequests(await readSessionFile(file), knownModel);
 	if (session.bills.length === 0) {
-		throw new Error(`${file} has no request with a bill, so there is nothing to replay`);
+		throw new Error(
+			`${file} has no request with token counts from a provider, so there is nothing to replay`,
+		);
 	}
 	return buildReport(session, { policies });
 }

@@ -1,8 +1,9 @@
 /**
- * The pi extension, for programs that run pi through its SDK. `pi install` needs none of this: pi
- * finds the extension through `package.json`. The default export registers the tools and commands
- * of pi-strata with one session. All state belongs to that session, so a process may run several.
- * Settings come from `strata.json`, as in pi. The peer `@earendil-works/pi-coding-agent` is needed.
+ * The pi extension, for programs that run pi through its SDK. `pi install` does not need this module, since
+ * pi finds the extension through `package.json`. The default export registers pi-strata's tools and commands
+ * with one session. All state belongs to that session, so a process may run several.
+ * Settings come from `strata.json`, as in pi. Requires the peer dependency
+ * `@earendil-works/pi-coding-agent`.
  *
  * @example
  * A session of pi with pi-strata in it. `/strata` prints every system, and whether it is on.

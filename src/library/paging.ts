@@ -1,8 +1,8 @@
 /**
  * Reads web pages, PDFs and files in chunks of a bounded size. Chunks joined in order are the whole
  * extracted text. A cursor continues exactly where its chunk ended; if the content has changed, the
- * answer says so and starts over. Files must lie below the root. Private and other special network
- * addresses are refused unless allowed. A reader holds a cache and worker threads: close it.
+ * answer says so and starts over. Files must be below the root. Private and other special network
+ * addresses are refused unless allowed. A reader holds a cache and worker threads, so close it after use.
  *
  * @example
  * Prints a whole file, page or PDF, 2,000 characters at a time.

@@ -1,11 +1,11 @@
 /**
  * The frames of the pi-strata server, for a client or server of your own, in browsers and Node. One
  * table of schemas is the source of the types, of `parseCommand` and of the JSON Schema, so the
- * three agree. Within a major version commands, fields, events and error codes are only added:
- * ignore those you do not know. `pi-strata/client` already speaks the protocol and loads no schemas.
+ * three agree. Within a major version, commands, fields, events and error codes are only added, so
+ * ignore unknown ones. `pi-strata/client` already speaks the protocol and loads no schemas.
  *
  * @example
- * Checks two frames as the server does. The second has a typing error, and the answer names it.
+ * Checks two frames as the server does. The second has a typing error, which the answer names.
  * ```ts
  * import { type Command, PROTOCOL_VERSION, parseCommand } from "pi-strata/protocol";
  *

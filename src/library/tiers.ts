@@ -3,8 +3,8 @@
  * history that stay unchanged graduate from `active` to L3 and rise to L0; an edit demotes them.
  * Stable content comes first in the prompt, so that the provider's prefix cache keeps hitting. A
  * controller decides each request's tiers, `placeByTier` and `assemble` lay the prompt out, and
- * `anthropicBody` adds the breakpoints. All but `TierStateFile` and `readLitellmSettings` are
- * pure; these two read and write below a project's folder, and never reject.
+ * `anthropicBody` adds the breakpoints. All names are pure, except
+ * `TierStateFile` and `readLitellmSettings`: they access files in a project's folder and never reject.
  *
  * @example
  * Counts five requests with the same two files, then prints the next one for Anthropic's API.
