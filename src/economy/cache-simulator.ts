@@ -17,7 +17,7 @@ export class CacheSimulator {
 		this.#prompts = new PromptBuilder(rules);
 	}
 
-	/** An `atMs` before the last request's counts as equal. An invalid request throws a RangeError without effect. */
+	/** Time never goes back, whatever `atMs` says. An invalid request throws a RangeError and has no effect. */
 	send(request: ModelRequest): PromptTokens {
 		checkRequest(request, this.#rules);
 		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;
