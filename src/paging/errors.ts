@@ -8,7 +8,7 @@ export type PagingErrorCode =
 	/** larger than the limit, on the wire or unpacked */
 	| "too_large"
 	| "timeout"
-	/** the server did not send the whole resource: another status than 200 or 203, or an invalid redirect */
+	/** the server did not send the whole resource: a status other than 200 or 203, or an invalid redirect */
 	| "http_status"
 	| "network"
 	/** binary content other than a PDF */

@@ -24,7 +24,7 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			const readers = sessionReaders;
 			const named = blobNamed(call.path, cwd, blobs);
 			if (named === undefined) {
-				// The read cache strips a line range after a blob's path, unless the blob is damaged. Report that.
+				// The read cache strips a line range after a blob's path unless the blob is damaged. This reports it.
 				const shorthand = parseShorthand(call.path);
 				const blob = shorthand && blobNamed(shorthand.path, cwd, blobs);
 				if (blob !== undefined) await loadBlob(blob, blobs);

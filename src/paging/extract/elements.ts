@@ -1,7 +1,7 @@
 export const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 export const VOID = names("area base br col embed hr img input link meta param source track wbr");
-/** Elements whose end tags most pages omit. */
+/** Elements that most pages do not close. */
 export const RARELY_CLOSED = names(
 	"p li dt dd tr td th thead tbody tfoot option optgroup html head body",
 );

@@ -27,13 +27,13 @@ export type ExtractAnswer = PageMarkdown | "too_large";
 
 export interface Extracted extends Fallback {
 	readonly via: PageMarkdown["via"] | "text";
-	/** True if Defuddle and Readability gave no result. The text has more clutter and less structure then. */
+	/** True if Defuddle and Readability gave no result, so the text has more clutter and less structure. */
 	readonly degraded: boolean;
 	readonly reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
-	/** Time limit for finding the main text, counted from the arrival of the fallback. Default: 10 s. */
+	/** Time limit for finding the main text, counted from the fallback's arrival. Default: 10 s. */
 	readonly deadlineMs?: number;
 	/** Maximum old generation of the worker's heap, in MiB. Default: 512. */
 	readonly maxOldGenerationMb?: number;
@@ -41,7 +41,7 @@ export interface ExtractorOptions {
 	readonly idleMs?: number;
 }
 
-/** Time limit for the fallback, after which the deadline starts. 10 MB take up to 1 s on an idle machine. */
+/** Time limit for the fallback. The deadline starts afterwards. 10 MB take up to 1 s on an idle machine. */
 const FALLBACK_MS = 15_000;
 
 /**

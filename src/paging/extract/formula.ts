@@ -90,7 +90,7 @@ interface MathPart {
 	readonly isSingle: boolean;
 }
 
-/** Converts MathML to LaTeX. An unknown element, or a wrong number of parts, becomes a row. */
+/** Converts MathML to LaTeX. An unknown element, or a wrong number of parts, is treated as a row. */
 function toLatex(name: string, parts: MathPart[]): MathPart {
 	const [first, second, third] = parts;
 	if (name === "msqrt") return compound(`\\sqrt{${inRow(parts).latex}}`);

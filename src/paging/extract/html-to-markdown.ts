@@ -23,7 +23,7 @@ export interface PageMarkdown {
 /**
  * Finds the main text of a page. Superlinear in time and stack: run it in a worker with a deadline.
  * Readability leaves the least clutter in articles; Defuddle is better at other pages. If the
- * first reading has too little of the text, the second is tried; if both do, the whole page is returned.
+ * first reading has too little text, the second is tried. If both have too little, the whole page is used.
  * @param baseUrl the address after redirects; links become absolute
  * @param page the linear conversion, if it was done already
  */

@@ -146,7 +146,7 @@ interface OpenMark {
 	readonly kind: Mark;
 	readonly target: string;
 	depth: number;
-	/** Index of its opening delimiter among the pieces. */
+	/** Index of the opening delimiter in `#pieces`. */
 	from: number;
 }
 

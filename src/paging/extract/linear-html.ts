@@ -48,7 +48,7 @@ class Conversion {
 	hasSkippedText = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
-	/** Open blocks; inside code also paragraphs, inside skipped parts every element, to find their ends. */
+	/** The open blocks. Code adds its paragraphs, and a skipped part all its elements, to find their ends. */
 	readonly #open = new OpenElements<ElementInfo>((name, info, place) =>
 		this.#closed(name, info, place),
 	);

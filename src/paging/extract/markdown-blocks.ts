@@ -24,7 +24,7 @@ export class MarkdownBlocks {
 	readonly #containers: Container[] = [];
 	#listDepth = 0;
 	#heading = "";
-	/** The mark of a list item that has no text yet. */
+	/** The mark of the current list item, if the item has no text yet. */
 	#marker: { text: string; outer: string; inner: string } | undefined;
 	#followsItem = false;
 
@@ -162,7 +162,7 @@ class TableText {
 	readonly #rows: Cell[][] = [];
 	#row: Cell[] | undefined;
 	#cell: Cell | undefined;
-	/** Per column, how many more rows a cell above spans. */
+	/** For each column, how many more rows a cell above spans. */
 	readonly #reach: number[] = [];
 	#realCells = 0;
 	#emptyCells = 0;

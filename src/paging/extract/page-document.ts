@@ -135,7 +135,7 @@ function readMath(node: PageNode, formula: Formula): void {
 const ELEMENT_NODE = 1;
 const TEXT_NODE = 3;
 
-/** Makes parts visible that a script or the choice of a tab would show. */
+/** Shows hidden parts that a script or a click on a tab would show. */
 function showHiddenParts(document: PageDocument): void {
 	placeStreamedParts(document);
 	for (const panel of document.querySelectorAll('[role="tabpanel"]')) {
@@ -145,7 +145,7 @@ function showHiddenParts(document: PageDocument): void {
 	}
 }
 
-// React streams late parts as hidden elements `S:n`. A script would replace the template `B:n` with each.
+// React streams late parts as hidden elements `S:n`. A script then moves them to the template `B:n`.
 function placeStreamedParts(document: PageDocument): void {
 	const parts = [...document.querySelectorAll('[hidden][id^="S:"]')];
 	if (parts.length === 0) return;

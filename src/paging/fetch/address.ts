@@ -45,7 +45,7 @@ function parse(address: string): Address {
 	if (isIP(address) === 4) return ipaddr.parse(address);
 	// A zone id (`fe80::1%eth0`) names an interface, not a destination.
 	const bare = address.replace(/%.*$/, "");
-	// `URL` removes dots: ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1, but a connection does not.
+	// `URL` removes the dots. ipaddr.js reads the obsolete `::10.0.0.1` as 10.0.0.1; a connection does not.
 	return ipaddr.process(new URL(`http://[${bare}]`).hostname.slice(1, -1));
 }
 

@@ -82,7 +82,7 @@ export function hasPdfHeader(bytes: Buffer): boolean {
 	return bytes.subarray(0, 1024).includes("%PDF-");
 }
 
-/** True if the bytes start with the PDF header, or if its mark for binary content follows the header. */
+/** True if the bytes start with the PDF header, or if the mark for binary content follows it. */
 function isSurelyPdf(bytes: Buffer): boolean {
 	if (!hasPdfHeader(bytes)) return false;
 	const start = bytes.toString("latin1", 0, 1024 + 64);

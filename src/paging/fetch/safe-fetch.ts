@@ -27,8 +27,8 @@ export interface SafeFetchOptions extends Omit<BodyLimits, "maxWireBytes"> {
 	readonly allowRanges: AllowedRanges;
 	readonly userAgent: string;
 	/**
-	 * Use `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. A proxy resolves names itself, so **the address
-	 * behind a name is not checked**; literal addresses, `localhost` and direct connections still are.
+	 * Whether to use `HTTP_PROXY`, `HTTPS_PROXY` and `NO_PROXY`. A proxy resolves names itself, so **the
+	 * address behind a name is not checked**; literal addresses, `localhost` and direct connections still are.
 	 * Default: false.
 	 */
 	readonly useProxy?: boolean;

@@ -44,7 +44,7 @@ function clean(text: string): string {
 			// biome-ignore lint/suspicious/noControlCharactersInRegex: removing them is the purpose.
 			.replace(/[\0-\x08\v\f\x0e-\x1f\x7f]/g, "")
 			.replaceAll("\ufffe", "\ufffd")
-			// A visible soft hyphen is a hyphen; soft hyphens at line ends are gone by now.
+			// Soft hyphens at line ends are already removed, so the others are visible hyphens.
 			.replaceAll("\u00ad", "-")
 			// The lookbehinds keep long runs of spaces or newlines from costing quadratic time.
 			.replace(/(?<![ \t])[ \t]+$/gm, "")

@@ -4,7 +4,7 @@ import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
 import { type PageText, pageText, titleText } from "./page-text.ts";
 import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
 
-/** Pages from 1. Reading ends early when the text reaches `maxChars`, after at least one page. */
+/** Pages are counted from 1. Reading ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
 	readonly first: number;
 	/** With 0, the job only opens the document. */
@@ -100,7 +100,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 	},
 );
 
-/** Throws if pdfium has run out of memory, since it may silently omit content then. */
+/** Throws if pdfium has run out of memory, since it may then silently omit content. */
 function checkMemory(): void {
 	if (pdfium.isOutOfMemory()) throw new Error("the memory limit was reached");
 }
