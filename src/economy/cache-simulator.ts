@@ -17,7 +17,7 @@ export class CacheSimulator {
 		this.#prompts = new PromptBuilder(rules);
 	}
 
-	/** Time never goes back, whatever `atMs` says. An invalid request throws a RangeError and has no effect. */
+	/** A past `atMs` counts as the last one. An invalid request throws a RangeError and has no effect. */
 	send(request: ModelRequest): PromptTokens {
 		checkRequest(request, this.#rules);
 		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;

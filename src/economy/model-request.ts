@@ -13,7 +13,7 @@ export interface Block {
 	readonly label: string;
 }
 
-/** Request settings whose change may invalidate the cache. */
+/** Request settings that may invalidate the cache when they change. */
 export type Setting = "model" | "toolChoice" | "images" | "thinking" | "effort";
 
 export interface Breakpoint {

@@ -44,7 +44,7 @@ export class CostAccount {
 	#cost = 0;
 	#missed = 0;
 	readonly #misses: PricedMiss[] = [];
-	/** Requests with thinking after changed context, by outcome; and the blocks dropped in the latest one. */
+	/** Requests with thinking after changed context, by outcome. `latestBlocks`: blocks last dropped. */
 	#misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
 	/** Memo of the rules, since a session rarely changes its model. */
 	#known: { model: ModelInfo; rules: CacheRules } | undefined;

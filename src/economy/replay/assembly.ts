@@ -46,7 +46,7 @@ export class RequestAssembly {
 			: blocks.slice(continues);
 	}
 
-	/** Returns an incremental function for requests in order. Its `factor` scales the sizes to the bill. */
+	/** Returns a function to call with each request in order. `factor` scales the sizes to the bill. */
 	walk() {
 		let before: number | undefined;
 		let all: SessionBlock[] = [];

@@ -19,7 +19,7 @@ export class EntryParser {
 		this.#version = version;
 	}
 
-	/** `relinked`: the parent is unknown, so the entry follows the line above. */
+	/** `relinked`: the parent is unknown, so the entry is attached to the line above. */
 	add(line: unknown): "added" | "relinked" | "damaged" {
 		const type = property(line, "type");
 		const id = this.#version === 1 ? String(this.entries.length) : property(line, "id");
@@ -38,7 +38,7 @@ export class EntryParser {
 
 	/** Reserves a position for an unread line, since format 1 refers to entries by position. */
 	skip(): void {
-		if (this.#version !== 1) return; // the line's children find no parent and follow the line above
+		if (this.#version !== 1) return; // the line's children will be attached to the line above
 		const { length } = this.entries;
 		this.entries.push({
 			id: String(length),

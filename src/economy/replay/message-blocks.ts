@@ -7,7 +7,7 @@ import type { BlockKind, FileRead, SourceBlock, ToolResult } from "./entry.ts";
 /** Assumed size of every image: pi's own average. */
 const IMAGE_TOKENS = 1200;
 
-/** Sixteen bytes make a collision within a session implausible. */
+/** 32 digits (16 bytes) make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
 /** Parses untrusted message content. Create one per session, since it pairs calls with their results. */
@@ -149,7 +149,7 @@ function textOr(value: unknown, otherwise: string): string {
 /** Maximum number of hashed lines per session: 16 MB of hashes. */
 const MAX_LINES = 4_000_000;
 
-/** Hashes lines, ascending, to compare reads without their text; returns `undefined` after `maxLines`. */
+/** The result hashes lines, ascending, to compare reads without their text; `undefined` after `maxLines`. */
 export function createLineHasher(maxLines = MAX_LINES): (text: string) => Uint32Array | undefined {
 	let left = maxLines;
 	return (text) => {

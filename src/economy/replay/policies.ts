@@ -152,7 +152,7 @@ export function strataPolicy(pruning: RequestPolicy): RequestPolicy {
 
 const KEPT = 10;
 
-/** Common among agents. It breaks the cached prefix with every request. */
+/** A common policy of agents. It breaks the cached prefix with every request. */
 export const pruneEach: ReplayPolicy = {
 	name: "prune-each",
 	description: `every request keeps only the ${KEPT} newest tool results`,
