@@ -1,7 +1,7 @@
 import type { ParseArgsConfig } from "node:util";
 import { nearest } from "../text/nearest.ts";
 
-/** Where a command runs, writes and asks. Tests pass their own. */
+/** Where a command runs, writes output and asks questions. Tests pass their own. */
 export interface Terminal {
 	readonly cwd: string;
 	readonly env: NodeJS.ProcessEnv;
