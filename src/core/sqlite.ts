@@ -40,7 +40,7 @@ export async function openDatabase(path: string, migrations: Migration[]): Promi
 	}
 }
 
-/** Opens a second connection to a database that this process has open. Creates and migrates nothing. */
+/** Opens a read-only connection to an existing database. Creates and migrates nothing. */
 export async function openForReading(path: string): Promise<OpenedDatabase> {
 	const sqlite = await loadSqlite();
 	if (!sqlite) return { kind: "unavailable", message: NO_SQLITE };

@@ -26,7 +26,7 @@ export const ErrorCode = oneOf(
 	"id_conflict",
 	"key_conflict",
 	"rate_limited",
-	/** Too many commands are in flight, or too many records wait for the journal. */
+	/** Too many commands are in flight, too many records wait for the journal, or the replay queue is full. */
 	"busy",
 	/** A configured limit of sessions or subscriptions is reached. */
 	"limit_reached",

@@ -1,4 +1,4 @@
-/** The door for servers and pages. The client's own door, `client.ts`, loads no schemas. */
+/** The door for the server, the dashboard and the library. The client's own door, `client.ts`, loads no schemas. */
 import type Type from "typebox";
 
 export { PROTOCOL_VERSION } from "./client/transport.ts";

@@ -9,7 +9,7 @@ import { GrowingSurvey, type SurveyedBlock } from "./replay-survey.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
 import type { FileTouch } from "./survey.ts";
 
-/** Runs the code of live sessions. Pins, excluded files and edits are unknown, so any result is prunable. */
+/** Decides with the code of live sessions. Pins, excluded files and edits are unknown, so they have no effect. */
 export function pruningPolicy(settings: PruneSettings): RequestPolicy {
 	return {
 		name: "pruning",

@@ -69,7 +69,7 @@ const KEEP_IT =
 	"To keep the conversation, run /export with a .jsonl path on a disk with free space; /import restores it.";
 
 const FOREIGN =
-	"Another program writes to this session's file. When you reopen the session, it continues from the last entry in the file; /tree shows the other entries.";
+	"Another program has written to this session's file. When you reopen the session, it continues from the last entry in the file; /tree shows the other entries.";
 
 /** If `hasAnswer`, the file must exist: pi writes it with the first answer at the latest. */
 function warningOf(state: FileState, hasAnswer: boolean) {

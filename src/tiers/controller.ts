@@ -135,9 +135,9 @@ function standing(item: Item, before: TrackedItem | undefined, isEdited: boolean
 }
 
 /**
- * With a ripple, all messages graduate, since their blocks are rewritten anyway. Otherwise the newest
- * messages that fit into `targetTokens` stay active, to delay the next graduation; older ones graduate.
- * `eligible` is oldest first. `targetTokens` is the size of a cached block; 0 keeps all history active.
+ * `ripple`: other changes rewrite the cached blocks anyway, so all eligible messages graduate. Otherwise
+ * the newest ones that fit into `targetTokens` stay active, to delay the next graduation; older ones
+ * graduate. `eligible` is oldest first. `targetTokens` is a cached block's size; 0 keeps all active.
  */
 function graduatingHistory(
 	eligible: readonly Item[],

@@ -128,7 +128,7 @@ function typeOf(top: Place, declaration: Declaration, symbol: SymbolKind): TypeN
 	return path.reduce(member, typeOfValue(top, value));
 }
 
-/** A signature includes the `const`, `let` or `var` that precedes the declarator. */
+/** A signature includes the `const`, `let`, `var` or `using` that precedes the declarator. */
 function headStart(facts: FactsBuilder, { node }: Declaration): number {
 	if (node.type !== "VariableDeclarator") return node.start;
 	const word = /\b(?:const|let|var|using)\s+$/.exec(

@@ -254,7 +254,7 @@ function exportStar(place: Place, value: Node): void {
 	if (call) place.facts.exports.push({ kind: "star", request: call.request, typeOnly: false });
 }
 
-/** True if the value is a name of this file, like `exportValue`. */
+/** Like `exportValue`, returns true if the value is a name of this file; false if `id` is already exported. */
 function exportName(place: Place, id: Key, value: Node, outer: Node): boolean {
 	const { name } = id;
 	const { facts, scope } = place;

@@ -133,7 +133,7 @@ export function canCarryBreakpoint(block: unknown): boolean {
 	return type === "tool_use" || type === "tool_result" || type === "image";
 }
 
-/** Returns a copy with one more breakpoint; `undefined` if there are none or 4, or the block is missing. */
+/** Returns a copy with one more breakpoint; `undefined` if there are none or 4, or the block cannot carry one. */
 export function withExtraBreakpoint(
 	payload: unknown,
 	placeIn: (messages: readonly unknown[]) => { message: number; block: number } | undefined,

@@ -15,7 +15,7 @@ export function reportText(report: ReplayReport): string[] {
 		counted(report.requests, "request"),
 		...report.models.map(
 			({ name, requests, readRatio, writeRatio }) =>
-				`  ${plainText(name)}: ${counted(requests, "request")}; a cached read costs ${readRatio} and a write ${writeRatio} of the input price`,
+				`  ${plainText(name)}: ${counted(requests, "request")}; a cached read costs ${readRatio} × and a write ${writeRatio} × the input price`,
 		),
 		...summaryOf(report),
 		...savedAlreadyNotes(report),
@@ -139,7 +139,7 @@ function duplicateLines({ duplicateReads }: ReplayReport): string[] {
 }
 
 function more(rows: number): string {
-	return rows > MOST_ROWS ? ` (the ${MOST_ROWS} most expensive of ${rows})` : "";
+	return rows > MOST_ROWS ? ` (the table shows the ${MOST_ROWS} most expensive of ${rows})` : "";
 }
 
 /** Columns are right-aligned, except those in `left`. */

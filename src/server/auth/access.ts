@@ -32,7 +32,7 @@ export function createAccess(options: AccessOptions) {
 			}
 			return { ok: true };
 		},
-		/** Returns `undefined` without a valid token. */
+		/** Returns `undefined` without a valid token; always `local` if no tokens are required. */
 		principalOf(headers: IncomingHttpHeaders): string | undefined {
 			if (options.tokens === "none") return "local";
 			const token = tokenIn(headers);

@@ -236,7 +236,7 @@ export class Execution {
 		}
 		if (this.#hasTurn(run)) this.#finish(run, done, applied);
 		else {
-			// The turn ended while the handler waited, perhaps with many others: serializing needs a new turn.
+			// The turn ended while the handler waited. Many may finish at once, so each serializes in a new turn.
 			run.in("running")?.deadline?.cancel();
 			this.#takeTurn(run, () => this.#finish(run, done, applied));
 		}

@@ -44,7 +44,9 @@ export const TAKEN_AWAY = permanent(
 	"the journal's file was removed or replaced while the server ran; restore it, then restart the server",
 );
 
-export const DISK_FULL = transient("the disk of the journal is full");
+export const DISK_FULL = transient(
+	"the journal's disk is full, or its file has reached its size limit",
+);
 
 const HELD = transient("another process has locked the journal");
 

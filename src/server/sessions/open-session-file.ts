@@ -15,7 +15,7 @@ export interface SessionFileOptions {
 	/** Pi's session file. If absent, the id in `settings` is used to find or create it. */
 	readonly file?: string;
 	readonly settings: StoredSettings;
-	/** Whether the last server process crashed. The file may then be newer than the record. */
+	/** Whether the server or this session ended uncleanly last time. The file may then be newer than the record. */
 	readonly afterCrash?: boolean;
 }
 

@@ -201,6 +201,6 @@ async function exportFolder(sessionFile: string): Promise<string> {
 	const found = await lstat(folder).catch(() => undefined);
 	if (found?.isDirectory()) return folder;
 	throw wrongState(
-		"The server cannot create the session's folder for exports: a file has the same name, or the disk cannot be written",
+		"The server cannot create the session's folder for exports: a file has the same name, or the disk cannot be written to",
 	);
 }

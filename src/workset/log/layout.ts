@@ -58,7 +58,7 @@ export interface LogPlan {
 	readonly why: "first" | "bound" | "cold" | "near-limit" | "pays" | "waits" | "nothing";
 	/** Tokens of dead copies after the plan. */
 	readonly deadTokens: number;
-	/** Minimum number of tokens that a reorganisation must free to pay. */
+	/** A reorganisation pays only if it frees at least this many tokens. */
 	readonly threshold: number;
 	/**
 	 * The first copy in view that this or the next reorganisation changes; with `path`, that file's block

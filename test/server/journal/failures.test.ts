@@ -63,7 +63,10 @@ describe("a journal on a full disk", () => {
 		} as const;
 		const done = finished(command("running", { sessionId: "s" }), { response, version: 2 });
 		await refused(journal.finish(done), /journal .*disk.* full/, dataDir);
-		expect(journal.health()).toEqual({ ok: false, why: "the disk of the journal is full" });
+		expect(journal.health()).toEqual({
+			ok: false,
+			why: "the journal's disk is full, or its file has reached its size limit",
+		});
 		const own = { principal: "ann", conversation: "c" };
 		await refused(journal.own(own), /full/, dataDir);
 		expect(journal.owners(["c"]).get("c")).toBe("ann");
@@ -101,7 +104,10 @@ describe("a journal on a full disk", () => {
 		const limits = { maxFileBytes: 1, retryMs: 20 };
 		const second = await startJournal({ limits }, first.dataDir);
 		const { journal } = second;
-		expect(journal.health()).toEqual({ ok: false, why: "the disk of the journal is full" });
+		expect(journal.health()).toEqual({
+			ok: false,
+			why: "the journal's disk is full, or its file has reached its size limit",
+		});
 		expect(journal.recovered.sessions.map(({ version }) => version)).toEqual([4]);
 		expect(journal.recovered.interrupted.map(({ id }) => id)).toEqual(ids);
 		expect(journal.byId("ann", "running7")?.response?.code).toBe("interrupted");

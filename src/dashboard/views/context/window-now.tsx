@@ -111,7 +111,7 @@ export function KindName({ kind }: { kind: Data<"ContextKind"> }) {
 	);
 }
 
-/** Draws pieces to scale above the cached part. Pointer or arrow keys choose one; click or Enter opens it. */
+/** Draws the pieces to scale; a strip below shows how much of each is cached. Pointer or arrow keys choose one; click or Enter opens it. */
 function PieceBar({ bar, onShow }: { bar: Bar; onShow: OnShow }) {
 	const [pointedId, setPointedId] = useState<string>();
 	const rectangles = useMemo(() => rectanglesOf(bar), [bar]);
