@@ -65,7 +65,7 @@ describe("strata replay", () => {
 		};
 		expect((await compared()).map(([name]) => name)).toEqual(POLICIES);
 		expect(await compared("--policy", "tiers,log")).toEqual([
-			["tiers", expect.stringContaining("not the cost of a working set")],
+			["tiers", expect.stringContaining("not what a working set costs")],
 			["log", expect.stringContaining("the session's own requests")],
 		]);
 		expect((await run("--help")).out).toContain("tiers and log are compared only when named");

@@ -54,7 +54,7 @@ describe("the session file inside pi", () => {
 		appendFileSync(file, `${JSON.stringify(foreign)}\n`);
 		await pi.run("second", ["two"]);
 		await pi.run("third", ["three"]);
-		expect(warnings()).toEqual([expect.stringContaining("Another program writes")]);
+		expect(warnings()).toEqual([expect.stringContaining("Another program has written")]);
 		expect(readFileSync(file, "utf8")).toContain("foreign1");
 	});
 
