@@ -18,7 +18,7 @@ export function createCodeSession(openEngine?: typeof Code.openEngine) {
 	async function open(session: SessionView, isCurrent: () => boolean) {
 		const { cwd, config, values } = session;
 		const root = projectRoot(cwd);
-		// This module is loaded with the first question.
+		// `./index.ts` is loaded only on first use.
 		const code = await import("./index.ts");
 		const project: CodeProject = new code.CodeProject({
 			root,

@@ -128,7 +128,7 @@ export class ResourceLoader {
 		return async ({ previous, signal }) => {
 			const validators = previous?.validators as Validators | undefined;
 			const fetched = await this.#web.fetch(url, { signal, validators });
-			// Servers answer this only to validators of an earlier response, so `previous` exists.
+			// Only requests with validators of an earlier response get this outcome, so `previous` exists.
 			if (fetched.kind === "not_modified") return previous as Resource;
 			const { kind: _, bytes, contentType, ...fresh } = fetched;
 			const { href: baseUrl } = fresh.finalUrl;

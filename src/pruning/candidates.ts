@@ -84,7 +84,7 @@ export function isPrunedByAge(item: ToolResultItem, settings: CandidateSettings)
 	return isLong || settings.anyTool || fetchesOnly(item);
 }
 
-/** Whether a repeated call would return the same output. */
+/** Whether the call only fetches, so that its output is assumed to be available again. */
 function fetchesOnly({ toolName, input }: ToolResultItem): boolean {
 	if (toolName === "read" || toolName === "bash") return true;
 	return toolName === "kota_search" && (input as { output?: unknown })?.output === "snippet";

@@ -246,5 +246,5 @@ function moneyLine({ summary, tokenPrice }: PruningReport): string {
 			: `the price of about ${short(tokens)} input tokens`;
 	return summary.saved >= 0
 		? `money: saved ${amount} so far`
-		: `money: has cost ${amount} more than it saved so far; each further request saves`;
+		: `money: pruning has cost ${amount} more than it has saved so far; each further request saves some of it back`;
 }

@@ -49,7 +49,7 @@ export class Pruner {
 		return this.#learn(session, (by) => findCandidates(session, by));
 	}
 
-	/** Like `decide`, for candidates that the caller has found. */
+	/** Like `decide`, but `measure` finds the candidates for the settings it is given. */
 	decideOn(session: PricedSession, measure: Measure<PruneEffect>): Plan {
 		return this.#learn(session, measure).plan;
 	}

@@ -185,7 +185,7 @@ async function resolved(call: ReadCall, cwd: string) {
 	return { call: { ...call, path, offset: start, limit: end - start + 1 }, found };
 }
 
-/** An untracked answer ends the knowledge of its file. Names the file behind a link, since links move. */
+/** An untracked answer ends the knowledge of its file. The details record a link's target, since the link may change. */
 function withUntrackedFile(result: ReadAnswer, { path, pathKey }: FoundFile): ReadAnswer {
 	return path === pathKey ? result : withDetails(result, { v: 1, mode: "untracked", pathKey });
 }

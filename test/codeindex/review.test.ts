@@ -96,7 +96,7 @@ test("what is left out is counted by its kind, in answers, builds and the status
 
 test.each([
 	["../other.ts", "../other.ts is outside of the project"],
-	["", "The project's root is no file"],
+	["", "The project's root is not a file"],
 ])(
 	"a path that is no file of the project is called that: %j",
 	{ tags: "slow" },

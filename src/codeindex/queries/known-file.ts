@@ -10,7 +10,7 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	if (file) return file;
 	if (path === "" || isOutside(path)) {
 		const what =
-			path === "" ? "The project's root is no file" : `${path} is outside of the project`;
+			path === "" ? "The project's root is not a file" : `${path} is outside of the project`;
 		throw new CodeIndexError("outside-project", `${what}. Name a source file of the project.`);
 	}
 	const hint =

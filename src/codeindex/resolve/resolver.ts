@@ -126,7 +126,7 @@ export class ModuleResolver {
 		return found === undefined ? unresolved("the path is not in the project") : file(found);
 	}
 
-	/** Returns a reason if a mapping matches but no file exists. */
+	/** Returns a reason if a mapping other than a catch-all matches but no file exists, or if only `baseUrl` has the folder. */
 	#findMapped(
 		scope: FolderScope,
 		specifier: string,

@@ -194,7 +194,7 @@ function parseLiterally(path: string): PathPattern {
 
 export interface MappedPlace {
 	readonly path: string;
-	/** Set if the target has an extension. An exact match then takes precedence. */
+	/** Set if the target has a JavaScript or TypeScript extension. A file with exactly this path then takes precedence. */
 	readonly isLiteral?: boolean;
 	readonly folderOnly?: boolean;
 }

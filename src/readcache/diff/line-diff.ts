@@ -60,7 +60,7 @@ function trimGap({ base, current }: InternedLines, gap: Gap, onMatch: OnMatch): 
 		onMatch(--gap.baseEnd, --gap.currentEnd);
 }
 
-/** For each distinct line: its counts, which are 0 between gaps, and its last position in the base. */
+/** For each distinct line: its counts in the current gap, which are reset after it, and its last position in the base. */
 function createCounts(distinct: number) {
 	const [inBase, inCurrent] = [new Int32Array(distinct), new Int32Array(distinct)];
 	return { inBase, inCurrent, lastInBase: new Int32Array(distinct) };

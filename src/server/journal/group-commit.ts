@@ -14,7 +14,7 @@ export interface QueuedRecord {
 	release(): void;
 }
 
-/** `durable`: survives a power cut. `retry`: a refused record is kept and tried again. `lazy`: batched. */
+/** `durable`: survives a power cut. `retry`: a refused record is kept and tried again. `lazy`: waits briefly for more records to share a transaction. */
 const DURABILITY = {
 	/** The start of a command. The command does not run if this record cannot be written. */
 	intent: { durable: true, retry: false, lazy: false },

@@ -21,7 +21,7 @@ export interface Journal {
 	byId(principal: string, id: string): StoredCommand | undefined;
 	/** The principal's commands from before this time may have been evicted. 0: none was evicted. */
 	evictedBefore(principal: string): number;
-	/** Finds a command until {@link KEY_LIFE_MS} after it finished. Repetitions lack the key. */
+	/** Finds a finished command until {@link KEY_LIFE_MS} after it finished. Repetitions are stored without the key. */
 	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
 	/** Resolves when the event survives the death of the process. If it rejects, the event is not stored. */
 	append(event: StreamEvent): Promise<void>;

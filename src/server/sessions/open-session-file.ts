@@ -128,8 +128,10 @@ function hiddenBefore(manager: SessionManager): string | undefined {
 	const before = entries.slice(0, entries.indexOf(first));
 	const messages = before.filter(({ type }) => type === "message").length;
 	const last = before.at(-1);
-	const back = last ? ` get_tree shows them, and navigate_tree to ${last.id} returns to them.` : "";
-	return `The parent ${first.parentId} of entry ${first.id} is missing, so the ${before.length} entries before it, with ${messages} messages, are hidden.${back}`;
+	const missing = `The parent ${first.parentId} of entry ${first.id} is missing`;
+	if (!last) return `${missing}; there are no entries before it in the file.`;
+	const hidden = `${counted(before.length, "entry", "entries")}, including ${counted(messages, "message")}`;
+	return `${missing}, so everything before it is hidden: ${hidden}. get_tree shows them, and navigate_tree to ${last.id} returns to them.`;
 }
 
 export type SessionFork = ReturnType<typeof forkSession>;

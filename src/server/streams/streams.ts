@@ -32,7 +32,7 @@ export class Streams {
 	constructor({ journal, cutOff = [], now = Date.now }: StreamsOptions) {
 		this.#journal = journal;
 		this.#now = now;
-		// One transaction stores this event and clears the stream's mark, so the event is sent only once.
+		// The transaction that stores this event also clears the stream's in-progress flag, so a later start does not send it again.
 		for (const name of cutOff) this.emit(name, { type: "agent_settled", interrupted: true });
 	}
 
