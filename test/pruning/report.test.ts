@@ -93,7 +93,7 @@ test("tells what was done and why, and what it was worth in words", () => {
 	expect(text).toContain("money: saved about $5.00 so far");
 	expect(textOf({ summary: done })).toContain("saved the price of about 1M input tokens");
 	expect(textOf({ summary: { ...done, saved: -2000 } })).toContain(
-		"has cost the price of about 2k input tokens more than it saved so far",
+		"has cost the price of about 2k input tokens more than it has saved so far",
 	);
 });
 

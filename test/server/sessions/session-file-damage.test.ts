@@ -40,7 +40,7 @@ describe("a damaged session file", () => {
 		expect(JSON.stringify(messages)).toContain("answer 3");
 		const [warning = ""] = notices(server);
 		expect(warning).toContain(`line ${number} (bytes ${from} to ${to}) cannot be read`);
-		expect(warning).toMatch(/with 3 messages, are hidden/);
+		expect(warning).toMatch(/is hidden: \d+ entries, including 3 messages/);
 		expect(readFileSync(file, "utf8").startsWith(before)).toBe(true);
 
 		// The way back is the one that the warning names.
