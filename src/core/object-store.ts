@@ -258,7 +258,7 @@ export class ObjectStore {
 	}
 }
 
-/** Minimum time between mtime updates. Half of `RETENTION_GUARD_MS`, so a use protects for the other half. */
+/** Minimum time between mtime updates. Half of `RETENTION_GUARD_MS`, so a use without an update still protects the object for the other half. */
 const USE_INTERVAL_MS = 5 * 60_000;
 /** No write takes this long: an older temporary file was left by a crash. */
 const TEMPORARY_AGE_MS = 60 * 60_000;

@@ -35,7 +35,7 @@ export function projectRoot(cwd: string): string {
 	}
 }
 
-/** The user's folder: `cwd`, or `INIT_CWD` in npm scripts, which run in `own`. `undefined` within `own`. */
+/** The folder the user started in: `cwd`, or `INIT_CWD` if an npm script runs in `own`, this package. `undefined` within `own`. */
 export function userFolder(
 	{ cwd, env }: { cwd: string; env: NodeJS.ProcessEnv },
 	own: string,

@@ -2,7 +2,7 @@ import { basename } from "node:path";
 import { getOrAdd } from "./get-or-add.ts";
 
 /**
- * Returns the texts of an excluded file that no copy may hold. In variables files (`.env`), these are
+ * Returns the texts of an excluded file that no stored tool output may hold. In variables files (`.env`), these are
  * values of six characters or more. In other files, they are lines and tokens of twelve characters or
  * more, and values of six or more that have a name such as `token` or make up the whole file. Leaves out
  * PEM fences, comments, plain settings and common values. Takes linear time, since the text is untrusted.

@@ -181,9 +181,13 @@ export const settingGroups = {
 			"Where working files go: appended to the conversation and sorted when that pays (log), or in four cached tiers before it (tiers).",
 		),
 		cacheMinTokens: int(1024, "Minimum tokens of a cached block; 0 promotes everything."),
-		cacheBufferMultiplier: number(1.5, "A tier is filled up to cacheMinTokens times this factor.", {
-			max: 100,
-		}),
+		cacheBufferMultiplier: number(
+			1.5,
+			"A tier keeps at least cacheMinTokens times this factor before its content can move to a steadier tier.",
+			{
+				max: 100,
+			},
+		),
 		// No model's window is larger than this maximum.
 		maxTokens: int(
 			60_000,

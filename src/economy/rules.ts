@@ -212,7 +212,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	},
 };
 
-/** Decides by the model's name, since gateways and clouds pass on the vendor's caching. */
+/** Decides mostly by the model's name, since gateways and clouds pass on the vendor's caching. */
 function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	const sellsNoReads = cost !== undefined && cost.input > 0 && cost.cacheRead === 0;
 	if (/claude/i.test(id)) return "anthropic";

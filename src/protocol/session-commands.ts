@@ -184,7 +184,7 @@ export const sessionCommands = {
 	}),
 	/** Rereads settings, extensions, skills and prompts from disk. */
 	reload: sessionCommand(LONG, NoData),
-	/** `outputPath` names a file in the session's own folder. */
+	/** `outputPath` names a file in the session's export folder, next to the session file. */
 	export_html: sessionCommand(LONG, Type.Object({ path: Type.String() }), {
 		outputPath: Type.Optional(ExportName),
 	}),

@@ -24,7 +24,7 @@ export const StoredSession = Type.Object({
 	firstMessage: Type.Optional(Type.String()),
 	/** False for an open session that has no file yet. */
 	fileExists: Type.Boolean(),
-	/** Minimum number of unreadable lines; opening the file reports which. */
+	/** At least this many lines are unreadable; opening the file reports which. */
 	damagedLines: Type.Optional(Type.Integer()),
 	/** Id of a pi process that has the file open. `load_session` then opens a copy. */
 	piProcess: Type.Optional(Type.Integer()),

@@ -82,7 +82,7 @@ function warningOf(state: FileState, hasAnswer: boolean) {
 		case "behind":
 		case "lacking":
 			return missing(
-				`This session's file lacks ${state.missing} of its entries, because writing failed. If you reopen the session, everything before these entries would be lost too.`,
+				`This session's file lacks ${state.missing} of its entries, because writing failed. Once later entries are written, reopening the session loses everything before the missing ones too.`,
 			);
 		case "foreign":
 			if (state.entries > 0) return { about: "foreign", text: FOREIGN };

@@ -116,7 +116,7 @@ export abstract class ExportChains {
 		return undefined;
 	}
 
-	/** Searches own names, then each `export *` in order. As in TypeScript, the first match wins. */
+	/** Searches own names, then each `export *` in order. As in TypeScript, the first match in the project wins. */
 	#throughStars(file: FileId, name: string, seen: Set<FileId>): Entity | undefined {
 		if (seen.has(file)) return undefined;
 		seen.add(file);

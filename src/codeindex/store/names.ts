@@ -4,7 +4,7 @@ import { compareText } from "../../core/compare-text.ts";
 /** Maximum number of cached ids, at some 100 bytes each: enough for a large project. */
 const MAX_CACHED = 300_000;
 
-/** Never occurs in a name. */
+/** Cannot occur in an identifier. */
 const SEPARATOR = "\u001f";
 /** Above this many new names, a full reload is faster than single inserts. */
 const MAX_INSERTED = 40;

@@ -18,7 +18,7 @@ function decodeReference(match: string, hex?: string, decimal?: string, name?: s
 	return closed || MAY_LACK_SEMICOLON.has(name) ? (NAMED.get(name) ?? match) : match;
 }
 
-/** The windows-1252 characters 0x80–0x9F. Pages write `&#150;` for a dash, and HTML decodes it so. */
+/** The windows-1252 characters 0x80–0x9F. Pages write `&#150;` for a dash, and HTML decodes such references as windows-1252. */
 export const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
 function characterOf(code: number): string {

@@ -105,7 +105,7 @@ export class SafeFetch {
 		for (let redirects = 0; redirects <= maxRedirects; redirects++) {
 			signal.throwIfAborted();
 			requireWebUrl(url);
-			// Without a proxy, the connector checks the host in any spelling.
+			// Without a proxy, the connector checks the address, however the host is written.
 			if (useProxy) requireAllowedHost(url, this.#isAllowed);
 			const result = await exchange(dispatcher, url, { userAgent, validators, limits, signal });
 			if (result.kind !== "redirected") return result;

@@ -19,7 +19,7 @@ export interface Copy {
 	readonly kind: "slot" | "snapshot";
 	/** In message order. A snapshot of several files is dropped when none of them is live. */
 	readonly files: readonly FileVersion[];
-	/** Tokens of the request after this message, without the tail. */
+	/** Number of tokens that follow this message in the request, without the tail. */
 	readonly tokensBehind: number;
 }
 
