@@ -23,7 +23,7 @@ export const KnownCommandId = text(256, { pattern: NOT_BLANK, note: ", not blank
 /** Used in file names: no separators, and not `.` or `..`. */
 export const SessionId = text(256, {
 	pattern: "^(?!\\.{1,2}$)[a-zA-Z0-9_.-]+$",
-	note: " from a-z A-Z 0-9 _ . - except . and ..",
+	note: " from a-z A-Z 0-9 _ . - (but not just . or ..)",
 });
 
 /** One line without terminal control characters (C0, DEL, C1). */

@@ -22,7 +22,7 @@ export const StoredSession = Type.Object({
 	messageCount: Type.Number(),
 	/** The first message, truncated. */
 	firstMessage: Type.Optional(Type.String()),
-	/** False for an open session that has no file yet. */
+	/** True for every session listed, since only sessions with a file are. */
 	fileExists: Type.Boolean(),
 	/** At least this many lines are unreadable; opening the file reports which. */
 	damagedLines: Type.Optional(Type.Integer()),

@@ -23,7 +23,13 @@ export function pruningCommands(
 ): Map<string, Subcommand> {
 	return new Map([
 		["pruning", { usage: "the prunings so far, the next one and why it waits", run: showPruning }],
-		["pin", { usage: "[call id]: never prune the result of this call, or the last one", run: pin }],
+		[
+			"pin",
+			{
+				usage: "[call id]: never prune the result of this call (without an id: the latest result)",
+				run: pin,
+			},
+		],
 		["unpin", { usage: "<call id>: allow pruning of that result", run: unpin }],
 		["pins", { usage: "the pinned results", run: listPins }],
 		["blobs", { usage: "the stored full texts of pruned results", run: listBlobs }],

@@ -29,7 +29,7 @@ export interface System {
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;
 	/** Called before a run, which since pi 1.5 can start without a prompt. Returns a message to add. */
 	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
-	/** Called when a run starts, for a prompt or a retry. */
+	/** Called when a run starts: for a prompt, a retry or queued messages. */
 	onRunStart?(session: SessionView): void | Promise<void>;
 	onRunEnd?(session: SessionView): void;
 	/** Returns the messages to send: the same array if nothing changes. */

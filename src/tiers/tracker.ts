@@ -49,7 +49,7 @@ export class TierTracker {
 	}
 
 	/**
-	 * Processes one request. A listed active item gains 1 N if unchanged. An active item that is no longer
+	 * Processes one request. The N of a listed active item rises by 1 if the item is unchanged. An active item that is no longer
 	 * listed enters L3 if eligible, and is dropped otherwise. Items in a cached tier age only when another
 	 * item enters the tier.
 	 */

@@ -113,12 +113,12 @@ describe("what is wrong is told", () => {
 		[
 			"a missing session",
 			{ type: "get_state" },
-			"get_state: `sessionId` is missing; it must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - except . and ...",
+			"get_state: `sessionId` is missing; it must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - (but not just . or ..).",
 		],
 		[
 			"a session that leaves its folder",
 			{ type: "get_state", sessionId: ".." },
-			'`sessionId` must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - except . and .., not "..".',
+			'`sessionId` must be a string of 1 to 256 characters from a-z A-Z 0-9 _ . - (but not just . or ..), not "..".',
 		],
 		["a session with a separator", { type: "create_session", sessionId: "a/b" }, 'not "a/b".'],
 		[

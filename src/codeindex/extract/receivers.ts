@@ -58,7 +58,7 @@ export function typeOfExpression(place: Place, expression: Node): Receiver {
 	}
 }
 
-/** Supports `Foo`, `ns.Foo`, `typeof foo`, promises of these, and unions with `undefined`. */
+/** Supports `Foo`, `ns.Foo`, `typeof foo` and the like, utility types of these such as `Promise`, and unions with `undefined`. */
 export function typeOfAnnotation(place: Place, type: Node | null | undefined): Receiver {
 	switch (type?.type) {
 		case "TSTypeAnnotation":

@@ -141,7 +141,7 @@ export function usagesOfMembers(
 	};
 }
 
-/** Above this many members of one name (`id`), overriding members without an access are skipped. */
+/** If more members than this share a name (as with `id`), related members that are never accessed are skipped. */
 const MAX_DECLARATIONS = 1000;
 
 interface Uses {

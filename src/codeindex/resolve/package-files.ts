@@ -186,7 +186,7 @@ export function firstOf<T, U>(all: readonly T[], find: (item: T) => U | undefine
 	return undefined;
 }
 
-/** Targets, preferred ones first; empty if hidden. As in TypeScript, target files need not exist yet. */
+/** Targets of the subpath, preferred ones first; empty if it is hidden, `undefined` if `exports` lacks it. As in TypeScript, target files need not exist yet. */
 function exportTargets(exports: unknown, subpath: string, conditions: Conditions) {
 	const isTable = isRecord(exports) && Object.keys(exports).some((key) => key.startsWith("."));
 	if (isTable) return tableTargets(exports, subpath, conditions);

@@ -112,7 +112,7 @@ function useProposals(session: OpenSession, text: string) {
 	const { commands, ensure } = session.commandList;
 	const partial = partialName(text);
 	const [isFocused, setFocused] = useState(false);
-	/** True after Escape, until the text is no longer a command name. */
+	/** True after Escape, until `move` opens the list again or the text is no longer a command name. */
 	const [isClosed, setClosed] = useState(false);
 	const [choice, setChoice] = useState<{ partial: string | undefined; name: string }>();
 	useEffect(() => {

@@ -58,7 +58,7 @@ export function buildReport(
 	session: ReplaySession,
 	options: {
 		readonly policies: readonly ReplayPolicy[];
-		/** Called with the policy in progress. */
+		/** Called with the name of each policy as it starts, then with `misses`. */
 		readonly onProgress?: (policy: string) => void;
 	},
 ): ReplayReport {

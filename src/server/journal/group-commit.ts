@@ -222,7 +222,7 @@ export class GroupCommit {
 	}
 }
 
-/** Maximum records per transaction. Writing that many takes tens of milliseconds. */
+/** Maximum records per transaction, lazy ones not counted. Writing that many takes tens of milliseconds. */
 const BATCH_RECORDS = 2_048;
 const BATCH_LAZY_RECORDS = 512;
 const LAZY_MS = 25;

@@ -82,7 +82,7 @@ export interface KeyScope {
 
 export interface AdmittedCommand {
 	readonly principal: string;
-	/** The client's id, or a generated one (`anon:…`). */
+	/** The command's id: given by the client, or generated (`anon:…`). */
 	readonly id: string;
 	readonly type: string;
 	/** For a command that opens a session, set when it finishes. */
