@@ -2,6 +2,7 @@
 
 import { CostAccount } from "../../src/economy/index.ts";
 import type { ModelInfo } from "../../src/economy/rules.ts";
+import { readPayload } from "../../src/wire/index.ts";
 import { type Line, median, sized } from "../support.ts";
 
 const MESSAGES = sized(1000, 20);
@@ -42,7 +43,8 @@ function perRequest(missed: number): number {
 		const read = 500_000 + 800 * round - (round % 2) * missed;
 		const tokens = { input: 3, read, write: 800, writeOneHour: 0 };
 		const start = performance.now();
-		account.add({ atMs: round, gapMs: 1, model: model.id, tokens, payload }, model);
+		const { pieces = [] } = readPayload(payload) ?? {};
+		account.add({ atMs: round, gapMs: 1, model: model.id, tokens, pieces }, model);
 		times.push(performance.now() - start);
 	}
 	// Every second request misses, so the average is what a session feels.

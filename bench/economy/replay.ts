@@ -4,7 +4,6 @@ import type { ReplayPolicy } from "../../src/economy/replay/index.ts";
 import {
 	buildReport,
 	type ReplaySession,
-	readSessionFile,
 	rebuildRequests,
 	replayPolicies,
 	runPolicy,
@@ -15,6 +14,7 @@ import { pruningPolicy } from "../../src/pruning/index.ts";
 import { randomSession } from "../../test/economy/replay/random-session.ts";
 import { testModel } from "../../test/economy/replay/session-writer.ts";
 import { generateSession } from "../../test/economy/replay/workload.ts";
+import { readSessionFile } from "../../test/support/read-session-file.ts";
 import { type Line, median, sized, timed } from "../support.ts";
 import { benchWorkloads, pruneSettings, READ_RATIOS, replayTrace } from "./trace.ts";
 

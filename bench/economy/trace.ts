@@ -2,14 +2,11 @@
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { loadConfig } from "../../src/core/config.ts";
-import {
-	type ReplaySession,
-	readSessionFile,
-	rebuildRequests,
-} from "../../src/economy/replay/index.ts";
+import { type ReplaySession, rebuildRequests } from "../../src/economy/replay/index.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { SessionWriter } from "../../test/economy/replay/session-writer.ts";
 import { type Workload, workloads } from "../../test/economy/replay/workload.ts";
+import { readSessionFile } from "../../test/support/read-session-file.ts";
 import { missing, options, sized, tempFolder } from "../support.ts";
 
 /** The prices of a token read from a cache, as shares of the input price. */

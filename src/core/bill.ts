@@ -9,7 +9,10 @@ export interface PromptTokens {
 	readonly writeOneHour: number;
 }
 
-/** Lifetime of a cached prefix after its last use. */
+/**
+ * Lifetime of a cached prefix, from the start of the latest request that used it: a provider's short
+ * or long one, by Anthropic's names. `CacheRules.ttlMs` has their lengths.
+ */
 export type Ttl = "5m" | "1h";
 
 export interface Bill {

@@ -1,5 +1,5 @@
 import type { PromptTokens, Ttl } from "../core/bill.ts";
-import type { Breakpoint, ModelRequest } from "./model-request.ts";
+import { type Breakpoint, lookbackStart, type ModelRequest } from "./model-request.ts";
 import { liveEntry, type Prefix, type Prompt, PromptBuilder, tokensOfFirst } from "./prompt.ts";
 import type { CacheRules } from "./rules.ts";
 
@@ -11,6 +11,8 @@ export class CacheSimulator {
 	readonly #rules: CacheRules;
 	#prompts: PromptBuilder;
 	#nowMs = Number.NEGATIVE_INFINITY;
+	/** Entries that were alive at this time can be read. */
+	#asOfMs = Number.NEGATIVE_INFINITY;
 
 	constructor(rules: CacheRules) {
 		this.#rules = rules;
@@ -22,10 +24,14 @@ export class CacheSimulator {
 		checkRequest(request, this.#rules);
 		const prompts = request.cold ? new PromptBuilder(this.#rules) : this.#prompts;
 		const atMs = Math.max(this.#nowMs, request.atMs);
-		const prompt = prompts.build(request, atMs);
+		const asOfMs = request.keptAlive ? this.#nowMs : atMs;
+		const prompt = prompts.build(request, asOfMs);
 		// Nothing below throws.
 		this.#prompts = prompts;
 		this.#nowMs = atMs;
+		this.#asOfMs = asOfMs;
+		const warm = prompt.prefixes[(request.warmBlocks ?? 0) - 1];
+		if (warm && !liveEntry(warm, asOfMs)) this.#cache(warm, retentionOf(request));
 		return this.#rules.automatic === "prefix"
 			? this.#billSharedPrefix(prompt, request)
 			: this.#billAtBreakpoints(prompt, request);
@@ -39,7 +45,7 @@ export class CacheSimulator {
 		const breakpoints = breakpointsOf(request, rules).filter(
 			(breakpoint) => endOf(breakpoint) >= rules.minimumTokens,
 		);
-		const hitAfter = this.#longestHit(prompt, breakpoints);
+		const hitAfter = this.#longestHit(prompt, request.blocks, breakpoints);
 		const hit = prompt.prefixes[hitAfter];
 		const paid = hit?.entry?.ttl;
 		if (hit && paid) this.#cache(hit, paid);
@@ -47,7 +53,7 @@ export class CacheSimulator {
 			const prefix = prompt.prefixes[after] as Prefix;
 			// An entry inside the hit is not billed, so it must not live longer than the hit.
 			const lifetime = after < hitAfter && paid === "5m" ? paid : ttl;
-			this.#cache(prefix, liveEntry(prefix, this.#nowMs)?.ttl ?? lifetime);
+			this.#cache(prefix, liveEntry(prefix, this.#asOfMs)?.ttl ?? lifetime);
 		}
 		const read = tokensOfFirst(hitAfter + 1, prompt);
 		const hour = breakpoints.findLast(({ ttl }) => ttl === "1h");
@@ -56,11 +62,15 @@ export class CacheSimulator {
 	}
 
 	/** Searches from the last breakpoint first, so that the first hit is the longest. */
-	#longestHit({ prefixes }: Prompt, breakpoints: readonly Breakpoint[]): number {
+	#longestHit(
+		{ prefixes }: Prompt,
+		blocks: ModelRequest["blocks"],
+		breakpoints: readonly Breakpoint[],
+	): number {
 		for (const { after } of breakpoints.toReversed()) {
-			const first = Math.max(0, after - this.#rules.lookbackBlocks);
+			const first = lookbackStart(blocks, after, this.#rules.lookbackPositions);
 			for (let at = after; at >= first; at--) {
-				if (liveEntry(prefixes[at] as Prefix, this.#nowMs)) return at;
+				if (liveEntry(prefixes[at] as Prefix, this.#asOfMs)) return at;
 			}
 		}
 		return -1;
@@ -72,7 +82,7 @@ export class CacheSimulator {
 		const nowMs = this.#nowMs;
 		const { prefixes } = prompt;
 		const ttl = retentionOf(request);
-		const shared = prefixes.findLastIndex((prefix) => liveEntry(prefix, nowMs));
+		const shared = prefixes.findLastIndex((prefix) => liveEntry(prefix, this.#asOfMs));
 		const read = inSteps(tokensOfFirst(shared + 1, prompt), rules);
 		const cached = Math.max(read, inSteps(tokensOfFirst(prefixes.length, prompt), rules));
 		const entry = { ttl, expiresMs: nowMs + rules.ttlMs[ttl] };

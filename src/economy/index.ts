@@ -6,9 +6,9 @@ export {
 	breakpointsIn,
 	canCarryBreakpoint,
 	MAX_BREAKPOINTS,
-	requestOfPayload,
 	withExtraBreakpoint,
-} from "./live/payload.ts";
+} from "./live/breakpoints.ts";
 export { type Block, type ModelRequest, sharedStart } from "./model-request.ts";
 export { requestForStep } from "./place-breakpoints.ts";
+export { requestOfPieces } from "./request-of-pieces.ts";
 export { createRewriteCredit, shouldPrune, shouldReorganise } from "./rewrite.ts";

@@ -1,13 +1,19 @@
 import type { Ttl } from "../core/bill.ts";
-import type { Block, Breakpoint, ModelRequest, Part } from "./model-request.ts";
+import {
+	type Block,
+	type Breakpoint,
+	lookbackStart,
+	type ModelRequest,
+	type Part,
+} from "./model-request.ts";
 import type { Step } from "./replay/requests.ts";
 import type { CacheRules } from "./rules.ts";
 
 /** Indices refer to `blocks`; an index outside the request is ignored. */
 export interface Placement {
 	readonly blocks: readonly Block[];
-	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackBlocks">;
-	/** The last block before the first change of the next pruning. Its cache entry survives that pruning. */
+	readonly rules: Pick<CacheRules, "maxBreakpoints" | "minimumTokens" | "lookbackPositions">;
+	/** The last block before the next pruning's first change: its cache entry stays readable. */
 	readonly frontier?: number | undefined;
 	readonly previousTail?: number;
 	/** The last block worth caching, if volatile blocks follow. Default: the last block. */
@@ -29,7 +35,9 @@ export function placeBreakpoints(placement: Placement): Breakpoint[] {
 	const head = end < 0 ? blocks : blocks.slice(0, end);
 	const lastOf = (wanted: Part) => head.findLastIndex(({ part }) => part === wanted);
 	const wanted = [tail, lastOf("system")];
-	if (tail - previousTail > rules.lookbackBlocks) wanted.push(previousTail);
+	if (previousTail < lookbackStart(blocks, tail, rules.lookbackPositions)) {
+		wanted.push(previousTail);
+	}
 	wanted.push(frontier, lastOf("tools"));
 
 	const firstLongEnough = firstReaching(rules.minimumTokens, blocks);
@@ -51,10 +59,10 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 
 /** Without `frontier`, the request has the breakpoints that pi sets. */
 export function requestForStep(
-	{ atMs, settings, ttl, model }: Step,
+	{ atMs, settings, ttl, model, warmBlocks, keptAlive }: Step,
 	blocks: readonly Block[],
 	frontier?: number,
 ): ModelRequest {
 	const breakpoints = placeBreakpoints({ blocks, rules: model.rules, ttl, frontier });
-	return { atMs, blocks, breakpoints, settings };
+	return { atMs, blocks, breakpoints, settings, warmBlocks, keptAlive };
 }

@@ -48,15 +48,15 @@ export interface Ratios {
 /** How a provider caches the prompts of one model. */
 export interface CacheRules extends Ratios {
 	readonly family: CacheFamily;
-	/** Lifetime of a cache entry; every use restarts it. */
+	/** Lifetime of a cache entry, from the start of the latest request that wrote or read it. */
 	readonly ttlMs: Readonly<Record<Ttl, number>>;
 	/** Minimum length of a cached prefix. Shorter ones are not cached; the provider reports no error. */
 	readonly minimumTokens: number;
 	/** Zero if the provider ignores breakpoints. */
 	readonly maxBreakpoints: number;
-	/** How many blocks before a breakpoint are searched for a cache entry. */
-	readonly lookbackBlocks: number;
-	/** Cached without breakpoints: the whole `request`, or a shared `prefix` in steps of `stepTokens`. */
+	/** Maximum positions searched for an entry, the breakpoint's own first. A `run` is one. */
+	readonly lookbackPositions: number;
+	/** Cached without breakpoints: the whole `request`, or any shared `prefix` in `stepTokens`. */
 	readonly automatic: "none" | "request" | "prefix";
 	readonly stepTokens: number;
 	/** For each setting, the first part that a change of it invalidates; absent if unknown. */
@@ -73,7 +73,7 @@ export interface CacheRules extends Ratios {
  */
 export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}): CacheRules {
 	const family = familyOf(model);
-	const row = FAMILIES[family];
+	const row = { ...FAMILIES[family], ...(family === "anthropic" && claudeValues(model.id)) };
 	const { input = 0, cacheRead = 0, cacheWrite = 0 } = model.cost ?? {};
 	const hasReadPrice = input > 0 && cacheRead > 0;
 	const readRatio = hasReadPrice ? ratio(cacheRead, input) : row.readRatio;
@@ -91,7 +91,6 @@ export function rulesFor(model: ModelInfo, overrides: Partial<CacheRules> = {}):
 			"5m": short === undefined ? row.ttlMs["5m"] : short * SECOND,
 			"1h": long === undefined ? row.ttlMs["1h"] : long * SECOND,
 		},
-		minimumTokens: family === "anthropic" ? claudeMinimum(model.id) : row.minimumTokens,
 		bindsThinking: bindsThinking(model),
 		source: family === "default" ? "default" : "table",
 		because: `${row.because} (${model.provider}/${model.id}${hasReadPrice ? ", prices of pi's model table" : ""}).`,
@@ -129,7 +128,7 @@ const AUTOMATIC = {
 	readRatio: 0.1,
 	writeRatio: 1,
 	maxBreakpoints: 0,
-	lookbackBlocks: 0,
+	lookbackPositions: 0,
 	automatic: "prefix",
 	stepTokens: 1,
 	minimumTokens: 1024,
@@ -145,7 +144,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		ttlMs: { "5m": 5 * MINUTE, "1h": HOUR },
 		minimumTokens: 4096,
 		maxBreakpoints: 4,
-		lookbackBlocks: 20,
+		lookbackPositions: 20,
 		automatic: "none",
 		stepTokens: 1,
 		invalidates: {
@@ -168,9 +167,9 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 	"openai-breakpoints": {
 		...AUTOMATIC,
 		writeRatio: 1.25,
-		ttlMs: { "5m": 30 * MINUTE, "1h": 30 * MINUTE },
+		ttlMs: { "5m": 30 * MINUTE, "1h": 12 * HOUR },
 		maxBreakpoints: 4,
-		lookbackBlocks: Number.POSITIVE_INFINITY,
+		lookbackPositions: Number.POSITIVE_INFINITY,
 		automatic: "request",
 		because: "OpenAI's documented rules since GPT-5.6",
 	},
@@ -186,7 +185,7 @@ const FAMILIES: Readonly<Record<CacheFamily, Row>> = {
 		readRatio: 0.033,
 		ttlMs: { "5m": HOUR, "1h": HOUR },
 		minimumTokens: 0,
-		lookbackBlocks: Number.POSITIVE_INFINITY,
+		lookbackPositions: Number.POSITIVE_INFINITY,
 		automatic: "request",
 		because: "DeepSeek's documented rules",
 	},
@@ -226,19 +225,28 @@ function familyOf({ provider, id, cost }: ModelInfo): CacheFamily {
 	return major > 5 || (major === 5 && minor >= 6) ? "openai-breakpoints" : "openai";
 }
 
-/** Unlisted models get the largest minimum. */
-function claudeMinimum(id: string): number {
+/** Unlisted models get the family's values: the largest minimum and the usual price of reads. */
+function claudeValues(id: string): Pick<Row, "minimumTokens" | "readRatio"> {
+	const { minimumTokens, readRatio } = FAMILIES.anthropic;
 	const name = id.replaceAll(".", "-");
-	const row = CLAUDE_MINIMUMS.find(({ models }) => models.test(name));
-	return row?.tokens ?? FAMILIES.anthropic.minimumTokens;
+	return {
+		minimumTokens: CLAUDE_MINIMUMS.find(({ models }) => models.test(name))?.tokens ?? minimumTokens,
+		readRatio: CLAUDE_READS.find(({ models }) => models.test(name))?.ratio ?? readRatio,
+	};
 }
 
 const CLAUDE_MINIMUMS = [
-	{ models: /(opus|fable|mythos)-5/, tokens: 512 },
-	{ models: /sonnet-[45]/, tokens: 1024 },
-	// Opus 4 (with or without a date), 4.1 and 4.8. Opus 4.5 and 4.6 have 4096.
+	{ models: /(opus|fable|mythos)-([5-9]|\d\d)(?!\d)/, tokens: 512 },
+	{ models: /sonnet-[45]|3-[57]-sonnet|3-opus/, tokens: 1024 },
+	// Opus 4 (with its date, if any), 4.1 and 4.8; 4.5 and 4.6 have 4096.
 	{ models: /opus-4(-\d{8}|-[018](?!\d)|(?!-\d))/, tokens: 1024 },
-	{ models: /opus-4-7(?!\d)/, tokens: 2048 },
+	{ models: /opus-4-7(?!\d)|mythos-preview|3(-5)?-haiku|haiku-3/, tokens: 2048 },
+];
+
+/** Only for models without a price list. */
+const CLAUDE_READS = [
+	{ models: /(opus|sonnet)-5-5(?!\d)/, ratio: 0.05 },
+	{ models: /(fable|mythos)-5-1(?!\d)/, ratio: 0.025 },
 ];
 
 /** Rounds, so that 0.3 / 3 is exactly 0.1. */
@@ -285,10 +293,14 @@ export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratio
 	return ttl === "1h" ? writeOneHourRatio : writeRatio;
 }
 
-/** Returns the price of a prompt, and of an answer if `output` is given, computed as pi does. */
+/**
+ * The price of a prompt, and of an answer if `output` is given, computed as pi does. `rules` set the
+ * price of a write for the long lifetime.
+ */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,
+	rules: Pick<Ratios, "writeOneHourRatio"> = PIS_RATIO,
 ): number {
 	const rates = ratesFor(tokens.input + tokens.read + tokens.write, prices);
 	const shortWrite = tokens.write - tokens.writeOneHour;
@@ -296,14 +308,14 @@ export function dollarsOf(
 		(tokens.input * rates.input +
 			tokens.read * rates.cacheRead +
 			shortWrite * rates.cacheWrite +
-			tokens.writeOneHour * rates.input * HOUR_WRITE +
+			tokens.writeOneHour * rates.input * rules.writeOneHourRatio +
 			(tokens.output ?? 0) * rates.output) /
 		1_000_000
 	);
 }
 
 /** Pi charges a one-hour write at twice the input price, for every model. */
-const HOUR_WRITE = 2;
+const PIS_RATIO = { writeOneHourRatio: 2 };
 
 function ratesFor(prompt: number, prices: ModelPrices): PriceRates {
 	const reached = (prices.tiers ?? []).filter((tier) => prompt > tier.inputTokensAbove);

@@ -26,7 +26,14 @@ export class EconomySystem implements System {
 	async onAnswer({ billed }: Answer, session: SessionView): Promise<void> {
 		if (!billed) return;
 		const { bill, request } = billed;
-		const answered = { ...answeredBy(bill), ...request };
+		const { payload, ...sent } = request;
+		const { readPayload } = await import("../wire/index.ts");
+		const pieces = readPayload(payload)?.pieces.map(({ part, label, hash }) => ({
+			part,
+			label,
+			hash,
+		}));
+		const answered = { ...answeredBy(bill), ...sent, ...(pieces && { pieces }) };
 		const miss = (await this.#accountOf(session)).add(answered, knownModel(bill, session));
 		const { missNotice, missThreshold } = session.config.economy;
 		if (!miss || miss.tokens < missThreshold || missNotice === "off") return;

@@ -39,7 +39,7 @@ export interface SentRequest {
 	/** `undefined` if the request was not observed. */
 	readonly payload: unknown;
 	readonly atMs: number;
-	/** Time since the last use of the cache; a ping counts as use. */
+	/** Time since the start of the last use of the cache; a ping counts as use. */
 	readonly gapMs: number;
 	readonly thinking?: string;
 	readonly compacted: boolean;
@@ -116,12 +116,12 @@ export class CacheTracker {
 
 	/** Returns the answered request, if it was billed. */
 	noteAnswer(message: unknown): BilledRequest | undefined {
-		const bill = billOf(message);
+		const bill = billOf(message, this.#now());
 		if (!bill) return undefined;
 		this.#ttl = ttlOf(bill.tokens) ?? this.#ttl;
 		const { sent, compacted, pruned, branched } = this.#unbilled;
 		this.#unbilled = nothingYet();
-		const request = sent ?? { payload: undefined, atMs: this.#now(), gapMs: 0 };
+		const request = sent ?? { payload: undefined, atMs: bill.atMs, gapMs: 0 };
 		return { bill, request: { ...request, compacted, pruned, branched } };
 	}
 
@@ -192,9 +192,16 @@ function lastUse(entries: readonly SessionEntry[]) {
 	const used = entries.findLast((entry) => isAnswer(entry) || entry.type === "usage");
 	const answer = entries.findLast(isAnswer);
 	return {
-		atMs: (used && Date.parse(used.timestamp)) || undefined,
+		atMs: used && startOf(used),
 		ttl: ttlOf(promptTokens(property(property(answer, "message"), "usage"))),
 	};
+}
+
+/** Pi writes an entry when the answer has ended; a ping's start is not stored, its end is close. */
+function startOf(entry: SessionEntry): number | undefined {
+	const startedMs = entry.type === "message" ? property(entry.message, "timestamp") : undefined;
+	const times = [startedMs, Date.parse(entry.timestamp)].filter(Number.isFinite) as number[];
+	return times.length > 0 ? Math.min(...times) : undefined;
 }
 
 type AnsweringModel = Pick<ModelInfo, "provider" | "id">;

@@ -12,7 +12,7 @@ import { fc } from "../support/property.ts";
 import { HOUR, MINUTE, simulate } from "./requests.ts";
 
 /** Small limits, so that short sessions come across them. */
-const small = { minimumTokens: 60, lookbackBlocks: 3 };
+const small = { minimumTokens: 60, lookbackPositions: 3 };
 const anthropic = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" }, small);
 const families: [string, CacheRules][] = [
 	["Anthropic", anthropic],
@@ -59,14 +59,20 @@ const SAMPLES = ["a".repeat(20), "b".repeat(120), "c".repeat(300)];
 const PARTS: Part[] = ["tools", "system"];
 const made = new Map<string, Block>();
 
+/** What a message's text stands for on the wire, by its first letter. */
+const typeOf = (text: string) => TYPES[text[0] as keyof typeof TYPES] ?? "text";
+const TYPES = { b: "tool_use", c: "tool_result" };
+const RUNS = { b: "calls", c: "results" } as const;
+
 /** A block whose hash is the text that the loopback counts and compares; the same object for the same block. */
 function blockOf(text: string, index: number): Block {
 	const part = PARTS[index] ?? "messages";
 	const known = made.get(`${part} ${text}`);
 	if (known) return known;
-	const json = JSON.stringify({ type: "text", text });
+	const json = JSON.stringify({ type: typeOf(text), text });
 	const hash = part === "messages" ? `user ${json}` : json;
-	const block = { part, hash, tokens: loopbackTokens(hash), label: text };
+	const run = RUNS[text[0] as keyof typeof RUNS];
+	const block = { part, hash, tokens: loopbackTokens(hash), label: text, ...(run && { run }) };
 	made.set(`${part} ${text}`, block);
 	return block;
 }
@@ -77,7 +83,8 @@ function bodyOf({ blocks, breakpoints, settings }: ModelRequest): LoopbackBody {
 		blocks.flatMap((block, index): LoopbackBlock[] => {
 			const ttl = breakpoints.find(({ after }) => after === index)?.ttl;
 			const marker = ttl && { cache_control: { type: "ephemeral", ttl } };
-			return block.part === part ? [{ type: "text", text: block.label, ...marker }] : [];
+			const { label: text } = block;
+			return block.part === part ? [{ type: typeOf(text), text, ...marker }] : [];
 		});
 	return {
 		model: settings?.model ?? "",
@@ -95,7 +102,7 @@ test("the simulator and the independent cache of the loopback provider bill ever
 		fc.property(sessions(), (requests) => {
 			const clock = { atMs: 0 };
 			const now = () => clock.atMs;
-			const { minimumTokens: minTokens, lookbackBlocks: lookback } = small;
+			const { minimumTokens: minTokens, lookbackPositions: lookback } = small;
 			const loopback = createLoopbackCache({ minTokens, lookback, now });
 			const simulator = new CacheSimulator(anthropic);
 			for (const request of requests) {

@@ -6,7 +6,7 @@ import { filler, HOUR, MINUTE, request, simulate } from "./requests.ts";
 
 /* Every number below is worked out by hand. */
 
-/** A minimum of 1024 tokens, four markers, 20 blocks of looking back. */
+/** A minimum of 1024 tokens, four markers, 20 positions of looking back. */
 const anthropic = rulesFor({ provider: "anthropic", id: "claude-sonnet-4-5" });
 
 /** A cache that takes requests in short and tells what was read, written and plain input. */
@@ -77,17 +77,50 @@ describe("writing", () => {
 });
 
 describe("reading", () => {
-	test("an entry 20 blocks before a marker is found, one 21 blocks before is not", () => {
+	test("20 positions are searched, the marked one first: an entry 20 blocks before it is out of reach", () => {
 		const { bill } = account();
 		bill("a1100*");
-		expect(bill(`a1100 ${filler(20)} z10*`)).toEqual(wrote(1310));
-		expect(bill(`a1100 ${filler(19)} y10*`)).toEqual(read(1100, 200));
+		expect(bill(`a1100 ${filler(19)} z10*`)).toEqual(wrote(1300));
+		expect(bill(`a1100 ${filler(18)} y10*`)).toEqual(read(1100, 190));
 	});
 
-	test("a second marker within reach makes up for a step of more than 20 blocks", () => {
+	test("a run of calls is one position, and so is a run of results", () => {
+		const calls = filler(30, "calls:c10");
+		const results = filler(30, "results:r10");
+		const step = (texts: number) => `a1100 ${filler(texts)} ${calls} ${results}*`;
+		const within = account();
+		within.bill("a1100*");
+		expect(within.bill(step(17))).toEqual(read(1100, 770));
+		const beyond = account();
+		beyond.bill("a1100*");
+		expect(beyond.bill(step(18))).toEqual(wrote(1880));
+	});
+
+	test("runs that another block or the other kind parts are positions of their own", () => {
+		const turns = (count: number) => filler(count, "calls:c10 results:r10");
 		const { bill } = account();
 		bill("a1100*");
-		expect(bill(`a1100 ${filler(19)} z10* ${filler(19)} z10*`)).toEqual(read(1100, 400));
+		expect(bill(`a1100 ${turns(10)} z10*`)).toEqual(wrote(1310));
+		expect(bill(`a1100 ${turns(9)} y10*`)).toEqual(read(1100, 190));
+		expect(bill(`a1100 ${filler(9, "results:r10 f10")} x10*`)).toEqual(read(1100, 190));
+		expect(bill(`a1100 ${filler(10, "results:r10 f10")} w10*`)).toEqual(wrote(1310));
+	});
+
+	test("an entry inside a run is found, and a marker inside one starts a position", () => {
+		const { bill } = account();
+		bill("a1100 results:r10*");
+		expect(bill(`a1100 ${filler(5, "results:r10")} ${filler(19)}*`)).toEqual(read(1110, 230));
+		const marked = account();
+		marked.bill("a1100*");
+		const run = "results:r10 results:s10* results:t10 results:u10";
+		expect(marked.bill(`a1100 ${filler(18)} ${run}`)).toEqual(read(1100, 200, 20));
+		expect(marked.bill(`a1100 ${filler(19)} ${run}`)).toEqual(wrote(1310, 20));
+	});
+
+	test("a second marker within reach makes up for a step of 20 blocks and more", () => {
+		const { bill } = account();
+		bill("a1100*");
+		expect(bill(`a1100 ${filler(18)} z10* ${filler(18)} z10*`)).toEqual(read(1100, 380));
 	});
 
 	test("each marker looks back for itself, and the longest find counts", () => {
@@ -312,6 +345,13 @@ describe("whole requests, as OpenAI has them since GPT-5.6", () => {
 		bill("a1100");
 		expect(bill("a1100", 30 * MINUTE - 1)).toEqual(read(1100));
 		expect(bill("a1100", 60 * MINUTE)).toEqual(wrote(1100));
+	});
+
+	test("the longer lifetime is twelve hours", () => {
+		const { bill, send } = account(rules);
+		expect(send("a1100**")).toMatchObject({ ...wrote(1100), writeOneHour: 1100 });
+		expect(bill("a1100**", 12 * HOUR - 1)).toEqual(read(1100));
+		expect(bill("a1100**", 24 * HOUR)).toEqual(wrote(1100));
 	});
 });
 

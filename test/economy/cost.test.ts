@@ -10,6 +10,14 @@ describe("cost", () => {
 		expect(costOf({ input: 7, read: 1000, write: 400, writeOneHour: 300 }, rules)).toBe(832);
 	});
 
+	test("in dollars, a write for the long lifetime costs what the model's rules say", () => {
+		const cost = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
+		const long = { input: 0, read: 0, write: 1000, writeOneHour: 1000 };
+		const dollars = (id: string) => dollarsOf(long, cost, rulesFor({ provider: "any", id, cost }));
+		expect(dollars("gpt-5.6-sol")).toBeCloseTo((1000 * 5) / 1e6, 12);
+		expect(dollars("claude-opus-5")).toBeCloseTo((1000 * 8) / 1e6, 12);
+	});
+
 	test("in dollars, by the price of the highest tier that the prompt exceeds", () => {
 		const cost = {
 			input: 2,

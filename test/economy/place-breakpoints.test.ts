@@ -19,12 +19,17 @@ describe("where markers go", () => {
 		expect(places("a10 b10 c10 d10")).toEqual([1, 3, 7]);
 	});
 
-	test("a step of more than 20 blocks gets another at the old tail", () => {
-		expect(places(`a10 b10 ${filler(20)}`, { previousTail: 5 })).toEqual([1, 3, 25]);
-		expect(places(`a10 b10 ${filler(21)}`, { previousTail: 5 })).toEqual([1, 3, 5, 26]);
-		expect(places(`a10 b10 ${filler(21)}`, { previousTail: 5, frontier: 4 })).toEqual([
-			3, 4, 5, 26,
+	test("a step of 20 blocks and more gets another at the old tail", () => {
+		expect(places(`a10 b10 ${filler(19)}`, { previousTail: 5 })).toEqual([1, 3, 24]);
+		expect(places(`a10 b10 ${filler(20)}`, { previousTail: 5 })).toEqual([1, 3, 5, 25]);
+		expect(places(`a10 b10 ${filler(20)}`, { previousTail: 5, frontier: 4 })).toEqual([
+			3, 4, 5, 25,
 		]);
+	});
+
+	test("a step of many parallel calls and their results does not", () => {
+		const calls = `${filler(30, "calls:c10")} ${filler(30, "results:r10")}`;
+		expect(places(`a10 b10 ${calls}`, { previousTail: 5 })).toEqual([1, 3, 65]);
 	});
 
 	test("a small budget goes to the tail first, then to the system prompt", () => {
@@ -88,7 +93,7 @@ test("whatever the request, the provider takes them", () => {
 test("in a session of large steps every request reads what the one before wrote", () => {
 	let line = head;
 	let previousTail: number | undefined;
-	const requests = [5, 21, 40, 3, 100].map((step, turn) => {
+	const requests = [5, 20, 40, 3, 100].map((step, turn) => {
 		line += ` ${filler(step)}`;
 		const { blocks } = request(line);
 		const tail = previousTail === undefined ? {} : { previousTail };
@@ -98,10 +103,10 @@ test("in a session of large steps every request reads what the one before wrote"
 	});
 	expect(simulate(requests, rules).map(({ read, write }) => [read, write])).toEqual([
 		[0, 2250],
-		[2250, 210],
-		[2460, 400],
-		[2860, 30],
-		[2890, 1000],
+		[2250, 200],
+		[2450, 400],
+		[2850, 30],
+		[2880, 1000],
 	]);
 });
 

@@ -8,16 +8,18 @@ export const HOUR = 60 * MINUTE;
 
 /**
  * A request in one line: `a1100 b20* c5` is a block `a` of 1100 tokens, a block `b` of 20 behind which there is a
- * marker for five minutes (`**`: for an hour), and `c`. Blocks are messages unless `tools:` or `system:` is before them.
+ * marker for five minutes (`**`: for an hour), and `c`. Blocks are messages unless `tools:` or `system:` is before them;
+ * `calls:` and `results:` are messages that belong to such a run.
  */
 export function request(line: string, more: Partial<ModelRequest> = {}): ModelRequest {
 	const blocks: Block[] = [];
 	const breakpoints: Breakpoint[] = [];
 	for (const word of line.split(" ").filter((text) => text !== "")) {
-		const [, part = "messages", name, tokens, marker] =
-			/^(?:(tools|system):)?([a-z]+)(\d+)(\**)$/i.exec(word) ?? [];
+		const [, part = "messages", run, name, tokens, marker] =
+			/^(?:(tools|system):|(calls|results):)?([a-z]+)(\d+)(\**)$/i.exec(word) ?? [];
 		if (name === undefined) throw new Error(`not a block: ${word}`);
-		blocks.push({ part: part as Part, hash: name, tokens: Number(tokens), label: word });
+		const block = { part: part as Part, hash: name, tokens: Number(tokens), label: word };
+		blocks.push(run ? { ...block, run: run as NonNullable<Block["run"]> } : block);
 		if (marker) {
 			breakpoints.push({ after: blocks.length - 1, ttl: marker === "*" ? "5m" : "1h" });
 		}
@@ -26,8 +28,8 @@ export function request(line: string, more: Partial<ModelRequest> = {}): ModelRe
 }
 
 /** So many small blocks, of 10 tokens each. */
-export function filler(count: number): string {
-	return Array.from({ length: count }, () => "f10").join(" ");
+export function filler(count: number, block = "f10"): string {
+	return Array.from({ length: count }, () => block).join(" ");
 }
 
 /** Bills a sequence from an empty cache. */

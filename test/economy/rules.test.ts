@@ -46,6 +46,21 @@ describe("price ratios", () => {
 		});
 		expect(rulesFor(model("claude-sonnet-4-5", [0, 0, 0]))).toMatchObject({ readRatio: 0.1 });
 	});
+
+	test.each([
+		["claude-opus-5", 0.1],
+		["claude-fable-5", 0.1],
+		["claude-haiku-5-5", 0.1],
+		["claude-opus-5-55", 0.1],
+		["claude-opus-5-5", 0.05],
+		["us.anthropic.claude-opus-5-5-20260901-v1:0", 0.05],
+		["claude-sonnet-5.5", 0.05],
+		["anthropic/claude-fable-5.1", 0.025],
+		["claude-mythos-5-1", 0.025],
+	])("without a list, %s reads at %f", (id, readRatio) => {
+		expect(rulesFor(model(id)).readRatio).toBe(readRatio);
+		expect(rulesFor(model(id, [10, 2, 12.5])).readRatio).toBe(0.2);
+	});
 });
 
 describe("families", () => {
@@ -76,17 +91,29 @@ describe("families", () => {
 
 	test.each([
 		["claude-opus-5", 512],
+		["claude-opus-5.5", 512],
 		["claude-fable-5-1", 512],
+		["claude-mythos-5", 512],
+		["claude-opus-6", 512],
+		["claude-fable-10-1", 512],
 		["claude-sonnet-5", 1024],
+		["claude-sonnet-5-5", 1024],
+		["claude-3-7-sonnet-20250219", 1024],
+		["claude-3-opus-20240229", 1024],
 		["claude-sonnet-4-5-20250929", 1024],
 		["claude-opus-4-8", 1024],
 		["claude-opus-4-1-20250805", 1024],
 		["claude-opus-4-20250514", 1024],
 		["anthropic.claude-opus-4", 1024],
+		["claude-opus-4-7", 2048],
+		["claude-mythos-preview", 2048],
+		["claude-3-5-haiku-20241022", 2048],
+		["claude-haiku-3.5", 2048],
 		["claude-opus-4.5", 4096],
 		["anthropic.claude-opus-4-6-v1", 4096],
 		["claude-opus-4-5-20251101", 4096],
 		["claude-haiku-4-5", 4096],
+		["claude-haiku-5-5", 4096],
 		["claude-unheard-of", 4096],
 	])("%s caches prefixes from %i tokens on", (id, tokens) => {
 		expect(rulesFor(model(id)).minimumTokens).toBe(tokens);
@@ -95,11 +122,19 @@ describe("families", () => {
 	test("Anthropic's limits, lives and what a change loses", () => {
 		expect(rulesFor(model("claude-sonnet-5"))).toMatchObject({
 			maxBreakpoints: 4,
-			lookbackBlocks: 20,
+			lookbackPositions: 20,
 			automatic: "none",
 			ttlMs: { "5m": 5 * MINUTE, "1h": HOUR },
 			invalidates: { model: "tools", thinking: "messages", effort: "messages" },
 		});
+	});
+});
+
+test("OpenAI keeps prefixes for 30 minutes or 12 hours since GPT-5.6, written at 1.25 for both", () => {
+	expect(rulesFor(model("gpt-5.6-sol"))).toMatchObject({
+		ttlMs: { "5m": 30 * MINUTE, "1h": 12 * HOUR },
+		writeRatio: 1.25,
+		writeOneHourRatio: 1.25,
 	});
 });
 

@@ -119,6 +119,22 @@ describe("a session that was answered before", () => {
 		expect(fresh.why()).toBe("gap");
 	});
 
+	test("counts from the start of the last request, not from the end of its answer", () => {
+		const slow = { ...answered(4 * MINUTE), message: { ...answer({}), timestamp: 1 } };
+		const { to, why } = startTracker({ entries: [slow] });
+		to(5 * MINUTE);
+		expect(why()).toBe(false);
+		to(5 * MINUTE + 1);
+		expect(why()).toBe("gap");
+	});
+
+	test("does not trust a start that lies after the entry was written", () => {
+		const odd = { ...answered(1), message: { ...answer({}), timestamp: 9 * MINUTE } };
+		const { to, why } = startTracker({ entries: [odd] });
+		to(6 * MINUTE);
+		expect(why()).toBe("gap");
+	});
+
 	test("counts pings that its entries tell of", () => {
 		const ping = { type: "usage", timestamp: at(5 * MINUTE) };
 		const { to, why } = startTracker({ entries: [answered(1), ping] });
@@ -190,6 +206,27 @@ describe("a bill", () => {
 			pruned: false,
 			branched: false,
 		});
+	});
+
+	test("of a request that was not seen has the time at which it began", () => {
+		const { tracker, to } = startTracker();
+		to(4 * MINUTE);
+		const late = { ...answer({ input: 1 }), timestamp: MINUTE };
+		expect(tracker.noteAnswer(late)?.request.atMs).toBe(MINUTE);
+		expect(tracker.noteAnswer(answer({ input: 1 }))?.request.atMs).toBe(4 * MINUTE);
+	});
+
+	test("has the gap since the start of the one before, however long its answer took", () => {
+		const { tracker, to, request, why } = startTracker();
+		request();
+		tracker.notePayload({}, "off");
+		to(4 * MINUTE);
+		tracker.noteAnswer(answer(WRITTEN["5m"]));
+		to(6 * MINUTE);
+		expect(why()).toBe("gap");
+		request();
+		tracker.notePayload({}, "off");
+		expect(tracker.noteAnswer(answer({ input: 1 }))?.request.gapMs).toBe(6 * MINUTE);
 	});
 
 	test("of a retry has the gap before its first attempt", () => {

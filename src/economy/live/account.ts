@@ -1,19 +1,22 @@
 import type { PromptTokens, Thinking } from "../../core/bill.ts";
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES, type MissCause } from "../../text/miss-causes.ts";
-import { PARTS } from "../model-request.ts";
+import { PARTS, type Piece } from "../../wire/index.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
-import { isSamePiece, type PayloadBlock, payloadBlocks } from "./payload.ts";
+import { WriteBills } from "../write-bills.ts";
+
+/** A piece of a prompt, as far as a comparison needs it. */
+export type ComparedPiece = Pick<Piece, "part" | "label" | "hash">;
 
 export interface AnsweredRequest {
 	readonly atMs: number;
-	/** Time since the last use of the cache. A ping is a use. */
+	/** Time between the starts of this request and of the last use of the cache. A ping is a use. */
 	readonly gapMs: number;
 	readonly model: string;
 	readonly thinking?: string;
 	readonly tokens: PromptTokens;
-	/** The request as sent, if it was observed. Read only after a miss. */
-	readonly payload?: unknown;
+	/** The request as sent, if it was observed. */
+	readonly pieces?: readonly ComparedPiece[];
 	readonly compacted?: boolean;
 	readonly pruned?: boolean;
 	readonly branched?: boolean;
@@ -48,10 +51,11 @@ export class CostAccount {
 	#misplaced = { dropped: 0, allowed: 0, latestBlocks: 0 };
 	/** Memo of the rules, since a session rarely changes its model. */
 	#known: { model: ModelInfo; rules: CacheRules } | undefined;
+	readonly #writes = new WriteBills();
 
 	add(answered: AnsweredRequest, model: ModelInfo): PricedMiss | undefined {
-		if (this.#known?.model !== model) this.#known = { model, rules: rulesFor(model) };
-		const { rules } = this.#known;
+		this.#writes.add(model, answered.tokens);
+		const rules = this.rulesOf(model);
 		const miss = this.#before && diagnoseMiss(this.#before, answered, rules);
 		this.#before = answered;
 		this.#requests++;
@@ -64,6 +68,12 @@ export class CostAccount {
 		this.#misses.push(priced);
 		if (this.#misses.length > MAX_MISSES) this.#misses.shift();
 		return priced;
+	}
+
+	/** The rules of a model, given the bills so far. */
+	rulesOf(model: ModelInfo): CacheRules {
+		if (this.#known?.model !== model) this.#known = { model, rules: rulesFor(model) };
+		return this.#writes.applyTo(this.#known.rules, model);
 	}
 
 	/** Costs are in plain input tokens of each model; the latest miss is last. */
@@ -108,8 +118,10 @@ function withPrice(
 		writeOneHour: billed.writeOneHour - writeOneHour,
 	};
 	const cost = costOf(billed, rules) - costOf(hit, rules);
-	if (!model.cost?.input) return { ...miss, cost };
-	return { ...miss, cost, dollars: dollarsOf(billed, model.cost) - dollarsOf(hit, model.cost) };
+	const { cost: prices } = model;
+	if (!prices?.input) return { ...miss, cost };
+	const dollars = dollarsOf(billed, prices, rules) - dollarsOf(hit, prices, rules);
+	return { ...miss, cost, dollars };
 }
 
 function sum(one: PromptTokens, other: PromptTokens): PromptTokens {
@@ -130,8 +142,8 @@ export function diagnoseMiss(
 	const { input, read, write } = now.tokens;
 	const tokens = Math.min(cachedAfter(before, rules), input + read + write) - read;
 	if (tokens < LEAST_MISS) return undefined;
-	const wasWatched = before.payload !== undefined && now.payload !== undefined;
-	const changed = wasWatched ? firstChange(before.payload, now.payload) : undefined;
+	const wasWatched = before.pieces !== undefined && now.pieces !== undefined;
+	const changed = wasWatched ? firstChange(before.pieces, now.pieces) : undefined;
 	return {
 		atMs: now.atMs,
 		tokens,
@@ -157,7 +169,7 @@ function causeOf(
 	before: AnsweredRequest,
 	now: AnsweredRequest,
 	rules: CacheRules,
-	changed: PayloadBlock | undefined,
+	changed: ComparedPiece | undefined,
 ): MissCause | undefined {
 	if (now.compacted) return "compaction";
 	if (now.pruned) return "pruning";
@@ -174,11 +186,13 @@ function causeOf(
 	return dropped > (before.misplaced?.dropped ?? 0) ? "dropped" : undefined;
 }
 
-function firstChange(before: unknown, now: unknown): PayloadBlock | undefined {
-	const pieces = payloadBlocks(now);
-	for (const [at, piece] of payloadBlocks(before).entries()) {
-		const other = pieces[at];
-		if (other && isSamePiece(piece, other)) continue;
+function firstChange(
+	before: readonly ComparedPiece[],
+	now: readonly ComparedPiece[],
+): ComparedPiece | undefined {
+	for (const [at, piece] of before.entries()) {
+		const other = now[at];
+		if (other?.part === piece.part && other.hash === piece.hash) continue;
 		// If the last tool was removed, the unchanged system prompt is at its index. Report the tool instead.
 		const isGone = !other || PARTS.indexOf(piece.part) < PARTS.indexOf(other.part);
 		return isGone ? { ...piece, label: `${piece.label} (removed)` } : other;

@@ -27,6 +27,9 @@ const UNSEEN: HeadBlock = {
 	label: "system prompt and tools (not in the file)",
 };
 
+/** The start of an unseen head that the first request already read: other sessions cached it. */
+const SHARED: HeadBlock = { ...UNSEEN, id: -2, hash: "shared" };
+
 /** Turns conversations into the blocks of requests. Create one per session. */
 export class RequestAssembly {
 	readonly #sizeOf: (id: number) => number;
@@ -34,6 +37,8 @@ export class RequestAssembly {
 	readonly #headIds = new Map<string, number>();
 	/** Memo by id: blocks with unscaled sizes, shared by all requests. */
 	readonly #blocks = new Map<number, SessionBlock>();
+	/** Tokens of the unseen head that were cached before the session. Set before the first request. */
+	sharedTokens = 0;
 
 	constructor(sizeOf: (id: number) => number) {
 		this.#sizeOf = sizeOf;
@@ -65,11 +70,12 @@ export class RequestAssembly {
 	}
 
 	#headBlocks(head: Conversation["head"]): HeadBlock[] {
-		if (!head) return [UNSEEN];
+		if (!head && this.sharedTokens === 0) return [UNSEEN];
+		if (!head) return [{ ...SHARED, estimate: this.sharedTokens, counted: true }, UNSEEN];
 		return (["tools", "system"] as const).map((kind) => {
 			const { hash, tokens } = head[kind];
 			const key = `${kind}${hash}`;
-			const id = this.#headIds.get(key) ?? -2 - this.#headIds.size;
+			const id = this.#headIds.get(key) ?? -3 - this.#headIds.size;
 			this.#headIds.set(key, id);
 			const label = kind === "tools" ? "tools" : "system prompt";
 			return { id, kind, hash, estimate: tokens, counted: false, label };
@@ -85,6 +91,7 @@ export class RequestAssembly {
 			label,
 			part: kind === "tools" || kind === "system" ? kind : "messages",
 			tokens: this.#sizeOf(id),
+			...("run" in source && source.run && { run: source.run }),
 			...("result" in source && source.result && { result: source.result }),
 		};
 		this.#blocks.set(id, block);

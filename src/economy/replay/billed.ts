@@ -1,6 +1,7 @@
 import { type PromptTokens, type Ttl, ttlOf } from "../../core/bill.ts";
 import type { CacheRules } from "../rules.ts";
-import { type Entry, fullName, type ModelName } from "./entry.ts";
+import { WriteBills } from "../write-bills.ts";
+import type { Entry, ModelName } from "./entry.ts";
 
 export interface BilledRequest {
 	/** Index of the request's last entry; -1 if it has none. */
@@ -9,10 +10,20 @@ export interface BilledRequest {
 	readonly model: ModelName;
 	readonly billed: PromptTokens;
 	readonly ttl: Ttl;
+	/** Counted elsewhere: it fills the cache, and counts in no sum. */
+	readonly isCopy?: true;
+	/** The provider's own cause of a cache miss. */
+	readonly missReason?: string;
 }
 
-/** Yields the billed requests: answers, and pings that repeat the previous request to keep a cache warm. */
-export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequest> {
+/**
+ * Billed requests: answers, and pings that repeat the previous request to keep a cache warm. A
+ * request whose id is in `seen` is a copy.
+ */
+export function* billedRequests(
+	entries: readonly Entry[],
+	seen = new Set<string>(),
+): Generator<BilledRequest> {
 	let leaf = -1;
 	let atMs = 0;
 	let ttl: Ttl = "5m";
@@ -23,21 +34,20 @@ export function* billedRequests(entries: readonly Entry[]): Generator<BilledRequ
 		// A request without writes does not show its TTL, so it inherits the previous one.
 		ttl = ttlOf(billed) ?? ttl;
 		if (entry.type === "assistant") leaf = entry.parent;
-		atMs = Math.max(atMs, bill.atMs); // a clock may go back, but requests are in order
-		yield { leaf, atMs, model, billed, ttl };
+		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
+		const missReason = entry.type === "assistant" ? entry.missReason : undefined;
+		yield {
+			...{ leaf, atMs, model, billed, ttl },
+			...(isCopy(entry, seen) && { isCopy: true }),
+			...(missReason && { missReason }),
+		};
 	}
 }
 
-/** Returns models with cache reads but no billed writes: their writes are billed as plain input. */
-export function modelsWithoutWrites(entries: readonly Entry[]): ReadonlySet<string> {
-	const read = new Set<string>();
-	const written = new Set<string>();
-	for (const { model, billed } of billedRequests(entries)) {
-		const name = fullName(model);
-		if (billed.read > 0) read.add(name);
-		if (billed.write > 0) written.add(name);
-	}
-	return new Set([...read].filter((name) => !written.has(name)));
+export function writeBillsOf(entries: readonly Entry[]): WriteBills {
+	const writes = new WriteBills();
+	for (const { model, billed } of billedRequests(entries)) writes.add(model, billed);
+	return writes;
 }
 
 export function promptSize({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
@@ -52,7 +62,17 @@ export function withoutUnpricedWrites(
 	return { input: billed.input + billed.write, read: billed.read, write: 0, writeOneHour: 0 };
 }
 
-function billOf(entry: Entry): Omit<BilledRequest, "leaf" | "ttl"> | undefined {
+/** Adds the request to `seen`. */
+function isCopy(entry: Entry, seen: Set<string>): boolean {
+	if (entry.type !== "assistant" && entry.type !== "warming") return false;
+	const { requestId } = entry;
+	if ("isCopy" in entry || requestId === undefined) return "isCopy" in entry;
+	const isSeen = seen.has(requestId);
+	seen.add(requestId);
+	return isSeen;
+}
+
+function billOf(entry: Entry): Pick<BilledRequest, "atMs" | "model" | "billed"> | undefined {
 	if (entry.type === "warming") return entry;
 	return entry.type === "assistant" ? { ...entry, atMs: entry.sentMs } : undefined;
 }

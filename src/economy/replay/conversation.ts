@@ -1,7 +1,7 @@
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
+import { contentHash, nameOr } from "./content-hash.ts";
 import type { Entry, SourceBlock } from "./entry.ts";
-import { contentHash, nameOr } from "./message-blocks.ts";
 
 export interface Conversation {
 	readonly head: Head | undefined;
@@ -123,11 +123,15 @@ interface Sized {
 }
 
 export interface Head {
-	readonly tools: Sized;
+	/** `tokens` is `undefined` if the session file does not show the tools. */
+	readonly tools: Omit<Sized, "tokens"> & { readonly tokens: number | undefined };
 	readonly system: Sized;
 }
 
-export type SystemChange = ReturnType<typeof systemChangeOf>;
+export type SystemChange = ReturnType<typeof systemChangeOf> & {
+	/** The agent stores its system prompt without the tools. */
+	readonly hidesTools?: true;
+};
 
 export function systemChangeOf(message: unknown) {
 	const content = property(message, "content") ?? "";
@@ -161,7 +165,12 @@ export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 		for (const name of change.toolsRemoved) tools.delete(name);
 		for (const [name, tool] of change.toolsAdded) tools.set(name, tool);
 	}
-	return { tools: joined(tools.values()), system: joined([...texts, ...sections.values()]) };
+	const { hash, tokens } = joined(tools.values());
+	const isHidden = tools.size === 0 && changes.some(({ hidesTools }) => hidesTools);
+	return {
+		tools: { hash, tokens: isHidden ? undefined : tokens },
+		system: joined([...texts, ...sections.values()]),
+	};
 }
 
 function joined(parts: Iterable<Sized>): Sized {

@@ -1,4 +1,5 @@
 import type { PromptTokens } from "../../core/bill.ts";
+import type { Block } from "../model-request.ts";
 import type { SystemChange } from "./conversation.ts";
 
 export type BlockKind =
@@ -21,6 +22,7 @@ export interface SourceBlock {
 	readonly estimate: number;
 	readonly counted: boolean;
 	readonly label: string;
+	readonly run?: Block["run"];
 	readonly result?: ToolResult;
 }
 
@@ -50,9 +52,18 @@ export type Entry = EntryBase &
 				readonly blocks: readonly SourceBlock[];
 				readonly model: ModelName;
 				readonly billed: PromptTokens;
+				/** Start of the request. `atMs` is the end of its answer. */
 				readonly sentMs: number;
-				/** False for failed and aborted answers, which pi leaves out of later requests. */
+				/** False for failed and aborted answers, which agents leave out of later requests. */
 				readonly isKept: boolean;
+				/** Tokens of the answer, as billed. */
+				readonly output?: number;
+				/** Equal in all files that hold a copy of the request. */
+				readonly requestId?: string;
+				/** The file itself says that another session made the request. */
+				readonly isCopy?: true;
+				/** The provider's own cause of a cache miss, such as `system_changed`. */
+				readonly missReason?: string;
 		  }
 		| { readonly type: "system"; readonly change: SystemChange }
 		| {
@@ -68,7 +79,12 @@ export type Entry = EntryBase &
 				readonly blocks: readonly SourceBlock[];
 		  }
 		| { readonly type: "thinking"; readonly level: string }
-		| { readonly type: "warming"; readonly model: ModelName; readonly billed: PromptTokens }
+		| {
+				readonly type: "warming";
+				readonly model: ModelName;
+				readonly billed: PromptTokens;
+				readonly requestId?: string;
+		  }
 		| { readonly type: "other" }
 	);
 
@@ -77,6 +93,23 @@ interface EntryBase {
 	/** The parent's position in the session, -1 for a root. Always smaller than the entry's own position. */
 	readonly parent: number;
 	readonly atMs: number;
+}
+
+/** A session file as a tree of entries. */
+export interface SessionEntries {
+	readonly file: string;
+	readonly entries: readonly Entry[];
+	readonly skipped: SkippedLines;
+}
+
+/** Numbers of lines. All are 0 for an intact file. */
+export interface SkippedLines {
+	readonly damaged: number;
+	readonly tooLong: number;
+	/** Entries without a parent earlier in the file. They are attached to the line above. */
+	readonly relinked: number;
+	/** Entries beyond the bounds of memory. */
+	readonly surplus: number;
 }
 
 /** A field is empty if the session file does not state it. */

@@ -1,6 +1,19 @@
 /** Rebuilds the requests of a session and compares their cost under policies. */
 export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
+export { contentHash, nameOr } from "./content-hash.ts";
+export { systemChangeOf } from "./conversation.ts";
+export {
+	type BlockKind,
+	type Entry,
+	type FileRead,
+	fullName,
+	type ModelName,
+	type SessionEntries,
+	type SourceBlock,
+} from "./entry.ts";
+export { createLineHasher } from "./line-hashes.ts";
+export { findMisses, type ReplayMissCause } from "./misses.ts";
 export {
 	type PolicyOutcome,
 	type ReplayPolicy,
@@ -9,7 +22,14 @@ export {
 	runPolicy,
 	strataPolicy,
 } from "./policies.ts";
-export { buildReport, combineReports, type FolderReport, type ReplayReport } from "./report.ts";
+export { type ReplayedSessions, replaySessions } from "./replay-sessions.ts";
+export {
+	buildReport,
+	combineReports,
+	type FolderReport,
+	joinReports,
+	type ReplayReport,
+} from "./report.ts";
 export { MOST_SESSIONS, PAGE_MARK, reportHtml } from "./report-html.ts";
 export { folderText, reportText } from "./report-text.ts";
 export {
@@ -18,4 +38,3 @@ export {
 	rebuildRequests,
 	type Step,
 } from "./requests.ts";
-export { readSessionFile } from "./session-file.ts";

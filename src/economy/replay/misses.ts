@@ -4,7 +4,7 @@ import { promptSize } from "./billed.ts";
 import type { Change, ReplaySession, Step } from "./requests.ts";
 
 export interface ReplayMiss {
-	/** Number of the request, from 1. */
+	/** 1-based, without copies. */
 	readonly request: number;
 	readonly atMs: number;
 	readonly tokens: number;
@@ -12,6 +12,8 @@ export interface ReplayMiss {
 	readonly cost: number;
 	readonly cause: ReplayMissCause;
 	readonly changed: string | undefined;
+	/** The provider's own cause, such as `system_changed`; absent if it states none. */
+	readonly providerReason?: string;
 	/** True if so little was read from the cache that the simulation treats it as empty. */
 	readonly isTotal: boolean;
 }
@@ -28,32 +30,44 @@ const TOTAL_LOSS = 0.5;
 export function findMisses(session: ReplaySession): ReplayMiss[] {
 	const misses: ReplayMiss[] = [];
 	let before: Step | undefined;
+	let request = 0;
 	for (const step of session.steps()) {
-		const miss = before && missBetween(before, step);
-		if (miss) misses.push(miss);
+		if (!step.isCopy) request++;
+		const miss = before && !step.isCopy ? missBetween(before, step) : undefined;
+		if (miss) misses.push({ request, ...miss });
 		before = step;
 	}
 	return misses;
 }
 
-function missBetween(before: Step, step: Step): ReplayMiss | undefined {
+function missBetween(before: Step, step: Step): Omit<ReplayMiss, "request"> | undefined {
 	const expected = Math.min(cachedAfter(before), promptSize(step.billed));
 	const tokens = expected - step.billed.read;
 	if (tokens <= NOISE_TOKENS) return undefined;
 	const changed = firstChange(before.blocks, step.blocks);
-	const cause = causeOf(before, step, changed);
+	const visible = causeOf(before, step, changed);
+	const { missReason: providerReason } = step;
+	const cause = visible === "provider" ? (STATED[providerReason ?? ""] ?? visible) : visible;
 	const { read } = step.billed;
 	return {
-		request: step.index + 1,
 		atMs: step.atMs,
 		tokens,
 		cost: costOfMiss(tokens, step),
 		cause,
 		changed: changed?.label,
+		...(providerReason && { providerReason }),
 		// The simulation reproduces losses with a visible cause by itself.
-		isTotal: read === 0 || (cause === "provider" && read < expected * TOTAL_LOSS),
+		isTotal: read === 0 || (visible === "provider" && read < expected * TOTAL_LOSS),
 	};
 }
+
+/** Causes that a provider states and a session file may not show: most lack the head of the prompt. */
+const STATED: Readonly<Record<string, ReplayMissCause>> = {
+	model_changed: "model",
+	tools_changed: "tools",
+	system_changed: "system",
+	messages_changed: "messages",
+};
 
 /** Tokens in the cache after a request. Providers that bill no writes cache the whole prompt. */
 function cachedAfter({ billed, model }: Step): number {

@@ -32,15 +32,19 @@ export interface PolicyOutcome extends PromptTokens, PolicyName {
 	readonly cost: number;
 	/** The largest prompt, in tokens. */
 	readonly maxContext: number;
+	/** Without copies. */
 	readonly requests: readonly PromptTokens[];
 }
 
 export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyOutcome {
 	const requests: PromptTokens[] = [];
 	const total = { input: 0, read: 0, write: 0, writeOneHour: 0, cost: 0, maxContext: 0 };
+	let made = 0;
 	for (const tokens of billsUnder(policy, session)) {
-		const bill = session.bills[requests.length];
+		const bill = session.bills[made];
 		if (!bill) break; // surplus requests are ignored
+		made++;
+		if (bill.isCopy) continue;
 		requests.push(tokens);
 		total.input += tokens.input;
 		total.read += tokens.read;
@@ -49,9 +53,9 @@ export function runPolicy(policy: ReplayPolicy, session: ReplaySession): PolicyO
 		total.cost += costOf(tokens, bill.model.rules);
 		total.maxContext = Math.max(total.maxContext, promptSize(tokens));
 	}
-	if (requests.length !== session.bills.length) {
+	if (made !== session.bills.length) {
 		throw new Error(
-			`policy "${policy.name}" yielded ${requests.length} requests, but the session has ${session.bills.length}`,
+			`policy "${policy.name}" yielded ${made} requests, but the session has ${session.bills.length}`,
 		);
 	}
 	return { name: policy.name, description: policy.description, ...total, requests };

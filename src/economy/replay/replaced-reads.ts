@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../model-request.ts";
 import type { SessionBlock } from "./assembly.ts";
 import type { FileRead } from "./entry.ts";
-import { countNewLines } from "./message-blocks.ts";
+import { countNewLines } from "./line-hashes.ts";
 
 /** Tokens of a marker such as "[readcache: unchanged, 120 lines]". */
 const MARKER_TOKENS = 15;

@@ -6,6 +6,7 @@ import { promptSize } from "./billed.ts";
 import type { FolderReport, ReplayReport } from "./report.ts";
 import {
 	clock,
+	copiesNote,
 	money,
 	percent,
 	savedAlreadyNotes,
@@ -44,7 +45,7 @@ function folderSection(folder: FolderReport, shown: number): Html {
 	const { file, requests, sessions, failed } = folder;
 	const rest = sessions.length > shown ? ` Below are the ${shown} most expensive.` : "";
 	return html`<section><h2>All sessions in ${plainText(file, 500)}</h2>
-${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}.${rest}</p>
+${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}.${rest}</p>
 ${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file", "files")} failed:</p>` : ""}
 ${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
 ${policyTable(folder)}</section>`;
@@ -54,7 +55,7 @@ function section(report: ReplayReport): Html {
 	const { file, requests, models, check } = report;
 	return html`<section><h2>${plainText(file, 500)}</h2>
 ${gist(report)}
-<p>${counted(requests, "request")}. ${models.map(
+<p>${counted(requests, "request")}${copiesNote(report)}. ${models.map(
 		(model) =>
 			html`${plainText(model.name)}: ${counted(model.requests, "request")}; a cached read costs ${model.readRatio} and a write ${model.writeRatio} of the input price. `,
 	)}With the cache losses that were billed, replay deviates from the bill by ${percent(check.deviation)}.</p>

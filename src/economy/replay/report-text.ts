@@ -11,8 +11,8 @@ const MOST_ROWS = 12;
 /** Returns lines without colours. Untrusted text in them cannot move the cursor. */
 export function reportText(report: ReplayReport): string[] {
 	return [
-		`Session ${plainText(report.file, 500)}`,
-		counted(report.requests, "request"),
+		`Session ${plainText(report.file, 500)}${partName(report)}`,
+		`${counted(report.requests, "request")}${copiesNote(report)}`,
 		...report.models.map(
 			({ name, requests, readRatio, writeRatio }) =>
 				`  ${plainText(name)}: ${counted(requests, "request")}; a cached read costs ${readRatio} × and a write ${writeRatio} × the input price`,
@@ -25,19 +25,48 @@ export function reportText(report: ReplayReport): string[] {
 		...chartLines(report),
 		...missLines(report),
 		...duplicateLines(report),
+		...partLines(report),
 		`With the cache losses that were billed, replay deviates from the bill by ${percent(report.check.deviation)}.`,
 		...skippedNotes(report),
 	];
 }
 
-export function folderText({ file, requests, policies, sessions, failed }: FolderReport): string[] {
+export function folderText(folder: FolderReport): string[] {
+	const { file, requests, policies, sessions, failed } = folder;
 	return [
 		`All sessions in ${plainText(file, 500)}`,
-		`${counted(requests, "request")} in ${counted(sessions.length, "session")}`,
+		`${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}`,
 		"",
 		...policyLines(policies),
 		...(failed.length > 0 ? ["", "Failed:"] : []),
 		...failed.map(({ reason }) => `  ${plainText(reason, 500)}`),
+	];
+}
+
+function partName({ session, subagent }: Pick<ReplayReport, "session" | "subagent">): string {
+	if (subagent !== undefined) return `, sub-agent ${plainText(subagent)}`;
+	return session === undefined ? "" : `, ${plainText(session)}`;
+}
+
+export function copiesNote({ copies = 0 }: { readonly copies?: number }): string {
+	return copies === 0 ? "" : `, and ${counted(copies, "copy", "copies")} that count elsewhere`;
+}
+
+function partLines({ sessions = [] }: ReplayReport): string[] {
+	if (sessions.length === 0) return [];
+	const rows = sessions
+		.toSorted((a, b) => b.cost - a.cost)
+		.slice(0, MOST_ROWS)
+		.map((part) => [
+			String(part.requests),
+			short(part.cost),
+			String(part.misses),
+			partName(part).slice(", ".length) || "the session itself",
+		]);
+	return [
+		`${counted(sessions.length, "session")} in this file${more(sessions.length)}`,
+		...table(["requests", "cost", "misses", ""], rows, [3]),
+		"",
 	];
 }
 
@@ -111,7 +140,14 @@ function missLines({ misses }: ReplayReport): string[] {
 			short(miss.tokens),
 			short(miss.cost),
 			MISS_CAUSES[miss.cause],
-			miss.changed === undefined ? "" : `first change: ${plainText(miss.changed, 60)}`,
+			[
+				miss.changed === undefined ? "" : `first change: ${plainText(miss.changed, 60)}`,
+				miss.providerReason === undefined
+					? ""
+					: `the provider says: ${plainText(miss.providerReason, 40)}`,
+			]
+				.filter(Boolean)
+				.join("; "),
 		]);
 	return [
 		`${counted(misses.length, "cache miss", "cache misses")} cost ${short(cost)} input tokens${more(misses.length)}`,

@@ -15,12 +15,14 @@ import {
 	runPolicy,
 } from "./policies.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
-import type { Bill, ReplaySession, Skipped } from "./requests.ts";
+import { type Bill, countedBills, type ReplaySession, type Skipped } from "./requests.ts";
 
 /** The result of a replay, as plain data. Costs are in plain input tokens, without the answers. */
-export interface ReplayReport {
+export interface ReplayReport extends SessionLabel {
 	readonly file: string;
 	readonly requests: number;
+	/** Requests that another session counts; in no other figure. Absent if there are none. */
+	readonly copies?: number;
 	readonly models: readonly ReportModel[];
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly Omit<ReplayMiss, "isTotal">[];
@@ -36,6 +38,23 @@ export interface ReplayReport {
 	readonly skippedBy: Skipped;
 	/** The tokens of each request. Long sessions are thinned out. */
 	readonly chart: readonly { readonly name: string; readonly points: readonly PromptTokens[] }[];
+	/** The sessions of a file with more than one, such as sub-agents; their figures are in the sums. */
+	readonly sessions?: readonly PartReport[];
+}
+
+export interface PartReport extends SessionLabel {
+	readonly requests: number;
+	/** As billed, in plain input tokens. */
+	readonly cost: number;
+	readonly misses: number;
+}
+
+/** Absent fields are unknown, or the file has one session. */
+export interface SessionLabel {
+	/** The agent's own id of the session. */
+	readonly session?: string;
+	/** Set for a sub-agent: its id. */
+	readonly subagent?: string;
 }
 
 interface ReportModel extends Pick<CacheRules, "readRatio" | "writeRatio" | "because"> {
@@ -56,13 +75,15 @@ const MAX_POINTS = 1000;
 
 export function buildReport(
 	session: ReplaySession,
-	options: {
+	options: SessionLabel & {
 		readonly policies: readonly ReplayPolicy[];
 		/** Called with the name of each policy as it starts, then with `misses`. */
 		readonly onProgress?: (policy: string) => void;
 	},
 ): ReplayReport {
-	const { policies, onProgress } = options;
+	const { policies, onProgress, session: id, subagent } = options;
+	const counted = countedBills(session).length;
+	const copies = session.bills.length - counted;
 	const { damaged, tooLong, surplus } = session.skipped;
 	const outcomeOf = (policy: ReplayPolicy) => {
 		onProgress?.(policy.name);
@@ -74,7 +95,10 @@ export function buildReport(
 	const misses = findMisses(session);
 	return {
 		file: session.file,
-		requests: session.bills.length,
+		...(id !== undefined && { session: id }),
+		...(subagent !== undefined && { subagent }),
+		requests: counted,
+		...(copies > 0 && { copies }),
 		models: modelsOf(session),
 		policies: outcomes.map((outcome) => rowOf(outcome, base.cost, session)),
 		misses: misses.map(({ isTotal: _, ...miss }) => miss),
@@ -94,26 +118,48 @@ function rowOf(outcome: PolicyOutcome, base: number, session: ReplaySession): Po
 	return { name, description, cost, ratio: cost / base, ...price, read, write, input, maxContext };
 }
 
-function dollarsFor({ requests }: PolicyOutcome, { bills }: ReplaySession): number | undefined {
+function dollarsFor({ requests }: PolicyOutcome, session: ReplaySession): number | undefined {
+	const bills = countedBills(session);
 	let dollars = 0;
 	for (const [index, tokens] of requests.entries()) {
-		const prices = bills[index]?.model.prices;
+		const { prices, rules } = bills[index]?.model ?? {};
 		if (!prices?.input) return undefined;
-		dollars += dollarsOf(tokens, prices);
+		dollars += dollarsOf(tokens, prices, rules);
 	}
 	return dollars;
 }
 
 function checkOf(session: ReplaySession, misses: readonly ReplayMiss[]): ReplayReport["check"] {
-	const lost = new Set(misses.filter(({ isTotal }) => isTotal).map(({ request }) => request - 1));
+	const bills = countedBills(session);
+	const total = misses.filter(({ isTotal }) => isTotal);
+	const lost = new Set(total.map(({ request }) => bills[request - 1]?.index));
 	const policy = appendOnlyWithLosses(({ index }) => lost.has(index));
-	const simulated = runPolicy(policy, session).cost;
-	const billed = sum(session.bills, (bill) => costOf(bill.billed, bill.model.rules));
+	const { requests } = runPolicy(policy, session);
+	const partial = misses.filter(({ isTotal, cause }) => !isTotal && cause === "provider");
+	const isPartial = new Set(partial.map(({ request }) => request - 1));
+	const simulated = sum(bills, ({ billed, model }, at) => {
+		const tokens = requests[at] as PromptTokens;
+		const given = isPartial.has(at) ? readingAtMost(billed.read, tokens, model.rules) : tokens;
+		return costOf(given, model.rules);
+	});
+	const billed = sum(bills, (bill) => costOf(bill.billed, bill.model.rules));
 	return { simulated, billed, deviation: simulated / billed - 1 };
 }
 
-function modelsOf({ bills }: ReplaySession): ReportModel[] {
-	const models = Map.groupBy(bills, ({ model }) => fullName(model.name));
+/** A provider may lose a part of a prefix; the rest of the prompt is billed as new. */
+function readingAtMost(most: number, tokens: PromptTokens, rules: CacheRules): PromptTokens {
+	const lost = Math.max(0, tokens.read - most);
+	const isWritten = rules.maxBreakpoints > 0;
+	return {
+		...tokens,
+		read: tokens.read - lost,
+		input: tokens.input + (isWritten ? 0 : lost),
+		write: tokens.write + (isWritten ? lost : 0),
+	};
+}
+
+function modelsOf(session: ReplaySession): ReportModel[] {
+	const models = Map.groupBy(countedBills(session), ({ model }) => fullName(model.name));
 	return Array.from(models, ([name, [first, ...more]]): ReportModel => {
 		const { readRatio, writeRatio, because } = (first as Bill).model.rules;
 		return { name, requests: 1 + more.length, readRatio, writeRatio, because };
@@ -134,6 +180,8 @@ export interface FolderReport {
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly (Omit<ReplayMiss, "isTotal"> & { readonly file: string })[];
 	readonly skipped: number;
+	/** Requests that are also in another file; counted once. Absent if there are none. */
+	readonly copies?: number;
 	readonly sessions: readonly Omit<ReplayReport, "chart">[];
 	readonly failed: readonly { readonly file: string; readonly reason: string }[];
 }
@@ -143,19 +191,82 @@ export function combineReports(
 	folder: string,
 	reports: FolderReport["sessions"],
 	failed: FolderReport["failed"],
+	/** Copies in files without requests of their own. */
+	copiesInOthers = 0,
 ): FolderReport {
-	const names = reports[0]?.policies.map(({ name }) => name) ?? [];
+	const copies = sum(reports, (report) => report.copies ?? 0) + copiesInOthers;
 	return {
 		file: folder,
 		requests: sum(reports, ({ requests }) => requests),
-		policies: names.map((_, at) =>
-			totalOf(reports.map(({ policies }) => policies[at] as PolicyRow)),
-		),
+		...(copies > 0 && { copies }),
+		policies: totalsOf(reports),
 		misses: reports.flatMap(({ file, misses }) => misses.map((miss) => ({ file, ...miss }))),
 		skipped: sum(reports, ({ skipped }) => skipped),
 		sessions: reports,
 		failed,
 	};
+}
+
+/** One report for all sessions of a file. The chart is that of the first. */
+export function joinReports(reports: readonly ReplayReport[]): ReplayReport | undefined {
+	const [first, ...more] = reports;
+	if (!first || more.length === 0) return first;
+	const copies = sum(reports, (report) => report.copies ?? 0);
+	const simulated = sum(reports, ({ check }) => check.simulated);
+	const billed = sum(reports, ({ check }) => check.billed);
+	const { session: _, subagent: __, ...main } = first;
+	return {
+		...main,
+		requests: sum(reports, ({ requests }) => requests),
+		...(copies > 0 && { copies }),
+		models: joinModels(reports.flatMap(({ models }) => models)),
+		policies: totalsOf(reports),
+		misses: reports.flatMap(({ misses }) => misses).sort((a, b) => a.atMs - b.atMs),
+		duplicateReads: joinReads(reports.flatMap(({ duplicateReads }) => duplicateReads)),
+		check: { simulated, billed, deviation: simulated / billed - 1 },
+		savedAlready: {
+			shortReads: sum(reports, ({ savedAlready }) => savedAlready.shortReads),
+			edits: sum(reports, ({ savedAlready }) => savedAlready.edits),
+		},
+		// Lines are skipped before they belong to a session, so all reports count the same ones.
+		skippedBy: {
+			...first.skippedBy,
+			requests: sum(reports, ({ skippedBy }) => skippedBy.requests),
+		},
+		sessions: reports.map(({ session, subagent, requests, check, misses }) => ({
+			...(session !== undefined && { session }),
+			...(subagent !== undefined && { subagent }),
+			requests,
+			cost: check.billed,
+			misses: misses.length,
+		})),
+	};
+}
+
+function joinModels(models: readonly ReportModel[]): ReportModel[] {
+	const byName = [...Map.groupBy(models, ({ name }) => name).values()];
+	return byName
+		.map((same) => ({ ...(same[0] as ReportModel), requests: sum(same, (one) => one.requests) }))
+		.sort((a, b) => b.requests - a.requests);
+}
+
+function joinReads(reads: readonly DuplicateRead[]): DuplicateRead[] {
+	const joined = Array.from(
+		Map.groupBy(reads, ({ path }) => path),
+		([path, same]) => ({
+			path,
+			times: sum(same, ({ times }) => times),
+			tokens: sum(same, ({ tokens }) => tokens),
+			cost: sum(same, ({ cost }) => cost),
+		}),
+	);
+	return joined.sort((a, b) => b.cost - a.cost);
+}
+
+/** All reports must have the same policies. */
+function totalsOf(reports: readonly Pick<ReplayReport, "policies">[]): PolicyRow[] {
+	const names = reports[0]?.policies.map(({ name }) => name) ?? [];
+	return names.map((_, at) => totalOf(reports.map(({ policies }) => policies[at] as PolicyRow)));
 }
 
 function totalOf(rows: readonly PolicyRow[]): PolicyRow {
@@ -175,8 +286,8 @@ function totalOf(rows: readonly PolicyRow[]): PolicyRow {
 	};
 }
 
-function sum<T>(items: readonly T[], of: (item: T) => number): number {
-	return items.reduce((total, item) => total + of(item), 0);
+function sum<T>(items: readonly T[], of: (item: T, at: number) => number): number {
+	return items.reduce((total, item, at) => total + of(item, at), 0);
 }
 
 interface DuplicateRead {
@@ -188,6 +299,9 @@ interface DuplicateRead {
 	readonly cost: number;
 }
 
+/** For copies, which another session pays. */
+const FREE = { writeRatio: 0, readRatio: 0 };
+
 /** Returns the most expensive first. */
 export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const shorten = createReadReplacer();
@@ -195,8 +309,8 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 	const files = new Map<string, { path: string; times: number; tokens: number; cost: number }>();
 	let before: readonly SessionBlock[] = [];
 	let redundant: { file: { cost: number }; saved: number }[] = [];
-	for (const { blocks, model } of session.steps()) {
-		const { writeRatio, readRatio } = model.rules;
+	for (const { blocks, model, isCopy } of session.steps()) {
+		const { writeRatio, readRatio } = isCopy ? FREE : model.rules;
 		const shortened = shorten(blocks);
 		const known = sharedStart(before, blocks);
 		if (known < before.length) redundant = [];
@@ -208,7 +322,7 @@ export function findDuplicateReads(session: ReplaySession): DuplicateRead[] {
 			const path = block.result?.read?.path;
 			if (saved <= 0 || path === undefined) continue;
 			const file = getOrAdd(files, path, () => ({ path, times: 0, tokens: 0, cost: 0 }));
-			const isNew = !seen.has(block.id);
+			const isNew = !seen.has(block.id) && !isCopy;
 			seen.add(block.id);
 			file.times += isNew ? 1 : 0;
 			file.tokens += isNew ? saved : 0;

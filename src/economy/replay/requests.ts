@@ -5,13 +5,18 @@ import { createCalibration, RequestAssembly, type SessionBlock } from "./assembl
 import {
 	type BilledRequest,
 	billedRequests,
-	modelsWithoutWrites,
 	promptSize,
 	withoutUnpricedWrites,
+	writeBillsOf,
 } from "./billed.ts";
 import { type Conversation, createConversationWalk } from "./conversation.ts";
-import { type Entry, fullName, type ModelName } from "./entry.ts";
-import type { SessionFile, SkippedLines } from "./session-file.ts";
+import {
+	type Entry,
+	fullName,
+	type ModelName,
+	type SessionEntries,
+	type SkippedLines,
+} from "./entry.ts";
 
 export interface ReplaySession {
 	readonly file: string;
@@ -34,6 +39,14 @@ export interface Bill {
 	readonly atMs: number;
 	readonly model: ReplayModel;
 	readonly billed: PromptTokens;
+	/** How many leading blocks other sessions kept in the cache, as far as the bill shows it. */
+	readonly warmBlocks: number;
+	/** The pause was longer than the lifetime, and the bill shows that the cache was still there. */
+	readonly keptAlive: boolean;
+	/** The provider's own cause of a cache miss, such as `system_changed`. */
+	readonly missReason?: string;
+	/** Another session counts it. It fills the simulated cache, and counts in no sum. */
+	readonly isCopy?: true;
 }
 
 export interface Step extends Bill {
@@ -58,36 +71,45 @@ export interface ReplayModel {
 /** Maximum number of visited blocks and entries. Each compaction, edit or branch visits all of them. */
 const MAX_WORK = 12_000_000;
 
+export interface RebuildOptions {
+	/** Ids of the requests that earlier sessions counted; gets those of this session. */
+	readonly seen?: Set<string>;
+	readonly maxWork?: number;
+}
+
 export function rebuildRequests(
-	session: SessionFile,
+	session: SessionEntries,
 	modelFor: (name: ModelName) => ReplayModel,
-	maxWork = MAX_WORK,
+	{ seen, maxWork = MAX_WORK }: RebuildOptions = {},
 ): ReplaySession {
 	const calibration = createCalibration();
 	const assembly = new RequestAssembly(calibration.sizeOf);
 	const heads = new Map<number, Conversation["head"]>();
 	const walk = createConversationWalk(session.entries, heads);
-	const withoutWrites = modelsWithoutWrites(session.entries);
+	const writes = writeBillsOf(session.entries);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
 	let work = 0;
 	let left = 0;
-	for (const request of billedRequests(session.entries)) {
+	for (const request of billedRequests(session.entries, seen)) {
 		if (work > maxWork) {
 			left++;
 			continue;
 		}
 		const conversation = walk(request.leaf);
+		if (plans.length === 0) assembly.sharedTokens = sharedTokens(conversation, request.billed);
 		const sources = assembly.sources(conversation);
 		work += 1 + sources.length + conversation.visited;
 		const known = modelFor(request.model);
 		// The bill says nothing about a model that replaces the billed one.
 		const isItsBill = fullName(known.name) === fullName(request.model);
-		const isFree = isItsBill && withoutWrites.has(fullName(known.name));
-		const model = isFree ? withFreeWrites(known) : known;
+		const rules = isItsBill ? writes.applyTo(known.rules, known.name) : known.rules;
+		const model = rules === known.rules ? known : { ...known, rules };
 		plans.push({
 			...request,
 			index: plans.length,
 			model,
+			warmBlocks: isWarm(request.billed, assembly.sharedTokens) ? 1 : 0,
+			keptAlive: isKeptAlive(plans.at(-1), request, model.rules),
 			billed: withoutUnpricedWrites(model.rules, request.billed),
 			factor: calibration.learn(
 				sources,
@@ -120,12 +142,37 @@ export function rebuildRequests(
 	};
 }
 
-/** Without documented rules, the bill overrides the cautious write price. */
-function withFreeWrites(model: ReplayModel): ReplayModel {
-	const { rules } = model;
-	if (rules.source !== "default") return model;
-	const because = `${rules.because} Its bills have reads and no writes, so writes count as plain input.`;
-	return { ...model, rules: { ...rules, writeRatio: 1, writeOneHourRatio: 1, because } };
+/** Smaller starts are not worth telling apart. */
+const LEAST_SHARED = 1024;
+
+/** Tokens that the first request read from the cache, as far as an unseen head can hold them. */
+function sharedTokens({ head, blocks }: Conversation, billed: PromptTokens): number {
+	if (head) return 0;
+	const sent = blocks.reduce((sum, { estimate }) => sum + estimate, 0);
+	const shared = Math.min(billed.read, promptSize(billed) - sent);
+	return shared >= LEAST_SHARED ? shared : 0;
+}
+
+function isWarm({ read }: PromptTokens, shared: number): boolean {
+	return shared > 0 && read >= shared;
+}
+
+/** Providers promise a lifetime at least; a request that reads this share was not late. */
+const KEPT_SHARE = 0.9;
+
+function isKeptAlive(
+	before: Pick<BilledRequest, "atMs" | "billed" | "ttl"> | undefined,
+	{ atMs, billed }: Pick<BilledRequest, "atMs" | "billed">,
+	{ ttlMs }: CacheRules,
+): boolean {
+	if (!before || atMs - before.atMs < ttlMs[before.ttl]) return false;
+	const cached = before.billed.read + before.billed.write;
+	return billed.read > 0 && billed.read >= KEPT_SHARE * cached;
+}
+
+/** The bills that count in sums. */
+export function countedBills({ bills }: Pick<ReplaySession, "bills">): readonly Bill[] {
+	return bills.filter(({ isCopy }) => !isCopy);
 }
 
 function savedIn(entries: readonly Entry[]): ReplaySession["savedAlready"] {

@@ -2,11 +2,13 @@ import { describe, expect, test } from "vitest";
 import {
 	type AnsweredRequest,
 	accountText,
+	type ComparedPiece,
 	CostAccount,
 	diagnoseMiss,
 	missText,
 } from "../../../src/economy/live/account.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
+import { readPayload } from "../../../src/wire/index.ts";
 
 const CLAUDE = {
 	provider: "anthropic",
@@ -21,6 +23,10 @@ const payload = (system: string, ...texts: string[]) => ({
 	messages: texts.map((content) => ({ role: "user", content })),
 });
 
+function piecesOf(payload: object): readonly ComparedPiece[] {
+	return readPayload(payload)?.pieces ?? [];
+}
+
 function answered(
 	read: number,
 	write: number,
@@ -30,7 +36,7 @@ function answered(
 	return { atMs: 0, gapMs: 1000, model: "claude", thinking: "off", tokens, ...more };
 }
 
-const before = answered(0, 50_000, { payload: payload("rules", "one") });
+const before = answered(0, 50_000, { pieces: piecesOf(payload("rules", "one")) });
 
 describe("a request misses", () => {
 	test("nothing when it reads all that was cached, or more", () => {
@@ -44,18 +50,24 @@ describe("a request misses", () => {
 
 	test.each<[string, Partial<AnsweredRequest>]>([
 		["compaction", { compacted: true, model: "other" }],
-		["pruning", { pruned: true, payload: payload("rules", "other") }],
+		["pruning", { pruned: true, pieces: piecesOf(payload("rules", "other")) }],
 		["model", { model: "other", thinking: "high" }],
-		["expired", { gapMs: 300_000, payload: payload("other", "one") }],
-		["tools", { payload: { ...payload("rules", "one"), tools: [] }, thinking: "high" }],
-		["system", { payload: payload("other", "one") }],
-		["branch", { branched: true, thinking: "high", payload: payload("rules", "other") }],
-		["thinking", { thinking: "high", payload: payload("rules", "other") }],
-		["messages", { payload: payload("rules", "other", "two") }],
-		["messages", { payload: payload("rules") }],
-		["provider", { payload: payload("rules", "one", "two") }],
-		["dropped", { payload: payload("rules", "one", "two"), misplaced: { dropped: 2, allowed: 0 } }],
-		["messages", { payload: payload("rules", "other"), misplaced: { dropped: 2, allowed: 0 } }],
+		["expired", { gapMs: 300_000, pieces: piecesOf(payload("other", "one")) }],
+		["tools", { pieces: piecesOf({ ...payload("rules", "one"), tools: [] }), thinking: "high" }],
+		["system", { pieces: piecesOf(payload("other", "one")) }],
+		["branch", { branched: true, thinking: "high", pieces: piecesOf(payload("rules", "other")) }],
+		["thinking", { thinking: "high", pieces: piecesOf(payload("rules", "other")) }],
+		["messages", { pieces: piecesOf(payload("rules", "other", "two")) }],
+		["messages", { pieces: piecesOf(payload("rules")) }],
+		["provider", { pieces: piecesOf(payload("rules", "one", "two")) }],
+		[
+			"dropped",
+			{ pieces: piecesOf(payload("rules", "one", "two")), misplaced: { dropped: 2, allowed: 0 } },
+		],
+		[
+			"messages",
+			{ pieces: piecesOf(payload("rules", "other")), misplaced: { dropped: 2, allowed: 0 } },
+		],
 		["unknown", {}],
 	])("because of: %s", (cause, more) => {
 		expect(diagnoseMiss(before, answered(0, 50_000, more), rules)?.cause).toBe(cause);
@@ -63,7 +75,7 @@ describe("a request misses", () => {
 
 	test("and the first piece that changed is named", () => {
 		const changed = (now: object) =>
-			diagnoseMiss(before, answered(0, 50_000, { payload: now }), rules)?.changed;
+			diagnoseMiss(before, answered(0, 50_000, { pieces: piecesOf(now) }), rules)?.changed;
 		expect(changed(payload("rules", "other"))).toBe("user message 1");
 		expect(changed(payload("rules"))).toBe("user message 1 (removed)");
 		expect(changed({ ...payload("rules", "one"), tools: [] })).toBe("tool read (removed)");
@@ -78,7 +90,10 @@ describe("a request misses", () => {
 	});
 
 	test("because of the thinking level only where that loses what was cached", () => {
-		const now = answered(0, 50_000, { thinking: "high", payload: payload("rules", "one") });
+		const now = answered(0, 50_000, {
+			thinking: "high",
+			pieces: piecesOf(payload("rules", "one")),
+		});
 		const openai = rulesFor({ provider: "openai", id: "gpt-5.6" });
 		expect(diagnoseMiss(before, now, rules)?.cause).toBe("thinking");
 		expect(diagnoseMiss(before, now, openai)?.cause).toBe("provider");
@@ -172,5 +187,37 @@ describe("an account", () => {
 		expect(summary.misses).toHaveLength(500);
 		expect(accountText(summary)).toContain("(only the latest 15 misses are listed)");
 		expect(missText(summary.misses[0] as never)).toContain("the request was not observed");
+	});
+});
+
+describe("writes of a model without documented rules", () => {
+	const GLM = { provider: "some-gateway", id: "glm-5.2" };
+	const tokens = (input: number, read: number, write: number) => ({
+		tokens: { input, read, write, writeOneHour: 0 },
+	});
+	const billed = (...bills: [input: number, read: number, write: number][]) => {
+		const account = new CostAccount();
+		for (const bill of bills) account.add(answered(0, 0, tokens(...bill)), GLM);
+		return account;
+	};
+
+	test("count as plain input once reads were billed, until a write is", () => {
+		const free = { writeRatio: 1, writeOneHourRatio: 1 };
+		expect(billed().rulesOf(GLM).writeRatio).toBe(1.25);
+		expect(billed([5000, 0, 0]).rulesOf(GLM).writeRatio).toBe(1.25);
+		const account = billed([5000, 0, 0], [920, 4992, 0]);
+		expect(account.rulesOf(GLM)).toMatchObject(free);
+		expect(account.rulesOf(GLM).because).toContain("reads and no writes");
+		account.add(answered(0, 0, tokens(0, 5888, 1000)), GLM);
+		expect(account.rulesOf(GLM).writeRatio).toBe(1.25);
+		// 5000 + (920 + 499.2) + (588.8 + 1250)
+		expect(account.summary().cost).toBeCloseTo(8258, 6);
+	});
+
+	test("say nothing about other models, nor about documented rules", () => {
+		const account = billed([5000, 0, 0], [920, 4992, 0]);
+		expect(account.rulesOf({ ...GLM, id: "glm-6" }).writeRatio).toBe(1.25);
+		account.add(answered(50_000, 0), CLAUDE);
+		expect(account.rulesOf(CLAUDE)).toEqual(rules);
 	});
 });

@@ -1,8 +1,8 @@
 import { buildSessionProjection, type SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import { createConversationWalk } from "../../../src/economy/replay/conversation.ts";
-import { EntryParser } from "../../../src/economy/replay/entry-parser.ts";
-import { contentHash } from "../../../src/economy/replay/message-blocks.ts";
+import { contentHash } from "../../../src/economy/replay/index.ts";
+import { PiParser } from "../../../src/importers/pi.ts";
 import { fc, runs } from "../../support/property.ts";
 
 describe("the conversation at any place of a session", () => {
@@ -10,7 +10,7 @@ describe("the conversation at any place of a session", () => {
 		fc.assert(
 			fc.property(fc.array(move, { minLength: 1, maxLength: 40 }), (moves) => {
 				const lines = linesOf(moves);
-				const reader = new EntryParser(3);
+				const reader = new PiParser(3);
 				for (const line of lines) expect(reader.add(line)).toBe("added");
 				const walk = createConversationWalk(reader.entries);
 				for (const at of visits(lines.length)) {

@@ -8,8 +8,8 @@ import { replayPolicies, runPolicy, strataPolicy } from "../../../src/economy/re
 import { findMisses } from "../../../src/economy/replay/misses.ts";
 import { findDuplicateReads } from "../../../src/economy/replay/report.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
-import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { pruningPolicy } from "../../../src/pruning/index.ts";
+import { readSessionFile } from "../../support/read-session-file.ts";
 import { randomSession } from "./random-session.ts";
 import { testModel } from "./session-writer.ts";
 
@@ -44,7 +44,7 @@ describe("looking only at what is new in a request", () => {
 		const session = await readSessionFile(
 			randomSession(1, 1200, { rearranged: 0, misbilled: 0 }).save(),
 		);
-		const rebuilt = rebuildRequests(session, testModel, 20 * session.entries.length);
+		const rebuilt = rebuildRequests(session, testModel, { maxWork: 20 * session.entries.length });
 		expect(rebuilt.skipped.requests).toBe(0);
 	});
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { countNewLines, createLineHasher } from "../../../src/economy/replay/message-blocks.ts";
+import { countNewLines, createLineHasher } from "../../../src/economy/replay/line-hashes.ts";
 import { fc } from "../../support/property.ts";
 
 const lines = fc.array(fc.constantFrom("a", "b", "c", "d", ""), { minLength: 1, maxLength: 30 });

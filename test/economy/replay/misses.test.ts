@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { findMisses } from "../../../src/economy/replay/misses.ts";
 import { findDuplicateReads } from "../../../src/economy/replay/report.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
-import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
+import { readSessionFile } from "../../support/read-session-file.ts";
 import { SessionWriter, testModel } from "./session-writer.ts";
 
 describe("a miss", () => {
@@ -41,6 +41,20 @@ describe("a miss", () => {
 		writer.atMs += 3_600_000;
 		writer.user("c");
 		expect(await causeAfter(writer)).toBe("expired");
+	});
+
+	test("after a long answer is an expired cache too: its lifetime began with the request", async () => {
+		const writer = new SessionWriter();
+		const asked = (fields: object) =>
+			writer.assistant("b", { cacheWrite: 50_000, output: 10 }, fields);
+		writer.user("a");
+		const timestamp = writer.atMs;
+		writer.atMs += 4 * 60_000;
+		asked({ timestamp });
+		writer.user("c");
+		writer.atMs += 60_000;
+		asked({ timestamp: writer.atMs });
+		expect(findMisses(await writer.replay())).toMatchObject([{ cause: "expired" }]);
 	});
 
 	test("after another thinking level, or under another model, says so", async () => {

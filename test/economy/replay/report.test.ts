@@ -91,6 +91,19 @@ describe("a report", () => {
 	}
 });
 
+test("a part of a prefix that the provider lost is a loss in the bills, too", async () => {
+	const writer = new SessionWriter();
+	writer.user("a");
+	writer.assistant("b", { cacheWrite: 10_000 });
+	writer.user("c");
+	writer.assistant("d", { cacheRead: 10_000, cacheWrite: 1000 });
+	writer.user("e");
+	writer.assistant("f", { cacheRead: 7000, cacheWrite: 5000 });
+	const { misses, check } = buildReport(await writer.replay(), { policies: [] });
+	expect(misses).toMatchObject([{ tokens: 4000, cause: "provider" }]);
+	expect(check.deviation).toBeCloseTo(0);
+});
+
 describe("the text of a report", () => {
 	test("is a table with a bar for each policy, the misses, the reads in vain and what was skipped", async () => {
 		const text = reportText(await hostileReport()).join("\n");

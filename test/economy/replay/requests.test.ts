@@ -9,8 +9,8 @@ import {
 	type Step,
 } from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
-import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { fc, runs } from "../../support/property.ts";
+import { readSessionFile } from "../../support/read-session-file.ts";
 import { SessionWriter, type TestUsage, testModel } from "./session-writer.ts";
 
 describe("rebuilding the requests of a session", () => {
@@ -32,6 +32,22 @@ describe("rebuilding the requests of a session", () => {
 			],
 		]);
 		expect(steps[1]?.billed).toEqual({ input: 0, read: 100, write: 40, writeOneHour: 0 });
+	});
+
+	test("marks calls and results, replaced ones too, since a run of either is one position", async () => {
+		const writer = new SessionWriter();
+		writer.user("list");
+		const calls = ["c1", "c2"].map((id) => writer.call(id, "bash", { command: "ls" }));
+		writer.assistant(calls, { input: 100, output: 20 });
+		const first = writer.result("c1", "bash", "a.ts");
+		writer.result("c2", "bash", "b.ts");
+		writer.entry("context_edit", { targetId: first, replacement: { content: "gone" } });
+		writer.assistant("done", { input: 200 });
+		const [, second] = [...(await writer.replay()).steps()];
+		expect(second?.blocks.map(({ run }) => run)).toEqual([
+			...Array(2),
+			...["calls", "calls", "results", "results"],
+		]);
 	});
 
 	test("gives a block the size by which the bill grew", async () => {
@@ -212,7 +228,9 @@ describe("rebuilding the requests of a session", () => {
 			writer.user("a");
 			writer.assistant("b", { input: 100 + i });
 		}
-		const session = rebuildRequests(await readSessionFile(writer.save()), testModel, 20);
+		const session = rebuildRequests(await readSessionFile(writer.save()), testModel, {
+			maxWork: 20,
+		});
 		expect(session.bills.length + session.skipped.requests).toBe(10);
 		expect(session.skipped.requests).toBeGreaterThan(0);
 	});
@@ -239,7 +257,9 @@ describe("a hostile session", () => {
 			writer.assistant("a", { cacheWrite: 5000 });
 		}
 		const file = await readSessionFile(writer.save());
-		expect(rebuildRequests(file, testModel, 20_000).skipped.requests).toBeGreaterThan(30);
+		expect(rebuildRequests(file, testModel, { maxWork: 20_000 }).skipped.requests).toBeGreaterThan(
+			30,
+		);
 	});
 });
 

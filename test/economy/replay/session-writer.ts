@@ -2,8 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { ReplayModel, ReplaySession } from "../../../src/economy/replay/index.ts";
 import { rebuildRequests } from "../../../src/economy/replay/requests.ts";
-import { readSessionFile } from "../../../src/economy/replay/session-file.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
+import { readSessionFile } from "../../support/read-session-file.ts";
 import { tempDir } from "../../support/temp.ts";
 
 /** What a request was billed. */

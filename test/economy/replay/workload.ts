@@ -101,6 +101,8 @@ function generateSteps(workload: Workload): Step[] {
 			billed: { input: tokens, read: 0, write: 0, writeOneHour: 0 },
 			settings: { model: name.id, thinking: "off" },
 			ttl: "5m",
+			warmBlocks: 0,
+			keptAlive: false,
 			changes: new Set(compacted ? ["compaction"] : []),
 		});
 		compacted = false;
