@@ -1,5 +1,5 @@
-import { open, readdir, stat } from "node:fs/promises";
-import { join, relative, resolve } from "node:path";
+import { open, stat } from "node:fs/promises";
+import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
@@ -10,10 +10,12 @@ import {
 	findModel,
 	knownModel,
 	knownModels,
+	type ReplayedSessions,
 	type ReplayModel,
 	type ReplayPolicy,
 	type ReplayReport,
 } from "../economy/replay/index.ts";
+import type { FoundSession } from "../importers/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 import { plainText } from "../text/one-line.ts";
 import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
@@ -22,23 +24,26 @@ type Replay = typeof import("../economy/replay/index.ts");
 
 export const replay: Command = {
 	name: "replay",
-	usage: "<session.jsonl|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…]",
+	usage:
+		"<session|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…] | --find [--json]",
 	details: [
 		"",
-		"Reads one session file of pi, or all session files below a folder. Nothing leaves this machine.",
-		"Costs are in uncached input tokens and do not include the model's answers. --html writes a page with",
-		"charts, --model applies the prices and rules of another model, --policy compares only the named",
-		"policies, separated by spaces or commas: no-cache, append-only, billed, read-cache, prune-each,",
-		"prune-batch, strata, pruning, tiers, log.",
+		"Reads a session file of pi, Claude Code, Codex, opencode or Gemini CLI, or every one below a folder. A request that",
+		"several files hold counts once. Nothing leaves this machine. Costs are in uncached input tokens,",
+		"without the answers. --find lists the session files of this user's agents, the newest first. --html",
+		"writes a page with charts, --model applies the prices and rules of another model, --policy compares",
+		"only the named policies, separated by spaces or commas: no-cache, append-only, billed, read-cache,",
+		"prune-each, prune-batch, strata, pruning, tiers, log.",
 		"",
 		"tiers and log are compared only when named. They lay out a working set, but a session file does not",
 		"say which files the working set would have held. So log sends the session's own requests, and tiers",
 		"lays out the history and every file that was read, in the literal tiers of the specification. This",
 		"costs several times more than a working set.",
 	],
-	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS },
+	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS, find: FLAG },
 	maxArguments: 32,
 	async run(options, words, terminal) {
+		if (options.find === true) return printFound(options.json === true, words, terminal);
 		const tools = await import("../economy/replay/index.ts");
 		const { tiersPolicy } = await import("../tiers/index.ts");
 		const { logPolicy } = await import("../workset/index.ts");
@@ -52,8 +57,9 @@ export const replay: Command = {
 		const target = resolve(terminal.cwd, path);
 		const found = await stat(target).catch(() => undefined); // reading it will report the error
 		const isFolder = found?.isDirectory() === true;
+		const { findSessionFiles, inOrderOfStart } = await import("../importers/index.ts");
 		const { files, unreadable } = isFolder
-			? await sessionFilesIn(target)
+			? await findSessionFiles(target)
 			: { files: [target], unreadable: [] };
 		const page =
 			options.html === undefined ? undefined : resolve(terminal.cwd, String(options.html));
@@ -63,13 +69,25 @@ export const replay: Command = {
 		let dearest: ReplayReport[] = [];
 		const lines: string[] = [];
 		const failed: { file: string; reason: string }[] = [...unreadable];
-		for (const file of files) {
+		const seen = new Set<string>();
+		let copies = 0;
+		for (const file of isFolder ? await inOrderOfStart(files) : files) {
 			try {
-				const report = await replayFile(file, { tools, policies, modelFor, terminal });
-				const { chart: _, ...session } = report;
-				sessions.push(session);
-				if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
-				if (!options.json) lines.push(...tools.reportText(report), "");
+				const { reports, billed } = await replayFile(file, {
+					tools,
+					policies,
+					modelFor,
+					seen,
+					terminal,
+				});
+				if (reports.length === 0) copies += billed;
+				const whole = tools.joinReports(reports);
+				for (const report of isFolder || !whole ? reports : [whole]) {
+					const { chart: _, ...session } = report;
+					sessions.push(session);
+					if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
+					if (!options.json) lines.push(...tools.reportText(report), "");
+				}
 			} catch (error) {
 				const reason = plainText(describeError(error), 1000);
 				if (!isFolder) throw new Error(reason, { cause: error });
@@ -78,8 +96,9 @@ export const replay: Command = {
 				terminal.progress?.("");
 			}
 		}
-		if (sessions.length === 0) throw new Error(plainText(nothingReplayed(target, failed), 1000));
-		const folder = isFolder ? tools.combineReports(target, sessions, failed) : undefined;
+		if (sessions.length === 0)
+			throw new Error(plainText(nothingReplayed(target, failed, copies), 1000));
+		const folder = isFolder ? tools.combineReports(target, sessions, failed, copies) : undefined;
 		if (page !== undefined) await writePage(page, tools.reportHtml(dearest, folder));
 
 		if (options.json) {
@@ -97,30 +116,61 @@ interface ReplayFileOptions {
 	readonly tools: Replay;
 	readonly policies: readonly ReplayPolicy[];
 	readonly modelFor: ReturnType<typeof modelsByName>;
+	/** Requests that earlier files counted. */
+	readonly seen: Set<string>;
 	readonly terminal: Terminal;
 }
 
 async function replayFile(
 	file: string,
-	{ tools, policies, modelFor, terminal }: ReplayFileOptions,
-): Promise<ReplayReport> {
+	{ tools, policies, modelFor, seen, terminal }: ReplayFileOptions,
+): Promise<ReplayedSessions> {
 	const shown = plainText(file); // file names are untrusted
-	const session = await tools.readSessionFile(file, {
+	const { readSessions } = await import("../importers/index.ts");
+	const sessions = await readSessions(file, {
 		onProgress: (bytes, ofBytes) =>
 			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
 	});
 	terminal.progress?.(`rebuilding the requests of ${shown} …`);
-	const requests = tools.rebuildRequests(session, modelFor);
-	if (requests.bills.length === 0) {
-		const isCut = session.skipped.surplus > 0 ? " in the part that could be read" : "";
-		throw new Error(
-			`${file} has no request with token counts from a provider${isCut}, so there is nothing to replay`,
-		);
-	}
-	return tools.buildReport(requests, {
+	const replayed = tools.replaySessions(sessions, {
 		policies,
+		modelFor,
+		seen,
 		onProgress: (policy) => terminal.progress?.(`replaying ${shown}: ${policy} …`),
 	});
+	if (replayed.billed === 0) {
+		const isCut = sessions.some(({ skipped }) => skipped.surplus > 0);
+		const where = isCut ? " in the part that could be read" : "";
+		throw new Error(
+			`${file} has no request with token counts from a provider${where}, so there is nothing to replay`,
+		);
+	}
+	return replayed;
+}
+
+/** Rows on the terminal; `--json` has all. */
+const MOST_FOUND = 50;
+
+async function printFound(json: boolean, words: string[], terminal: Terminal): Promise<number> {
+	if (words.length > 0) throw new UsageError(`unexpected argument "${words[0]}"`);
+	const { findSessions } = await import("../importers/index.ts");
+	const found = await findSessions(terminal.env);
+	if (json) terminal.print(terminalSafeJson({ sessions: found }));
+	else for (const line of foundText(found)) terminal.print(line);
+	return 0;
+}
+
+function foundText(found: readonly FoundSession[]): string[] {
+	if (found.length === 0)
+		return ["No session files of pi, Claude Code, Codex, opencode or Gemini CLI."];
+	const rows = found.slice(0, MOST_FOUND).flatMap(({ agent, file, project, lastUseMs, bytes }) => {
+		const used = new Date(lastUseMs).toISOString().slice(0, 16).replace("T", " ");
+		const size = `${(bytes / 1e6).toFixed(1)} MB`;
+		const head = `${used}  ${agent.padEnd(11)}  ${size.padStart(9)}  ${plainText(project ?? "", 200)}`;
+		return [head.trimEnd(), `    ${plainText(file, 500)}`];
+	});
+	const more = found.length - MOST_FOUND;
+	return more > 0 ? [...rows, `${more} older ones are in --json.`] : rows;
 }
 
 /** In `--policy a b`, b is parsed as a word. So words that name a policy count as policies. */
@@ -145,9 +195,14 @@ function chosenPolicies(
 	return { path, policies };
 }
 
-function nothingReplayed(folder: string, failed: readonly { reason: string }[]): string {
-	if (failed.length === 0) return `${folder} has no .jsonl files in it`;
-	return `none of the ${failed.length} .jsonl files in ${folder} could be replayed; the first error: ${failed[0]?.reason}`;
+function nothingReplayed(
+	folder: string,
+	failed: readonly { reason: string }[],
+	copies: number,
+): string {
+	if (copies > 0) return `${folder} has only requests that other sessions made`;
+	if (failed.length === 0) return `${folder} has no .jsonl files in it, and no .json or .db`;
+	return `none of the ${failed.length} files in ${folder} could be replayed; the first error: ${failed[0]?.reason}`;
 }
 
 /** Refuses to overwrite a file that replay did not write, perhaps the session itself. */
@@ -185,7 +240,7 @@ function withDearest(reports: ReplayReport[], report: ReplayReport, most: number
 }
 
 /** JSON escapes C0 controls but not C1, which also move the cursor of some terminals. */
-function terminalSafeJson(value: unknown): string {
+export function terminalSafeJson(value: unknown): string {
 	return JSON.stringify(value, null, 2).replace(
 		/[\u007f-\u009f]/g,
 		(character) => `\\u00${character.charCodeAt(0).toString(16)}`,
@@ -197,36 +252,7 @@ function shownPath(path: string, cwd: string): string {
 	return shown.startsWith("..") ? path : shown;
 }
 
-/** Maximum depth of folders. Pi nests its sessions two folders deep; a deeper tree is something else. */
-const MAX_DEPTH = 4;
-const MAX_FILES = 10_000;
-
-/** Returns the `.jsonl` files below a folder, without following links. Rejects if `folder` is unreadable. */
-export async function sessionFilesIn(folder: string) {
-	const files: string[] = [];
-	const unreadable: { file: string; reason: string }[] = [];
-	await collect(folder, 1);
-	return { files: files.sort(), unreadable };
-
-	async function collect(at: string, depth: number): Promise<void> {
-		for (const entry of await readdir(at, { withFileTypes: true })) {
-			const path = join(at, entry.name);
-			if (entry.isDirectory() && depth < MAX_DEPTH) {
-				await collect(path, depth + 1).catch((error) => {
-					if (errnoOf(error) === undefined) throw error;
-					unreadable.push({ file: path, reason: describeError(error) });
-				});
-			}
-			if (!entry.isFile() || !entry.name.endsWith(".jsonl")) continue;
-			if (files.length === MAX_FILES) {
-				throw new Error(`${folder} has more than ${MAX_FILES} sessions; use a subfolder`);
-			}
-			files.push(path);
-		}
-	}
-}
-
-/** Finds a model by its name in the session file. If the user `asked` for a model, returns that one. */
+/** Finds models by their name in the session file; if the user `asked` for one, always that one. */
 function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) => ReplayModel {
 	const instead = asked === undefined ? undefined : namedModel(asked);
 	const found = new Map<string, ReplayModel>();

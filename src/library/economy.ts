@@ -1,9 +1,9 @@
 /**
- * Prices prompts by the caching rules of their providers, with rules and prices of known models, a simulator
- * of the provider's prompt cache, and replays of pi's session files. Costs are in plain input tokens of the
- * model, so that they compare without a currency; `dollarsOf` returns dollars. Rules follow the vendors'
- * documentation of November 2026; `rules.source` is `default` if nothing is documented. This module only
- * reads session files and sends nothing.
+ * Costs of prompts under the caching rules of their providers: rules and prices of known models, a
+ * simulator of the provider's prompt cache, and replays of session files of agents. Costs are in plain
+ * input tokens of the model, so that they compare in any currency; `dollarsOf` converts. Rules
+ * follow the documentation of the vendors as of November 2026; `rules.source` is `default` where
+ * nothing is documented. This module only reads session files; it sends nothing anywhere.
  *
  * @example
  * Two requests that share their beginning. The second reads it from the cache.
@@ -44,14 +44,14 @@
 import { settingGroups } from "../core/settings.ts";
 import {
 	replayPolicies as baselinePolicies,
-	buildReport,
+	joinReports,
 	knownModel,
 	type ReplayPolicy,
 	type ReplayReport,
-	readSessionFile,
-	rebuildRequests,
+	replaySessions,
 	strataPolicy,
 } from "../economy/replay/index.ts";
+import { readSessions } from "../importers/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 
 export type { PromptTokens } from "../core/bill.ts";
@@ -85,18 +85,18 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 ];
 
 /**
- * Rebuilds the requests of a pi session file and prices them under each policy. `policies` defaults to
- * {@link replayPolicies}. Rejects if the file is not a session or has no billed request.
+ * Rebuilds the requests of a session file of pi, Claude Code, Codex, opencode or Gemini CLI and prices them under
+ * each policy; `policies` defaults to {@link replayPolicies}. Sub-agents in the file are included.
+ * Rejects if the file is no session or has no billed request.
  */
 export async function replaySessionFile(
 	file: string,
 	policies: readonly ReplayPolicy[] = replayPolicies,
 ): Promise<ReplayReport> {
-	const session = rebuildRequests(await readSessionFile(file), knownModel);
-	if (session.bills.length === 0) {
-		throw new Error(
-			`${file} has no request with token counts from a provider, so there is nothing to replay`,
-		);
-	}
-	return buildReport(session, { policies });
+	const { reports } = replaySessions(await readSessions(file), { policies, modelFor: knownModel });
+	const report = joinReports(reports);
+	if (report) return report;
+	throw new Error(
+		`${file} has no request with token counts from a provider, so there is nothing to replay`,
+	);
 }

@@ -3,6 +3,8 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { SessionWriter } from "../economy/replay/session-writer.ts";
+import { CodexWriter } from "../importers/codex-writer.ts";
+import { OpencodeSession, openDatabase } from "../importers/opencode-writer.ts";
 import { tempDir } from "../support/temp.ts";
 
 const POLICIES = [
@@ -170,6 +172,39 @@ describe("strata replay", () => {
 	});
 });
 
+describe("strata replay --find", () => {
+	async function find(home: string, ...args: string[]) {
+		const printed: string[] = [];
+		const terminal = {
+			...silentTerminal(tempDir()),
+			env: { HOME: home },
+			print: (line: string) => void printed.push(line),
+		};
+		return { status: await main(["replay", "--find", ...args], terminal), out: printed.join("\n") };
+	}
+
+	test("lists what the agents of this user have stored", async () => {
+		const home = tempDir();
+		const folder = join(home, ".codex", "sessions", "2026", "05", "01");
+		mkdirSync(folder, { recursive: true });
+		const file = new CodexWriter({ cwd: "/w/\u001b[2Japp" })
+			.turn()
+			.user("a")
+			.save("r.jsonl", folder);
+		const { status, out } = await find(home);
+		expect(status).toBe(0);
+		expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}codex .*0\.0 MB.*app$/m);
+		expect(out).toContain(file);
+		expect(out).not.toContain("\u001b");
+		const { sessions } = JSON.parse((await find(home, "--json")).out);
+		expect(sessions).toMatchObject([{ agent: "codex", file, project: "/w/\u001b[2Japp" }]);
+	});
+
+	test("says that there is nothing", async () => {
+		expect((await find(tempDir())).out).toContain("No session files");
+	});
+});
+
 describe("strata replay of a folder", () => {
 	test("adds up its sessions and names the files it could not use", async () => {
 		const folder = tempDir();
@@ -226,6 +261,46 @@ describe("strata replay of a folder", () => {
 		expect(page).toContain("broken.jsonl is not a session");
 	});
 
+	test("counts a request that several files hold once, and says so", async () => {
+		const folder = tempDir();
+		const writer = session();
+		writer.save("a.jsonl", folder);
+		writer.save("copy.jsonl", folder);
+		writer.user("g");
+		writer.assistant("h", { cacheRead: 8000 });
+		writer.save("fork.jsonl", folder);
+		const report = JSON.parse((await run(folder, "--json")).out);
+		expect(report).toMatchObject({ requests: 4, copies: 6, failed: [] });
+		expect(report.sessions).toHaveLength(2);
+		expect((await run(folder)).out).toContain(
+			"4 requests in 2 sessions, and 6 copies that count elsewhere",
+		);
+	});
+
+	test("takes files of all agents, and a file that is no session harms nothing", async () => {
+		const folder = tempDir();
+		session().save("pi.jsonl", folder);
+		const usage = { input: 5000, output: 10 };
+		new CodexWriter().turn().user("a").assistant("b").count(usage).save("codex.jsonl", folder);
+		const own = new OpencodeSession().user("a").assistant("b", { input: 5, write: 5000 });
+		const sub = new OpencodeSession("ses_2", { parentID: "ses_1" }).user("c");
+		sub.assistant("d", { input: 6, write: 4500 });
+		openDatabase(join(folder, "opencode.db"), [own, sub]).close();
+		writeFileSync(join(folder, "package.json"), '{\n  "name": "x"\n}\n');
+		const report = JSON.parse((await run(folder, "--json")).out);
+		expect(report.requests).toBe(6);
+		expect(report.sessions.map(({ subagent }: { subagent?: string }) => subagent ?? "")).toContain(
+			"ses_2",
+		);
+		expect(report.failed).toEqual([
+			{ file: join(folder, "package.json"), reason: expect.stringContaining("not a session") },
+		]);
+		const single = JSON.parse((await run(join(folder, "opencode.db"), "--json")).out);
+		expect(single).toMatchObject({ requests: 2, check: { deviation: expect.any(Number) } });
+		expect(single.sessions).toMatchObject([{ session: "ses_1" }, { subagent: "ses_2" }]);
+		expect((await run(join(folder, "opencode.db"))).out).toContain("sub-agent ses_2");
+	});
+
 	test("does not follow links out of it", async () => {
 		const folder = tempDir();
 		symlinkSync(tempDir(), join(folder, "elsewhere"));
@@ -271,8 +346,12 @@ describe("strata replay refuses, in one line,", () => {
 });
 
 /** Three requests, of which the last found nothing in the cache. */
+let sessions = 0;
+
+/** Each at another time: the same requests in two files would be copies. */
 function session(): SessionWriter {
 	const writer = new SessionWriter();
+	writer.atMs += 3_600_000 * sessions++;
 	writer.user("a");
 	writer.assistant("b", { cacheWrite: 5000 });
 	writer.user("c");

@@ -13,14 +13,18 @@ export interface ReplayJob {
 serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {
 	try {
 		const tools = await import("../../economy/replay/index.ts");
-		const session = tools.rebuildRequests(await tools.readSessionFile(file), knownModel);
-		if (session.bills.length === 0) {
-			throw new Error(`${shownAs} has no request with a bill, so there is nothing to replay`);
-		}
+		const { readSessions } = await import("../../importers/index.ts");
+		const sessions = await readSessions(file);
 		const pruning = pruningPolicy(prune);
 		// The same policies as `strata replay` uses without `--policy`.
 		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
-		return { ...tools.buildReport(session, { policies }), file: shownAs };
+		const { reports } = tools.replaySessions(sessions, { policies, modelFor: knownModel });
+		const report = tools.joinReports(reports);
+		if (!report)
+			throw new Error(
+				`${shownAs} has no request with token counts from a provider, so nothing to replay`,
+			);
+		return { ...report, file: shownAs };
 	} catch (error) {
 		// Read errors contain the path, which may be a temporary file.
 		throw new Error(describeError(error).replaceAll(file, shownAs));

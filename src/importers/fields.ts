@@ -1,0 +1,24 @@
+/** No context holds this many tokens; a larger figure is invalid and would dwarf all others. */
+const MAX_COUNT = 1e9;
+
+/** An untrusted count; 0 if it is none. */
+export function countOf(value: unknown): number {
+	return typeof value === "number" && value >= 0 && value <= MAX_COUNT ? Math.round(value) : 0;
+}
+
+/** An untrusted time in milliseconds, from a number or an ISO date. */
+export function timeOf(value: unknown): number | undefined {
+	const ms = typeof value === "string" ? Date.parse(value) : value;
+	return typeof ms === "number" && Number.isFinite(ms) ? ms : undefined;
+}
+
+export function textOr(value: unknown, otherwise: string): string {
+	return typeof value === "string" ? value : otherwise;
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+	return Array.isArray(value) ? value : [];
+}
+
+/** Ids of agents have 8 to 36 characters. An untrusted file must not fill memory with longer ones. */
+export const MAX_ID_LENGTH = 256;
