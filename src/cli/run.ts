@@ -1,0 +1,73 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { errnoOf } from "../core/errno.ts";
+import { type Command, UsageError } from "./command.ts";
+import { type Launch, launchOf } from "./launch.ts";
+import { openProxy } from "./proxy.ts";
+import { statusOf } from "./signals.ts";
+
+const SECRET_BYTES = 16;
+/** The agent has ended: what is still open has no reader. */
+const DRAIN_MS = 500;
+/** As shells answer for a program that they cannot start. */
+const NOT_STARTED = 127;
+
+export const run: Command = {
+	name: "run",
+	usage: "[--] <agent> [arguments…]",
+	details: [
+		"",
+		"Starts a proxy for this one process, runs the agent with base URLs that lead to it, and prints one line at",
+		"the end. It knows claude, codex, gemini and opencode; other programs get the usual variables, such as",
+		"ANTHROPIC_BASE_URL and OPENAI_BASE_URL. No configuration is written, so nothing is left behind. Hashes,",
+		"sizes and bills of the requests go into the book that strata traffic shows; texts and keys do not.",
+		"The exit status is the agent's.",
+	],
+	options: {},
+	maxArguments: Number.POSITIVE_INFINITY,
+	runsProgram: true,
+	async run(_values, [program, ...args], terminal) {
+		if (program === undefined) throw new UsageError("name a program, such as claude");
+		const secret = randomBytes(SECRET_BYTES).toString("hex");
+		const { running, upstreams, close, summary } = await openProxy(terminal, {
+			port: 0,
+			secret,
+			drainMs: DRAIN_MS,
+		});
+		try {
+			const { env, cwd, printError } = terminal;
+			const baseUrl = (upstream: string) => running.baseUrl(upstream);
+			const launch = launchOf({ program, args, env, upstreams, baseUrl });
+			const status = await statusOfChild(program, launch, cwd);
+			await close();
+			printError(`strata: ${await summary()}`);
+			return status;
+		} catch (error) {
+			if (error instanceof UsageError) throw error;
+			const why = errnoOf(error) === "ENOENT" ? "not found" : (errnoOf(error) ?? "unknown error");
+			terminal.printError(`strata run: cannot start "${program}": ${why}`);
+			return NOT_STARTED;
+		} finally {
+			await close();
+		}
+	},
+};
+
+/** Rejects if the program cannot be started. */
+async function statusOfChild(program: string, { args, env }: Launch, cwd: string): Promise<number> {
+	const child = spawn(program, args, { cwd, env, stdio: "inherit" });
+	const ended = Promise.withResolvers<number>();
+	child.once("error", ended.reject);
+	child.once("exit", (code, signal) => ended.resolve(signal ? statusOf(signal) : (code ?? 1)));
+	// A terminal sends its interrupt to both; a second one could end the agent.
+	const forward = (signal: NodeJS.Signals) => {
+		if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+	};
+	const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+	for (const signal of signals) process.on(signal, forward);
+	try {
+		return await ended.promise;
+	} finally {
+		for (const signal of signals) process.off(signal, forward);
+	}
+}

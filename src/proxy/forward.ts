@@ -1,0 +1,253 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { PassThrough } from "node:stream";
+import type { Dispatcher } from "undici";
+import { errnoOf } from "../core/errno.ts";
+import type { Exchange } from "../wire/exchange.ts";
+import { BodyCopy, type CopyBudget } from "./body-copy.ts";
+import { endToEnd, headerIn, OF_REQUEST, pairs, publicHeaders } from "./headers.ts";
+import { type Refusal, sendRefusal } from "./refusal.ts";
+import type { Route } from "./route.ts";
+
+export interface ForwardOptions {
+	readonly request: IncomingMessage;
+	readonly response: ServerResponse;
+	readonly route: Route;
+	readonly budget: CopyBudget;
+	readonly maxBodyBytes: number;
+}
+
+/** The life of one HTTP request: bytes are forwarded first, then copied. */
+export class Forward implements Dispatcher.DispatchHandler {
+	readonly #options: ForwardOptions;
+	readonly #startedMs = Date.now();
+	readonly #sent: BodyCopy;
+	readonly #received: BodyCopy;
+	readonly #closed = Promise.withResolvers<void>();
+	#controller: Dispatcher.DispatchController | undefined;
+	#answer: { status: number; type?: string; encoding?: string; atMs: number } | undefined;
+	/** Bytes of the answer that are not written yet. */
+	readonly #arrived: Buffer[] = [];
+	#isScheduled = false;
+	#isAnswered = false;
+	#upload: PassThrough | undefined;
+	#failure: "upstream-failed" | "upstream-cut" | undefined;
+	bytesSent = 0;
+	bytesReceived = 0;
+
+	constructor(options: ForwardOptions) {
+		this.#options = options;
+		this.#sent = new BodyCopy(options.budget, options.maxBodyBytes);
+		this.#received = new BodyCopy(options.budget, options.maxBodyBytes);
+	}
+
+	/** Resolves when the client has the answer, or one of both sides is gone. Never rejects. */
+	async run(dispatcher: Dispatcher): Promise<Exchange> {
+		const { request, response, route } = this.#options;
+		response.sendDate = false;
+		response.on("close", () => this.#close());
+		response.on("error", () => {}); // "close" follows
+		response.on("drain", () => this.#controller?.resume());
+		try {
+			const options = {
+				origin: route.upstream.origin,
+				path: route.target,
+				method: request.method as Dispatcher.HttpMethod,
+				headers: endToEnd(request.rawHeaders, OF_REQUEST),
+				body: this.#body(),
+			};
+			dispatcher.dispatch(options, this);
+		} catch (error) {
+			this.#fail(error as Error);
+		}
+		await this.#closed.promise;
+		return this.#exchange();
+	}
+
+	/** Ends both sides at once. */
+	abort(): void {
+		this.#options.response.destroy();
+	}
+
+	/** Returns the memory of the copies to the budget. */
+	release(): void {
+		this.#sent.drop();
+		this.#received.drop();
+	}
+
+	onRequestStart(controller: Dispatcher.DispatchController): void {
+		this.#controller = controller;
+		if (this.#options.response.closed) controller.abort(new Error("the client is gone"));
+	}
+
+	onResponseStart(
+		controller: Dispatcher.DispatchController,
+		status: number,
+		_headers: unknown,
+		message?: string,
+	): void {
+		const { response } = this.#options;
+		const raw = textsOf(controller.rawHeaders);
+		if (status < 200) {
+			optional(() => forwardInterim(response, status, raw));
+			return;
+		}
+		response.writeHead(status, message, endToEnd(raw));
+		const type = headerIn(raw, "content-type");
+		const encoding = headerIn(raw, "content-encoding");
+		this.#answer = {
+			status,
+			atMs: Date.now(),
+			...(type !== undefined && { type }),
+			...(encoding !== undefined && { encoding }),
+		};
+		this.#schedule();
+	}
+
+	onResponseData(_controller: unknown, chunk: Buffer): void {
+		this.bytesReceived += chunk.length;
+		this.#arrived.push(chunk);
+		this.#schedule();
+	}
+
+	onResponseEnd(controller: Dispatcher.DispatchController): void {
+		const { response } = this.#options;
+		this.#isAnswered = true;
+		this.#flush();
+		const trailers = textsOf(controller.rawTrailers);
+		if (trailers.length > 0) optional(() => response.addTrailers([...pairs(trailers)]));
+		response.end();
+	}
+
+	onResponseError(_controller: unknown, error: Error): void {
+		this.#flush();
+		this.#fail(error);
+	}
+
+	/** What one read of the socket brings, many small events perhaps, leaves in one write. */
+	#schedule(): void {
+		if (this.#isScheduled) return;
+		this.#isScheduled = true;
+		process.nextTick(() => this.#flush());
+	}
+
+	#flush(): void {
+		const { response } = this.#options;
+		if (!this.#isScheduled) return;
+		this.#isScheduled = false;
+		const [first, ...more] = this.#arrived.splice(0);
+		if (!first) {
+			if (!this.#isAnswered) response.flushHeaders();
+			return;
+		}
+		const bytes = more.length === 0 ? first : Buffer.concat([first, ...more]);
+		if (!response.write(bytes)) this.#controller?.pause();
+		this.#received.add(bytes);
+	}
+
+	/** A body of its own: undici destroys it when the answer comes early, and the client must stay. */
+	#body(): PassThrough | null {
+		const { request } = this.#options;
+		const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+		if (encoding === undefined && Number(length ?? 0) === 0) return null;
+		const body = new PassThrough();
+		this.#upload = body;
+		request.on("data", (chunk: Buffer) => {
+			this.bytesSent += chunk.length;
+			this.#sent.add(chunk);
+		});
+		request.on("error", (error) => body.destroy(error));
+		request.pipe(body);
+		body.on("error", () => {}); // undici reports it
+		// The rest of a request that has its answer is read and dropped.
+		body.on("close", () => request.resume());
+		return body;
+	}
+
+	#fail(error: Error): void {
+		const { response, route } = this.#options;
+		if (response.closed || this.#isAnswered) return;
+		this.#upload?.destroy();
+		if (this.#answer) {
+			this.#failure = "upstream-cut";
+			// Without a regular end. What has arrived still reaches the client.
+			if (response.socket) response.socket.destroySoon();
+			else response.destroy();
+			return;
+		}
+		this.#failure = "upstream-failed";
+		sendRefusal(response, refusalFor(error, route), route.upstream.name);
+	}
+
+	#close(): void {
+		if (!this.#isAnswered && !this.#failure) {
+			this.#controller?.abort(new Error("the client is gone"));
+		}
+		this.#closed.resolve();
+	}
+
+	async #exchange(): Promise<Exchange> {
+		const endedMs = Date.now();
+		const { request, response, route } = this.#options;
+		const { rawHeaders, method = "" } = request;
+		const encoding = headerIn(rawHeaders, "content-encoding");
+		const answer = this.#answer;
+		const requestBody = request.complete ? await this.#sent.join() : undefined;
+		const answerBody = answer && (await this.#received.join());
+		const isDelivered = this.#isAnswered && response.writableFinished;
+		return {
+			startedMs: this.#startedMs,
+			...(answer && { firstByteMs: answer.atMs, status: answer.status }),
+			endedMs,
+			upstream: route.upstream.name,
+			method,
+			path: route.path,
+			requestHeaders: publicHeaders(rawHeaders),
+			...(requestBody && { requestBody }),
+			...(encoding !== undefined && { requestEncoding: encoding }),
+			...(answer?.type !== undefined && { answerType: answer.type }),
+			...(answer?.encoding !== undefined && { answerEncoding: answer.encoding }),
+			...(answerBody && { answerBody }),
+			end: this.#failure ?? (isDelivered ? "complete" : "client-gone"),
+		};
+	}
+}
+
+/** For what a proxy may drop: it must not fail the answer if Node refuses to write it. */
+function optional(write: () => void): void {
+	try {
+		write();
+	} catch {
+		// Dropped.
+	}
+}
+
+/** Of the interim answers Node can send these. 100 is sent already; a proxy may drop others. */
+function forwardInterim(response: ServerResponse, status: number, raw: readonly string[]): void {
+	if (status === 102) response.writeProcessing();
+	if (status !== 103) return;
+	const hints: Record<string, string | string[]> = { link: [] };
+	for (const [name, value] of pairs(endToEnd(raw))) {
+		const before = hints[name.toLowerCase()];
+		hints[name.toLowerCase()] = before === undefined ? value : [before, value].flat();
+	}
+	response.writeEarlyHints(hints);
+}
+
+/** The message names the cause, never an address with its path or a header. */
+function refusalFor(error: Error, { upstream }: Route): Refusal {
+	const code = errnoOf(error) ?? "unknown error";
+	if (code === "UND_ERR_HEADERS_TIMEOUT") {
+		const message = `${upstream.name} did not answer in time`;
+		return { status: 504, reason: "upstream-timeout", message };
+	}
+	const message = `${upstream.name} cannot be reached (${code})`;
+	return { status: 502, reason: "upstream-failed", message };
+}
+
+type RawHeaders = Dispatcher.DispatchController["rawHeaders"];
+
+/** Header bytes as the strings that Node writes back as the same bytes. */
+function textsOf(raw: RawHeaders): string[] {
+	if (!Array.isArray(raw)) return [];
+	return raw.map((part) => (typeof part === "string" ? part : part.toString("latin1")));
+}

@@ -1,0 +1,130 @@
+// @module-tag slow
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import { fileURLToPath } from "node:url";
+import { describe, expect, test } from "vitest";
+import { ask, bodyOf, startUpstream } from "../proxy/harness.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
+const ASK = `const r = await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", {
+	method: "POST", body: "question", headers: { "x-api-key": "sentinel-key" } });
+	console.log(r.status, await r.text());`;
+
+/** An upstream in the place of Anthropic, and a user's folder whose settings name it. */
+async function startWorld() {
+	const asked: { url: string; key: unknown; body: string }[] = [];
+	const gate = Promise.withResolvers<void>();
+	const { url } = await startUpstream(async (request, response) => {
+		const body = String(await bodyOf(request));
+		asked.push({ url: request.url ?? "", key: request.headers["x-api-key"], body });
+		response.write("ans");
+		if (request.url?.includes("slow")) await gate.promise;
+		response.end("wer");
+	});
+	const agentDir = tempDir();
+	const settings = { proxy: { upstreams: { anthropic: url } } };
+	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
+	const start = (words: string[]) => {
+		const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: agentDir };
+		for (const name of Object.keys(env))
+			if (/_BASE_URL$|_API_BASE$|_proxy$/i.test(name)) delete env[name];
+		const child = spawn(process.execPath, [MAIN, ...words], {
+			cwd: agentDir,
+			env,
+			stdio: ["ignore", "pipe", "pipe"],
+		});
+		atEnd(() => child.kill("SIGKILL"));
+		return { child, ...outputOf(child) };
+	};
+	return { asked, gate, agentDir, start };
+}
+
+function outputOf(child: ChildProcessByStdio<null, Readable, Readable>) {
+	let out = "";
+	let err = "";
+	child.stdout.on("data", (chunk) => {
+		out += chunk;
+	});
+	child.stderr.on("data", (chunk) => {
+		err += chunk;
+	});
+	const closed = once(child, "close") as Promise<[number | null, NodeJS.Signals | null]>;
+	return { out: () => out, err: () => err, closed };
+}
+
+describe("strata run", () => {
+	test("runs a program behind a proxy, passes its status on and stores no text and no key", async () => {
+		const { asked, agentDir, start } = await startWorld();
+		const script = `${ASK} process.exit(7)`;
+		const run = start(["run", "--", process.execPath, "--input-type=module", "-e", script]);
+		expect(await run.closed).toEqual([7, null]);
+		expect(run.out()).toBe("200 answer\n");
+		expect(run.err()).toBe("strata: 1 request passed, none was billed (1 not booked)\n");
+		expect(asked).toEqual([{ url: "/v1/messages", key: "sentinel-key", body: "question" }]);
+		expect(readdirSync(agentDir)).toEqual(["strata", "strata.json"]);
+		const stored = readdirSync(join(agentDir, "strata"), { recursive: true, withFileTypes: true })
+			.filter((entry) => entry.isFile())
+			.map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
+		expect(stored.join("")).not.toMatch(/sentinel-key|question|answer/);
+	});
+
+	test("passes options on without `--`, and says if nothing was seen", async () => {
+		const { start } = await startWorld();
+		const run = start(["run", process.execPath, "-p", "1 + 1"]);
+		expect(await run.closed).toEqual([0, null]);
+		expect(run.out()).toBe("2\n");
+		expect(run.err()).toBe("strata: no request went through the proxy\n");
+	});
+
+	test("passes a signal on, and has the status of a program that it ends", async () => {
+		const { start } = await startWorld();
+		const script = `process.on("SIGTERM", () => process.exit(5)); console.log("up"); setInterval(() => {}, 1e6)`;
+		const own = start(["run", process.execPath, "-e", script]);
+		await expect.poll(own.out).toBe("up\n");
+		own.child.kill("SIGTERM");
+		expect(await own.closed).toEqual([5, null]);
+		const killed = start(["run", process.execPath, "-e", `process.kill(process.pid, "SIGKILL")`]);
+		expect(await killed.closed).toEqual([137, null]);
+	});
+
+	test("a program that is not there has status 127; without a program it is 2", async () => {
+		const { start } = await startWorld();
+		const absent = start(["run", "no-such-agent"]);
+		expect(await absent.closed).toEqual([127, null]);
+		expect(absent.err()).toBe('strata run: cannot start "no-such-agent": not found\n');
+		expect((await start(["run"]).closed)[0]).toBe(2);
+	});
+});
+
+describe("strata proxy", () => {
+	test("says where it listens, forwards, and drains streams before it ends", async () => {
+		const { asked, gate, start } = await startWorld();
+		const proxy = start(["proxy", "--port", "0", "--json"]);
+		await expect.poll(proxy.out).toMatch(/\n$/);
+		const { type, port, urls } = JSON.parse(proxy.out());
+		expect(type).toBe("ready");
+		expect(urls.anthropic).toBe(`http://127.0.0.1:${port}/anthropic`);
+		const answer = ask(port, "/anthropic/slow", { method: "POST", body: "{}" });
+		await expect.poll(() => asked.map(({ url }) => url)).toEqual(["/slow"]);
+		proxy.child.kill("SIGTERM");
+		await expect.poll(() => ask(port, "/anthropic/").catch(() => "refused")).toBe("refused");
+		gate.resolve();
+		expect(String((await answer).body)).toBe("answer");
+		expect(await proxy.closed).toEqual([0, null]);
+	});
+
+	test("a port in use ends it with one line", async () => {
+		const { start } = await startWorld();
+		const first = start(["proxy", "--port", "0", "--json"]);
+		await expect.poll(first.out).toMatch(/\n$/);
+		const second = start(["proxy", "--port", String(JSON.parse(first.out()).port)]);
+		expect((await second.closed)[0]).toBe(1);
+		expect(second.err()).toMatch(
+			/^strata proxy: port \d+ on 127\.0\.0\.1 is in use; choose another\n$/,
+		);
+	});
+});
