@@ -49,6 +49,8 @@ export interface JobOptions<Note> {
 	readonly signal?: AbortSignal | undefined;
 	/** Overrides `deadlineMs` of the supervisor. */
 	readonly deadlineMs?: number;
+	/** Moved to the worker with the job. Not with `maxInFlight` above 1: a job cannot be sent again. */
+	readonly transfer?: readonly Transferable[];
 	prefer?(worker: number): boolean;
 	onNote?(note: Note, job: RunningJob): void;
 }
@@ -224,7 +226,7 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 
 	#send(worker: WorkerHandle, task: Task): void {
 		try {
-			worker.port.post({ kind: "job", id: task.id, value: task.job });
+			worker.port.post({ kind: "job", id: task.id, value: task.job }, task.options.transfer);
 		} catch (error) {
 			task.settle(new WorkerError("unsendable", error));
 			return;

@@ -612,6 +612,49 @@ describe("unusable files", () => {
 	});
 });
 
+describe("addresses of the proxy", () => {
+	const upstreams = (value: unknown, label: (typeof LABELS)[number] = "strata.json") =>
+		load({ [label]: JSON.stringify({ proxy: { upstreams: value } }) });
+
+	test("are https, or http on this machine, and cannot be changed in hand", () => {
+		const given = {
+			anthropic: "https://gateway.example/llm",
+			local: "http://127.0.0.1:8080",
+			"my-own-2": "http://[::1]:9/v1/",
+		};
+		const { config, warnings } = upstreams(given);
+		expect(warnings).toEqual([]);
+		expect(config.proxy.upstreams).toEqual(given);
+		expect(Object.isFrozen(config.proxy.upstreams)).toBe(true);
+	});
+
+	test.each([
+		[{ a: "http://gateway.example" }],
+		[{ a: "http://127.0.0.1.evil.example" }],
+		[{ a: "http://localhost@evil.example" }],
+		[{ a: "https://user:word@gateway.example" }],
+		[{ a: "https://gateway.example/?x" }],
+		[{ a: "ftp://127.0.0.1" }],
+		[{ a: 1 }],
+		[{ "a/b": "https://gateway.example" }],
+		[{ "": "https://gateway.example" }],
+		[["https://gateway.example"]],
+		["https://gateway.example"],
+		[null],
+	])("%j is refused, without showing it", (value) => {
+		const { config, warnings } = upstreams(value);
+		expect(config.proxy.upstreams).toEqual({});
+		expect(warnings).toEqual([expect.stringContaining("proxy.upstreams must be an object")]);
+		expect(warnings.join()).not.toMatch(/gateway|word|evil/);
+	});
+
+	test("are never taken from a repository", () => {
+		const { config, warnings } = upstreams({ a: "https://evil.example" }, "project strata.json");
+		expect(config.proxy.upstreams).toEqual({});
+		expect(warnings.join()).toContain("can only be set in the user's own files");
+	});
+});
+
 describe("laws", () => {
 	const groupNames = [...new Set(settings.map(({ group }) => group)), "__proto__", "$schema"];
 	const settingNames = [...new Set(settings.map(({ name }) => name)), "__proto__", "constructor"];

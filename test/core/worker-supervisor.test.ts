@@ -248,6 +248,14 @@ describe("bounds", () => {
 		expect(await supervisor.run(echo(1))).toBe(1);
 	});
 
+	test("moves the memory of a job to the worker if asked to", async () => {
+		const supervisor = supervise();
+		const [moved, copied] = [new Uint8Array([1, 2]), new Uint8Array([3])];
+		const answer = supervisor.run(echo([moved, copied]), { transfer: [moved.buffer] });
+		expect([moved.byteLength, copied.byteLength]).toEqual([0, 1]);
+		expect(await answer).toEqual([new Uint8Array([1, 2]), new Uint8Array([3])]);
+	});
+
 	test("what cannot be sent is refused, and the next job is not", async () => {
 		const supervisor = supervise();
 		await expect(supervisor.run(echo(() => {}))).rejects.toMatchObject({ fault: "unsendable" });

@@ -1,0 +1,11 @@
+/** Conversations of agents as a proxy sees them: what each request cost, why, and what fills it. */
+
+export { Book, type ConversationSums, TRAFFIC_STORE, trafficFolder } from "./book.ts";
+export { type ObserverCounts, TrafficObserver } from "./observer.ts";
+export {
+	type ConversationReport,
+	conversationReport,
+	conversationText,
+	summaryLine,
+	trafficText,
+} from "./report.ts";
