@@ -134,11 +134,24 @@ describe("writing", () => {
 describe("reading", () => {
 	const filler = (count: number) => Array.from({ length: count }, () => block(10));
 
-	test("an entry 20 blocks before a marker is found, one 21 blocks before is not", () => {
+	test("20 positions are searched, the marked one first: an entry 20 blocks before it is out of reach", () => {
 		const { cache } = clocked();
 		cache.bill(ask(block(1100, FIVE)));
-		expect(cache.bill(ask(block(1100), ...filler(20), block(10, FIVE)))).toEqual(wrote(1310));
-		expect(cache.bill(ask(block(1100), ...filler(19), block(10, FIVE)))).toEqual(read(1100, 200));
+		expect(cache.bill(ask(block(1100), ...filler(19), block(10, FIVE)))).toEqual(wrote(1300));
+		expect(cache.bill(ask(block(1100), ...filler(18), block(10, FIVE)))).toEqual(read(1100, 190));
+	});
+
+	test("a run of calls is one position, and so is a run of results", () => {
+		const run = (type: string) => Array.from({ length: 30 }, () => ({ type }));
+		const runs = [...run("tool_use"), ...run("tool_result")];
+		const found = (texts: number) => {
+			const { cache } = clocked();
+			cache.bill(ask(block(1100, FIVE)));
+			const body = ask(block(1100), ...filler(texts), ...runs, block(10, FIVE));
+			return cache.bill(body).cacheRead;
+		};
+		expect(found(16)).toBe(1100);
+		expect(found(17)).toBe(0);
 	});
 
 	test("each marker looks back for itself and the longest hit wins", () => {

@@ -38,7 +38,7 @@ export type LoopbackPromptUsage = {
 export type LoopbackCacheOptions = {
 	/** Shortest prefix that is cached, in tokens. Default 1024. */
 	minTokens?: number;
-	/** How many blocks before a marked block are searched for an entry. Default 20. */
+	/** How many positions are searched for an entry, the marked block's first. Default 20. */
 	lookback?: number;
 };
 
@@ -74,9 +74,9 @@ export function loopbackTokens(text: string): number {
 }
 
 /**
- * Rules of an entry: it belongs to one model and one exact prefix, is found from a marked block at
- * most `lookback` blocks behind it, and is dead at the instant its TTL has passed. A hit and every
- * entry at a marked block start their TTL again.
+ * Rules of an entry: it belongs to one model and one exact prefix, is found from a marked block
+ * within `lookback` positions, and is dead at the instant its TTL has passed. A hit and every entry
+ * at a marked block start their TTL again.
  */
 export function createLoopbackCache(
 	options: LoopbackCacheOptions & { now?: () => number } = {},
@@ -101,7 +101,9 @@ export function createLoopbackCache(
 					prefix.marker !== undefined && prefix.tokens >= minTokens,
 			);
 			const hit = marked
-				.flatMap(({ index }) => prefixes.slice(Math.max(0, index - lookback), index + 1))
+				.flatMap(({ index, position }) =>
+					prefixes.slice(0, index + 1).filter((found) => position - found.position < lookback),
+				)
 				.filter(live)
 				.sort((a, b) => a.index - b.index)
 				.at(-1);
@@ -162,19 +164,31 @@ type Ttl = "5m" | "1h";
 const TTL_MS: Record<Ttl, number> = { "5m": 5 * 60_000, "1h": 60 * 60_000 };
 
 /** The request up to and including one block. */
-type Prefix = { index: number; id: string; tokens: number; marker: Ttl | undefined };
+type Prefix = {
+	index: number;
+	/** A run of calls is one position, and so is a run of results. */
+	position: number;
+	id: string;
+	tokens: number;
+	marker: Ttl | undefined;
+};
 type MarkedPrefix = Prefix & { marker: Ttl };
 
 function prefixesOf(body: LoopbackBody): Prefix[] {
 	let id = body.model;
 	let tokens = 0;
+	let position = 0;
+	let before: unknown;
 	return blocksOf(body).map(({ block, role, where }, index) => {
+		const isRun = block.type === "tool_use" || block.type === "tool_result";
+		if (!isRun || block.type !== before) position++;
+		before = block.type;
 		const { cache_control: _, ...content } = block;
 		// Key order stays as sent: reordered tool input is other text to the model, hence another prefix.
 		const text = `${role ? `${role} ` : ""}${JSON.stringify(content)}`;
 		id = createHash("sha256").update(`${id}\n${text}`).digest("hex");
 		tokens += loopbackTokens(text);
-		return { index, id, tokens, marker: markerOf(block, where) };
+		return { index, position, id, tokens, marker: markerOf(block, where) };
 	});
 }
 
