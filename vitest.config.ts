@@ -7,7 +7,7 @@ import { PATIENCE } from "./test/support/patience.ts";
  * behind: a connection of `fetch` arms one some seconds after its last use.
  */
 const ALONE = [
-	"test/cli/session-files.test.ts",
+	"test/importers/find.test.ts",
 	"test/codeindex/extract/memory.test.ts",
 	"test/codeindex/scan/unreadable.test.ts",
 	"test/core/{blob-store-faults,in-time,worker-supervisor}.test.ts",
@@ -19,8 +19,8 @@ const ALONE = [
 ];
 /** Tests that load pi, which takes a second: once a worker. */
 const PI = ["test/{bench,cli,e2e,server}/**/*.test.ts"];
-/** Run by configurations of their own: vitest.install.config.ts and vitest.browser.config.ts. */
-const OTHERS = ["test/install/**", "test/browser/**"];
+/** Run by configurations of their own: vitest.<folder>.config.ts. */
+const OTHERS = ["test/agents/**", "test/install/**", "test/browser/**"];
 
 // Source that imports pi gets the pi under test, as it does inside that pi.
 const { PI_SDK } = process.env;

@@ -11,7 +11,7 @@ const SYSTEM = [...LEAVES, "session", "economy"];
 const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	text: [],
 	core: ["text"],
-	economy: LEAVES,
+	economy: [...LEAVES, "wire"],
 	session: [...LEAVES, "economy"],
 	tiers: [...LEAVES, "economy"],
 	readcache: SYSTEM,
@@ -20,6 +20,11 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	pruning: SYSTEM,
 	workset: [...SYSTEM, "tiers"],
 	code: [...SYSTEM, "codeindex"],
+	wire: LEAVES,
+	importers: [...LEAVES, "wire", "economy"],
+	proxy: [...LEAVES, "wire"],
+	traffic: [...LEAVES, "economy", "wire"],
+	usage: [...LEAVES, "wire", "economy", "importers"],
 	protocol: ["text"],
 	dashboard: ["text", "protocol"],
 	extension: "everything",
@@ -46,6 +51,8 @@ const SECOND_DOORS = new Set([
 	"src/economy/rules.ts",
 	// Replays are loaded by `strata replay` and by the server's worker only.
 	"src/economy/replay/index.ts",
+	// The type at which proxy and traffic meet; neither needs the other's code for it.
+	"src/wire/exchange.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

@@ -9,6 +9,8 @@ import { readRegularFile } from "../core/regular-file.ts";
 import { readCacheFolder } from "../readcache/index.ts";
 import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
+import { TRAFFIC_STORE, trafficFolder } from "../traffic/index.ts";
+import { USAGE_STORE, usageFolder } from "../usage/index.ts";
 import { type Command, FLAG, hintFor, TEXTS, UsageError } from "./command.ts";
 import { serverFolder } from "./serve.ts";
 
@@ -21,12 +23,13 @@ export const clean: Command = {
 		"both ask first unless --yes is given. A folder without pi-strata's version file is never deleted. Node's",
 		"compile cache (compiled) has no such file; it is recognized by its folders, one per version of Node.",
 		"Data that cannot be rebuilt is not listed: the tokens, journal and demo projects of strata serve, in",
-		"strata/server of pi's folder or in --data-dir. Stop the server before you delete them.",
+		"strata/server of pi's folder or in --data-dir. Stop the server before you delete them. The record of",
+		"requests through the proxy (traffic) is listed, although it cannot be rebuilt either.",
 	],
 	options: { delete: TEXTS, all: FLAG, yes: FLAG, json: FLAG },
 	async run(options, _words, terminal) {
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
-		const stores = await Promise.all(knownStores(config, terminal.cwd).map(measureStore));
+		const stores = await Promise.all(knownStores(config, terminal).map(measureStore));
 		const chosen = options.all ? stores : named(stores, options.delete as string[] | undefined);
 		const deleted: string[] = [];
 		for (const store of chosen) {
@@ -89,7 +92,10 @@ const COMPILED_FOLDER = /^v\d+\.\d+\.\d+-\S+-[0-9a-f]{1,8}(?:-\d+)?$/;
 const COMPILED_FILE = /^[0-9a-f]{1,8}(?:\.\w{6})?$/;
 
 /** Returns all stores, including the read cache's default folder if another one is configured. */
-export function knownStores(config: Config, cwd: string): Store[] {
+export function knownStores(
+	config: Config,
+	{ cwd, env }: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
+): Store[] {
 	const folders = [config.readcache, { ...config.readcache, storeDir: "" }].map((settings) =>
 		readCacheFolder(settings, cwd),
 	);
@@ -113,6 +119,16 @@ export function knownStores(config: Config, cwd: string): Store[] {
 			name: CODE_INDEX_STORE,
 			folder: codeIndexFolder(),
 			loss: "every project is indexed again at the next question about it",
+		},
+		{
+			name: TRAFFIC_STORE,
+			folder: trafficFolder(env),
+			loss: "strata traffic starts with an empty book",
+		},
+		{
+			name: USAGE_STORE,
+			folder: usageFolder(env),
+			loss: "strata usage reads every session file again",
 		},
 		{
 			name: COMPILED_STORE,

@@ -24,6 +24,8 @@ export interface Command {
 	readonly options: NonNullable<ParseArgsConfig["options"]>;
 	/** Maximum number of positional arguments. Default: 0. */
 	readonly maxArguments?: number;
+	/** From the first argument on, all words belong to another program, its options too. */
+	readonly runsProgram?: true;
 	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }
@@ -44,4 +46,11 @@ export function hintFor(
 ): string {
 	const close = nearest(word, known);
 	return close ? `did you mean "${close}"?` : otherwise;
+}
+
+/** Splits the words of a command line at the first that is for another program. */
+export function splitProgram({ runsProgram }: Command, args: readonly string[]) {
+	const at = runsProgram ? args.findIndex((word) => word === "--" || !word.startsWith("-")) : -1;
+	if (at < 0) return { own: [...args], program: [] };
+	return { own: args.slice(0, at), program: args.slice(args[at] === "--" ? at + 1 : at) };
 }

@@ -34,7 +34,7 @@ export const doctor: Command = {
 			await checkWorker(),
 		];
 		const settings = describeConfig(loaded);
-		const stores = await Promise.all(knownStores(loaded.config, terminal.cwd).map(measureStore));
+		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));
 		const failed = findings.some((finding) => finding.required && !finding.ok);
 		if (options.json) {
 			const { files, warnings } = loaded;

@@ -4,7 +4,14 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
-import { type Command, hintFor, type OptionValues, type Terminal, UsageError } from "./command.ts";
+import {
+	type Command,
+	hintFor,
+	type OptionValues,
+	splitProgram,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 
 const code = () => import("./code-commands.ts");
 
@@ -28,6 +35,26 @@ export const commands = [
 		"replay",
 		"Show what a session cost, why caches missed, and what would have cost less.",
 		() => import("./replay.ts"),
+	),
+	listed(
+		"usage",
+		"Show what agents cost: by day, model, agent or project, and why caches missed.",
+		() => import("./usage.ts"),
+	),
+	listed(
+		"run",
+		"Run an agent through a local proxy that counts its requests to models.",
+		() => import("./run.ts"),
+	),
+	listed(
+		"proxy",
+		"Forward requests of agents to model providers, unchanged.",
+		() => import("./proxy.ts"),
+	),
+	listed(
+		"traffic",
+		"Show what agents asked through the proxy: cost, cache misses, what fills the window.",
+		() => import("./traffic.ts"),
 	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
@@ -105,9 +132,10 @@ async function runCommand({ load }: ListedCommand, argv: string[], terminal: Ter
 
 function parseCommandLine(command: Command, args: string[]) {
 	const options = { ...command.options, help: { type: "boolean", short: "h" } } as const;
+	const { own, program } = splitProgram(command, args);
 	const parsed = (() => {
 		try {
-			return parseArgs({ args, options, allowPositionals: true, strict: true });
+			return parseArgs({ args: own, options, allowPositionals: true, strict: true });
 		} catch (error) {
 			// The first sentence names the option; the rest is advice on Node's own conventions.
 			throw new UsageError((error as Error).message.split(". ")[0], { cause: error });
@@ -121,7 +149,7 @@ function parseCommandLine(command: Command, args: string[]) {
 	if (surplus !== undefined) {
 		throw new UsageError(`unexpected argument "${surplus}"${aboutSurplus(command, surplus)}`);
 	}
-	return parsed;
+	return { values: parsed.values, positionals: [...parsed.positionals, ...program] };
 }
 
 /** A surplus argument of a command about a project is most likely the project's folder. */

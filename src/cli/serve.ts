@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
-import { constants } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { writeFileAtomic } from "../core/atomic-file.ts";
@@ -19,6 +18,7 @@ import {
 	UsageError,
 } from "./command.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
+import { watchSignals } from "./signals.ts";
 
 type ServerModule = typeof import("../server/index.ts");
 type ServerOptions = Parameters<ServerModule["startServer"]>[0];
@@ -246,18 +246,6 @@ const OPENERS: { readonly [Platform in NodeJS.Platform]?: readonly string[] } = 
 	darwin: ["open"],
 	win32: ["cmd", "/c", "start", ""],
 };
-
-/** The first signal stops the server gracefully, the second exits at once. */
-function watchSignals(ask: (reason: string) => void): void {
-	let isAsked = false;
-	for (const signal of ["SIGINT", "SIGTERM"] as const) {
-		process.on(signal, () => {
-			if (isAsked) process.exit(128 + constants.signals[signal]);
-			isAsked = true;
-			ask(`received ${signal}`);
-		});
-	}
-}
 
 /** Finds the built dashboard. In a clone, builds it if it is missing or outdated. */
 async function dashboardPage(onBuild: () => void): Promise<{ folder: string; missing?: string }> {

@@ -207,5 +207,6 @@ function kindOf(value: unknown): string {
 }
 
 function frozenCopy(value: SettingValue | undefined): SettingValue | undefined {
-	return Array.isArray(value) ? Object.freeze([...value]) : value;
+	if (Array.isArray(value)) return Object.freeze([...value]);
+	return isRecord(value) ? Object.freeze({ ...value }) : value;
 }

@@ -9,7 +9,12 @@ export interface Setting<Value extends SettingValue = SettingValue> extends Sour
 	readonly schema: Readonly<Record<string, unknown>>;
 }
 
-export type SettingValue = boolean | number | string | readonly string[];
+export type SettingValue =
+	| boolean
+	| number
+	| string
+	| readonly string[]
+	| Readonly<Record<string, string>>;
 
 interface Sources {
 	/** Ignored in a project's files. Set for commands, folders and their limits, and questions to the user. */
@@ -94,6 +99,25 @@ export function list(
 	const requirement = `a list of at most ${MAX_LIST_ITEMS} strings, each of at most ${MAX_ITEM_LENGTH} characters`;
 	return { default: value, description, requirement, schema, ...sources };
 }
+
+/** Web addresses by name: of https, or of http on this machine. */
+export function addresses(
+	value: Readonly<Record<string, string>>,
+	description: string,
+	sources?: Sources,
+): Setting<Readonly<Record<string, string>>> {
+	const schema = {
+		type: "object",
+		maxProperties: MAX_LIST_ITEMS,
+		propertyNames: { type: "string", pattern: "^[a-z][a-z0-9-]{0,31}$" },
+		additionalProperties: { type: "string", maxLength: MAX_ITEM_LENGTH, pattern: ADDRESS },
+	};
+	const requirement = `an object of at most ${MAX_LIST_ITEMS} web addresses (https://…, or http:// on this machine) by short lower-case names`;
+	return { default: value, description, requirement, schema, ...sources };
+}
+
+const ADDRESS =
+	"^(?:https://[^\\s/?#@\\\\]+|http://(?:localhost|127(?:\\.\\d{1,3}){3}|\\[::1\\])(?::\\d{1,5})?)(?:/[^\\s?#\\\\]*)?$";
 
 export function accepts({ schema }: Setting, value: unknown): value is SettingValue {
 	return findFault(schema, value) === undefined;

@@ -1,4 +1,5 @@
 import {
+	addresses,
 	choice,
 	flag,
 	group,
@@ -211,6 +212,28 @@ export const settingGroups = {
 			"Report requests that paid again for cached tokens: never, once per session, or every time.",
 		),
 		missThreshold: int(20_000, "Cache misses of fewer tokens are not reported."),
+	}),
+	// Keys pass through the proxy: a repository decides nothing about it.
+	proxy: group("The local proxy between agents and model providers.", {
+		upstreams: addresses(
+			{},
+			"Further providers by name, or other addresses for anthropic, openai, chatgpt and gemini.",
+			{ userOnly: true },
+		),
+		websocket: choice(
+			["join", "refuse"],
+			"join",
+			"Pass WebSockets on (join), or refuse them so that agents use plain HTTP (refuse).",
+			{ userOnly: true },
+		),
+		maxBodyBytes: int(64 * MIB, "Larger requests and answers pass, but are not looked at.", {
+			max: 512 * MIB,
+			userOnly: true,
+		}),
+		keepDays: int(30, "Requests are kept in the book for this many days.", { userOnly: true }),
+		keepTexts: flag(false, "Whether the book also keeps the texts of requests and answers.", {
+			userOnly: true,
+		}),
 	}),
 };
 

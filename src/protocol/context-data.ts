@@ -169,7 +169,11 @@ const PromptTokens = Type.Object(numberFields("input", "read", "write", "writeOn
 export const ReplayReport = Type.Object({
 	/** File name, or `content` if the command contained the text. */
 	file: Type.String(),
+	session: Type.Optional(Type.String()),
+	subagent: Type.Optional(Type.String()),
 	requests: Type.Number(),
+	/** Requests that another session counts. */
+	copies: Type.Optional(Type.Number()),
 	models: listOf({
 		name: Type.String(),
 		...numberFields("requests", "readRatio", "writeRatio"),
@@ -197,4 +201,12 @@ export const ReplayReport = Type.Object({
 	/** Number of unusable lines in the file. */
 	skipped: Type.Number(),
 	chart: listOf({ name: Type.String(), points: Type.Array(PromptTokens) }),
+	/** The sessions of a file with more than one, such as sub-agents. */
+	sessions: Type.Optional(
+		listOf({
+			session: Type.Optional(Type.String()),
+			subagent: Type.Optional(Type.String()),
+			...numberFields("requests", "cost", "misses"),
+		}),
+	),
 });

@@ -1,4 +1,5 @@
-import { isLoopback, normalizedOrigin } from "./auth/access.ts";
+import { isLoopback } from "../core/loopback.ts";
+import { normalizedOrigin } from "./auth/access.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 

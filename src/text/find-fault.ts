@@ -16,6 +16,7 @@ export function findFault(schema: object, value: unknown): Fault | undefined {
 	}
 	if (node.properties) return faultInObject(node, value);
 	if (node.items) return faultInArray(node, value);
+	if (node.additionalProperties) return faultInMap(node, value);
 	return isAllowed(node, value) ? undefined : faultOf(node, value);
 }
 
@@ -25,6 +26,10 @@ interface Node {
 	readonly anyOf?: readonly object[];
 	readonly properties?: Readonly<Record<string, object>>;
 	readonly required?: readonly string[];
+	/** Checked for an object of any names only, not beside `properties`. */
+	readonly additionalProperties?: object | false;
+	readonly propertyNames?: object;
+	readonly maxProperties?: number;
 	readonly items?: object;
 	readonly maxItems?: number;
 	readonly enum?: readonly unknown[];
@@ -58,6 +63,21 @@ function faultInArray(node: Node, value: unknown): Fault | undefined {
 	for (const [index, item] of value.entries()) {
 		const fault = findFault(node.items as object, item);
 		if (fault) return inside(`[${index}]`, fault);
+	}
+	return undefined;
+}
+
+function faultInMap(node: Node, value: unknown): Fault | undefined {
+	const { maxProperties = Number.POSITIVE_INFINITY, propertyNames } = node;
+	if (typeof value !== "object" || value === null || Array.isArray(value)) {
+		return faultOf(node, value);
+	}
+	const members = Object.entries(value);
+	if (members.length > maxProperties) return faultOf(node, value);
+	for (const [name, member] of members) {
+		if (propertyNames && findFault(propertyNames, name)) return faultOf(node, value);
+		const fault = findFault(node.additionalProperties as object, member);
+		if (fault) return inside(name, fault);
 	}
 	return undefined;
 }

@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { expect, test } from "vitest";
-import type { Terminal } from "../../src/cli/command.ts";
+import { splitProgram, type Terminal } from "../../src/cli/command.ts";
 import { commands, main } from "../../src/cli/main.ts";
 import strata from "../../src/extension/index.ts";
 import { startPi } from "../support/pi-session.ts";
@@ -134,7 +134,8 @@ async function faultOf([name = "", ...args]: readonly string[]): Promise<string 
 	const command = await commands.find((one) => one.name === name)?.load();
 	if (!command) return `no command "${name}"`;
 	try {
-		parseArgs({ args, options: command.options, allowPositionals: true, strict: true });
+		const { own } = splitProgram(command, args);
+		parseArgs({ args: own, options: command.options, allowPositionals: true, strict: true });
 		return undefined;
 	} catch (error) {
 		return (error as Error).message;

@@ -20,6 +20,7 @@ const GROUP_OF: Record<string, string> = {
 	"docs/paging.md": "paging",
 	"docs/tiers.md": "tiers",
 	"docs/economy.md": "economy",
+	"docs/proxy.md": "proxy",
 };
 
 test("every setting that a document names by its full name exists", () => {

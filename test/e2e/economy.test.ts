@@ -3,10 +3,10 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import { hashBytes } from "../../src/core/hash.ts";
-import { CacheSimulator, requestOfPayload } from "../../src/economy/index.ts";
+import { CacheSimulator, requestOfPieces } from "../../src/economy/index.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import strata from "../../src/extension/index.ts";
+import { readPayload } from "../../src/wire/index.ts";
 import {
 	FREE_MODEL,
 	type LoopbackAnthropic,
@@ -60,8 +60,12 @@ function simulate({ requests }: LoopbackAnthropic) {
 	);
 	const simulator = new CacheSimulator(rules);
 	return requests.map(({ body, at }) => {
-		const count = { hashOf: hashBytes, tokensOf: loopbackTokens };
-		const { input, read, write } = simulator.send({ atMs: at, ...requestOfPayload(body, count) });
+		const pieces = readPayload(body)?.pieces ?? [];
+		const tokensOf = (bytes: number) => loopbackTokens("x".repeat(bytes));
+		const { input, read, write } = simulator.send({
+			atMs: at,
+			...requestOfPieces(pieces, tokensOf),
+		});
 		return { input, cacheRead: read, cacheWrite: write };
 	});
 }

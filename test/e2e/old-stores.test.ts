@@ -71,9 +71,11 @@ function asOfNow(session: string): string {
 		...Array.from(session.matchAll(dates), ([, date = ""]) => Date.parse(date)),
 	);
 	const laterMs = Date.now() - lastMs;
-	return session.replaceAll(dates, (_all, date: string) => {
-		return `"timestamp":"${new Date(Date.parse(date) + laterMs).toISOString()}"`;
-	});
+	return session
+		.replaceAll(dates, (_all, date: string) => {
+			return `"timestamp":"${new Date(Date.parse(date) + laterMs).toISOString()}"`;
+		})
+		.replaceAll(/"timestamp":(\d+)/g, (_all, ms: string) => `"timestamp":${Number(ms) + laterMs}`);
 }
 
 /** As if it had been made in this place and today: commands are forgotten after two weeks. */

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
+import { isLoopback, parseHost } from "../../core/loopback.ts";
 import type { Tokens } from "./token-file.ts";
 
 /** Browsers offer this subprotocol and another that holds their token. The server selects only this one. */
@@ -50,15 +51,9 @@ export function tokenIn(headers: IncomingHttpHeaders): string | undefined {
 	return carrier?.slice(TOKEN_SUBPROTOCOL.length);
 }
 
-export function isLoopback(host: string): boolean {
-	const bare = host.replace(/^\[(.*)\]$/, "$1").toLowerCase();
-	return bare === "localhost" || bare === "::1" || (isIP(bare) === 4 && bare.startsWith("127."));
-}
-
 /** Detects DNS rebinding, which leaves a foreign name in `Host`. A numeric address cannot be rebound. */
 function isOwnHost(header: string | undefined, { host, origins }: AccessOptions): boolean {
-	const [, given] = /^(\[[0-9a-f:.]+\]|[^\s:/@\\?#]+)(?::\d{1,5})?$/i.exec(header ?? "") ?? [];
-	const name = given?.toLowerCase();
+	const name = parseHost(header)?.name;
 	if (name === undefined) return false;
 	if (isLoopback(name) || name === host.toLowerCase()) return true;
 	if (origins.some((origin) => new URL(origin).hostname.toLowerCase() === name)) return true;

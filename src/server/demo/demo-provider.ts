@@ -8,13 +8,13 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import type { PromptTokens } from "../../core/bill.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
-import { hashBytes } from "../../core/hash.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
-import { CacheSimulator, requestOfPayload } from "../../economy/index.ts";
+import { CacheSimulator, requestOfPieces } from "../../economy/index.ts";
 import { rulesFor } from "../../economy/rules.ts";
 import { isStub } from "../../pruning/index.ts";
 import { collapsed } from "../../text/one-line.ts";
+import { readPayload } from "../../wire/index.ts";
 import type { ServerOptions } from "../options.ts";
 
 export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
@@ -101,10 +101,10 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	}
 
 	function billed(body: unknown): PromptTokens {
-		const { blocks, breakpoints } = requestOfPayload(body, {
-			hashOf: hashBytes,
-			tokensOf: (text) => estimateTokens(text.length),
-		});
+		const { blocks, breakpoints } = requestOfPieces(
+			readPayload(body)?.pieces ?? [],
+			estimateTokens,
+		);
 		return cache.send({ atMs: Date.now(), blocks, breakpoints });
 	}
 

@@ -3,7 +3,7 @@ import { type Bill, billOf, type PromptTokens } from "../../core/bill.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { CostAccount, type PricedMiss } from "../../economy/index.ts";
-import { costOf, dollarsOf, type ModelInfo, rulesFor } from "../../economy/rules.ts";
+import { type CacheRules, costOf, dollarsOf, type ModelInfo } from "../../economy/rules.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
 import { textOf } from "../../session/index.ts";
@@ -56,6 +56,7 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			...(thinking && { misplaced: thinking }),
 		};
 		const miss = account.add(answered, model);
+		const rules = account.rulesOf(model);
 		compacted = false;
 		pruned = false;
 		usedMs = atMs;
@@ -71,9 +72,9 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			write: tokens.write,
 			input: tokens.input,
 			output,
-			cost: priceOf(tokens, model),
-			appendOnlyCost: priceOf(appendOnly, model),
-			noCacheCost: priceOf({ ...NOTHING, input: promptOf(tokens) }, model),
+			cost: priceOf(tokens, model, rules),
+			appendOnlyCost: priceOf(appendOnly, model, rules),
+			noCacheCost: priceOf({ ...NOTHING, input: promptOf(tokens) }, model, rules),
 			...(dollars !== undefined && { outputDollars: dollars }),
 			...(thinking && thinking.dropped > 0 && { thinkingDropped: thinking.dropped }),
 			...(miss && { miss: missView(miss) }),
@@ -160,10 +161,10 @@ function appendOnlyTokens(
 	return { input, read, write, writeOneHour };
 }
 
-function priceOf(tokens: PromptTokens, model: ModelInfo): Data<"Price"> {
-	const cost = costOf(tokens, rulesFor(model));
+function priceOf(tokens: PromptTokens, model: ModelInfo, rules: CacheRules): Data<"Price"> {
+	const cost = costOf(tokens, rules);
 	if (!model.cost?.input) return { tokens: cost };
-	return { tokens: cost, dollars: dollarsOf(tokens, model.cost) };
+	return { tokens: cost, dollars: dollarsOf(tokens, model.cost, rules) };
 }
 
 function missView({ tokens, cause, cost, dollars, changed }: PricedMiss): Data<"CacheMiss"> {

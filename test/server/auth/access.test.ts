@@ -1,10 +1,6 @@
 import { describe, expect, test } from "vitest";
-import {
-	createAccess,
-	isLoopback,
-	normalizedOrigin,
-	tokenIn,
-} from "../../../src/server/auth/access.ts";
+import { isLoopback } from "../../../src/core/loopback.ts";
+import { createAccess, normalizedOrigin, tokenIn } from "../../../src/server/auth/access.ts";
 
 const loopback = { host: "127.0.0.1", origins: ["https://ui.example"], tls: false };
 
