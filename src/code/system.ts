@@ -56,7 +56,7 @@ export class CodeSystem implements System {
 		return this.#codeSession.close();
 	}
 
-	/** Adds a briefing to prompts that name one to three files; in mode `always`, to any prompt. Shows an error once per session. */
+	/** Adds a briefing to prompts that name one to three files; in mode `always`, else on the files last worked on. Shows an error once per session. */
 	async onPrompt(prompt: string | undefined, session: SessionView) {
 		const { enabled, autoContext } = session.config.kota;
 		if (!enabled || autoContext === "off" || prompt === undefined) return undefined;

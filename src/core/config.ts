@@ -55,7 +55,7 @@ export function loadConfig(folders: ConfigFolders) {
 		config: Object.freeze(Object.fromEntries(groups)) as Config,
 		/** The source of a value: `default`, or a file's label; several for an appended list, joined by ` + `. */
 		origin: (key: SettingKey) => entries.get(key)?.origin ?? "default",
-		/** One line per problem, in file order, escaped for printing. The last line of a file may count the rest. */
+		/** One warning per problem, in file order, escaped for printing. If a file has too many, its last warning counts the rest. */
 		warnings,
 		/** All four files, in merge order. */
 		files,

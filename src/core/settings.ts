@@ -17,7 +17,7 @@ export { accepts, type Setting, type SettingGroup, type SettingValue } from "./s
 
 const MIB = 1024 * 1024;
 
-/** Usual names of files with secrets. A false positive only means that the file is not cached. */
+/** Usual names of files with secrets. A false positive only means that the file is neither cached nor pruned. */
 const SENSITIVE_FILES: readonly string[] = `
 	.env* *.env *.tfvars *.tfvars.json *.tfstate *.tfstate.*
 	*.pem *.key *.p8 *.p12 *.pfx *.crt *.cer *.der *.pk8 *.jks *.jceks *.keystore *.kdbx *.ppk

@@ -10,7 +10,7 @@ export interface Block {
 	readonly tokens: number;
 	/** For display, such as `result of read src/a.ts`. Never the block's text. */
 	readonly label: string;
-	/** Set for tool calls and tool results: consecutive ones of a kind are one position. */
+	/** Set for tool calls and tool results: consecutive ones of a kind are one position of the provider's look-back. */
 	readonly run?: "calls" | "results";
 }
 

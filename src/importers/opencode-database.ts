@@ -21,7 +21,7 @@ export async function* readOpencodeDatabase(
 	const { database } = opened;
 	try {
 		if (!hasTables(database)) {
-			throw new Error(`${file} is not a session: it has no tables of opencode`);
+			throw new Error(`${file} is not a session: it does not have opencode's tables`);
 		}
 		database.exec("BEGIN");
 		yield* rowsOf(database, maxRowBytes);

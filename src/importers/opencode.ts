@@ -170,7 +170,7 @@ class OpencodeSession {
 		this.#clearings.push({ atMs: clearedMs, targetId, block });
 	}
 
-	/** Results are cleared between requests: those of the next one show it. */
+	/** Opencode clears old results between requests. The next request shows them as edits. */
 	#clear(beforeMs: number): void {
 		for (const { atMs, targetId, block } of this.#clearings) {
 			if (atMs > beforeMs) continue;

@@ -133,7 +133,7 @@ function isOfType(message: Buffer, types: readonly string[]): boolean {
 /** Bounds the work for a message that repeats the word. */
 const MAX_PLACES = 16;
 
-/** Quotes inside of JSON texts are escaped, so a match is a member, in practice the outer one. */
+/** Quotes inside JSON strings are escaped, so a match is a real `type` member, in practice that of the outermost object. */
 function hasType(message: Buffer, type: string): boolean {
 	const word = `"${type}"`;
 	let at = message.indexOf(word);

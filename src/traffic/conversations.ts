@@ -204,7 +204,7 @@ function conversationOn(path: readonly Prefix[], request: TracedRequest): Conver
 		const namesakes = fitting.filter(({ names }) =>
 			name === undefined ? names.size === 0 : names.has(name),
 		);
-		// What the model wrote belongs to one conversation, by whatever name it is resumed.
+		// A prefix with output of the model belongs to one conversation, whatever name that is resumed under.
 		const found = prefix.isLived
 			? (latestUsed(namesakes) ?? latestUsed(fitting))
 			: latestUsed(namesakes.filter((one) => hasEndAt(prefix, one)));

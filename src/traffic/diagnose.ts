@@ -43,7 +43,7 @@ export function priceOf(tokens: PromptTokens & { output: number }, model: ModelI
 	return model.cost?.input ? { cost, dollars: dollarsOf(tokens, model.cost, rules) } : { cost };
 }
 
-/** The cache miss of a request at its place, with the first piece that differs. */
+/** The cache miss of a request, compared with the request whose cache it should have read, and the first piece that differs. */
 export function missOf(
 	now: TracedRequest,
 	{ before, sharedTokens, step, changed: departed }: Comparison,

@@ -131,8 +131,8 @@ function removedEnd(
 }
 
 /**
- * Whether a shorter history, of which the model wrote nothing that was there before, replaces the
- * latest one. What the model answered would stand right behind the common start.
+ * Whether a shorter history replaces the latest one, and the start that both share holds nothing
+ * that the model wrote. A message of the model right behind that start is an earlier answer, so no compaction.
  */
 function isCompaction(
 	latest: SentRequest,

@@ -89,7 +89,7 @@ export class Workset {
 		return this.map ? [this.map, ...this.files] : [...this.files];
 	}
 
-	/** Reads the files. A note replaces a file that has no text, or for which there is no room. */
+	/** Reads the files. A note replaces a file that cannot be used, or for which there is no room. */
 	async refreshFiles(session: SessionView): Promise<void> {
 		const { maxFiles, maxTokens } = this.settings.tiers;
 		const before = new Map(this.files.map(({ path, hash }) => [path, hash]));
@@ -176,7 +176,7 @@ export class Workset {
 		}
 	}
 
-	/** Counts a hit for each file that was read from the cache. */
+	/** Counts a hit for each file that the provider read from its prompt cache. */
 	recordAnswer(message: unknown, session: SessionView): void {
 		const shown = this.texts();
 		const tokens = promptTokens(property(message, "usage"));

@@ -42,7 +42,7 @@ interface ListedEntry {
 /** Maximum age of a cached listing, since some file systems do not update folder times. */
 const MAX_AGE_MS = 10 * 60_000;
 
-/** Caches git's listing from the second scan on, until a folder, a `.gitignore` or one of git's own files changes, or the listing is too old. */
+/** Caches the listing from the second scan on, until a folder, a `.gitignore` or one of git's own files changes, or the listing is too old. */
 export class TreeScanner {
 	readonly #root: string;
 	readonly #now: () => number;

@@ -69,7 +69,7 @@ export class PendingCommands {
 			return response as SuccessResponse<Type>;
 		} catch (error) {
 			if (!(error instanceof ClientError) || error.code !== "answer_gone") throw error;
-			// An earlier connection got the answer. This failure occurs only for reads, so a retry is safe.
+			// The server sent the answer on an earlier connection and cannot repeat it. This happens only for reads, so a retry is safe.
 			return this.send(type, fields, retryOptions);
 		}
 	}
