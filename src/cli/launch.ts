@@ -79,12 +79,23 @@ function withoutOutboundProxy(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
 
 /** Providers of opencode: their upstream, path, and the variables with their keys. */
 const OPENCODE_PROVIDERS = {
-	anthropic: { upstream: "anthropic", path: "/v1", keys: ["ANTHROPIC_API_KEY"] },
-	openai: { upstream: "openai", path: "/v1", keys: ["OPENAI_API_KEY"] },
+	anthropic: {
+		upstream: "anthropic",
+		path: "/v1",
+		keys: ["ANTHROPIC_API_KEY"],
+		addresses: ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE"],
+	},
+	openai: {
+		upstream: "openai",
+		path: "/v1",
+		keys: ["OPENAI_API_KEY"],
+		addresses: ["OPENAI_BASE_URL", "OPENAI_API_BASE"],
+	},
 	google: {
 		upstream: "gemini",
 		path: "/v1beta",
 		keys: ["GOOGLE_GENERATIVE_AI_API_KEY", "GEMINI_API_KEY"],
+		addresses: ["GOOGLE_GEMINI_BASE_URL"],
 	},
 } as const;
 
@@ -92,12 +103,15 @@ const OPENCODE_PROVIDERS = {
  * opencode merges this variable over its files. A provider that it names becomes available, so only
  * those are named that have a key in the environment or are in the variable already.
  */
-function opencodeConfig({ env, baseUrl }: LaunchOptions): NodeJS.ProcessEnv {
+function opencodeConfig(launch: LaunchOptions): NodeJS.ProcessEnv {
+	const { env, baseUrl } = launch;
 	const config = objectIn(env.OPENCODE_CONFIG_CONTENT || "{}");
 	const providers = isRecord(config.provider) ? { ...config.provider } : {};
-	for (const [name, { upstream, path, keys }] of Object.entries(OPENCODE_PROVIDERS)) {
+	for (const [name, provider] of Object.entries(OPENCODE_PROVIDERS)) {
+		const { upstream, path, keys, addresses } = provider;
 		const given = isRecord(providers[name]) ? providers[name] : undefined;
 		if (!given && !keys.some((key) => env[key])) continue;
+		for (const address of addresses) refuseOther(launch, address);
 		const options = isRecord(given?.options) ? given.options : {};
 		if (options.baseURL !== undefined) {
 			throw new UsageError(

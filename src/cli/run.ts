@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { errnoOf } from "../core/errno.ts";
+import { describeError, errnoOf } from "../core/errno.ts";
 import { type Command, UsageError } from "./command.ts";
 import { type Launch, launchOf } from "./launch.ts";
 import { openProxy } from "./proxy.ts";
@@ -40,7 +40,7 @@ export const run: Command = {
 			const launch = launchOf({ program, args, env, upstreams, baseUrl });
 			const status = await statusOfChild(program, launch, cwd);
 			await close();
-			printError(`strata: ${await summary()}`);
+			printError(`strata: ${await summary().catch(describeError)}`);
 			return status;
 		} catch (error) {
 			if (error instanceof UsageError) throw error;

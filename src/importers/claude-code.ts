@@ -256,10 +256,10 @@ function answerContent(line: unknown, thread: Thread): Line["content"] {
 	}
 	// Only the bill of the message is read later: its texts need not stay in memory.
 	const { content: _, ...bill } = isRecord(message) ? message : {};
-	answer.message = bill;
+	if (isRecord(bill.usage) || !isRecord(property(answer.message, "usage"))) answer.message = bill;
 	answer.effort = nameOr(property(line, "effort"), "") || undefined;
 	const content = property(message, "content");
-	for (const part of Array.isArray(content) ? content : []) {
+	for (const part of Array.isArray(content) ? content.filter(isRecord) : []) {
 		const { type, id: callId, name, input } = part as Record<string, unknown>;
 		if (type === "tool_use" || type === "server_tool_use") {
 			thread.blocks.noteCall({ id: callId, name, input });

@@ -91,7 +91,7 @@ export class Forward implements Dispatcher.DispatchHandler {
 			optional(() => forwardInterim(response, status, raw));
 			return;
 		}
-		response.writeHead(status, message, endToEnd(raw));
+		response.writeHead(status, isPlainReason(message) ? message : "", endToEnd(raw));
 		const type = headerIn(raw, "content-type");
 		const encoding = headerIn(raw, "content-encoding");
 		this.#answer = {
@@ -250,4 +250,9 @@ type RawHeaders = Dispatcher.DispatchController["rawHeaders"];
 function textsOf(raw: RawHeaders): string[] {
 	if (!Array.isArray(raw)) return [];
 	return raw.map((part) => (typeof part === "string" ? part : part.toString("latin1")));
+}
+
+/** Node sends no other reason phrase. Clients ignore it. */
+function isPlainReason(message: string | undefined): boolean {
+	return message !== undefined && /^[\t\x20-\x7e]*$/.test(message);
 }

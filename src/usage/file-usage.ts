@@ -81,9 +81,14 @@ function missesOf(session: ImportedSession): Map<number, RequestMiss> {
 	const modelFor = (name: ReplayModel["name"]) =>
 		getOrAdd(models, fullName(name), () => knownModel(name));
 	const entries = session.entries.map(withoutBlocks);
-	const found = findMisses(rebuildRequests({ ...session, entries }, modelFor));
+	const replay = rebuildRequests({ ...session, entries }, modelFor);
+	// Misses are numbered without copies.
+	const places = replay.bills.flatMap(({ isCopy }, index) => (isCopy ? [] : [index + 1]));
 	return new Map(
-		found.map(({ request, cause, tokens, cost }) => [request, { cause, tokens, cost }]),
+		findMisses(replay).map(({ request, cause, tokens, cost }) => [
+			places[request - 1] ?? request,
+			{ cause, tokens, cost },
+		]),
 	);
 }
 
@@ -102,7 +107,7 @@ function billOf(entry: Entry): RequestUsage | undefined {
 	const tokens = { ...entry.billed, output: answer?.output ?? 0 };
 	if (tokens.input + tokens.read + tokens.write + tokens.output === 0) return undefined;
 	return {
-		...(answer?.requestId && { id: answer.requestId }),
+		...(entry.requestId && { id: entry.requestId }),
 		atMs: answer?.sentMs ?? entry.atMs,
 		model: fullName(entry.model),
 		tokens,

@@ -113,7 +113,7 @@ class AnthropicAnswer implements AnswerFold {
 				return;
 			case "message_delta":
 				// The sums of a later event replace those of an earlier one.
-				Object.assign(this.#usage, property(event, "usage"));
+				Object.assign(this.#usage, stated(property(event, "usage")));
 				return;
 			case "message_stop":
 				this.#isDone = true;
@@ -199,4 +199,10 @@ function thinkingOf(message: unknown): WireAnswer["thinking"] {
 	const dropped = types.filter((type) => type === "thinking_dropped").length;
 	const allowed = types.filter((type) => type === "thinking_mismatch_allowed").length;
 	return dropped + allowed > 0 ? { dropped, allowed } : undefined;
+}
+
+/** The fields with a value: `null` says nothing new. */
+function stated(usage: unknown): Record<string, unknown> {
+	const entries = isRecord(usage) ? Object.entries(usage) : [];
+	return Object.fromEntries(entries.filter(([, value]) => value !== null));
 }

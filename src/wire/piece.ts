@@ -97,11 +97,16 @@ export function nameOf(name: unknown): string | undefined {
 
 const MAX_PATH = 300;
 
+/** No address, query or text: these may hold secrets, and paths are stored. */
+function isFilePath(path: string): boolean {
+	return path.length <= MAX_PATH && !/[\n\r?]|:\/\//.test(path);
+}
+
 /** The file that a call's input names. */
 export function pathIn(input: unknown): string | undefined {
 	for (const key of ["file_path", "filePath", "path", "notebook_path", "absolute_path"]) {
 		const path = property(input, key);
-		if (typeof path === "string") return plainText(path, MAX_PATH);
+		if (typeof path === "string" && isFilePath(path)) return plainText(path, MAX_PATH);
 	}
 	return undefined;
 }

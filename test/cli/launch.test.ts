@@ -69,8 +69,12 @@ describe("a key for another address does not go to the provider", () => {
 		["codex", "OPENAI_BASE_URL"],
 		["gemini", "GOOGLE_GEMINI_BASE_URL"],
 		["aider", "OPENAI_API_BASE"],
+		["opencode", "ANTHROPIC_BASE_URL"],
+		["opencode", "OPENAI_API_BASE"],
+		["opencode", "GOOGLE_GEMINI_BASE_URL"],
 	])("%s is not started where %s names one", (program, name) => {
-		const start = () => launch(program, { [name]: "https://user:word@gateway.example" });
+		const keys = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" };
+		const start = () => launch(program, { ...keys, [name]: "https://user:word@gateway.example" });
 		expect(start).toThrow(UsageError);
 		expect(start).toThrow(new RegExp(`^${name} is set to another address; .*strata.json`));
 		expect(start).not.toThrow(/gateway|word/);

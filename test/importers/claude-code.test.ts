@@ -233,6 +233,22 @@ describe("a transcript of Claude Code", () => {
 		expect(session?.skipped).toMatchObject({ damaged: 1, relinked: 1 });
 	});
 
+	test("keeps its bill if a line lacks it, and its other blocks if one is nothing", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("one");
+		writer.text("m1", "a", { write: 30_000, output: 9 });
+		writer.text(
+			"m1",
+			"b",
+			{},
+			{ more: { usage: undefined, content: [null, { type: "text", text: "b" }] } },
+		);
+		const [session] = await read(writer);
+		expect(bills(session)).toEqual([[3, 0, 30_000]]);
+		const [answer] = (session?.entries ?? []).filter(({ type }) => type === "assistant");
+		expect(answer?.type === "assistant" && answer.blocks).toHaveLength(2);
+	});
+
 	test("may be hostile: parents in a circle, endless nesting, ids and lines without end", async () => {
 		const writer = new ClaudeWriter();
 		writer.line("user", { message: { content: "a" }, uuid: "x", parentUuid: "y" });

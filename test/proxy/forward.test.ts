@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { type AddressInfo, createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { brotliCompressSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test, vi } from "vitest";
@@ -143,6 +144,23 @@ describe("bytes arrive as they were sent", () => {
 		await expect.poll(() => exchanges.length).toBe(1);
 		expect(String(Buffer.from(exchanges[0]?.answerBody ?? []))).toBe(events.join(""));
 		expect(exchanges[0]?.answerType).toBe("text/event-stream");
+	});
+
+	test("a reason phrase that Node would not send, without it", async () => {
+		const server = createServer((socket) => {
+			socket.once("data", () => {
+				socket.end(
+					Buffer.from("HTTP/1.1 200 \u00e9t\u00e9\r\ncontent-length: 2\r\n\r\nok", "latin1"),
+				);
+			});
+		}).listen(0, "127.0.0.1");
+		await once(server, "listening");
+		atEnd(() => void server.close());
+		const { port } = await startTestProxy(
+			`http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+		);
+		const answer = await ask(port, "/test/v1/messages", { method: "POST", body: TEXT });
+		expect(answer).toMatchObject({ status: 200, body: Buffer.from("ok") });
 	});
 
 	test.each([400, 401, 404, 429, 500, 529])("an error %i of the upstream", async (status) => {

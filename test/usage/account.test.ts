@@ -73,6 +73,22 @@ describe("copies", () => {
 		expect((await reportOf(...files.toReversed())).total).toMatchObject(expected);
 	});
 
+	test("a miss stays with its request, whatever copies stand before it", async () => {
+		const writer = new SessionWriter();
+		writer.user("Hello");
+		for (const at of [1, 2]) {
+			const fields = { responseId: "r1" };
+			writer.assistant("one", { cacheWrite: 9000, output: at }, fields);
+		}
+		writer.user("Again");
+		writer.assistant("two", { cacheWrite: 9100, output: 1 }, { responseId: "r2" });
+		const { sessions } = await readUsage(writer.save());
+		const missed = sessions.flatMap(({ requests }) =>
+			requests.map(({ id = "", miss }) => [id.includes("r2"), miss !== undefined]),
+		);
+		expect(missed.filter(([, isMissed]) => isMissed)).toEqual([[true, true]]);
+	});
+
 	test("requests without an id are never taken for copies", () => {
 		const account = new UsageAccount();
 		for (const file of ["a", "b"]) account.add(file, usage([request(), request()]));

@@ -143,3 +143,28 @@ describe.each(samples)("format $format", (sample) => {
 });
 
 const PARTS = ["tools", "system", "messages"];
+
+test("fields without a value in a later event do not erase the bill", () => {
+	const [start = "", , , , stop = ""] = samples[0]?.events ?? [];
+	const usage = { output_tokens: 311, input_tokens: null, cache_read_input_tokens: null };
+	const delta = `data: ${JSON.stringify({ type: "message_delta", usage })}\n\n`;
+	const reader = new AnswerReader(formatOf("/v1/messages") as Format, "text/event-stream");
+	reader.push(Buffer.from(start + delta + stop));
+	expect(reader.end(true).usage).toEqual(samples[0]?.usage);
+});
+
+test("only a path is kept of a call: no address, no query, no text", () => {
+	const pathOf = (path: string) => {
+		const call = { type: "tool_use", id: "t1", name: "fetch", input: { path } };
+		return readPayload({ messages: [{ role: "assistant", content: [call] }] })?.pieces[0]?.path;
+	};
+	expect(pathOf("/w/my app/a.ts")).toBe("/w/my app/a.ts");
+	for (const text of [
+		"https://x.test/cb?token=secret",
+		"a?token=secret",
+		"two\nlines",
+		"x".repeat(301),
+	]) {
+		expect(pathOf(text)).toBeUndefined();
+	}
+});
