@@ -230,7 +230,10 @@ export const settingGroups = {
 			max: 512 * MIB,
 			userOnly: true,
 		}),
-		keepDays: int(30, "Requests are kept in the book for this many days.", { userOnly: true }),
+		keepDays: int(30, "Requests are kept in the book for this many days.", {
+			min: 1,
+			userOnly: true,
+		}),
 		keepTexts: flag(false, "Whether the book also keeps the texts of requests and answers.", {
 			userOnly: true,
 		}),

@@ -112,11 +112,16 @@ export interface FoundSession {
 	readonly bytes: number;
 }
 
+const MAX_FOUND = 100_000;
+
 /** The session files in the places where agents keep them, the newest first. */
 export async function findSessions(env: NodeJS.ProcessEnv = process.env): Promise<FoundSession[]> {
 	const found: FoundSession[] = [];
 	for (const { agent, folder, ending } of sessionPlaces(env)) {
-		const { files } = await findSessionFiles(folder).catch(() => ({ files: [] })); // not there
+		const { files } = await findSessionFiles(folder, MAX_FOUND).catch((error: unknown) => {
+			if (errnoOf(error) === undefined) throw error; // too many: none must be missing silently
+			return { files: [] }; // no such folder
+		});
 		for (const file of files) {
 			if (!ending.test(file)) continue;
 			const stats = await stat(file).catch(() => undefined); // gone meanwhile

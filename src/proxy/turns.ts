@@ -9,7 +9,10 @@ export interface TurnsOptions {
 }
 
 const FIRST = ["response.create"];
-const LAST = ["response.completed", "response.failed", "response.incomplete", "error"];
+const LAST = [
+	...["response.completed", "response.failed", "response.incomplete"],
+	...["response.done", "response.cancelled", "error"],
+];
 const SWITCHED = 101;
 /** More requests at once are not looked at. Agents send one after the other. */
 const MAX_TURNS = 64;

@@ -51,7 +51,9 @@ export class SseReader {
 	}
 
 	#takeRest(): string {
-		const line = Buffer.concat(this.#rest).toString("utf8");
+		const [first] = this.#rest;
+		const line =
+			(this.#rest.length > 1 ? Buffer.concat(this.#rest) : first)?.toString("utf8") ?? "";
 		this.#rest = [];
 		this.#restBytes = 0;
 		return line;
