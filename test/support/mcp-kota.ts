@@ -52,7 +52,8 @@ export type JournalEntry =
 			readonly beside: number[];
 	  }
 	| { readonly event: "child"; readonly pid: number }
-	| { readonly event: "call"; readonly tool: string; readonly args: Record<string, unknown> };
+	| { readonly event: "call"; readonly tool: string; readonly args: Record<string, unknown> }
+	| { readonly event: "answer"; readonly answered: string };
 
 /** The program and arguments that start the server. */
 export function mcpKota(behaviour: Behaviour): { command: string; args: string[] } {
@@ -101,7 +102,7 @@ function serve(behaviour: Behaviour): void {
 		if (message.method === "tools/call") {
 			const { name, arguments: args } = message.params as unknown as ToolParams;
 			note({ event: "call", tool: name, args });
-			answer(message.id, name, behaviour);
+			answer(message.id, name, behaviour, () => note({ event: "answer", answered: name }));
 		}
 	});
 	input.on("close", () => {
@@ -128,7 +129,12 @@ interface ToolParams {
 	readonly arguments: Record<string, unknown>;
 }
 
-function answer(id: number, tool: string, { journal, tools = {} }: Behaviour): void {
+function answer(
+	id: number,
+	tool: string,
+	{ journal, tools = {} }: Behaviour,
+	noteAnswer: () => void,
+): void {
 	const reply = tools[tool];
 	if (!reply) {
 		send(id, { error: { code: -32602, message: `Unknown tool: ${tool}` } });
@@ -143,7 +149,10 @@ function answer(id: number, tool: string, { journal, tools = {} }: Behaviour): v
 		send(id, bodyOf({ json: reply.json }));
 	} else {
 		const afterMs = "afterMs" in reply ? reply.afterMs : 0;
-		setTimeout(() => send(id, bodyOf(reply)), afterMs);
+		setTimeout(() => {
+			noteAnswer();
+			send(id, bodyOf(reply));
+		}, afterMs);
 	}
 }
 
