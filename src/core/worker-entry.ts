@@ -28,9 +28,29 @@ export interface JobContext<Note, Message> {
 	receive(): Promise<Message>;
 }
 
+export type JobHandler<Job, Answer, Note = never, Message = never> = (
+	job: Job,
+	context: JobContext<Note, Message>,
+) => Answer | Promise<Answer>;
+
+/** Runs a job in this thread, as a worker would. */
+export async function runHere<Job, Answer, Note, Message>(
+	handle: JobHandler<Job, Answer, Note, Message>,
+	job: Job,
+	onNote?: (note: Note, job: { send(message: unknown): void }) => void,
+): Promise<Answer> {
+	const inbox = new JobInbox<Message>();
+	const running = { send: (message: unknown) => inbox.add(message as Message) };
+	return handle(job, {
+		signal: inbox.controller.signal,
+		notify: (note) => onNote?.(note, running),
+		receive: () => inbox.next(),
+	});
+}
+
 /** Handles a worker's jobs in order. A thrown error rejects the job; its string `code` is passed on. */
 export function serveJobs<Job, Answer, Note = never, Message = never>(
-	handle: (job: Job, context: JobContext<Note, Message>) => Answer | Promise<Answer>,
+	handle: JobHandler<Job, Answer, Note, Message>,
 	{ onBroadcast, onClose }: { onBroadcast?(value: never): void; onClose?(): void } = {},
 ): void {
 	const jobs = new Map<number, JobInbox<Message>>();
