@@ -8,6 +8,7 @@ export const MISS_CAUSES = {
 	edit: REPLACED,
 	model: "the model changed",
 	thinking: "the thinking level changed",
+	setting: "a setting changed",
 	expired: "the pause was longer than the cache's TTL",
 	tools: "the tools changed",
 	system: "the system prompt changed",
@@ -15,6 +16,7 @@ export const MISS_CAUSES = {
 	messages: "an earlier message changed",
 	/** Everything cached after the first dropped block is lost too. */
 	dropped: "the provider dropped thinking that was bound to another prefix",
+	cleared: "the provider cleared earlier content from the prompt",
 	provider: "nothing changed on our side that we can see; the provider may have evicted the prefix",
 	unknown: "unknown: the request was not observed",
 } as const;

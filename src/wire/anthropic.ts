@@ -1,9 +1,10 @@
 import type { Ttl } from "../core/bill.ts";
 import { countIn, isRecord, property } from "../core/property.ts";
+import { answerOf } from "./answer.ts";
 import type { AnswerFold, Format, ProviderMissReason, Usage, WireAnswer } from "./format.ts";
 import type { JsonSpan } from "./json-span.ts";
 import { breakpointOf, nameOf, type Piece, type PieceKind } from "./piece.ts";
-import { listOf, PieceList, parsed, settings, textOf } from "./piece-list.ts";
+import { listOf, PieceList, parsed, settings, textOf, ttlOf } from "./piece-list.ts";
 
 /** Anthropic's Messages API. */
 export const anthropic: Format = {
@@ -29,17 +30,22 @@ export const anthropic: Format = {
 			list.pieces,
 			breakpointOf({ cache_control: parsed(body.get("cache_control")) }),
 		);
-		const { thinking, output_config, tool_choice, service_tier, speed } = settingsIn(body);
+		const stated = (name: string) => parsed(body.get(name));
+		const output = stated("output_config");
+		const effort = property(output, "effort");
 		return {
 			model: textOf(body.get("model")) ?? "",
 			pieces,
+			...ttlOf(pieces),
 			settings: settings({
-				thinking,
-				effort: property(output_config, "effort"),
-				textFormat: property(output_config, "format"),
-				toolChoice: tool_choice,
-				serviceTier: service_tier,
-				speed,
+				thinking: stated("thinking"),
+				effort: effort === DEFAULT_EFFORT ? undefined : effort,
+				textFormat: property(output, "format"),
+				toolChoice: stated("tool_choice"),
+				serviceTier: stated("service_tier"),
+				speed: stated("speed"),
+				contextManagement: stated("context_management"),
+				images: listOf(body.get("messages")).some(hasImage) || undefined,
 			}),
 		};
 	},
@@ -47,12 +53,21 @@ export const anthropic: Format = {
 	answer: () => new AnthropicAnswer(),
 };
 
-function settingsIn(body: ReadonlyMap<string, JsonSpan>) {
-	const names = ["thinking", "output_config", "tool_choice", "service_tier", "speed"] as const;
-	return Object.fromEntries(names.map((name) => [name, parsed(body.get(name))])) as Record<
-		(typeof names)[number],
-		unknown
-	>;
+/** Stating it is the same as not stating any. */
+const DEFAULT_EFFORT = "high";
+
+/** Anthropic caches the messages of a prompt with images apart from those of one without. */
+function hasImage(message: JsonSpan): boolean {
+	return (
+		message.bytes.subarray(message.start, message.end).includes('"image"') &&
+		holdsImage(message.value)
+	);
+}
+
+function holdsImage(value: unknown): boolean {
+	if (property(value, "type") === "image") return true;
+	const content = property(value, "content");
+	return Array.isArray(content) && content.some(holdsImage);
 }
 
 /** Server tools have a type and no name. */
@@ -99,6 +114,7 @@ function withAutomatic(pieces: readonly Piece[], ttl: Ttl | undefined): readonly
 class AnthropicAnswer implements AnswerFold {
 	#message: Record<string, unknown> = {};
 	#usage: Record<string, unknown> = {};
+	#edits: unknown;
 	#error: string | undefined;
 	#isDone = false;
 
@@ -114,6 +130,7 @@ class AnthropicAnswer implements AnswerFold {
 			case "message_delta":
 				// The sums of a later event replace those of an earlier one.
 				Object.assign(this.#usage, stated(property(event, "usage")));
+				this.#edits = property(event, "context_management") ?? this.#edits;
 				return;
 			case "message_stop":
 				this.#isDone = true;
@@ -129,39 +146,31 @@ class AnthropicAnswer implements AnswerFold {
 
 	end(isWhole: boolean): WireAnswer {
 		const { id, model } = this.#message;
-		const missReason = missReasonOf(this.#message);
-		const thinking = thinkingOf(this.#message);
 		const hasBill = Object.keys(this.#usage).length > 0;
-		return {
-			end: this.#error ? "error" : this.#isDone && isWhole ? "complete" : "cut",
-			...named("id", id),
-			...named("model", model),
-			...(hasBill && { usage: usageOf(this.#usage) }),
-			...(missReason && { missReason }),
-			...(thinking && { thinking }),
-			...(this.#error && { error: this.#error }),
-		};
+		return answerOf({
+			isDone: this.#isDone && isWhole,
+			...{ id, model, error: this.#error },
+			usage: hasBill ? usageOf(this.#usage) : undefined,
+			rounds: roundsOf(this.#usage),
+			isCompacted: iterationsOf(this.#usage, "compaction").length > 0 || undefined,
+			cleared: clearedBy(this.#edits),
+			tier: tierOf(this.#usage),
+			missReason: missReasonOf(this.#message),
+			thinking: thinkingOf(this.#message),
+		});
 	}
 
 	#take(message: unknown): void {
 		if (!isRecord(message)) return;
 		this.#message = message;
 		this.#usage = isRecord(message.usage) ? { ...message.usage } : {};
+		this.#edits = message.context_management;
 	}
-}
-
-function named<Key extends string>(key: Key, value: unknown): Partial<Record<Key, string>> {
-	const name = nameOf(value);
-	return name ? ({ [key]: name } as Record<Key, string>) : {};
 }
 
 /** Sums of the whole request; tokens of server-side compactions are billed beside them. */
 function usageOf(usage: unknown): Usage {
-	const iterations = property(usage, "iterations");
-	const compactions = Array.isArray(iterations)
-		? iterations.filter((one) => property(one, "type") === "compaction")
-		: [];
-	return [usage, ...compactions].map(plainUsage).reduce((sum, one) => ({
+	return [usage, ...iterationsOf(usage, "compaction")].map(plainUsage).reduce((sum, one) => ({
 		input: sum.input + one.input,
 		read: sum.read + one.read,
 		write: sum.write + one.write,
@@ -169,6 +178,39 @@ function usageOf(usage: unknown): Usage {
 		output: sum.output + one.output,
 		reasoning: sum.reasoning + one.reasoning,
 	}));
+}
+
+/** The provider's calls of a model for one request, of one kind. */
+function iterationsOf(usage: unknown, type: "message" | "compaction"): readonly unknown[] {
+	const iterations = property(usage, "iterations");
+	if (!Array.isArray(iterations)) return [];
+	return iterations.filter((one) => property(one, "type") === type);
+}
+
+function roundsOf(usage: unknown): WireAnswer["rounds"] {
+	const messages = iterationsOf(usage, "message");
+	const isOne = messages.length + iterationsOf(usage, "compaction").length < 2;
+	if (isOne || messages.length === 0) return undefined;
+	const [first, last] = [messages[0], messages.at(-1)].map((one) => {
+		const { output: _, reasoning: __, ...prompt } = plainUsage(one);
+		return prompt;
+	});
+	return first && last && { first, last };
+}
+
+/** Each request counts all that is left out of it. */
+function clearedBy(management: unknown): number | undefined {
+	const edits = property(management, "applied_edits");
+	if (!Array.isArray(edits)) return undefined;
+	return edits.reduce((sum, edit) => sum + countIn(edit, "cleared_input_tokens"), 0) || undefined;
+}
+
+/** A speed other than the standard one is priced apart, whatever the tier. */
+function tierOf(usage: unknown): unknown {
+	const speed = property(usage, "speed");
+	return typeof speed === "string" && speed !== "standard"
+		? speed
+		: property(usage, "service_tier");
 }
 
 function plainUsage(usage: unknown): Usage {

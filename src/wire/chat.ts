@@ -1,8 +1,17 @@
 import { countIn, isRecord, property } from "../core/property.ts";
+import { answerOf } from "./answer.ts";
 import type { AnswerFold, Format, Usage, WireAnswer } from "./format.ts";
 import type { JsonSpan } from "./json-span.ts";
 import { nameOf } from "./piece.ts";
-import { listOf, PieceList, parsed, parsedArguments, settings, textOf } from "./piece-list.ts";
+import {
+	listOf,
+	PieceList,
+	parsed,
+	parsedArguments,
+	settings,
+	textOf,
+	ttlOf,
+} from "./piece-list.ts";
 
 /** OpenAI's Chat Completions API, which most other vendors offer too. */
 export const chat: Format = {
@@ -25,6 +34,7 @@ export const chat: Format = {
 		return {
 			model: textOf(body.get("model")) ?? "",
 			pieces: list.pieces,
+			...ttlOf(list.pieces),
 			settings: settings({
 				thinking: parsed(body.get("thinking")),
 				effort:
@@ -83,8 +93,9 @@ function addMessage(list: PieceList, message: JsonSpan, at: number): void {
 const BILLED = /"(usage|error)":\s*\{/;
 
 class ChatAnswer implements AnswerFold {
-	#first: Record<string, unknown> = {};
-	#usage: unknown;
+	#first: { readonly id?: unknown; readonly model?: unknown } = {};
+	#tier: unknown;
+	#usage: Record<string, unknown> | undefined;
 	#error: string | undefined;
 	#isDone = false;
 
@@ -104,19 +115,17 @@ class ChatAnswer implements AnswerFold {
 		}
 		if (event.object === "chat.completion") this.#isDone = true;
 		if (this.#first.id === undefined) this.#first = { id: event.id, model: event.model };
+		this.#tier = event.service_tier ?? this.#tier;
 		// The sums of a later chunk replace those of an earlier one.
 		if (isRecord(event.usage)) this.#usage = event.usage;
 	}
 
 	end(isWhole: boolean): WireAnswer {
-		const [id, model] = [nameOf(this.#first.id), nameOf(this.#first.model)];
-		return {
-			end: this.#error ? "error" : this.#isDone && isWhole ? "complete" : "cut",
-			...(id && { id }),
-			...(model && { model }),
-			...(this.#usage !== undefined && { usage: usageOf(this.#usage) }),
-			...(this.#error && { error: this.#error }),
-		};
+		return answerOf({
+			isDone: this.#isDone && isWhole,
+			...{ ...this.#first, error: this.#error, tier: this.#tier },
+			usage: this.#usage && usageOf(this.#usage),
+		});
 	}
 }
 

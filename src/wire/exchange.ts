@@ -26,7 +26,23 @@ export interface Exchange {
 	readonly answerEncoding?: string;
 	/** Absent above the proxy's limits. Of a cut answer, the bytes that arrived. */
 	readonly answerBody?: Uint8Array;
-	/** WebSocket: one exchange for each `response.create`, which is the request's body. */
-	readonly frames?: readonly string[];
+	/**
+	 * WebSocket: one exchange for each `response.create`, which is the request's body. These are the
+	 * frames of its answer, each after {@link FRAME_START}. Absent above the proxy's limits.
+	 */
+	readonly frames?: Uint8Array;
 	readonly end: "complete" | "client-gone" | "upstream-failed" | "upstream-cut";
+}
+
+const SEPARATOR = "\u001e";
+
+/** As in a sequence of JSON texts (RFC 7464). JSON has this character only escaped. */
+export const FRAME_START: Uint8Array = Buffer.from(SEPARATOR);
+
+/** The texts of an exchange's frames. */
+export function framesIn(frames: Uint8Array): string[] {
+	return Buffer.from(frames.buffer, frames.byteOffset, frames.byteLength)
+		.toString("utf8")
+		.split(SEPARATOR)
+		.slice(1);
 }

@@ -1,4 +1,4 @@
-import type { PromptTokens, Thinking } from "../core/bill.ts";
+import type { PromptTokens, Thinking, Ttl } from "../core/bill.ts";
 import type { JsonSpan } from "./json-span.ts";
 import type { Piece } from "./piece.ts";
 
@@ -18,11 +18,13 @@ export interface WireRequest {
 	readonly continues?: string;
 	/** The caller's name for requests that share a prefix. */
 	readonly cacheKey?: string;
+	/** How long the end of the prompt is to be cached, if the request says so. */
+	readonly ttl?: Ttl;
 }
 
 export type WireSetting =
 	| ("thinking" | "effort" | "toolChoice" | "verbosity" | "textFormat")
-	| ("serviceTier" | "speed");
+	| ("serviceTier" | "speed" | "images" | "contextManagement");
 
 /** The tokens of a request and its answer, as billed. */
 export interface Usage extends PromptTokens {
@@ -42,6 +44,14 @@ export interface WireAnswer {
 	readonly model?: string;
 	/** Absent if the provider sent no bill. */
 	readonly usage?: Usage;
+	/** If the provider called the model several times: its first and its last prompt. `usage` is the sum. */
+	readonly rounds?: { readonly first: PromptTokens; readonly last: PromptTokens };
+	/** True if the provider replaced the history by a summary. */
+	readonly isCompacted?: boolean;
+	/** Tokens of earlier content that the provider left out of the prompt, as its context editing says. */
+	readonly cleared?: number;
+	/** The service tier or speed that answered, as the provider names it. */
+	readonly tier?: string;
 	/** The provider's own cause of a cache miss. */
 	readonly missReason?: ProviderMissReason;
 	readonly thinking?: Thinking;

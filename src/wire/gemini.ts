@@ -1,4 +1,5 @@
 import { countIn, isRecord, property } from "../core/property.ts";
+import { answerOf } from "./answer.ts";
 import type { AnswerFold, Format, Usage, WireAnswer } from "./format.ts";
 import type { JsonSpan } from "./json-span.ts";
 import { nameOf } from "./piece.ts";
@@ -77,7 +78,7 @@ function decoded(name: string): string {
 class GeminiAnswer implements AnswerFold {
 	#id: unknown;
 	#model: unknown;
-	#usage: unknown;
+	#usage: Record<string, unknown> | undefined;
 	#error: string | undefined;
 	#isDone = false;
 
@@ -102,14 +103,11 @@ class GeminiAnswer implements AnswerFold {
 	}
 
 	end(isWhole: boolean): WireAnswer {
-		const [id, model] = [nameOf(this.#id), nameOf(this.#model)];
-		return {
-			end: this.#error ? "error" : this.#isDone && isWhole ? "complete" : "cut",
-			...(id && { id }),
-			...(model && { model }),
-			...(this.#usage !== undefined && { usage: usageOf(this.#usage) }),
-			...(this.#error && { error: this.#error }),
-		};
+		return answerOf({
+			isDone: this.#isDone && isWhole,
+			...{ id: this.#id, model: this.#model, error: this.#error },
+			usage: this.#usage && usageOf(this.#usage),
+		});
 	}
 }
 

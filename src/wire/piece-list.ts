@@ -1,4 +1,6 @@
 import type { Ttl } from "../core/bill.ts";
+import { hashBytes } from "../core/hash.ts";
+import { isRecord } from "../core/property.ts";
 import type { JsonSpan } from "./json-span.ts";
 import { nameOf, type Part, type Piece, type PieceKind, pathIn, pieceOf } from "./piece.ts";
 
@@ -60,6 +62,12 @@ interface Call {
 	readonly input?: unknown;
 }
 
+/** The lifetime of the prompt's end, as its last marker says. */
+export function ttlOf(pieces: readonly Piece[]): { ttl?: Ttl } {
+	const ttl = pieces.findLast(({ breakpoint }) => breakpoint)?.breakpoint;
+	return ttl ? { ttl } : {};
+}
+
 /** The items of a list, or the value itself if it is not a list; nothing for `null`. */
 export function listOf(span: JsonSpan | undefined): JsonSpan[] {
 	if (!span || span.text === "null") return [];
@@ -75,10 +83,17 @@ export function textOf(span: JsonSpan | undefined): string | undefined {
 	return String(span.value);
 }
 
-/** For comparison only: the JSON text of a setting, `undefined` if it is not set. */
-export function settingOf(value: unknown): string | undefined {
-	if (value === undefined || value === null) return undefined;
-	return typeof value === "string" ? value : JSON.stringify(value);
+/** For comparison only: the JSON text of a setting in any order of its keys, or the hash of a long one. */
+function settingOf(value: unknown): string {
+	if (typeof value === "string") return shortened(value);
+	const byKey = isRecord(value)
+		? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+		: value;
+	return shortened(JSON.stringify(byKey));
+}
+
+function shortened(text: string): string {
+	return text.length > MAX_SETTING ? hashBytes(text) : text;
 }
 
 /** Without settings that are not set. */
@@ -87,8 +102,8 @@ export function settings<Name extends string>(
 ): Partial<Record<Name, string>> {
 	const set: Partial<Record<Name, string>> = {};
 	for (const name of Object.keys(all) as Name[]) {
-		const value = settingOf(all[name]);
-		if (value !== undefined) set[name] = value.slice(0, MAX_SETTING);
+		const value = all[name];
+		if (value !== undefined && value !== null) set[name] = settingOf(value);
 	}
 	return set;
 }

@@ -77,16 +77,32 @@ function jsonOf(content: unknown, span: JsonSpan): string {
 	}
 }
 
+/** Markers may also stand on the blocks of a result. A list of one plain text equals that text. */
 function unmarked(value: unknown): unknown {
 	if (!isRecord(value)) return value;
 	const { cache_control: _, prompt_cache_breakpoint: __, ...bare } = value;
-	return bare;
+	if (!Array.isArray(bare.content)) return bare;
+	const blocks = bare.content.map(unmarked);
+	const [only] = blocks;
+	const isText = blocks.length === 1 && isRecord(only) && Object.keys(only).length === 2;
+	const text =
+		isText && only.type === "text" && typeof only.text === "string" ? only.text : undefined;
+	return { ...bare, content: text ?? blocks };
 }
 
 export function breakpointOf(value: unknown): Ttl | undefined {
 	const control = property(value, "cache_control");
 	if (isRecord(control)) return control.ttl === "1h" ? "1h" : "5m";
-	return isRecord(property(value, "prompt_cache_breakpoint")) ? "5m" : undefined;
+	if (isRecord(property(value, "prompt_cache_breakpoint"))) return "5m";
+	const content = property(value, "content");
+	const marked = Array.isArray(content) ? content.findLast((block) => isMarked(block)) : undefined;
+	return marked && breakpointOf(marked);
+}
+
+function isMarked(block: unknown): boolean {
+	return (
+		isRecord(block) && (isRecord(block.cache_control) || isRecord(block.prompt_cache_breakpoint))
+	);
 }
 
 /** Makes a name printable: names come from untrusted requests and go to the screen. */

@@ -1,4 +1,5 @@
 import { countIn, isRecord, property } from "../core/property.ts";
+import { answerOf } from "./answer.ts";
 import type { AnswerFold, Format, ProviderMissReason, Usage, WireAnswer } from "./format.ts";
 import { JsonSpan } from "./json-span.ts";
 import { breakpointOf, nameOf, type Part, type Piece } from "./piece.ts";
@@ -7,7 +8,8 @@ import { listOf, PieceList, parsed, parsedArguments, settings, textOf } from "./
 /** OpenAI's Responses API, over HTTP or as frames of a WebSocket. */
 export const responses: Format = {
 	name: "responses",
-	matches: (path) => path.endsWith("/responses"),
+	// Codex asks for a compaction apart: the whole history in, a shorter one out.
+	matches: (path) => /\/responses(\/compact)?$/.test(path),
 	request(body) {
 		const list = new PieceList();
 		addTools(list, body.get("tools"), "tools");
@@ -30,11 +32,18 @@ export const responses: Format = {
 			}),
 			...(continues && { continues }),
 			...(cacheKey && { cacheKey }),
+			...(isLongLived(body) && { ttl: "1h" }),
 		};
 	},
 	usage: usageOf,
 	answer: () => new ResponsesAnswer(),
 };
+
+/** Since GPT-5.6 by an option; before, by the retention. */
+function isLongLived(body: ReadonlyMap<string, JsonSpan>): boolean {
+	const ttl = property(parsed(body.get("prompt_cache_options")), "ttl");
+	return ttl === "12h" || textOf(body.get("prompt_cache_retention")) === "24h";
+}
 
 function addTools(list: PieceList, tools: JsonSpan | undefined, part: Part): void {
 	for (const span of listOf(tools)) {
@@ -100,7 +109,7 @@ const DELTA = /^\{"type":"response\.[a-z_.]+\.delta"/;
 class ResponsesAnswer implements AnswerFold {
 	#response: Record<string, unknown> = {};
 	#items: unknown[] = [];
-	#state: "open" | "complete" | "error" = "open";
+	#isDone = false;
 	#error: string | undefined;
 
 	needs(data: string): boolean {
@@ -118,7 +127,7 @@ class ResponsesAnswer implements AnswerFold {
 			case "response.completed":
 			case "response.incomplete":
 			case "response.done":
-				this.#state = "complete";
+				this.#isDone = true;
 				return;
 			case "response.failed":
 				this.#fail(property(response, "error"));
@@ -128,32 +137,26 @@ class ResponsesAnswer implements AnswerFold {
 				return;
 		}
 		if (!isRecord(event)) return;
-		if (event.object === "response") {
+		if (event.object === "response" || event.object === "response.compaction") {
 			this.#response = event;
-			this.#state = "complete";
+			this.#isDone = true;
 		}
 		if (isRecord(event.error)) this.#fail(event.error);
 	}
 
 	end(isWhole: boolean): WireAnswer {
-		const { usage, output, id, model } = this.#response;
+		const { usage, output, id, model, service_tier: tier } = this.#response;
 		const items = this.#items.length > 0 || !Array.isArray(output) ? this.#items : output;
-		const missReason = diagnosisOf(this.#response);
-		const isDone = this.#state === "complete" && isWhole;
-		const [name, by] = [nameOf(id), nameOf(model)];
-		return {
-			end: this.#state === "error" ? "error" : isDone ? "complete" : "cut",
-			...(name && { id: name }),
-			...(by && { model: by }),
-			...(isRecord(usage) && { usage: usageOf(usage) }),
-			...(missReason && { missReason }),
-			...(this.#error && { error: this.#error }),
+		return answerOf({
+			isDone: this.#isDone && isWhole,
+			...{ id, model, tier, error: this.#error },
+			usage: isRecord(usage) ? usageOf(usage) : undefined,
+			missReason: diagnosisOf(this.#response),
 			output: outputPieces(items),
-		};
+		});
 	}
 
 	#fail(error: unknown): void {
-		this.#state = "error";
 		this.#error = nameOf(property(error, "code") ?? property(error, "type")) ?? "error";
 	}
 }

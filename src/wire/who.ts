@@ -1,3 +1,4 @@
+import { hashBytes } from "../core/hash.ts";
 import { property } from "../core/property.ts";
 import { nameOf } from "./piece.ts";
 
@@ -26,19 +27,22 @@ const AGENTS: readonly { readonly agent: Agent; readonly userAgent: RegExp }[] =
 
 /** `headers` have lower-case names. */
 export function speakerOf(headers: Headers, metadata?: unknown): Speaker {
-	const header = (name: string) => {
-		const value = headers[name];
-		return nameOf(typeof value === "string" ? value : value?.[0]);
-	};
 	const known = agentOf(String(headers["user-agent"] ?? ""));
 	const agent = headers["x-claude-code-session-id"] ? "claude-code" : known.agent;
+	// What an unknown client puts into such a field may be a secret.
+	const kept = (said: string | undefined) =>
+		said && agent === "other" ? hashBytes(said).slice(0, HASH_DIGITS) : said;
+	const header = (name: string) => {
+		const value = headers[name];
+		return kept(nameOf(typeof value === "string" ? value : value?.[0]));
+	};
 	const session =
 		header("x-claude-code-session-id") ??
 		header("session-id") ??
 		header("session_id") ??
 		header("thread-id") ??
 		header("x-session-id") ??
-		sessionIn(metadata);
+		kept(sessionIn(metadata));
 	// A sub-agent of opencode has a session of its own, one of Codex a thread in its parent's session.
 	const [parentSession, parentThread] = [
 		header("x-parent-session-id"),
@@ -58,10 +62,13 @@ export function speakerOf(headers: Headers, metadata?: unknown): Speaker {
 	};
 }
 
+const HASH_DIGITS = 16;
+const MAX_VERSION = 40;
+
 function agentOf(userAgent: string): { agent: Agent; version?: string } {
 	for (const { agent, userAgent: pattern } of AGENTS) {
 		const found = pattern.exec(userAgent);
-		if (found) return { agent, version: found[1] ?? "" };
+		if (found) return { agent, version: found[1]?.slice(0, MAX_VERSION) ?? "" };
 	}
 	return { agent: "other" };
 }

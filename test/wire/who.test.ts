@@ -66,8 +66,33 @@ test("a sub-agent of Codex is a thread in its parent's session", () => {
 test("older versions name the session in the metadata, from which nothing else is taken", () => {
 	const userId = JSON.stringify({ device_id: "d", account_uuid: "private", session_id: "s-1" });
 	const body = Buffer.from(JSON.stringify({ metadata: { user_id: userId } }));
-	expect(readSpeaker({}, body)).toEqual({ agent: "other", session: "s-1" });
+	expect(readSpeaker({ "user-agent": "claude-cli/1.0.9" }, body)).toEqual({
+		agent: "claude-code",
+		version: "1.0.9",
+		session: "s-1",
+	});
 	const other = Buffer.from(JSON.stringify({ metadata: { user_id: "user_abc" } }));
 	expect(readSpeaker({}, other)).toEqual({ agent: "other" });
 	expect(readSpeaker({}, Buffer.from("no JSON"))).toEqual({ agent: "other" });
+});
+
+test("the session that an unknown client names is known by its hash", () => {
+	const named = (session: string) => readSpeaker({ "x-session-id": session }, NO_BODY).session;
+	expect(named("sk-secret")).toMatch(/^[0-9a-f]{16}$/);
+	expect(named("sk-secret")).toBe(named("sk-secret"));
+	expect(named("sk-secret")).not.toBe(named("sk-other"));
+});
+
+test("a version is bounded", () => {
+	const { version } = readSpeaker({ "user-agent": `opencode/${"1".repeat(5000)}` }, NO_BODY);
+	expect(version).toHaveLength(40);
+});
+
+test("an unknown client's session in its metadata is kept as a hash", () => {
+	const user_id = JSON.stringify({ session_id: "alice@example.com" });
+	const body = Buffer.from(JSON.stringify({ metadata: { user_id } }));
+	expect(readSpeaker({ "user-agent": "claude-cli/2.1.325" }, body).session).toBe(
+		"alice@example.com",
+	);
+	expect(readSpeaker({ "user-agent": "script/1" }, body).session).toMatch(/^[0-9a-f]{16}$/);
 });
