@@ -57,12 +57,13 @@ function firstReaching(minimum: number, blocks: readonly Block[]): number {
 	return blocks.length;
 }
 
-/** Without `frontier`, the request has the breakpoints that pi sets. */
+/** Without `frontier`, the request has the breakpoints that pi sets, or ends where the agent set its last one. */
 export function requestForStep(
-	{ atMs, settings, ttl, model, warmBlocks, keptAlive }: Step,
+	{ atMs, settings, ttl, behindMarker = 0, model, warmBlocks, keptAlive }: Step,
 	blocks: readonly Block[],
 	frontier?: number,
 ): ModelRequest {
-	const breakpoints = placeBreakpoints({ blocks, rules: model.rules, ttl, frontier });
+	const tail = blocks.length - 1 - behindMarker;
+	const breakpoints = placeBreakpoints({ blocks, rules: model.rules, ttl, frontier, tail });
 	return { atMs, blocks, breakpoints, settings, warmBlocks, keptAlive };
 }

@@ -295,19 +295,20 @@ export function writeRatioFor(ttl: Ttl, { writeRatio, writeOneHourRatio }: Ratio
 
 /**
  * The price of a prompt, and of an answer if `output` is given, computed as pi does. `rules` set the
- * price of a write for the long lifetime.
+ * price of a write for the long lifetime, and those that the table does not have.
  */
 export function dollarsOf(
 	tokens: PromptTokens & { readonly output?: number },
 	prices: ModelPrices,
-	rules: Pick<Ratios, "writeOneHourRatio"> = PIS_RATIO,
+	rules: Pick<Ratios, "writeOneHourRatio"> & Partial<Ratios> = PIS_RATIO,
 ): number {
 	const rates = ratesFor(tokens.input + tokens.read + tokens.write, prices);
+	const { readRatio = 0, writeRatio = 0 } = rules;
 	const shortWrite = tokens.write - tokens.writeOneHour;
 	return (
 		(tokens.input * rates.input +
-			tokens.read * rates.cacheRead +
-			shortWrite * rates.cacheWrite +
+			tokens.read * (rates.cacheRead || rates.input * readRatio) +
+			shortWrite * (rates.cacheWrite || rates.input * writeRatio) +
 			tokens.writeOneHour * rates.input * rules.writeOneHourRatio +
 			(tokens.output ?? 0) * rates.output) /
 		1_000_000

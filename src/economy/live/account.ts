@@ -1,4 +1,4 @@
-import type { PromptTokens, Thinking } from "../../core/bill.ts";
+import { type PromptTokens, type Thinking, type Ttl, ttlOf } from "../../core/bill.ts";
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES, type MissCause } from "../../text/miss-causes.ts";
 import { PARTS, type Piece } from "../../wire/index.ts";
@@ -6,7 +6,11 @@ import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "..
 import { WriteBills } from "../write-bills.ts";
 
 /** A piece of a prompt, as far as a comparison needs it. */
-export type ComparedPiece = Pick<Piece, "part" | "label" | "hash">;
+export interface ComparedPiece extends Pick<Piece, "part" | "label" | "hash"> {
+	/** Its size, if `range` is absent. */
+	readonly bytes?: number;
+	readonly range?: Piece["range"];
+}
 
 export interface AnsweredRequest {
 	readonly atMs: number;
@@ -15,12 +19,16 @@ export interface AnsweredRequest {
 	readonly model: string;
 	readonly thinking?: string;
 	readonly tokens: PromptTokens;
+	/** Lifetime of the cache that it used. Default: as its writes show; else that of the request before. */
+	readonly ttl?: Ttl;
 	/** The request as sent, if it was observed. */
 	readonly pieces?: readonly ComparedPiece[];
 	readonly compacted?: boolean;
 	readonly pruned?: boolean;
 	readonly branched?: boolean;
 	readonly misplaced?: Thinking;
+	/** True if the model has read from a cache, in this request or before it. */
+	readonly isCaching?: boolean;
 }
 
 export interface Miss {
@@ -52,12 +60,17 @@ export class CostAccount {
 	/** Memo of the rules, since a session rarely changes its model. */
 	#known: { model: ModelInfo; rules: CacheRules } | undefined;
 	readonly #writes = new WriteBills();
+	/** Models that have read from a cache, so that their silence about writes does not mean none. */
+	readonly #caching = new Set<string>();
 
 	add(answered: AnsweredRequest, model: ModelInfo): PricedMiss | undefined {
 		this.#writes.add(model, answered.tokens);
 		const rules = this.rulesOf(model);
 		const miss = this.#before && diagnoseMiss(this.#before, answered, rules);
-		this.#before = answered;
+		const ttl = ttlUsedBy(answered) ?? this.#before?.ttl;
+		if (answered.tokens.read > 0 || answered.isCaching) this.#caching.add(answered.model);
+		const isCaching = this.#caching.has(answered.model);
+		this.#before = { ...answered, isCaching, ...(ttl && { ttl }) };
 		this.#requests++;
 		this.#tokens = sum(this.#tokens, answered.tokens);
 		this.#cost += costOf(answered.tokens, rules);
@@ -152,15 +165,23 @@ export function diagnoseMiss(
 	};
 }
 
+/** A request that only reads does not show it. */
+function ttlUsedBy({ ttl, tokens }: AnsweredRequest): Ttl | undefined {
+	return ttl ?? ttlOf(tokens);
+}
+
 /** Minimum miss in tokens. Less is noise: providers round, and recount a block when another follows it. */
 const LEAST_MISS = 256;
 
 /** Tokens in the cache after a request. */
-function cachedAfter({ tokens }: AnsweredRequest, { automatic, stepTokens }: CacheRules): number {
+function cachedAfter(
+	{ tokens, isCaching = tokens.read > 0 }: AnsweredRequest,
+	{ automatic, stepTokens }: CacheRules,
+): number {
 	// Providers that bill no writes still cache, in steps.
 	if (automatic !== "none" && tokens.write === 0) {
 		const prompt = tokens.input + tokens.read;
-		return tokens.read > 0 ? Math.floor(prompt / stepTokens) * stepTokens - stepTokens : 0;
+		return isCaching ? Math.max(0, Math.floor(prompt / stepTokens) - 1) * stepTokens : 0;
 	}
 	return tokens.read + tokens.write;
 }
@@ -174,16 +195,37 @@ function causeOf(
 	if (now.compacted) return "compaction";
 	if (now.pruned) return "pruning";
 	if (now.model !== before.model) return "model";
-	const ttl = rules.ttlMs[before.tokens.writeOneHour > 0 ? "1h" : "5m"];
-	if (now.gapMs >= ttl) return "expired";
+	const isLate = now.gapMs >= rules.ttlMs[ttlUsedBy(before) ?? "5m"];
+	// After a long pause, a change is the cause only if what precedes it was still read.
+	if (isLate && !(changed && isReadUpToChange(before, now))) return "expired";
 	// Checked before thinking, since tools and system precede all that a thinking setting invalidates.
 	if (changed && changed.part !== "messages") return changed.part;
 	if (now.branched) return "branch";
-	const isOtherThinking = before.thinking !== undefined && now.thinking !== before.thinking;
+	const isStated = before.thinking !== undefined && now.thinking !== undefined;
+	const isOtherThinking = isStated && now.thinking !== before.thinking;
 	if (isOtherThinking && rules.invalidates.thinking) return "thinking";
 	if (changed) return changed.part;
 	const dropped = now.misplaced?.dropped ?? 0;
-	return dropped > (before.misplaced?.dropped ?? 0) ? "dropped" : undefined;
+	if (dropped > (before.misplaced?.dropped ?? 0)) return "dropped";
+	// Where rules do not list the level, a provider may mind it all the same.
+	return isOtherThinking ? "thinking" : undefined;
+}
+
+/** By bytes, the tokens in front of the first change are an estimate: this share must have been read. */
+const READ_SHARE = 0.75;
+
+function isReadUpToChange(before: AnsweredRequest, { pieces = [], tokens }: AnsweredRequest) {
+	const { input, read, write } = tokens;
+	const at = pieces.findIndex(({ hash }, index) => hash !== before.pieces?.[index]?.hash);
+	const same = bytesIn(pieces.slice(0, Math.max(0, at))) / Math.max(1, bytesIn(pieces));
+	return read > 0 && read >= READ_SHARE * same * (input + read + write);
+}
+
+function bytesIn(pieces: readonly ComparedPiece[]): number {
+	return pieces.reduce(
+		(sum, { bytes, range }) => sum + (bytes ?? (range ? range.end - range.start : 0)),
+		0,
+	);
 }
 
 function firstChange(

@@ -1,7 +1,7 @@
 import { type PromptTokens, type Ttl, ttlOf } from "../../core/bill.ts";
 import type { CacheRules } from "../rules.ts";
 import { WriteBills } from "../write-bills.ts";
-import type { Entry, ModelName } from "./entry.ts";
+import type { Entry, ModelName, Rounds } from "./entry.ts";
 
 export interface BilledRequest {
 	/** Index of the request's last entry; -1 if it has none. */
@@ -12,8 +12,16 @@ export interface BilledRequest {
 	readonly ttl: Ttl;
 	/** Counted elsewhere: it fills the cache, and counts in no sum. */
 	readonly isCopy?: true;
+	/** If the provider called the model several times; `billed` is the sum. */
+	readonly rounds?: Rounds;
+	/** Tokens of earlier content that the provider left out of the prompt. */
+	readonly cleared?: number;
 	/** The provider's own cause of a cache miss. */
 	readonly missReason?: string;
+	/** A service tier or speed that list prices are not for. */
+	readonly tier?: string;
+	/** How many blocks follow the last cache marker, if the file says so. */
+	readonly behindMarker?: number;
 }
 
 /**
@@ -31,15 +39,19 @@ export function* billedRequests(
 		const bill = billOf(entry);
 		if (!bill || promptSize(bill.billed) === 0) continue;
 		const { billed, model } = bill;
+		const { missReason, marker, tier, rounds, cleared } = entry.type === "assistant" ? entry : {};
 		// A request without writes does not show its TTL, so it inherits the previous one.
-		ttl = ttlOf(billed) ?? ttl;
+		ttl = ttlOf(billed) ?? marker?.ttl ?? ttl;
 		if (entry.type === "assistant") leaf = entry.parent;
 		atMs = Math.max(atMs, bill.atMs); // clocks go back, requests do not
-		const missReason = entry.type === "assistant" ? entry.missReason : undefined;
 		yield {
 			...{ leaf, atMs, model, billed, ttl },
 			...(isCopy(entry, seen) && { isCopy: true }),
+			...(rounds && { rounds }),
+			...(cleared && { cleared }),
 			...(missReason && { missReason }),
+			...(tier !== undefined && { tier }),
+			...(marker && { behindMarker: marker.behind }),
 		};
 	}
 }
@@ -52,6 +64,30 @@ export function writeBillsOf(entries: readonly Entry[]): WriteBills {
 
 export function promptSize({ input, read, write }: Omit<PromptTokens, "writeOneHour">): number {
 	return input + read + write;
+}
+
+type Billed = Pick<BilledRequest, "billed" | "rounds">;
+
+/** The prompt as it was first given to the model: it reads what an earlier request cached. */
+export function firstPrompt({ billed, rounds }: Billed): PromptTokens {
+	return rounds?.first ?? billed;
+}
+
+/** The prompt that a later request finds in the cache. */
+export function lastPrompt({ billed, rounds }: Billed): PromptTokens {
+	return rounds?.last ?? billed;
+}
+
+/** The tokens of a first prompt, and what was billed for the further ones. */
+export function withFurtherRounds(tokens: PromptTokens, { billed, rounds }: Billed): PromptTokens {
+	if (!rounds) return tokens;
+	const further = (key: keyof PromptTokens) => Math.max(0, billed[key] - rounds.first[key]);
+	return {
+		input: tokens.input + further("input"),
+		read: tokens.read + further("read"),
+		write: tokens.write + further("write"),
+		writeOneHour: tokens.writeOneHour + further("writeOneHour"),
+	};
 }
 
 export function withoutUnpricedWrites(

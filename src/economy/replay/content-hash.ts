@@ -1,12 +1,25 @@
 import { hashBytes } from "../../core/hash.ts";
+import { isRecord } from "../../core/property.ts";
 
 /** 32 digits (16 bytes) make a collision within a session implausible. */
 const HASH_DIGITS = 32;
 
 export function contentHash(kind: string, content: unknown): string {
-	// Most content is one long text, which needs no quotes to differ from JSON: JSON has no NUL.
-	const text = typeof content === "string" ? `\0${content}` : JSON.stringify(content);
-	return hashBytes(`${kind}\0${text}`).slice(0, HASH_DIGITS);
+	return hashBytes(`${kind}\0${serialized(content)}`).slice(0, HASH_DIGITS);
+}
+
+/**
+ * JSON, but for texts in a list or a text block: these are most of the content, and quoting them takes
+ * longer than hashing. Their length keeps different contents apart: JSON has no NUL.
+ */
+function serialized(content: unknown): string {
+	if (typeof content === "string") return `\0${content.length}:${content}`;
+	if (Array.isArray(content)) return `[${content.map(serialized).join()}]`;
+	if (isRecord(content) && typeof content.text === "string") {
+		const { text, ...rest } = content;
+		return `${serialized(text)}${JSON.stringify(rest)}`;
+	}
+	return JSON.stringify(content);
 }
 
 /** Bounds an untrusted name, path or id, which stays in memory. */

@@ -1,4 +1,5 @@
 import { property } from "../../core/property.ts";
+import { sentAgain } from "../../core/sent-again.ts";
 import { estimateTokens } from "../../core/tokens.ts";
 import { contentHash, nameOr } from "./content-hash.ts";
 import type { Entry, SourceBlock } from "./entry.ts";
@@ -19,14 +20,15 @@ export interface Conversation {
 /**
  * Walks the session tree: each call returns the conversation up to and including an entry; -1 means
  * an empty conversation. Continuing from the previous entry visits only new entries. `heads` caches
- * system prompts across walks of the same entries.
+ * system prompts across walks of the same entries. `thinking` is the level until an entry states one.
  */
 export function createConversationWalk(
 	entries: readonly Entry[],
 	heads = new Map<number, Head | undefined>(),
+	thinking = "off",
 ) {
 	let leaf = -1;
-	let current = emptyContent();
+	let current = emptyContent(thinking);
 	let head: Head | undefined;
 	/** Number of blocks that the last call returned. */
 	let given: number | undefined;
@@ -45,7 +47,7 @@ export function createConversationWalk(
 		} else {
 			const path = entriesBetween(entries, -1, target) ?? [];
 			visited += path.length;
-			current = project(path);
+			current = project(path, thinking);
 		}
 		if (changes.size > 0 || fresh?.some(({ type }) => type === "system")) {
 			for (const { sections, toolsAdded } of current.headChanges) {
@@ -56,17 +58,17 @@ export function createConversationWalk(
 			head = heads.get(target);
 		}
 		leaf = target;
-		const { blocks, thinking } = current;
+		const { blocks } = current;
 		given = blocks.length;
-		return { head, blocks, thinking, changes, continues, visited };
+		return { head, blocks, thinking: current.thinking, changes, continues, visited };
 	};
 }
 
 /** The content of a branch as pi sends it; it grows in place. */
 type BranchContent = ReturnType<typeof emptyContent>;
 
-function emptyContent() {
-	return { headChanges: [] as SystemChange[], blocks: [] as SourceBlock[], thinking: "off" };
+function emptyContent(thinking: string) {
+	return { headChanges: [] as SystemChange[], blocks: [] as SourceBlock[], thinking };
 }
 
 /** Returns the path from `from` (excluded) to `to`; `undefined` if `from` is not an ancestor of `to`. */
@@ -83,8 +85,8 @@ function entriesBetween(entries: readonly Entry[], from: number, to: number): En
 }
 
 /** As in pi: the latest compaction, the entries it kept and all later ones, with the newest edits applied. */
-function project(path: readonly Entry[]): BranchContent {
-	const content = emptyContent();
+function project(path: readonly Entry[], thinking: string): BranchContent {
+	const content = emptyContent(thinking);
 	const at = path.findLastIndex((entry) => entry.type === "compaction");
 	const compaction = path[at];
 	let sent = path;
@@ -124,8 +126,11 @@ interface Sized {
 
 export interface Head {
 	/** `tokens` is `undefined` if the session file does not show the tools. */
-	readonly tools: Omit<Sized, "tokens"> & { readonly tokens: number | undefined };
-	readonly system: Sized;
+	readonly tools: Omit<Sized, "tokens"> & {
+		readonly tokens: number | undefined;
+		readonly byName: ReadonlyMap<string, Sized>;
+	};
+	readonly system: Sized & { readonly parts: readonly Sized[] };
 }
 
 export type SystemChange = ReturnType<typeof systemChangeOf> & {
@@ -135,12 +140,12 @@ export type SystemChange = ReturnType<typeof systemChangeOf> & {
 
 export function systemChangeOf(message: unknown) {
 	const content = property(message, "content") ?? "";
-	const isEmpty = content === "" || (Array.isArray(content) && content.length === 0);
+	const texts = (Array.isArray(content) ? content : [content]).filter((text) => text !== "");
 	const sections = Object.entries(objectOr(property(message, "sections")));
 	const toolsAdded = listOr(property(message, "toolsAdded"));
 	return {
 		replace: property(message, "replace") === true,
-		text: isEmpty ? undefined : sized(content),
+		texts: texts.map(sized),
 		sections: new Map(
 			sections.map(([name, text]) => [nameOr(name, ""), text === null ? null : sized(text)]),
 		),
@@ -157,7 +162,7 @@ export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 	const sections = new Map<string, Sized>();
 	const tools = new Map<string, Sized>();
 	for (const change of changes.slice(Math.max(0, last))) {
-		if (change.text) texts.push(change.text);
+		for (const text of change.texts) texts.push(text);
 		for (const [name, text] of change.sections) {
 			if (text === null) sections.delete(name);
 			else sections.set(name, text);
@@ -165,19 +170,44 @@ export function headAfter(changes: readonly SystemChange[]): Head | undefined {
 		for (const name of change.toolsRemoved) tools.delete(name);
 		for (const [name, tool] of change.toolsAdded) tools.set(name, tool);
 	}
+	const parts = [...texts, ...sections.values()];
 	const { hash, tokens } = joined(tools.values());
 	const isHidden = tools.size === 0 && changes.some(({ hidesTools }) => hidesTools);
 	return {
-		tools: { hash, tokens: isHidden ? undefined : tokens },
-		system: joined([...texts, ...sections.values()]),
+		tools: { hash, tokens: isHidden ? undefined : tokens, byName: tools },
+		system: { ...joined(parts), parts },
 	};
+}
+
+/** Which share of the tools, and of the system prompt, an earlier request had too, in tokens. */
+export function sharesOfHead(before: Head | undefined, now: Head | undefined) {
+	const toolsOf = (head: Head | undefined) => [...(head?.tools.byName.values() ?? [])];
+	return {
+		tools: shareSentAgain(toolsOf(before), toolsOf(now)),
+		system: shareSentAgain(before?.system.parts ?? [], now?.system.parts ?? []),
+	};
+}
+
+function shareSentAgain(before: readonly Sized[], now: readonly Sized[]): number {
+	return totalOf(sentAgain(before, now)) / Math.max(1, totalOf(now));
+}
+
+/** The first tool that is new, other or gone. */
+export function changedTool(before: Head | undefined, now: Head | undefined): string | undefined {
+	const [old = new Map(), current = new Map()] = [before?.tools.byName, now?.tools.byName];
+	for (const [name, tool] of current) if (old.get(name)?.hash !== tool.hash) return `tool ${name}`;
+	for (const name of old.keys()) if (!current.has(name)) return `tool ${name} (removed)`;
+	return undefined;
 }
 
 function joined(parts: Iterable<Sized>): Sized {
 	const all = [...parts];
 	const hashes = all.map((part) => part.hash);
-	const tokens = all.reduce((sum, part) => sum + part.tokens, 0);
-	return { hash: contentHash("head", hashes), tokens };
+	return { hash: contentHash("head", hashes), tokens: totalOf(all) };
+}
+
+function totalOf(parts: readonly Sized[]): number {
+	return parts.reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
 function sized(content: unknown): Sized {

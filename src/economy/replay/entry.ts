@@ -1,4 +1,4 @@
-import type { PromptTokens } from "../../core/bill.ts";
+import type { PromptTokens, Ttl } from "../../core/bill.ts";
 import type { Block } from "../model-request.ts";
 import type { SystemChange } from "./conversation.ts";
 
@@ -52,18 +52,26 @@ export type Entry = EntryBase &
 				readonly blocks: readonly SourceBlock[];
 				readonly model: ModelName;
 				readonly billed: PromptTokens;
+				/** If the provider called the model several times for the request. */
+				readonly rounds?: Rounds;
+				/** Tokens of earlier content that the provider left out of the prompt. */
+				readonly cleared?: number;
 				/** Start of the request. `atMs` is the end of its answer. */
 				readonly sentMs: number;
 				/** False for failed and aborted answers, which agents leave out of later requests. */
 				readonly isKept: boolean;
 				/** Tokens of the answer, as billed. */
 				readonly output?: number;
+				/** A service tier or speed that list prices are not for, such as `fast`. */
+				readonly tier?: string;
 				/** Equal in all files that hold a copy of the request. */
 				readonly requestId?: string;
 				/** The file itself says that another session made the request. */
 				readonly isCopy?: true;
 				/** The provider's own cause of a cache miss, such as `system_changed`. */
 				readonly missReason?: string;
+				/** The request's last cache marker, if the file has it: `behind` blocks follow it. */
+				readonly marker?: { readonly ttl: Ttl; readonly behind: number };
 		  }
 		| { readonly type: "system"; readonly change: SystemChange }
 		| {
@@ -88,6 +96,12 @@ export type Entry = EntryBase &
 		| { readonly type: "other" }
 	);
 
+/** The first and the last prompt of a request for which the model was called several times. */
+export interface Rounds {
+	readonly first: PromptTokens;
+	readonly last: PromptTokens;
+}
+
 interface EntryBase {
 	readonly id: string;
 	/** The parent's position in the session, -1 for a root. Always smaller than the entry's own position. */
@@ -99,6 +113,8 @@ interface EntryBase {
 export interface SessionEntries {
 	readonly file: string;
 	readonly entries: readonly Entry[];
+	/** The thinking level before an entry states one. Default: unknown, so it counts as the first stated one. */
+	readonly thinking?: string;
 	readonly skipped: SkippedLines;
 }
 

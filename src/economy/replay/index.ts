@@ -22,7 +22,7 @@ export {
 	runPolicy,
 	strataPolicy,
 } from "./policies.ts";
-export { type ReplayedSessions, replaySessions } from "./replay-sessions.ts";
+export { type ReplayedSessions, replaySessions, requestIdsIn } from "./replay-sessions.ts";
 export {
 	buildReport,
 	combineReports,

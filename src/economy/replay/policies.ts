@@ -5,7 +5,7 @@ import { type Block, type ModelRequest, sharedStart } from "../model-request.ts"
 import { requestForStep } from "../place-breakpoints.ts";
 import { costOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
-import { promptSize } from "./billed.ts";
+import { promptSize, withFurtherRounds } from "./billed.ts";
 import { fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
@@ -66,32 +66,22 @@ function* billsUnder(policy: ReplayPolicy, session: ReplaySession): Iterable<Pro
 	const caches = new Map<string, CacheSimulator>();
 	let index = 0;
 	for (const request of policy.requests(session)) {
-		const model = session.bills[index++]?.model;
-		if (!model) return;
+		const bill = session.bills[index++];
+		if (!bill) return;
+		const { model } = bill;
 		const newCache = () => new CacheSimulator(model.rules);
-		yield getOrAdd(caches, fullName(model.name), newCache).send(request);
+		const first = getOrAdd(caches, fullName(model.name), newCache).send(request);
+		yield withFurtherRounds(first, bill);
 	}
 }
 
 export const appendOnly: RequestPolicy = {
 	name: "append-only",
-	description: "pi's own requests, without unexplained cache losses",
+	description: "the agent's own requests, without unexplained cache losses",
 	*requests(session) {
 		for (const step of session.steps()) yield requestForStep(step, step.blocks);
 	},
 };
-
-/** Pi's own requests, with the cache lost where the bills show a loss. */
-export function appendOnlyWithLosses(isLost: (step: Step) => boolean): RequestPolicy {
-	return {
-		...appendOnly,
-		*requests(session) {
-			for (const step of session.steps()) {
-				yield { ...requestForStep(step, step.blocks), cold: isLost(step) };
-			}
-		},
-	};
-}
 
 export const readCache = withReadCache(appendOnly, {
 	name: "read-cache",
@@ -238,7 +228,7 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	appendOnly,
 	{
 		name: "billed",
-		description: "pi's own requests, as the provider billed them",
+		description: "the agent's own requests, as the provider billed them",
 		bills: ({ bills }) => bills.map(({ billed }) => billed),
 	},
 	readCache,

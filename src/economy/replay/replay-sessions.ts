@@ -1,3 +1,4 @@
+import { billedRequests } from "./billed.ts";
 import type { ModelName, SessionEntries } from "./entry.ts";
 import type { ReplayPolicy } from "./policies.ts";
 import { buildReport, type ReplayReport, type SessionLabel } from "./report.ts";
@@ -38,4 +39,11 @@ export function replaySessions(
 		reports.push(buildReport(session, { ...label, policies, ...(onProgress && { onProgress }) }));
 	}
 	return { reports, billed };
+}
+
+/** The ids that `replaySessions` would add to `seen`: of all requests that have one. */
+export function requestIdsIn(sessions: readonly SessionEntries[]): Set<string> {
+	const ids = new Set<string>();
+	for (const { entries } of sessions) for (const _ of billedRequests(entries, ids));
+	return ids;
 }

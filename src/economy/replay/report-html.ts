@@ -3,12 +3,13 @@ import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
 import { promptSize } from "./billed.ts";
+import { percent } from "./deviation.ts";
 import type { FolderReport, ReplayReport } from "./report.ts";
 import {
 	clock,
 	copiesNote,
 	money,
-	percent,
+	partName,
 	savedAlreadyNotes,
 	short,
 	skippedNotes,
@@ -35,7 +36,7 @@ export function reportHtml(reports: readonly ReplayReport[], folder?: FolderRepo
 <h1>Cost of ${sessions === 1 ? "this session" : `these ${sessions} sessions`}</h1>
 ${folder ? folderSection(folder, reports.length) : ""}${reports.map(section)}
 <p class="small">Costs are in plain input tokens: cache reads and writes count by their price. Answers are not included.
-<b>append-only</b> means pi's own requests, with only those cache losses that follow from the provider's rules. All policies are compared with it.</p>
+<b>append-only</b> means the agent's own requests, with only those cache losses that follow from the provider's rules. All policies are compared with it.</p>
 </body></html>
 `;
 	return page.text;
@@ -59,7 +60,7 @@ ${gist(report)}
 		(model) =>
 			html`${plainText(model.name)}: ${counted(model.requests, "request")}; a cached read costs ${model.readRatio} and a write ${model.writeRatio} of the input price. `,
 	)}With the cache losses that were billed, replay deviates from the bill by ${percent(check.deviation)}.</p>
-${[...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
+${[...(check.reasons ?? []), ...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
 ${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
 }
 
@@ -94,7 +95,7 @@ function missTable({ misses }: ReplayReport): Html {
 		.sort((a, b) => a.request - b.request)
 		.map(
 			(miss) =>
-				html`<tr><td>${miss.request}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
+				html`<tr><td>${miss.request}${partName(miss)}</td><td>${clock(miss.atMs)}</td><td>${short(miss.tokens)}</td><td>${short(miss.cost)}</td>
 <td class="text">${MISS_CAUSES[miss.cause]}</td><td class="text">${plainText(miss.changed ?? "")}</td></tr>`,
 		);
 	return html`<h3>Cache misses (${countOf(misses)})</h3><table><thead><tr><th>request</th><th>time (UTC)</th><th>tokens paid again</th>

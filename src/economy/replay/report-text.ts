@@ -3,6 +3,7 @@ import { counted } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
 import { promptSize } from "./billed.ts";
+import { percent } from "./deviation.ts";
 import type { FolderReport, PolicyRow, ReplayReport } from "./report.ts";
 
 /** Maximum number of rows in a table. `--json` has all of them. */
@@ -27,6 +28,7 @@ export function reportText(report: ReplayReport): string[] {
 		...duplicateLines(report),
 		...partLines(report),
 		`With the cache losses that were billed, replay deviates from the bill by ${percent(report.check.deviation)}.`,
+		...(report.check.reasons ?? []).map((reason) => `  ${reason}`),
 		...skippedNotes(report),
 	];
 }
@@ -43,7 +45,10 @@ export function folderText(folder: FolderReport): string[] {
 	];
 }
 
-function partName({ session, subagent }: Pick<ReplayReport, "session" | "subagent">): string {
+export function partName({
+	session,
+	subagent,
+}: Pick<ReplayReport, "session" | "subagent">): string {
 	if (subagent !== undefined) return `, sub-agent ${plainText(subagent)}`;
 	return session === undefined ? "" : `, ${plainText(session)}`;
 }
@@ -100,12 +105,12 @@ function bar(ratio: number): string {
 const CHART_WIDTH = 72;
 const LEVELS = "▁▂▃▄▅▆▇█";
 
-function chartLines({ chart }: ReplayReport): string[] {
+function chartLines({ chart, sessions }: ReplayReport): string[] {
 	const sizes = chart.map(({ name, points }) => ({
 		name,
 		values: columns(points.map(promptSize)),
 	}));
-	// Policies that send pi's own requests differ in price, not in size, so they share a line.
+	// Policies that send the agent's own requests differ in price, not in size, so they share a line.
 	sizes.sort((a, b) => Number(b.name === "append-only") - Number(a.name === "append-only"));
 	const billed = chart.find(({ name }) => name === "billed");
 	if (billed) sizes.push({ name: "written", values: columns(billed.points.map((p) => p.write)) });
@@ -117,7 +122,7 @@ function chartLines({ chart }: ReplayReport): string[] {
 	const level = (value: number) => LEVELS[Math.min(7, Math.floor((value / top) * 8))] as string;
 	const width = Math.max(...distinct.map(({ name }) => name.length));
 	return [
-		`Prompt tokens per request; a full column is ${short(top)}${billed ? '; "written": billed cache writes' : ""}`,
+		`Prompt tokens per request${sessions ? " of the first session" : ""}; a full column is ${short(top)}${billed ? '; "written": billed cache writes' : ""}`,
 		...distinct.map(({ name, values }) => `  ${name.padEnd(width)}  ${values.map(level).join("")}`),
 		"",
 	];
@@ -141,6 +146,7 @@ function missLines({ misses }: ReplayReport): string[] {
 			short(miss.cost),
 			MISS_CAUSES[miss.cause],
 			[
+				partName(miss).slice(", ".length),
 				miss.changed === undefined ? "" : `first change: ${plainText(miss.changed, 60)}`,
 				miss.providerReason === undefined
 					? ""
@@ -235,10 +241,6 @@ export function times(ratio: number): string {
 
 export function money(dollars: number | undefined): string {
 	return dollars === undefined ? "" : `$${dollars.toFixed(2)}`;
-}
-
-export function percent(share: number): string {
-	return `${share < 0 ? "−" : "+"}${Math.abs(share * 100).toFixed(2)} %`;
 }
 
 /** Formats a time in UTC, as in the session file. */

@@ -2,18 +2,13 @@ import type { PromptTokens } from "../../core/bill.ts";
 import { chunks } from "../../core/chunks.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { sharedStart } from "../model-request.ts";
-import { type CacheRules, costOf, dollarsOf } from "../rules.ts";
+import { type CacheRules, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptSize } from "./billed.ts";
+import { checkDeviation, type DeviationCheck, joinChecks } from "./deviation.ts";
 import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
-import {
-	appendOnly,
-	appendOnlyWithLosses,
-	type PolicyOutcome,
-	type ReplayPolicy,
-	runPolicy,
-} from "./policies.ts";
+import { appendOnly, type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policies.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import { type Bill, countedBills, type ReplaySession, type Skipped } from "./requests.ts";
 
@@ -25,14 +20,9 @@ export interface ReplayReport extends SessionLabel {
 	readonly copies?: number;
 	readonly models: readonly ReportModel[];
 	readonly policies: readonly PolicyRow[];
-	readonly misses: readonly Omit<ReplayMiss, "isTotal">[];
+	readonly misses: readonly ReportMiss[];
 	readonly duplicateReads: readonly DuplicateRead[];
-	/** How well replay reproduces the bill, given the cache losses that the bills show. */
-	readonly check: {
-		readonly simulated: number;
-		readonly billed: number;
-		readonly deviation: number;
-	};
+	readonly check: DeviationCheck;
 	readonly savedAlready: ReplaySession["savedAlready"];
 	readonly skipped: number;
 	readonly skippedBy: Skipped;
@@ -41,6 +31,9 @@ export interface ReplayReport extends SessionLabel {
 	/** The sessions of a file with more than one, such as sub-agents; their figures are in the sums. */
 	readonly sessions?: readonly PartReport[];
 }
+
+/** Labelled if the report joins several sessions. */
+export type ReportMiss = Omit<ReplayMiss, "isUnforeseen"> & SessionLabel;
 
 export interface PartReport extends SessionLabel {
 	readonly requests: number;
@@ -101,9 +94,9 @@ export function buildReport(
 		...(copies > 0 && { copies }),
 		models: modelsOf(session),
 		policies: outcomes.map((outcome) => rowOf(outcome, base.cost, session)),
-		misses: misses.map(({ isTotal: _, ...miss }) => miss),
+		misses: misses.map(({ isUnforeseen: _, ...miss }) => miss),
 		duplicateReads: findDuplicateReads(session),
-		check: checkOf(session, misses),
+		check: checkDeviation(session, base.requests, misses),
 		savedAlready: session.savedAlready,
 		skipped: damaged + tooLong + surplus,
 		skippedBy: session.skipped,
@@ -122,40 +115,12 @@ function dollarsFor({ requests }: PolicyOutcome, session: ReplaySession): number
 	const bills = countedBills(session);
 	let dollars = 0;
 	for (const [index, tokens] of requests.entries()) {
-		const { prices, rules } = bills[index]?.model ?? {};
-		if (!prices?.input) return undefined;
+		const { model, tier } = bills[index] as Bill;
+		const { prices, rules } = model;
+		if (!prices?.input || tier !== undefined) return undefined;
 		dollars += dollarsOf(tokens, prices, rules);
 	}
 	return dollars;
-}
-
-function checkOf(session: ReplaySession, misses: readonly ReplayMiss[]): ReplayReport["check"] {
-	const bills = countedBills(session);
-	const total = misses.filter(({ isTotal }) => isTotal);
-	const lost = new Set(total.map(({ request }) => bills[request - 1]?.index));
-	const policy = appendOnlyWithLosses(({ index }) => lost.has(index));
-	const { requests } = runPolicy(policy, session);
-	const partial = misses.filter(({ isTotal, cause }) => !isTotal && cause === "provider");
-	const isPartial = new Set(partial.map(({ request }) => request - 1));
-	const simulated = sum(bills, ({ billed, model }, at) => {
-		const tokens = requests[at] as PromptTokens;
-		const given = isPartial.has(at) ? readingAtMost(billed.read, tokens, model.rules) : tokens;
-		return costOf(given, model.rules);
-	});
-	const billed = sum(bills, (bill) => costOf(bill.billed, bill.model.rules));
-	return { simulated, billed, deviation: simulated / billed - 1 };
-}
-
-/** A provider may lose a part of a prefix; the rest of the prompt is billed as new. */
-function readingAtMost(most: number, tokens: PromptTokens, rules: CacheRules): PromptTokens {
-	const lost = Math.max(0, tokens.read - most);
-	const isWritten = rules.maxBreakpoints > 0;
-	return {
-		...tokens,
-		read: tokens.read - lost,
-		input: tokens.input + (isWritten ? 0 : lost),
-		write: tokens.write + (isWritten ? lost : 0),
-	};
 }
 
 function modelsOf(session: ReplaySession): ReportModel[] {
@@ -178,7 +143,7 @@ export interface FolderReport {
 	readonly file: string;
 	readonly requests: number;
 	readonly policies: readonly PolicyRow[];
-	readonly misses: readonly (Omit<ReplayMiss, "isTotal"> & { readonly file: string })[];
+	readonly misses: readonly (ReportMiss & { readonly file: string })[];
 	readonly skipped: number;
 	/** Requests that are also in another file; counted once. Absent if there are none. */
 	readonly copies?: number;
@@ -201,7 +166,11 @@ export function combineReports(
 		...(copies > 0 && { copies }),
 		policies: totalsOf(reports),
 		misses: reports.flatMap(({ file, misses }) => misses.map((miss) => ({ file, ...miss }))),
-		skipped: sum(reports, ({ skipped }) => skipped),
+		// All sessions of a file report the same skipped lines.
+		skipped: sum(
+			[...new Map(reports.map((one) => [one.file, one])).values()],
+			(one) => one.skipped,
+		),
 		sessions: reports,
 		failed,
 	};
@@ -212,8 +181,6 @@ export function joinReports(reports: readonly ReplayReport[]): ReplayReport | un
 	const [first, ...more] = reports;
 	if (!first || more.length === 0) return first;
 	const copies = sum(reports, (report) => report.copies ?? 0);
-	const simulated = sum(reports, ({ check }) => check.simulated);
-	const billed = sum(reports, ({ check }) => check.billed);
 	const { session: _, subagent: __, ...main } = first;
 	return {
 		...main,
@@ -221,9 +188,9 @@ export function joinReports(reports: readonly ReplayReport[]): ReplayReport | un
 		...(copies > 0 && { copies }),
 		models: joinModels(reports.flatMap(({ models }) => models)),
 		policies: totalsOf(reports),
-		misses: reports.flatMap(({ misses }) => misses).sort((a, b) => a.atMs - b.atMs),
+		misses: reports.flatMap(labelledMisses).sort((a, b) => a.atMs - b.atMs),
 		duplicateReads: joinReads(reports.flatMap(({ duplicateReads }) => duplicateReads)),
-		check: { simulated, billed, deviation: simulated / billed - 1 },
+		check: joinChecks(reports.map(({ check }) => check)),
 		savedAlready: {
 			shortReads: sum(reports, ({ savedAlready }) => savedAlready.shortReads),
 			edits: sum(reports, ({ savedAlready }) => savedAlready.edits),
@@ -241,6 +208,15 @@ export function joinReports(reports: readonly ReplayReport[]): ReplayReport | un
 			misses: misses.length,
 		})),
 	};
+}
+
+/** Each session numbers its own requests. */
+function labelledMisses({ misses, session, subagent }: ReplayReport): ReportMiss[] {
+	const label = {
+		...(session !== undefined && { session }),
+		...(subagent !== undefined && { subagent }),
+	};
+	return misses.map((miss) => ({ ...miss, ...label }));
 }
 
 function joinModels(models: readonly ReportModel[]): ReportModel[] {

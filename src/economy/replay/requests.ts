@@ -5,15 +5,23 @@ import { createCalibration, RequestAssembly, type SessionBlock } from "./assembl
 import {
 	type BilledRequest,
 	billedRequests,
+	firstPrompt,
+	lastPrompt,
 	promptSize,
 	withoutUnpricedWrites,
 	writeBillsOf,
 } from "./billed.ts";
-import { type Conversation, createConversationWalk } from "./conversation.ts";
+import {
+	type Conversation,
+	changedTool,
+	createConversationWalk,
+	sharesOfHead,
+} from "./conversation.ts";
 import {
 	type Entry,
 	fullName,
 	type ModelName,
+	type Rounds,
 	type SessionEntries,
 	type SkippedLines,
 } from "./entry.ts";
@@ -41,10 +49,14 @@ export interface Bill {
 	readonly billed: PromptTokens;
 	/** How many leading blocks other sessions kept in the cache, as far as the bill shows it. */
 	readonly warmBlocks: number;
-	/** The pause was longer than the lifetime, and the bill shows that the cache was still there. */
-	readonly keptAlive: boolean;
+	/** If the provider called the model several times; `billed` is the sum. */
+	readonly rounds?: Rounds;
+	/** Tokens of earlier content that the provider left out of the prompt. */
+	readonly cleared?: number;
 	/** The provider's own cause of a cache miss, such as `system_changed`. */
 	readonly missReason?: string;
+	/** A service tier or speed that list prices are not for. */
+	readonly tier?: string;
 	/** Another session counts it. It fills the simulated cache, and counts in no sum. */
 	readonly isCopy?: true;
 }
@@ -54,8 +66,16 @@ export interface Step extends Bill {
 	readonly blocks: readonly SessionBlock[];
 	readonly settings: NonNullable<ModelRequest["settings"]>;
 	readonly ttl: Ttl;
+	/** The pause was longer than the lifetime, and the bill shows that the cache was still there. */
+	readonly keptAlive: boolean;
+	/** How many blocks follow the last cache marker, if the file says so. */
+	readonly behindMarker?: number;
 	/** Differences from the previous request, apart from growth. */
 	readonly changes: ReadonlySet<Change>;
+	/** The first tool that changed, if the file names it. */
+	readonly changedTool?: string;
+	/** If the head changed: which share of its tools and of its system prompt did not, in tokens. */
+	readonly sameHead?: ReturnType<typeof sharesOfHead>;
 }
 
 export type Change = "compaction" | "edit" | "branch" | "model" | "thinking" | "tools" | "system";
@@ -85,9 +105,11 @@ export function rebuildRequests(
 	const calibration = createCalibration();
 	const assembly = new RequestAssembly(calibration.sizeOf);
 	const heads = new Map<number, Conversation["head"]>();
-	const walk = createConversationWalk(session.entries, heads);
+	const thinking = session.thinking ?? firstStatedLevel(session.entries);
+	const walk = createConversationWalk(session.entries, heads, thinking);
 	const writes = writeBillsOf(session.entries);
 	const plans: (Omit<BilledRequest, "model"> & Bill & { factor: number })[] = [];
+	let warmHead: WarmHead | undefined;
 	let work = 0;
 	let left = 0;
 	for (const request of billedRequests(session.entries, seen)) {
@@ -96,7 +118,8 @@ export function rebuildRequests(
 			continue;
 		}
 		const conversation = walk(request.leaf);
-		if (plans.length === 0) assembly.sharedTokens = sharedTokens(conversation, request.billed);
+		const prompt = firstPrompt(request);
+		if (plans.length === 0) assembly.sharedTokens = sharedTokens(conversation, prompt);
 		const sources = assembly.sources(conversation);
 		work += 1 + sources.length + conversation.visited;
 		const known = modelFor(request.model);
@@ -104,18 +127,29 @@ export function rebuildRequests(
 		const isItsBill = fullName(known.name) === fullName(request.model);
 		const rules = isItsBill ? writes.applyTo(known.rules, known.name) : known.rules;
 		const model = rules === known.rules ? known : { ...known, rules };
+		const factor = calibration.learn(
+			sources,
+			promptSize(prompt),
+			conversation.continues !== undefined,
+		);
+		// Each step then makes all of its blocks again.
+		if (factor !== plans.at(-1)?.factor) work += conversation.blocks.length;
+		if (plans.length === 0) {
+			const sizes = sources.map(({ id, kind }) => ({
+				kind,
+				tokens: factor * calibration.sizeOf(id),
+			}));
+			warmHead = { ...warmPart(sizes, prompt.read), head: conversation.head };
+		}
 		plans.push({
 			...request,
 			index: plans.length,
 			model,
-			warmBlocks: isWarm(request.billed, assembly.sharedTokens) ? 1 : 0,
-			keptAlive: isKeptAlive(plans.at(-1), request, model.rules),
+			warmBlocks: isWarm(prompt, assembly.sharedTokens)
+				? 1
+				: warmBlocksOf(warmHead, conversation.head, prompt),
 			billed: withoutUnpricedWrites(model.rules, request.billed),
-			factor: calibration.learn(
-				sources,
-				promptSize(request.billed),
-				conversation.continues !== undefined,
-			),
+			factor,
 		});
 	}
 
@@ -125,21 +159,36 @@ export function rebuildRequests(
 		savedAlready: savedIn(session.entries),
 		bills: plans,
 		*steps() {
-			const again = createConversationWalk(session.entries, heads);
+			const again = createConversationWalk(session.entries, heads, thinking);
 			const blocksOf = assembly.walk();
 			let before: State | undefined;
-			for (const { leaf, factor, ...plan } of plans) {
+			let headBefore: Conversation["head"];
+			for (const [at, { leaf, factor, ...plan }] of plans.entries()) {
 				const conversation = again(leaf);
-				const { head, thinking } = conversation;
-				const settings = { model: fullName(plan.model.name), thinking };
+				const { head } = conversation;
+				const settings = { model: fullName(plan.model.name), thinking: conversation.thinking };
 				const state: State = { ...settings, tools: head?.tools.hash, system: head?.system.hash };
 				const changes = new Set<Change>(conversation.changes);
 				for (const key of STATE) if (before && before[key] !== state[key]) changes.add(key);
-				yield { ...plan, settings, changes, blocks: blocksOf(conversation, factor) };
+				const isOtherHead = changes.has("tools") || changes.has("system");
+				const tool = changes.has("tools") ? changedTool(headBefore, head) : undefined;
+				const blocks = blocksOf(conversation, factor);
+				const keptAlive = isKeptAlive(plans[at - 1], plan, blocks);
+				yield {
+					...{ ...plan, settings, changes, blocks, keptAlive },
+					...(tool !== undefined && { changedTool: tool }),
+					...(isOtherHead && { sameHead: sharesOfHead(headBefore, head) }),
+				};
 				before = state;
+				headBefore = head;
 			}
 		},
 	};
+}
+
+function firstStatedLevel(entries: readonly Entry[]): string | undefined {
+	for (const entry of entries) if (entry.type === "thinking") return entry.level;
+	return undefined;
 }
 
 /** Smaller starts are not worth telling apart. */
@@ -157,17 +206,66 @@ function isWarm({ read }: PromptTokens, shared: number): boolean {
 	return shared > 0 && read >= shared;
 }
 
-/** Providers promise a lifetime at least; a request that reads this share was not late. */
+/** The start of a known head that the first request already read: other sessions cached it. */
+interface WarmHead {
+	readonly head: Conversation["head"];
+	readonly blocks: number;
+	readonly tokens: number;
+}
+
+/** Sizes of tools and system prompt are estimates of the prompt's parts: this share must have been read. */
+const READ_SHARE = 0.9;
+
+function warmPart(
+	sizes: readonly { readonly kind: string; readonly tokens: number }[],
+	read: number,
+): Omit<WarmHead, "head"> {
+	let [blocks, total] = [0, 0];
+	for (const { kind, tokens } of sizes) {
+		const isHead = kind === "tools" || kind === "system";
+		if (!isHead || (total + tokens) * READ_SHARE > read) break;
+		total += tokens;
+		blocks++;
+	}
+	return { blocks, tokens: total };
+}
+
+function warmBlocksOf(
+	warm: WarmHead | undefined,
+	head: Conversation["head"],
+	{ read }: PromptTokens,
+): number {
+	if (!warm?.head || !head || warm.blocks === 0) return 0;
+	const isSame =
+		warm.head.tools.hash === head.tools.hash && warm.head.system.hash === head.system.hash;
+	return isSame && read >= warm.tokens * READ_SHARE ? warm.blocks : 0;
+}
+
+/** Providers promise a lifetime at least; a request that reads this share was not too late. */
 const KEPT_SHARE = 0.9;
 
+/** Other sessions may have used the same head, but only this one can have kept its messages in the cache. */
 function isKeptAlive(
-	before: Pick<BilledRequest, "atMs" | "billed" | "ttl"> | undefined,
-	{ atMs, billed }: Pick<BilledRequest, "atMs" | "billed">,
-	{ ttlMs }: CacheRules,
+	before: Pick<BilledRequest, "atMs" | "billed" | "rounds" | "ttl"> | undefined,
+	now: Bill,
+	blocks: readonly SessionBlock[],
 ): boolean {
-	if (!before || atMs - before.atMs < ttlMs[before.ttl]) return false;
-	const cached = before.billed.read + before.billed.write;
-	return billed.read > 0 && billed.read >= KEPT_SHARE * cached;
+	const { read } = firstPrompt(now);
+	if (!before || now.atMs - before.atMs < now.model.rules.ttlMs[before.ttl] || read === 0) {
+		return false;
+	}
+	const last = lastPrompt(before);
+	const cached = last.read + last.write;
+	return read >= KEPT_SHARE * cached || read > headTokens(blocks) + LEAST_SHARED;
+}
+
+function headTokens(blocks: readonly SessionBlock[]): number {
+	let tokens = 0;
+	for (const block of blocks) {
+		if (block.part === "messages") break;
+		tokens += block.tokens;
+	}
+	return tokens;
 }
 
 /** The bills that count in sums. */

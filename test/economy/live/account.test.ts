@@ -39,6 +39,16 @@ function answered(
 const before = answered(0, 50_000, { pieces: piecesOf(payload("rules", "one")) });
 
 describe("a request misses", () => {
+	test("what the provider has cached without a bill, also after a request that read nothing", () => {
+		const account = new CostAccount();
+		const model = { provider: "openai", id: "gpt-5.5", api: "openai-responses" };
+		const missed = [0, 29_952, 0, 0].map((read, at) => {
+			const tokens = { input: 30_000 + 1000 * at - read, read, write: 0, writeOneHour: 0 };
+			return account.add({ atMs: 0, gapMs: 1000, model: "gpt", tokens }, model)?.tokens;
+		});
+		expect(missed).toEqual([undefined, undefined, 30_848, 31_872]);
+	});
+
 	test("nothing when it reads all that was cached, or more", () => {
 		expect(diagnoseMiss(before, answered(50_000, 100), rules)).toBeUndefined();
 		expect(diagnoseMiss(before, answered(60_000, 0), rules)).toBeUndefined();
@@ -89,14 +99,25 @@ describe("a request misses", () => {
 		expect(diagnoseMiss(before, compacted, rules)?.tokens).toBe(8_010);
 	});
 
-	test("because of the thinking level only where that loses what was cached", () => {
-		const now = answered(0, 50_000, {
-			thinking: "high",
-			pieces: piecesOf(payload("rules", "one")),
-		});
+	test("because of the thinking level; where no rule says that it loses anything, only if nothing else changed", () => {
+		const level = (...texts: string[]) =>
+			answered(0, 50_000, { thinking: "high", pieces: piecesOf(payload("rules", ...texts)) });
 		const openai = rulesFor({ provider: "openai", id: "gpt-5.6" });
-		expect(diagnoseMiss(before, now, rules)?.cause).toBe("thinking");
-		expect(diagnoseMiss(before, now, openai)?.cause).toBe("provider");
+		expect(diagnoseMiss(before, level("one"), rules)?.cause).toBe("thinking");
+		expect(diagnoseMiss(before, level("one"), openai)?.cause).toBe("thinking");
+		expect(diagnoseMiss(before, level("other"), rules)?.cause).toBe("thinking");
+		expect(diagnoseMiss(before, level("other"), openai)?.cause).toBe("messages");
+	});
+
+	test("because of the change, also after a long pause, if all in front of it was still read", () => {
+		const sizes = [{ bytes: 3000 }, { bytes: 3000 }, { bytes: 4000 }];
+		const sized = (system: string) =>
+			piecesOf(payload(system, "one")).map((piece, at) => ({ ...piece, ...sizes[at] }));
+		const first = answered(0, 50_000, { pieces: sized("rules") });
+		const late = (read: number) =>
+			answered(read, 50_000 - read, { gapMs: 300_000, pieces: sized("other") });
+		expect(diagnoseMiss(first, late(15_000), rules)?.cause).toBe("system");
+		expect(diagnoseMiss(first, late(2000), rules)?.cause).toBe("expired");
 	});
 
 	test("later when it was written for an hour", () => {
@@ -106,6 +127,24 @@ describe("a request misses", () => {
 			diagnoseMiss(long, answered(0, 50_000, { gapMs }), rules)?.cause;
 		expect(late(3_599_999)).toBe("unknown");
 		expect(late(3_600_000)).toBe("expired");
+	});
+
+	test("later too when a cache of an hour was only read since", () => {
+		const causeAfter = (gapMs: number) => {
+			const account = new CostAccount();
+			const tokens = { input: 0, read: 0, write: 50_000, writeOneHour: 50_000 };
+			account.add(answered(0, 0, { tokens }), CLAUDE);
+			account.add(answered(50_000, 0), CLAUDE);
+			return account.add(answered(0, 50_000, { gapMs }), CLAUDE)?.cause;
+		};
+		expect(causeAfter(600_000)).toBe("unknown");
+		expect(causeAfter(3_600_000)).toBe("expired");
+	});
+
+	test("because of the thinking level only where both requests state one", () => {
+		const { thinking: _, ...unstated } = answered(0, 50_000);
+		expect(diagnoseMiss(before, unstated, rules)?.cause).toBe("unknown");
+		expect(diagnoseMiss(unstated, answered(0, 50_000), rules)?.cause).toBe("unknown");
 	});
 
 	test("where writes are not billed, only once reads show that there is a cache", () => {

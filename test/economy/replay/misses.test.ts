@@ -64,14 +64,21 @@ describe("a miss", () => {
 		expect(await causeAfter(began(), { model: "claude-sonnet-4-5" })).toBe("model");
 	});
 
-	test("after another thinking level is not blamed on it where the provider does not mind", async () => {
+	test("after another thinking level, where no rule says that it loses anything, is blamed on it only if nothing else changed", async () => {
 		const writer = began();
 		writer.entry("thinking_level_change", { thinkingLevel: "high" });
 		writer.assistant("x", { cacheWrite: 52_000 });
 		const rules = rulesFor({ provider: "openai", id: "gpt-5.6" });
 		const file = await readSessionFile(writer.save());
 		const session = rebuildRequests(file, (name) => ({ ...testModel(name), rules }));
-		expect(findMisses(session)).toMatchObject([{ cause: "provider" }]);
+		expect(findMisses(session)).toMatchObject([{ cause: "thinking", isUnforeseen: true }]);
+		writer.atMs += 1_800_000;
+		writer.entry("thinking_level_change", { thinkingLevel: "low" });
+		writer.user("c");
+		writer.assistant("y", { cacheWrite: 53_000 });
+		const late = await readSessionFile(writer.save());
+		const both = rebuildRequests(late, (name) => ({ ...testModel(name), rules }));
+		expect(findMisses(both).at(-1)?.cause).toBe("expired");
 	});
 
 	test("after a compaction names the summary as the first change", async () => {
@@ -99,6 +106,67 @@ describe("a miss", () => {
 		writer.leaf = null;
 		writer.user("elsewhere");
 		expect(await causeAfter(writer)).toBe("branch");
+	});
+
+	test("after a long pause is an expired cache, whatever else changed behind the unread start", async () => {
+		const pause = (change: (writer: SessionWriter) => void) => {
+			const writer = began();
+			change(writer);
+			writer.atMs += 3_600_000;
+			return causeAfter(writer);
+		};
+		const toHigh = { thinkingLevel: "high" };
+		expect(await pause((writer) => writer.entry("thinking_level_change", toHigh))).toBe("expired");
+		const edit = { targetId: "e1", replacement: { content: "short" } };
+		expect(await pause((writer) => writer.entry("context_edit", edit))).toBe("expired");
+		const compaction = { summary: "so far", firstKeptEntryId: "none" };
+		expect(await pause((writer) => writer.entry("compaction", compaction))).toBe("compaction");
+	});
+
+	test("is none after a branch and a long pause if all that the branches share was still read", async () => {
+		const writer = began();
+		const fork = writer.leaf;
+		writer.user("c".repeat(160_000));
+		writer.assistant("d", { cacheRead: 50_000, cacheWrite: 40_000 });
+		writer.leaf = fork;
+		writer.atMs += 3_600_000;
+		writer.user("d".repeat(120_000));
+		writer.assistant("e", { cacheRead: 50_000, cacheWrite: 30_000 });
+		expect(findMisses(await writer.replay())).toEqual([]);
+	});
+
+	test("is found again in the next request, though the provider bills no writes", async () => {
+		const writer = new SessionWriter();
+		const silent = { provider: "openai", model: "gpt-5.5" };
+		for (const cacheRead of [0, 29_952, 0, 0, 32_896]) {
+			writer.user("a");
+			const input = 30_000 + 1000 * writer.lines.length - cacheRead;
+			writer.assistant("b", { input, cacheRead }, silent);
+		}
+		const file = await readSessionFile(writer.save());
+		const rules = rulesFor({ provider: "openai", id: "gpt-5.5" });
+		const session = rebuildRequests(file, (name) => ({ ...testModel(name), rules }));
+		const lost = findMisses(session).filter(({ tokens }) => tokens > 10_000);
+		expect(lost.map(({ request }) => request)).toEqual([3, 4]);
+	});
+
+	test("of a prompt that shrank though the conversation grew is a change of an earlier message", async () => {
+		const writer = new SessionWriter();
+		const silent = { provider: "openai", model: "gpt-5.5" };
+		for (const [input, cacheRead] of [
+			[40_000, 2000],
+			[2000, 41_000],
+			[30_000, 10_000],
+		] as const) {
+			writer.user("a");
+			writer.assistant("b", { input, cacheRead }, silent);
+		}
+		const file = await readSessionFile(writer.save());
+		const rules = rulesFor({ provider: "openai", id: "gpt-5.5" });
+		const session = rebuildRequests(file, (name) => ({ ...testModel(name), rules }));
+		expect(findMisses(session)).toMatchObject([
+			{ request: 3, cause: "messages", changed: "content that is no longer sent" },
+		]);
 	});
 
 	/** A session whose first request left 50,000 tokens in the cache. */

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { requestForStep } from "../../../src/economy/place-breakpoints.ts";
 import type { ReplayReport, ReplaySession } from "../../../src/economy/replay/index.ts";
 import {
 	appendOnly,
-	appendOnlyWithLosses,
+	type RequestPolicy,
 	replayPolicies,
 	runPolicy,
 	strataPolicy,
 } from "../../../src/economy/replay/policies.ts";
-import { buildReport } from "../../../src/economy/replay/report.ts";
+import { buildReport, combineReports, joinReports } from "../../../src/economy/replay/report.ts";
 import { reportHtml } from "../../../src/economy/replay/report-html.ts";
 import { reportText } from "../../../src/economy/replay/report-text.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
@@ -79,10 +80,15 @@ describe("a report", () => {
 	/** A session whose bills are those of a provider that lost its cache before the given requests. */
 	function billedWithLosses(lost: number[]): ReplaySession {
 		const session = generateSession(WORKLOAD);
-		const bills = runPolicy(
-			appendOnlyWithLosses(({ index }) => lost.includes(index)),
-			session,
-		).requests;
+		const losing: RequestPolicy = {
+			...appendOnly,
+			*requests({ steps }) {
+				for (const step of steps()) {
+					yield { ...requestForStep(step, step.blocks), cold: lost.includes(step.index) };
+				}
+			},
+		};
+		const bills = runPolicy(losing, session).requests;
 		const steps = [...session.steps()].map((step, at) => ({
 			...step,
 			billed: bills[at] as (typeof bills)[number],
@@ -209,3 +215,49 @@ async function hostileReport(): Promise<ReplayReport> {
 	expect(session.bills[0]?.model.rules).toEqual(rules);
 	return buildReport({ ...session, file: HOSTILE }, { policies });
 }
+
+test("a folder counts the skipped lines of a file once, however many sessions the file has", async () => {
+	const writer = new SessionWriter().raw("{ damaged");
+	writer.user("a");
+	writer.assistant("b", { cacheWrite: 50_000 });
+	const one = buildReport(await writer.replay(), { policies });
+	const parts = [one, { ...one, subagent: "a1" }, { ...one, file: "other" }];
+	expect(one.skipped).toBe(1);
+	expect(combineReports("folder", parts, []).skipped).toBe(2);
+});
+
+test("misses of joined sessions name their session, since each counts its own requests", async () => {
+	const writer = new SessionWriter();
+	for (const cacheWrite of [50_000, 50_100]) {
+		writer.user("a");
+		writer.assistant("b", { cacheWrite });
+	}
+	const session = await writer.replay();
+	const parts = ["a1", "a2"].map((subagent) => buildReport(session, { policies, subagent }));
+	const joined = joinReports([buildReport(session, { policies }), ...parts]);
+	expect(joined?.misses.map(({ request, subagent }) => [request, subagent])).toEqual([
+		[2, undefined],
+		[2, "a1"],
+		[2, "a2"],
+	]);
+	const lines = reportText(joined as ReplayReport).filter((line) => line.includes("#2"));
+	expect(lines.join("\n")).toMatch(/sub-agent a1[\s\S]*sub-agent a2/);
+});
+
+test("dollars are unknown if a request ran at another speed than list prices are for", async () => {
+	const writer = new SessionWriter();
+	writer.user("a");
+	writer.assistant("b", { input: 5000 });
+	const session = await writer.replay();
+	const prices = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
+	const at = (tier?: string) => ({
+		...session,
+		bills: session.bills.map((bill) => ({
+			...bill,
+			model: { ...bill.model, prices },
+			...(tier && { tier }),
+		})),
+	});
+	expect(buildReport(at(), { policies }).policies[0]?.dollars).toBeGreaterThan(0);
+	expect(buildReport(at("fast"), { policies }).policies[0]).not.toHaveProperty("dollars");
+});

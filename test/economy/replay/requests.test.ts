@@ -237,6 +237,20 @@ describe("rebuilding the requests of a session", () => {
 });
 
 describe("a hostile session", () => {
+	test("whose prompts shrink with each request is left out beyond the most work", async () => {
+		const writer = new SessionWriter();
+		for (let at = 0; at < 200; at++) {
+			writer.user("a");
+			writer.assistant("b", { input: 10_000 - at });
+		}
+		const file = await readSessionFile(writer.save());
+		const session = rebuildRequests(file, testModel, { maxWork: 5000 });
+		let made = 0;
+		for (const { blocks } of session.steps()) made += blocks.length;
+		expect(made).toBeLessThan(6000);
+		expect(session.skipped.requests).toBeGreaterThan(0);
+	});
+
 	test("whose system prompt and tools are empty still adds up to its bill", async () => {
 		const writer = new SessionWriter();
 		writer.entry("message", { message: { role: "system", content: "", replace: true } });
