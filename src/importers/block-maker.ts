@@ -44,10 +44,30 @@ export interface ResultPart {
 	readonly isShort?: boolean;
 }
 
-/** Makes the blocks of one session, and pairs results with their calls. Holds no texts. */
+/** A result with its call, as the agent wrote them. */
+export interface ResultText {
+	readonly callId: string;
+	readonly input: unknown;
+	readonly text: string;
+}
+
+type Result = NonNullable<SourceBlock["result"]>;
+
+const texts = new WeakMap<Result, ResultText>();
+
+/** The text of a result in a session that was read with the detail `texts`, as long as the session is in memory. */
+export function resultTextOf(result: Result): ResultText | undefined {
+	return texts.get(result);
+}
+
+/** Bounds the memory of one session. Later results have no text. */
+const MAX_TEXT_CHARS = 128 * 1024 * 1024;
+
+/** Makes the blocks of one session, and pairs results with their calls. Holds texts only if asked to. */
 export class BlockMaker {
 	#count = 0;
-	readonly #calls = new Map<string, { tool: string; read?: FileRead }>();
+	#textChars = 0;
+	readonly #calls = new Map<string, { tool: string; read?: FileRead; input?: unknown }>();
 	readonly #hashLines = createLineHasher();
 	readonly #detail: Detail;
 
@@ -83,7 +103,8 @@ export class BlockMaker {
 		if (key === "") return;
 		const tool = nameOr(name, "a tool");
 		const read = READS.has(tool.toLowerCase()) ? readOf(input) : undefined;
-		this.#calls.set(key, { tool, ...(read && { read }) });
+		const kept = this.#detail === "texts" && { input };
+		this.#calls.set(key, { tool, ...(read && { read }), ...kept });
 	}
 
 	result(part: ResultPart): SourceBlock {
@@ -93,21 +114,23 @@ export class BlockMaker {
 		const read = call?.read;
 		const hasImage = images > 0;
 		const isText = !hasImage && !isError;
-		const hasLines = isText && this.#detail === "contents";
+		const hasLines = isText && this.#detail !== "bills";
 		const lines = read && hasLines ? this.#hashLines(text) : undefined;
 		const shown = read && isText ? { ...read, ...(lines && { lines }) } : undefined;
 		const tokens = estimateTokens(text.length) + images * IMAGE_TOKENS;
 		const label = read ? `result of ${tool} ${read.path}` : `result of ${tool}`;
-		return {
-			...this.block({ kind: "result", label, content: part.content, tokens }),
-			result: {
-				tool,
-				...(part.isShort && { isShort: true }),
-				hasImage,
-				isError,
-				...(shown && { read: shown }),
-			},
+		const result: Result = {
+			tool,
+			...(part.isShort && { isShort: true }),
+			hasImage,
+			isError,
+			...(shown && { read: shown }),
 		};
+		if (this.#detail === "texts" && this.#textChars + text.length <= MAX_TEXT_CHARS) {
+			this.#textChars += text.length;
+			texts.set(result, { callId: nameOr(part.callId, ""), input: call?.input, text });
+		}
+		return { ...this.block({ kind: "result", label, content: part.content, tokens }), result };
 	}
 }
 

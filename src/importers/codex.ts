@@ -10,15 +10,22 @@ import {
 } from "../economy/replay/index.ts";
 import { BlockMaker, callTokens, IMAGE_TOKENS, type Part, textTokens } from "./block-maker.ts";
 import { type EntryContent, EntryList } from "./entry-list.ts";
-import { countOf, textOr, timeOf } from "./fields.ts";
-import type { LineOutcome, ParsedSession, SessionFormat, SessionParser } from "./session-format.ts";
+import { countOf, textOr, tierOf, timeOf } from "./fields.ts";
+import type {
+	Detail,
+	LineOutcome,
+	ParsedSession,
+	SessionFormat,
+	SessionParser,
+} from "./session-format.ts";
 
 /** Rollout files of Codex: one line `{timestamp, type, payload}` an item or event. */
 export const codex: SessionFormat = {
 	agent: "codex",
 	recognizes: (line) =>
 		property(line, "type") === "session_meta" && isRecord(property(line, "payload")),
-	parser: () => new CodexParser(),
+	// Contents are hashed for bills too.
+	parser: (_line, _file, detail) => new CodexParser(detail === "texts" ? "texts" : "contents"),
 };
 
 /** One billed request, as a file states it. */
@@ -31,16 +38,16 @@ interface Usage {
 /** An answer whose bill has not come yet, and what the agent wrote after its first item. */
 interface OpenAnswer {
 	readonly parts: Part[];
-	readonly after: EntryContent[];
+	readonly after: { readonly content: EntryContent; readonly isTurn: boolean }[];
 	readonly sentMs: number;
 }
 
 class CodexParser implements SessionParser {
 	readonly #list = new EntryList();
-	readonly #blocks = new BlockMaker();
+	readonly #blocks: BlockMaker;
 	#open: OpenAnswer | undefined;
 	#lastMs = 0;
-	/** Positions of the leaf at the start of each turn, for rollbacks. */
+	/** The leaf before each message of the user, for rollbacks. */
 	#turns: number[] = [];
 	#model = "";
 	#provider = "openai";
@@ -54,8 +61,15 @@ class CodexParser implements SessionParser {
 	#instructions = "";
 	#total: Counts | undefined;
 	#hasRecords = false;
+	/** Records without a response's id, by thread. */
+	readonly #nameless = new Map<string, number>();
 	/** The last bill by `token_count`, until the next item of the model. */
-	#countedAlready: string | undefined;
+	#counted: { readonly key: string; readonly position: number } | undefined;
+	#tier: string | undefined;
+
+	constructor(detail: Detail) {
+		this.#blocks = new BlockMaker(detail);
+	}
 
 	get entryCount(): number {
 		return this.#list.entries.length + (this.#open?.after.length ?? 0);
@@ -101,7 +115,7 @@ class CodexParser implements SessionParser {
 			case "session_meta":
 				return this.#header(payload);
 			case "turn_context":
-				return this.#settings(payload.model, payload.effort);
+				return this.#settings(payload.model, payload.effort, payload.service_tier);
 			case "response_item":
 				return this.#item(payload);
 			case "compacted":
@@ -117,6 +131,8 @@ class CodexParser implements SessionParser {
 
 	#header(payload: Record<string, unknown>): boolean {
 		const id = nameOr(payload.id ?? payload.session_id, "");
+		// Another thread has a total of its own. A fork goes on with that of its parent.
+		if (this.#own && id !== this.#thread) this.#total = undefined;
 		this.#thread = id;
 		if (this.#own) return false; // the file's own header is the first
 		const source = property(payload.source, "subagent");
@@ -140,8 +156,9 @@ class CodexParser implements SessionParser {
 		return true;
 	}
 
-	#settings(model: unknown, effort: unknown): boolean {
+	#settings(model: unknown, effort: unknown, tier: unknown): boolean {
 		this.#model = nameOr(model, this.#model);
+		if (tier !== undefined) this.#tier = tierOf(tier);
 		const level = nameOr(effort, "");
 		if (level === "" || level === this.#effort) return false;
 		this.#effort = level;
@@ -155,11 +172,14 @@ class CodexParser implements SessionParser {
 				return this.#count(payload.info, ordinal);
 			case "thread_settings_applied": {
 				const settings = payload.thread_settings;
-				return this.#settings(property(settings, "model"), property(settings, "reasoning_effort"));
+				return this.#settings(
+					property(settings, "model"),
+					property(settings, "reasoning_effort"),
+					property(settings, "service_tier"),
+				);
 			}
 			case "task_started":
 				this.#close();
-				this.#turns.push(this.#list.leaf);
 				return false;
 			case "thread_rolled_back": {
 				this.#close();
@@ -178,7 +198,7 @@ class CodexParser implements SessionParser {
 	/** Adds what the model made to the open answer, and everything else behind it. */
 	#item(item: Record<string, unknown>): boolean {
 		if (isMade(item)) {
-			this.#countedAlready = undefined;
+			this.#counted = undefined;
 			this.#open ??= {
 				parts: [],
 				after: [],
@@ -189,7 +209,7 @@ class CodexParser implements SessionParser {
 			return true;
 		}
 		const blocks = this.#inputBlocks(item);
-		if (blocks.length > 0) this.#add({ type: "message", blocks });
+		if (blocks.length > 0) this.#add({ type: "message", blocks }, isOfUser(item));
 		return blocks.length > 0;
 	}
 
@@ -253,6 +273,7 @@ class CodexParser implements SessionParser {
 			? history.filter(isRecord)
 			: [{ type: "message", role: "user", content: [{ text: textOr(payload.message, "") }] }];
 		const blocks = items.flatMap((item) => this.#inputBlocks(item));
+		this.#turns = [];
 		this.#add({ type: "compaction", blocks, firstKeptId: undefined, change: undefined });
 		return true;
 	}
@@ -262,12 +283,28 @@ class CodexParser implements SessionParser {
 		const usage = payload.usage;
 		if (!isRecord(usage)) return false;
 		const counts = countsIn(usage);
-		// A file of an older version, continued: its `token_count` may precede the first record.
-		const isCounted = this.#countedAlready === counts.join();
-		this.#countedAlready = undefined;
-		if (isCounted) return false;
-		this.#bill(usageOf(counts), ordinal, nameOr(payload.response_id, "") || undefined);
+		const requestId = nameOr(payload.response_id, "") || this.#namelessId(counts);
+		const counted = this.#counted;
+		this.#counted = undefined;
+		const answer = counted && this.#list.entries[counted.position];
+		if (answer?.type === "assistant" && counted?.key === keyOf(counts)) {
+			// Its `token_count` came first. Only the record has the writes.
+			this.#list.entries[counted.position] = {
+				...answer,
+				billed: usageOf(counts).billed,
+				requestId,
+			};
+			return false;
+		}
+		this.#bill(usageOf(counts), ordinal, requestId);
 		return true;
+	}
+
+	/** Copies of a thread have its records in the same order. */
+	#namelessId(counts: Counts): string {
+		const count = (this.#nameless.get(this.#thread) ?? 0) + 1;
+		this.#nameless.set(this.#thread, count);
+		return hashed([this.#thread, count, counts]);
 	}
 
 	/** A request is a change of the total; `token_count` is also repeated without one. */
@@ -285,14 +322,16 @@ class CodexParser implements SessionParser {
 		const isNext = before?.every((count, at) => count <= (total[at] as number)) === true;
 		const counts = isNext ? total.map((count, at) => count - (before[at] as number)) : last;
 		const thread = this.#isInherited(ordinal) || this.#ownFrom === 0 ? this.#thread : this.#own?.id;
-		this.#bill(usageOf(counts), ordinal, contentHash("codex", [thread, total, last]));
-		this.#countedAlready = counts.join();
+		const position = this.#bill(usageOf(counts), ordinal, hashed([thread, total, last]));
+		this.#counted = { key: keyOf(counts), position };
 		return true;
 	}
 
-	#bill({ billed, output, reasoning }: Usage, ordinal: unknown, requestId?: string): void {
+	/** Returns the position of the answer. */
+	#bill({ billed, output, reasoning }: Usage, ordinal: unknown, requestId: string): number {
 		const open = this.#open;
 		this.#open = undefined;
+		const position = this.#list.entries.length;
 		this.#add({
 			type: "assistant",
 			blocks: this.#blocks.answer(weighted(open?.parts ?? [], output, reasoning), output),
@@ -301,10 +340,12 @@ class CodexParser implements SessionParser {
 			sentMs: open?.sentMs ?? this.#list.leafMs ?? this.#lastMs,
 			isKept: true,
 			output,
-			...(requestId !== undefined && { requestId }),
+			requestId,
+			...(this.#tier !== undefined && { tier: this.#tier }),
 			...(this.#isInherited(ordinal) && { isCopy: true }),
 		});
-		for (const content of open?.after ?? []) this.#add(content);
+		for (const { content, isTurn } of open?.after ?? []) this.#add(content, isTurn);
+		return position;
 	}
 
 	/** Whether a sub-agent's file copied the line from its parent. */
@@ -319,14 +360,15 @@ class CodexParser implements SessionParser {
 		this.#open = undefined;
 		const blocks = open.parts.map((part) => this.#part(part));
 		this.#add({ type: "message", blocks });
-		for (const content of open.after) this.#add(content);
+		for (const { content, isTurn } of open.after) this.#add(content, isTurn);
 	}
 
-	#add(content: EntryContent): void {
+	#add(content: EntryContent, isTurn = false): void {
 		if (this.#open) {
-			this.#open.after.push(content);
+			this.#open.after.push({ content, isTurn });
 			return;
 		}
+		if (isTurn) this.#turns.push(this.#list.leaf);
 		this.#list.add(content, this.#lastMs);
 	}
 }
@@ -360,6 +402,21 @@ function usageOf(counts: Counts): Usage {
 		reasoning: Math.min(reasoning, output),
 	};
 }
+
+/** `token_count` has no writes. */
+function keyOf([input, cached, _written, output, reasoning]: Counts): string {
+	return [input, cached, output, reasoning].join();
+}
+
+/** Whether the user wrote it. The agent also sends its instructions and the environment as the user. */
+function isOfUser({ type = "message", role, content }: Record<string, unknown>): boolean {
+	if (type !== "message" || role !== "user") return false;
+	const text = textOr(property(partsOf(content)[0], "text"), "").trimStart();
+	return !NOT_OF_USER.test(text);
+}
+
+const NOT_OF_USER =
+	/^(<(environment_context|user_instructions|user_shell_command|turn_aborted|subagent_notification|skill)>|# AGENTS\.md instructions)/;
 
 function isMade({ type, role }: Record<string, unknown>): boolean {
 	if (type === "message") return role === "assistant";

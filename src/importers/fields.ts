@@ -6,11 +6,22 @@ export function countOf(value: unknown): number {
 	return typeof value === "number" && value >= 0 && value <= MAX_COUNT ? Math.round(value) : 0;
 }
 
+/** What a `Date` can hold. */
+const MAX_TIME_MS = 8.64e15;
+
 /** An untrusted time in milliseconds, from a number or an ISO date. */
 export function timeOf(value: unknown): number | undefined {
 	const ms = typeof value === "string" ? Date.parse(value) : value;
-	return typeof ms === "number" && Number.isFinite(ms) ? ms : undefined;
+	return typeof ms === "number" && Math.abs(ms) <= MAX_TIME_MS ? ms : undefined;
 }
+
+/** The service tier or speed of a request; `undefined` for the one that list prices are for. */
+export function tierOf(...values: readonly unknown[]): string | undefined {
+	const named = values.filter((value): value is string => typeof value === "string");
+	return named.find((value) => !LISTED_TIERS.has(value))?.slice(0, MAX_ID_LENGTH);
+}
+
+const LISTED_TIERS: ReadonlySet<string> = new Set(["", "standard", "default", "auto"]);
 
 export function textOr(value: unknown, otherwise: string): string {
 	return typeof value === "string" ? value : otherwise;

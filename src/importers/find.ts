@@ -1,15 +1,19 @@
-import { open, readdir, stat } from "node:fs/promises";
+import { type Stats, statSync } from "node:fs";
+import { readdir } from "node:fs/promises";
 import { homedir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { agentFolder } from "../core/places.ts";
+import { readPartSync } from "../core/regular-file.ts";
 import { nameOr } from "../economy/replay/index.ts";
+import { storedMessages } from "./opencode-storage.ts";
 import type { AgentName } from "./session-format.ts";
 
 /** Pi's sub-agents are five folders below its sessions; a deeper tree is something else. */
 const MAX_DEPTH = 6;
 const MAX_FILES = 10_000;
-const SESSION_FILE = /\.(jsonl|json|db)$/;
+/** A sub-agent of Claude Code has a `.meta.json` beside its transcript. */
+const SESSION_FILE = /(?<!\.meta)\.(jsonl|json|db)$/;
 
 export interface FilesFound {
 	readonly files: readonly string[];
@@ -52,7 +56,8 @@ function isPartOfSession(name: string, siblings: readonly string[]): boolean {
 	return isStorage && name !== "session";
 }
 
-const PEEK_BYTES = 64 * 1024;
+/** Of each file, as far as needed: most begin with their time and folder. */
+const PEEK_BYTES = [8 * 1024, 64 * 1024] as const;
 
 /** What the beginning of a session file says. */
 interface Beginning {
@@ -62,16 +67,24 @@ interface Beginning {
 }
 
 /** In the order in which the sessions began, so that a copy comes after its original. */
-export async function inOrderOfStart(files: readonly string[]): Promise<string[]> {
-	const started: { file: string; startMs: number }[] = [];
-	// One at a time: a folder may have more files than a process may open.
-	for (const file of files) started.push({ file, startMs: (await beginningOf(file)).startMs });
+export function inOrderOfStart(files: readonly string[]): string[] {
+	const started = files.map((file) => ({ file, startMs: beginningOf(file).startMs }));
 	return started.sort((a, b) => a.startMs - b.startMs).map(({ file }) => file);
 }
 
-async function beginningOf(file: string): Promise<Beginning> {
-	const text = await peek(file).catch(() => ""); // reading the whole file will report the fault
-	if (text.startsWith(DATABASE_MARK)) return { startMs: 0 };
+/** Synchronous, like `sessionState`, for the same reason. */
+function beginningOf(file: string): Beginning {
+	let beginning: Beginning = { startMs: 0 };
+	for (const bytes of PEEK_BYTES) {
+		const text = peek(file, bytes);
+		if (text.startsWith(DATABASE_MARK)) return beginning;
+		beginning = beginningIn(text);
+		if (beginning.startMs > 0 && beginning.project !== undefined) break;
+	}
+	return beginning;
+}
+
+function beginningIn(text: string): Beginning {
 	const [, stamp, ms] = TIME.exec(text) ?? [];
 	const startMs = stamp === undefined ? Number(ms) : Date.parse(stamp);
 	const [, folder] = FOLDER.exec(text) ?? [];
@@ -82,7 +95,7 @@ async function beginningOf(file: string): Promise<Beginning> {
 }
 
 const DATABASE_MARK = "SQLite format 3";
-const TIME = /"(?:timestamp|startTime|created)"\s*:\s*(?:"([^"]{10,40})"|(\d{12,14}))/;
+const TIME = /"(?:timestamp|startTime|created)"\s*:\s*(?:"([^"]{10,40})"|(\d{12,14})(?=\D))/;
 const FOLDER = /"(?:cwd|directory)"\s*:\s*"((?:[^"\\]|\\.){1,1000})"/;
 
 function unescaped(text: string): string {
@@ -93,13 +106,12 @@ function unescaped(text: string): string {
 	}
 }
 
-async function peek(file: string): Promise<string> {
-	const handle = await open(file);
+/** Empty if the file cannot be read: reading all of it will report the fault. */
+function peek(file: string, bytes: number): string {
 	try {
-		const { buffer, bytesRead } = await handle.read(Buffer.alloc(PEEK_BYTES), 0, PEEK_BYTES, 0);
-		return buffer.toString("utf8", 0, bytesRead);
-	} finally {
-		await handle.close();
+		return readPartSync(file, 0, bytes).toString("utf8");
+	} catch {
+		return "";
 	}
 }
 
@@ -124,27 +136,49 @@ export async function findSessions(env: NodeJS.ProcessEnv = process.env): Promis
 		});
 		for (const file of files) {
 			if (!ending.test(file)) continue;
-			const stats = await stat(file).catch(() => undefined); // gone meanwhile
-			if (!stats) continue;
-			const log = await stat(`${file}-wal`).catch(() => undefined); // most files have none
-			const project = (await beginningOf(file)).project ?? (await geminiProject(file));
+			const state = stateIfThere(file);
+			if (!state) continue;
+			const project = beginningOf(file).project ?? geminiProject(file);
 			found.push({
 				agent,
 				file,
 				...(project && { project }),
-				lastUseMs: Math.max(stats.mtimeMs, log?.mtimeMs ?? 0),
-				bytes: stats.size + (log?.size ?? 0),
+				lastUseMs: state.mtimeMs,
+				bytes: state.size,
 			});
 		}
 	}
 	return found.sort((a, b) => b.lastUseMs - a.lastUseMs);
 }
 
+/**
+ * Size and last change of a session, with the files beside it that hold a part of it. Throws if the
+ * file is gone. Synchronous: ten times as fast for thousands of files.
+ */
+export function sessionState(file: string): { size: number; mtimeMs: number } {
+	// A log has what SQLite has not moved into the database yet.
+	const beside = file.endsWith(".db") ? [`${file}-wal`] : storedMessages(file);
+	const parts = beside.map((part) => statSync(part, { throwIfNoEntry: false }));
+	const all = [statSync(file), ...parts.filter((stats): stats is Stats => stats !== undefined)];
+	return {
+		size: all.reduce((sum, { size }) => sum + size, 0),
+		mtimeMs: all.reduce((newest, { mtimeMs }) => Math.max(newest, mtimeMs), 0),
+	};
+}
+
+function stateIfThere(file: string): ReturnType<typeof sessionState> | undefined {
+	try {
+		return sessionState(file);
+	} catch {
+		return undefined; // gone meanwhile
+	}
+}
+
 /** Gemini CLI names the project in a file beside its chats. */
-async function geminiProject(file: string): Promise<string | undefined> {
+function geminiProject(file: string): string | undefined {
 	const [folder, chat] = file.split(/[\\/]chats[\\/]/);
 	if (folder === undefined || chat === undefined) return undefined;
-	const text = await peek(join(folder, ".project_root")).catch(() => ""); // older versions have none
+	const text = peek(join(folder, ".project_root"), PEEK_BYTES[0]); // older versions have none
 	return nameOr(text.trim(), "") || undefined;
 }
 

@@ -42,13 +42,24 @@ interface Answer {
 
 /** `snapshot`: only these messages remain. `rewind`: this message and all later ones are gone. */
 type Change =
-	| { readonly type: "message"; readonly id: string }
+	| MessageChange
 	| { readonly type: "snapshot"; readonly messages: readonly Message[] }
 	| { readonly type: "rewind"; readonly id: string };
 
+interface MessageChange {
+	readonly type: "message";
+	readonly id: string;
+	/** Number of messages before it. */
+	readonly place: number;
+	message: Message;
+}
+
 /** A message is written again whenever it changes, so entries are made at the end. */
 class GeminiParser implements SessionParser {
-	readonly #messages = new Map<string, Message>();
+	/** Those that a later line may change. */
+	readonly #messages = new Map<string, MessageChange>();
+	/** Their ids. */
+	readonly #order: string[] = [];
 	readonly #changes: Change[] = [];
 	readonly #blocks = new BlockMaker();
 	/** Calls whose result is a message of its own, as newer versions write it. */
@@ -85,7 +96,7 @@ class GeminiParser implements SessionParser {
 			return "added";
 		}
 		if (typeof line.$rewindTo === "string") {
-			this.#changes.push({ type: "rewind", id: nameOr(line.$rewindTo, "") });
+			this.#rewind(nameOr(line.$rewindTo, ""));
 			return "added";
 		}
 		if (isRecord(line.$set) || typeof line.sessionId === "string") {
@@ -102,10 +113,22 @@ class GeminiParser implements SessionParser {
 	#message(line: Record<string, unknown>): LineOutcome {
 		const { id } = line;
 		if (typeof id !== "string" || id.length > MAX_ID_LENGTH) return "damaged";
-		const before = this.#messages.get(id);
-		this.#messages.set(id, this.#digest(line, before));
-		if (!before) this.#changes.push({ type: "message", id });
+		const known = this.#messages.get(id);
+		const message = this.#digest(line, known?.message);
+		if (known) known.message = message;
+		else {
+			const change = { type: "message" as const, id, message, place: this.#order.push(id) - 1 };
+			this.#messages.set(id, change);
+			this.#changes.push(change);
+		}
 		return "added";
+	}
+
+	/** The ids that are gone may name other messages from now on. */
+	#rewind(id: string): void {
+		this.#changes.push({ type: "rewind", id });
+		const left = this.#messages.get(id)?.place ?? 0;
+		for (const gone of this.#order.splice(left)) this.#messages.delete(gone);
 	}
 
 	#setHeader({ sessionId, kind, directories }: Record<string, unknown>): void {
@@ -189,7 +212,7 @@ class GeminiParser implements SessionParser {
 		for (const change of this.#changes) {
 			if (change.type === "message") {
 				places.set(change.id, list.leaf);
-				this.#addMessage(list, change.id);
+				this.#addMessage(list, change);
 			} else if (change.type === "rewind") {
 				list.leaf = places.get(change.id) ?? -1;
 			} else {
@@ -210,8 +233,8 @@ class GeminiParser implements SessionParser {
 		];
 	}
 
-	#addMessage(list: EntryList, id: string): void {
-		const { atMs, blocks, answer } = this.#messages.get(id) as Message;
+	#addMessage(list: EntryList, { id, message }: MessageChange): void {
+		const { atMs, blocks, answer } = message;
 		if (!answer) {
 			if (blocks.length > 0) list.add({ type: "message", blocks }, atMs);
 			return;

@@ -1,5 +1,6 @@
 /** Reads the session files of coding agents as entries, which economy replays. */
 
+export { type ResultText, resultTextOf } from "./block-maker.ts";
 export {
 	type FilesFound,
 	type FoundSession,
@@ -8,6 +9,7 @@ export {
 	inOrderOfStart,
 	type SessionPlace,
 	sessionPlaces,
+	sessionState,
 } from "./find.ts";
 export { type ImportedSession, readSessions, type SessionFileOptions } from "./session-file.ts";
 export { AGENT_NAMES, type AgentName } from "./session-format.ts";

@@ -1,5 +1,4 @@
-import { createReadStream } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { open, readFile } from "node:fs/promises";
 
 /** `tooLong`: the line exceeds the bound and was skipped without buffering. */
 export type JsonValue = { readonly value: unknown } | "damaged" | "tooLong";
@@ -16,18 +15,26 @@ export async function* readJsonLines(
 	let pieces: Buffer[] = [];
 	let length = 0;
 	let bytes = 0;
-	for await (const chunk of createReadStream(path, { highWaterMark: CHUNK_BYTES })) {
-		const buffer = chunk as Buffer;
-		let from = 0;
-		for (let at = buffer.indexOf(NEWLINE); at !== -1; at = buffer.indexOf(NEWLINE, from)) {
-			take(buffer.subarray(from, at));
-			const line = finish();
-			if (line) yield line;
-			from = at + 1;
+	const handle = await open(path);
+	try {
+		const buffer = Buffer.allocUnsafe(CHUNK_BYTES);
+		for (;;) {
+			const { bytesRead } = await handle.read(buffer, 0, CHUNK_BYTES, null);
+			if (bytesRead === 0) break;
+			const chunk = buffer.subarray(0, bytesRead);
+			let from = 0;
+			for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, from)) {
+				take(chunk.subarray(from, at));
+				const line = finish();
+				if (line) yield line;
+				from = at + 1;
+			}
+			take(Buffer.from(chunk.subarray(from))); // a copy: the next chunk overwrites this one
+			bytes += bytesRead;
+			onBytes(bytes);
 		}
-		take(buffer.subarray(from));
-		bytes += buffer.length;
-		onBytes(bytes);
+	} finally {
+		await handle.close();
 	}
 	const last = finish();
 	if (last) yield last;

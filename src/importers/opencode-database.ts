@@ -58,16 +58,18 @@ function hasTables(database: DatabaseSync): boolean {
 }
 
 function* rowsOf(database: DatabaseSync, maxRowBytes: number): Generator<Row> {
-	const sessions = database.prepare("SELECT * FROM session ORDER BY time_created, id");
+	// The newest first: a database may have more than is read.
+	const sessions = database.prepare("SELECT * FROM session ORDER BY time_created DESC, id DESC");
 	const messages = database.prepare(
 		"SELECT id, CASE WHEN length(data) <= ? THEN data END AS data FROM message WHERE session_id = ? ORDER BY time_created, id",
 	);
 	const parts = database.prepare(
 		"SELECT CASE WHEN length(data) <= ? THEN data END AS data FROM part WHERE message_id = ? ORDER BY id",
 	);
-	for (const { id, parent_id, directory, version } of sessions.iterate()) {
+	for (const { id, parent_id, directory, version, time_created } of sessions.iterate()) {
 		const parentID = parent_id ?? undefined;
-		yield { value: { info: { id, directory, version, parentID } } };
+		const time = { created: time_created };
+		yield { value: { info: { id, directory, version, parentID, time } } };
 		for (const message of messages.iterate(maxRowBytes, id as string)) {
 			const info = parsed(message.data);
 			if (typeof info === "string") yield info;

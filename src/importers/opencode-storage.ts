@@ -1,5 +1,6 @@
+import { readdirSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { isRecord, property } from "../core/property.ts";
 import type { JsonValue } from "./json-values.ts";
 
@@ -7,6 +8,19 @@ import type { JsonValue } from "./json-values.ts";
 export function isStoredSession(value: unknown): value is Record<string, unknown> {
 	const id = property(value, "id");
 	return typeof id === "string" && /^ses_\w+$/.test(id) && isRecord(property(value, "time"));
+}
+
+/** The files with the messages of `storage/session/<project>/<id>.json`; none for another file. */
+export function storedMessages(file: string): string[] {
+	const projects = dirname(dirname(file));
+	const [, id] = /^(ses_\w+)\.json$/.exec(basename(file)) ?? [];
+	if (id === undefined || basename(projects) !== "session") return [];
+	const folder = join(dirname(projects), "message", id);
+	try {
+		return readdirSync(folder).map((name) => join(folder, name));
+	} catch {
+		return []; // no message yet
+	}
 }
 
 /** The lines of an export, from `storage/session/<project>/<id>.json` and the files beside. */

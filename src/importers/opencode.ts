@@ -1,4 +1,5 @@
 import type { PromptTokens } from "../core/bill.ts";
+import { compareText } from "../core/compare-text.ts";
 import { isRecord, property } from "../core/property.ts";
 import { contentHash, nameOr, type SourceBlock } from "../economy/replay/index.ts";
 import { BlockMaker, callTokens, IMAGE_TOKENS, type Part, textTokens } from "./block-maker.ts";
@@ -66,7 +67,9 @@ export class OpencodeParser implements SessionParser {
 
 	end(): readonly ParsedSession[] {
 		const isSubagent = ({ subagent }: ParsedSession) => Number(subagent !== undefined);
+		// A fork comes after its original.
 		return this.#sessions
+			.sort((a, b) => a.createdMs - b.createdMs || compareText(a.id, b.id))
 			.map((session) => session.end())
 			.sort((a, b) => isSubagent(a) - isSubagent(b));
 	}
@@ -90,12 +93,21 @@ class OpencodeSession {
 		this.#info = info;
 	}
 
+	get id(): string {
+		return nameOr(this.#info.id, "");
+	}
+
+	get createdMs(): number {
+		return timeOf(property(this.#info.time, "created")) ?? 0;
+	}
+
 	end(): ParsedSession {
-		const id = nameOr(this.#info.id, "");
+		const { id } = this;
 		const cwd = nameOr(this.#info.directory, "");
 		const version = nameOr(this.#info.version, "");
 		return {
 			entries: this.list.entries,
+			thinking: "off", // each answer states its variant, if it has one
 			session: id,
 			...(typeof this.#info.parentID === "string" && { subagent: id }),
 			...(version && { version }),

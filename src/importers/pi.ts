@@ -77,6 +77,7 @@ export class PiParser implements SessionParser {
 		return [
 			{
 				entries: this.entries,
+				thinking: "off", // pi's default
 				version: this.#version,
 				...(this.#session && { session: this.#session }),
 				...(this.#subagent && { subagent: this.#subagent }),

@@ -1,4 +1,4 @@
-import { open, stat } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { describeError, errnoOf } from "../core/errno.ts";
 import type { SessionEntries } from "../economy/replay/index.ts";
 import { claudeCode } from "./claude-code.ts";
@@ -47,8 +47,8 @@ export interface SessionFileOptions {
 
 const MIB = 1024 * 1024;
 
-/** If no line up to this one is recognized, the file is no session. */
-const MAX_UNKNOWN_LINES = 100;
+/** If nothing up to here is recognized, the file is no session. Agents begin with lines of their own. */
+const MAX_UNKNOWN = { lines: 10_000, bytes: 16 * MIB };
 
 /**
  * The sessions in a file, by its content: the file's own first, then its sub-agents. Counts
@@ -61,7 +61,11 @@ export async function readSessions(
 	const { maxEntries = 200_000, maxBlocks = 500_000 } = options;
 	let read: { readonly format: SessionFormat; readonly parser: SessionParser } | undefined;
 	let waiting: unknown[] = [];
+	let bytesRead = 0;
 	const skipped = { damaged: 0, tooLong: 0, relinked: 0, surplus: 0 };
+	const onBytes = (bytes: number) => {
+		bytesRead = bytes;
+	};
 	const take = ({ format, parser }: NonNullable<typeof read>, value: unknown) => {
 		for (const line of format.lines?.(value) ?? [value]) {
 			if (parser.entryCount >= maxEntries || parser.blockCount >= maxBlocks) skipped.surplus++;
@@ -71,7 +75,7 @@ export async function readSessions(
 			}
 		}
 	};
-	for await (const given of await valuesIn(file, options)) {
+	for await (const given of await valuesIn(file, options, onBytes)) {
 		if (typeof given === "string") {
 			skipped[given]++;
 			if (given === "tooLong") read?.parser.skip();
@@ -85,12 +89,15 @@ export async function readSessions(
 				waiting = [];
 			}
 		}
-		if (!read && waiting.length + skipped.damaged >= MAX_UNKNOWN_LINES) break;
+		if (read) continue;
+		const unknown = waiting.length + skipped.damaged;
+		if (unknown >= MAX_UNKNOWN.lines || bytesRead >= MAX_UNKNOWN.bytes) break;
 	}
 	if (!read) {
 		const agents = [...new Set(FORMATS.map(({ agent }) => agent))].join(", ");
 		const reason = `none of its first lines is from ${agents}`;
-		throw notASession(file, waiting.length === 0 ? "none of its lines is JSON" : reason);
+		const unread = skipped.tooLong > 0 ? "its lines are too long" : "none of its lines is JSON";
+		throw notASession(file, waiting.length === 0 ? unread : reason);
 	}
 	const { format, parser } = read;
 	return parser.end().map((session) => ({ ...session, agent: format.agent, file, skipped }));
@@ -100,9 +107,13 @@ export async function readSessions(
 async function valuesIn(
 	file: string,
 	{ maxLineBytes = 32 * MIB, maxDocumentBytes = 64 * MIB, onProgress }: SessionFileOptions,
+	onRead: (bytes: number) => void,
 ): Promise<AsyncIterable<JsonValue>> {
-	const { size, layout } = await layoutOf(file);
-	const onBytes = (bytes: number) => onProgress?.(bytes, size);
+	const { size, layout } = await layoutOf(file, maxDocumentBytes);
+	const onBytes = (bytes: number) => {
+		onRead(bytes);
+		onProgress?.(bytes, size);
+	};
 	if (layout === "database") return readOpencodeDatabase(file, maxLineBytes);
 	if (layout === "lines") return readJsonLines(file, maxLineBytes, onBytes);
 	if (size > maxDocumentBytes) {
@@ -124,14 +135,17 @@ async function* withStoredMessages(
 	}
 }
 
-/** The first line of JSON lines is no longer. Pi's own bound. */
-const MAX_HEADER_BYTES = MIB;
+/** Enough for the first line of nearly every file. */
+const START_BYTES = MIB;
 
 const DATABASE_MARK = Buffer.from("SQLite format 3\0");
 
+type Layout = "lines" | "documents" | "database";
+
 async function layoutOf(
 	file: string,
-): Promise<{ size: number; layout: "lines" | "documents" | "database" }> {
+	maxDocumentBytes: number,
+): Promise<{ size: number; layout: Layout }> {
 	const unreadable = (error: unknown): never => {
 		const reason = errnoOf(error) === "ENOENT" ? "there is no such file" : describeError(error);
 		throw new Error(`cannot read ${file}: ${reason}`, { cause: error });
@@ -142,32 +156,57 @@ async function layoutOf(
 	if (size === 0) throw notASession(file, "it is empty");
 	const handle = await open(file).catch(unreadable);
 	try {
-		const start = Buffer.alloc(Math.min(size, MAX_HEADER_BYTES));
-		const { bytesRead } = await handle.read(start, 0, start.length, 0);
-		const beginning = start.subarray(0, bytesRead);
-		if (beginning.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK)) {
+		const start = await bytesAt(handle, 0, START_BYTES);
+		if (start.subarray(0, DATABASE_MARK.length).equals(DATABASE_MARK)) {
 			return { size, layout: "database" };
 		}
-		const end = beginning.indexOf("\n");
+		const end = start.indexOf(NEWLINE);
 		// Only the first line is checked, since a crash may leave zeros in a later line.
-		const firstLine = end === -1 ? beginning : beginning.subarray(0, end);
+		const firstLine = end === -1 ? start : start.subarray(0, end);
 		if (firstLine.includes(0)) throw notASession(file, "it is binary");
-		const isCut = bytesRead === MAX_HEADER_BYTES && end === -1;
-		if (!isCut) return { size, layout: isOpened(firstLine) ? "documents" : "lines" };
-		if (firstLine[0] === OPENING) return { size, layout: "documents" };
-		throw notASession(file, "its first line is longer than 1 MiB");
+		if (end !== -1 || start.length < START_BYTES) {
+			return { size, layout: isOpened(firstLine, firstLine) ? "documents" : "lines" };
+		}
+		// A document would be too large, so only lines can be read.
+		const isLarge = size > maxDocumentBytes;
+		return { size, layout: isLarge ? "lines" : await longLineLayout(handle, start, file) };
 	} finally {
 		await handle.close();
 	}
 }
 
-const OPENING = "{".charCodeAt(0);
-
-/** Whether a line begins a document of several lines. */
-function isOpened(line: Buffer): boolean {
-	const text = line.toString().trim();
-	return /^[[{]/.test(text) && /[[{,]$/.test(text);
+/** The layout of a file whose first line is longer than `start`. */
+async function longLineLayout(handle: FileHandle, start: Buffer, file: string): Promise<Layout> {
+	let before = start;
+	for (let at = start.length; before.length > 0; at += before.length) {
+		const chunk = await bytesAt(handle, at, START_BYTES);
+		const end = chunk.indexOf(NEWLINE);
+		if (end !== -1) {
+			const isAll = (await bytesAt(handle, at + end + 1, 1)).length === 0;
+			const lineEnd = Buffer.concat([before.subarray(-1), chunk.subarray(0, end)]);
+			return isAll || isOpened(start, lineEnd) ? "documents" : "lines";
+		}
+		before = chunk;
+	}
+	if (/^\s*[[{]/.test(start.toString())) return "documents";
+	throw notASession(file, "its first line is longer than 1 MiB and not JSON");
 }
+
+async function bytesAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+	const buffer = Buffer.alloc(length);
+	const { bytesRead } = await handle.read(buffer, 0, length, position);
+	return buffer.subarray(0, bytesRead);
+}
+
+const NEWLINE = "\n";
+
+/** Whether a line begins a document of several lines, by its start and its end. */
+function isOpened(start: Buffer, end: Buffer): boolean {
+	return /^\s*[[{]/.test(start.toString()) && /[[{,]\s*$/.test(end.toString().slice(-ENDING));
+}
+
+/** Far more than the white space at the end of a line. */
+const ENDING = 100;
 
 function notASession(file: string, reason: string): Error {
 	return new Error(`${file} is not a session: ${reason}`);

@@ -17,8 +17,9 @@ export interface SessionFormat {
 /**
  * `bills`: contents are not hashed, so that a file is read faster. Bills and the causes of misses
  * are the same, since a block that is sent again keeps its id. Equal contents are not recognized.
+ * `texts`: the texts of results are kept too, for `resultTextOf`: of pi, Claude Code and Codex.
  */
-export type Detail = "contents" | "bills";
+export type Detail = "contents" | "bills" | "texts";
 
 /** `relinked`: the line names a parent that the file does not have. `ignored`: not in a request. */
 export type LineOutcome = "added" | "ignored" | "relinked" | "damaged";
@@ -38,6 +39,8 @@ export interface SessionParser {
 
 export interface ParsedSession {
 	readonly entries: readonly Entry[];
+	/** The thinking level before an entry states one; absent if unknown. */
+	readonly thinking?: string;
 	/** Set for a sub-agent: its id. */
 	readonly subagent?: string;
 	/** Of the file's format, or of the agent that wrote it. */

@@ -191,7 +191,7 @@ describe("a transcript of Claude Code", () => {
 		const [session] = await read(writer);
 		const replayed = rebuildRequests(session as ImportedSession, testModel);
 		expect(findMisses(replayed)).toMatchObject([
-			{ cause: "system", providerReason: "system_changed", isTotal: true },
+			{ cause: "system", providerReason: "system_changed", isUnforeseen: true },
 		]);
 	});
 
@@ -247,6 +247,121 @@ describe("a transcript of Claude Code", () => {
 		expect(bills(session)).toEqual([[3, 0, 30_000]]);
 		const [answer] = (session?.entries ?? []).filter(({ type }) => type === "assistant");
 		expect(answer?.type === "assistant" && answer.blocks).toHaveLength(2);
+	});
+
+	test("keeps what a compaction preserved, also from a later line of an answer or one that is not sent", async () => {
+		for (const [head, kept] of [
+			["call", ["answer", "call of Read", "result of Read /w/a.ts", "user message"]],
+			["progress", ["user message"]],
+		] as const) {
+			const writer = new ClaudeWriter();
+			writer.user("one");
+			writer.text("m1", "let me look", { write: 100_000 });
+			const call = writer.call("m1", "t1", { file_path: "/w/a.ts" }, { write: 100_000 });
+			writer.result("t1", "a");
+			const progress = writer.line("progress", { data: { type: "hook_progress" } });
+			writer.user("two");
+			writer.text("m2", "answer", { read: 100_000, write: 100 });
+			const headUuid = head === "call" ? call : progress;
+			writer.compaction({ preservedSegment: { headUuid, tailUuid: writer.leaf } });
+			writer.user("three");
+			writer.text("m3", "answer", { write: 40_000 });
+			const [session] = await read(writer);
+			const expected = ["summary of a compaction", ...kept, "answer", "user message"];
+			expect(prompts(session)[2], head).toEqual(expected);
+		}
+	});
+
+	test("sends text beside a result behind all results of the answer", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("one");
+		writer.call("m1", "t1", { file_path: "/w/a.ts" }, { write: 30_000 });
+		const second = writer.call("m1", "t2", { file_path: "/w/b.ts" }, { write: 30_000 });
+		const text = { type: "text", text: "and hurry" };
+		const result = { type: "tool_result", tool_use_id: "t1", content: "a" };
+		writer.line("user", { message: { role: "user", content: [text, result] } });
+		writer.result("t2", "b", second);
+		writer.text("m2", "found it", { read: 30_000, write: 300 });
+		const [session] = await read(writer);
+		expect(prompts(session)[1]?.slice(3)).toEqual([
+			...["result of Read /w/a.ts", "result of Read /w/b.ts", "user message"],
+		]);
+	});
+
+	test("has no attachment any more that a microcompaction cleared", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("one");
+		const file = writer.line("attachment", { attachment: { type: "file", content: "long" } });
+		writer.text("m1", "seen", { write: 80_000 });
+		const metadata = { compactedToolIds: [], clearedAttachmentUUIDs: [file, "unknown"] };
+		writer.line("system", { subtype: "microcompact_boundary", microcompactMetadata: metadata });
+		writer.user("two");
+		writer.text("m2", "answer", { read: 60_000, write: 500 });
+		const [session] = await read(writer);
+		expect(prompts(session)).toEqual([
+			["user message", "attachment file"],
+			["user message", "answer", "user message"],
+		]);
+		expect(requestsOf(session)[1]?.changes).toContain("edit");
+	});
+
+	test("has the level of thinking of its branch, and sends no request later for it", async () => {
+		const writer = new ClaudeWriter();
+		const root = writer.user("one");
+		writer.text("m1", "a", { write: 30_000 }, { effort: "high" });
+		const leaf = writer.leaf;
+		writer.user("two");
+		writer.text("m2", "b", { read: 30_000, write: 100 }, { effort: "low" });
+		writer.leaf = leaf;
+		writer.user("two, put differently");
+		writer.text("m3", "c", { read: 30_000, write: 100 }, { effort: "low" });
+		const [session] = await read(writer);
+		expect(root).toBe("u0");
+		const steps = requestsOf(session);
+		expect(steps.map(({ settings }) => settings.thinking)).toEqual(["high", "low", "low"]);
+		const start = Date.UTC(2026, 6, 1);
+		expect(steps.map(({ atMs }) => (atMs - start) / 1000)).toEqual([10, 30, 50]);
+	});
+
+	test("takes effort that newer versions send as a message for no change of settings", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("one");
+		writer.text("m1", "a", { write: 30_000 }, { effort: "high", perTurnEffort: "high" });
+		writer.user("two");
+		writer.text("m2", "b", { write: 30_000 }, { effort: "low", perTurnEffort: "low" });
+		const [session] = await read(writer);
+		expect(requestsOf(session)[1]?.changes).toEqual(new Set());
+	});
+
+	test("has each block once, although its lines were copied under other uuids", async () => {
+		const writer = new ClaudeWriter();
+		const lines = () => {
+			writer.leaf = null;
+			writer.user("one");
+			writer.text("m1", "let me look", { write: 30_000 });
+			writer.call("m1", "t1", { file_path: "/w/a.ts" }, { write: 30_000 });
+			writer.result("t1", "a");
+		};
+		lines();
+		lines();
+		writer.text("m2", "found it", { read: 30_000, write: 300 });
+		for (const detail of ["contents", "bills"] as const) {
+			const [session] = await readSessions(writer.save(), { detail });
+			expect(prompts(session)).toEqual([
+				["user message"],
+				["user message", "answer", "call of Read", "result of Read /w/a.ts"],
+			]);
+		}
+	});
+
+	test("has no count and no time that cannot be", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("one", { timestamp: 1e300 });
+		writer.text("m1", "a", { write: 30_000, read: 1e300, output: 1e300 }, { timestamp: 9e15 });
+		const [session] = await read(writer);
+		expect(bills(session)).toEqual([[3, 0, 30_000]]);
+		const [answer] = (session?.entries ?? []).filter(({ type }) => type === "assistant");
+		expect(answer).toMatchObject({ output: 0, atMs: 0, sentMs: 0 });
 	});
 
 	test("may be hostile: parents in a circle, endless nesting, ids and lines without end", async () => {

@@ -71,6 +71,13 @@ export class ClaudeWriter {
 		return this.line("user", { message: { role: "user", content } }, parent);
 	}
 
+	/** A boundary below `leaf`, and the summary that the next request begins with. */
+	compaction(metadata: object, leaf = this.leaf, summary = "this session continues …"): string {
+		const subtype = "compact_boundary";
+		this.line("system", { subtype, logicalParentUuid: leaf, compactMetadata: metadata }, null);
+		return this.user(summary, { isCompactSummary: true });
+	}
+
 	save(name = "transcript.jsonl", folder = tempDir()): string {
 		const file = join(folder, name);
 		writeFileSync(file, `${this.lines.join("\n")}\n`);

@@ -96,7 +96,7 @@ export class CodexWriter {
 		});
 	}
 
-	record(response_id: string, usage: CodexUsage): this {
+	record(response_id: string | undefined, usage: CodexUsage): this {
 		return this.line("token_usage_record", { response_id, usage: named({ ...NONE, ...usage }) });
 	}
 

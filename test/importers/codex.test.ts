@@ -51,6 +51,26 @@ describe("a rollout of Codex", () => {
 		]);
 	});
 
+	test("takes the writes from a record that follows the count of the same request", async () => {
+		const writer = new CodexWriter().turn("gpt-5.6").user("a").assistant("b");
+		const usage = { input: 9000, cached: 2000, output: 10 };
+		writer.count(usage).record("resp_1", { ...usage, written: 6000 });
+		const session = await readSessionFile(writer.save());
+		expect(billsOf(session)).toEqual([[1000, 2000, 6000]]);
+		expect(session.entries).toContainEqual(expect.objectContaining({ requestId: "resp_1" }));
+	});
+
+	test("another thread of the file has a total of its own, also a larger one", async () => {
+		const writer = new CodexWriter().turn().user("a").assistant("b");
+		writer.count({ input: 50_000, cached: 40_000, output: 10 }).meta({ id: "thread-2" });
+		writer.total = { input: 800_000, cached: 700_000, written: 0, output: 900, reasoning: 0 };
+		writer.turn().user("c").assistant("d").count({ input: 7000, cached: 1024, output: 10 });
+		expect(await billedIn(writer.save())).toEqual([
+			[10_000, 40_000, 0],
+			[5976, 1024, 0],
+		]);
+	});
+
 	test("a total that falls back is another thread of the file, billed by its own request", async () => {
 		const writer = new CodexWriter().turn().user("a").assistant("b");
 		writer.count({ input: 50_000, cached: 40_000, output: 10 });
@@ -141,6 +161,31 @@ describe("a rollout of Codex", () => {
 		expect(changesOf(session)[2]).toEqual(["branch"]);
 	});
 
+	test("a rollback counts messages of the user, not tasks or what the agent says as the user", async () => {
+		const writer = new CodexWriter().turn().event("task_started");
+		writer.user("<environment_context>x</environment_context>").user("a").assistant("b");
+		writer.count({ input: 5000, output: 10 }).event("task_started").user("c").assistant("d");
+		writer.count({ input: 5100, output: 10 }).event("task_started").event("task_started");
+		writer.event("thread_rolled_back", { num_turns: 2 });
+		writer.user("e").assistant("f").count({ input: 5000, output: 10 });
+		const session = await readSessionFile(writer.save());
+		expect(kindsOf(session).at(-1)).toEqual(["tools", "system", "user", "user"]);
+	});
+
+	test("names the service tier of a request, unless it is the usual one", async () => {
+		const writer = new CodexWriter().line("turn_context", {
+			model: "gpt-5.5",
+			service_tier: "fast",
+		});
+		writer.user("a").assistant("b").count({ input: 5000, output: 10 });
+		writer.turn().user("c").assistant("d").count({ input: 5100, output: 10 });
+		writer.line("turn_context", { model: "gpt-5.5", service_tier: null });
+		writer.user("e").assistant("f").count({ input: 5200, output: 10 });
+		const { entries } = await readSessionFile(writer.save());
+		const answers = entries.filter((entry) => entry.type === "assistant");
+		expect(answers.map(({ tier }) => tier)).toEqual(["fast", "fast", undefined]);
+	});
+
 	test("names the model and the effort of each request", async () => {
 		const writer = new CodexWriter().turn("gpt-5.5", "high").user("a").assistant("b");
 		writer.count({ input: 5000, output: 10 }).turn("gpt-5.5", "low").user("c").assistant("d");
@@ -205,6 +250,19 @@ describe("copies in rollouts of Codex", () => {
 		const seen = new Set<string>();
 		expect(billsOf(await readSessionFile(one.save()), seen)).toHaveLength(1);
 		expect(billsOf(await readSessionFile(two.save()), seen)).toEqual([[5100, 0, 0]]);
+	});
+
+	test("usage records without an id are the same by their thread and place", async () => {
+		const usage = { input: 5000, output: 10 };
+		const original = () => {
+			const writer = new CodexWriter({ id: "parent" }).turn().user("a").assistant("b");
+			return writer.record(undefined, usage).user("c").assistant("d").record(undefined, usage);
+		};
+		const fork = new CodexWriter({ id: "fork", forked_from_id: "parent" });
+		fork.lines.push(...original().lines);
+		const seen = new Set<string>();
+		expect(billsOf(await readSessionFile(original().save()), seen)).toHaveLength(2);
+		expect(billsOf(await readSessionFile(fork.save()), seen)).toEqual([]);
 	});
 
 	test("two threads with equal bills are not copies", async () => {

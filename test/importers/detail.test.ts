@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { findMisses, knownModel, rebuildRequests } from "../../src/economy/replay/index.ts";
-import { type ImportedSession, readSessions } from "../../src/importers/index.ts";
+import { type ImportedSession, readSessions, resultTextOf } from "../../src/importers/index.ts";
 import { randomSession } from "../economy/replay/random-session.ts";
 import { fc, runs } from "../support/property.ts";
 import { ClaudeWriter } from "./claude-writer.ts";
@@ -38,6 +38,36 @@ describe("a file that is read for its bills only", () => {
 		const { misses } = await billsIn(file, "bills");
 		expect(misses.map(({ cause }) => cause)).toEqual(["edit", "branch", "compaction"]);
 		expect(await billsIn(file, "bills")).toEqual(await billsIn(file, "contents"));
+	});
+});
+
+describe("a file that is read with the texts of its results", () => {
+	const transcript = () => {
+		const writer = new ClaudeWriter();
+		writer.user("read it");
+		writer.call("m1", "t1", { file_path: "/w/a.ts" }, { write: 30_000 });
+		writer.result("t1", "text of the file");
+		writer.text("m2", "done", { read: 30_000, write: 50 });
+		return writer.save();
+	};
+	const resultIn = ({ entries }: ImportedSession) =>
+		entries.flatMap((entry) => ("blocks" in entry ? entry.blocks : [])).find(({ result }) => result)
+			?.result as Parameters<typeof resultTextOf>[0];
+
+	test("has them, with the call of each", async () => {
+		const [session] = await readSessions(transcript(), { detail: "texts" });
+		expect(resultTextOf(resultIn(session as ImportedSession))).toEqual({
+			callId: "t1",
+			input: { file_path: "/w/a.ts" },
+			text: "text of the file",
+		});
+	});
+
+	test("differs in nothing else from one that is read without", async () => {
+		const file = transcript();
+		const [session] = await readSessions(file);
+		expect(resultTextOf(resultIn(session as ImportedSession))).toBeUndefined();
+		expect(await readSessions(file, { detail: "texts" })).toEqual([session]);
 	});
 });
 

@@ -17,7 +17,8 @@ function folderOf(...paths: string[]): string {
 }
 
 test("session files are found below a folder, by name", async () => {
-	const folder = folderOf("b.jsonl", "one/a.jsonl", "one/note.txt", "1/2/3/4/5/6/deep.jsonl");
+	const others = ["one/note.txt", "one/agent-1.meta.json", "1/2/3/4/5/6/deep.jsonl"];
+	const folder = folderOf("b.jsonl", "one/a.jsonl", ...others);
 	expect(await findSessionFiles(folder)).toEqual({
 		files: [join(folder, "b.jsonl"), join(folder, "one/a.jsonl")],
 		unreadable: [],
@@ -68,7 +69,7 @@ test("files are put in the order in which their sessions began", async () => {
 		write("unknown.db", "SQLite"),
 		join(folder, "missing.jsonl"),
 	];
-	const names = (await inOrderOfStart(files)).map((file) => basename(file));
+	const names = inOrderOfStart(files).map((file) => basename(file));
 	expect(names).toEqual(["unknown.db", "missing.jsonl", "a.json", "b.json", "c.jsonl"]);
 });
 

@@ -78,6 +78,20 @@ describe("a chat file of Gemini CLI", () => {
 		expect(changesOf(session)[2]).toEqual(["branch"]);
 	});
 
+	test("after a rewind, an id may name another message", async () => {
+		const session = await readSessionFile(
+			lines([
+				user("u1"),
+				answer("g1", 6000, 4000),
+				{ $rewindTo: "u1" },
+				user("u1"),
+				{ ...answer("g1", 6500, 5000), timestamp: "2026-07-01T08:05:00Z" },
+			]),
+		);
+		expect(billsOf(session)).toEqual(BILLS);
+		expect(kindsOf(session)[1]).toEqual(["system", "system", "user"]);
+	});
+
 	test("a snapshot takes the place of everything before, and bills nothing again", async () => {
 		const kept = answer("g1", 6000, 4000);
 		const session = await readSessionFile(

@@ -1,21 +1,102 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { readSessions } from "../../src/importers/index.ts";
+import { timeOf } from "../../src/importers/fields.ts";
+import { readSessions, type SessionFileOptions } from "../../src/importers/index.ts";
 import { fc, runs } from "../support/property.ts";
 import { tempDir } from "../support/temp.ts";
-import { billedIn } from "./billed.ts";
+import { billedIn, billsOf } from "./billed.ts";
+import { ClaudeWriter } from "./claude-writer.ts";
 import { CodexWriter } from "./codex-writer.ts";
 import { OpencodeSession } from "./opencode-writer.ts";
 
 const USAGE = { input: 5000, output: 10 };
 const GEMINI = '{"sessionId":"s","projectHash":"h"}';
+const HASH = "0".repeat(64);
+const LINE = { parentUuid: null, sessionId: "s" };
 const DEEP = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+
+test("a time that no calendar holds is none", () => {
+	for (const value of [1e300, -1e300, Number.NaN, "+999999-01-01"]) {
+		expect(timeOf(value)).toBeUndefined();
+	}
+	expect(timeOf("2026-07-01T08:00:00Z")).toBe(Date.UTC(2026, 6, 1, 8));
+});
 
 describe("a hostile file", () => {
 	test("with a line of 10 MB is read like any other", { tags: "slow" }, async () => {
 		const writer = new CodexWriter().turn().user("x".repeat(10_000_000)).assistant("b");
 		expect(await billedIn(writer.count(USAGE).save())).toEqual([[5000, 0, 0]]);
+	});
+
+	test("whose first line is longer than 1 MiB is read line by line", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("x".repeat(2_000_000));
+		writer.text("m1", "a", { write: 9000 });
+		const file = writer.save();
+		expect(await billsIn(file, { maxDocumentBytes: 1_000_000 })).toEqual([[3, 0, 9000]]);
+		expect(await billsIn(file, { maxLineBytes: 1_500_000 })).toEqual([[3, 0, 9000]]);
+	});
+
+	test("that is one document in one long line is read as a document", async () => {
+		const session = new OpencodeSession().user("x".repeat(2_000_000));
+		const document = session.assistant("b", { input: 5, write: 5000 }).document();
+		for (const content of [document, `${document}\n`]) {
+			expect(await billsIn(save(content), { maxLineBytes: 1_500_000 })).toEqual([[5, 0, 5000]]);
+		}
+	});
+
+	test("may begin with many lines that belong to no conversation", async () => {
+		const writer = new ClaudeWriter();
+		for (let at = 0; at < 500; at++) writer.raw('{"type":"queue-operation","sessionId":"s1"}');
+		writer.user("a");
+		writer.text("m1", "b", { write: 9000 });
+		expect(await billsIn(writer.save())).toEqual([[3, 0, 9000]]);
+	});
+
+	test("of many lines that are not from an agent is refused before its end", async () => {
+		const writer = new ClaudeWriter();
+		for (let at = 0; at < 20_000; at++) writer.raw('{"a":1}');
+		writer.user("a");
+		writer.text("m1", "b", { write: 9000 });
+		await expect(readSessions(writer.save())).rejects.toThrow("none of its first lines");
+	});
+
+	test("with recorded requests that share nothing takes bounded work", {
+		tags: "slow",
+	}, async () => {
+		const hash = (at: number) => at.toString(16).padStart(64, "0");
+		const writer = new ClaudeWriter();
+		writer.user("a");
+		const request = { type: "api-request", shapeHash: hash(0), params: {}, cacheControl: [] };
+		const record = (line: object) => writer.raw(JSON.stringify({ ...request, ...line }));
+		writer.raw(JSON.stringify({ type: "api-request-shape", shapeHash: hash(0), shape: {} }));
+		const tail = Array.from({ length: 20_000 }, (_, at) => hash(at));
+		record({ id: "long", keep: 0, tail });
+		for (let at = 0; at < 2_000; at++) {
+			record({ id: `r${at}`, base: "long", keep: at % 2 ? 20_000 : 1, tail: [] });
+			writer.text(`m${at}`, "b", { write: 9000 }, { requestRef: `r${at}` });
+			if (at % 2) writer.compaction({});
+		}
+		const [session] = await readSessions(writer.save());
+		expect(session?.entries.length).toBeLessThan(1_100_000);
+		expect(session?.entries.filter(({ type }) => type === "assistant")).toHaveLength(2_000);
+	});
+
+	test.each([
+		{ shapeHash: 1, shape: {} },
+		{ type: "api-request", id: "r", keep: 1, tail: ["x"] },
+		{ type: "api-request", id: "r", keep: -1, tail: [] },
+		{ type: "api-request", id: "r", keep: 1e300, tail: [], base: "r" },
+		{ type: "api-request", id: "r".repeat(1000), keep: 0, tail: [] },
+		{ type: "api-request-blob", hash: "x", message: null },
+		{ type: "api-request-blob", hash: "0".repeat(64), message: { content: [null, 7, {}] } },
+	])("with a record such as %o is rebuilt from its lines", async (record) => {
+		const writer = new ClaudeWriter();
+		writer.user("a");
+		writer.raw(JSON.stringify({ type: "api-request-shape", ...record }));
+		writer.text("m1", "b", { write: 9000 }, { requestRef: "r" });
+		expect(await billsIn(writer.save())).toEqual([[3, 0, 9000]]);
 	});
 
 	test("with lines beyond the bound loses only these", async () => {
@@ -92,6 +173,22 @@ describe("a hostile file", () => {
 		expect(read?.skipped.surplus).toBeGreaterThan(14);
 	});
 
+	test("heads and requests that Claude Code recorded are bounded as well", async () => {
+		const hashOf = (at: number) => String(at).padStart(64, "0");
+		const tools = Array.from({ length: 10 }, (_, at) => ({ name: `tool ${at}` }));
+		const heads = (at: number) => ({ shapeHash: hashOf(at), shape: { system: [], tools } });
+		const requests = (at: number) => ({ id: `r${at}`, keep: 0, tail: [] });
+		const kinds = { "api-request-shape": heads, "api-request": requests };
+		for (const [type, fields] of Object.entries(kinds)) {
+			const writer = new ClaudeWriter();
+			writer.user("x");
+			writer.text("m", "y", {});
+			for (let at = 0; at < 300; at++) writer.raw(JSON.stringify({ type, ...fields(at) }));
+			const [read] = await readSessions(writer.save(), { maxBlocks: 100 });
+			expect(read?.skipped.surplus).toBeGreaterThan(100);
+		}
+	});
+
 	test("documents without messages are bounded as well", async () => {
 		const one = new OpencodeSession().document();
 		const sessions = await readSessions(save(`${one}\n`.repeat(30)), { maxEntries: 10 });
@@ -131,12 +228,13 @@ describe("a hostile file", () => {
 			"output",
 		];
 		const more = ["tokens", "state", "time", "usage", "total_token_usage", "replacement_history"];
+		const claude = ["tail", "keep", "base", "shape", "message", "cacheControl", "params", "path"];
 		const { value } = fc.letrec((tie) => ({
 			value: fc.oneof(
 				{ depthSize: "small", withCrossShrink: true },
 				fc.constantFrom("message", "assistant", "token_count", "gemini", "tool", null, 0, 7, true),
 				fc.array(tie("value"), { maxLength: 3 }),
-				fc.dictionary(fc.constantFrom(...keys, ...more, "$snapshot", "info"), tie("value"), {
+				fc.dictionary(fc.constantFrom(...keys, ...more, ...claude, "$snapshot"), tie("value"), {
 					maxKeys: 5,
 				}),
 			),
@@ -145,6 +243,7 @@ describe("a hostile file", () => {
 			'{"type":"session_meta","payload":{"id":"t"}}',
 			'{"info":{"id":"ses_1"},"messages":[]}',
 			GEMINI,
+			'{"uuid":"u","parentUuid":null,"sessionId":"s"}',
 		);
 		const type = fc.constantFrom("response_item", "event_msg", "compacted", "token_usage_record");
 		await fc.assert(
@@ -153,6 +252,12 @@ describe("a hostile file", () => {
 					JSON.stringify({ type: kind, payload }),
 					JSON.stringify({ id: "m", type: "gemini", ...Object(payload) }),
 					JSON.stringify({ info: { role: "assistant", ...Object(payload) }, parts: [payload] }),
+					...["user", "assistant", "system", "attachment"].map((one) =>
+						JSON.stringify({ type: one, uuid: one, message: payload, requestRef: "r", ...LINE }),
+					),
+					...["api-request", "api-request-shape", "api-request-blob"].map((one) =>
+						JSON.stringify({ id: "r", shapeHash: HASH, hash: HASH, type: one, ...Object(payload) }),
+					),
 				]);
 				await billedIn(save([first, ...lines].join("\n")));
 			}),
@@ -160,6 +265,10 @@ describe("a hostile file", () => {
 		);
 	});
 });
+
+async function billsIn(file: string, options?: SessionFileOptions): Promise<number[][]> {
+	return (await readSessions(file, options)).flatMap((session) => billsOf(session));
+}
 
 function save(content: string | Buffer): string {
 	const file = join(tempDir(), "hostile.jsonl");

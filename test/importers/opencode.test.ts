@@ -127,6 +127,21 @@ describe("a session of opencode", () => {
 });
 
 describe("a database", () => {
+	test("that is larger than the bound is read from its newest session on", async () => {
+		const later = (id: string, days: number) => {
+			const session = new OpencodeSession(id, { time: { created: days * 86_400_000 } });
+			return session.user("a").assistant("b", { input: days });
+		};
+		const file = join(tempDir(), "opencode.db");
+		openDatabase(file, [later("ses_1", 1), later("ses_2", 2), later("ses_3", 3)]).close();
+		const bounded = await readSessions(file, { maxEntries: 6 });
+		const read = bounded.filter(({ entries }) => entries.length > 0);
+		expect(read.map(({ session }) => session)).toEqual(["ses_2", "ses_3"]);
+		expect(bounded[0]?.skipped.surplus).toBeGreaterThan(0);
+		const all = await readSessions(file);
+		expect(all.map(({ session }) => session)).toEqual(["ses_1", "ses_2", "ses_3"]);
+	});
+
 	test("of something else is no session", async () => {
 		const file = join(tempDir(), "other.db");
 		const database = new DatabaseSync(file);
