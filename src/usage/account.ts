@@ -37,7 +37,7 @@ export interface UsageReport {
 	readonly rows: readonly UsageRow[];
 	/** The ten most expensive requests with known prices. */
 	readonly dearest: readonly DearRequest[];
-	/** Models without known prices. */
+	/** Models without known prices; with the service tier, if that is why. */
 	readonly unpricedModels: readonly string[];
 	/** Lines of session files that could not be used. */
 	readonly skippedLines: number;
@@ -97,7 +97,7 @@ export class UsageAccount {
 			const day = dayOf(request.atMs);
 			const price = this.#pricing.priceOf(request);
 			if (price) priced.push({ request, price });
-			else unpricedModels.add(model);
+			else unpricedModels.add(request.tier === undefined ? model : `${model} (${request.tier})`);
 			const key = JSON.stringify([day, agent, project, model]);
 			const sums = added(rows.get(key) ?? NOTHING, sumsOf(request, price));
 			rows.set(key, { day, agent, project, model, ...sums });

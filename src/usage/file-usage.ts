@@ -8,6 +8,7 @@ import {
 	type ReplayMissCause,
 	type ReplayModel,
 	rebuildRequests,
+	type SourceBlock,
 } from "../economy/replay/index.ts";
 import type { AgentName, ImportedSession } from "../importers/index.ts";
 
@@ -33,6 +34,8 @@ export interface RequestUsage {
 	/** `provider/id` */
 	readonly model: string;
 	readonly tokens: UsageTokens;
+	/** A service tier or speed that list prices are not for, such as `fast`. */
+	readonly tier?: string;
 	readonly isFirst?: true;
 	readonly miss?: RequestMiss;
 	/** The provider's own cause of a cache miss, in its words. */
@@ -80,7 +83,7 @@ function missesOf(session: ImportedSession): Map<number, RequestMiss> {
 	const models = new Map<string, ReplayModel>();
 	const modelFor = (name: ReplayModel["name"]) =>
 		getOrAdd(models, fullName(name), () => knownModel(name));
-	const entries = session.entries.map(withoutBlocks);
+	const entries = session.entries.map(withOneBlock);
 	const replay = rebuildRequests({ ...session, entries }, modelFor);
 	// Misses are numbered without copies.
 	const places = replay.bills.flatMap(({ isCopy }, index) => (isCopy ? [] : [index + 1]));
@@ -92,12 +95,13 @@ function missesOf(session: ImportedSession): Map<number, RequestMiss> {
 	);
 }
 
-/**
- * A conversation that only grows has the blocks of the previous request, and any other change is an
- * entry or a branch. So causes need no blocks, which would make a long session slow.
- */
-function withoutBlocks(entry: Entry): Entry {
-	return "blocks" in entry ? { ...entry, blocks: [] } : entry;
+/** Any change is an entry or a branch, so causes need one block of each entry. More make long sessions slow. */
+function withOneBlock(entry: Entry, id: number): Entry {
+	if (!("blocks" in entry) || entry.blocks.length === 0) return entry;
+	const [first] = entry.blocks as [SourceBlock, ...SourceBlock[]];
+	const estimate = entry.blocks.reduce((sum, block) => sum + block.estimate, 0);
+	const { kind, label, counted } = first;
+	return { ...entry, blocks: [{ id, hash: String(id), kind, label, counted, estimate }] };
 }
 
 /** `undefined` if no tokens were billed. */
@@ -111,6 +115,7 @@ function billOf(entry: Entry): RequestUsage | undefined {
 		atMs: answer?.sentMs ?? entry.atMs,
 		model: fullName(entry.model),
 		tokens,
+		...(answer?.tier !== undefined && { tier: answer.tier }),
 		...(answer?.missReason && { providerReason: answer.missReason }),
 	};
 }

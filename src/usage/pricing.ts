@@ -21,10 +21,10 @@ export type DearReason =
 export class Pricing {
 	readonly #models = new Map<string, ReplayModel>();
 
-	/** `undefined` if the table has no price for the model. */
-	priceOf({ model, tokens, miss }: RequestUsage): Price | undefined {
+	/** `undefined` if the table has no price for the model, or for its service tier. */
+	priceOf({ model, tier, tokens, miss }: RequestUsage): Price | undefined {
 		const { prices, rules } = this.#modelOf(model);
-		if (!prices?.input) return undefined;
+		if (!prices?.input || tier !== undefined) return undefined;
 		const prompt = tokens.input + tokens.read + tokens.write;
 		// The plain price may depend on the size of the whole prompt.
 		const plain = dollarsOf({ input: prompt, read: 0, write: 0, writeOneHour: 0 }, prices);

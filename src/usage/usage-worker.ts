@@ -1,5 +1,5 @@
+import type { FileJob } from "../core/file-workers.ts";
 import { serveJobs } from "../core/worker-entry.ts";
-import type { FileUsage } from "./file-usage.ts";
 import { readUsage } from "./read-usage.ts";
 
-serveJobs<string, FileUsage>(readUsage);
+serveJobs(({ path }: FileJob) => readUsage(path));

@@ -43,6 +43,29 @@ describe("sums", () => {
 		expect(rows).toMatchObject([{ agent: "pi", project: "/project" }]);
 	});
 
+	test("writes cost as much as input where the table has no price for them", () => {
+		const account = new UsageAccount();
+		const tokens = { ...TOKENS, input: 0, write: 100_000, output: 0 };
+		account.add("a", usage([request({ model: "openai/gpt-5.5", tokens })]));
+		const plain = new UsageAccount();
+		const asInput = { ...tokens, input: 100_000, write: 0 };
+		plain.add("a", usage([request({ model: "openai/gpt-5.5", tokens: asInput })]));
+		expect(account.report().total.dollars).toBeGreaterThan(0.1);
+		expect(account.report().total.dollars).toBe(plain.report().total.dollars);
+	});
+
+	test("a request at another speed or service tier has no list price", async () => {
+		const writer = new ClaudeWriter();
+		writer.user("Hello");
+		const usage = { input_tokens: 10, output_tokens: 5, service_tier: "standard" };
+		writer.text("m1", "slow", {}, { more: { usage: { ...usage, speed: "standard" } } });
+		writer.text("m2", "fast", {}, { more: { usage: { ...usage, speed: "fast" } } });
+		const { total, unpricedModels, dearest } = await reportOf(writer.save());
+		expect(total).toMatchObject({ requests: 2, unpriced: 1, tokens: { input: 20 } });
+		expect(unpricedModels).toEqual([`${OPUS} (fast)`]);
+		expect(dearest).toHaveLength(1);
+	});
+
 	test("sub-agents count, inside a transcript and in files of their own", async () => {
 		const writer = new ClaudeWriter();
 		writer.user("Hello");

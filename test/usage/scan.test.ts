@@ -12,6 +12,7 @@ import { UsageAccount } from "../../src/usage/account.ts";
 import { UsageCache } from "../../src/usage/cache.ts";
 import { type ScanOptions, scanUsage } from "../../src/usage/scan.ts";
 import { ClaudeWriter } from "../importers/claude-writer.ts";
+import { OpencodeSession } from "../importers/opencode-writer.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 describe("a scan", () => {
@@ -51,7 +52,7 @@ describe("a scan", () => {
 		const folder = tempDir();
 		const files = ["m1", "m2", "m3"].map((id) => {
 			const writer = transcript(id);
-			writer.user("word ".repeat(1_000_000));
+			writer.user("word ".repeat(2_000_000));
 			return writer.save(`${id}.jsonl`, folder);
 		});
 		const broken = join(folder, "broken.jsonl");
@@ -67,6 +68,19 @@ describe("a scan", () => {
 });
 
 describe("the cache", () => {
+	test("sees a message of the older opencode, which is a file of its own", async () => {
+		const storage = tempDir();
+		const session = new OpencodeSession("ses_1").user("a").assistant("b", { input: 9000 });
+		const file = session.saveFolder(storage);
+		const { cache } = await opened();
+		const asBefore = () => utimesSync(file, new Date(2026, 5, 1), new Date(2026, 5, 1));
+		asBefore();
+		expect((await scan([file], { cache })).requests).toBe(1);
+		session.assistant("c", { input: 9100 }).saveFolder(storage);
+		asBefore();
+		expect((await scan([file], { cache })).requests).toBe(2);
+	});
+
 	test("a second scan reads no file, and its sums are the same", async () => {
 		const { cache } = await opened();
 		const file = transcript("m1", "m2").save();
