@@ -1,5 +1,5 @@
 import type { SQLOutputValue } from "node:sqlite";
-import type { PromptTokens } from "../core/bill.ts";
+import type { PromptTokens, Ttl } from "../core/bill.ts";
 import type { PricedMiss } from "../economy/index.ts";
 import type { Exchange } from "../wire/exchange.ts";
 import type { Speaker, WireAnswer, WireRequest } from "../wire/index.ts";
@@ -52,12 +52,20 @@ export interface BookedRequest {
 	readonly pieces: readonly TracePiece[];
 	readonly settings: SettingHashes;
 	readonly tokens?: PromptTokens & { readonly output: number; readonly reasoning: number };
+	/** The last prompt, if the provider called the model several times; `tokens` are the sum. */
+	readonly lastPrompt?: PromptTokens;
+	readonly ttl?: Ttl;
+	/** Tokens that the provider cleared from the prompt. */
+	readonly cleared?: number;
 	readonly cost?: number;
 	readonly dollars?: number;
 	readonly miss?: PricedMiss;
 	/** The provider's own reason of a miss. */
 	readonly provider?: { readonly type: string; readonly tokens?: number };
 }
+
+/** A request without what it contained. */
+export type BookedStep = Omit<BookedRequest, "pieces" | "settings">;
 
 export type Row = Record<string, SQLOutputValue>;
 
@@ -98,6 +106,8 @@ export function requestRow(entry: BookEntry, conversation: number) {
 		...{ missCost: miss?.cost, missDollars: miss?.dollars },
 		...{ providerReason: answer.missReason?.type, providerTokens: answer.missReason?.tokens },
 		...{ requestText: texts?.request, answerText: texts?.answer },
+		...{ ttl: request.ttl, cleared: request.cleared },
+		lastPrompt: request.lastPrompt && JSON.stringify(request.lastPrompt),
 	});
 }
 
@@ -117,7 +127,21 @@ export function conversationOf(row: Row): BookedConversation {
 	};
 }
 
+/** The columns that {@link stepOf} reads. Pieces may take megabytes. */
+export const STEP_COLUMNS = `id, conversation, startedMs, firstByteMs, endedMs, model, status, ended, error,
+	step, changed, head, base, shared, input, read, write, writeOneHour, output, reasoning, cost, dollars,
+	missTokens, missCause, missChanged, missCost, missDollars, providerReason, providerTokens, ttl, cleared,
+	lastPrompt`;
+
 export function requestOf(row: Row): BookedRequest {
+	return {
+		...stepOf(row),
+		pieces: unpackPieces(String(row.pieces)),
+		settings: JSON.parse(String(row.settings)),
+	};
+}
+
+export function stepOf(row: Row): BookedStep {
 	const number = <Name extends string>(name: Name) =>
 		(row[name] === null ? {} : { [name]: Number(row[name]) }) as { [N in Name]?: number };
 	const text = <Name extends string>(name: Name) =>
@@ -130,8 +154,6 @@ export function requestOf(row: Row): BookedRequest {
 		...{ model: String(row.model), ended: String(row.ended), step: String(row.step) as Step },
 		...{ ...number("status"), ...text("error"), ...text("changed") },
 		...{ head: String(row.head), ...number("base"), shared: Number(row.shared) },
-		pieces: unpackPieces(String(row.pieces)),
-		settings: JSON.parse(String(row.settings)),
 		...(row.input !== null && {
 			tokens: {
 				...{ input: Number(row.input), read: Number(row.read), write: Number(row.write) },
@@ -139,7 +161,9 @@ export function requestOf(row: Row): BookedRequest {
 				...{ output: Number(row.output), reasoning: Number(row.reasoning) },
 			},
 		}),
-		...{ ...number("cost"), ...number("dollars") },
+		...(row.lastPrompt !== null && { lastPrompt: JSON.parse(String(row.lastPrompt)) }),
+		...(row.ttl !== null && { ttl: String(row.ttl) as Ttl }),
+		...{ ...number("cleared"), ...number("cost"), ...number("dollars") },
 		...(miss && { miss }),
 		...(row.providerReason !== null && {
 			provider: {

@@ -61,4 +61,11 @@ export const MIGRATIONS: Migration[] = [
 			) STRICT;
 			CREATE INDEX requestByConversation ON request (conversation, id);
 		`),
+	// `lastPrompt` has the tokens of the last prompt as JSON, if there were several.
+	(database) =>
+		database.exec(`
+			ALTER TABLE request ADD COLUMN ttl TEXT;
+			ALTER TABLE request ADD COLUMN cleared INTEGER;
+			ALTER TABLE request ADD COLUMN lastPrompt TEXT;
+		`),
 ];

@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { chmodSync, closeSync, existsSync, openSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import type { PromptTokens } from "../core/bill.ts";
@@ -10,21 +10,28 @@ import {
 	type BookEntry,
 	type BookedConversation,
 	type BookedRequest,
+	type BookedStep,
 	conversationOf,
 	missIn,
 	type Row,
 	requestOf,
 	requestRow,
+	STEP_COLUMNS,
+	stepOf,
 } from "./book-rows.ts";
 import { MIGRATIONS } from "./book-schema.ts";
 import { packPieces, unpackPieces } from "./packed-pieces.ts";
-import type { Head } from "./trace.ts";
+import type { Head, TracePiece } from "./trace.ts";
 
 /** The store's name in its `version.json`. */
 export const TRAFFIC_STORE = "traffic";
 
 const FILE = "book.sqlite";
 export const TEXTS_FOLDER = "texts";
+
+export function bookFile(folder: string): string {
+	return join(folder, FILE);
+}
 
 export function trafficFolder(env: NodeJS.ProcessEnv = process.env): string {
 	return join(agentFolder(env), "strata", TRAFFIC_STORE);
@@ -61,18 +68,26 @@ export class Book {
 		const owns = (name: string) => name.startsWith(FILE) || name === TEXTS_FOLDER;
 		const store = await openStoreFolder({ folder, name: TRAFFIC_STORE, version: 1, owns });
 		if (store.kind !== "ready") throw new Error(store.message);
-		return Book.#of(await openDatabase(join(folder, FILE), MIGRATIONS));
+		const path = bookFile(folder);
+		// SQLite would let others read it, and gives its log the mode of the database.
+		closeSync(openSync(path, "a", 0o600));
+		chmodSync(path, 0o600);
+		return Book.#of(await openDatabase(path, MIGRATIONS));
 	}
 
 	/** `undefined` if there is no book in `folder`. Rejects if it cannot be read. */
 	static async openForReading(folder: string): Promise<Book | undefined> {
-		const path = join(folder, FILE);
+		const path = bookFile(folder);
 		if (!existsSync(path)) return undefined;
 		const book = Book.#of(await openForReading(path));
 		const version = Number(book.#all("PRAGMA user_version")[0]?.user_version);
-		if (version > 0 && version <= MIGRATIONS.length) return book;
+		if (version === MIGRATIONS.length) return book;
 		book.close();
 		if (version === 0) return undefined; // another process is about to create it
+		if (version < MIGRATIONS.length) {
+			(await Book.open(folder)).close(); // migrates it
+			return Book.openForReading(folder);
+		}
 		throw new Error(`${path} was written by a newer pi-strata; update pi-strata`);
 	}
 
@@ -114,8 +129,16 @@ export class Book {
 	}
 
 	/** Sums over the requests since `sinceMs`, of conversations that have any, the latest first. */
-	sums({ sinceMs = 0, ids }: { sinceMs?: number; ids?: ReadonlySet<number> } = {}) {
-		return this.conversations({ sinceMs })
+	sums({
+		ids,
+		sinceMs = 0,
+		limit = -1,
+	}: {
+		ids?: ReadonlySet<number>;
+		sinceMs?: number;
+		limit?: number;
+	} = {}) {
+		return this.conversations({ sinceMs, limit })
 			.filter(({ id }) => !ids || ids.has(id))
 			.flatMap((conversation) => {
 				const sums = this.#sumsOf(conversation, sinceMs);
@@ -123,10 +146,27 @@ export class Book {
 			});
 	}
 
-	/** Requests of a conversation, the oldest first. */
-	requests(conversation: number): BookedRequest[] {
-		const sql = "SELECT * FROM request WHERE conversation = ? ORDER BY id";
-		return this.#all(sql, [conversation]).map(requestOf);
+	/** Sums over all requests of a conversation; `undefined` if there is none. */
+	conversation(id: number): ConversationSums | undefined {
+		const [row] = this.#all("SELECT * FROM conversation WHERE id = ?", [id]);
+		return row && this.#sumsOf(conversationOf(row), 0);
+	}
+
+	/** Requests of a conversation, the oldest first; with `limit`, only the latest. */
+	requests(conversation: number, limit = -1): BookedRequest[] {
+		const sql = "SELECT * FROM request WHERE conversation = ? ORDER BY id DESC LIMIT ?";
+		return this.#all(sql, [conversation, limit]).map(requestOf).reverse();
+	}
+
+	/** Like `requests`, without their pieces. */
+	steps(conversation: number, limit = -1): BookedStep[] {
+		const sql = `SELECT ${STEP_COLUMNS} FROM request WHERE conversation = ? ORDER BY id DESC LIMIT ?`;
+		return this.#all(sql, [conversation, limit]).map(stepOf).reverse();
+	}
+
+	/** Another number whenever another connection has changed the book. */
+	version(): number {
+		return Number(this.#all("PRAGMA data_version")[0]?.data_version);
 	}
 
 	/** The heads of a conversation by their hash. */
@@ -138,6 +178,35 @@ export class Book {
 				{ hash: String(hash), pieces: unpackPieces(String(pieces)) },
 			]),
 		);
+	}
+
+	/** The pieces of all messages of a request. */
+	messages({ id }: Pick<BookedRequest, "id">): TracePiece[] {
+		const parts: TracePiece[][] = [];
+		const sql = "SELECT base, shared, pieces FROM request WHERE id = ? AND id < ?";
+		let known = id + 1;
+		let length = Number.POSITIVE_INFINITY;
+		for (let at: number | undefined = id; at !== undefined && length > 0; ) {
+			const [row] = this.#all(sql, [at, known]);
+			if (!row) break;
+			const before = Number(row.shared);
+			if (length > before) parts.push(unpackPieces(String(row.pieces)).slice(0, length - before));
+			known = at;
+			length = Math.min(length, before);
+			at = row.base === null ? undefined : Number(row.base);
+		}
+		return parts.reverse().flat();
+	}
+
+	/** The latest `limit` requests behind the number `after`, of all conversations, the oldest first. */
+	stepsAfter(after: number, limit: number): BookedStep[] {
+		const sql = `SELECT ${STEP_COLUMNS} FROM request WHERE id > ? ORDER BY id DESC LIMIT ?`;
+		return this.#all(sql, [after, limit]).map(stepOf).reverse();
+	}
+
+	/** The number of the latest request; 0 if there is none. */
+	lastRequest(): number {
+		return Number(this.#all("SELECT max(id) AS last FROM request")[0]?.last ?? 0);
 	}
 
 	/** Deletes conversations unused since `beforeMs`. */
@@ -214,7 +283,9 @@ const SUMS = `
 	FROM request WHERE conversation = ? AND startedMs >= ?`;
 
 const LATEST = `
-	SELECT model, input + read + write AS context FROM request
+	SELECT model, coalesce(
+		lastPrompt ->> 'input' + lastPrompt ->> 'read' + lastPrompt ->> 'write', input + read + write
+	) AS context FROM request
 	WHERE conversation = ? AND startedMs >= ? ORDER BY input IS NULL, id DESC LIMIT 1`;
 
 const LAST_MISS = `

@@ -1,7 +1,13 @@
 import { getOrAdd } from "../core/get-or-add.ts";
-import type { Conversation, Prefix, SentRequest } from "./sent-request.ts";
+import {
+	type Conversation,
+	type Prefix,
+	piecesOf,
+	type SentRequest,
+	sharesCache,
+} from "./sent-request.ts";
 import { type Comparison, stepOf } from "./step.ts";
-import { chainHash, type Head, isByModel, type TracedRequest } from "./trace.ts";
+import { chainHash, type Head, isByModel, type TracedRequest, type TracePiece } from "./trace.ts";
 
 /** Where a request belongs, and what it is to be compared with. */
 export interface Place extends Comparison {
@@ -24,6 +30,8 @@ const KEPT_SHARE = 0.75;
 const MAX_ENDS = 8;
 const MAX_NAMES = 16;
 const MAX_HEADS = 8;
+/** Models and upstreams of one conversation whose latest requests are known. */
+const MAX_CACHES = 4;
 
 /**
  * Sorts requests into conversations by their messages: a request belongs where it extends what was
@@ -69,24 +77,27 @@ export class Conversations {
 		const { messages, speaker: _, cacheKey: __, ...rest } = request;
 		this.#touch(conversation, request);
 		const path = request.isPartial ? [] : this.#extendPath(request);
+		const isCaching =
+			(request.tokens?.read ?? 0) > 0 ||
+			conversation.billed.some((one) => one.isCaching && sharesCache(one, request));
 		const sent: SentRequest = {
-			...rest,
+			...{ ...rest, isCaching },
 			head: knownHead(conversation, request.head),
 			...{ id: 0, conversation, end: path.at(-1), usedMs: request.startedMs },
 		};
 		for (const prefix of path) {
-			const billed = sent.tokens ? sent : prefix.users.get(conversation)?.billed;
-			prefix.users.set(conversation, { latest: sent, ...(billed && { billed }) });
+			const billed = withLatest(prefix.users.get(conversation)?.billed ?? [], sent);
+			prefix.users.set(conversation, { latest: sent, billed });
 			for (const used of prefix.ends) {
 				const isRead = sent.tokens && used.head.hash === sent.head.hash;
-				if (isRead) used.usedMs = Math.max(used.usedMs, sent.startedMs);
+				if (isRead && sharesCache(used, sent)) used.usedMs = Math.max(used.usedMs, sent.startedMs);
 			}
 		}
 		sent.end?.ends.push(sent);
 		if (sent.end && sent.end.ends.length > MAX_ENDS) sent.end.ends.shift();
 		if (!request.isPartial) {
 			conversation.latest = sent;
-			if (sent.tokens) conversation.latestBilled = sent;
+			conversation.billed = withLatest(conversation.billed, sent);
 		}
 		this.#evict(conversation);
 		return sent;
@@ -124,12 +135,18 @@ export class Conversations {
 		return path;
 	}
 
-	/** The latest used conversation that the agent calls by the same names, with similar tools. */
+	/**
+	 * The latest used conversation that the agent calls by the same names, with similar tools and the
+	 * same instructions: those of a sub-agent that has no name of its own differ.
+	 */
 	#namesake(request: TracedRequest): Conversation | undefined {
 		const name = nameOf(request);
 		if (name === undefined) return undefined;
 		return [...(this.#named.get(name) ?? [])].findLast(
-			({ heads }) => request.isPartial || heads.some((head) => isSimilarHead(head, request.head)),
+			({ heads, latest }) =>
+				request.isPartial ||
+				(heads.some((head) => isSimilarHead(head, request.head)) &&
+					(!latest || hasSameInstructions(latest, request))),
 		);
 	}
 
@@ -175,12 +192,23 @@ export class Conversations {
 	}
 }
 
+/** The list with a request that has a bill as the latest of its cache. */
+function withLatest(billed: readonly SentRequest[], sent: SentRequest): readonly SentRequest[] {
+	if (!sent.tokens) return billed;
+	const others = billed.filter((one) => !sharesCache(one, sent));
+	return [...others.slice(1 - MAX_CACHES), sent];
+}
+
 function begun(request: TracedRequest, path: readonly Prefix[]): Conversation {
 	const { format, speaker, cacheKey, startedMs } = request;
 	const shared = path.findLast(({ isLived }) => isLived);
-	const parent = shared && latestUsed([...shared.users.keys()])?.id;
+	// Sessions may share examples of answers: then none is the other's parent.
+	const related = [...(shared?.users.keys() ?? [])].filter(
+		(one) => speaker.subagent !== undefined || one.speaker.session === speaker.session,
+	);
+	const parent = latestUsed(related)?.id;
 	return {
-		...{ id: 0, format, speaker, usedMs: startedMs, names: new Set(), heads: [] },
+		...{ id: 0, format, speaker, usedMs: startedMs, names: new Set(), heads: [], billed: [] },
 		...(cacheKey && { cacheKey }),
 		...(parent && { parent }),
 	};
@@ -204,9 +232,11 @@ function conversationOn(path: readonly Prefix[], request: TracedRequest): Conver
 		const namesakes = fitting.filter(({ names }) =>
 			name === undefined ? names.size === 0 : names.has(name),
 		);
-		// A prefix with output of the model belongs to one conversation, whatever name that is resumed under.
+		// What follows an observed request belongs to its conversation, whatever name that is resumed
+		// under. Sessions may share examples of answers, which follow none.
 		const found = prefix.isLived
-			? (latestUsed(namesakes) ?? latestUsed(fitting))
+			? (latestUsed(namesakes) ??
+				latestUsed(fitting.filter((one) => isAnswered(path, one, request))))
 			: latestUsed(namesakes.filter((one) => hasEndAt(prefix, one)));
 		if (found) return found;
 	}
@@ -215,6 +245,32 @@ function conversationOn(path: readonly Prefix[], request: TracedRequest): Conver
 
 function latestUsed(conversations: readonly Conversation[]): Conversation | undefined {
 	return conversations.toSorted((a, b) => a.usedMs - b.usedMs).at(-1);
+}
+
+/** Whether the request has a whole request of the conversation and an answer of the model to it. */
+function isAnswered(
+	path: readonly Prefix[],
+	conversation: Conversation,
+	{ messages }: TracedRequest,
+): boolean {
+	return path.some((prefix) => {
+		const next = messages[prefix.length];
+		return next !== undefined && isByModel(next) && hasEndAt(prefix, conversation);
+	});
+}
+
+function hasSameInstructions(latest: SentRequest, { head, messages }: TracedRequest): boolean {
+	const [before, now] = [piecesOf(latest), [...head.pieces, ...messages]].map(instructionsIn);
+	return before === now;
+}
+
+/** The hashes of the system prompt. A format without a field for it sends it as the first messages. */
+function instructionsIn(pieces: readonly TracePiece[]): string {
+	const system = pieces.filter(({ part }) => part === "system");
+	const said = pieces.filter(({ kind }) => kind !== "tool");
+	const end = said.findIndex(({ kind }) => kind !== "system");
+	const instructions = system.length > 0 || end === -1 ? system : said.slice(0, end);
+	return instructions.map(({ hash }) => hash).join(" ");
 }
 
 /** Whether a whole request of the conversation ends here. */

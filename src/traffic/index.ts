@@ -1,6 +1,8 @@
 /** Conversations of agents as a proxy sees them: what each request cost, why, and what fills it. */
 
 export { Book, type ConversationSums, TRAFFIC_STORE, trafficFolder } from "./book.ts";
+export { BookWatch } from "./book-watch.ts";
+export { mainConversations } from "./main-conversations.ts";
 export { type ObserverCounts, TrafficObserver } from "./observer.ts";
 export {
 	type ConversationReport,
@@ -9,3 +11,4 @@ export {
 	summaryLine,
 	trafficText,
 } from "./report.ts";
+export { windowParts } from "./window.ts";

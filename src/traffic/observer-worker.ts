@@ -5,7 +5,7 @@ import { type Recorded, Recorder, type RecorderOptions } from "./recorder.ts";
 
 let opening: Promise<Recorder> | undefined;
 
-/** Without an exchange, it only opens the book. */
+/** Without an exchange, the worker only opens the book. */
 export type ObserverJob = Exchange | "open";
 
 serveJobs<ObserverJob, Recorded | undefined>(

@@ -111,7 +111,7 @@ export class TrafficObserver {
 
 	async #book(exchange: Exchange): Promise<void> {
 		try {
-			const { job, transfer } = transferable(exchange);
+			const { job, transfer } = movable(exchange);
 			const recorded = await this.#supervisor.run(job, { transfer });
 			if (!recorded) return;
 			this.#counts[recorded.kind]++;
@@ -125,23 +125,28 @@ export class TrafficObserver {
 	}
 }
 
-/** Strings take one or two bytes a character. */
-function bytesOf({ requestBody, answerBody, frames = [] }: Exchange): number {
-	const bodies = (requestBody?.byteLength ?? 0) + (answerBody?.byteLength ?? 0);
-	return bodies + frames.reduce((sum, frame) => sum + 2 * frame.length, 0);
+const BODIES = ["requestBody", "answerBody", "frames"] as const;
+
+function bytesOf(exchange: Exchange): number {
+	return BODIES.reduce((sum, name) => sum + (exchange[name]?.byteLength ?? 0), 0);
+}
+
+interface Movable {
+	readonly job: Exchange;
+	readonly transfer: readonly Transferable[];
 }
 
 /** A view of a part of its memory, such as a pooled buffer, is copied: the rest is not ours. */
-function transferable(exchange: Exchange): { job: Exchange; transfer: Transferable[] } {
+function movable(exchange: Exchange): Movable {
 	const job = { ...exchange };
 	const transfer = new Set<ArrayBuffer>();
-	for (const name of ["requestBody", "answerBody"] as const) {
+	for (const name of BODIES) {
 		const body = exchange[name];
 		if (!body) continue;
 		const isWhole =
 			body.byteLength === body.buffer.byteLength && !transfer.has(body.buffer as ArrayBuffer);
-		const own = isWhole ? new Uint8Array(body.buffer as ArrayBuffer) : Uint8Array.from(body);
-		transfer.add(own.buffer);
+		const own = isWhole ? body : body.slice();
+		transfer.add(own.buffer as ArrayBuffer);
 		job[name] = own;
 	}
 	return { job, transfer: [...transfer] };

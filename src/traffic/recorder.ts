@@ -23,8 +23,6 @@ export type Recorded =
 	| { readonly kind: "booked"; readonly conversation: number; readonly request: number };
 
 const DAY_MS = 24 * 60 * 60 * 1000;
-/** How often the book is searched for conversations of other processes, at most. */
-const RESTORE_MS = 60 * 1000;
 /** How often unused conversations are deleted. */
 const SWEEP_MS = 60 * 60 * 1000;
 const MAX_TEXT_BYTES = 512 * 1024 * 1024;
@@ -41,7 +39,8 @@ export class Recorder {
 	readonly #conversations = new Conversations();
 	readonly #now: () => number;
 	#sweptMs = Number.NEGATIVE_INFINITY;
-	#restoredMs = Number.NEGATIVE_INFINITY;
+	/** The version of the book that is in memory. */
+	#restored: number | undefined;
 
 	/** Rejects if the book cannot be opened. */
 	static async open(options: RecorderOptions, now = Date.now): Promise<Recorder> {
@@ -74,7 +73,7 @@ export class Recorder {
 		await this.#sweep();
 		const reading = this.#reader.read(exchange);
 		if (reading.kind !== "request") return reading;
-		const { request, answer } = reading;
+		const { request, answer, isListPriced } = reading;
 		const texts = await this.#keepTexts(reading);
 		const place = this.#place(request);
 		const names = [request.model, ...(answer.model ? [answer.model] : [])];
@@ -83,8 +82,8 @@ export class Recorder {
 		const miss = missOf(request, place, model);
 		const booked = this.#book.add({
 			...{ exchange, request, answer, place },
-			...(price && { price }),
-			...(miss && { miss }),
+			...(price && { price: isListPriced ? price : withoutDollars(price) }),
+			...(miss && { miss: isListPriced ? miss : withoutDollars(miss) }),
 			...(texts && { texts }),
 		});
 		// Afterwards: what the book could not take is not a base for others.
@@ -101,15 +100,15 @@ export class Recorder {
 	#place(request: TracedRequest): Place {
 		const place = this.#conversations.place(request);
 		const isLate = place.step === "start" && request.messages.some(isByModel);
-		if (!isLate || this.#now() - this.#restoredMs < RESTORE_MS) return place;
+		if (!isLate || this.#book.version() === this.#restored) return place;
 		this.#restore();
 		return this.#conversations.place(request);
 	}
 
 	/** Rebuilds the latest conversations from the book, as far as they are not in memory. */
 	#restore(): void {
-		this.#restoredMs = this.#now();
-		const sinceMs = this.#restoredMs - RESTORED.days * DAY_MS;
+		this.#restored = this.#book.version();
+		const sinceMs = this.#now() - RESTORED.days * DAY_MS;
 		const booked = this.#book.conversations({ sinceMs, limit: RESTORED.conversations });
 		for (const one of booked.reverse()) {
 			if (this.#conversations.has(one.id)) continue;
@@ -126,6 +125,9 @@ export class Recorder {
 					startedMs: request.startedMs,
 					cachedMs: request.firstByteMs ?? request.endedMs,
 					...(request.tokens && { tokens: request.tokens }),
+					...(request.lastPrompt && { lastPrompt: request.lastPrompt }),
+					...(request.ttl && { ttl: request.ttl }),
+					...(request.cleared && { cleared: request.cleared }),
 				};
 				this.#conversations.add(traced, conversation).id = request.id;
 			}
@@ -151,8 +153,13 @@ export class Recorder {
 	}
 }
 
+function withoutDollars<T extends { readonly dollars?: number }>(price: T): Omit<T, "dollars"> {
+	const { dollars: _, ...rest } = price;
+	return rest;
+}
+
 function continued(booked: BookedConversation): Conversation {
 	const { id, format, speaker, cacheKey, usedMs } = booked;
-	const begun = { names: new Set<string>(), heads: [] };
+	const begun = { names: new Set<string>(), heads: [], billed: [] };
 	return { id, format, speaker, usedMs, ...begun, ...(cacheKey && { cacheKey }) };
 }

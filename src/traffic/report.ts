@@ -2,32 +2,45 @@ import type { PricedMiss } from "../economy/index.ts";
 import { clipMiddle } from "../text/clip.ts";
 import { counted, grouped, short } from "../text/figures.ts";
 import { MISS_CAUSES } from "../text/miss-causes.ts";
+import { stepNote } from "../text/step-note.ts";
 import type { Book, ConversationSums } from "./book.ts";
-import { type BookedRequest, latestRequests } from "./book-rows.ts";
-import { promptOf } from "./sent-request.ts";
-import { type WindowShare, windowShares } from "./window.ts";
+import type { BookedStep } from "./book-rows.ts";
+import { leftBy, promptOf } from "./sent-request.ts";
+import type { TracePiece } from "./trace.ts";
+import { type WindowPart, type WindowShare, windowParts, windowShares } from "./window.ts";
 
-/** A conversation with each of its requests, and what filled the latest one. */
+/** A conversation with its requests, the oldest first, and what filled the latest one. */
 export interface ConversationReport extends ConversationSums {
-	readonly steps: readonly Omit<BookedRequest, "pieces" | "settings" | "head" | "base">[];
+	readonly steps: readonly Omit<BookedStep, "head" | "base">[];
+	/** Empty if the prompt has more than {@link MAX_PIECES} pieces. */
 	readonly window: readonly WindowShare[];
 }
 
-/** `undefined` if the book has no such conversation. */
-export function conversationReport(book: Book, id: number): ConversationReport | undefined {
-	const [sums] = book.sums({ ids: new Set([id]) });
+/** No model's window holds as many. Their memory would be more than the server's worker has. */
+const MAX_PIECES = 100_000;
+
+/** `undefined` if the book has no such conversation. `limit`: only the latest requests. Default: all. */
+export function conversationReport(
+	book: Book,
+	id: number,
+	limit?: number,
+): ConversationReport | undefined {
+	const sums = book.conversation(id);
 	if (!sums) return undefined;
-	const requests = book.requests(id);
-	const whole = latestRequests(requests, requests.length).findLast(
-		({ request }) => request.tokens && request.step !== "partial",
-	);
-	const head = whole && book.heads(id).get(whole.request.head)?.pieces;
-	const prompt = whole?.request.tokens ? promptOf(whole.request.tokens) : 0;
+	const requests = book.steps(id, limit);
+	const whole = requests.findLast(({ tokens, step }) => tokens && step !== "partial");
+	const latest = whole && leftBy(whole);
+	const prompt = latest ? promptOf(latest) : 0;
 	return {
 		...sums,
-		steps: requests.map(({ pieces: _, settings: __, head: ___, base: ____, ...step }) => step),
-		window: whole ? windowShares([...(head ?? []), ...whole.messages], prompt) : [],
+		steps: requests.map(({ head: _, base: __, ...step }) => step),
+		window: whole && whole.shared <= MAX_PIECES ? windowShares(piecesOf(book, whole), prompt) : [],
 	};
+}
+
+function piecesOf(book: Book, request: BookedStep): TracePiece[] {
+	const head = book.heads(request.conversation).get(request.head)?.pieces ?? [];
+	return [...head, ...book.messages(request)];
 }
 
 /** One line for the end of a run: `$1.84, 91 % from cache, 2 misses: see strata traffic`. */
@@ -113,7 +126,7 @@ export function conversationText(report: ConversationReport): string[] {
 
 function stepRow(step: ConversationReport["steps"][number]): string[] {
 	const { tokens, dollars, miss, provider, changed } = step;
-	const note = STEP_NOTES[step.step];
+	const note = stepNote(step.step);
 	const first = changed && !miss ? `, first ${changed}` : "";
 	const counts = tokens
 		? [tokens.read, tokens.write, tokens.input, tokens.output].map(grouped)
@@ -122,44 +135,33 @@ function stepRow(step: ConversationReport["steps"][number]): string[] {
 		...(step.ended === "complete" ? [] : [step.error ?? step.ended]),
 		...(note ? [`${note}${first}`] : []),
 		...(miss ? [missText(miss)] : []),
+		...(step.cleared ? [`the provider cleared ${grouped(step.cleared)} tokens`] : []),
 		...(provider ? [`the provider says ${provider.type}`] : []),
 	];
 	const cost = dollars === undefined ? "" : dollarText(dollars);
 	return [timeText(step.startedMs), ...counts, cost, notes.join("; ")];
 }
 
-const STEP_NOTES: Partial<Record<BookedRequest["step"], string>> = {
-	branch: "another branch",
-	edit: "an earlier message changed",
-	compaction: "compacted",
-	partial: "its start was not observed",
-};
-
 const MAX_SHOWN = 10;
 
 /** Shares by kind and tool, then by file. */
 function windowText(shares: readonly WindowShare[]): string[] {
-	const kinds = summed(shares, ({ what, tool }) => (tool ? `${what} of ${tool}` : what));
-	const files = summed(shares, ({ path }) => path && clipMiddle(path, MAX_PATH));
-	return [...kinds, ...(files.length > 0 ? ["by file:", ...files] : [])].map((line) => `  ${line}`);
+	const { byTool, byFile } = windowParts(shares);
+	const files = byFile.length > 0 ? ["by file:", ...partsText(byFile)] : [];
+	return [...partsText(byTool), ...files].map((line) => `  ${line}`);
 }
 
 const MAX_PATH = 70;
 
-function summed(
-	shares: readonly WindowShare[],
-	nameOf: (share: WindowShare) => string | undefined,
-): string[] {
-	const sums = new Map<string, { share: number; tokens: number }>();
-	for (const one of shares) {
-		const name = nameOf(one);
-		if (name === undefined) continue;
-		const { share, tokens } = sums.get(name) ?? { share: 0, tokens: 0 };
-		sums.set(name, { share: share + one.share, tokens: tokens + one.tokens });
-	}
-	const largest = [...sums].sort(([, a], [, b]) => b.share - a.share).slice(0, MAX_SHOWN);
-	const rows = largest.map(([name, { share, tokens }]) => [percent(share), grouped(tokens), name]);
-	const more = sums.size - rows.length;
+function partsText(parts: readonly WindowPart[]): string[] {
+	const rows = parts
+		.slice(0, MAX_SHOWN)
+		.map(({ name, share, tokens }) => [
+			percent(share),
+			grouped(tokens),
+			clipMiddle(name, MAX_PATH),
+		]);
+	const more = parts.length - rows.length;
 	return [...aligned(rows, [0, 1]), ...(more > 0 ? [`… and ${grouped(more)} more`] : [])];
 }
 

@@ -16,8 +16,8 @@ export interface Conversation {
 	readonly parent?: number;
 	usedMs: number;
 	latest?: SentRequest;
-	/** The latest one with a bill. */
-	latestBilled?: SentRequest;
+	/** The latest one with a bill of each cache, the latest of all last. */
+	billed: readonly SentRequest[];
 }
 
 /** A request in the tree of prefixes. */
@@ -27,6 +27,8 @@ export interface SentRequest extends Omit<TracedRequest, "messages" | "speaker" 
 	readonly conversation: Conversation;
 	/** The prefix of all its messages; `undefined` if it has none. */
 	readonly end: Prefix | undefined;
+	/** True if its cache was read, by it or by an earlier request of the conversation. */
+	readonly isCaching: boolean;
 	/** The start of the latest request that used its cached prompt. */
 	usedMs: number;
 }
@@ -40,8 +42,8 @@ export interface Prefix {
 	readonly bytes: number;
 	/** Whether the model wrote some of it: then only one conversation and its branches have it. */
 	readonly isLived: boolean;
-	/** By conversation: its latest request with this prefix, and the latest with a bill. */
-	readonly users: Map<Conversation, { latest: SentRequest; billed?: SentRequest }>;
+	/** By conversation: its latest request with this prefix, and the latest with a bill of each cache. */
+	readonly users: Map<Conversation, { latest: SentRequest; billed: readonly SentRequest[] }>;
 	/** Requests that end here. */
 	ends: SentRequest[];
 }
@@ -55,6 +57,18 @@ export function messagesOf({ end }: SentRequest): TracePiece[] {
 
 export function piecesOf(sent: SentRequest): TracePiece[] {
 	return [...sent.head.pieces, ...messagesOf(sent)];
+}
+
+/** Whether two requests can read the same cache: each model of each upstream has its own. */
+export function sharesCache(one: Cached, other: Cached): boolean {
+	return one.model === other.model && one.settings.upstream === other.settings.upstream;
+}
+
+type Cached = Pick<TracedRequest, "model" | "settings">;
+
+/** The last prompt of a request, which is what the next one should find in the cache. */
+export function leftBy({ tokens, lastPrompt }: Pick<TracedRequest, "tokens" | "lastPrompt">) {
+	return lastPrompt ?? tokens;
 }
 
 export function promptOf({ input, read, write }: PromptTokens): number {

@@ -1,9 +1,11 @@
 import {
 	type Conversation,
+	leftBy,
 	messagesOf,
 	type Prefix,
 	piecesOf,
 	type SentRequest,
+	sharesCache,
 } from "./sent-request.ts";
 import {
 	bytesIn,
@@ -41,17 +43,23 @@ export function stepOf(
 ): Comparison {
 	if (request.isPartial) return { step: "partial" };
 	const { latest } = conversation;
-	const isCached = (sent: SentRequest | undefined) =>
-		sent?.tokens !== undefined && sent.cachedMs <= request.startedMs;
-	const billedAt = (prefix: Prefix | undefined) => prefix?.users.get(conversation)?.billed;
+	const isCached = (sent: SentRequest) =>
+		sent.tokens !== undefined && sent.cachedMs <= request.startedMs;
+	const isOwn = (sent: SentRequest) => sharesCache(sent, request);
+	const billedIn = (prefix: Prefix) =>
+		(prefix.users.get(conversation)?.billed ?? []).filter(isCached);
+	// What another model or upstream cached can only be compared with if nothing else can.
+	const hasOwn = path.some((prefix) => billedIn(prefix).some(isOwn));
+	const billedAt = (prefix: Prefix) => billedIn(prefix).findLast((sent) => !hasOwn || isOwn(sent));
 	const whole = [...request.head.pieces, ...request.messages];
 	const departure = (from: SentRequest | undefined) => {
 		const changed = from && firstChange(piecesOf(from), whole);
 		return changed === undefined ? {} : { changed };
 	};
 
-	const latestBilled = isCached(conversation.latestBilled) ? conversation.latestBilled : undefined;
-	const common = path.findLast((prefix) => isCached(billedAt(prefix)));
+	const billed = conversation.billed.filter(isCached);
+	const latestBilled = billed.findLast(isOwn) ?? billed.at(-1);
+	const common = path.findLast((prefix) => billedAt(prefix) !== undefined);
 	const other = common ? billedAt(common) : latestBilled;
 	if (other && isEdit(other, common, request)) {
 		return { step: "edit", before: other, ...departure(other) };
@@ -61,7 +69,9 @@ export function stepOf(
 		return { step: "compaction", ...before, ...departure(latest) };
 	}
 	const ends = path.flatMap(({ ends }) =>
-		ends.filter((sent) => sent.conversation === conversation && isCached(sent)),
+		ends.filter(
+			(sent) => sent.conversation === conversation && isCached(sent) && (!hasOwn || isOwn(sent)),
+		),
 	);
 	const ancestor = deepest(ends, request.head);
 	const gone = other && common && removedEnd(other, common, request);
@@ -154,7 +164,10 @@ function leastShared(
 	other: SentRequest,
 	common: Prefix,
 ): number {
-	const cached = ({ tokens }: SentRequest) => (tokens ? tokens.read + tokens.write : 0);
+	const cached = (sent: SentRequest) => {
+		const left = leftBy(sent);
+		return left ? left.read + left.write : 0;
+	};
 	const from = ancestor ? cached(ancestor) : 0;
 	const headBytes = ancestor ? 0 : bytesIn(other.head.pieces);
 	const start = ancestor?.end?.bytes ?? 0;

@@ -1,4 +1,4 @@
-import type { PromptTokens, Thinking } from "../core/bill.ts";
+import type { PromptTokens, Thinking, Ttl } from "../core/bill.ts";
 import { hashBytes } from "../core/hash.ts";
 import { plainText } from "../text/one-line.ts";
 import { PARTS, type Piece, type Speaker, type WireRequest } from "../wire/index.ts";
@@ -15,7 +15,10 @@ export interface Head {
 	readonly pieces: readonly TracePiece[];
 }
 
-/** Settings by name, as short hashes: a value may have text of the user, such as an output schema. */
+/**
+ * Settings by name, as short hashes: a value may have text of the user, such as an output schema. The
+ * upstream and the cache key are among them: requests that differ in one may not share a cache.
+ */
 export type SettingHashes = Readonly<Record<string, string>>;
 
 /** A request as conversations see it. */
@@ -23,6 +26,7 @@ export interface TracedRequest {
 	readonly format: WireRequest["format"];
 	readonly model: string;
 	readonly speaker: Speaker;
+	/** A hash of the caller's name for requests that share a prefix. */
 	readonly cacheKey?: string;
 	readonly head: Head;
 	readonly messages: readonly TracePiece[];
@@ -32,35 +36,49 @@ export interface TracedRequest {
 	readonly startedMs: number;
 	/** When its prompt was in the provider's cache at the latest: at the answer's first byte. */
 	readonly cachedMs: number;
-	/** Absent without a bill. */
+	/** The prompt as it was first given to the model. Absent without a bill. */
 	readonly tokens?: PromptTokens;
+	/** The last prompt, if the provider called the model several times for one request. */
+	readonly lastPrompt?: PromptTokens;
+	/** How long its prompt is cached, if it says so. */
+	readonly ttl?: Ttl;
+	/** Tokens that the provider cleared from the prompt. */
+	readonly cleared?: number;
+	/** True if the provider itself compacted the history. */
+	readonly isCompacted?: boolean;
 	readonly misplaced?: Thinking;
 }
 
-type Said = Pick<WireRequest, "format" | "model" | "pieces" | "settings" | "cacheKey">;
-type Observed = Pick<
+type Said = Omit<WireRequest, "continues">;
+type Observed = Omit<
 	TracedRequest,
-	"speaker" | "isPartial" | "startedMs" | "cachedMs" | "tokens" | "misplaced"
+	"format" | "model" | "cacheKey" | "head" | "messages" | "settings" | "ttl"
 >;
 
-export function traceRequest(request: Said, observed: Observed): TracedRequest {
+export function traceRequest(request: Said, upstream: string, observed: Observed): TracedRequest {
 	const pieces = request.pieces.map(tracePiece);
-	const settings = Object.entries(request.settings).map(([name, value]) => [
+	const { cacheKey } = request;
+	const settings = { ...request.settings, upstream, ...(cacheKey && { cacheKey }) };
+	const hashes = Object.entries(settings).map(([name, value]) => [
 		name,
 		hashBytes(value).slice(0, SETTING_DIGITS),
 	]);
+	const { ttl } = request;
 	return {
 		format: request.format,
 		model: plainText(request.model, MAX_MODEL_NAME),
-		...(request.cacheKey && { cacheKey: request.cacheKey }),
+		// A client may put a user's name into its key.
+		...(cacheKey && { cacheKey: hashBytes(cacheKey).slice(0, KEY_DIGITS) }),
+		...(ttl && { ttl }),
 		head: headOf(pieces.filter(({ part }) => part !== "messages")),
 		messages: pieces.filter(({ part }) => part === "messages"),
-		settings: Object.fromEntries(settings),
+		settings: Object.fromEntries(hashes),
 		...observed,
 	};
 }
 
 const SETTING_DIGITS = 8;
+const KEY_DIGITS = 16;
 const MAX_MODEL_NAME = 120;
 
 function tracePiece({ part, kind, label, hash, tool, path, range }: Piece): TracePiece {

@@ -51,3 +51,29 @@ export function windowShares(pieces: readonly TracePiece[], tokens: number): Win
 		})
 		.sort((a, b) => b.bytes - a.bytes);
 }
+
+/** What a tool or kind of text, or a file, takes of a prompt. */
+export type WindowPart = Pick<WindowShare, "share" | "tokens"> & { readonly name: string };
+
+/** The shares by kind and tool, and by file, each with the largest first. */
+export function windowParts(shares: readonly WindowShare[]) {
+	return {
+		byTool: summed(shares, ({ what, tool }) => (tool ? `${what} of ${tool}` : what)),
+		byFile: summed(shares, ({ path }) => path),
+	};
+}
+
+function summed(
+	shares: readonly WindowShare[],
+	nameOf: (share: WindowShare) => string | undefined,
+): WindowPart[] {
+	const sums = new Map<string, { share: number; tokens: number }>();
+	for (const one of shares) {
+		const name = nameOf(one);
+		if (name === undefined) continue;
+		const sum = getOrAdd(sums, name, () => ({ share: 0, tokens: 0 }));
+		sum.share += one.share;
+		sum.tokens += one.tokens;
+	}
+	return [...sums].map(([name, sum]) => ({ name, ...sum })).sort((a, b) => b.share - a.share);
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { Conversations } from "../../src/traffic/conversations.ts";
 import type { TracedRequest } from "../../src/traffic/trace.ts";
-import { answer, HEAD, request, result, system, tools, turn, user } from "./talk.ts";
+import { answer, HEAD, piece, request, result, system, tools, turn, user } from "./talk.ts";
 
 /** Places and adds requests; conversations are numbered in the order in which they begin. */
 function talk(limits = {}) {
@@ -73,6 +73,56 @@ describe("a request", () => {
 		expect(shape(request({ session: "s", messages: [...long, ...turn("d")] }))).toBe("1 next");
 		const further = [...forked, ...turn("e")];
 		expect(shape(request({ session: "s", subagent: "x", messages: further }))).toBe("2 next");
+	});
+
+	test("of a sub-agent without a name of its own is apart, and its parent goes on", () => {
+		const { shape } = talk();
+		const head = [...tools("read", "bash"), system("sub")];
+		shape(request({ session: "s", messages: long }));
+		expect(shape(request({ session: "s", head, messages: [user("task")] }))).toBe("2 start");
+		const further = [user("task"), ...turn("x")];
+		expect(shape(request({ session: "s", head, messages: further }))).toBe("2 next");
+		expect(shape(request({ session: "s", messages: [...long, ...turn("d")] }))).toBe("1 next");
+		expect(shape(request({ session: "s", messages: [user("summary")] }))).toBe("1 compaction");
+	});
+
+	test("of a sub-agent in a format whose system prompt is a message is apart, too", () => {
+		const { shape } = talk();
+		const head = tools("read", "bash");
+		const said = (text: string) => piece("messages", "system", text);
+		shape(request({ session: "s", head, messages: [said("main"), ...long] }));
+		const task = [said("sub"), user("task")];
+		expect(shape(request({ session: "s", head, messages: task }))).toBe("2 start");
+		const summary = [said("main"), user("summary")];
+		expect(shape(request({ session: "s", head, messages: summary }))).toBe("1 compaction");
+	});
+
+	test("of a session that begins with the same examples as another is apart from it", () => {
+		const { shape, send } = talk();
+		const examples = [user("e1"), answer("e1"), user("e2"), answer("e2")];
+		expect(shape(request({ session: "s1", messages: [...examples, user("1")] }))).toBe("1 start");
+		const other = send(request({ session: "s2", messages: [...examples, user("2")] }));
+		expect([other.id, other.step, other.place.conversation.parent]).toEqual([
+			2,
+			"start",
+			undefined,
+		]);
+		const same = request({ session: "s3", messages: [...examples, user("1")] });
+		expect(shape(same)).toBe("3 start");
+	});
+
+	test("is compared with one of its own model and upstream, if there is any", () => {
+		const { send } = talk();
+		send(request({ messages: long }));
+		send(request({ model: "claude-haiku-4-5", messages: long }));
+		send(
+			request({ settings: { upstream: "gateway" }, messages: [...long, answer("x"), user("y")] }),
+		);
+		const { place } = send(request({ messages: [...long, answer("x"), user("z")] }));
+		expect([place.before?.model, place.before?.settings]).toEqual(["claude-opus-5", {}]);
+		expect(place.before?.end?.length).toBe(long.length);
+		const first = send(request({ model: "claude-sonnet-5", messages: [...long, ...turn("d")] }));
+		expect(first.place.before?.model).toBeDefined();
 	});
 
 	test("with a tool more, another system prompt or another model stays in its conversation", () => {

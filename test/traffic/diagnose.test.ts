@@ -40,6 +40,46 @@ describe("a miss of Codex", () => {
 		).toMatchObject({ cause: "thinking", changed: "setting effort" });
 	});
 
+	test.each([
+		["cacheKey", "setting cache key"],
+		["serviceTier", "setting service tier"],
+		["verbosity", "setting verbosity"],
+		["textFormat", "setting text format"],
+	])("after another %s names it", (name, changed) => {
+		expect(
+			missAfter(
+				request({ ...codex, messages: said, tokens: cached }),
+				request({
+					...{ ...codex, messages: [...said, ...turn("b")], tokens: lost },
+					settings: { [name]: "x" },
+				}),
+			),
+		).toMatchObject({ cause: "setting", changed });
+	});
+
+	test("after the provider cleared more than before names that, and else does not", () => {
+		const missed = (before: number, now: number) =>
+			missAfter(
+				request({ ...codex, messages: said, tokens: cached, cleared: before }),
+				request({ ...codex, messages: [...said, ...turn("b")], tokens: lost, cleared: now }),
+			)?.cause;
+		expect(missed(1000, 9000)).toBe("cleared");
+		expect(missed(9000, 9000)).toBe("provider");
+	});
+
+	test("after a pause within the long lifetime that it asked for is not expired", () => {
+		const missed = (ttl: "5m" | "1h") =>
+			missAfter(
+				request({ ...codex, messages: said, tokens: cached, ttl, startedMs: 1e9 }),
+				request({
+					...{ ...codex, messages: [...said, ...turn("b")], tokens: lost, ttl },
+					startedMs: 1e9 + 3_600_000,
+				}),
+			)?.cause;
+		expect(missed("5m")).toBe("expired");
+		expect(missed("1h")).toBe("provider");
+	});
+
 	test("without any change says that the provider may have evicted it", () => {
 		expect(
 			missAfter(
@@ -73,3 +113,31 @@ describe("a model", () => {
 		);
 	});
 });
+
+describe("a request for which the provider called the model several times", () => {
+	test("leaves its last prompt for the next one to read", () => {
+		const sum = { tokens: { read: 100_000, write: 9000 }, lastPrompt: prompt(50_000, 4000) };
+		const now = { ...codex, messages: [...said, ...turn("b")] };
+		const missed = (read: number) =>
+			missAfter(
+				request({ ...codex, messages: said, ...sum }),
+				request({ ...now, tokens: { read, write: 60_000 - read } }),
+			);
+		expect(missed(54_000)).toBeUndefined();
+		expect(missed(10_000)?.tokens).toBe(44_000);
+	});
+
+	test("is a compaction if the provider compacted it", () => {
+		const now = { ...codex, messages: [...said, ...turn("b")], isCompacted: true };
+		expect(
+			missAfter(
+				request({ ...codex, messages: said, tokens: cached }),
+				request({ ...now, tokens: { write: 5000 } }),
+			),
+		).toMatchObject({ cause: "compaction", tokens: 5000 });
+	});
+});
+
+function prompt(read: number, write: number) {
+	return { input: 0, read, write, writeOneHour: 0 };
+}

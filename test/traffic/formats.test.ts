@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { Book } from "../../src/traffic/book.ts";
 import { Recorder } from "../../src/traffic/recorder.ts";
 import type { Exchange } from "../../src/wire/exchange.ts";
+import { framesOf } from "../support/frames.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 import { samples } from "../wire/samples.ts";
 
@@ -99,10 +100,13 @@ describe("a WebSocket of Codex", () => {
 	test("has its deltas joined to one conversation", async () => {
 		const { add, read } = await recording();
 		const first = create([user("a")]);
-		await add(first, { ...socket, frames: frames("r1", 1000, call("c1")) });
-		await add(create([output("c1")], "r1"), { ...socket, frames: frames("r2", 2000, call("c2")) });
+		await add(first, { ...socket, frames: framesOf(frames("r1", 1000, call("c1"))) });
+		await add(create([output("c1")], "r1"), {
+			...socket,
+			frames: framesOf(frames("r2", 2000, call("c2"))),
+		});
 		const third = create([output("c2")], "r2");
-		await add(third, { ...socket, frames: frames("r3", 3000) });
+		await add(third, { ...socket, frames: framesOf(frames("r3", 3000)) });
 		// After a fallback to HTTP, all items are sent again.
 		const full = create([user("a"), call("c1"), output("c1"), call("c2"), output("c2"), user("b")]);
 		const answerBody = new Uint8Array(
@@ -125,9 +129,9 @@ describe("a WebSocket of Codex", () => {
 
 	test("whose start was not observed goes by its name, and has no misses", async () => {
 		const { add, read } = await recording();
-		await add(create([output("c0")], "r0"), { ...socket, frames: frames("r1", 50_000) });
-		await add(create([output("c1")], "r1"), { ...socket, frames: frames("r2", 60_000) });
-		await add(create([user("a"), call("c1")]), { ...socket, frames: frames("r3", 1000) });
+		await add(create([output("c0")], "r0"), { ...socket, frames: framesOf(frames("r1", 50_000)) });
+		await add(create([output("c1")], "r1"), { ...socket, frames: framesOf(frames("r2", 60_000)) });
+		await add(create([user("a"), call("c1")]), { ...socket, frames: framesOf(frames("r3", 1000)) });
 		const { sums, requests } = await read();
 		expect(sums).toMatchObject([{ requests: 3, misses: 0 }]);
 		expect(requests.map(({ step }) => step)).toEqual(["partial", "partial", "next"]);

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { Book } from "../../src/traffic/book.ts";
 import { TrafficObserver } from "../../src/traffic/observer.ts";
+import { framesOf } from "../support/frames.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 import { StandIn, says, step } from "./stand-in.ts";
 
@@ -41,6 +42,37 @@ describe("the observer", () => {
 		expect(others).toEqual([]);
 		const written = provider.bills.slice(0, 10).reduce((sum, { write }) => sum + write, 0);
 		expect(sums).toMatchObject({ requests: 10, misses: 0, tokens: { write: written } });
+	});
+
+	test("keeps the order of a WebSocket's requests, however long their answers are", {
+		tags: "slow",
+	}, async () => {
+		const { folder, observer, provider } = observing();
+		const { answerBody: _, ...exchange } = provider.exchange({ messages: first });
+		const socket = { ...exchange, method: "GET", path: "/v1/responses", status: 101 };
+		const answered = (id: string, text: string) => [
+			JSON.stringify({ type: "response.output_text.delta", delta: text }),
+			JSON.stringify({
+				type: "response.completed",
+				response: { id, usage: { input_tokens: 1000, output_tokens: 5 } },
+			}),
+		];
+		const create = (id: string, text: string, previous?: string) => ({
+			...socket,
+			requestBody: new Uint8Array(
+				Buffer.from(JSON.stringify({ input: text, previous_response_id: previous })),
+			),
+			frames: framesOf(answered(id, text.repeat(id === "r1" ? 500_000 : 1))),
+		});
+		observer.add(create("r1", "eins →"));
+		observer.add(create("r2", "zwei", "r1"));
+		await observer.close();
+		const book = await Book.openForReading(folder);
+		atEnd(() => book?.close());
+		expect(book?.requests(1).map(({ step, ended }) => [step, ended])).toEqual([
+			["start", "complete"],
+			["next", "complete"],
+		]);
 	});
 
 	test("copies a body that shares its memory with others", { tags: "slow" }, async () => {

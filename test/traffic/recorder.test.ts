@@ -1,10 +1,13 @@
 import { globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { Book } from "../../src/traffic/book.ts";
+import { conversationReport, conversationText } from "../../src/traffic/index.ts";
 import { Recorder } from "../../src/traffic/recorder.ts";
 import type { Exchange } from "../../src/wire/exchange.ts";
+import { framesOf } from "../support/frames.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 import { type Prompt, StandIn, says, step, streamOf, TOOLS } from "./stand-in.ts";
 
@@ -52,6 +55,31 @@ const NOTHING = { input: 0, read: 0, write: 0, output: 0 };
 const first = [says("question")];
 const second = [...first, ...step("a")];
 const third = [...second, ...step("b")];
+
+test("an unknown client's names are in the book as hashes only", async () => {
+	const { provider, add, folder, read } = await recording();
+	const exchange = provider.exchange({ messages: first }, { requestHeaders: {} });
+	const sent = JSON.parse(Buffer.from(exchange.requestBody ?? []).toString());
+	const user_id = JSON.stringify({ session_id: "alice@example.com" });
+	const bodyOf = (value: object) => new Uint8Array(Buffer.from(JSON.stringify(value)));
+	await add({ ...exchange, requestBody: bodyOf({ ...sent, metadata: { user_id } }) });
+	const usage = { input_tokens: 10, output_tokens: 2 };
+	const answer = { object: "response", id: "r", model: "gpt-5.5", status: "completed", usage };
+	await add({
+		...{ ...exchange, upstream: "openai", path: "/v1/responses" },
+		requestBody: bodyOf({ model: "gpt-5.5", input: "hello", prompt_cache_key: "bob@example.com" }),
+		...{ answerType: "application/json", answerBody: bodyOf({ ...answer, output: [] }) },
+	});
+	const names = await read((book) =>
+		book.conversations().map(({ speaker, cacheKey }) => speaker.session ?? cacheKey),
+	);
+	expect(names).toEqual([
+		expect.stringMatching(/^[0-9a-f]{16}$/),
+		expect.stringMatching(/^[0-9a-f]{16}$/),
+	]);
+	const stored = globSync(join(folder, "*")).filter((path) => statSync(path).isFile());
+	for (const path of stored) expect(readFileSync(path, "latin1")).not.toContain("@example.com");
+});
 
 describe("a conversation without a disturbance", () => {
 	test("has no misses, and its sums equal the provider's bills to the token", async () => {
@@ -125,9 +153,9 @@ describe("a miss that was provoked is named with its first differing piece:", ()
 			(send) => send({ messages: [says("other"), ...third.slice(1)] }),
 		],
 		[
-			"a compaction",
+			"a compaction after a pause",
 			"compaction: user message 1",
-			(send) => send({ messages: [says("summary", 2000)] }),
+			(send) => send({ messages: [says("summary", 2000)] }, 6 * 60_000),
 		],
 	];
 
@@ -270,6 +298,93 @@ describe("an exchange", () => {
 		expect(await misses()).toEqual([]);
 	});
 
+	test("that a gateway refused with a page is booked as an error", async () => {
+		const { provider, add, rows } = await recording();
+		const answerBody = new Uint8Array(Buffer.from("<html>secret</html>"));
+		const refused = { status: 502, answerType: "text/html", answerBody };
+		await add({ ...provider.exchange({ messages: first }), ...refused });
+		expect((await rows())[0]).toMatchObject({ ended: "error", error: "HTTP 502" });
+	});
+
+	test.each([
+		["fast", { service_tier: "standard", speed: "fast" }],
+		["of the priority tier", { service_tier: "priority" }],
+	])("whose answer is %s has no price, but a cost in tokens", async (_, tier) => {
+		const { provider, add, read, rows } = await recording();
+		await add(provider.exchange({ messages: first }));
+		const exchange = provider.exchange({ messages: second, system: "other" });
+		const usage = { input_tokens: 3, cache_creation_input_tokens: 9000, output_tokens: 5, ...tier };
+		const answer = { type: "message", id: "m", model: "claude-opus-5", usage };
+		const answerBody = new Uint8Array(Buffer.from(JSON.stringify(answer)));
+		await add({ ...exchange, answerType: "application/json", answerBody });
+		expect((await read((book) => book.sums()))[0]).toMatchObject({ requests: 2, unpriced: 1 });
+		const [, last] = await rows();
+		expect(last?.cost).toBeGreaterThan(9000);
+		expect(last?.miss?.cost).toBeGreaterThan(1000);
+		expect([last?.dollars, last?.miss?.dollars]).toEqual([undefined, undefined]);
+	});
+
+	test("for which the model was called twice is billed for both and fills the window once", async () => {
+		const { provider, add, read, rows, restart, misses } = await recording();
+		const call = (read: number, write: number) => ({
+			type: "message",
+			...{ input_tokens: 1, cache_read_input_tokens: read, cache_creation_input_tokens: write },
+		});
+		const answerOf = (usage: object) => {
+			const answer = { type: "message", id: "m", model: "claude-opus-5", usage };
+			const answerBody = new Uint8Array(Buffer.from(JSON.stringify(answer)));
+			return { answerType: "application/json", answerBody };
+		};
+		const calls = [call(20_000, 1000), call(21_000, 500)];
+		const usage = {
+			...{ input_tokens: 2, cache_read_input_tokens: 41_000, cache_creation_input_tokens: 1500 },
+			...{ output_tokens: 9, iterations: calls },
+		};
+		await add({ ...provider.exchange({ messages: first }), ...answerOf(usage) });
+		const [sums] = await read((book) => book.sums());
+		expect(sums).toMatchObject({ context: 21_501, tokens: { read: 41_000, write: 1500 } });
+		await restart();
+		const next = { ...call(21_500, 900), output_tokens: 9 };
+		await add({ ...provider.exchange({ messages: second }), ...answerOf(next) });
+		expect(await misses()).toEqual([]);
+		expect((await rows())[0]?.lastPrompt?.read).toBe(21_000);
+	});
+
+	test("whose prompt the provider cleared says so, also after a restart", async () => {
+		const { folder, provider, add, restart, misses } = await recording();
+		const cleared = (tokens: number, usage: object) => {
+			const applied_edits = [
+				{ type: "clear_tool_uses_20250919", cleared_tool_uses: 3, cleared_input_tokens: tokens },
+			];
+			const message = { type: "message", model: "claude-opus-5", usage };
+			const answer = { ...message, context_management: { applied_edits } };
+			const answerBody = new Uint8Array(Buffer.from(JSON.stringify(answer)));
+			return { answerType: "application/json", answerBody };
+		};
+		const hit = { cache_read_input_tokens: 60_000, cache_creation_input_tokens: 500 };
+		const miss = { cache_read_input_tokens: 9000, cache_creation_input_tokens: 30_000 };
+		await add({ ...provider.exchange({ messages: first }), ...cleared(0, hit) });
+		await restart();
+		await add({ ...provider.exchange({ messages: second }), ...cleared(22_000, miss) });
+		await restart();
+		await add({ ...provider.exchange({ messages: third }), ...cleared(22_000, miss) });
+		expect(await misses()).toEqual(["cleared: -", "provider: -"]);
+		const book = (await Book.openForReading(folder)) as Book;
+		const report = conversationReport(book, 1);
+		book.close();
+		expect(report && conversationText(report).join("\n")).toContain(
+			"the provider cleared 22,000 tokens",
+		);
+	});
+
+	test("of a WebSocket above the limits is unreadable, and a refused WebSocket is another", async () => {
+		const { provider, add } = await recording();
+		const { requestBody: _, answerBody: __, ...bare } = provider.exchange({ messages: first });
+		const socket = { ...bare, method: "GET", path: "/v1/responses" };
+		expect(await add({ ...socket, status: 101 })).toEqual({ kind: "unreadable" });
+		expect(await add({ ...socket, status: 426 })).toEqual({ kind: "other" });
+	});
+
 	test("whose bill is absurd is booked with bounded counts", async () => {
 		const { provider, add, read } = await recording();
 		for (const count of [1e300, 2 ** 62, 1.5]) {
@@ -328,6 +443,21 @@ describe("an exchange", () => {
 		expect((await rows()).map(({ ended }) => ended)).toEqual(["cut"]);
 	});
 
+	test("with millions of values in the frames of a WebSocket is not parsed either", {
+		tags: "slow",
+	}, async () => {
+		const { provider, add, rows } = await recording();
+		const { answerBody: _, ...exchange } = provider.exchange({ messages: first });
+		const item = `{"list":[${"{},".repeat(1_000_000)}{}]}`;
+		const frame = `{"type":"response.output_item.done","item":${item}}`;
+		const requestBody = new Uint8Array(Buffer.from('{"type":"response.create","input":"x"}'));
+		const socket = { ...exchange, requestBody, method: "GET", path: "/v1/responses", status: 101 };
+		await add({ ...socket, frames: framesOf(Array(8).fill(frame)) });
+		expect((await rows()).map(({ ended, tokens }) => [ended, tokens])).toEqual([
+			["cut", undefined],
+		]);
+	});
+
 	test("with a line of 10 MB and deep JSON in its answer is booked", { tags: "slow" }, async () => {
 		const { provider, add, rows } = await recording();
 		const exchange = provider.exchange({ messages: [says("large", 3_000_000)] });
@@ -367,6 +497,38 @@ describe("the book", () => {
 		for (const file of files) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
 	});
 
+	test("has the texts of a WebSocket's answer, too, if asked for", async () => {
+		const { folder, provider, add } = await recording({ keepTexts: true });
+		const { answerBody: _, ...exchange } = provider.exchange({ messages: first });
+		const requestBody = new Uint8Array(Buffer.from('{"type":"response.create","input":"x"}'));
+		const socket = { ...exchange, requestBody, method: "GET", path: "/v1/responses", status: 101 };
+		await add({
+			...socket,
+			frames: framesOf(['{"type":"a","text":"secret said"}', '{"type":"b"}']),
+		});
+		expect(everything(folder)).toContain('{"type":"a","text":"secret said"}\n{"type":"b"}');
+	});
+
+	test("can be read by its user alone", async () => {
+		const { folder, send } = await recording();
+		await send({ messages: first });
+		const files = globSync("book.sqlite*", { cwd: folder });
+		expect(files.length).toBeGreaterThan(1);
+		for (const file of files) expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600);
+	});
+
+	test("of an older version is migrated when it is read", async () => {
+		const { folder, read, send } = await recording();
+		await send({ messages: first });
+		const database = new DatabaseSync(join(folder, "book.sqlite"));
+		for (const name of ["ttl", "cleared", "lastPrompt"]) {
+			database.exec(`ALTER TABLE request DROP COLUMN ${name}`);
+		}
+		database.exec("PRAGMA user_version = 1");
+		database.close();
+		expect(await read((book) => book.sums().map(({ requests }) => requests))).toEqual([1]);
+	});
+
 	test("takes about a kilobyte for a request", { tags: "slow" }, async () => {
 		const { folder, send } = await recording();
 		let messages = first;
@@ -403,7 +565,7 @@ describe("the book", () => {
 		await other.send({ messages: first });
 		await other.send({ messages: second });
 		one.provider.nowMs = other.provider.nowMs;
-		await one.send({ messages: third }, { pauseMs: 120_000 });
+		await one.send({ messages: third });
 		const rows = await one.rows();
 		expect(rows.map(({ conversation, step }) => [conversation, step])).toEqual([
 			[1, "start"],

@@ -11,6 +11,9 @@ export interface Prompt {
 	readonly system?: string;
 	readonly messages: readonly Message[];
 	readonly effort?: string;
+	readonly toolChoice?: object;
+	/** For markers on the system prompt and the last message; without it, there are none. */
+	readonly ttl?: "5m" | "1h";
 }
 
 export const TOOLS = ["Read", "Bash"];
@@ -53,17 +56,31 @@ export const step = (
 	},
 ];
 
+export const image = (name: string): Message => ({
+	role: "user",
+	content: [{ type: "image", source: { type: "base64", data: secret(name, 2000) } }],
+});
+
 export function bodyOf({
 	model = "claude-opus-5",
 	tools = TOOLS,
 	system = "main",
 	...rest
 }: Prompt) {
+	const { ttl, toolChoice, messages } = rest;
+	const marker = ttl && { cache_control: { type: "ephemeral", ttl } };
+	const marked = messages.map((message, at) => {
+		const isLast = at === messages.length - 1 && Array.isArray(message.content);
+		if (!marker || !isLast) return message;
+		const blocks = message.content as object[];
+		return { ...message, content: blocks.with(-1, { ...blocks.at(-1), ...marker }) };
+	});
 	return {
 		model,
-		messages: rest.messages,
-		system: [{ type: "text", text: secret(`system ${system}`, 2000) }],
+		messages: marked,
+		system: [{ type: "text", text: secret(`system ${system}`, 2000), ...marker }],
 		tools: tools.map((name) => ({ name, description: secret(`tool ${name}`, 1000) })),
+		...(toolChoice && { tool_choice: toolChoice }),
 		output_config: { effort: rest.effort ?? "high" },
 		stream: true,
 	};
@@ -73,12 +90,15 @@ export interface Usage {
 	readonly input: number;
 	readonly read: number;
 	readonly write: number;
+	/** The part of `write` that is cached for an hour. */
+	readonly hour?: number;
 	readonly output: number;
 }
 
 /**
  * A provider with a cache like Anthropic's: an entry at the end of the system prompt and of each
- * request, for five minutes after its last use; effort counts for messages, the model for all.
+ * request, for five minutes or an hour after its last use. Effort, the choice of a tool and images
+ * count for messages, the model for all.
  */
 export class StandIn {
 	readonly bills: Usage[] = [];
@@ -106,17 +126,16 @@ export class StandIn {
 		return { ...exchange, ...rest };
 	}
 
-	#bill(body: Uint8Array, { effort }: Prompt): Usage {
+	#bill(body: Uint8Array, { ttl = "5m" }: Prompt): Usage {
 		const path = "/v1/messages";
 		const format = formatOf(path);
 		const request = format && readRequest(format, body, path);
 		if (!request) throw new Error("the stand-in got no request");
-		const chain = chainOf(request.pieces, request.model, effort ?? "high");
+		const { effort, toolChoice, images } = request.settings;
+		const chain = chainOf(request.pieces, request.model, `${effort} ${toolChoice} ${images}`);
 		const last = chain.length - 1;
 		const system = request.pieces.findLastIndex(({ part }) => part === "system");
-		const alive = chain.findLastIndex(
-			({ key }) => (this.#entries.get(key) ?? 0) > this.nowMs - 5 * MINUTE,
-		);
+		const alive = chain.findLastIndex(({ key }) => (this.#entries.get(key) ?? 0) > this.nowMs);
 		const read = chain[alive]?.tokens ?? 0;
 		const total = chain[last]?.tokens ?? 0;
 		const sent = chain.findLast(({ key }) => this.#sent.has(key))?.tokens ?? 0;
@@ -124,27 +143,30 @@ export class StandIn {
 		for (const { key } of chain) this.#sent.add(key);
 		for (const at of [system, last, alive]) {
 			const entry = chain[at];
-			if (entry) this.#entries.set(entry.key, this.nowMs);
+			const lifeMs = (ttl === "1h" ? 60 : 5) * MINUTE;
+			if (entry) this.#entries.set(entry.key, this.nowMs + lifeMs);
 		}
-		return { input: 3, read, write: total - read, output: 50 };
+		const write = total - read;
+		return { input: 3, read, write, hour: ttl === "1h" ? write : 0, output: 50 };
 	}
 }
 
-function chainOf(pieces: readonly Piece[], model: string, effort: string) {
+function chainOf(pieces: readonly Piece[], model: string, settings: string) {
 	let key = model;
 	let tokens = 0;
 	return pieces.map(({ part, hash, range }) => {
-		key = hashBytes(`${key} ${hash} ${part === "messages" ? effort : ""}`);
+		key = hashBytes(`${key} ${hash} ${part === "messages" ? settings : ""}`);
 		tokens += Math.ceil((range.end - range.start) / 4);
 		return { key, tokens };
 	});
 }
 
-export function streamOf({ input, read, write, output }: Usage): Uint8Array {
+export function streamOf({ input, read, write, hour = 0, output }: Usage): Uint8Array {
 	const usage = {
 		input_tokens: input,
 		cache_read_input_tokens: read,
 		cache_creation_input_tokens: write,
+		...(hour > 0 && { cache_creation: { ephemeral_1h_input_tokens: hour } }),
 		output_tokens: 1,
 	};
 	const events = [
