@@ -4,11 +4,18 @@
  */
 import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
-import { type Served, startBenchProxy, startProvider } from "./proxy/processes.ts";
+import { WebSocket } from "ws";
+import {
+	type Served,
+	type ServedProxy,
+	startBenchProxy,
+	startProvider,
+} from "./proxy/processes.ts";
 import { type Line, median, quantile, report, rounded, sized } from "./support.ts";
 
 const MIB = 1024 * 1024;
 const STREAMS = 10;
+const LARGE_BYTES = sized(32, 1) * 1_000_000;
 const provider = await startProvider();
 const proxy = await startBenchProxy(provider.url, 64 * MIB);
 const agents = Array.from({ length: 3 }, () => new Agent({ keepAlive: true }));
@@ -125,16 +132,22 @@ const counted = { url: fresh.url, agent: agents[2] };
 {
 	// Without copies the same proxy shows what forwarding and the machine itself take.
 	const plain = await startBenchProxy(provider.url, 0);
-	const without = await heldMs(plain);
-	const held = await heldMs(proxy);
+	const body = Buffer.alloc(LARGE_BYTES, "x");
+	for (const [name, ask] of [
+		["request of 32 MB", async ({ url }: Served) => postOnce(url, body)],
+		["WebSocket answer frame of 32 MB", async ({ url }: Served) => askForFrame(url)],
+	] as const) {
+		const without = await heldMs(plain, ask);
+		const held = await heldMs(proxy, ask);
+		lines.push({
+			case: `longest hold of the event loop, ${name}: added by copies`,
+			unit: "ms",
+			value: Math.max(0, held - without),
+			target: 5,
+			from: { "with ms": rounded(held), "without ms": rounded(without) },
+		});
+	}
 	await plain.stop();
-	lines.push({
-		case: "longest hold of the event loop, request of 32 MB: added by copies",
-		unit: "ms",
-		value: Math.max(0, held - without),
-		target: 5,
-		from: { "with ms": rounded(held), "without ms": rounded(without) },
-	});
 }
 
 for (const agent of agents) agent.destroy();
@@ -190,12 +203,30 @@ function added([before, after]: [number[], number[]], share: number): number {
 	return rounded(quantile(after, share) - quantile(before, share), 3);
 }
 
-async function heldMs(measured: Awaited<ReturnType<typeof startBenchProxy>>): Promise<number> {
-	const body = Buffer.alloc(sized(32, 1) * 1_000_000, "x");
+async function postOnce(url: string, body: Buffer<ArrayBuffer>): Promise<void> {
+	await drained(await post({ url, agent: undefined }, "/plain", body));
+}
+
+async function askForFrame(url: string): Promise<void> {
+	const address = `${url.replace(/^http/, "ws")}/v1/responses?bytes=${LARGE_BYTES}`;
+	const socket = new WebSocket(address, { perMessageDeflate: false });
+	await once(socket, "open");
+	let frames = 0;
+	const answered = Promise.withResolvers<void>();
+	socket.on("message", () => ++frames === 2 && answered.resolve());
+	socket.send('{"type":"response.create"}');
+	await answered.promise;
+	socket.close();
+}
+
+async function heldMs(
+	measured: ServedProxy,
+	ask: (served: Served) => Promise<void>,
+): Promise<number> {
 	const held: number[] = [];
 	for (let round = 0; round < sized(9, 1); round++) {
 		await measured.figures();
-		await drained(await post({ url: measured.url, agent: undefined }, "/plain", body));
+		await ask(measured);
 		// Copies are joined after the answer.
 		await new Promise((resolve) => setTimeout(resolve, 100));
 		held.push((await measured.figures()).heldMs);

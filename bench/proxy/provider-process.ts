@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout } from "node:timers/promises";
+import { WebSocketServer } from "ws";
 
 const FILLER = "x".repeat(120);
 
@@ -28,6 +29,16 @@ async function send(response: ServerResponse): Promise<void> {
 	const event = `data: {"sent":${process.hrtime.bigint()},"text":"${FILLER}"}\n\n`;
 	if (!response.write(event)) await once(response, "drain");
 }
+
+// A WebSocket answers each message with one long frame and the end.
+new WebSocketServer({ server, perMessageDeflate: false }).on("connection", (socket, { url }) => {
+	const { searchParams } = new URL(url ?? "/", "http://localhost");
+	const text = '\\"'.repeat(Number(searchParams.get("bytes")) / 2);
+	socket.on("message", () => {
+		socket.send(`{"type":"response.output_item.done","text":"${text}"}`);
+		socket.send('{"type":"response.completed"}');
+	});
+});
 
 server.keepAliveTimeout = 600_000;
 server.listen(0, "127.0.0.1", () => process.send?.((server.address() as AddressInfo).port));

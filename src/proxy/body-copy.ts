@@ -25,76 +25,113 @@ export class CopyBudget {
 	}
 }
 
-/** Smaller chunks are copied together: a buffer of its own for each event would weigh more. */
-const SMALL_BYTES = 4 * 1024;
-const SLAB_BYTES = 16 * 1024;
-/** Bytes joined before the event loop goes on: a fraction of a millisecond. */
-const JOIN_BYTES = 1024 * 1024;
+/** Without a known length each slab is twice as large as the one before. */
+const FIRST_SLAB_BYTES = 16 * 1024;
+const MAX_SLAB_BYTES = 1024 * 1024;
+/** Bytes copied before the event loop goes on: a fraction of a millisecond. */
+const STEP_BYTES = 1024 * 1024;
+
+export interface CopyLimits {
+	readonly budget: CopyBudget;
+	readonly maxBodyBytes: number;
+}
 
 /** A copy of the bytes that pass. Above its bounds it drops all of them, once and for ever. */
 export class BodyCopy {
-	readonly #budget: CopyBudget;
-	readonly #maxBytes: number;
-	#chunks: Uint8Array[] | undefined = [];
-	#bytes = 0;
-	#slab: Uint8Array | undefined;
+	readonly #limits: CopyLimits;
+	/** Full slabs, and chunks that were kept as they are. */
+	#parts: Uint8Array[] | undefined = [];
+	#slab = EMPTY;
 	#used = 0;
+	#nextSlabBytes: number;
+	#bytes = 0;
+	/** Taken from the budget. */
+	#held = 0;
 
-	constructor(budget: CopyBudget, maxBytes: number) {
-		this.#budget = budget;
-		this.#maxBytes = maxBytes;
+	/** `length`: how many bytes will pass, if that is known. They are then copied only once. */
+	constructor(limits: CopyLimits, length?: number) {
+		this.#limits = limits;
+		this.#nextSlabBytes = length || Math.min(FIRST_SLAB_BYTES, limits.maxBodyBytes);
+		if (this.#nextSlabBytes > limits.maxBodyBytes) this.drop();
 	}
 
-	/** Keeps large chunks by reference: they must not be changed later. */
+	/** Keeps a very large chunk by reference: it must not be changed later. */
 	add(chunk: Uint8Array): void {
-		if (!this.#chunks) return;
-		const { length } = chunk;
-		if (this.#bytes + length > this.#maxBytes || !this.#budget.take(length)) {
+		if (!this.#parts) return;
+		if (this.#bytes + chunk.length > this.#limits.maxBodyBytes) {
 			this.drop();
 			return;
 		}
-		this.#bytes += length;
-		if (length > SMALL_BYTES) {
+		this.#bytes += chunk.length;
+		if (chunk.length <= STEP_BYTES) this.#copy(chunk);
+		else if (this.#take(chunk.length)) {
 			this.#seal();
-			this.#chunks.push(chunk);
-			return;
+			this.#parts.push(chunk);
 		}
-		if (this.#slab && this.#used + length > this.#slab.length) this.#seal();
-		this.#slab ??= Buffer.allocUnsafeSlow(SLAB_BYTES);
-		this.#slab.set(chunk, this.#used);
-		this.#used += length;
 	}
 
 	/** All bytes in memory of their own; `undefined` if they were too many. */
 	async join(): Promise<Uint8Array | undefined> {
-		if (!this.#chunks) return undefined;
+		if (!this.#parts) return undefined;
+		const isOneSlab = this.#parts.length === 0 && this.#used > 0;
+		if (isOneSlab && this.#used === this.#slab.length) return this.#slab;
 		this.#seal();
-		const chunks = this.#chunks;
-		this.#chunks = [];
+		if (!this.#take(this.#bytes)) return undefined;
 		const whole = Buffer.allocUnsafeSlow(this.#bytes);
 		let at = 0;
-		let rested = 0;
-		for (const chunk of chunks) {
-			whole.set(chunk, at);
-			at += chunk.length;
-			if (at - rested < JOIN_BYTES) continue;
-			await setImmediate();
-			rested = at;
+		for (const part of this.#parts) {
+			for (let start = 0; start < part.length; start += STEP_BYTES) {
+				if (at >= STEP_BYTES) await setImmediate();
+				const step = part.subarray(start, start + STEP_BYTES);
+				whole.set(step, at);
+				at += step.length;
+			}
 		}
 		return whole;
 	}
 
-	/** Returns the bytes to the budget. */
+	/** Returns the memory to the budget. */
 	drop(): void {
-		this.#budget.release(this.#bytes);
-		this.#chunks = undefined;
-		this.#slab = undefined;
-		this.#bytes = 0;
+		this.#limits.budget.release(this.#held);
+		this.#held = 0;
+		this.#parts = undefined;
+		this.#slab = EMPTY;
+	}
+
+	#copy(chunk: Uint8Array): void {
+		for (let at = 0; at < chunk.length; ) {
+			if (this.#used === this.#slab.length && !this.#addSlab()) return;
+			const part = chunk.subarray(at, at + this.#slab.length - this.#used);
+			this.#slab.set(part, this.#used);
+			this.#used += part.length;
+			at += part.length;
+		}
+	}
+
+	/** False, and all is dropped, if there is no room. */
+	#addSlab(): boolean {
+		const bytes = this.#nextSlabBytes;
+		if (!this.#take(bytes)) return false;
+		this.#seal();
+		this.#slab = Buffer.allocUnsafeSlow(bytes);
+		this.#nextSlabBytes = Math.min(2 * bytes, MAX_SLAB_BYTES);
+		return true;
+	}
+
+	#take(bytes: number): boolean {
+		if (!this.#limits.budget.take(bytes)) {
+			this.drop();
+			return false;
+		}
+		this.#held += bytes;
+		return true;
 	}
 
 	#seal(): void {
-		if (this.#slab) this.#chunks?.push(this.#slab.subarray(0, this.#used));
-		this.#slab = undefined;
+		if (this.#used > 0) this.#parts?.push(this.#slab.subarray(0, this.#used));
+		this.#slab = EMPTY;
 		this.#used = 0;
 	}
 }
+
+const EMPTY = new Uint8Array(0);

@@ -1,27 +1,25 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { PassThrough } from "node:stream";
 import type { Dispatcher } from "undici";
 import { errnoOf } from "../core/errno.ts";
 import type { Exchange } from "../wire/exchange.ts";
-import { BodyCopy, type CopyBudget } from "./body-copy.ts";
+import { BodyCopy, type CopyLimits } from "./body-copy.ts";
 import { endToEnd, headerIn, OF_REQUEST, pairs, publicHeaders } from "./headers.ts";
 import { type Refusal, sendRefusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
+import { Upload } from "./upload.ts";
 
-export interface ForwardOptions {
+export interface ForwardOptions extends CopyLimits {
 	readonly request: IncomingMessage;
 	readonly response: ServerResponse;
 	readonly route: Route;
-	readonly budget: CopyBudget;
-	readonly maxBodyBytes: number;
 }
 
 /** The life of one HTTP request: bytes are forwarded first, then copied. */
 export class Forward implements Dispatcher.DispatchHandler {
 	readonly #options: ForwardOptions;
 	readonly #startedMs = Date.now();
-	readonly #sent: BodyCopy;
-	readonly #received: BodyCopy;
+	#sent: BodyCopy | undefined;
+	#received: BodyCopy | undefined;
 	readonly #closed = Promise.withResolvers<void>();
 	#controller: Dispatcher.DispatchController | undefined;
 	#answer: { status: number; type?: string; encoding?: string; atMs: number } | undefined;
@@ -29,15 +27,13 @@ export class Forward implements Dispatcher.DispatchHandler {
 	readonly #arrived: Buffer[] = [];
 	#isScheduled = false;
 	#isAnswered = false;
-	#upload: PassThrough | undefined;
+	#upload: Upload | undefined;
 	#failure: "upstream-failed" | "upstream-cut" | undefined;
 	bytesSent = 0;
 	bytesReceived = 0;
 
 	constructor(options: ForwardOptions) {
 		this.#options = options;
-		this.#sent = new BodyCopy(options.budget, options.maxBodyBytes);
-		this.#received = new BodyCopy(options.budget, options.maxBodyBytes);
 	}
 
 	/** Resolves when the client has the answer, or one of both sides is gone. Never rejects. */
@@ -70,8 +66,8 @@ export class Forward implements Dispatcher.DispatchHandler {
 
 	/** Returns the memory of the copies to the budget. */
 	release(): void {
-		this.#sent.drop();
-		this.#received.drop();
+		this.#sent?.drop();
+		this.#received?.drop();
 	}
 
 	onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -94,6 +90,7 @@ export class Forward implements Dispatcher.DispatchHandler {
 		response.writeHead(status, isPlainReason(message) ? message : "", endToEnd(raw));
 		const type = headerIn(raw, "content-type");
 		const encoding = headerIn(raw, "content-encoding");
+		this.#received = new BodyCopy(this.#options, lengthIn(headerIn(raw, "content-length")));
 		this.#answer = {
 			status,
 			atMs: Date.now(),
@@ -141,26 +138,20 @@ export class Forward implements Dispatcher.DispatchHandler {
 		}
 		const bytes = more.length === 0 ? first : Buffer.concat([first, ...more]);
 		if (!response.write(bytes)) this.#controller?.pause();
-		this.#received.add(bytes);
+		this.#received?.add(bytes);
 	}
 
-	/** A body of its own: undici destroys it when the answer comes early, and the client must stay. */
-	#body(): PassThrough | null {
+	#body(): Upload | null {
 		const { request } = this.#options;
 		const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+		const sent = new BodyCopy(this.#options, lengthIn(length));
+		this.#sent = sent;
 		if (encoding === undefined && Number(length ?? 0) === 0) return null;
-		const body = new PassThrough();
-		this.#upload = body;
-		request.on("data", (chunk: Buffer) => {
+		this.#upload = new Upload(request, (chunk) => {
 			this.bytesSent += chunk.length;
-			this.#sent.add(chunk);
+			sent.add(chunk);
 		});
-		request.on("error", (error) => body.destroy(error));
-		request.pipe(body);
-		body.on("error", () => {}); // undici reports it
-		// The rest of a request that has its answer is read and dropped.
-		body.on("close", () => request.resume());
-		return body;
+		return this.#upload;
 	}
 
 	#fail(error: Error): void {
@@ -191,8 +182,8 @@ export class Forward implements Dispatcher.DispatchHandler {
 		const { rawHeaders, method = "" } = request;
 		const encoding = headerIn(rawHeaders, "content-encoding");
 		const answer = this.#answer;
-		const requestBody = request.complete ? await this.#sent.join() : undefined;
-		const answerBody = answer && (await this.#received.join());
+		const requestBody = request.complete ? await this.#sent?.join() : undefined;
+		const answerBody = await this.#received?.join();
 		const isDelivered = this.#isAnswered && response.writableFinished;
 		return {
 			startedMs: this.#startedMs,
@@ -255,4 +246,8 @@ function textsOf(raw: RawHeaders): string[] {
 /** Node sends no other reason phrase. Clients ignore it. */
 function isPlainReason(message: string | undefined): boolean {
 	return message !== undefined && /^[\t\x20-\x7e]*$/.test(message);
+}
+
+function lengthIn(value: string | undefined): number | undefined {
+	return value === undefined ? undefined : Number(value);
 }

@@ -29,7 +29,7 @@ export const OF_REQUEST: ReadonlySet<string> = new Set(["host", "expect"]);
 
 /** Broad on purpose: a header too few in an exchange harms no one, a key does. */
 const CREDENTIAL =
-	/auth|cookie|credential|secret|token|passw|bearer|jwt|(?:^|[-_]|api)key|account-id|^host$/;
+	/auth|cookie|credential|secret|token|passw|bearer|jwt|(?:^|[-_]|api)key|account-id|^sec-websocket|^host$/;
 
 /** The headers of a request as an exchange shows them: lower case, without credentials. */
 export function publicHeaders(raw: readonly string[]): Record<string, string> {

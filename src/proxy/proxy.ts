@@ -1,12 +1,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from "undici";
+import type { Dispatcher } from "undici";
+// The entry point of undici would load 13 MB more.
+import Agent from "undici/lib/dispatcher/agent.js";
+import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import { errnoOf } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
 import type { Exchange } from "../wire/exchange.ts";
 import { CopyBudget } from "./body-copy.ts";
 import { Forward } from "./forward.ts";
+import { pairs } from "./headers.ts";
 import { namedIn, type Refusal, sendRawRefusal, sendRefusal } from "./refusal.ts";
 import { type Route, routeOf } from "./route.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -136,14 +140,25 @@ export class LocalProxy {
 		const server = createServer({
 			maxHeaderSize: MAX_HEADER_BYTES,
 			headersTimeout: Math.min(MINUTE_MS, idleMs),
-			requestTimeout: idleMs,
+			requestTimeout: 0, // a large body over a slow line takes its time; a silence ends it
+			// How often the limit for heads is looked at.
+			connectionsCheckingInterval: Math.min(MINUTE_MS / 2, idleMs),
 			keepAliveTimeout: KEEP_ALIVE_MS,
 		});
+		server.maxHeadersCount = 0; // the rest would be dropped; their bytes are limited
 		// Later than the limit towards the provider, whose end can be explained to the client.
 		server.setTimeout(idleMs + MINUTE_MS);
 		server.maxConnections = maxConnections;
 		server.on("request", (request, response) => this.#forward(request, response));
-		server.on("upgrade", (request, socket, head) => this.#upgrade(request, socket, head));
+		server.on("upgrade", (request, socket, head) => {
+			if (request.headers.upgrade?.toLowerCase() === "websocket") {
+				this.#upgrade(request, socket, head);
+				return;
+			}
+			// A client that offers another protocol, such as h2c, accepts an answer without it.
+			socket.unshift(Buffer.concat([headWithoutUpgrade(request), head]));
+			server.emit("connection", socket);
+		});
 		return new Promise((resolve, reject) => {
 			server.once("error", (error) => {
 				const why = errnoOf(error) === "EADDRINUSE" ? "is in use" : `fails: ${error.message}`;
@@ -189,10 +204,9 @@ export class LocalProxy {
 			sendRawRefusal(socket, route, namedIn(request.url));
 			return;
 		}
-		const isWebSocket = request.headers.upgrade?.toLowerCase() === "websocket";
 		// An outbound proxy is for HTTP only.
 		const isRefused = this.#options.websocket === "refuse" || outboundProxies(this.#options.env);
-		if (isRefused || !isWebSocket) {
+		if (isRefused) {
 			const message = "WebSockets are refused; use plain HTTP";
 			sendRawRefusal(socket, { status: 426, reason: "websocket", message }, route.upstream.name);
 			return;
@@ -232,6 +246,14 @@ export class LocalProxy {
 			// Looking at an exchange never affects forwarding.
 		}
 	}
+}
+
+/** The head of a request as it came, without the offer of another protocol. */
+function headWithoutUpgrade({ method, url, httpVersion, rawHeaders }: IncomingMessage): Buffer {
+	const lines = [...pairs(rawHeaders)]
+		.filter(([name]) => name.toLowerCase() !== "upgrade")
+		.map(([name, value]) => `${name}: ${value}\r\n`);
+	return Buffer.from(`${method} ${url} HTTP/${httpVersion}\r\n${lines.join("")}\r\n`, "latin1");
 }
 
 interface OutboundProxies {

@@ -1,18 +1,18 @@
-import type { Exchange } from "../wire/exchange.ts";
-import { BodyCopy, type CopyBudget } from "./body-copy.ts";
+import { type Exchange, FRAME_START } from "../wire/exchange.ts";
+import { BodyCopy, type CopyLimits } from "./body-copy.ts";
+import { messageType } from "./message-type.ts";
 
-export interface TurnsOptions {
+export interface TurnsOptions extends CopyLimits {
 	readonly about: Pick<Exchange, "upstream" | "method" | "path" | "requestHeaders">;
-	readonly budget: CopyBudget;
-	readonly maxBodyBytes: number;
 	onExchange(exchange: Exchange): void;
 }
 
-const FIRST = ["response.create"];
-const LAST = [
+const REQUEST = "response.create";
+const FIRST = "response.created";
+const LAST = new Set([
 	...["response.completed", "response.failed", "response.incomplete"],
 	...["response.done", "response.cancelled", "error"],
-];
+]);
 const SWITCHED = 101;
 /** More requests at once are not looked at. Agents send one after the other. */
 const MAX_TURNS = 64;
@@ -21,9 +21,9 @@ interface Turn {
 	readonly startedMs: number;
 	readonly body: BodyCopy;
 	firstByteMs?: number;
-	/** `undefined` above the limits. */
-	frames: string[] | undefined;
-	bytes: number;
+	readonly frames: BodyCopy;
+	/** Whether its answer has begun. */
+	isBegun: boolean;
 }
 
 /** Splits the messages of one WebSocket into exchanges: a request and the frames that answer it. */
@@ -33,6 +33,7 @@ export class Turns {
 	readonly #startedMs = Date.now();
 	#settled: Promise<void> = Promise.resolve();
 	#onIdle: (() => void) | undefined;
+	#isUnsure = false;
 
 	constructor(options: TurnsOptions) {
 		this.#options = options;
@@ -40,26 +41,35 @@ export class Turns {
 
 	/** A text message of the client. */
 	sent(data: Buffer): void {
-		if (this.#open.length >= MAX_TURNS || !isOfType(data, FIRST)) return;
-		const body = new BodyCopy(this.#options.budget, this.#options.maxBodyBytes);
+		const type = messageType(data);
+		// It may be a request: its answer looks like those to later ones.
+		this.#isUnsure ||= type === undefined;
+		if (this.#isUnsure || type !== REQUEST || this.#open.length >= MAX_TURNS) return;
+		const body = new BodyCopy(this.#options, data.length);
 		body.add(data);
-		this.#open.push({ startedMs: Date.now(), body, frames: [], bytes: 0 });
+		const frames = new BodyCopy(this.#options);
+		this.#open.push({ startedMs: Date.now(), body, frames, isBegun: false });
 	}
 
 	/** A text message of the upstream. It answers the oldest request that is open. */
 	received(data: Buffer): void {
+		const type = messageType(data) ?? "";
+		// The end of an answer may be of a type that is not known here.
+		if (type === FIRST && this.#open.length > 1 && this.#open[0]?.isBegun) {
+			this.#finish("upstream-cut");
+		}
 		const [turn] = this.#open;
 		if (!turn) return;
 		turn.firstByteMs ??= Date.now();
-		this.#keep(turn, data);
-		if (!isOfType(data, LAST)) return;
-		this.#open.shift();
-		this.#finish(turn, "complete");
+		turn.isBegun ||= type === FIRST;
+		turn.frames.add(FRAME_START);
+		turn.frames.add(data);
+		if (LAST.has(type)) this.#finish("complete");
 	}
 
 	/** The connection has ended: so have the requests without an end. */
 	end(how: Exchange["end"]): void {
-		for (const turn of this.#open.splice(0)) this.#finish(turn, how);
+		while (this.#open.length > 0) this.#finish(how);
 		this.#onIdle = undefined;
 	}
 
@@ -86,24 +96,15 @@ export class Turns {
 		await this.#settled;
 	}
 
-	#keep(turn: Turn, data: Buffer): void {
-		if (!turn.frames) return;
-		const { budget, maxBodyBytes } = this.#options;
-		if (turn.bytes + data.length > maxBodyBytes || !budget.take(data.length)) {
-			budget.release(turn.bytes);
-			turn.bytes = 0;
-			turn.frames = undefined;
-			return;
-		}
-		turn.bytes += data.length;
-		turn.frames.push(data.toString("utf8"));
-	}
-
-	#finish(turn: Turn, end: Exchange["end"]): void {
+	/** Ends the oldest request that is open. */
+	#finish(end: Exchange["end"]): void {
+		const turn = this.#open.shift();
+		if (!turn) return;
 		const endedMs = Date.now();
-		const { about, budget, onExchange } = this.#options;
+		const { about, onExchange } = this.#options;
 		const handOver = async () => {
 			const requestBody = await turn.body.join();
+			const frames = await turn.frames.join();
 			onExchange({
 				...about,
 				startedMs: turn.startedMs,
@@ -111,39 +112,14 @@ export class Turns {
 				endedMs,
 				status: SWITCHED,
 				...(requestBody && { requestBody }),
-				...(turn.frames && { frames: turn.frames }),
+				...(frames && { frames }),
 				end,
 			});
 			turn.body.drop();
-			budget.release(turn.bytes);
+			turn.frames.drop();
 		};
-		const before = this.#settled;
-		this.#settled = handOver().then(() => before);
+		// One after the other: a long answer takes longer to join.
+		this.#settled = this.#settled.then(handOver);
 		if (this.#open.length === 0) this.#onIdle?.();
 	}
-}
-
-/** Where the type usually stands: reading it there spares a search through the message. */
-const HEAD = /^\s*\{\s*"type"\s*:\s*"([^"]*)"/;
-const HEAD_BYTES = 96;
-
-function isOfType(message: Buffer, types: readonly string[]): boolean {
-	const head = HEAD.exec(message.toString("latin1", 0, HEAD_BYTES));
-	if (head) return types.includes(head[1] ?? "");
-	return types.some((type) => hasType(message, type));
-}
-
-/** Bounds the work for a message that repeats the word. */
-const MAX_PLACES = 16;
-
-/** Quotes inside JSON strings are escaped, so a match is a real `type` member, in practice that of the outermost object. */
-function hasType(message: Buffer, type: string): boolean {
-	const word = `"${type}"`;
-	let at = message.indexOf(word);
-	for (let place = 0; at >= 0 && place < MAX_PLACES; place++) {
-		const before = message.toString("latin1", Math.max(0, at - 16), at);
-		if (/"type"\s*:\s*$/.test(before)) return true;
-		at = message.indexOf(word, at + 1);
-	}
-	return false;
 }

@@ -4,20 +4,18 @@ import { WebSocket, WebSocketServer } from "ws";
 import { errnoOf } from "../core/errno.ts";
 import { getOrAdd } from "../core/get-or-add.ts";
 import type { Exchange } from "../wire/exchange.ts";
-import type { CopyBudget } from "./body-copy.ts";
+import type { CopyLimits } from "./body-copy.ts";
 import { endToEnd, OF_REQUEST, pairs, publicHeaders } from "./headers.ts";
 import { sendRawRefusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
 import { Turns } from "./turns.ts";
 
-export interface WebSocketJoinOptions {
+export interface WebSocketJoinOptions extends CopyLimits {
 	readonly request: IncomingMessage;
 	readonly socket: Duplex;
 	/** What the client sent after the head of its request. */
 	readonly head: Buffer;
 	readonly route: Route;
-	readonly budget: CopyBudget;
-	readonly maxBodyBytes: number;
 	onExchange(exchange: Exchange): void;
 }
 
@@ -64,8 +62,13 @@ export class WebSocketJoin {
 			requestHeaders: publicHeaders(request.rawHeaders),
 		};
 		this.#turns = new Turns({ ...options, about, onExchange });
-		const address = route.upstream.origin.replace(/^http/, "ws") + route.target;
+		const address = route.upstream.origin.replace(/^http/, "ws");
 		this.#upstream = new WebSocket(address, subprotocols(request), {
+			// As part of the address the target would be encoded again.
+			finishRequest(handshake) {
+				handshake.path = route.target;
+				handshake.end();
+			},
 			headers: headersFor(request),
 			perMessageDeflate: this.#isCompressed,
 			maxPayload: MAX_MESSAGE_BYTES,
@@ -89,6 +92,7 @@ export class WebSocketJoin {
 	}
 
 	abort(): void {
+		this.#turns.end("client-gone");
 		this.#client?.terminate();
 		this.#abandon();
 		this.#options.socket.destroy();

@@ -286,6 +286,28 @@ describe("bytes arrive as they were sent", () => {
 		response.resume();
 	});
 
+	test("a request that offers another protocol is forwarded without the offer", async () => {
+		const { port, seen, exchanges } = await startEcho(Buffer.from("ok"));
+		const socket = await rawConnection(port);
+		const answers: string[] = [];
+		socket.on("data", (chunk) => answers.push(String(chunk)));
+		const offer =
+			`POST /test/v1/messages?b='1' HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nX-A: \u00e9\r\nConnection: Upgrade, HTTP2-Settings\r\n` +
+			"Upgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\nContent-Length: 10\r\n\r\n";
+		for (const count of [1, 2]) {
+			socket.write(`${offer}01234`, "latin1");
+			await setImmediate();
+			socket.write("56789");
+			await expect.poll(() => answers.join("").match(/ok$/gm)?.length).toBe(count);
+		}
+		expect(answers.join("")).toContain(sha256(Buffer.from("0123456789")));
+		expect(seen[1]?.url).toBe("/v1/messages?b='1'");
+		expect(seen[1]?.headers).toMatchObject({ "x-a": "\u00e9", "content-length": "10" });
+		expect(seen[1]?.headers).not.toHaveProperty("upgrade");
+		expect(seen[1]?.headers).not.toHaveProperty("http2-settings");
+		await expect.poll(() => exchanges.map(({ end }) => end)).toEqual(["complete", "complete"]);
+	});
+
 	test("1,000 requests go over one connection of the client and few of the upstream", {
 		tags: "slow",
 	}, async () => {

@@ -184,8 +184,8 @@ describe("refusals over the wire", () => {
 				/^HTTP\/1\.1 400 /,
 			],
 			[
-				`GET /test/ HTTP/1.1\r\n${own}Upgrade: h2c\r\nConnection: upgrade\r\n\r\n`,
-				/^HTTP\/1\.1 426 /,
+				`GET /test/ HTTP/1.1\r\nHost: evil.example\r\nUpgrade: h2c\r\nConnection: upgrade, close\r\n\r\n`,
+				/^HTTP\/1\.1 403 /,
 			],
 			["\x00\x01nonsense\r\n\r\n", /^HTTP\/1\.1 400 /],
 		];

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test, vi } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import type { ProxyOptions } from "../../src/proxy/index.ts";
+import { type Exchange, framesIn } from "../../src/wire/exchange.ts";
 import { atEnd } from "../support/temp.ts";
 import { ask, askRaw, rawConnection, startTestProxy, startUpstream } from "./harness.ts";
 
@@ -79,6 +80,15 @@ describe("a WebSocket through the proxy", () => {
 		expect(url).toBe("/v1/responses");
 		expect(headers).toMatchObject({ authorization: "Bearer sentinel", "x-session-id": "s1" });
 		expect(headers.host).not.toContain(String(port));
+	});
+
+	test("the request line arrives as it was sent", async () => {
+		const seen = Promise.withResolvers<string>();
+		const { port } = await startBridge((_socket, request) => seen.resolve(request.url ?? ""));
+		const target = "/v1/responses?q='a'|{b}&c=%7e%7E#d";
+		const socket = await rawConnection(port);
+		socket.write(handshake(port).replace("/v1/responses", target));
+		expect(await seen.promise).toBe(target);
 	});
 
 	test.each([
@@ -240,7 +250,7 @@ describe("exchanges of a WebSocket", () => {
 		for (const request of requests) client.send(request);
 		client.send(JSON.stringify({ type: "response.cancel" }));
 		await expect.poll(() => exchanges.length).toBe(2);
-		expect(exchanges.map(({ frames }) => frames)).toEqual([frames("one"), frames("two")]);
+		expect(exchanges.map(framesSeen)).toEqual([frames("one"), frames("two")]);
 		expect(exchanges.map(({ requestBody }) => String(Buffer.from(requestBody ?? [])))).toEqual(
 			requests,
 		);
@@ -253,6 +263,17 @@ describe("exchanges of a WebSocket", () => {
 			end: "complete",
 		});
 		expect(JSON.stringify(exchanges)).not.toContain("sentinel");
+	});
+
+	test("have no key that a client sends as a subprotocol", async () => {
+		const { open, exchanges } = await startBridge((socket) =>
+			socket.on("message", () => socket.send(`{"type":"response.completed"}`)),
+		);
+		const { client } = await open(["second", "openai-insecure-api-key.sentinel"]);
+		client.send(create("x"));
+		await expect.poll(() => exchanges.length).toBe(1);
+		expect(JSON.stringify(exchanges)).not.toContain("sentinel");
+		expect(Object.keys(exchanges[0]?.requestHeaders ?? {}).sort()).toEqual(["x-session-id"]);
 	});
 
 	test.each([
@@ -270,7 +291,8 @@ describe("exchanges of a WebSocket", () => {
 		await once(client, "message");
 		cut(client);
 		await expect.poll(() => exchanges.length).toBe(1);
-		expect(exchanges[0]).toMatchObject({ end, frames: [`{"type":"response.created"}`] });
+		expect(exchanges[0]?.end).toBe(end);
+		expect(exchanges.map(framesSeen)).toEqual([[`{"type":"response.created"}`]]);
 	});
 
 	test("above the limits have no frames, and the connection goes on", async () => {
@@ -289,6 +311,56 @@ describe("exchanges of a WebSocket", () => {
 			expect(exchanges[index - 1]?.frames).toBeUndefined();
 			expect(exchanges[index - 1]?.end).toBe("complete");
 		}
+	});
+
+	test("belong to the message's own type, wherever it stands", async () => {
+		const item = { type: "error", text: `"type":"response.completed"` };
+		const frames = [
+			JSON.stringify({ item, list: [item], type: "response.output_item.done" }),
+			JSON.stringify({ response: { type: "error" }, note: "type", type: "response.completed" }),
+		];
+		const { open, exchanges } = await startBridge((socket) =>
+			socket.on("message", () => {
+				for (const frame of frames) socket.send(frame);
+			}),
+		);
+		const { client } = await open();
+		client.send(JSON.stringify({ input: [{ type: "response.create" }], type: "other" }));
+		client.send(JSON.stringify({ input: [{ type: "other" }], type: "response.create" }));
+		await expect.poll(() => exchanges.length).toBe(1);
+		expect(exchanges[0]?.end).toBe("complete");
+		expect(exchanges.map(framesSeen)).toEqual([frames]);
+	});
+
+	test("end where the answer to the next request begins, if their own end was not understood", async () => {
+		const created = (name: string) => JSON.stringify({ type: "response.created", name });
+		const { open, exchanges } = await startBridge((socket) =>
+			socket.on("message", (data) => {
+				const { input } = JSON.parse(String(data));
+				socket.send(created(input));
+				socket.send(`{"type":"response.${input === "one" ? "new_kind_of_end" : "completed"}"}`);
+			}),
+		);
+		const { client } = await open();
+		client.send(create("one"));
+		client.send(create("two"));
+		await expect.poll(() => exchanges.length).toBe(2);
+		expect(exchanges.map((exchange) => [exchange.end, framesSeen(exchange)])).toEqual([
+			["upstream-cut", [created("one"), `{"type":"response.new_kind_of_end"}`]],
+			["complete", [created("two"), `{"type":"response.completed"}`]],
+		]);
+	});
+
+	test("that are in flight when the proxy ends are handed over before it has ended", async () => {
+		const { open, proxy, exchanges } = await startBridge((socket) =>
+			socket.on("message", () => socket.send(`{"type":"response.created"}`)),
+		);
+		const { client } = await open();
+		client.send(create("x"));
+		await once(client, "message");
+		await proxy.close();
+		expect(exchanges).toMatchObject([{ end: "client-gone" }]);
+		expect(exchanges.map(framesSeen)).toEqual([[`{"type":"response.created"}`]]);
 	});
 
 	test("closing the proxy ends an idle connection, and waits for an answer in flight", async () => {
@@ -317,6 +389,10 @@ describe("exchanges of a WebSocket", () => {
 		expect(exchanges.map(({ end }) => end)).toEqual(["complete"]);
 	});
 });
+
+function framesSeen({ frames }: Exchange): string[] | undefined {
+	return frames && framesIn(frames);
+}
 
 function handshake(port: number): string {
 	return (
