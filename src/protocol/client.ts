@@ -10,6 +10,7 @@ import {
 	ReconnectingConnection,
 	type ReconnectOptions,
 } from "./client/reconnecting-connection.ts";
+import { type RequestBilled, ServerEventListeners } from "./client/server-event-listeners.ts";
 import { openStream, type StreamOptions } from "./client/stream.ts";
 import {
 	type StreamFrame,
@@ -24,6 +25,7 @@ import type { ServerEvent } from "./server-events.ts";
 export { ClientError, type ClientErrorCode } from "./client/client-error.ts";
 export type { CommandOptions, SuccessResponse } from "./client/pending-commands.ts";
 export type { ClientState, ServerReady } from "./client/reconnecting-connection.ts";
+export type { RequestBilled } from "./client/server-event-listeners.ts";
 export type { StreamOptions } from "./client/stream.ts";
 export type {
 	RestartFrame,
@@ -72,6 +74,11 @@ export interface Client {
 	stream(sessionId: string, options?: StreamOptions): AsyncIterableIterator<StreamFrame>;
 	/** Listens to all server events, including those of sessions. Returns an unsubscribe function. */
 	onEvent(listener: (event: ServerEvent) => void): () => void;
+	/**
+	 * Listens to requests that strata's proxy writes into the book of traffic; the server watches the book
+	 * only while a client listens. Returns an unsubscribe function.
+	 */
+	onRequestBilled(listener: (billed: RequestBilled) => void): () => void;
 	/** Listens to changes of {@link state}. Returns an unsubscribe function. */
 	onState(listener: (state: ClientState) => void): () => void;
 	/** A fresh command id, unique to this client. */
@@ -96,7 +103,6 @@ export type ClientOptions = ({ url: string; token?: string } | { transport: Tran
 export function createClient(options: ClientOptions): Client {
 	const { lifecycle = "none", maxFrameBytes = 10 * 2 ** 20 } = options;
 	const stateListeners = new Set<(state: ClientState) => void>();
-	const eventListeners = new Set<(event: ServerEvent) => void>();
 	const clientId = crypto.randomUUID();
 	let commandCount = 0;
 	const newId = () => `${clientId}:${++commandCount}`;
@@ -111,7 +117,7 @@ export function createClient(options: ClientOptions): Client {
 		onMessage(message) {
 			if (message.type === "response") return commands.receive(message);
 			subscriptions.receive(message);
-			notify(eventListeners, message);
+			events.receive(message);
 		},
 		onLost({ code }) {
 			commands.connectionLost(code === TOO_LARGE);
@@ -119,8 +125,7 @@ export function createClient(options: ClientOptions): Client {
 		},
 		onState(state) {
 			if (state.name === "open") {
-				// This fails only if the connection is lost; the next connection sends it again.
-				commands.sendOnce("subscribe", { lifecycle }).catch(() => undefined);
+				events.resume();
 				// Streams resume first, so that they see the live events of resent commands.
 				subscriptions.resume();
 				commands.resendAll();
@@ -135,6 +140,7 @@ export function createClient(options: ClientOptions): Client {
 	});
 	const commands = new PendingCommands({ connection, newId, maxFrameBytes });
 	const subscriptions = new Subscriptions(commands, connection);
+	const events = new ServerEventListeners(commands, connection, lifecycle);
 
 	return {
 		get state() {
@@ -147,7 +153,8 @@ export function createClient(options: ClientOptions): Client {
 		},
 		subscribe: (...rest) => subscriptions.subscribe(...rest),
 		stream: (sessionId, streamOptions) => openStream(subscriptions, sessionId, streamOptions),
-		onEvent: (listener) => listen(eventListeners, listener),
+		onEvent: (listener) => events.onEvent(listener),
+		onRequestBilled: (listener) => events.onRequestBilled(listener),
 		onState: (listener) => listen(stateListeners, listener),
 		newId,
 		close: () => connection.close("the client was closed"),

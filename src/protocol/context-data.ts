@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { CONTEXT_KINDS } from "../text/kinds.ts";
+import { MISS_CAUSES } from "../text/miss-causes.ts";
 import { listOf, numberFields, oneOf } from "./field-schemas.ts";
 
 export const ContextKind = oneOf(...CONTEXT_KINDS);
@@ -61,7 +62,7 @@ export const ContextPieceText = Type.Object({
 /** A cost in plain input tokens, and in dollars if prices are known. */
 export const Price = Type.Object({ tokens: Type.Number(), dollars: Type.Optional(Type.Number()) });
 
-const Tokens = {
+export const TOKENS = {
 	/** Cache reads. */
 	read: Type.Number(),
 	/** Cache writes. */
@@ -86,8 +87,9 @@ const Prices = {
 export const CacheMiss = Type.Object({
 	tokens: Type.Number(),
 	cause: Type.String({
-		description:
-			"compaction, pruning, model, thinking, expired, tools, system, branch, messages, dropped, provider or unknown",
+		description: Object.keys(MISS_CAUSES)
+			.filter((cause) => cause !== "edit")
+			.join(", "),
 	}),
 	/** What the tokens cost beyond a cache hit. */
 	cost: Price,
@@ -98,7 +100,7 @@ export const CacheMiss = Type.Object({
 export const CostRequest = Type.Object({
 	atMs: Type.Number(),
 	model: Type.String({ description: "provider/id" }),
-	...Tokens,
+	...TOKENS,
 	...Prices,
 	/** Earlier thinking blocks that the provider dropped; absent if none. */
 	thinkingDropped: Type.Optional(Type.Number()),
@@ -110,7 +112,7 @@ export const Cost = Type.Object({
 	requests: Type.Array(CostRequest),
 	totals: Type.Object({
 		requests: Type.Number(),
-		...Tokens,
+		...TOKENS,
 		...Prices,
 		/** Number of append-only prompts above pi's compaction limit, priced without compaction. Absent if 0. */
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
@@ -165,12 +167,18 @@ export const Tiers = Type.Object({
 
 const PromptTokens = Type.Object(numberFields("input", "read", "write", "writeOneHour"));
 
+const SESSION_LABEL = {
+	/** The agent's own id of the session. */
+	session: Type.Optional(Type.String()),
+	/** Set for a sub-agent: its id. */
+	subagent: Type.Optional(Type.String()),
+};
+
 /** Cost under each policy, in plain input tokens. */
 export const ReplayReport = Type.Object({
 	/** File name, or `content` if the command contained the text. */
 	file: Type.String(),
-	session: Type.Optional(Type.String()),
-	subagent: Type.Optional(Type.String()),
+	...SESSION_LABEL,
 	requests: Type.Number(),
 	/** Requests that another session counts. */
 	copies: Type.Optional(Type.Number()),
@@ -190,22 +198,34 @@ export const ReplayReport = Type.Object({
 	}),
 	misses: listOf({
 		...numberFields("request", "atMs", "tokens", "cost"),
-		cause: Type.String(),
+		cause: Type.String({ description: Object.keys(MISS_CAUSES).join(", ") }),
 		changed: Type.Optional(Type.String()),
+		/** The provider's own cause, if it states one. */
+		providerReason: Type.Optional(Type.String()),
+		/** If the file has several sessions: each numbers its own requests. */
+		...SESSION_LABEL,
 	}),
 	duplicateReads: listOf({ path: Type.String(), ...numberFields("times", "tokens", "cost") }),
 	/** How well the replay reproduces the bill. */
-	check: Type.Object(numberFields("simulated", "billed", "deviation")),
+	check: Type.Object({
+		...numberFields("simulated", "billed", "deviation"),
+		/** What the difference consists of, the largest part first. `cost`: simulated minus billed. */
+		differences: listOf({ reason: Type.String(), ...numberFields("cost", "requests") }),
+		/** Causes of a large deviation, for people. */
+		reasons: Type.Optional(Type.Array(Type.String())),
+	}),
 	/** Savings made while the session ran: short reads, context edits. */
 	savedAlready: Type.Object(numberFields("shortReads", "edits")),
 	/** Number of unusable lines in the file. */
 	skipped: Type.Number(),
+	/** `relinked` entries have no parent in the file; `surplus` and `requests` are beyond a limit. */
+	skippedBy: Type.Object(numberFields("damaged", "tooLong", "relinked", "surplus", "requests")),
+	/** The prompts of the session; of the first, if there are several. Long ones are thinned out. */
 	chart: listOf({ name: Type.String(), points: Type.Array(PromptTokens) }),
 	/** The sessions of a file with more than one, such as sub-agents. */
 	sessions: Type.Optional(
 		listOf({
-			session: Type.Optional(Type.String()),
-			subagent: Type.Optional(Type.String()),
+			...SESSION_LABEL,
 			...numberFields("requests", "cost", "misses"),
 		}),
 	),

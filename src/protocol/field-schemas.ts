@@ -56,6 +56,19 @@ export const SessionPath = text(4096, {
 	note: ", the absolute path of a .jsonl file without NUL",
 });
 
+/** A session file that `list_agent_sessions` names. */
+export const SessionFileId = text(64, {
+	min: 64,
+	pattern: "^[0-9a-f]{64}$",
+	note: " from 0-9 a-f",
+});
+
+/** A place in the list of session files: the time and the id of a file. */
+export const SessionFilePosition = text(100, {
+	pattern: "^-?[0-9]+(\\.[0-9]+)?(e[+-][0-9]+)?:[0-9a-f]{64}$",
+	note: ", the `next` of a page",
+});
+
 /** A file in the session's own folder. */
 export const ExportName = text(255, {
 	pattern: "^\\w[\\w .-]*\\.html$",

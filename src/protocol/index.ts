@@ -25,7 +25,8 @@ type Schemas = typeof import("./code-data.ts") &
 	typeof import("./server-commands.ts") &
 	typeof import("./server-events.ts") &
 	typeof import("./session-data.ts") &
-	typeof import("./session-events.ts");
+	typeof import("./session-events.ts") &
+	typeof import("./traffic-data.ts");
 
 /** The type of data in frames, by the name of its schema, such as `Data<"ContextPiece">`. */
 export type Data<Name extends keyof Schemas> = Schemas[Name] extends Type.TSchema

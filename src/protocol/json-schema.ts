@@ -10,6 +10,7 @@ import { CommandHistoryEntry } from "./server-commands.ts";
 import { ServerEvent } from "./server-events.ts";
 import * as session from "./session-data.ts";
 import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
+import { TrafficConversation, TrafficRequest } from "./traffic-data.ts";
 
 type Json = { [key: string]: unknown };
 
@@ -34,6 +35,7 @@ const shared: Record<string, TSchema> = {
 	ContextUsage: pi.ContextUsage,
 	SessionInfo: pi.SessionInfo,
 	StoredSession: session.StoredSession,
+	SessionFile: session.SessionFile,
 	FlatTreeNode: session.FlatTreeNode,
 	CommandHistoryEntry,
 	ReplayReport: context.ReplayReport,
@@ -42,6 +44,9 @@ const shared: Record<string, TSchema> = {
 	Price: context.Price,
 	SystemSavings: context.SystemSavings,
 	TierFile: context.TierFile,
+	CacheMiss: context.CacheMiss,
+	TrafficConversation,
+	TrafficRequest,
 	CodeCoverage: code.CodeCoverage,
 	CodeSymbol: code.CodeSymbol,
 	CodeFileAtDepth: code.CodeFileAtDepth,

@@ -55,10 +55,12 @@ function fieldConflict(frame: Frame, type: string): string | undefined {
 	const has = (name: string) => ownField(frame, name) !== undefined;
 	if (type === "subscribe") {
 		if (has("after") && !has("sessionId")) return "`after` is only allowed with a `sessionId`.";
-		if (!has("sessionId") && !has("lifecycle")) return "Give `sessionId`, `lifecycle` or both.";
+		if (!["sessionId", "lifecycle", "traffic"].some(has))
+			return "Give `sessionId`, `lifecycle` or `traffic`.";
 	}
-	if (type === "replay_session" && has("sessionPath") === has("content")) {
-		return "Give either `sessionPath` or `content`.";
+	if (type === "replay_session") {
+		const given = ["fileId", "sessionPath", "content"].filter(has);
+		if (given.length !== 1) return "Give one of `fileId`, `sessionPath` and `content`.";
 	}
 	if (type === "get_command_history") {
 		const { fromTimestamp, toTimestamp } = frame as Record<string, number | undefined>;

@@ -9,6 +9,8 @@ import {
 	MAX_SESSION_CONTENT,
 	numberFields,
 	oneOf,
+	SessionFileId,
+	SessionFilePosition,
 	SessionId,
 	SessionPath,
 	Time,
@@ -16,7 +18,8 @@ import {
 	wholeNumber,
 } from "./field-schemas.ts";
 import { SessionInfo } from "./pi-shapes.ts";
-import { OpenedSession, StoredSession } from "./session-data.ts";
+import { OpenedSession, SessionFile, StoredSession } from "./session-data.ts";
+import { ListedConversation, TrafficReport } from "./traffic-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
@@ -46,6 +49,12 @@ const StoredSessions = Type.Object({
 	sessions: Type.Array(StoredSession),
 	/** More sessions exist; only the latest are sent. */
 	truncated: Type.Optional(Type.Boolean()),
+});
+
+const SessionFiles = Type.Object({
+	files: Type.Array(SessionFile),
+	/** For `after`, if more files may follow. */
+	next: Type.Optional(Type.String()),
 });
 
 export const CommandHistoryEntry = Type.Object({
@@ -114,6 +123,14 @@ const Attached = Type.Object({
 	/** Present if the command had a `sessionId`. */
 	seq: Type.Optional(Subscribed.seq),
 	lifecycle: Type.Enum(["all", "own", "none"]),
+	/** Present if the command had `traffic`. */
+	traffic: Type.Optional(Type.Boolean()),
+});
+
+const Conversations = Type.Object({
+	conversations: Type.Array(ListedConversation),
+	/** More conversations exist; only the latest used are sent. */
+	truncated: Type.Boolean(),
 });
 
 export const serverCommands = {
@@ -135,17 +152,30 @@ export const serverCommands = {
 	switch_session: serverCommand(ATTACH, Type.Object({ sessionInfo: SessionInfo, ...Subscribed }), {
 		sessionId: SessionId,
 	}),
-	/** Needs `sessionId`, `lifecycle` (for this connection) or both. `after`: sends past events first. */
+	/**
+	 * Needs `sessionId`, `lifecycle` or `traffic`; the last two are for this connection. `after`: sends
+	 * past events first. `traffic`: whether to send `request_billed`.
+	 */
 	subscribe: serverCommand(ATTACH, Attached, {
 		sessionId: Type.Optional(SessionId),
 		after: Type.Optional(Count),
 		lifecycle: Type.Optional(oneOf("all", "own", "none")),
+		traffic: Type.Optional(Type.Boolean()),
 	}),
 	unsubscribe: serverCommand(ATTACH, NoData, { sessionId: SessionId }),
 	get_metrics: serverCommand(CONTROL_READ, ServerMetrics),
 	health_check: serverCommand(CONTROL_READ, Health),
 	/** Lists the files that `load_session` accepts. */
 	list_stored_sessions: serverCommand(READ, StoredSessions),
+	/**
+	 * Lists the session files of this user's agents, as `strata replay --find` does: the newest first. All
+	 * words of `filter` are in the agent's, the project's or the file's name. `after`: `next` of the page before.
+	 */
+	list_agent_sessions: serverCommand({ ...CONTROL_READ, timeout: "long" }, SessionFiles, {
+		filter: Type.Optional(text(200, { min: 0 })),
+		after: Type.Optional(SessionFilePosition),
+		limit: Type.Optional(wholeNumber(1, 200)),
+	}),
 	/** Also subscribes the caller. An already open file keeps its session and version. */
 	load_session: serverCommand(CHANGE, OpenedSession, {
 		sessionPath: SessionPath,
@@ -159,9 +189,22 @@ export const serverCommands = {
 		toTimestamp: Type.Optional(Time),
 		limit: Type.Optional(wholeNumber(1, 500)),
 	}),
-	/** Replays a stored or a sent session. Takes seconds, so it must not hold the server's lane. */
+	/**
+	 * Replays a listed (`fileId`), a stored or a sent session. Takes seconds, so it must not hold the server's lane.
+	 * Larger files are sent by `POST /replay`.
+	 */
 	replay_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReplayReport, {
+		fileId: Type.Optional(SessionFileId),
 		sessionPath: Type.Optional(SessionPath),
 		content: Type.Optional(text(MAX_SESSION_CONTENT, { note: " of a session file" })),
+	}),
+	/** Conversations that went through strata's proxy, the latest used first. */
+	list_conversations: serverCommand(CONTROL_READ, Conversations, {
+		limit: Type.Optional(wholeNumber(1, 500)),
+	}),
+	get_conversation: serverCommand(CONTROL_READ, TrafficReport, {
+		conversation: wholeNumber(1, Number.MAX_SAFE_INTEGER),
+		/** Maximum number of requests, the latest ones. */
+		limit: Type.Optional(wholeNumber(1, 2_000)),
 	}),
 } as const;

@@ -2,6 +2,7 @@ import Type from "typebox";
 import { LifecycleData, Response } from "./envelope.ts";
 import { SessionInfo } from "./pi-shapes.ts";
 import { SessionEvent } from "./session-events.ts";
+import { TrafficRequest } from "./traffic-data.ts";
 
 const SessionReference = Type.Object({
 	sessionId: Type.String(),
@@ -48,6 +49,16 @@ export const ServerEvent = Type.Union([
 	Type.Object({ type: Type.Literal("command_accepted"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_started"), data: LifecycleData }),
 	Type.Object({ type: Type.Literal("command_finished"), data: LifecycleData }),
+	/** A request was written into the book of traffic. After many at once, only the latest are sent. */
+	Type.Object({
+		type: Type.Literal("request_billed"),
+		data: Type.Object({
+			conversation: Type.Number(),
+			request: TrafficRequest,
+			/** Older requests, perhaps of other conversations, were not sent. */
+			more: Type.Optional(Type.Boolean()),
+		}),
+	}),
 	SessionEventFrame,
 	GapFrame,
 ]);

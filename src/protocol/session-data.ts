@@ -30,6 +30,19 @@ export const StoredSession = Type.Object({
 	piProcess: Type.Optional(Type.Integer()),
 });
 
+/** A session file of any agent. */
+export const SessionFile = Type.Object({
+	fileId: Type.String({ description: "the id to pass to replay_session" }),
+	agent: Type.String(),
+	/** The file's own name, without its folder. */
+	name: Type.String(),
+	/** The session's name or first message, truncated; only of pi. */
+	title: Type.Optional(Type.String()),
+	/** The project's folder, if the file names it. */
+	project: Type.Optional(Type.String()),
+	...numberFields("lastUseMs", "bytes"),
+});
+
 /** As in pi's RPC: full entries, nested children. */
 export interface TreeNode {
 	readonly entry: Type.Static<typeof SessionEntry>;

@@ -282,6 +282,36 @@ describe("the connection", () => {
 		expect(asked[0].id).not.toBe(asked[1].id);
 	});
 
+	test("asks for the events of traffic while there is a listener, also on the next connection", async () => {
+		const frames: { type: string; traffic?: boolean }[] = [];
+		const { open } = server.transport;
+		server.transport.open = async (listener) => {
+			const wire = await open(listener);
+			return { ...wire, send: (text) => frames.push(JSON.parse(text)) };
+		};
+		connect();
+		const heard: number[] = [];
+		const asked = () => frames.splice(0).map(({ traffic }) => traffic);
+		const stops = [1, 2].map((listener) =>
+			client.onRequestBilled(({ request }) => heard.push(listener * request.id)),
+		);
+		await settle();
+		expect(asked()).toEqual([true]);
+		server.latest.end();
+		await reconnect();
+		expect(asked()).toEqual([true]);
+		stops[0]?.();
+		expect(asked()).toEqual([]);
+		const tokens = { read: 0, write: 0, input: 0, output: 0 };
+		const request = { id: 7, atMs: 0, model: "m", step: "next", ...tokens };
+		server.latest.say({ type: "request_billed", data: { conversation: 1, request } });
+		expect(heard).toEqual([14]);
+		for (const stop of stops) stop();
+		expect(asked()).toEqual([false]);
+		client.onRequestBilled(() => {});
+		expect(asked()).toEqual([true]);
+	});
+
 	test("a listener that throws keeps nobody else from hearing", async () => {
 		const errors: unknown[] = [];
 		const onError = (error: unknown) => errors.push(error);

@@ -3,6 +3,7 @@ import { Check } from "typebox/schema";
 import { describe, expect, test } from "vitest";
 import { commandTypes } from "../../src/protocol/command-table.ts";
 import { protocolJsonSchema } from "../../src/protocol/index.ts";
+import { MISS_CAUSES } from "../../src/text/miss-causes.ts";
 
 const schema = protocolJsonSchema() as { $defs: Record<string, Record<string, unknown>> };
 
@@ -19,6 +20,13 @@ describe("the JSON Schema of the protocol", () => {
 				"x-effect": expect.stringMatching(/^(read|change)$/),
 			});
 			expect(schema.$defs[`data.${type}`]).toBeDefined();
+		}
+	});
+
+	test("names every cause of a miss", () => {
+		const text = JSON.stringify(schema.$defs.CacheMiss);
+		for (const cause of Object.keys(MISS_CAUSES)) {
+			if (cause !== "edit") expect(text).toMatch(new RegExp(`\\b${cause}\\b`));
 		}
 	});
 

@@ -12,6 +12,7 @@ const EXAMPLES: Partial<Record<CommandType, object>> = {
 	unsubscribe: { sessionId: "s" },
 	load_session: { sessionPath: "/x.jsonl" },
 	replay_session: { content: "{}" },
+	get_conversation: { conversation: 1 },
 	prompt: { message: "hello" },
 	steer: { message: "hello" },
 	follow_up: { message: "hello" },
@@ -211,7 +212,7 @@ describe("what is wrong is told", () => {
 		[
 			"a subscription to nothing",
 			{ type: "subscribe" },
-			"subscribe: Give `sessionId`, `lifecycle` or both.",
+			"subscribe: Give `sessionId`, `lifecycle` or `traffic`.",
 		],
 		[
 			"a place in no stream",
@@ -221,12 +222,12 @@ describe("what is wrong is told", () => {
 		[
 			"a replay of nothing",
 			{ type: "replay_session" },
-			"replay_session: Give either `sessionPath` or `content`.",
+			"replay_session: Give one of `fileId`, `sessionPath` and `content`.",
 		],
 		[
 			"a replay of two things",
 			{ type: "replay_session", sessionPath: "/a.jsonl", content: "b" },
-			"Give either",
+			"Give one of",
 		],
 		[
 			"a time that runs backwards",
