@@ -11,9 +11,11 @@ import type { Client } from "./engine/message.ts";
 import { openJournal } from "./journal/sqlite-journal.ts";
 import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
-import { createSessionReplay } from "./replay/session-replay.ts";
+import { SessionFinder } from "./replay/session-finder.ts";
+import { SessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
 import { Streams } from "./streams/streams.ts";
+import { ServerTraffic } from "./traffic/server-traffic.ts";
 import { Connections } from "./transports/connections.ts";
 import { type HttpOptions, listenHttp } from "./transports/http.ts";
 import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
@@ -58,6 +60,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 				return backend?.journal.health() ?? { ok: false, why: "the server is starting" };
 			},
 			metrics: () => backend && prometheusText(backend.metrics()),
+			replays: () => backend?.replay,
 		});
 	} catch (error) {
 		lock.release();
@@ -152,7 +155,10 @@ async function openBackend(options: ServerOptions) {
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
-		const attachments = createAttachments(sessions, streams);
+		const traffic = new ServerTraffic(agentDir);
+		const replay = new SessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "strata-uploads") });
+		const finder = new SessionFinder({ agentDir, storedFile: sessions.storedFile });
+		const attachments = createAttachments(sessions, streams, traffic);
 		const engine = new Engine({
 			journal,
 			handlers: createServerHandlers({
@@ -160,7 +166,9 @@ async function openBackend(options: ServerOptions) {
 				streams,
 				attachments,
 				journal,
-				replay: createSessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "tmp") }),
+				replay,
+				finder,
+				traffic,
 				metrics: () => metrics(),
 			}),
 			onAnsweredAgain: attachments.attachAgain,
@@ -172,7 +180,10 @@ async function openBackend(options: ServerOptions) {
 				...(stdio ? ["stdio"] : []),
 			],
 		});
-		const onEnd = (client: Client) => streams.unsubscribeAll(client);
+		const onEnd = (client: Client) => {
+			streams.unsubscribeAll(client);
+			traffic.unsubscribe(client);
+		};
 		const connections = new Connections({ engine, limits, onEnd });
 		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
@@ -189,9 +200,12 @@ async function openBackend(options: ServerOptions) {
 			streams,
 			connections,
 			metrics,
+			replay,
 			async close() {
 				gauge.close();
 				try {
+					await inTime(traffic.close(), CLOSE_SESSIONS_MS);
+					await Promise.all([replay.close(), finder.close()]);
 					await inTime(sessions.close(), CLOSE_SESSIONS_MS);
 					await inTime(streams.whenDrained(), CLOSE_SESSIONS_MS);
 					await models?.close();
@@ -209,7 +223,7 @@ async function openBackend(options: ServerOptions) {
 
 interface ListenersOptions
 	extends Pick<ServerOptions, "listen" | "socketPath" | "origins" | "limits" | "pageFolder">,
-		Pick<HttpOptions, "readiness" | "metrics"> {
+		Pick<HttpOptions, "readiness" | "metrics" | "replays"> {
 	readonly tokens: Tokens | "none";
 	readonly connections: Promise<Connections>;
 }
@@ -251,6 +265,7 @@ async function openWeb(options: ListenersOptions) {
 		page: createPage(options.pageFolder),
 		upgrade: (...upgraded) => websocket.upgrade(...upgraded),
 		maxConnections: limits.maxConnections,
+		uploadMs: limits.longMs,
 	}).catch((error: unknown) => {
 		websocket.close();
 		throw error;

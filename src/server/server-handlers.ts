@@ -1,45 +1,59 @@
 import { property } from "../core/property.ts";
-import type { Command, Data, ResponseData } from "../protocol/index.ts";
+import type { Command, CommandOf, Data, ResponseData } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
-import { Message } from "./engine/message.ts";
+import { type Client, Message } from "./engine/message.ts";
 import { commandHistoryEntry, type Journal, type StreamName } from "./journal/journal.ts";
 import { type Metrics, metricsData } from "./metrics.ts";
+import type { SessionFinder } from "./replay/session-finder.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
+import type { ServerTraffic } from "./traffic/server-traffic.ts";
 
 interface ServerHandlersOptions {
 	readonly sessions: Pick<Sessions, "count" | "readableFile"> & {
 		handlers: Pick<Handlers, keyof Sessions["handlers"]>;
 	};
 	readonly streams: Pick<Streams, "unsubscribe" | "remove" | "seqAtStart">;
-	readonly attachments: Pick<Attachments, "attach" | "checkedId">;
+	readonly attachments: Pick<Attachments, "attach" | "checkedId" | "setEvents">;
 	readonly journal: Pick<Journal, "commandHistory" | "recovered" | "health">;
-	readonly replay: SessionReplay;
+	readonly replay: Pick<SessionReplay, "ofFile" | "ofContent">;
+	readonly finder: Pick<SessionFinder, "list" | "fileOf">;
+	readonly traffic: Pick<ServerTraffic, "handlers">;
 	metrics(): Metrics;
 	readonly now?: () => number;
 }
 
 const DEFAULT_HISTORY_LIMIT = 100;
+const DEFAULT_FILES_LIMIT = 50;
 
 export function createServerHandlers(options: ServerHandlersOptions): Handlers {
-	const { sessions, replay } = options;
+	const { sessions, replay, finder, traffic } = options;
 	return {
 		...sessions.handlers,
+		...traffic.handlers,
 		...createSubscriptionHandlers(options),
 		...createStatusHandlers(options),
 		get_command_history: async (call) => commandHistory(call, options.journal),
-		async replay_session({ command: { sessionPath, content }, principal, signal }) {
+		async list_agent_sessions({ command, principal, signal }) {
+			const { filter = "", after, limit = DEFAULT_FILES_LIMIT } = command;
+			const query = { filter, limit, ...(after !== undefined && { after }) };
+			return answer<"list_agent_sessions">(await finder.list(query, { principal, signal }));
+		},
+		async replay_session({ command, principal, signal }) {
+			const { fileId, sessionPath, content } = command;
 			const caller = { principal, signal };
-			if (sessionPath !== undefined && content === undefined) {
-				const file = await sessions.readableFile(principal, sessionPath);
-				return { data: await replay.ofFile(file, caller) };
+			if ([fileId, sessionPath, content].filter((field) => field !== undefined).length !== 1) {
+				const message = "Set one of fileId, sessionPath and content, and only one";
+				throw new CommandError("invalid_command", message);
 			}
-			if (sessionPath === undefined && content !== undefined) {
-				return { data: await replay.ofContent(content, caller) };
-			}
-			throw new CommandError("invalid_command", "Set either sessionPath or content, and not both");
+			if (content !== undefined) return { data: await replay.ofContent(content, caller) };
+			const file =
+				fileId === undefined
+					? await sessions.readableFile(principal, String(sessionPath))
+					: await finder.fileOf(fileId, caller);
+			return { data: await replay.ofFile(file, caller) };
 		},
 	};
 }
@@ -47,7 +61,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 /** Creating or loading a session subscribes the caller. Deleting a session removes its stream. */
 function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHandlersOptions) {
 	const { handlers } = sessions;
-	const { attach, checkedId } = attachments;
+	const { attach, checkedId, setEvents } = attachments;
 
 	function subscribing<Type extends "create_session" | "load_session">(handler: Handler<Type>) {
 		return async (call: Call<Type>): Promise<Done> => {
@@ -70,13 +84,14 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 			return done;
 		},
 		async subscribe(call) {
-			const { sessionId, after, lifecycle } = call.command;
+			const { sessionId, after, traffic } = call.command;
 			const id = sessionId === undefined ? undefined : checkedId(call, sessionId);
-			if (lifecycle) call.client.lifecycle = lifecycle;
+			setEvents(call.client, call.command);
 			const seq = id === undefined ? undefined : await attach(call, id, after);
 			return answer<"subscribe">({
 				...(seq !== undefined && { seq }),
 				lifecycle: call.client.lifecycle,
+				...(traffic !== undefined && { traffic }),
 			});
 		},
 		async switch_session(call) {
@@ -164,7 +179,17 @@ type Attachments = ReturnType<typeof createAttachments>;
 export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
 	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
+	traffic: Pick<ServerTraffic, "subscribe" | "unsubscribe">,
 ) {
+	/** Sets which events the connection gets besides those of sessions. */
+	function setEvents(
+		client: Client,
+		{ lifecycle, traffic: isWanted }: CommandOf<"subscribe">,
+	): void {
+		if (lifecycle) client.lifecycle = lifecycle;
+		if (isWanted !== undefined) traffic[isWanted ? "subscribe" : "unsubscribe"](client);
+	}
+
 	/** Subscribes from `after` (default: now) and sends open dialogs. Resolves to the last event's number. */
 	async function attach(caller: Caller, sessionId: string, after?: number): Promise<number> {
 		// The disconnect was already handled, so a new subscription would leak.
@@ -187,7 +212,7 @@ export function createAttachments(
 	/** Subscribes the client of a repeated command, which is answered without its handler. */
 	function attachAgain(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
-		if (command.type === "subscribe" && command.lifecycle) client.lifecycle = command.lifecycle;
+		if (command.type === "subscribe") setEvents(client, command);
 		const { sessionId, after } = subscriptionOf(command, data);
 		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;
@@ -201,7 +226,7 @@ export function createAttachments(
 		throw new CommandError("unknown_session", `There is no session "${sessionId}"`);
 	}
 
-	return { attach, attachAgain, checkedId };
+	return { attach, attachAgain, checkedId, setEvents };
 }
 
 function subscriptionOf(

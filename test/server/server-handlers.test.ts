@@ -29,6 +29,15 @@ describe("subscribing", () => {
 		expect(calls).toEqual([]);
 	});
 
+	test("turns the events of traffic on and off, without a session", async () => {
+		const { run, calls } = setUp();
+		expect(await run({ type: "subscribe", traffic: true })).toEqual({
+			data: { lifecycle: "all", traffic: true },
+		});
+		await run({ type: "subscribe", traffic: false });
+		expect(calls).toEqual(["subscribe traffic", "unsubscribe traffic"]);
+	});
+
 	test("switch_session is the same from now on, with the session's state", async () => {
 		const { run, calls } = setUp();
 		expect(await run({ type: "switch_session", sessionId: "s" })).toEqual({
@@ -80,6 +89,12 @@ describe("a repetition over another connection", () => {
 		repeat({ type: "subscribe", lifecycle: "none" }, {});
 		expect(client.lifecycle).toBe("none");
 		expect(calls).toEqual([]);
+	});
+
+	test("of a subscription to traffic counts for that one", () => {
+		const { repeat, calls } = setUp();
+		repeat({ type: "subscribe", traffic: true }, {});
+		expect(calls).toEqual(["subscribe traffic"]);
 	});
 
 	test("of what is gone by now, or has nothing to do with connections, does nothing", () => {
@@ -167,12 +182,31 @@ describe("reports", () => {
 		});
 	});
 
-	test("a replay needs a checked file or a text, not both and not neither", async () => {
+	test("session files are listed for the principal, a page at a time", async () => {
+		const { run, calls } = setUp();
+		await run({ type: "list_agent_sessions" });
+		await run({ type: "list_agent_sessions", filter: "codex", limit: 5, after: "1:a" });
+		expect(calls).toEqual([
+			'list 50 of ann with "" after undefined',
+			'list 5 of ann with "codex" after 1:a',
+		]);
+	});
+
+	test("a replay needs a checked file, a listed file or a text, and only one of them", async () => {
 		const { run, calls } = setUp();
 		await run({ type: "replay_session", sessionPath: "/a.jsonl" });
 		await run({ type: "replay_session", content: "text" });
-		expect(calls).toEqual(["replay file /real of ann/a.jsonl", "replay content text"]);
-		for (const both of [{}, { sessionPath: "/a.jsonl", content: "text" }]) {
+		await run({ type: "replay_session", fileId: "f1" });
+		expect(calls).toEqual([
+			"replay file /real of ann/a.jsonl",
+			"replay content text",
+			"replay file /found/f1 of ann",
+		]);
+		for (const both of [
+			{},
+			{ sessionPath: "/a.jsonl", content: "text" },
+			{ sessionPath: "/a.jsonl", fileId: "f1" },
+		]) {
 			await expect(run({ type: "replay_session", ...both })).rejects.toMatchObject({
 				code: "invalid_command",
 			});
@@ -267,7 +301,12 @@ function setUp({ gone = false } = {}) {
 		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
 		async whenDrained() {},
 	};
-	const attachments = createAttachments(sessions, streams);
+	const traffic = {
+		handlers: {} as never,
+		subscribe: () => void calls.push("subscribe traffic"),
+		unsubscribe: () => void calls.push("unsubscribe traffic"),
+	};
+	const attachments = createAttachments(sessions, streams, traffic);
 	const handlers = createServerHandlers({
 		sessions,
 		streams,
@@ -281,6 +320,13 @@ function setUp({ gone = false } = {}) {
 				return Array.from({ length: query.limit }, () => entry);
 			},
 		},
+		finder: {
+			async list({ filter, limit, after }, { principal }) {
+				calls.push(`list ${limit} of ${principal} with "${filter}" after ${after}`);
+				return { files: [] };
+			},
+			fileOf: async (fileId, { principal }) => `/found/${fileId} of ${principal}`,
+		},
 		replay: {
 			async ofFile(file) {
 				calls.push(`replay file ${file}`);
@@ -291,6 +337,7 @@ function setUp({ gone = false } = {}) {
 				return {} as never;
 			},
 		},
+		traffic,
 		metrics: () => ({ engine: {}, journal: {}, process: { uptimeSeconds: 0.005 } }) as never,
 		now: () => 1_000,
 	});

@@ -69,6 +69,10 @@ export class JournalReader {
 		return new Map(rows.map(({ conversation, principal }) => [conversation, principal]));
 	}
 
+	hasOtherOwner(principal: string): boolean {
+		return this.#sql.otherOwner.get({ principal })?.found === 1;
+	}
+
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[] {
 		const conditions = ["principal = ?"];
 		const parameters: (string | number | Uint8Array)[] = [query.principal];
@@ -106,6 +110,9 @@ const SQL = {
 		AND (finished_at IS NULL OR finished_at > ?) ORDER BY position LIMIT 1`,
 	owners: `SELECT conversation, principal FROM owners
 		WHERE conversation IN (SELECT value FROM json_each(?))`,
+	// Two ranges of an index, not `<>`, which would read all rows of the principal.
+	otherOwner: `SELECT EXISTS (SELECT 1 FROM owners WHERE principal < :principal)
+		OR EXISTS (SELECT 1 FROM owners WHERE principal > :principal) AS found`,
 	events: `SELECT seq, at, body FROM events WHERE stream = ${STREAM} AND seq > ? ORDER BY seq LIMIT ?`,
 	extent: `SELECT last, (SELECT seq FROM events WHERE stream = streams.id ORDER BY seq LIMIT 1) AS first
 		FROM streams WHERE principal = ? AND session = ? AND gone = 0`,

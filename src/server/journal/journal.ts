@@ -17,6 +17,8 @@ export interface Journal {
 	disown(owner: Ownership): Promise<void>;
 	/** Owners by conversation. Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
 	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
+	/** Whether another principal owns a conversation. Throws {@link JournalUnavailable}. */
+	hasOtherOwner(principal: string): boolean;
 	/** Also finds commands that are not on disk yet. */
 	byId(principal: string, id: string): StoredCommand | undefined;
 	/** The principal's commands from before this time may have been evicted. 0: none was evicted. */

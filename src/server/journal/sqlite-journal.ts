@@ -126,15 +126,25 @@ export class SqliteJournal implements Journal {
 	disown = (owner: Ownership): Promise<void> => this.#changeOwner(owner, false);
 
 	owners(conversations: readonly string[]): ReadonlyMap<string, string> {
-		const onDisk = this.#read((reader) => reader.owners(conversations));
-		// An unreadable journal may hold an owner, so an empty map would be wrong.
-		if (!onDisk) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
+		const onDisk = this.#readOwners((reader) => reader.owners(conversations));
 		const owners = new Map<string, string>();
 		for (const conversation of conversations) {
 			const owner = this.#uncommitted.owner(conversation, onDisk.get(conversation));
 			if (owner !== undefined) owners.set(conversation, owner);
 		}
 		return owners;
+	}
+
+	hasOtherOwner(principal: string): boolean {
+		const isOnDisk = this.#readOwners((reader) => reader.hasOtherOwner(principal));
+		return isOnDisk || this.#uncommitted.hasOtherOwner(principal);
+	}
+
+	/** An unreadable journal may hold an owner, so an empty answer would be wrong. */
+	#readOwners<Answer>(read: (reader: JournalReader) => Answer): Answer {
+		const answer = this.#read(read);
+		if (answer === undefined) throw new JournalUnavailable("journal_unavailable", UNREADABLE);
+		return answer;
 	}
 
 	append(event: StreamEvent): Promise<void> {

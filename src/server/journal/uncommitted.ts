@@ -93,6 +93,10 @@ export class Uncommitted {
 		return onDisk === change?.principal ? undefined : onDisk;
 	}
 
+	hasOtherOwner(principal: string): boolean {
+		return [...this.#owners.values()].some((one) => one.owns && one.principal !== principal);
+	}
+
 	append(event: StreamEvent): void {
 		getOrAdd(this.#events, streamKey(event), () => new Map()).set(event.seq, event);
 	}

@@ -10,13 +10,16 @@ type Limit = "running" | "runningPerPrincipal" | "waiting" | "waitingPerPrincipa
 /** Runs heavy work, round-robin: after its run, a principal moves to the end. */
 export class FairQueue {
 	readonly #limits: Record<Limit, number>;
+	readonly #noun: string;
 	/** Keyed by principal, in the order of their turns. */
 	readonly #tenants = new Map<string, Tenant>();
 	#running = 0;
 	#waiting = 0;
 
-	constructor(limits: Record<Limit, number>) {
+	/** `noun`: what the work is called in errors. */
+	constructor(limits: Record<Limit, number>, noun = "replay") {
 		this.#limits = limits;
+		this.#noun = noun;
 	}
 
 	/** @throws CommandError `busy` if the queue is full, `failed` if aborted while waiting */
@@ -51,7 +54,7 @@ export class FairQueue {
 			};
 			const abort = () => {
 				leave();
-				reject(new CommandError("failed", "the replay was aborted"));
+				reject(new CommandError("failed", `the ${this.#noun} was aborted`));
 			};
 			const start = () => {
 				leave();
@@ -65,8 +68,8 @@ export class FairQueue {
 			if (signal.aborted) return abort();
 			if (!isFull) return signal.addEventListener("abort", abort, { once: true });
 			leave();
-			const why = `${tenant.waiting.size} of your replays are waiting, ${this.#waiting} in total`;
-			reject(new CommandError("busy", `The replay queue is full (${why}): try again later`));
+			const why = `${tenant.waiting.size} of your ${this.#noun}s are waiting, ${this.#waiting} in total`;
+			reject(new CommandError("busy", `The ${this.#noun} queue is full (${why}): try again later`));
 		});
 	}
 

@@ -8,9 +8,14 @@ import type { PiProcesses } from "./open-session-file.ts";
 import type { SessionTable } from "./session-table.ts";
 import {
 	checkSessionFile,
+	type FileHeader,
+	type Lineage,
+	lineageOf,
 	listStoredSessions,
 	noSuchFile,
 	type PathField,
+	readHead,
+	realRoots,
 	type SessionPlaces,
 	type StoredSession,
 } from "./stored-sessions.ts";
@@ -24,29 +29,58 @@ export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
 export function createVisibleFiles(
 	places: SessionPlaces,
 	table: Pick<SessionTable, "openFiles">,
-	owners: Pick<FileOwners, "ownersOf">,
+	owners: Pick<FileOwners, "ownersOf" | "isSole">,
 	piProcesses: PiProcesses,
 ) {
-	/** Visible: an open file to its session's principal, a closed one to its owner, an unowned one to all. */
-	function visible(files: readonly StoredSession[], principal: string): StoredSession[] {
+	/**
+	 * Visible: an open file to its session's principal, a closed one to its owner, an unowned one to all. A file
+	 * of a sub-agent is its session's. If that is unknown, it is visible unless another principal could own it.
+	 */
+	function isVisible(
+		{ sessions, isComplete }: Lineage,
+		principal: string,
+		open = table.openFiles(),
+	): boolean {
+		const ownersBySession = owners.ownersOf(sessions);
+		const owner = sessions
+			.map(({ path }, index) => open.get(path)?.principal ?? ownersBySession[index])
+			.find((one) => one !== undefined);
+		if (owner !== undefined) return owner === principal;
+		return isComplete || owners.isSole(principal);
+	}
+
+	async function visible(files: readonly StoredSession[], principal: string) {
+		const roots = await realRoots(places);
+		const read: { head: StoredSession; lineage: Lineage }[] = [];
+		for (const head of files) {
+			read.push({ head, lineage: await lineageOf({ path: head.path, head }, roots) });
+		}
 		const open = table.openFiles();
-		const ownersByFile = owners.ownersOf(files);
-		return files.filter(({ path }, index) => {
-			const owner = open.get(path)?.principal ?? ownersByFile[index];
-			return owner === undefined || owner === principal;
-		});
+		return read
+			.filter(({ lineage }) => isVisible(lineage, principal, open))
+			.map(({ head }) => head);
 	}
 
 	return {
 		/** Follows links. Rejects if the file is not visible to the principal. */
 		async resolve(path: string, principal: string, field: PathField = "sessionPath") {
 			const file = await checkSessionFile(path, field, places);
-			if (visible([file], principal).length === 0) throw noSuchFile(path, field);
-			return file;
+			const lineage = await lineageOf({ path: file.path, head: file }, await realRoots(places));
+			if (!isVisible(lineage, principal)) throw noSuchFile(path, field);
+			return { ...file, lineage };
 		},
 		/** Throws the error for a missing file if another principal has become the owner. */
-		assertVisible(file: StoredSession, principal: string, path: string) {
-			if (visible([file], principal).length === 0) throw noSuchFile(path, "sessionPath");
+		assertVisible({ lineage }: { lineage: Lineage }, principal: string, path: string) {
+			if (!isVisible(lineage, principal)) throw noSuchFile(path, "sessionPath");
+		},
+		/** For a path that the server itself found. `undefined` if the file is not visible, or gone. */
+		async look(found: string, principal: string) {
+			const file = await readHead(found).catch(() => undefined); // gone meanwhile
+			if (!file) return undefined;
+			const lineage = await lineageOf(file, await realRoots(places));
+			if (!isVisible(lineage, principal)) return undefined;
+			const { path, head } = file;
+			return { path, title: head?.view.sessionName ?? head?.view.firstMessage };
 		},
 		async list(folder: string, principal: string) {
 			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
@@ -69,12 +103,9 @@ function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Dat
 	return { ...view, sessionId: held.sessionId, ...(sessionName && { sessionName }), messageCount };
 }
 
-/** Identifies a conversation. The header is the file's first line, so it survives a move or copy. */
-export type FileHeader = Pick<StoredSession, "id" | "cwd" | "parentSession">;
-
 export type FileOwners = ReturnType<typeof createFileOwners>;
 
-export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners">;
+export type OwnersJournal = Pick<Journal, "own" | "disown" | "owners" | "hasOtherOwner">;
 
 /** The first principal to open a file owns it permanently. A file without an owner is open to all. */
 export function createFileOwners(journal: OwnersJournal) {
@@ -99,15 +130,17 @@ export function createFileOwners(journal: OwnersJournal) {
 		ownersOf(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
-			const owners = readOwners(journal, all);
+			const owners = readOwners(() => journal.owners(all));
 			return names.map(({ own, parent }) => owners.get(own) ?? owners.get(parent ?? ""));
 		},
+		/** Whether no other principal owns a file. Throws a {@link CommandError} if the journal is unreadable. */
+		isSole: (principal: string) => !readOwners(() => journal.hasOtherOwner(principal)),
 	};
 }
 
-function readOwners(journal: OwnersJournal, conversations: string[]): ReadonlyMap<string, string> {
+function readOwners<Answer>(read: () => Answer): Answer {
 	try {
-		return journal.owners(conversations);
+		return read();
 	} catch (error) {
 		if (!(error instanceof JournalUnavailable)) throw error;
 		throw new CommandError(error.code, error.message, { cause: error });

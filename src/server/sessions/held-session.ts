@@ -6,11 +6,12 @@ import type { Call } from "../engine/call.ts";
 import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError, wrongState } from "../safe-text.ts";
 import { warningEvent } from "./dialogs.ts";
-import type { FileHeader, FileOwners } from "./file-owners.ts";
+import type { FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
 import { isTrusted, type PiOptions } from "./pi-runtime.ts";
 import { lastEntryOf } from "./session-file.ts";
+import type { FileHeader } from "./stored-sessions.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** Runs in the open session and returns the response's `data`; `undefined` becomes an empty object. */

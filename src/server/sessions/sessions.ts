@@ -45,6 +45,8 @@ export function createSessions(options: SessionsOptions) {
 		/** Resolves to the real path. Rejects if the principal may not read the file. */
 		readableFile: async (principal: string, path: string) =>
 			(await files.resolve(path, principal)).path,
+		/** A session file of pi that the server found, if the principal may read it. */
+		storedFile: (principal: string, path: string) => files.look(path, principal),
 		async close() {
 			await Promise.all([table.close(), indexes.close()]);
 		},

@@ -13,6 +13,9 @@ import { notFound } from "../safe-text.ts";
 /** Session files may be in `sessions` of `agentDir`, and in `.pi/sessions` of `cwd` and its parents. */
 export type SessionPlaces = Pick<ServerOptions, "agentDir" | "cwd">;
 
+/** Identifies a conversation. The header is the file's first line, so it survives a move or copy. */
+export type FileHeader = Pick<StoredSession, "id" | "cwd" | "parentSession">;
+
 export type StoredSession = NonNullable<Awaited<ReturnType<typeof readStored>>>;
 
 export function sessionFolder(agentDir: string, cwd: string): string {
@@ -49,7 +52,7 @@ export async function checkProject(cwd: string, sessionPath: string): Promise<st
 export async function checkSessionFile(path: string, field: PathField, places: SessionPlaces) {
 	if (!isAbsolute(path)) throw noSuchFile(path, field); // absolute only on another operating system
 	const real = await realpath(path).catch(() => undefined);
-	const folders = await Promise.all(sessionRoots(places).map(realOrGiven));
+	const folders = await realRoots(places);
 	const isInside = (file: string) => folders.some((folder) => isWithin(folder, file));
 	if (!real && isInside(resolve(path))) throw noSuchFile(path, field);
 	if (!real || !isInside(real)) {
@@ -63,11 +66,46 @@ export async function checkSessionFile(path: string, field: PathField, places: S
 	throw notFound(`${field}: "${path}" ${why}`);
 }
 
+/** Session files that decide whose a file is. */
+export interface Lineage {
+	/** The file itself, if it has a header, and the sessions whose folders it is in: the nearest first. */
+	readonly sessions: readonly (FileHeader & { readonly path: string })[];
+	/** The last of them is where pi keeps sessions, and not a sub-agent of a session that is gone. */
+	readonly isComplete: boolean;
+}
+
+/** A sub-agent's files are in a folder with the name of its session: `a/run/b.jsonl` is of `a.jsonl`. */
+export async function lineageOf(
+	{ path, head }: { readonly path: string; readonly head?: StoredSession | undefined },
+	roots: readonly string[],
+): Promise<Lineage> {
+	const [shared] = roots;
+	const above = roots.filter((folder) => isWithin(folder, path));
+	const root = above.toSorted((a, b) => b.length - a.length)[0];
+	const sessions: StoredSession[] = head ? [head] : [];
+	if (root === undefined) return { sessions, isComplete: false };
+	for (let folder = dirname(path); isWithin(root, folder); folder = dirname(folder)) {
+		const session = await readStored(`${folder}.jsonl`, HEAD_BYTES).catch(() => undefined);
+		if (session) sessions.push(session);
+	}
+	const last = sessions.at(-1);
+	const folder = last && dirname(last.path);
+	// The agent's own folder has a folder for each project.
+	const isProject = root === shared && folder !== undefined && dirname(folder) === root;
+	return { sessions, isComplete: folder === root || isProject };
+}
+
+/** The head of a session file, and its real path. The head is missing if pi did not write the file. */
+export async function readHead(path: string) {
+	const real = await realOrGiven(path);
+	return { path: real, head: await readStored(real, HEAD_BYTES) };
+}
+
 /** Lists the newest first. `filter` gets sessions of which only the head was read. */
 export async function listStoredSessions(
 	folder: string,
 	limit: number,
-	filter: (files: readonly StoredSession[]) => readonly StoredSession[],
+	filter: (files: readonly StoredSession[]) => Promise<readonly StoredSession[]>,
 ): Promise<{ sessions: StoredSession[]; truncated: boolean }> {
 	const files = await sessionFilesIn(await realOrGiven(folder), 2);
 	files.sort((a, b) => b.modifiedMs - a.modifiedMs);
@@ -80,7 +118,7 @@ export async function listStoredSessions(
 			const head = await readStored(path, HEAD_BYTES).catch(() => undefined);
 			if (head) heads.push(head);
 		}
-		for (const head of filter(heads)) {
+		for (const head of await filter(heads)) {
 			const isCut = head.bytes > HEAD_BYTES && bytesLeft > HEAD_BYTES;
 			const stored = isCut ? await readStored(head.path, bytesLeft).catch(() => undefined) : head;
 			bytesLeft -= head.bytes;
@@ -99,6 +137,11 @@ const MAX_HEADS = 2_000;
 const MAX_LISTING_BYTES = 64 * 1024 * 1024;
 const MAX_FILES = 20_000;
 const MAX_FIRST_MESSAGE = 200;
+
+/** The agent's own folder first. */
+export function realRoots(places: SessionPlaces): Promise<string[]> {
+	return Promise.all(sessionRoots(places).map(realOrGiven));
+}
 
 function sessionRoots({ agentDir, cwd }: SessionPlaces): string[] {
 	const roots = [join(agentDir, "sessions")];

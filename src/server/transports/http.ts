@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import type { Access } from "../auth/access.ts";
 import type { Page } from "./page.ts";
+import { answerUpload, type ReplayUpload } from "./replay-upload.ts";
 
 export interface HttpOptions {
 	readonly port: number;
@@ -14,11 +15,15 @@ export interface HttpOptions {
 	readiness(): { ok: true } | { ok: false; why: string };
 	/** `undefined` while the server starts. */
 	metrics(): string | undefined;
+	/** `undefined` while the server starts. */
+	replays(): { readonly ofUpload: ReplayUpload } | undefined;
 	readonly page: Page;
 	upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
 	readonly maxConnections: number;
-	/** Timeout for each of these: TLS handshake, headers, request. Default: 10 s. */
+	/** Timeout for each of these: TLS handshake, headers, a body that is not used. Default: 10 s. */
 	readonly headersMs?: number;
+	/** Timeout for sending and replaying a session file. Default: 5 min. */
+	readonly uploadMs?: number;
 }
 
 /** Room for requests that are not WebSockets, beyond `maxConnections`. */
@@ -26,16 +31,18 @@ const SPARE_CONNECTIONS = 100;
 
 /** Throws a one-line error if it cannot listen. */
 export async function listenHttp(options: HttpOptions) {
-	const { port, host, tls, headersMs = 10_000 } = options;
+	const { port, host, tls, headersMs = 10_000, uploadMs = 300_000 } = options;
 	const settings = {
 		headersTimeout: headersMs,
-		requestTimeout: headersMs,
+		requestTimeout: Math.max(headersMs, uploadMs),
 		connectionsCheckingInterval: Math.min(1_000, headersMs),
 		keepAliveTimeout: 5_000,
 		maxHeaderSize: 16 * 1024,
 	};
 	const handle = (request: IncomingMessage, response: ServerResponse) =>
-		void answer(request, response, options).catch(() => response.destroy());
+		void answer(request, response, { ...options, headersMs, uploadMs }).catch(() =>
+			response.destroy(),
+		);
 	const server: Server = tls
 		? createTlsServer({ ...settings, ...tls, handshakeTimeout: headersMs }, handle)
 		: createServer(settings, handle);
@@ -73,8 +80,9 @@ function createTlsServer(...[settings, handle]: Parameters<typeof createSecureSe
 async function answer(
 	request: IncomingMessage,
 	response: ServerResponse,
-	{ access, readiness, metrics, page }: HttpOptions,
+	options: HttpOptions & { headersMs: number; uploadMs: number },
 ): Promise<void> {
+	const { access, readiness, metrics, page } = options;
 	const send = (status: number, text: string, headers: Record<string, string> = {}) => {
 		response.writeHead(status, {
 			"Cache-Control": "no-store",
@@ -85,12 +93,20 @@ async function answer(
 		});
 		response.end(request.method === "HEAD" ? undefined : text);
 	};
+	const stopLimit = limitBody(request, options.headersMs);
 	const admitted = access.admits(request.headers);
 	if (!admitted.ok) return send(403, `${admitted.why}\n`);
-	if (request.method !== "GET" && request.method !== "HEAD") {
+	const [path] = (request.url ?? "/").split(/[?#]/, 1);
+	const isUpload = path === "/replay";
+	if (isUpload && request.method !== "POST") {
+		return send(405, "only POST is allowed\n", { Allow: "POST" });
+	}
+	if (!isUpload && request.method !== "GET" && request.method !== "HEAD") {
 		return send(405, "only GET and HEAD are allowed\n", { Allow: "GET, HEAD" });
 	}
-	const [path] = (request.url ?? "/").split(/[?#]/, 1);
+	const principal = access.principalOf(request.headers);
+	const unauthorized = () =>
+		send(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
 	switch (path) {
 		case "/healthz":
 			return send(200, "ok\n");
@@ -99,15 +115,30 @@ async function answer(
 			return state.ok ? send(200, "ready\n") : send(503, `${state.why}\n`);
 		}
 		case "/metrics": {
-			if (access.principalOf(request.headers) === undefined) {
-				return send(401, "a valid token is needed\n", { "WWW-Authenticate": "Bearer" });
-			}
+			if (principal === undefined) return unauthorized();
 			const text = metrics();
 			if (text === undefined) return send(503, "the server is starting\n");
 			return send(200, text, { "Content-Type": "text/plain; version=0.0.4; charset=utf-8" });
 		}
+		case "/replay": {
+			if (principal === undefined) return unauthorized();
+			const replays = options.replays();
+			if (!replays) return send(503, "the server is starting\n");
+			stopLimit();
+			const upload = { principal, replays, maxMs: options.uploadMs };
+			const { status, text } = await answerUpload(request, response, upload);
+			return send(status, text, { "Content-Type": "application/json; charset=utf-8" });
+		}
 	}
 	if (!(await page(request, response))) send(404, "not found\n");
+}
+
+/** Ends a connection whose body takes too long. Returns a function that lifts the limit. */
+function limitBody(request: IncomingMessage, ms: number): () => void {
+	const timer = setTimeout(() => request.complete || request.destroy(), ms).unref();
+	const stop = () => clearTimeout(timer);
+	request.once("close", stop);
+	return stop;
 }
 
 function listen(server: Server, port: number, host: string): Promise<void> {

@@ -97,6 +97,59 @@ describe("a session file of pi's own", () => {
 	});
 });
 
+describe("a file of a sub-agent", () => {
+	test("is of the owner of the session that it lies below", async () => {
+		const server = await withSession(1);
+		const { owned, nested, transcript } = await subagentFiles(server);
+		const below = [owned, nested, transcript];
+		for (const path of [owned, nested]) await isNotThere(server, path);
+		for (const path of below) {
+			expect(await server.sessions.storedFile("ben", path)).toBeUndefined();
+			expect(await server.sessions.storedFile("anna", path)).toMatchObject({ path });
+		}
+		expect(await server.sessions.readableFile("anna", nested)).toBe(nested);
+		await server.run("delete_session", { sessionId: "s" });
+		await server.restart();
+		for (const path of below) {
+			expect(await server.sessions.storedFile("ben", path)).toBeUndefined();
+			expect(await server.sessions.storedFile("anna", path)).toMatchObject({ path });
+		}
+	});
+
+	test("below a session without an owner is open to all", async () => {
+		const server = await withSession(1);
+		const { cwd } = server;
+		handwritten(server, "free.jsonl", { type: "session", id: "free", cwd });
+		const path = handwritten(server, "free/run/a.jsonl", { type: "session", id: "a", cwd });
+		for (const principal of ["anna", "ben"]) {
+			expect(await server.sessions.storedFile(principal, path)).toMatchObject({ path });
+			expect(await server.sessions.readableFile(principal, path)).toBe(path);
+		}
+	});
+
+	test("whose session is unknown is hidden while another principal owns a session", async () => {
+		const server = await withSession(1);
+		const { cwd } = server;
+		const session = await fileOf(server);
+		const { nested, transcript } = await subagentFiles(server);
+		const artifacts = handwritten(server, "artifacts/run_transcript.jsonl", { recordType: "m" });
+		const headed = handwritten(server, "artifacts/run.jsonl", { type: "session", id: "r", cwd });
+		await server.run("delete_session", { sessionId: "s" });
+		rmSync(session);
+		const unknown = [nested, transcript, artifacts, headed];
+		const shownTo = async (principal: string) => {
+			const files = unknown.map((path) => server.sessions.storedFile(principal, path));
+			return (await Promise.all(files)).filter((file) => file !== undefined).length;
+		};
+		expect([await shownTo("anna"), await shownTo("ben")]).toEqual([4, 0]);
+		for (const path of [nested, headed]) await isNotThere(server, path);
+		expect(await stored(server, "ben")).toEqual([]);
+		await server.run("create_session", { sessionId: "b" }, ben);
+		expect([await shownTo("anna"), await shownTo("ben")]).toEqual([0, 0]);
+		await isNotThere(server, headed, "anna");
+	});
+});
+
 test("a list has what is one's own, also behind many newer files of somebody else", {
 	tags: "slow",
 }, async () => {
@@ -175,10 +228,23 @@ async function isNotThere(server: TestSessions, sessionPath: string, principal =
 	await server.run("delete_session", { sessionId }, { principal });
 }
 
+/** Files below the session's own, as pi-subagents writes them. */
+async function subagentFiles(server: TestSessions) {
+	const folder = (await fileOf(server)).replace(/\.jsonl$/, "");
+	const header = (id: string) => ({ type: "session", id, cwd: server.cwd });
+	return {
+		owned: written(join(folder, "session.jsonl"), header("sub-1")),
+		nested: written(join(folder, "session", "run", "session.jsonl"), header("sub-2")),
+		transcript: written(join(folder, "run", "transcript.jsonl"), { recordType: "message" }),
+	};
+}
+
 function handwritten(server: TestSessions, name: string, header: object): string {
-	const folder = join(server.agentDir, "sessions", "by-hand");
-	mkdirSync(folder, { recursive: true });
-	const path = join(folder, name);
+	return written(join(server.agentDir, "sessions", "by-hand", name), header);
+}
+
+function written(path: string, header: object): string {
+	mkdirSync(dirname(path), { recursive: true });
 	writeFileSync(path, `${JSON.stringify(header)}\n`);
 	return path;
 }

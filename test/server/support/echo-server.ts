@@ -5,6 +5,7 @@ import { DEFAULT_LIMITS, type ServerLimits } from "../../../src/server/limits.ts
 import { Connections } from "../../../src/server/transports/connections.ts";
 import { listenHttp } from "../../../src/server/transports/http.ts";
 import { createPage } from "../../../src/server/transports/page.ts";
+import type { ReplayUpload } from "../../../src/server/transports/replay-upload.ts";
 import { WebSocketTransport } from "../../../src/server/transports/websocket.ts";
 import { atEnd } from "../../support/temp.ts";
 
@@ -21,6 +22,8 @@ export interface EchoOptions {
 	pingMs?: number;
 	pongMs?: number;
 	headersMs?: number;
+	uploadMs?: number;
+	replayUpload?: ReplayUpload;
 	ready?: Promise<void>;
 }
 
@@ -102,6 +105,7 @@ export async function startEcho(options: EchoOptions = {}) {
 		...(options.pongMs !== undefined && { pongMs: options.pongMs }),
 	});
 	const state = { ready: true as boolean };
+	const { replayUpload: ofUpload } = options;
 	const http = await listenHttp({
 		port: 0,
 		host: "127.0.0.1",
@@ -109,10 +113,12 @@ export async function startEcho(options: EchoOptions = {}) {
 		access,
 		readiness: () => (state.ready ? { ok: true } : { ok: false, why: "the server is starting" }),
 		metrics: () => (state.ready ? "strata_up 1\n" : undefined),
+		replays: () => (state.ready && ofUpload ? { ofUpload } : undefined),
 		page: createPage(options.pageFolder),
 		upgrade: (...upgraded) => websocket.upgrade(...upgraded),
 		maxConnections: limits.maxConnections,
 		...(options.headersMs !== undefined && { headersMs: options.headersMs }),
+		...(options.uploadMs !== undefined && { uploadMs: options.uploadMs }),
 	});
 	atEnd(async () => {
 		websocket.close();
