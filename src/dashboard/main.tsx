@@ -82,7 +82,7 @@ function TopBar() {
 					<path d="M5 16l11 6 11-6" />
 					<path fill="var(--accent)" d="M5 10l11-6 11 6-11 6z" />
 				</svg>
-				strata
+				<span class="brand-text">strata</span>
 			</a>
 			<nav aria-label="Pages" class="pages line">
 				{[{ name: "sessions", title: "Sessions" } as const, ...pages].map(({ name, title }) => (

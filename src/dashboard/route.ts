@@ -4,7 +4,9 @@ export type Route =
 	| { page: "sessions" }
 	| { page: "session"; sessionId: string; view: string }
 	| { page: "server" }
-	| { page: "replay" };
+	| { page: "replay" }
+	/** `conversation` is its number; absent: the list. */
+	| { page: "traffic"; conversation?: number };
 
 export const DEFAULT_VIEW = "conversation";
 
@@ -12,11 +14,17 @@ export const DEFAULT_VIEW = "conversation";
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server" || page === "replay") return { page };
+	if (page === "traffic") {
+		const isNumber = /^[1-9]\d{0,14}$/.test(sessionId ?? "");
+		return { page, ...(isNumber && { conversation: Number(sessionId) }) };
+	}
 	const id = page === "sessions" && sessionId ? tryDecode(sessionId) : undefined;
 	return id ? { page: "session", sessionId: id, view: view || DEFAULT_VIEW } : { page: "sessions" };
 }
 
 export function hrefOf(route: Route): string {
+	if (route.page === "traffic" && route.conversation !== undefined)
+		return `#/traffic/${route.conversation}`;
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
 	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
 }

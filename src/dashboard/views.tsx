@@ -17,6 +17,11 @@ export const sessionViews = [
 
 export const pages = [
 	view("server", "Server", async () => (await import("./views/server/server-view.tsx")).ServerView),
+	view(
+		"traffic",
+		"Traffic",
+		async () => (await import("./views/traffic/traffic-view.tsx")).TrafficView,
+	),
 	view("replay", "Replay", async () => (await import("./views/replay/replay-view.tsx")).ReplayView),
 ];
 

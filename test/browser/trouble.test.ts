@@ -189,7 +189,7 @@ describe.skipIf(browserPath === undefined)("when things go wrong", () => {
 			["Context", "Pieces of the context"],
 			["Cost", "Misses"],
 			["Server", "The latest commands"],
-			["Replay", "Stored sessions"],
+			["Replay", "Session files"],
 		] as const) {
 			await page.getByRole("link", { name: view, exact: true }).click();
 			await page.getByRole("region", { name: table, exact: true }).waitFor();

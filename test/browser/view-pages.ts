@@ -1,6 +1,6 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll } from "vitest";
-import { SESSION_ID, sampleAnswers } from "../dashboard/views/sample-answers.ts";
+import { CONVERSATION, SESSION_ID, sampleAnswers } from "../dashboard/views/sample-answers.ts";
 import { startViewServer, type ViewServer } from "../dashboard/views/view-server.ts";
 import {
 	browserPath,
@@ -22,6 +22,8 @@ export const ADDRESSES = {
 	code: `#/sessions/${SESSION_ID}/code`,
 	server: "#/server",
 	replay: "#/replay",
+	traffic: "#/traffic",
+	report: `#/traffic/${CONVERSATION}`,
 } as const;
 export type View = keyof typeof ADDRESSES;
 export const VIEWS = Object.keys(ADDRESSES) as View[];
@@ -105,6 +107,12 @@ export async function fill(page: Page, view: View): Promise<void> {
 	if (view === "replay") {
 		await page.getByRole("button", { name: "rename the store" }).click();
 		await page.getByRole("region", { name: "Policies" }).waitFor();
+	}
+	if (view === "traffic")
+		await page.getByRole("region", { name: "Conversations of agents" }).waitFor();
+	if (view === "report") {
+		await page.getByRole("button", { name: "Requests as a table" }).click();
+		await page.getByRole("region", { name: "The latest requests" }).waitFor();
 	}
 	// Charts are drawn after the page.
 	await passFrames(page);

@@ -6,6 +6,7 @@ import { visibleString } from "../../src/dashboard/parts/text.tsx";
 import { type Client, createClient } from "../../src/protocol/client.ts";
 import type { Data } from "../../src/protocol/index.ts";
 import { LONG_TEXT, REPORT, SESSION_ID } from "../dashboard/views/sample-answers.ts";
+import { writeAgentFiles } from "../importers/agent-files.ts";
 import { browserPath, expectAccessible, openTab } from "../support/browser.ts";
 import { atEnd } from "../support/temp.ts";
 import { eventually, startStrata } from "./strata-server.ts";
@@ -182,7 +183,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		await eventually(() => cells(page, "The latest commands")).toHaveLength(3);
 		await page.goto(server.url + ADDRESSES.replay);
 		// The answer that this shows was asked for after the last of the others.
-		await page.getByRole("region", { name: "Stored sessions" }).waitFor();
+		await page.getByRole("region", { name: "Session files" }).waitFor();
 		const before = asked();
 		await page.waitForTimeout(2_500);
 		expect(asked()).toBe(before);
@@ -222,13 +223,56 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		}
 	});
 
+	test("session files are listed page by page, filtered, and replayed by their ids", async () => {
+		const { page, server } = await open("replay");
+		const rows = async () => (await cells(page, "Session files")).map(([name]) => name);
+		await eventually(rows).toHaveLength(2);
+		await page.getByRole("button", { name: "Show more" }).click();
+		await eventually(rows).toHaveLength(4);
+		expect(await page.getByRole("button", { name: "Show more" }).count()).toBe(0);
+		const asked = () => server.sent.filter(({ type }) => type === "list_agent_sessions");
+		expect(asked().at(-1)).toMatchObject({ after: "2" });
+		await page.getByRole("searchbox").fill("codex");
+		await eventually(rows).toEqual([expect.stringContaining("rollout-")]);
+		await page.setViewportSize({ width: 400, height: 300 });
+		await page.getByRole("button", { name: /^rollout-/ }).click();
+		// The report is above the list.
+		const top = page.getByRole("heading", { name: "Actual and simulated cost" });
+		await eventually(async () => (await top.boundingBox())?.y ?? -1).toBeGreaterThan(0);
+		const sent = () => server.sent.filter(({ type }) => type === "replay_session").at(-1);
+		await eventually(sent).toMatchObject({ fileId: "f4" });
+		await page.getByRole("searchbox").fill("nothing like that");
+		await page.getByText("No session file has all of these words").waitFor();
+		await page.getByRole("region", { name: "Sessions in this file", exact: true }).waitFor();
+		const misses = await cells(page, "Misses of the replayed session");
+		expect(misses.map((row) => row.at(-1))).toEqual(["", "tools_changed"]);
+		await page.getByText("2 requests missed the cache without a documented cause").waitFor();
+	});
+
+	test("a replay that is stopped is aborted, and another can begin", async () => {
+		const { page, server } = await open("replay");
+		const never = Promise.withResolvers<never>();
+		const answer = server.answers.replay_session;
+		server.answers.replay_session = () => never.promise;
+		await drop(page, { name: "slow.jsonl", content: "x" });
+		await page.getByText("Replaying slow.jsonl").waitFor();
+		await page.getByRole("button", { name: "Stop" }).click();
+		await eventually(() => page.getByText("Replaying slow.jsonl").count()).toBe(0);
+		server.answers.replay_session = answer as never;
+		await drop(page, { name: "next.jsonl", content: "x" });
+		await page.getByText("next.jsonl").waitFor();
+		await page.getByRole("region", { name: "Policies" }).waitFor();
+	});
+
 	test("a file that is too large, and one that the server refuses, are answered in words", async () => {
 		const { page, server } = await open("replay");
 		const sent = () => server.sent.filter(({ type }) => type === "replay_session").length;
 		const before = sent();
-		await drop(page, { name: "huge.jsonl", content: "x", times: 8_100_000 });
+		await drop(page, { name: "huge.jsonl", content: "x", times: 65 * 2 ** 20 });
 		const alert = page.getByRole("alert");
-		await eventually(() => alert.textContent()).toContain("huge.jsonl is too large: 8.1 MB");
+		await eventually(() => alert.textContent()).toContain(
+			"huge.jsonl is too large: 65.0 MiB, but the server accepts at most 64 MiB",
+		);
 		expect(sent()).toBe(before);
 		server.answers.replay_session = new Error("line 1 is no session header");
 		await drop(page, { name: "wrong.jsonl", content: "hello" });
@@ -308,6 +352,33 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 			report.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),
 		);
 		expect(faults).toEqual([]);
+	});
+
+	test("on the real server Replay lists the files of every agent, and replays them by a click or when dropped", async () => {
+		const files = writeAgentFiles(String(process.env.HOME));
+		const server = await startStrata(pages.folder);
+		atEnd(() => server.stop());
+		const { page, faults } = await openTab(pages.browser, server.url);
+		await page.getByText("Connected").waitFor();
+		await page.evaluate(() => location.assign("#/replay"));
+		const agents = async () => (await cells(page, "Session files")).map(([, agent]) => agent);
+		const listed = ["Claude Code", "Codex", "opencode", "opencode", "Gemini CLI"];
+		await eventually(agents).toEqual(listed);
+		await page.getByRole("button", { name: "c1.jsonl" }).click();
+		await page.getByRole("region", { name: "Sessions in this file", exact: true }).waitFor();
+		const parts = async () => (await cells(page, "Sessions in this file")).map(([name]) => name);
+		expect(await parts()).toEqual(["s1", "Sub-agent explorer"]);
+		const [miss] = await cells(page, "Misses of the replayed session");
+		expect(miss?.[0]).toBe("3");
+		expect(miss?.at(-1)).toBe("system_changed");
+		await page.getByLabel("Drop a session file here").setInputFiles(files["opencode database"]);
+		await page.getByRole("heading", { name: "Sessions in this file: 2" }).waitFor();
+		await eventually(async () => (await parts()).toSorted()).toEqual(["ses_1", "ses_2"]);
+		expect(faults).toEqual([]);
+		// The browser reports the refusal as a fault, too.
+		await drop(page, { name: "large.jsonl", content: "nonsense\n", times: 7_000_000 });
+		const alert = page.getByRole("alert");
+		await eventually(() => alert.textContent()).toContain("large.jsonl is not a session");
 	});
 });
 

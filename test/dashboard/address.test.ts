@@ -60,6 +60,16 @@ describe("routes", () => {
 		});
 	});
 
+	test.each([
+		"#/traffic/",
+		"#/traffic/0",
+		"#/traffic/x",
+		"#/traffic/1e3",
+		"#/traffic/9999999999999999",
+	])("%s is the list of conversations", (hash) =>
+		expect(routeOf(hash)).toEqual({ page: "traffic" }),
+	);
+
 	test("the address of a route leads back to it", () => {
 		const name = fc.string({ minLength: 1, unit: "grapheme" }).filter((id) => id.isWellFormed());
 		fc.assert(
@@ -68,6 +78,9 @@ describe("routes", () => {
 				expect(routeOf(hrefOf(route))).toEqual(route);
 			}),
 		);
-		expect(routeOf(hrefOf({ page: "replay" }))).toEqual({ page: "replay" });
+		for (const route of [{ page: "replay" }, { page: "traffic" }] as const)
+			expect(routeOf(hrefOf(route))).toEqual(route);
+		const conversation = { page: "traffic", conversation: 12 } as const;
+		expect(routeOf(hrefOf(conversation))).toEqual(conversation);
 	});
 });

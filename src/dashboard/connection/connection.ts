@@ -20,6 +20,7 @@ export const connectionCount = signal(0);
 
 const tabToken = storedText("strata.token");
 let current: Client | undefined;
+let token: string | undefined;
 
 /** The page's only client. The first call connects it. */
 export function client(): Client {
@@ -27,18 +28,24 @@ export function client(): Client {
 	return current;
 }
 
-export function enterToken(token: string): void {
-	tabToken.write(token);
+export function enterToken(given: string): void {
+	tabToken.write(given);
 	location.reload();
 }
 
+/** The headers of an HTTP request to the server. */
+export function authorization(): Record<string, string> {
+	return token === undefined ? {} : { Authorization: `Bearer ${token}` };
+}
+
 function connect(): Client {
-	const { token, hash } = takeToken(location.hash, tabToken);
+	const { token: given, hash } = takeToken(location.hash, tabToken);
+	token = given;
 	if (hash !== location.hash) {
 		history.replaceState(null, "", location.pathname + location.search + hash);
 	}
 	const created = createClient({
-		transport: transportWith(token),
+		transport: transport(),
 		lastRetryMs: 5_000,
 		// Events of all commands, because other clients change sessions too.
 		lifecycle: "all",
@@ -51,8 +58,7 @@ function connect(): Client {
 	return created;
 }
 
-function transportWith(given: string | undefined): Transport {
-	let token = given;
+function transport(): Transport {
 	let hasAsked = false;
 	const channel = new BroadcastChannel(TOKEN_CHANNEL);
 	// Only a token that the server has accepted is shared.

@@ -1,16 +1,13 @@
 import { describe, expect, test } from "vitest";
 import {
+	chartLabel,
+	missRows,
+	partRows,
 	policyLines,
 	promptSizes,
 	reportNotes,
 	savedAlreadyNote,
 } from "../../../src/dashboard/views/replay/replay-report.tsx";
-import {
-	MAX_CHARACTERS,
-	replayProblem,
-	sizeProblem,
-} from "../../../src/dashboard/views/replay/replay-view.tsx";
-import { MAX_SESSION_CONTENT } from "../../../src/protocol/field-schemas.ts";
 import type { Data } from "../../../src/protocol/index.ts";
 
 type Policy = Data<"ReplayReport">["policies"][number];
@@ -22,35 +19,6 @@ function policy(name: string, cost: number, more: Partial<Policy> = {}): Policy 
 		...more,
 	};
 }
-
-describe("a file", () => {
-	test("is bounded as the server bounds it", () => {
-		expect(MAX_CHARACTERS).toBe(MAX_SESSION_CONTENT);
-	});
-
-	test("that is too large is refused with its size and what to do", () => {
-		const problem = sizeProblem({ name: "a.jsonl", bytes: 9e6, characters: 9e6 });
-		expect(problem).toContain("a.jsonl is too large: 9.0 MB, but the server accepts at most 8 MB");
-		expect(problem).toContain("strata replay");
-	});
-
-	test("that is far too large is refused before it is read", () => {
-		expect(sizeProblem({ name: "a", bytes: 33e6 })).toContain("33.0 MB");
-		expect(sizeProblem({ name: "a", bytes: 9e6 })).toBeUndefined();
-	});
-
-	test("of many bytes but few characters is taken, an empty one is not", () => {
-		expect(sizeProblem({ name: "a", bytes: 20e6, characters: 7e6 })).toBeUndefined();
-		expect(sizeProblem({ name: "a", bytes: 0 })).toBe("a is empty.");
-	});
-});
-
-test("a file that cannot be replayed is called by its name", () => {
-	expect(replayProblem("content is not a session of pi: line 1", "photo $& 1.png")).toBe(
-		"photo $& 1.png is not a session of pi: line 1",
-	);
-	expect(replayProblem("the replay was stopped", "a")).toBe("the replay was stopped");
-});
 
 describe("the comparison", () => {
 	test("marks the bill and the cheapest policy, which the bill never is", () => {
@@ -81,11 +49,14 @@ describe("the comparison", () => {
 	});
 });
 
+const NONE_SKIPPED = { damaged: 0, tooLong: 0, relinked: 0, surplus: 0, requests: 0 };
+
 test("the notes say how good the replay is, what was skipped and where prices come from", () => {
 	const because = "A rule.";
 	const notes = reportNotes({
 		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
-		...{ check: { simulated: 98, billed: 100, deviation: -0.021 }, skipped: 1 },
+		...{ check: { simulated: 98, billed: 100, deviation: -0.021, differences: [] }, skipped: 1 },
+		...{ skippedBy: NONE_SKIPPED },
 		savedAlready: { shortReads: 3, edits: 1 },
 		models: [{ name: "a/b", requests: 3, readRatio: 0.1, writeRatio: 1.25, because }],
 	});
@@ -95,6 +66,50 @@ test("the notes say how good the replay is, what was skipped and where prices co
 	expect(notes.join("\n")).toContain(
 		"reads cost 0.1 times the input price, cache writes 1.25 times. A rule.",
 	);
+});
+
+test("a large deviation has its reasons, and copies are said to count elsewhere", () => {
+	const notes = reportNotes({
+		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
+		...{ skipped: 0, copies: 2, savedAlready: { shortReads: 0, edits: 0 }, models: [] },
+		...{ skippedBy: NONE_SKIPPED },
+		check: {
+			...{ simulated: 90, billed: 100, deviation: -0.1, differences: [] },
+			reasons: ["8 %: a pause.", "2 %: ?"],
+		},
+	});
+	expect(notes.slice(1, 3)).toEqual(["8 %: a pause.", "2 %: ?"]);
+	expect(notes[3]).toContain("2 requests are copies from another session");
+});
+
+test("the sessions of a file are named, the most expensive first", () => {
+	const rows = partRows({
+		sessions: [
+			{ requests: 3, cost: 10, misses: 0, session: "s1" },
+			{ requests: 1, cost: 30, misses: 1, session: "s1", subagent: "explorer" },
+			{ requests: 1, cost: 20, misses: 1 },
+		],
+	});
+	expect(rows.map(({ name, at }) => [name, at])).toEqual([
+		["Sub-agent explorer", 0],
+		["The session itself", 1],
+		["s1", 2],
+	]);
+	expect(partRows({})).toEqual([]);
+});
+
+test("misses of several sessions name their session, because each numbers its own requests", () => {
+	const miss = { request: 3, atMs: 1, tokens: 9, cost: 8, cause: "tools" };
+	const misses = [
+		miss,
+		{ ...miss, session: "s1" },
+		{ ...miss, session: "s1", subagent: "explorer" },
+	];
+	expect(missRows({ misses }).map(({ at, sessionName }) => [at, sessionName])).toEqual([
+		[0, "The session itself"],
+		[1, "s1"],
+		[2, "Sub-agent explorer"],
+	]);
 });
 
 test("a session that was made smaller while it ran has a note of its own, for it changes what all figures mean", () => {
@@ -116,4 +131,10 @@ test("prompts are compared where a policy changes them, and downsampled ones kee
 		],
 	});
 	expect(promptSizes({ chart: [], requests: 0 })).toEqual({ numbers: [], rows: [] });
+	// The chart of a file with several sessions is that of the first.
+	const part = (requests: number) => ({ requests, cost: 1, misses: 0 });
+	const joined = { chart, requests: 40, sessions: [part(4), part(36)] };
+	expect(promptSizes(joined).numbers).toEqual([2, 4]);
+	expect(chartLabel(joined)).toBe("Tokens of each prompt of the first session, by policy");
+	expect(chartLabel({})).toBe("Tokens of each prompt, by policy");
 });

@@ -29,7 +29,9 @@ export function sampleAnswers(now = Date.now()): Answers {
 		...costAnswers(now),
 		...codeAnswers(now),
 		...serverAnswers(now),
+		...trafficAnswers(now),
 		replay_session: REPORT,
+		list_agent_sessions: ({ filter, after }) => pageOfFiles(now, String(filter ?? ""), after),
 		list_stored_sessions: {
 			sessions: [
 				{
@@ -53,6 +55,28 @@ export function sampleAnswers(now = Date.now()): Answers {
 			],
 		},
 	};
+}
+
+/** Two pages of session files. */
+function pageOfFiles(now: number, filter: string, after: unknown) {
+	const files = [
+		{
+			...{ fileId: "f1", agent: "pi", name: "a.jsonl", title: "rename the store" },
+			...{ project: "/home/me/project", lastUseMs: now - 12 * MINUTE, bytes: 84_000 },
+		},
+		{
+			...{ fileId: "f2", agent: "claude-code", name: `${HOSTILE}.jsonl` },
+			...{ project: `/home/me/${HOSTILE}`, lastUseMs: now - 700 * MINUTE, bytes: 3_400_000 },
+		},
+		{ fileId: "f3", agent: "opencode", name: "opencode.db", lastUseMs: now, bytes: 1.2e9 },
+		{
+			...{ fileId: "f4", agent: "codex", name: "rollout-2026-07-01T10-00-00-0198.jsonl" },
+			...{ project: "/home/me/other", lastUseMs: now - 900 * MINUTE, bytes: 640_000 },
+		},
+	];
+	const found = files.filter(({ agent, name }) => `${agent} ${name}`.includes(filter));
+	if (after !== undefined) return { files: found.slice(2) };
+	return found.length > 2 ? { files: found.slice(0, 2), next: "2" } : { files: found };
 }
 
 function model(id: string) {
@@ -331,6 +355,77 @@ function serverAnswers(now: number): Answers {
 	};
 }
 
+/** The number of the conversation that has a report. */
+export const CONVERSATION = 2;
+
+function trafficAnswers(now: number): Answers {
+	const requests = Array.from({ length: 36 }, (_, at): Data<"TrafficRequest"> => {
+		const { cost, atMs, model, read, write, input, output, miss } = requestAt(at, now);
+		return {
+			...{ id: at + 5, atMs, model, read, write, input, output, cost },
+			step: at === 0 ? "start" : at === 27 ? "edit" : "next",
+			...(at === 27 && { changed: `tool ${HOSTILE}`, providerReason: "tools_changed" }),
+			...(at === 30 && { problem: `cut ${HOSTILE}` }),
+			...(miss && { miss }),
+		};
+	});
+	const sum = (name: "read" | "write" | "input" | "output") =>
+		requests.reduce((total, request) => total + request[name], 0);
+	const main: Data<"TrafficConversation"> = {
+		...{ id: CONVERSATION, agent: "claude-code", isSubagent: false, model: `opus ${HOSTILE}` },
+		...{ startedMs: now - 36 * MINUTE, usedMs: now - MINUTE, requests: 136, context: 47_500 },
+		...{ read: sum("read"), write: sum("write"), input: sum("input"), output: sum("output") },
+		...{ cost: { tokens: 190_000, dollars: 1.84 }, unpriced: 0, misses: 2, missDollars: 0.27 },
+		...(requests[27]?.miss && { lastMiss: requests[27].miss }),
+	};
+	const small = { requests: 1, read: 0, write: 900, input: 40, output: 12, context: 940 };
+	const quiet = { misses: 0, missDollars: 0, cost: { tokens: 1_100, dollars: 0.004 } };
+	const { lastMiss: _, ...fine } = main;
+	return {
+		list_conversations: {
+			conversations: [
+				main,
+				{ ...fine, ...small, ...quiet, id: 3, isSubagent: true, parent: 2, model: "haiku" },
+				{ ...fine, ...small, ...quiet, id: 1, parent: 2, usedMs: now - 30 * MINUTE },
+				{
+					...{ ...fine, ...small, ...quiet, id: 4, agent: "codex", model: "unknown-model" },
+					...{ usedMs: now - 700 * MINUTE, cost: { tokens: 1_100 }, unpriced: 1 },
+				},
+			],
+			truncated: true,
+		},
+		get_conversation: {
+			conversation: main,
+			requests,
+			window: {
+				byTool: {
+					parts: [
+						["results of Read", 0.46],
+						["tools", 0.21],
+						[`results of ${HOSTILE}`, 0.17],
+						["system prompt", 0.09],
+						["user", 0.004],
+					].map(([name, share]) => part(String(name), Number(share))),
+					more: 0,
+				},
+				byFile: {
+					parts: Array.from({ length: 14 }, (_, at) =>
+						part(
+							`/home/me/project/src/store/${at === 3 ? HOSTILE : `file-${at}`}.ts`,
+							0.2 / (at + 1),
+						),
+					),
+					more: 9,
+				},
+			},
+		},
+	};
+}
+
+function part(name: string, share: number) {
+	return { name, share, tokens: Math.round(share * 47_500) };
+}
+
 const POLICIES = [
 	["billed", "what the provider charged", 81_000],
 	["append-only", "pi as it is: nothing is ever changed", 100_000],
@@ -343,6 +438,7 @@ const POLICIES = [
 /** The report that is answered to every replay. */
 export const REPORT: Data<"ReplayReport"> = {
 	...{ file: "content", requests: 57, skipped: 1 },
+	skippedBy: { damaged: 1, tooLong: 0, relinked: 0, surplus: 0, requests: 0 },
 	savedAlready: { shortReads: 3, edits: 1 },
 	models: [
 		{
@@ -355,17 +451,28 @@ export const REPORT: Data<"ReplayReport"> = {
 		...{ read: 600_000, write: 60_000, input: 1_000, maxContext: 61_000 },
 	})),
 	misses: [
-		{ request: 20, atMs: 0, tokens: 31_000, cost: 35_650, cause: "expired" },
-		{ request: 41, atMs: 0, tokens: 9_000, cost: 10_350, cause: "tools", changed: HOSTILE },
+		{ request: 20, atMs: 0, tokens: 31_000, cost: 35_650, cause: "expired", session: "0198-4f2a" },
+		{
+			...{ request: 4, atMs: 0, tokens: 9_000, cost: 10_350, cause: "tools", changed: HOSTILE },
+			...{ providerReason: "tools_changed", session: "0198-4f2a", subagent: HOSTILE },
+		},
+	],
+	sessions: [
+		{ session: "0198-4f2a", requests: 50, cost: 70_000, misses: 1 },
+		{ session: "0198-4f2a", subagent: HOSTILE, requests: 7, cost: 11_000, misses: 1 },
 	],
 	duplicateReads: [{ path: `src/${HOSTILE}.ts`, times: 5, tokens: 21_000, cost: 24_000 }],
-	check: { simulated: 80_400, billed: 81_000, deviation: -0.0074 },
+	check: {
+		...{ simulated: 80_400, billed: 84_000, deviation: -0.043 },
+		differences: [{ reason: "provider", cost: -3_600, requests: 2 }],
+		reasons: ["3.1 % of the bill: 2 requests missed the cache without a documented cause."],
+	},
 	chart: [
 		["append-only", 1_100],
 		["strata", 640],
 	].map(([name, step]) => ({
 		name: String(name),
-		points: Array.from({ length: 57 }, (_, at) => {
+		points: Array.from({ length: 50 }, (_, at) => {
 			return { input: 20, read: 6_000 + Number(step) * at, write: 1_200, writeOneHour: 0 };
 		}),
 	})),

@@ -1,5 +1,6 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { type WebSocket, WebSocketServer } from "ws";
 import type { CommandType, Data, ResponseData } from "../../../src/protocol/index.ts";
 import { PROTOCOL_VERSION } from "../../../src/protocol/index.ts";
@@ -36,7 +37,16 @@ export interface ViewServer {
 /** Serves the page that was built into `folder`. */
 export async function startViewServer(folder: string, answers: Answers): Promise<ViewServer> {
 	const page = createPage(folder);
+	const sent: Sent[] = [];
+	const table: Answers = answers;
+	/** As if the file were the content of a `replay_session`. */
+	const answerUpload = async (request: IncomingMessage, response: ServerResponse) => {
+		const command: Sent = { type: "replay_session", content: await text(request) };
+		sent.push(command);
+		response.end(JSON.stringify(await responseTo(command, table)));
+	};
 	const http = createServer((request, response) => {
+		if (request.method === "POST") return void answerUpload(request, response);
 		void page(request, response).then(
 			(found) => {
 				if (!found) response.writeHead(404).end();
@@ -45,8 +55,6 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 		);
 	});
 	const sockets = new WebSocketServer({ server: http, handleProtocols: () => "strata.v1" });
-	const sent: Sent[] = [];
-	const table: Answers = answers;
 	let seq = 0;
 	let isRefusing = false;
 	const dismiss = (socket: WebSocket) => socket.close(1008, "the token is not valid");
@@ -55,8 +63,8 @@ export async function startViewServer(folder: string, answers: Answers): Promise
 		const tell = (message: Data<"ServerMessage">) => socket.send(JSON.stringify(message));
 		const data = { serverVersion: "0", protocolVersion: PROTOCOL_VERSION, transports: [] };
 		tell({ type: "server_ready", data });
-		socket.on("message", (text) => {
-			const command = JSON.parse(String(text)) as Sent;
+		socket.on("message", (frame) => {
+			const command = JSON.parse(String(frame)) as Sent;
 			sent.push(command);
 			void responseTo(command, table).then(tell);
 		});

@@ -3,28 +3,16 @@ import type { Data } from "../../../protocol/index.ts";
 import { MISS_CAUSES } from "../../../text/miss-causes.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Fold } from "../../parts/controls.tsx";
-import { dollars, formatPrice, short } from "../../parts/figures.ts";
+import { ago, dollars, formatPrice, short } from "../../parts/figures.ts";
 import { PlainText } from "../../parts/text.tsx";
-import { Section } from "../section.tsx";
+import { Section, useNow } from "../section.tsx";
 import { type Column, type Columns, Table } from "../table.tsx";
 
 export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
-	const prompts = useMemo(() => promptSeries(cost), [cost]);
 	const bill = useMemo(() => billSeries(cost), [cost]);
 	return (
 		<div class="two-columns">
-			<Section title="Prompt tokens by request">
-				<Chart
-					label="Tokens read from the cache, written to it and uncached, by request"
-					unit="Request"
-					shape="columns"
-					numbers={prompts.numbers}
-					rows={prompts.rows}
-					marks={prompts.missed}
-					marksName="Cache miss"
-					format={short}
-				/>
-			</Section>
+			<PromptChart cost={cost} />
 			<Section title={bill.unit === "dollars" ? "Cumulative cost" : "Cumulative cost, in tokens"}>
 				<Chart
 					label="Cumulative cost of the prompts, compared with pi alone and with no cache"
@@ -40,17 +28,41 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 	);
 }
 
+export function PromptChart({ cost }: { cost: Bills }) {
+	const prompts = useMemo(() => promptSeries(cost), [cost]);
+	return (
+		<Section title="Prompt tokens by request">
+			<Chart
+				label="Tokens read from the cache, written to it and uncached, by request"
+				unit="Request"
+				shape="columns"
+				numbers={prompts.numbers}
+				rows={prompts.rows}
+				marks={prompts.missed}
+				marksName="Cache miss"
+				format={short}
+			/>
+		</Section>
+	);
+}
+
 const MAX_LINES = 50;
 
 type NumberedRequest = readonly [number: number, request: Data<"CostRequest">];
 
-const REQUEST_COLUMNS: Columns<NumberedRequest> = [
+type Counted = Pick<Data<"CostRequest">, "model" | "read" | "write" | "input" | "output">;
+
+export const TOKEN_COLUMNS: Columns<readonly [number: number, request: Counted]> = [
 	{ title: "#", cell: ([number]) => number, align: "right", isRowHeader: true },
 	{ title: "Model", cell: ([, { model }]) => <PlainText text={model} max={80} /> },
 	["Read", ([, { read }]) => short(read)],
 	["Written", ([, { write }]) => short(write)],
 	["Uncached", ([, { input }]) => short(input)],
 	["Answer", ([, { output }]) => short(output)],
+];
+
+const REQUEST_COLUMNS: Columns<NumberedRequest> = [
+	...TOKEN_COLUMNS,
 	["Cost", ([, { cost }]) => formatPrice(cost)],
 	["Pi alone", ([, { appendOnlyCost }]) => formatPrice(appendOnlyCost)],
 	["No cache", ([, { noCacheCost }]) => formatPrice(noCacheCost)],
@@ -81,8 +93,48 @@ function RequestTable({ cost: { requests, totals } }: { cost: Data<"Cost"> }) {
 	);
 }
 
+export function MissTable({ cost }: { cost: Bills }) {
+	const { requests, totals } = cost;
+	const rows = useMemo(() => missRows(cost), [cost]);
+	const now = useNow();
+	// In a long session the totals cover more requests than the list.
+	const listed =
+		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
+	return (
+		<Section title="Misses and their causes">
+			{rows.length === 0 ? (
+				<p class="soft">No cache misses{listed}.</p>
+			) : (
+				<Table
+					label="Misses"
+					rows={rows}
+					maxRows={50}
+					keyOf={({ number }) => number}
+					columns={[
+						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
+						CAUSE_COLUMN,
+						["Tokens", ({ tokens }) => short(tokens)],
+						["Cost", (row) => formatPrice(row.cost)],
+						DIFFERENCE_COLUMN,
+						["When", ({ atMs }) => ago(atMs, now), "soft"],
+					]}
+				/>
+			)}
+		</Section>
+	);
+}
+
+/** Requests with their bills, the latest of `totals.requests`. */
+export interface Bills {
+	readonly requests: readonly Pick<
+		Data<"CostRequest">,
+		"atMs" | "read" | "write" | "input" | "miss"
+	>[];
+	readonly totals: { readonly requests: number };
+}
+
 /** `missed` is the height of the column of each request with a cache miss, else null. */
-export function promptSeries(cost: Data<"Cost">) {
+export function promptSeries(cost: Bills) {
 	const { requests } = cost;
 	return {
 		numbers: numbersOf(cost),
@@ -122,7 +174,7 @@ export function billSeries(cost: Data<"Cost">) {
 }
 
 /** The cache misses, latest first. */
-export function missRows(cost: Data<"Cost">) {
+export function missRows(cost: Bills) {
 	const numbers = numbersOf(cost);
 	return cost.requests
 		.flatMap(({ miss, atMs }, at) => (miss ? [{ ...miss, number: numbers[at] ?? 0, atMs }] : []))
@@ -130,7 +182,7 @@ export function missRows(cost: Data<"Cost">) {
 }
 
 /** The numbers of the requests. The session's first request is 1; the list may lack the oldest. */
-function numbersOf({ requests, totals }: Data<"Cost">): number[] {
+export function numbersOf({ requests, totals }: Bills): number[] {
 	const first = Math.max(0, totals.requests - requests.length) + 1;
 	return requests.map((_, at) => first + at);
 }

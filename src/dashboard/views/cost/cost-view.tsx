@@ -18,7 +18,7 @@ import { PlainText, visibleSpans } from "../../parts/text.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { type Figure, Figures, Section, useNow } from "../section.tsx";
 import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
-import { CAUSE_COLUMN, CostCharts, DIFFERENCE_COLUMN, missRows } from "./cost-charts.tsx";
+import { CostCharts, MissTable } from "./cost-charts.tsx";
 
 export function CostView({ sessionId, changes }: SessionViewProps) {
 	const version = changes.value;
@@ -89,37 +89,6 @@ export function piAloneNote(
 	const { requests, appendOnlyOverLimit: over = 0 } = totals;
 	if (over === 0) return meaning;
 	return `${meaning} ${over} of the ${requests} requests would have exceeded the size at which pi compacts; the comparison does not include compaction.`;
-}
-
-function MissTable({ cost }: { cost: Data<"Cost"> }) {
-	const { requests, totals } = cost;
-	const rows = useMemo(() => missRows(cost), [cost]);
-	const now = useNow();
-	// In a long session the totals cover more requests than the list.
-	const listed =
-		requests.length < totals.requests ? ` in the latest ${requests.length} requests` : "";
-	return (
-		<Section title="Misses and their causes">
-			{rows.length === 0 ? (
-				<p class="soft">No cache misses{listed}.</p>
-			) : (
-				<Table
-					label="Misses"
-					rows={rows}
-					maxRows={50}
-					keyOf={({ number }) => number}
-					columns={[
-						{ title: "Request", cell: ({ number }) => number, align: "right", isRowHeader: true },
-						CAUSE_COLUMN,
-						["Tokens", ({ tokens }) => short(tokens)],
-						["Cost", (row) => formatPrice(row.cost)],
-						DIFFERENCE_COLUMN,
-						["When", ({ atMs }) => ago(atMs, now), "soft"],
-					]}
-				/>
-			)}
-		</Section>
-	);
 }
 
 const LAYOUTS: Readonly<Record<Data<"Tiers">["layout"], string>> = {

@@ -11,13 +11,15 @@ import {
 import { PlainText } from "../../parts/text.tsx";
 import { CAUSE_COLUMN, DIFFERENCE_COLUMN } from "../cost/cost-charts.tsx";
 import { Section } from "../section.tsx";
-import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
+import { type Column, type Columns, FILE_COLUMN, Table } from "../table.tsx";
 
 export function ReplayReportView({ report, file }: { report: Data<"ReplayReport">; file: string }) {
 	const notes = useMemo(() => reportNotes(report), [report]);
 	const lines = useMemo(() => policyLines(report), [report]);
 	const savedAlready = savedAlreadyNote(report);
-	const { misses, duplicateReads } = report;
+	const { misses, duplicateReads, sessions } = report;
+	const missed = useMemo(() => missRows(report), [report]);
+	const parts = useMemo(() => partRows(report), [report]);
 	return (
 		<>
 			<Section title="Actual and simulated cost">
@@ -40,9 +42,9 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 				<Section title={`Cache misses: ${formatCount(misses.length)}`}>
 					<Table
 						label="Misses of the replayed session"
-						rows={misses}
+						rows={missed}
 						maxRows={100}
-						keyOf={({ request }) => request}
+						keyOf={({ at }) => at}
 						columns={[
 							{
 								title: "Request",
@@ -50,10 +52,34 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 								align: "right",
 								isRowHeader: true,
 							},
+							...(sessions ? [SESSION_COLUMN] : []),
 							CAUSE_COLUMN,
 							["Tokens", ({ tokens }) => short(tokens)],
 							["Cost in tokens", ({ cost }) => short(cost), "roomy"],
 							DIFFERENCE_COLUMN,
+							...(misses.some(({ providerReason }) => providerReason) ? [PROVIDER_COLUMN] : []),
+						]}
+					/>
+				</Section>
+			)}
+			{parts.length > 0 && (
+				<Section title={`Sessions in this file: ${formatCount(parts.length)}`}>
+					<Table
+						label="Sessions in this file"
+						rows={parts}
+						maxRows={20}
+						more={100}
+						keyOf={({ at }) => at}
+						columns={[
+							{
+								title: "Session",
+								cell: ({ name }) => <PlainText text={name} max={120} />,
+								isRowHeader: true,
+								class: "wide plain",
+							},
+							["Requests", ({ requests }) => formatCount(requests), "roomy"],
+							["Cost in tokens", ({ cost }) => short(cost)],
+							["Misses", ({ misses }) => formatCount(misses)],
 						]}
 					/>
 				</Section>
@@ -77,6 +103,19 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 		</>
 	);
 }
+
+const SESSION_COLUMN: Column<{ sessionName: string }> = {
+	title: "Session",
+	cell: ({ sessionName }) => <PlainText text={sessionName} max={120} />,
+	class: "wide plain",
+};
+
+const PROVIDER_COLUMN: Column<{ providerReason?: string | undefined }> = {
+	title: "The provider says",
+	cell: ({ providerReason }) =>
+		providerReason !== undefined && <PlainText text={providerReason} max={80} />,
+	class: "wide",
+};
 
 const POLICY_COLUMNS: Columns<PolicyLine> = [
 	{
@@ -117,7 +156,7 @@ function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 	if (numbers.length < 2) return null;
 	return (
 		<Chart
-			label="Tokens of each prompt, by policy"
+			label={chartLabel(report)}
 			unit="Request"
 			shape="lines"
 			numbers={numbers}
@@ -152,8 +191,14 @@ export function policyLines({ policies }: Pick<Data<"ReplayReport">, "policies">
 
 const BILL = "billed";
 
-export function promptSizes(report: Pick<Data<"ReplayReport">, "chart" | "requests">) {
-	const { chart, requests } = report;
+export function chartLabel({ sessions }: Pick<Data<"ReplayReport">, "sessions">): string {
+	return `Tokens of each prompt${sessions ? " of the first session" : ""}, by policy`;
+}
+
+/** The chart of a file with several sessions is that of the first. */
+export function promptSizes(report: Pick<Data<"ReplayReport">, "chart" | "requests" | "sessions">) {
+	const { chart, sessions } = report;
+	const { requests } = sessions?.[0] ?? report;
 	const shown = chart.filter(({ name }) => COMPARED.includes(name));
 	const length = shown.length && Math.min(...shown.map(({ points }) => points.length));
 	return {
@@ -177,7 +222,30 @@ export function savedAlreadyNote({ savedAlready }: Pick<Data<"ReplayReport">, "s
 	return `This session was already reduced while it ran: ${reads}, ${texts}. Its bill and all policies, including append-only, are based on the reduced session. Its Cost view shows the savings compared with pi alone.`;
 }
 
-export function reportNotes({ check, skipped, models, requests }: Data<"ReplayReport">): string[] {
+/** Sessions of one file count their requests separately, so a number may occur twice. */
+export function missRows({ misses }: Pick<Data<"ReplayReport">, "misses">) {
+	return misses.map((miss, at) => ({ ...miss, at, sessionName: partName(miss) }));
+}
+
+/** The sessions of a file with more than one, the most expensive first. */
+export function partRows({ sessions = [] }: Pick<Data<"ReplayReport">, "sessions">) {
+	return sessions
+		.toSorted((one, other) => other.cost - one.cost)
+		.map((part, at) => ({ ...part, at, name: partName(part) }));
+}
+
+function partName({ session, subagent }: { session?: string; subagent?: string }): string {
+	if (subagent !== undefined) return `Sub-agent ${subagent}`;
+	return session ?? "The session itself";
+}
+
+export function reportNotes({
+	check,
+	skipped,
+	models,
+	requests,
+	copies = 0,
+}: Data<"ReplayReport">): string[] {
 	const notes: string[] = [];
 	if (requests === 0)
 		notes.push("The file has no answered request, so there is nothing to compare.");
@@ -185,7 +253,12 @@ export function reportNotes({ check, skipped, models, requests }: Data<"ReplayRe
 		const off = Math.abs(check.deviation * 100).toFixed(1);
 		notes.push(
 			`Given the provider's cache losses, the replayed cost is within ${off} % of the bill.`,
+			...(check.reasons ?? []),
 		);
+	}
+	if (copies > 0) {
+		const are = formatNumberOf(copies, "request is a copy", "requests are copies");
+		notes.push(`${are} from another session, and not counted again.`);
 	}
 	if (skipped > 0) {
 		notes.push(`${formatNumberOf(skipped, "line")} of the file could not be used.`);

@@ -1,29 +1,34 @@
 import "./replay.css";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
-import type { CommandFields, Data } from "../../../protocol/index.ts";
-import { useAnswer } from "../../answer.ts";
+import type { Data } from "../../../protocol/index.ts";
+import { MAX_UPLOAD } from "../../../text/upload-size.ts";
 import { client } from "../../connection/connection.ts";
-import { Button, TextButton } from "../../parts/controls.tsx";
+import { Button } from "../../parts/controls.tsx";
 import { useDraggedFiles } from "../../parts/dragged-files.ts";
-import { ago, errorMessage, formatCount, shortPath } from "../../parts/figures.ts";
-import { Answered, Problem } from "../../parts/notices.tsx";
+import { errorMessage } from "../../parts/figures.ts";
+import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
-import { Section, useNow } from "../section.tsx";
-import { Table } from "../table.tsx";
 import { ReplayReportView } from "./replay-report.tsx";
+import { sendFile } from "./send-file.ts";
+import { nameOf, SessionFiles } from "./session-files.tsx";
 
 export function ReplayView() {
-	const { state, replayFile, replayStored, stop } = useReplay();
+	const { state, replayFile, replayFound, stop } = useReplay();
 	const isBusy = state.name === "running";
+	const outcome = useRef<HTMLDivElement>(null);
+	// It is above the list, which may be long.
+	useEffect(() => {
+		if (state.name !== "idle") outcome.current?.scrollIntoView({ block: "nearest" });
+	}, [state]);
 	return (
 		<div class="sheet view">
 			<h1>Replay</h1>
 			<p class="soft">
-				Shows what the requests of a pi session cost, and what they would have cost under other
-				context policies. The session file is sent only to your own server.
+				Shows what the requests of a session cost, why some missed the cache, and what they would
+				have cost under other context policies. The session file is sent only to your own server.
 			</p>
 			<FileDrop isBusy={isBusy} onFile={replayFile} />
-			<div role="status">
+			<div role="status" ref={outcome}>
 				{isBusy && (
 					<p class="notice">
 						Replaying <PlainText text={state.file} max={200} />… Long sessions take a few seconds.{" "}
@@ -33,7 +38,7 @@ export function ReplayView() {
 			</div>
 			{state.name === "failed" && <Problem text={state.why} />}
 			{state.name === "done" && <ReplayReportView report={state.report} file={state.file} />}
-			<StoredSessions isBusy={isBusy} onPick={replayStored} />
+			<SessionFiles isBusy={isBusy} onPick={replayFound} />
 		</div>
 	);
 }
@@ -51,7 +56,6 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 			<input
 				id={id}
 				type="file"
-				accept=".jsonl"
 				disabled={isBusy}
 				onChange={(event) => {
 					const file = event.currentTarget.files?.[0];
@@ -60,59 +64,12 @@ function FileDrop({ isBusy, onFile }: { isBusy: boolean; onFile(file: File): voi
 					if (file) onFile(file);
 				}}
 			/>
-			<p class="soft small">.jsonl, up to {MAX_CHARACTERS / 1e6} MB</p>
+			<p class="soft small">
+				Of pi, Claude Code, Codex, opencode (export or database) or Gemini CLI, up to{" "}
+				{MAX_UPLOAD / 2 ** 20} MiB
+			</p>
 		</section>
 	);
-}
-
-type Stored = Data<"StoredSession">;
-
-function StoredSessions({ isBusy, onPick }: { isBusy: boolean; onPick(session: Stored): void }) {
-	const answer = useAnswer("list_stored_sessions", {});
-	const now = useNow();
-	const sessions = answer.data?.sessions.filter(({ fileExists }) => fileExists) ?? [];
-	return (
-		<Section title="From the sessions folder">
-			<Answered answer={answer}>
-				{() => sessions.length === 0 && <p class="soft">The sessions folder is empty.</p>}
-			</Answered>
-			{sessions.length > 0 && (
-				<Table
-					label="Stored sessions"
-					rows={sessions}
-					maxRows={20}
-					more={100}
-					keyOf={({ sessionPath }) => sessionPath}
-					columns={[
-						{
-							title: "Session",
-							cell: (session) => (
-								<TextButton
-									disabled={isBusy}
-									onClick={() => onPick(session)}
-									text={nameOf(session)}
-									max={120}
-								/>
-							),
-							class: "wide",
-						},
-						{
-							title: "Folder",
-							cell: ({ cwd }) => <PlainText text={shortPath(cwd)} max={80} />,
-							class: "soft",
-						},
-						["Messages", ({ messageCount }) => formatCount(messageCount), "roomy"],
-						["Last used", (row) => ago(Date.parse(row.modifiedAt) || 0, now), "soft"],
-					]}
-				/>
-			)}
-			{answer.data?.truncated && <p class="soft small">Only the most recent sessions are shown.</p>}
-		</Section>
-	);
-}
-
-function nameOf({ sessionName, firstMessage, sessionPath }: Stored): string {
-	return sessionName || firstMessage || sessionPath;
 }
 
 type ReplayState =
@@ -127,61 +84,31 @@ function useReplay() {
 	const running = useRef<AbortController>(undefined);
 	useEffect(() => () => running.current?.abort(), []);
 
-	async function run(file: string, fieldsOf: () => Promise<CommandFields<"replay_session">>) {
+	async function run(file: string, work: (signal: AbortSignal) => Promise<Data<"ReplayReport">>) {
 		running.current?.abort();
 		const own = new AbortController();
 		running.current = own;
 		setState({ name: "running", file });
 		let next: ReplayState;
 		try {
-			const fields = await fieldsOf();
-			const { data } = await client().request("replay_session", fields, { signal: own.signal });
-			next = { name: "done", file, report: data };
+			next = { name: "done", file, report: await work(own.signal) };
 		} catch (error) {
-			next = { name: "failed", why: replayProblem(errorMessage(error), file) };
+			next = { name: "failed", why: errorMessage(error) };
 		}
 		if (!own.signal.aborted) setState(next);
 	}
 
 	return {
 		state,
-		replayFile: (file: File) => run(file.name, async () => ({ content: await contentOf(file) })),
-		replayStored: (session: Stored) =>
-			run(nameOf(session), async () => ({ sessionPath: session.sessionPath })),
+		replayFile: (file: File) => run(file.name, (signal) => sendFile(file, signal)),
+		replayFound: (file: Data<"SessionFile">) =>
+			run(nameOf(file), async (signal) => {
+				const { fileId } = file;
+				return (await client().request("replay_session", { fileId }, { signal })).data;
+			}),
 		stop() {
 			running.current?.abort();
 			setState({ name: "idle" });
 		},
 	};
-}
-
-async function contentOf(file: File): Promise<string> {
-	const check = (characters: number) => {
-		const problem = sizeProblem({ name: file.name, bytes: file.size, characters });
-		if (problem !== undefined) throw new Error(problem);
-	};
-	check(0);
-	const content = await file.text();
-	check(content.length);
-	return content;
-}
-
-/** Maximum length of a session file that the server accepts, in characters. */
-export const MAX_CHARACTERS = 8_000_000;
-
-/** Larger files are not read at all: even with four bytes per character they are too long. */
-const MAX_BYTES = 4 * MAX_CHARACTERS;
-
-/** Returns why a file is refused. Called before the file is read, and again with its length. */
-export function sizeProblem(file: { name: string; bytes: number; characters?: number }) {
-	const { name, bytes, characters = 0 } = file;
-	if (bytes === 0) return `${name} is empty.`;
-	if (bytes <= MAX_BYTES && characters <= MAX_CHARACTERS) return undefined;
-	const size = (Math.max(bytes, characters) / 1e6).toFixed(1);
-	return `${name} is too large: ${size} MB, but the server accepts at most ${MAX_CHARACTERS / 1e6} MB. Put the file in the sessions folder and choose it from the list, or run: strata replay <file>`;
-}
-
-/** Inserts the file's name, which the server does not know if only the text was sent. */
-export function replayProblem(why: string, file: string): string {
-	return why.replace(/^content(?= )/, () => file);
 }
