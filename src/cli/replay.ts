@@ -3,22 +3,19 @@ import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { getOrAdd } from "../core/get-or-add.ts";
 import { agentFolder } from "../core/places.ts";
 import {
 	type FolderReport,
 	findModel,
-	knownModel,
 	knownModels,
-	type ReplayedSessions,
-	type ReplayModel,
+	type ModelName,
 	type ReplayPolicy,
 	type ReplayReport,
 } from "../economy/replay/index.ts";
 import type { FoundSession } from "../importers/index.ts";
-import { pruningPolicy } from "../pruning/index.ts";
 import { plainText } from "../text/one-line.ts";
 import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
+import type { ReplayJob } from "./replay-file.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
 
@@ -33,7 +30,10 @@ export const replay: Command = {
 		"without the answers. --find lists the session files of this user's agents, the newest first. --html",
 		"writes a page with charts, --model applies the prices and rules of another model, --policy compares",
 		"only the named policies, separated by spaces or commas: no-cache, append-only, billed, read-cache,",
-		"prune-each, prune-batch, strata, pruning, tiers, log.",
+		"prune-each, prune-batch, strata, pruning, birth, quiet, birth-quiet, tiers, log.",
+		"",
+		"birth, quiet and birth-quiet are compared only when named. They shorten results before they are first",
+		"sent: lines that an earlier result shows become references, and output of commands is folded.",
 		"",
 		"tiers and log are compared only when named. They lay out a working set, but a session file does not",
 		"say which files the working set would have held. So log sends the session's own requests, and tiers",
@@ -45,15 +45,11 @@ export const replay: Command = {
 	async run(options, words, terminal) {
 		if (options.find === true) return printFound(options.json === true, words, terminal);
 		const tools = await import("../economy/replay/index.ts");
-		const { tiersPolicy } = await import("../tiers/index.ts");
-		const { logPolicy } = await import("../workset/index.ts");
+		const { policiesWith } = await import("./replay-file.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
-		const pruning = pruningPolicy(config.prune);
-		const { path, policies } = chosenPolicies(words, options.policy as string[] | undefined, {
-			usual: [...tools.replayPolicies, tools.strataPolicy(pruning), pruning],
-			onlyNamed: [tiersPolicy(config.tiers), logPolicy],
-		});
-		const modelFor = modelsByName(options.model as string | undefined);
+		const named = options.policy as string[] | undefined;
+		const { path, policies } = chosenPolicies(words, named, policiesWith(config));
+		const model = options.model === undefined ? undefined : namedModel(String(options.model));
 		const target = resolve(terminal.cwd, path);
 		const found = await stat(target).catch(() => undefined); // reading it will report the error
 		const isFolder = found?.isDirectory() === true;
@@ -69,32 +65,34 @@ export const replay: Command = {
 		let dearest: ReplayReport[] = [];
 		const lines: string[] = [];
 		const failed: { file: string; reason: string }[] = [...unreadable];
-		const seen = new Set<string>();
 		let copies = 0;
-		for (const file of isFolder ? await inOrderOfStart(files) : files) {
-			try {
-				const { reports, billed } = await replayFile(file, {
-					tools,
-					policies,
-					modelFor,
-					seen,
-					terminal,
-				});
-				if (reports.length === 0) copies += billed;
-				const whole = tools.joinReports(reports);
-				for (const report of isFolder || !whole ? reports : [whole]) {
-					const { chart: _, ...session } = report;
-					sessions.push(session);
-					if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
-					if (!options.json) lines.push(...tools.reportText(report), "");
-				}
-			} catch (error) {
-				const reason = plainText(describeError(error), 1000);
-				if (!isFolder) throw new Error(reason, { cause: error });
-				failed.push({ file, reason });
-			} finally {
-				terminal.progress?.("");
-			}
+		const settings = { prune: config.prune, tiers: config.tiers };
+		const job = { policies, settings, model };
+		const { replayFiles } = await import("./replay-folder.ts");
+		const inOrder = isFolder ? inOrderOfStart(files) : files;
+		const jobs: ReplayJob[] = [];
+		for (const file of inOrder) jobs.push({ ...job, path: file, size: await sizeOf(file) });
+		try {
+			await replayFiles(jobs, {
+				onProgress: (line) => terminal.progress?.(line),
+				onReplayed({ reports, billed }) {
+					if (reports.length === 0) copies += billed;
+					const whole = tools.joinReports(reports);
+					for (const report of isFolder || !whole ? reports : [whole]) {
+						const { chart: _, ...session } = report;
+						sessions.push(session);
+						if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
+						if (!options.json) lines.push(...tools.reportText(report), "");
+					}
+				},
+				onFailure(file, error) {
+					const reason = plainText(describeError(error), 1000);
+					if (!isFolder) throw new Error(reason, { cause: error });
+					failed.push({ file, reason });
+				},
+			});
+		} finally {
+			terminal.progress?.("");
 		}
 		if (sessions.length === 0)
 			throw new Error(plainText(nothingReplayed(target, failed, copies), 1000));
@@ -112,40 +110,10 @@ export const replay: Command = {
 	},
 };
 
-interface ReplayFileOptions {
-	readonly tools: Replay;
-	readonly policies: readonly ReplayPolicy[];
-	readonly modelFor: ReturnType<typeof modelsByName>;
-	/** Requests that earlier files counted. */
-	readonly seen: Set<string>;
-	readonly terminal: Terminal;
-}
-
-async function replayFile(
-	file: string,
-	{ tools, policies, modelFor, seen, terminal }: ReplayFileOptions,
-): Promise<ReplayedSessions> {
-	const shown = plainText(file); // file names are untrusted
-	const { readSessions } = await import("../importers/index.ts");
-	const sessions = await readSessions(file, {
-		onProgress: (bytes, ofBytes) =>
-			terminal.progress?.(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
-	});
-	terminal.progress?.(`rebuilding the requests of ${shown} …`);
-	const replayed = tools.replaySessions(sessions, {
-		policies,
-		modelFor,
-		seen,
-		onProgress: (policy) => terminal.progress?.(`replaying ${shown}: ${policy} …`),
-	});
-	if (replayed.billed === 0) {
-		const isCut = sessions.some(({ skipped }) => skipped.surplus > 0);
-		const where = isCut ? " in the part that could be read" : "";
-		throw new Error(
-			`${file} has no request with token counts from a provider${where}, so there is nothing to replay`,
-		);
-	}
-	return replayed;
+/** 0 if unknown: reading the file will report the error. */
+async function sizeOf(file: string): Promise<number> {
+	const stats = await stat(file).catch(() => undefined);
+	return stats?.size ?? 0;
 }
 
 /** Rows on the terminal; `--json` has all. */
@@ -169,6 +137,7 @@ function foundText(found: readonly FoundSession[]): string[] {
 		const head = `${used}  ${agent.padEnd(11)}  ${size.padStart(9)}  ${plainText(project ?? "", 200)}`;
 		return [head.trimEnd(), `    ${plainText(file, 500)}`];
 	});
+	rows.unshift("last use (UTC)    agent             size  project");
 	const more = found.length - MOST_FOUND;
 	return more > 0 ? [...rows, `${more} older ones are in --json.`] : rows;
 }
@@ -191,8 +160,7 @@ function chosenPolicies(
 		if (names.includes(name)) continue;
 		throw new UsageError(`unknown policy "${name}"; ${hintFor(name, names)}`);
 	}
-	const policies = named ? known.filter(({ name }) => wanted.includes(name)) : usual;
-	return { path, policies };
+	return { path, policies: named ? wanted : usual.map(({ name }) => name) };
 }
 
 function nothingReplayed(
@@ -252,17 +220,7 @@ function shownPath(path: string, cwd: string): string {
 	return shown.startsWith("..") ? path : shown;
 }
 
-/** Finds models by their name in the session file; if the user `asked` for one, always that one. */
-function modelsByName(asked: string | undefined): (name: ReplayModel["name"]) => ReplayModel {
-	const instead = asked === undefined ? undefined : namedModel(asked);
-	const found = new Map<string, ReplayModel>();
-	return (name) => {
-		const { provider, id } = instead ?? name;
-		return getOrAdd(found, `${provider}/${id}`, () => knownModel({ provider, id }));
-	};
-}
-
-function namedModel(asked: string): ReplayModel["name"] {
+function namedModel(asked: string): ModelName {
 	const model = findModel(asked);
 	if (model) return model;
 	const known = [...new Set(knownModels.map(({ id }) => id))];

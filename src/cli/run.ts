@@ -1,5 +1,6 @@
 import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
+import { closeSync, openSync, readFileSync } from "node:fs";
 import { describeError, errnoOf } from "../core/errno.ts";
 import { type Command, UsageError } from "./command.ts";
 import { type Launch, launchOf } from "./launch.ts";
@@ -61,7 +62,7 @@ async function statusOfChild(program: string, { args, env }: Launch, cwd: string
 	child.once("exit", (code, signal) => ended.resolve(signal ? statusOf(signal) : (code ?? 1)));
 	// A terminal sends its interrupt to both; a second one could end the agent.
 	const forward = (signal: NodeJS.Signals) => {
-		if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
+		if (signal !== "SIGINT" || !isInForeground()) child.kill(signal);
 	};
 	const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 	for (const signal of signals) process.on(signal, forward);
@@ -69,5 +70,28 @@ async function statusOfChild(program: string, { args, env }: Launch, cwd: string
 		return await ended.promise;
 	} finally {
 		for (const signal of signals) process.off(signal, forward);
+	}
+}
+
+/**
+ * Whether interrupts of a terminal reach this process, wherever its input and output lead. One that was sent to it
+ * alone looks the same. Where groups are not known, a terminal counts as one that has it in front.
+ */
+function isInForeground(): boolean {
+	if (process.platform === "win32") return true; // a console, which does the same
+	try {
+		// Behind the program's name, which may have spaces: state, parent, group, session, terminal, its group in front.
+		const fields = readFileSync("/proc/self/stat", "latin1")
+			.replace(/^.*\) /s, "")
+			.split(" ");
+		return fields[2] === fields[5];
+	} catch {
+		// Not Linux.
+	}
+	try {
+		closeSync(openSync("/dev/tty", "r"));
+		return true;
+	} catch {
+		return false;
 	}
 }

@@ -40,6 +40,10 @@ export const usage: Command = {
 	maxArguments: 32,
 	async run(options, words, terminal) {
 		const nowMs = Date.now();
+		const other = ["since", "by", "json"].find((name) => options[name] !== undefined);
+		if (options.statusline && other) {
+			throw new UsageError(`--statusline is one line about today; it does not take --${other}`);
+		}
 		const by = chosen(String(options.by ?? "day"), GROUPINGS, "--by");
 		const named = (options.agent as string[] | undefined)?.flatMap((list) => list.split(","));
 		const agents = named?.map((name) => chosen(name, AGENT_NAMES, "--agent"));

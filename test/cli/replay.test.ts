@@ -73,6 +73,22 @@ describe("strata replay", () => {
 		expect((await run("--help")).out).toContain("tiers and log are compared only when named");
 	});
 
+	test("savings at birth, which need the texts of results, are compared only when named", async () => {
+		const file = readTwiceThenOld().save();
+		const { policies } = JSON.parse(
+			(await run(file, "--json", "--policy", "append-only,birth,quiet,birth-quiet")).out,
+		);
+		expect(policies.map(({ name }: { name: string }) => name)).toEqual([
+			"append-only",
+			"birth",
+			"quiet",
+			"birth-quiet",
+		]);
+		const [without, birth] = policies.map(({ cost }: { cost: number }) => cost);
+		expect(birth).toBeLessThan(without);
+		expect((await run("--help")).out).toContain("birth, quiet and birth-quiet");
+	});
+
 	test("strata is the read cache and pruning together, as the settings have it", async () => {
 		const file = readTwiceThenOld().save();
 		const costsWith = async (keepRecentTurns: number) => {
@@ -193,6 +209,7 @@ describe("strata replay --find", () => {
 			.save("r.jsonl", folder);
 		const { status, out } = await find(home);
 		expect(status).toBe(0);
+		expect(out).toMatch(/^last use \(UTC\) +agent +size +project$/m);
 		expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d {2}codex .*0\.0 MB.*app$/m);
 		expect(out).toContain(file);
 		expect(out).not.toContain("\u001b");

@@ -1,7 +1,7 @@
 // @module-tag slow
-import { type ChildProcessByStdio, spawn } from "node:child_process";
-import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { type SpawnOptions, spawn, spawnSync } from "node:child_process";
+import { type EventEmitter, once } from "node:events";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
@@ -28,22 +28,23 @@ async function startWorld() {
 	const agentDir = tempDir();
 	const settings = { proxy: { upstreams: { anthropic: url } } };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
-	const start = (words: string[]) => {
-		const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: agentDir };
-		for (const name of Object.keys(env))
-			if (/_BASE_URL$|_API_BASE$|_proxy$/i.test(name)) delete env[name];
+	const env: NodeJS.ProcessEnv = { ...process.env, PI_CODING_AGENT_DIR: agentDir };
+	for (const name of Object.keys(env))
+		if (/_BASE_URL$|_API_BASE$|_proxy$/i.test(name)) delete env[name];
+	const start = (words: string[], options: Pick<SpawnOptions, "detached"> = {}) => {
 		const child = spawn(process.execPath, [MAIN, ...words], {
 			cwd: agentDir,
 			env,
 			stdio: ["ignore", "pipe", "pipe"],
+			...options,
 		});
 		atEnd(() => child.kill("SIGKILL"));
 		return { child, ...outputOf(child) };
 	};
-	return { asked, gate, agentDir, start };
+	return { asked, gate, agentDir, env, start };
 }
 
-function outputOf(child: ChildProcessByStdio<null, Readable, Readable>) {
+function outputOf(child: { stdout: Readable; stderr: Readable } & EventEmitter) {
 	let out = "";
 	let err = "";
 	child.stdout.on("data", (chunk) => {
@@ -70,6 +71,8 @@ describe("strata run", () => {
 			.filter((entry) => entry.isFile())
 			.map((entry) => readFileSync(join(entry.parentPath, entry.name), "latin1"));
 		expect(stored.join("")).not.toMatch(/sentinel-key|question/);
+		expect((await start(["clean", "--delete", "traffic", "--yes"]).closed)[0]).toBe(0);
+		expect(existsSync(join(agentDir, "strata", "traffic"))).toBe(false);
 	});
 
 	test("passes options on without `--`, and says if nothing was seen", async () => {
@@ -90,6 +93,68 @@ describe("strata run", () => {
 		const killed = start(["run", process.execPath, "-e", `process.kill(process.pid, "SIGKILL")`]);
 		expect(await killed.closed).toEqual([137, null]);
 	});
+
+	test("an interrupt without a terminal reaches the program, once", async () => {
+		const { start } = await startWorld();
+		const script =
+			'let n = 0; process.on("SIGINT", () => console.log("interrupts", ++n)); process.on("SIGTERM", () => process.exit()); ' +
+			'console.log("up"); setInterval(() => {}, 1e6)';
+		const words = ["run", process.execPath, "-e", script];
+		// In a session of its own there is no terminal.
+		const alone = start(words, { detached: true });
+		await expect.poll(alone.out).toMatch(/^up/);
+		alone.child.kill("SIGINT");
+		await expect.poll(alone.out).toContain("interrupts");
+		alone.child.kill("SIGTERM");
+		await alone.closed;
+		expect(alone.out()).toMatch(/interrupts 1\n$/);
+	});
+
+	const hasPty = spawnSync("script", ["--version"]).stdout?.includes("util-linux");
+	/** Runs a shell line in a terminal. `$RUN` is strata with a program that counts interrupts. */
+	async function startInTerminal(line: string) {
+		const { agentDir, env } = await startWorld();
+		const program = join(agentDir, "program.mjs");
+		writeFileSync(
+			program,
+			`let n = 0;
+			process.on("SIGINT", () => n++ === 0 && setTimeout(() => { console.log(\`interrupts \${n}\`); process.exit(); }, 500));
+			console.log("up"); setTimeout(() => process.exit(), 60_000);`,
+		);
+		const words = [process.execPath, MAIN, "run", process.execPath, program];
+		const quoted = words.map((word) => `'${word}'`).join(" ");
+		const child = spawn("script", ["-qefc", line.replace("$RUN", quoted), "/dev/null"], {
+			cwd: agentDir,
+			env: { ...env, SHELL: "/bin/bash" },
+			stdio: ["pipe", "pipe", "pipe"],
+		});
+		atEnd(() => child.kill("SIGKILL"));
+		const output = outputOf(child);
+		await expect.poll(output.out).toMatch(/up/);
+		return { child, ...output };
+	}
+
+	test.skipIf(!hasPty)(
+		"an interrupt of a terminal is not sent twice if the input is a file",
+		async () => {
+			const { child, out, closed } = await startInTerminal("$RUN < /dev/null");
+			child.stdin.write("\x03");
+			await closed;
+			expect(out()).toContain("interrupts 1");
+		},
+	);
+
+	test.skipIf(!hasPty)(
+		"an interrupt for a job in the background of a terminal is passed on, once",
+		async () => {
+			// With job control the job has a process group of its own.
+			const line = "set -m; $RUN < /dev/null & read; kill -INT $!; wait";
+			const { child, out, closed } = await startInTerminal(line);
+			child.stdin.write("\n");
+			await closed;
+			expect(out()).toContain("interrupts 1");
+		},
+	);
 
 	test("a program that is not there has status 127; without a program it is 2", async () => {
 		const { start } = await startWorld();

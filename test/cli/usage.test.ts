@@ -158,6 +158,14 @@ describe("strata usage --statusline", () => {
 		}
 	});
 
+	test("refuses what would change the line", async () => {
+		for (const option of ["--json", "--since=7d", "--by=model"]) {
+			const { status, err } = await machineIn(tempDir()).run("--statusline", option);
+			expect(status).toBe(2);
+			expect(err).toContain(`does not take ${option.split("=")[0]}`);
+		}
+	});
+
 	test("says that a price is unknown", async () => {
 		const folder = tempDir();
 		const writer = new SessionWriter();
