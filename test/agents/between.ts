@@ -1,5 +1,5 @@
 import { startProxy, upstreamsFrom } from "../../src/proxy/index.ts";
-import type { Exchange } from "../../src/wire/exchange.ts";
+import { type Exchange, framesIn } from "../../src/wire/exchange.ts";
 import { DUMMY_KEY, type Upstream } from "../support/agents/drivers.ts";
 import { sha256 } from "../support/stand-in/stand-in.ts";
 
@@ -27,12 +27,12 @@ export interface Observed {
 	readonly hasKey: boolean;
 }
 
-const direct: Between = {
+export const direct: Between = {
 	name: "direct",
 	open: async (url) => ({ base: url, close: async () => undefined }),
 };
 
-const throughProxy: Between = {
+export const throughProxy: Between = {
 	name: "through the proxy",
 	async open(url, upstream) {
 		const observed: Observed[] = [];
@@ -47,7 +47,7 @@ const throughProxy: Between = {
 };
 
 function observedOf({ requestBody, answerBody, frames, end, ...rest }: Exchange): Observed {
-	const answer = frames ? frames.join("") : Buffer.from(answerBody ?? []);
+	const answer = frames ? framesIn(frames).join("") : Buffer.from(answerBody ?? []);
 	return {
 		sha256: sha256(Buffer.from(requestBody ?? [])),
 		answerSha256: sha256(answer),

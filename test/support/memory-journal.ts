@@ -153,6 +153,10 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 				}),
 			);
 		},
+		hasOtherOwner(principal) {
+			if (journal.unreadable) throw unavailable("the journal cannot be read");
+			return [...view.owners.values()].some((owner) => owner !== principal);
+		},
 		append: (event) => write({ kind: "event", event }),
 		byId(principal, id) {
 			readable();
