@@ -11,7 +11,7 @@ export interface Count {
 // biome-ignore lint/suspicious/noExplicitAny: it counts files that are known to be sound.
 type Json = any;
 
-/** A `.jsonl` file of pi or Codex, or an export of opencode. */
+/** A `.jsonl` file of pi, Claude Code or Codex, or an export of opencode. */
 export function independentCount(text: string): Count {
 	const count: Count = { requests: 0, input: 0, read: 0, write: 0 };
 	const add = (input: number, read: number, write: number) => {
@@ -28,10 +28,20 @@ export function independentCount(text: string): Count {
 		}
 		return count;
 	}
-	const lines: Json[] = text.split("\n").flatMap((line) => (line === "" ? [] : [JSON.parse(line)]));
+	const lines = text.split("\n").flatMap(parsed);
 	if (lines.some(({ type }) => type === "session_meta")) countCodex(lines, add);
+	else if (lines.some(({ parentUuid }) => parentUuid !== undefined)) countClaude(lines, add);
 	else countPi(lines, add);
 	return count;
+}
+
+/** Nothing for a damaged line. */
+function parsed(line: string): Json[] {
+	try {
+		return [JSON.parse(line)];
+	} catch {
+		return [];
+	}
 }
 
 type Add = (input: number, read: number, write: number) => void;
@@ -40,6 +50,22 @@ function countPi(lines: readonly Json[], add: Add): void {
 	for (const { message, type } of lines) {
 		if (type !== "message" || message.role !== "assistant" || !message.usage) continue;
 		add(message.usage.input, message.usage.cacheRead, message.usage.cacheWrite);
+	}
+}
+
+/** Each block of an answer is a line with the answer's bill; the last line has the final one. */
+function countClaude(lines: readonly Json[], add: Add): void {
+	const bills = new Map<string, Json>();
+	for (const { type, message, uuid } of lines) {
+		if (type !== "assistant" || message.model === "<synthetic>" || !message.usage) continue;
+		bills.set(message.id ?? uuid, message.usage);
+	}
+	for (const usage of bills.values()) {
+		add(
+			usage.input_tokens ?? 0,
+			usage.cache_read_input_tokens ?? 0,
+			usage.cache_creation_input_tokens ?? 0,
+		);
 	}
 }
 
