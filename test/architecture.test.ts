@@ -18,6 +18,7 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	paging: SYSTEM,
 	codeindex: LEAVES,
 	pruning: SYSTEM,
+	birth: [...LEAVES, "economy"],
 	workset: [...SYSTEM, "tiers"],
 	code: [...SYSTEM, "codeindex"],
 	wire: LEAVES,
@@ -51,7 +52,7 @@ const SECOND_DOORS = new Set([
 	"src/economy/rules.ts",
 	// Replays are loaded by `strata replay` and by the server's worker only.
 	"src/economy/replay/index.ts",
-	// The type at which proxy and traffic meet; neither needs the other's code for it.
+	// Where proxy and traffic meet; neither needs the other's code for it.
 	"src/wire/exchange.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",

@@ -293,6 +293,22 @@ export function testJournal(
 			for (const id of ["a", "\ud801", "\ufffd"]) expect(next.byId("ann", id)).toBeUndefined();
 		});
 
+		test("another principal is an owner from its first conversation to its last", async () => {
+			const { process, journal } = await begin();
+			const bob = { principal: "bob", conversation: "b" };
+			await journal.own({ principal: "ann", conversation: "a" });
+			const isOther = (of: typeof journal) => ["ann", "bob"].map((name) => of.hasOtherOwner(name));
+			expect(isOther(journal)).toEqual([false, true]);
+			const taken = journal.own(bob);
+			expect(isOther(journal)).toEqual([true, true]);
+			await taken;
+			expect(isOther(journal)).toEqual([true, true]);
+			const { journal: next } = await process.crash();
+			expect(isOther(next)).toEqual([true, true]);
+			await next.disown(bob);
+			expect(isOther(next)).toEqual([false, true]);
+		});
+
 		test("a conversation is the first one's who takes it, at once and after a crash, until they give it up", async () => {
 			const { process, journal } = await begin();
 			const ann = { principal: "ann", conversation: "a" };
