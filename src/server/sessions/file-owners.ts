@@ -23,78 +23,90 @@ import { parseSettings } from "./stored-settings.ts";
 
 const MAX_LISTED = 200;
 
-export type VisibleFiles = ReturnType<typeof createVisibleFiles>;
-
 /** Session files as a principal sees them: files of other principals seem not to exist. */
-export function createVisibleFiles(
-	places: SessionPlaces,
-	table: Pick<SessionTable, "openFiles">,
-	owners: Pick<FileOwners, "ownersOf" | "isSole">,
-	piProcesses: PiProcesses,
-) {
+export class VisibleFiles {
+	readonly #places: SessionPlaces;
+	readonly #table: Pick<SessionTable, "openFiles">;
+	readonly #owners: Pick<FileOwners, "ownersOf" | "isSole">;
+	readonly #piProcesses: PiProcesses;
+
+	constructor(
+		places: SessionPlaces,
+		table: Pick<SessionTable, "openFiles">,
+		owners: Pick<FileOwners, "ownersOf" | "isSole">,
+		piProcesses: PiProcesses,
+	) {
+		this.#places = places;
+		this.#table = table;
+		this.#owners = owners;
+		this.#piProcesses = piProcesses;
+	}
+
+	/** Follows links. Rejects if the file is not visible to the principal. */
+	async resolve(path: string, principal: string, field: PathField = "sessionPath") {
+		const file = await checkSessionFile(path, field, this.#places);
+		const roots = await realRoots(this.#places);
+		const lineage = await lineageOf({ path: file.path, head: file }, roots);
+		if (!this.#isVisible(lineage, principal)) throw noSuchFile(path, field);
+		return { ...file, lineage };
+	}
+
+	/** Throws the error for a missing file if another principal has become the owner. */
+	assertVisible({ lineage }: { lineage: Lineage }, principal: string, path: string): void {
+		if (!this.#isVisible(lineage, principal)) throw noSuchFile(path, "sessionPath");
+	}
+
+	/** For a path that the server itself found. `undefined` if the file is not visible, or gone. */
+	async look(found: string, principal: string) {
+		const file = await readHead(found).catch(() => undefined); // gone meanwhile
+		if (!file) return undefined;
+		const lineage = await lineageOf(file, await realRoots(this.#places));
+		if (!this.#isVisible(lineage, principal)) return undefined;
+		const { path, head } = file;
+		return { path, title: head?.view.sessionName ?? head?.view.firstMessage };
+	}
+
+	async list(folder: string, principal: string) {
+		const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
+			this.#visible(files, principal),
+		);
+		const inPi = await this.#piProcesses();
+		const open = this.#table.openFiles();
+		const files = sessions.map(({ path, view }) => {
+			const piProcess = inPi.get(path);
+			return { ...listed(view, open.get(path)), ...(piProcess !== undefined && { piProcess }) };
+		});
+		return { files, ...(truncated && { truncated }) };
+	}
+
 	/**
 	 * Visible: an open file to its session's principal, a closed one to its owner, an unowned one to all. A file
 	 * of a sub-agent is its session's. If that is unknown, it is visible unless another principal could own it.
 	 */
-	function isVisible(
+	#isVisible(
 		{ sessions, isComplete }: Lineage,
 		principal: string,
-		open = table.openFiles(),
+		open = this.#table.openFiles(),
 	): boolean {
-		const ownersBySession = owners.ownersOf(sessions);
+		const ownersBySession = this.#owners.ownersOf(sessions);
 		const owner = sessions
 			.map(({ path }, index) => open.get(path)?.principal ?? ownersBySession[index])
 			.find((one) => one !== undefined);
 		if (owner !== undefined) return owner === principal;
-		return isComplete || owners.isSole(principal);
+		return isComplete || this.#owners.isSole(principal);
 	}
 
-	async function visible(files: readonly StoredSession[], principal: string) {
-		const roots = await realRoots(places);
+	async #visible(files: readonly StoredSession[], principal: string) {
+		const roots = await realRoots(this.#places);
 		const read: { head: StoredSession; lineage: Lineage }[] = [];
 		for (const head of files) {
 			read.push({ head, lineage: await lineageOf({ path: head.path, head }, roots) });
 		}
-		const open = table.openFiles();
+		const open = this.#table.openFiles();
 		return read
-			.filter(({ lineage }) => isVisible(lineage, principal, open))
+			.filter(({ lineage }) => this.#isVisible(lineage, principal, open))
 			.map(({ head }) => head);
 	}
-
-	return {
-		/** Follows links. Rejects if the file is not visible to the principal. */
-		async resolve(path: string, principal: string, field: PathField = "sessionPath") {
-			const file = await checkSessionFile(path, field, places);
-			const lineage = await lineageOf({ path: file.path, head: file }, await realRoots(places));
-			if (!isVisible(lineage, principal)) throw noSuchFile(path, field);
-			return { ...file, lineage };
-		},
-		/** Throws the error for a missing file if another principal has become the owner. */
-		assertVisible({ lineage }: { lineage: Lineage }, principal: string, path: string) {
-			if (!isVisible(lineage, principal)) throw noSuchFile(path, "sessionPath");
-		},
-		/** For a path that the server itself found. `undefined` if the file is not visible, or gone. */
-		async look(found: string, principal: string) {
-			const file = await readHead(found).catch(() => undefined); // gone meanwhile
-			if (!file) return undefined;
-			const lineage = await lineageOf(file, await realRoots(places));
-			if (!isVisible(lineage, principal)) return undefined;
-			const { path, head } = file;
-			return { path, title: head?.view.sessionName ?? head?.view.firstMessage };
-		},
-		async list(folder: string, principal: string) {
-			const { sessions, truncated } = await listStoredSessions(folder, MAX_LISTED, (files) =>
-				visible(files, principal),
-			);
-			const inPi = await piProcesses();
-			const open = table.openFiles();
-			const files = sessions.map(({ path, view }) => {
-				const piProcess = inPi.get(path);
-				return { ...listed(view, open.get(path)), ...(piProcess !== undefined && { piProcess }) };
-			});
-			return { files, ...(truncated && { truncated }) };
-		},
-	};
 }
 
 function listed(view: Data<"StoredSession">, held: HeldSession | undefined): Data<"StoredSession"> {

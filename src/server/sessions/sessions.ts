@@ -2,7 +2,7 @@ import { initTheme } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
 import type { StreamName } from "../journal/journal.ts";
 import { createCodeHandlers, IndexPool } from "./code-handlers.ts";
-import { createFileOwners, createVisibleFiles, type OwnersJournal } from "./file-owners.ts";
+import { createFileOwners, type OwnersJournal, VisibleFiles } from "./file-owners.ts";
 import { createLifecycleHandlers, type LifecycleOptions } from "./lifecycle-handlers.ts";
 import { promptHandlers } from "./prompt-handlers.ts";
 import { SessionTable, type SessionTableOptions } from "./session-table.ts";
@@ -23,7 +23,7 @@ export function createSessions(options: SessionsOptions) {
 	owners.ownRecovered(options.recovered);
 	const piProcesses = () => markedSessions(agentDir);
 	const table = new SessionTable({ ...options, owners, piProcesses });
-	const files = createVisibleFiles({ agentDir, cwd }, table, owners, piProcesses);
+	const files = new VisibleFiles({ agentDir, cwd }, table, owners, piProcesses);
 	const indexes = new IndexPool();
 	const inSession = {
 		...promptHandlers,
