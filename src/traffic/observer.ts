@@ -145,7 +145,8 @@ function movable(exchange: Exchange): Movable {
 		if (!body) continue;
 		const isWhole =
 			body.byteLength === body.buffer.byteLength && !transfer.has(body.buffer as ArrayBuffer);
-		const own = isWhole ? body : body.slice();
+		// A slice of a Buffer would be a view of the same memory.
+		const own = isWhole ? body : new Uint8Array(body);
 		transfer.add(own.buffer as ArrayBuffer);
 		job[name] = own;
 	}

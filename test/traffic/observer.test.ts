@@ -90,6 +90,16 @@ describe("the observer", () => {
 		expect(observer.counts).toMatchObject({ booked: 1 });
 	});
 
+	test("copies a body in memory that Node shares among buffers", { tags: "slow" }, async () => {
+		const { observer, provider } = observing();
+		const { requestBody, ...exchange } = provider.exchange({ messages: [says("question", 10)] });
+		const pooled = Buffer.from(Buffer.from(requestBody ?? []).toString("latin1"), "latin1");
+		expect(pooled.buffer.byteLength).toBeGreaterThan(pooled.byteLength);
+		observer.add({ ...exchange, requestBody: pooled });
+		await observer.drain();
+		expect(observer.counts).toMatchObject({ booked: 1, failed: 0 });
+	});
+
 	test("drops exchanges while too many bytes wait, and counts them", { tags: "slow" }, async () => {
 		const { observer, provider } = observing({ maxQueuedBytes: 50_000 });
 		for (let at = 0; at < 10; at++) observer.add(provider.exchange({ messages: first }));
