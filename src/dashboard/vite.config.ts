@@ -10,6 +10,8 @@ export default defineConfig({
 		// Assets stay separate files, which browsers cache and views share.
 		assetsInlineLimit: 0,
 		modulePreload: { polyfill: false },
+		// One file packs better than one of some hundred bytes a view.
+		cssCodeSplit: false,
 		reportCompressedSize: true,
 	},
 	oxc: { jsx: { runtime: "automatic", importSource: "preact" } },
