@@ -143,10 +143,7 @@ export class Conversations {
 		const name = nameOf(request);
 		if (name === undefined) return undefined;
 		return [...(this.#named.get(name) ?? [])].findLast(
-			({ heads, latest }) =>
-				request.isPartial ||
-				(heads.some((head) => isSimilarHead(head, request.head)) &&
-					(!latest || hasSameInstructions(latest, request))),
+			(one) => request.isPartial || hasKnownInstructions(one, request),
 		);
 	}
 
@@ -259,9 +256,22 @@ function isAnswered(
 	});
 }
 
-function hasSameInstructions(latest: SentRequest, { head, messages }: TracedRequest): boolean {
-	const [before, now] = [piecesOf(latest), [...head.pieces, ...messages]].map(instructionsIn);
-	return before === now;
+/** Whether the tools are similar to those of an earlier request, and the instructions the same. */
+function hasKnownInstructions({ heads, latest }: Conversation, request: TracedRequest): boolean {
+	const similar = heads.filter((head) => isSimilarHead(head, request.head));
+	if (similar.length === 0) return false;
+	const { pieces } = request.head;
+	// Branches of one conversation may have different ones.
+	if (hasSystem(pieces)) {
+		return similar.some((head) => instructionsIn(head.pieces) === instructionsIn(pieces));
+	}
+	return (
+		!latest || instructionsIn(piecesOf(latest)) === instructionsIn([...pieces, ...request.messages])
+	);
+}
+
+function hasSystem(pieces: readonly TracePiece[]): boolean {
+	return pieces.some(({ part }) => part === "system");
 }
 
 /** The hashes of the system prompt. A format without a field for it sends it as the first messages. */

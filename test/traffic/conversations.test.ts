@@ -54,6 +54,18 @@ describe("a request", () => {
 		expect(shape(request({ session: "s2", messages: [...u1, ...turn("b")] }))).toBe("2 next");
 	});
 
+	test("that compacts a branch continues, although another branch has new instructions", () => {
+		const { shape } = talk();
+		const branch = [...u1, answer("b"), user("b")];
+		const other = [...HEAD.filter(({ part }) => part === "tools"), system("new")];
+		const summary = [user("summary")];
+		expect(shape(request({ session: "s", messages: u1 }))).toBe("1 start");
+		expect(shape(request({ session: "s", messages: branch }))).toBe("1 next");
+		const changed = { session: "s", head: other, messages: [...u1, ...turn("a")] };
+		expect(shape(request(changed))).toMatch(/^1 /);
+		expect(shape(request({ session: "s", messages: summary }))).toMatch(/^1 /);
+	});
+
 	test("for a title, of the same session and about the same message, is apart", () => {
 		const { shape } = talk();
 		const title = { session: "s", head: [system("make a title")], messages: u1 };
