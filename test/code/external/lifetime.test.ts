@@ -24,7 +24,7 @@ test("a program that leaves in the middle of a question takes KotaDB with it", {
 	tags: "slow",
 }, async () => {
 	const { status, started } = await runProgram(
-		"void kota.status(); setInterval(() => existsSync(journal) && process.exit(5), 10);",
+		"void kota.status(); setInterval(() => isJournalBegun() && process.exit(5), 10);",
 	);
 	expect(status).toBe(5);
 	await vi.waitFor(() => expect(started().map(isAlive)).toEqual([false]), PATIENCE);
@@ -50,9 +50,10 @@ async function runProgram(script: string) {
 	const file = join(folder, "program.mjs");
 	writeFileSync(
 		file,
-		`import { existsSync } from "node:fs";
+		`import { existsSync, readFileSync } from "node:fs";
 		import { registerHooks } from "node:module";
 		const journal = ${JSON.stringify(journal)};
+		const isJournalBegun = () => existsSync(journal) && readFileSync(journal, "utf8").includes("\\n");
 		const loaded = [];
 		registerHooks({ load: (url, context, next) => (loaded.push(url), next(url, context)) });
 		const { ExternalIndex } = await import(${JSON.stringify(MODULE.href)});
