@@ -18,7 +18,12 @@ setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
 const trace = sessionFile();
-report([...speedLines(), await memoryLine(), ...(trace ? await traceLines(trace) : [])]);
+report([
+	...speedLines(),
+	await memoryLine(),
+	await mostMemoryLine(),
+	...(trace ? await traceLines(trace) : []),
+]);
 
 /** In a session with a thousand results of 50 KB: half of a result, or a quarter, stands in an earlier one. */
 function speedLines(): Line[] {
@@ -29,15 +34,20 @@ function speedLines(): Line[] {
 		["50 KB", 50 * KB, 2],
 		["1 MB", KB * KB, 10],
 	] as const;
+	const kinds = [
+		["code", ""],
+		["progress", ", a quarter progress"],
+		["numbers", ", a quarter lines with numbers"],
+	] as const;
 	return cases.flatMap(([name, size, target]) =>
-		(["code", "progress"] as const).map((kind): Line => {
+		kinds.map(([kind, what]): Line => {
 			const ms: number[] = [];
 			let shown = 0;
 			for (let round = 0; round < ROUNDS; round++) {
 				// What the round before added: older results are evicted by long ones.
 				const repeated = codeOf(round === 0 ? RESULTS - 1 : seed, size / 2);
 				const fresh = codeOf(++seed, kind === "code" ? size / 2 : size / 4);
-				const noise = kind === "code" ? "" : progressOf(size / 4);
+				const noise = noiseOf(kind, size / 4, seed);
 				// As a tool returns it: one flat string.
 				const text = Buffer.from(`${repeated}\n${noise}${fresh}`).toString();
 				const result = resultOf(`new-${kind}-${name}-${round}`, text);
@@ -48,7 +58,7 @@ function speedLines(): Line[] {
 				shown = short?.text.length ?? text.length;
 			}
 			return {
-				case: `a result of ${name}, half of it new${kind === "code" ? "" : ", a quarter progress"}`,
+				case: `a result of ${name}, half of it new${what}`,
 				unit: "ms",
 				value: median(ms),
 				digits: 2,
@@ -75,6 +85,31 @@ async function memoryLine(): Promise<Line> {
 		digits: 2,
 		target: 1.1,
 		from: { "MB after 1,000": megabytes(few), "MB after 10,000": megabytes(many) },
+	};
+}
+
+/** All bounds are reached at once: many results, of short lines, of characters that take two bytes. */
+async function mostMemoryLine(): Promise<Line> {
+	const { maxIndexedLines, maxIndexedChars, maxIndexedResults } = defaultBirth.dedupe;
+	const [lines, chars] = [maxIndexedLines, maxIndexedChars].map((most) =>
+		Math.floor(most / maxIndexedResults),
+	) as [number, number];
+	const before = await usedBytes();
+	const birth = new Birth(defaultBirth);
+	const count = sized(maxIndexedResults * 2, 100);
+	for (let at = 0; at < count; at++) {
+		const line = `第 ${at} `.padEnd(Math.floor(chars / lines) - 1, "x");
+		birth.add(resultOf(`of-a-length-that-ids-have-${at}`, Array(lines).fill(line).join("\n")));
+	}
+	const used = (await usedBytes()) - before;
+	birth.shorten(resultOf("last", "keeps the session alive until here"));
+	return {
+		case: "memory of a session at all bounds",
+		unit: "MB",
+		value: megabytes(used),
+		digits: 1,
+		target: 32,
+		from: { results: count, "lines of each": lines, "characters of each": chars },
 	};
 }
 
@@ -144,6 +179,11 @@ function codeOf(seed: number, chars: number): string {
 	return Buffer.from(lines.join("\n").slice(0, chars)).toString();
 }
 
+function noiseOf(kind: "code" | "progress" | "numbers", chars: number, seed: number): string {
+	if (kind === "code") return "";
+	return kind === "progress" ? progressOf(chars) : numberedOf(chars, seed);
+}
+
 /** A third each: a bar that is drawn again, equal lines, and colours. */
 function progressOf(chars: number): string {
 	const bar = Array.from(
@@ -153,6 +193,19 @@ function progressOf(chars: number): string {
 	const waiting = "waiting for the server to start\n".repeat(chars / 96);
 	const colours = "\u001b[1mbuilt\u001b[0m some module of the program\n".repeat(chars / 120);
 	return `${bar}\n${waiting}${colours}`;
+}
+
+/** Half of the lines are folded. The others have numbers that vary freely, and stay. */
+function numberedOf(chars: number, seed: number): string {
+	const lines: string[] = [];
+	for (let length = 0, at = 0; length < chars; at++) {
+		const isFolded = (at >>> 6) % 2 === 0;
+		const free = Math.imul(at + seed * 7919, 2_654_435_761) >>> 20;
+		const line = isFolded ? `compiling module ${at} of 40000` : `src/main.ts:${free}: call()`;
+		lines.push(line);
+		length += line.length + 1;
+	}
+	return `${lines.join("\n")}\n`;
 }
 
 function megabytes(bytes: number): number {

@@ -1,9 +1,19 @@
 import { getOrAdd } from "../core/get-or-add.ts";
-import { type ScannedText, scanLines, WindowIndex } from "./line-windows.ts";
+import { WindowIndex, windowsOf } from "./line-windows.ts";
 import {
-	expandBy,
-	isPlainId,
 	type LinedText,
+	type LineEdit,
+	lineCount,
+	lineEnd,
+	type ScannedText,
+	Scanner,
+	savedBy,
+} from "./lines.ts";
+import { leastPieces } from "./pieces.ts";
+import {
+	expandsTo,
+	isPlainId,
+	type PlacedReference,
 	REFERENCE_START,
 	type Reference,
 	referenceLine,
@@ -32,9 +42,24 @@ interface Run {
 	at: number;
 }
 
+/** A result with references in place of some of its lines. */
+export interface Deduped {
+	readonly text: string;
+	/** In the order of their lines. */
+	readonly references: readonly PlacedReference[];
+}
+
+/** A run of lines, and the line that refers to it. */
+interface ReferredRun extends LineEdit {
+	readonly base: string;
+	/** The first of its lines in the base, from 0. */
+	readonly at: number;
+}
+
 /** A search for runs ends when its budget of compared characters is used up, whatever the text. */
 interface Search {
 	readonly text: ScannedText;
+	readonly windows: Int32Array;
 	/** `undefined` if the result cannot be referred to. */
 	readonly baseOf: (known: Known) => Run["base"] | undefined;
 	budget: number;
@@ -53,50 +78,60 @@ export class Dedupe {
 	readonly #settings: DedupeSettings;
 	/** Oldest first. */
 	#known: Known[] = [];
-	/** The same by name. */
-	#byName = new Map<string, Known[]>();
+	/** The newest of each name, and of each id. */
+	readonly #byName = new Map<string, Known>();
+	readonly #byId = new Map<string, Known>();
 	#index: WindowIndex;
 	#nextLine = 0;
 	#chars = 0;
 	readonly #places: Int32Array;
-	/** The last scan, since a result is usually added as it was decided on. */
-	#last: ScannedText | undefined;
+	readonly #scanner: Scanner;
 
-	constructor(settings: DedupeSettings) {
+	constructor(settings: DedupeSettings, scanner = new Scanner()) {
 		this.#settings = settings;
+		this.#scanner = scanner;
 		this.#index = new WindowIndex(settings.maxIndexedLines);
 		this.#places = new Int32Array(settings.maxPlaces);
 	}
 
+	/** The text of {@link decide}. */
+	shorten(result: CallResult, isVisible?: (id: string) => boolean): string | undefined {
+		return this.decide(result, isVisible)?.text;
+	}
+
 	/**
-	 * The text to show instead of the result's own; `undefined` if it stays as it is. Changes nothing: the
+	 * What to show instead of the result's own text; `undefined` if it stays as it is. Changes nothing: the
 	 * caller adds the result once it knows what the model will see. `isVisible` is asked about the ids of
 	 * earlier results.
 	 */
-	shorten(result: CallResult, isVisible: (id: string) => boolean = () => true): string | undefined {
+	decide(result: CallResult, isVisible: (id: string) => boolean = () => true): Deduped | undefined {
 		const { text, isError, path } = result;
 		const { minChars, minSavedTokens } = this.#settings;
 		if (text === undefined || isError || text.length < minChars) return undefined;
 		if (path !== undefined && !isShowable(path)) return undefined;
 		if (hasLineLike(REFERENCE_START, text)) return undefined;
-		const shown = this.#withReferences(this.#scan(text), path, isVisible);
-		if (shown === undefined || !isWorthIt(text, shown, minSavedTokens)) return undefined;
-		const expanded = expandBy(shown, (reference) => this.#find(reference, isVisible));
-		return expanded === text ? shown : undefined;
+		const scanned = this.#scanner.scan(text);
+		const runs = this.#runsIn(scanned, path, isVisible);
+		const length = text.length - savedBy(scanned, runs);
+		if (runs.length === 0 || !isWorthIt(text.length, length, minSavedTokens)) return undefined;
+		const shown = this.#scanner.edited(scanned, runs);
+		const isBacked = expandsTo(text, shown, (reference) => this.#find(reference, isVisible));
+		return isBacked ? { text: shown, references: placed(runs) } : undefined;
 	}
 
 	/** Adds a result with the text that the model sees, so that later ones can refer to it. */
 	add({ id, text, ...call }: CallResult, shown = text): void {
-		const { maxIndexedLines, maxIndexedChars, maxIndexedResults } = this.#settings;
-		let scanned =
-			shown === undefined || shown.length > maxIndexedChars ? undefined : this.#scan(shown);
-		let lines = scanned ? scanned.starts.length - 1 : 0;
-		if (lines > maxIndexedLines) [scanned, lines] = [undefined, 0];
+		const { minLines, maxIndexedLines, maxIndexedChars, maxIndexedResults } = this.#settings;
+		const isShort = shown !== undefined && shown.length <= maxIndexedChars;
+		const scan = isShort ? this.#scanner.scan(shown) : undefined;
+		const scanned = scan && lineCount(scan) <= maxIndexedLines ? scan : undefined;
+		const lines = scanned ? lineCount(scanned) : 0;
 		if (this.#nextLine + lines > MAX_LINE_NUMBER) this.#clear();
 		const kept = scanned && { text: scanned.text, starts: scanned.starts };
 		const known: Known = { id, name: nameOf(call), first: this.#nextLine, lines, shown: kept };
 		this.#known.push(known);
-		getOrAdd(this.#byName, known.name, () => []).push(known);
+		this.#byName.set(known.name, known);
+		this.#byId.set(id, known);
 		this.#nextLine += lines;
 		this.#chars += scanned?.text.length ?? 0;
 		while (
@@ -106,13 +141,11 @@ export class Dedupe {
 		) {
 			this.#evictOldest();
 		}
-		if (scanned) this.#index.add(scanned, known.first, this.#oldestLine());
-		this.#last = undefined;
-	}
-
-	#scan(text: string): ScannedText {
-		if (this.#last?.text !== text) this.#last = scanLines(text, this.#settings.minLines);
-		return this.#last;
+		if (scanned) {
+			const windows = windowsOf(scanned.hashes, minLines);
+			this.#index.add(windows, lines, known.first, this.#oldestLine());
+		}
+		this.#scanner.forget();
 	}
 
 	#oldestLine(): number {
@@ -123,67 +156,66 @@ export class Dedupe {
 		const known = this.#known.shift();
 		if (!known) return;
 		this.#chars -= known.shown?.text.length ?? 0;
-		const named = this.#byName.get(known.name);
-		named?.shift();
-		if (named?.length === 0) this.#byName.delete(known.name);
+		if (this.#byName.get(known.name) === known) this.#byName.delete(known.name);
+		if (this.#byId.get(known.id) === known) this.#byId.delete(known.id);
 	}
 
 	#clear(): void {
 		this.#known = [];
-		this.#byName = new Map();
+		this.#byName.clear();
+		this.#byId.clear();
 		this.#index = new WindowIndex(this.#settings.maxIndexedLines);
 		this.#nextLine = 0;
 		this.#chars = 0;
 	}
 
-	#withReferences(
+	#runsIn(
 		text: ScannedText,
 		path: string | undefined,
 		isVisible: (id: string) => boolean,
-	): string | undefined {
+	): ReferredRun[] {
 		const bases = new Map<Known, Run["base"] | undefined>();
 		const search: Search = {
 			text,
+			windows: windowsOf(text.hashes, this.#settings.minLines),
 			baseOf: (known) =>
 				getOrAdd(bases, known, () => (isVisible(known.id) ? this.#asBase(known) : undefined)),
 			budget: LEAST_BUDGET + text.text.length * this.#settings.maxPlaces,
 		};
-		const parts: string[] = [];
-		let copied = 0;
-		for (let line = 0, free = 0; line < text.windows.length && search.budget > 0; ) {
+		const runs: ReferredRun[] = [];
+		for (let line = 0, free = 0; line < search.windows.length && search.budget > 0; ) {
 			const run = this.#longestRun(search, line);
-			const reference = run && this.#referenceFor(text, withStart(run, text, free), path, parts);
+			// One path is enough for all references of a result.
+			const named = runs.length === 0 ? path : undefined;
+			const reference = run && this.#referenceFor(text, withStart(run, text, free), named);
 			if (!run || reference === undefined) {
 				// Skips most of a long run, so that no line is compared again and again.
 				line = run ? Math.max(line + 1, nextAfter(run, text, this.#settings)) : line + 1;
 				continue;
 			}
-			parts.push(text.text.slice(copied, text.starts[run.first]), reference);
-			copied = lineEnd(text, run.end - 1);
-			free = run.end;
-			line = run.end;
+			const { first, end, base, at } = run;
+			runs.push({ start: first, end, line: reference, base: base.id, at });
+			free = end;
+			line = end;
 		}
-		if (parts.length === 0) return undefined;
-		parts.push(text.text.slice(copied));
-		return parts.join("");
+		return runs;
 	}
 
 	/** `undefined` if no reference could name it: other results have its name, and its id is no word. */
 	#asBase(known: Known): Run["base"] | undefined {
 		const { shown } = known;
 		if (!shown) return undefined;
-		const newest = this.#byName.get(known.name)?.at(-1);
-		if (newest === known) return { ...known, shown };
-		const isOnly = this.#newest(known.name, known.id, () => true) === known;
-		return isOnly && isPlainId(known.id) ? { ...known, shown } : undefined;
+		const isNewest = this.#byName.get(known.name) === known;
+		const hasOwnId = isPlainId(known.id) && this.#byId.get(known.id) === known;
+		return isNewest || hasOwnId ? { ...known, shown } : undefined;
 	}
 
 	/** Of the newest places that have the window at `line`: the one with the most lines in common. */
 	#longestRun(search: Search, line: number): Run | undefined {
-		const { text, baseOf } = search;
-		const window = text.windows[line] as number;
+		const { text, windows, baseOf } = search;
+		const window = windows[line] as number;
 		const count = this.#index.find(window, this.#oldestLine(), this.#places);
-		const most = text.starts.length - 1;
+		const most = lineCount(text);
 		let longest: Run | undefined;
 		for (let index = 0; index < count && longest?.end !== most && search.budget > 0; index++) {
 			const place = this.#places[index] as number;
@@ -210,22 +242,16 @@ export class Dedupe {
 	}
 
 	/** `undefined` if the run is too small, or no longer than its reference. */
-	#referenceFor(
-		text: ScannedText,
-		run: Run,
-		path: string | undefined,
-		before: readonly string[],
-	): string | undefined {
+	#referenceFor(text: ScannedText, run: Run, path: string | undefined): string | undefined {
 		const { minLines, minChars } = this.#settings;
 		const { base, first, end, at } = run;
 		const start = text.starts[first] as number;
 		const chars = lineEnd(text, end - 1) - start;
 		if (end - first < minLines || chars < minChars) return undefined;
-		const isNewest = this.#byName.get(base.name)?.at(-1)?.first === base.first;
+		const isNewest = this.#byName.get(base.name)?.first === base.first;
 		const lines = { first: at + 1, last: at + end - first, name: base.name };
 		const reference = { ...lines, ...(!isNewest && { id: base.id }) };
-		// One path is enough for all references of a result.
-		const line = referenceLine(reference, before.length === 0 ? path : undefined);
+		const line = referenceLine(reference, path);
 		if (line.length >= chars) return undefined;
 		const pieces = leastPieces(line, Number.POSITIVE_INFINITY);
 		const replaced = text.text.slice(start, start + chars);
@@ -233,22 +259,19 @@ export class Dedupe {
 	}
 
 	#find({ name, id }: Reference, isVisible: (id: string) => boolean): LinedText | undefined {
-		return this.#newest(name, id, isVisible)?.shown;
-	}
-
-	#newest(
-		name: string,
-		id: string | undefined,
-		isVisible: (id: string) => boolean,
-	): Known | undefined {
-		return this.#byName
-			.get(name)
-			?.findLast((known) => (id === undefined || known.id === id) && isVisible(known.id));
+		const known = id === undefined ? this.#byName.get(name) : this.#byId.get(id);
+		return known?.name === name && isVisible(known.id) ? known.shown : undefined;
 	}
 }
 
-function lineEnd({ starts }: LinedText, line: number): number {
-	return (starts[line + 1] as number) - 1;
+/** Where the references stand when all runs are replaced. */
+function placed(runs: readonly ReferredRun[]): PlacedReference[] {
+	let removed = 0;
+	return runs.map(({ start, end, base, at }) => {
+		const line = start - removed + 1;
+		removed += end - start - 1;
+		return { line, base, first: at + 1, last: at + end - start };
+	});
 }
 
 /** The first line of a window that is not all in the run, if the run is long. */
@@ -281,7 +304,7 @@ function equalLines(text: LinedText, line: number, base: LinedText, at: number):
 	const start = base.starts[at] as number;
 	const limit = Math.min(text.text.length - from, base.text.length - start);
 	const common = commonLength(text.text, from, base.text, start, limit);
-	let [low, high] = [line, text.starts.length - 1];
+	let [low, high] = [line, lineCount(text)];
 	while (low < high) {
 		const middle = (low + high + 1) >>> 1;
 		if (lineEnd(text, middle - 1) <= from + common) low = middle;
@@ -308,7 +331,8 @@ function commonLength(
 	let step = SMALLEST_STEP;
 	while (
 		length + step <= limit &&
-		base.startsWith(text.slice(from + length, from + length + step), start + length)
+		text.slice(from + length, from + length + step) ===
+			base.slice(start + length, start + length + step)
 	) {
 		length += step;
 		step = Math.min(step * 2, LARGEST_STEP);
@@ -317,17 +341,4 @@ function commonLength(
 		length++;
 	}
 	return length;
-}
-
-const PIECE = /[A-Za-z]{1,10}|[0-9]{1,3}|[!-/:-@[-`{-~]{1,64}|[^\0-\x7f]{1,4}/g;
-
-/**
- * A lower bound for the tokens of a text, counted up to `enough`. A tokenizer makes one token of many
- * spaces or dashes, so a text that is longer in characters may still be cheaper.
- */
-function leastPieces(text: string, enough: number): number {
-	PIECE.lastIndex = 0;
-	let pieces = 0;
-	while (pieces < enough && PIECE.test(text)) pieces++;
-	return pieces;
 }

@@ -2,7 +2,7 @@
 export { Birth, type BirthParts, type ShortResult } from "./birth.ts";
 export { Dedupe } from "./dedupe.ts";
 export { quiet } from "./quiet.ts";
-export { expand } from "./reference.ts";
-export { birthPolicies, type ResultTextOf } from "./replay-policy.ts";
+export { expand, type PlacedReference } from "./reference.ts";
+export { birthPolicies, policiesWithBirth } from "./replay-policy.ts";
 export { type CallResult, isShell } from "./result.ts";
 export { BIRTH_VERSION, type BirthSettings, defaultBirth } from "./settings.ts";

@@ -1,4 +1,5 @@
 import { getOrAdd } from "../core/get-or-add.ts";
+import { type LinedText, lineStarts } from "./lines.ts";
 import { type CallResult, nameOf, OWN_LINE } from "./result.ts";
 
 /** Lines of an earlier result, as it is shown. */
@@ -55,35 +56,58 @@ export function expand(shown: string, earlier: readonly CallResult[]): string | 
 	});
 }
 
-/** A text with the offsets of its lines, and the one behind its end. */
-export interface LinedText {
-	readonly text: string;
-	readonly starts: Int32Array;
+/** A reference in a shown text, with the result that it means. */
+export interface PlacedReference {
+	/** The line of the shown text that it is, from 1. */
+	readonly line: number;
+	/** The id of the result that shows the lines. */
+	readonly base: string;
+	readonly first: number;
+	readonly last: number;
 }
 
-export function expandBy(
-	shown: string,
-	find: (reference: Reference) => LinedText | undefined,
-): string | undefined {
+export function expandBy(shown: string, find: FindShown): string | undefined {
 	const parts: string[] = [];
+	const isBacked = eachPart(shown, find, (part) => {
+		parts.push(part);
+		return true;
+	});
+	return isBacked ? parts.join("") : undefined;
+}
+
+/** Whether {@link expandBy} returns `text`, without making a second one. */
+export function expandsTo(text: string, shown: string, find: FindShown): boolean {
+	let compared = 0;
+	const isEqual = eachPart(shown, find, (part) => {
+		const end = compared + part.length;
+		if (text.slice(compared, end) !== part) return false;
+		compared = end;
+		return true;
+	});
+	return isEqual && compared === text.length;
+}
+
+type FindShown = (reference: Reference) => LinedText | undefined;
+
+/** Visits the parts of the expanded text in order. False if a reference is not backed, or a visit ends it. */
+function eachPart(shown: string, find: FindShown, visit: (part: string) => boolean): boolean {
 	let copied = 0;
 	for (let from = nextReference(shown, 0); from !== -1; from = nextReference(shown, copied)) {
-		const lineEnd = shown.indexOf("\n", from);
-		const end = lineEnd === -1 ? shown.length : lineEnd;
+		const newline = shown.indexOf("\n", from);
+		const end = newline === -1 ? shown.length : newline;
 		const reference = parseReference(shown.slice(from, end));
 		const lines = reference && linesOf(find(reference), reference);
-		if (lines === undefined) return undefined;
-		parts.push(shown.slice(copied, from), lines);
+		if (lines === undefined || !visit(shown.slice(copied, from)) || !visit(lines)) return false;
 		copied = end;
 	}
-	parts.push(shown.slice(copied));
-	return parts.join("");
+	return visit(shown.slice(copied));
 }
 
+/** Looks for the words first: a search that begins with a line end stops at every line. */
 function nextReference(text: string, from: number): number {
-	if (from === 0 && text.startsWith(REFERENCE_START)) return 0;
-	const at = text.indexOf(`\n${REFERENCE_START}`, from);
-	return at === -1 ? -1 : at + 1;
+	let at = text.indexOf(REFERENCE_START, from);
+	while (at > 0 && text[at - 1] !== "\n") at = text.indexOf(REFERENCE_START, at + 1);
+	return at;
 }
 
 function linesOf(base: LinedText | undefined, { first, last }: Reference): string | undefined {
@@ -91,12 +115,4 @@ function linesOf(base: LinedText | undefined, { first, last }: Reference): strin
 	const { text, starts } = base;
 	const [from, end] = [starts[first - 1], starts[last]];
 	return from === undefined || end === undefined ? undefined : text.slice(from, end - 1);
-}
-
-/** The last offset is that of a line behind the text, so that line k ends at `starts[k + 1] - 1`. */
-function lineStarts(text: string): Int32Array {
-	const starts = [0];
-	for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) starts.push(at + 1);
-	starts.push(text.length + 1);
-	return Int32Array.from(starts);
 }

@@ -102,8 +102,9 @@ export function isShowable(path: string): boolean {
 	return path.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(path);
 }
 
-export function isWorthIt(before: string, after: string, minSavedTokens: number): boolean {
-	return estimateTokens(before.length) - estimateTokens(after.length) >= minSavedTokens;
+/** Of a text's length before and after. */
+export function isWorthIt(before: number, after: number, minSavedTokens: number): boolean {
+	return estimateTokens(before) - estimateTokens(after) >= minSavedTokens;
 }
 
 /** Every line that we write into a result begins like this. */
@@ -111,5 +112,6 @@ export const OWN_LINE = "[strata: ";
 
 /** Whether a text has a line that begins like one of ours. */
 export function hasLineLike(start: string, text: string): boolean {
-	return text.startsWith(start) || text.includes(`\n${start}`);
+	// The first search is quick: it does not stop at every line.
+	return text.includes(start) && (text.startsWith(start) || text.includes(`\n${start}`));
 }

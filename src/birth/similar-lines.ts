@@ -1,9 +1,12 @@
-/** Lines from `at` on that are equal up to their numbers. */
+import { lineAt, lineEnd, type ScannedText } from "./lines.ts";
+import { isDigit, Numbers } from "./numbers.ts";
+
+/** Lines that are equal up to their numbers. */
 export interface SimilarRun {
 	/** The first line behind the run. */
 	readonly end: number;
-	/** Says which numbers the lines from `start` up to `end` have. */
-	describe(start: number, end: number): string;
+	/** Which numbers of a line vary, in order. */
+	readonly varying: readonly number[];
 }
 
 /** Longer lines are compared as they are. */
@@ -12,161 +15,220 @@ const MAX_CHARS = 500;
 /** More numbers that vary are data. */
 const MAX_VARYING = 3;
 
-/**
- * The longest run in which every number that varies either goes up or down in equal steps, or is a
- * time, a size or a share: nothing else that differs may be left out. A line without words is data.
- */
-export function similarRun(
-	lines: readonly string[],
-	at: number,
-	last: number,
-): SimilarRun | undefined {
-	const first = lines[at] as string;
-	const second = lines[at + 1];
-	if (at + 1 >= last || second === undefined || !isSimilar(first, second)) return undefined;
-	const start = numbersIn(first);
-	const next = numbersIn(second);
-	if (!hasWords(first) || start.length !== next.length) return undefined;
-	const steps = start.map(({ value }, index) => stepOf(value, next[index]?.value));
-	const fits = ({ text, value, isMeasured }: NumberInLine, index: number, line: number) => {
-		const from = start[index] as NumberInLine;
-		if (isMeasured && from.isMeasured) return true;
-		if (Number.isNaN(value)) return text === from.text;
-		return value === from.value + (steps[index] as number) * line;
-	};
-	let end = at + 1;
-	let varying = new Set<number>();
-	for (; end < last && isSimilar(first, lines[end] as string); end++) {
-		const numbers = numbersIn(lines[end] as string);
-		if (numbers.length !== start.length) break;
-		if (!numbers.every((number, index) => fits(number, index, end - at))) break;
-		const different = numbers.flatMap(({ text }, index) =>
-			text === start[index]?.text ? [] : [index],
-		);
-		const all = new Set([...varying, ...different]);
-		if (all.size > MAX_VARYING) break;
-		varying = all;
+/** Numbers of earlier lines are forgotten beyond this many. */
+const MAX_NUMBERS = 100_000;
+
+/** Finds lines before `last` that are equal up to their numbers. Ask about lines in order. */
+export class SimilarLines {
+	readonly #text: ScannedText;
+	readonly #last: number;
+	readonly #units: Uint16Array;
+	readonly #numbers: Numbers;
+	/** By line, from `#firstLine` on: where its numbers begin. The last one is where they end. */
+	#numbersOf = [0];
+	#firstLine = 0;
+	/** Each line from `start` up to `end` is similar to the next one. Those behind may be, unless closed. */
+	#group = { start: -1, end: -1, isClosed: false, letters: 0 };
+
+	constructor(text: ScannedText, last: number) {
+		this.#text = text;
+		this.#last = last;
+		this.#units = unitsOf(text.text);
+		this.#numbers = new Numbers(text.text, this.#units);
 	}
-	const places = [...varying].sort((a, b) => a - b);
-	return { end, describe: (from, to) => describe(lines.slice(from, to), places) };
-}
 
-function stepOf(from: number, to: number | undefined): number {
-	return to === undefined ? Number.NaN : to - from;
-}
-
-interface NumberInLine {
-	readonly text: string;
-	/** `NaN` for a time of day, and for a number that is too long to count with. */
-	readonly value: number;
-	readonly isMeasured: boolean;
-}
-
-/** A date or time of day, or a number with the unit of a time, size or share, or with its total. */
-const NUMBER =
-	/\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?)?|\d{1,2}:\d\d:\d\d(?:[.,]\d+)?|(\d+(?:\.\d+)?)( ?(?:%|(?:ns|[uµm]?s|secs?|seconds?|min|minutes?|[kKMGT]?i?[bB]|bytes?)(?:\/s)?(?![A-Za-z]))|(?<![A-Za-z_/.-]\d+)(?:\/| of )\d+(?![\w/.-]))?/g;
-
-function numbersIn(line: string): NumberInLine[] {
-	const found: NumberInLine[] = [];
-	NUMBER.lastIndex = 0;
-	for (let match = NUMBER.exec(line); match; match = NUMBER.exec(line)) {
-		const [whole, digits, unit] = match;
-		if (digits === undefined) {
-			found.push({ text: whole, value: Number.NaN, isMeasured: true });
-			continue;
+	/**
+	 * The longest run from `at` on in which every number that varies either goes up or down in equal steps,
+	 * or is a time, a size or a share: nothing else that differs may be left out. A line without words is
+	 * data.
+	 */
+	runFrom(at: number): SimilarRun | undefined {
+		if (at > this.#group.end) this.#group = { start: at, end: at, isClosed: false, letters: -1 };
+		if (!this.#continues(at + 1) || !this.#hasWords(at)) return undefined;
+		this.#forgetBefore(at);
+		const start = this.#numbersIn(at);
+		const count = this.#numbersIn(at + 1) - start;
+		if (this.#numbersIn(at + 2) - start !== count * 2) return undefined;
+		let end = at + 1;
+		let varying: readonly number[] = [];
+		for (; end < this.#last && this.#continues(end); end++) {
+			const numbers = this.#numbersIn(end);
+			if (this.#numbersIn(end + 1) - numbers !== count) break;
+			const all = this.#varying(start, numbers, count, end - at, varying);
+			if (!all) break;
+			varying = all;
 		}
-		NUMBER.lastIndex = match.index + digits.length; // its total is a number too
-		const isTotal = unit !== undefined && /\d$/.test(unit);
-		const text = unit === undefined || isTotal ? digits : digits + unit;
-		const isCounted = digits.length <= 15 && !digits.includes(".");
-		const value = isCounted ? Number(digits) : Number.NaN;
-		found.push({ text, value, isMeasured: unit !== undefined });
+		return { end, varying: varying.toSorted((a, b) => a - b) };
 	}
-	return found;
-}
 
-/** At least one word, and more letters than digits. */
-function hasWords(line: string): boolean {
-	if (!/\p{L}{3}/u.test(line)) return false;
-	const letters = line.replace(/\P{L}/gu, "").length;
-	return letters > line.replace(/\D/g, "").length;
-}
+	/** Says which numbers the lines from `start` up to `end` have. */
+	describe({ varying }: SimilarRun, start: number, end: number): string {
+		return varying
+			.map((place) =>
+				this.#rangeOf(
+					Array.from({ length: end - start }, (_, line) => this.#numbersIn(start + line) + place),
+				),
+			)
+			.join(", ");
+	}
 
-/** Whether two lines are equal but for digits, and for spaces in front of them. */
-function isSimilar(one: string, other: string): boolean {
-	if (one.length > MAX_CHARS || other.length > MAX_CHARS) return false;
-	if (!haveSimilarEnds(one, other)) return false;
-	let at = 0;
-	let to = 0;
-	while (at < one.length && to < other.length) {
-		const unit = one.charCodeAt(at);
-		const isPlain = unit > NINE || (unit < ZERO && unit !== SPACE);
-		if (isPlain && unit === other.charCodeAt(to)) {
-			at++;
-			to++;
-			continue;
+	/** Whether a line of the current group, or the one behind it, is similar to the one before. */
+	#continues(line: number): boolean {
+		const group = this.#group;
+		if (line <= group.end) return true;
+		if (group.isClosed || line >= this.#last) return false;
+		const isSimilar =
+			this.#text.shapes[line] === this.#text.shapes[line - 1] && this.#isSimilar(line - 1, line);
+		if (isSimilar) group.end = line;
+		else group.isClosed = true;
+		return isSimilar;
+	}
+
+	/** Whether two lines are equal but for digits, and for spaces in front of them. */
+	#isSimilar(line: number, other: number): boolean {
+		const units = this.#units;
+		let at = this.#text.starts[line] as number;
+		let to = this.#text.starts[other] as number;
+		const end = lineEnd(this.#text, line);
+		const endTo = lineEnd(this.#text, other);
+		if (end - at > MAX_CHARS || endTo - to > MAX_CHARS) return false;
+		while (at < end && to < endTo) {
+			const unit = units[at] as number;
+			if (unit === units[to] && unit !== SPACE && !isDigit(unit)) {
+				at++;
+				to++;
+				continue;
+			}
+			const word = afterSpaces(units, at);
+			const wordTo = afterSpaces(units, to);
+			const next = afterDigits(units, word);
+			const nextTo = afterDigits(units, wordTo);
+			const areNumbers = next > word && nextTo > wordTo;
+			const areSpaces =
+				next === word && nextTo === wordTo && word > at && word - at === wordTo - to;
+			if (!areNumbers && !areSpaces) return false;
+			at = next;
+			to = nextTo;
 		}
-		const word = afterSpaces(one, at);
-		const wordTo = afterSpaces(other, to);
-		const end = afterDigits(one, word);
-		const endTo = afterDigits(other, wordTo);
-		const areNumbers = end > word && endTo > wordTo;
-		const areSpaces = end === word && endTo === wordTo && word > at && word - at === wordTo - to;
-		if (!areNumbers && !areSpaces) return false;
-		at = end;
-		to = endTo;
+		return at === end && to === endTo;
 	}
-	return at >= one.length && to >= other.length;
+
+	/** At least one word, and more letters than digits. Similar lines have the same letters. */
+	#hasWords(line: number): boolean {
+		if (this.#group.letters === -1) this.#group.letters = lettersIn(lineAt(this.#text, line));
+		let digits = 0;
+		const end = lineEnd(this.#text, line);
+		for (let at = this.#text.starts[line] as number; at < end; at++) {
+			if (isDigit(this.#units[at] as number)) digits++;
+		}
+		return this.#group.letters > digits;
+	}
+
+	/** The first number of a line, or of a later one. */
+	#numbersIn(line: number): number {
+		const index = line - this.#firstLine;
+		while (this.#numbersOf.length <= index) {
+			const next = this.#firstLine + this.#numbersOf.length - 1;
+			this.#numbers.append(this.#text.starts[next] as number, lineEnd(this.#text, next));
+			this.#numbersOf.push(this.#numbers.count);
+		}
+		return this.#numbersOf[index] as number;
+	}
+
+	#forgetBefore(line: number): void {
+		const isNew = line - this.#firstLine >= this.#numbersOf.length;
+		if (!isNew && this.#numbers.count < MAX_NUMBERS) return;
+		this.#numbers.count = 0;
+		this.#numbersOf = [0];
+		this.#firstLine = line;
+	}
+
+	/** The numbers that vary with this line too; `undefined` if it is not of the run. */
+	#varying(
+		start: number,
+		numbers: number,
+		count: number,
+		line: number,
+		before: readonly number[],
+	): readonly number[] | undefined {
+		let varying = before;
+		for (let index = 0; index < count; index++) {
+			const first = start + index;
+			const number = numbers + index;
+			const isSame = this.#numbers.compare(first, number) === 0;
+			if (!this.#fits(first, first + count, number, line, isSame)) return undefined;
+			if (isSame || varying.includes(index)) continue;
+			if (varying.length === MAX_VARYING) return undefined;
+			varying = [...varying, index];
+		}
+		return varying;
+	}
+
+	/** Whether a number goes on as the first two lines of the run began. */
+	#fits(first: number, second: number, number: number, line: number, isSame: boolean): boolean {
+		const { value, isMeasured } = this.#numbers;
+		if (isMeasured[number] && isMeasured[first]) return true;
+		const own = value[number] as number;
+		if (Number.isNaN(own)) return isSame;
+		const from = value[first] as number;
+		return own === from + ((value[second] as number) - from) * line;
+	}
+
+	/** For example `2 to 499`, `10 to 490 in steps of 10`, or `between 3 ms and 120 ms`. */
+	#rangeOf(all: readonly number[]): string {
+		const numbers = this.#numbers;
+		const [first, last] = [all[0] as number, all.at(-1) as number];
+		if (all.length === 1) return numbers.textOf(first);
+		const from = numbers.value[first] as number;
+		const step = (numbers.value[all[1] as number] as number) - from;
+		const isEven = all.every((one, index) => numbers.value[one] === from + step * index);
+		if (isEven && step === 0) return numbers.textOf(first);
+		if (isEven) {
+			const steps = Math.abs(step) === 1 ? "" : ` in steps of ${Math.abs(step)}`;
+			return `${numbers.textOf(first)} to ${numbers.textOf(last)}${steps}`;
+		}
+		const isTime = Number.isNaN(from) && /[-:]/.test(numbers.textOf(first));
+		const size = (one: number) => {
+			const value = numbers.value[one] as number;
+			return Number.isNaN(value) ? Number.parseFloat(numbers.textOf(one)) : value;
+		};
+		const compare = (one: number, other: number) =>
+			isTime ? numbers.compare(one, other) : size(one) - size(other);
+		const least = all.reduce((found, one) => (compare(one, found) < 0 ? one : found));
+		const most = all.reduce((found, one) => (compare(one, found) >= 0 ? one : found));
+		return `between ${numbers.textOf(least)} and ${numbers.textOf(most)}`;
+	}
 }
 
-/** False for most lines, at the price of two characters each. */
-function haveSimilarEnds(one: string, other: string): boolean {
-	const first = one.charCodeAt(0);
-	const firstTo = other.charCodeAt(0);
-	if (first !== firstTo && (first > NINE || firstTo > NINE)) return false;
-	const last = one.charCodeAt(one.length - 1);
-	const lastTo = other.charCodeAt(other.length - 1);
-	return last === lastTo || (last <= NINE && lastTo <= NINE);
-}
-
+const NEWLINE = 0x0a;
 const SPACE = 0x20;
-const ZERO = 0x30;
-const NINE = 0x39;
 
-function afterSpaces(text: string, from: number): number {
+/** Line ends behind the text, so that no look ahead leaves the array. */
+const PADDING = 32;
+
+function unitsOf(text: string): Uint16Array {
+	const units = new Uint16Array(text.length + PADDING);
+	Buffer.from(units.buffer).write(text, "utf16le");
+	return units.fill(NEWLINE, text.length);
+}
+
+function afterSpaces(units: Uint16Array, from: number): number {
 	let at = from;
-	while (text.charCodeAt(at) === SPACE) at++;
+	while (units[at] === SPACE) at++;
 	return at;
 }
 
-function afterDigits(text: string, from: number): number {
+function afterDigits(units: Uint16Array, from: number): number {
 	let at = from;
-	for (let unit = text.charCodeAt(at); unit >= ZERO && unit <= NINE; unit = text.charCodeAt(at))
-		at++;
+	while (isDigit(units[at] as number)) at++;
 	return at;
 }
 
-function describe(lines: readonly string[], varying: readonly number[]): string {
-	const all = lines.map(numbersIn);
-	return varying
-		.map((index) => rangeOf(all.map((numbers) => numbers[index] as NumberInLine)))
-		.join(", ");
-}
-
-/** For example `2 to 499`, `10 to 490 in steps of 10`, or `between 3 ms and 120 ms`. */
-function rangeOf(numbers: readonly NumberInLine[]): string {
-	const [first, last] = [numbers[0] as NumberInLine, numbers.at(-1) as NumberInLine];
-	if (numbers.length === 1) return first.text;
-	const step = (numbers[1] as NumberInLine).value - first.value;
-	const isEven = numbers.every(({ value }, index) => value === first.value + step * index);
-	if (isEven) {
-		if (step === 0) return first.text;
-		return `${first.text} to ${last.text}${Math.abs(step) === 1 ? "" : ` in steps of ${Math.abs(step)}`}`;
+/** The length of all letters; 0 if there is no word of three. */
+function lettersIn(line: string): number {
+	// Most lines by far, and much quicker.
+	if (/^[ -~\t\r]*$/.test(line)) {
+		return /[A-Za-z]{3}/.test(line) ? line.replace(/[^A-Za-z]+/g, "").length : 0;
 	}
-	const size = ({ text }: NumberInLine) => Number.parseFloat(text);
-	const isTime = Number.isNaN(first.value) && /[-:]/.test(first.text);
-	const sorted = isTime
-		? numbers.map(({ text }) => text).sort()
-		: numbers.toSorted((a, b) => size(a) - size(b)).map(({ text }) => text);
-	return `between ${sorted[0]} and ${sorted.at(-1)}`;
+	return /\p{L}{3}/u.test(line) ? line.replace(/\P{L}/gu, "").length : 0;
 }

@@ -7,12 +7,12 @@ import { reportsProblem } from "./problem.ts";
  */
 export function rendered(text: string): string | undefined {
 	if (!isControlled(text)) return text;
-	if (INTERRUPTED.test(text)) return undefined;
-	const plain = withoutInvisible(text.replace(COLOUR, ""));
+	const plain = withoutInvisible(text);
 	if (plain === undefined || !isControlled(plain)) return plain;
 	if (STRAY.test(plain)) return undefined;
 	try {
-		return VERTICAL.test(plain) ? shown(plain) : withShownLines(plain);
+		const isVertical = plain.includes("\u001b") && VERTICAL.test(plain);
+		return isVertical ? shown(plain) : withShownLines(plain);
 	} catch (error) {
 		if (error instanceof Doubt) return undefined;
 		throw error;
@@ -29,12 +29,27 @@ function withShownLines(text: string): string {
 		const lineEnd = text.indexOf("\n", move.index);
 		const isWindows = lineEnd !== -1 && text[lineEnd - 1] === "\r";
 		const end = lineEnd === -1 ? text.length : isWindows ? lineEnd - 1 : lineEnd;
-		parts.push(text.slice(copied, start), shown(text.slice(start, end)));
+		const line = text.slice(start, end);
+		parts.push(text.slice(copied, start), overwritten(line) ?? shown(line));
 		copied = end;
 		MOVED.lastIndex = Math.max(end, lineEnd);
 	}
 	parts.push(text.slice(copied));
 	return parts.join("");
+}
+
+/** A line whose only moves are carriage returns, which is what most progress is; `undefined` for others. */
+function overwritten(line: string): string | undefined {
+	if (line.includes("\u001b") || line.includes("\b")) return undefined;
+	const texts = line.split("\r").filter((text) => text !== "");
+	if (texts.length > 1 && !NARROW_TEXTS.test(line)) throw new Doubt();
+	let shown = "";
+	for (let at = texts.length - 1; at >= 0; at--) {
+		const text = texts[at] as string;
+		if (text.length > shown.length) shown += text.slice(shown.length);
+	}
+	if (hasLostProblem(line, [shown])) throw new Doubt();
+	return shown;
 }
 
 function shown(text: string): string {
@@ -49,9 +64,22 @@ function isControlled(text: string): boolean {
 	return text.includes("\r") && /\r(?!\n)/.test(text);
 }
 
-/** `undefined` if there is an unknown sequence. */
+/** `undefined` if there is an unknown sequence. Only looks at the part that has some. */
 function withoutInvisible(text: string): string | undefined {
-	if (!text.includes("\u001b") && !text.includes("\u0007")) return text;
+	const starts = ["\u001b", "\u0007"].filter((start) => text.includes(start));
+	if (starts.length === 0) return text;
+	const from = Math.min(...starts.map((start) => text.indexOf(start)));
+	const last = Math.max(...starts.map((start) => text.lastIndexOf(start)));
+	const lineEnd = text.indexOf("\n", last);
+	const end = lineEnd === -1 ? text.length : lineEnd;
+	const part = text.slice(from, end);
+	if (INTERRUPTED.test(part)) return undefined;
+	const plain = withoutSequences(part.replace(COLOUR, ""));
+	return plain === undefined ? undefined : text.slice(0, from) + plain + text.slice(end);
+}
+
+function withoutSequences(text: string): string | undefined {
+	if (!NOT_LAYOUT.test(text)) return text;
 	let isKnown = true;
 	const plain = text.replace(SEQUENCE, (sequence, kind: string | undefined) => {
 		if (kind === undefined && isInvisible(sequence)) return "";
@@ -73,6 +101,9 @@ const STRAY = /[\0-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9f]/;
 /** Any escape sequence, the letter of a plain control sequence in its group; or an escape alone. */
 const SEQUENCE =
 	/\x07|\x1b(?:\[[\d;:]*([A-Za-z])|\[\?[\d;]*[hl]|\](?:[012]|8;[^;\x07\x1b\n]*);[^\x07\x1b\n]*(?:\x07|\x1b\\)|[=>]|\(B)?/g;
+
+/** A bell, or a sequence whose letter is not in {@link LAYOUT}. */
+const NOT_LAYOUT = /\x07|\x1b(?!\[[\d;:]*[A-GJK])/;
 
 /** Cursor, bracketed paste, keypad, line wrap, synchronized output: modes that change no text. */
 const HARMLESS_MODE = /^\x1b\[\?(?:1|7|12|25|2004|2026)[hl]$/;
@@ -102,6 +133,10 @@ class Doubt extends Error {}
 /** Characters that take one column in every terminal. */
 const NARROW =
 	/^[ -~\u00a0-\u00ac\u00ae-\u02ff\u0370-\u0482\u048a-\u058f\u2010-\u2027\u2030-\u205e\u2190-\u2319\u231c-\u2328\u232b-\u23e8\u2500-\u25fc\u25ff\u2713\u2714\u2717\u2718\u2800-\u28ff]*$/;
+const NARROW_TEXTS = new RegExp(NARROW.source.replace("[", "[\\r"));
+
+/** No output that gets shorter by rendering has more blanks. */
+const BLANKS_PER_UNIT = 4;
 
 /** No program moves further to the right than this. */
 const MAX_COLUMN = 10_000;
@@ -120,8 +155,11 @@ class Screen {
 	#at = 0;
 	/** In UTF-16 units, which are columns where {@link #cells} was called. */
 	#column = 0;
+	/** How many cells may still be made blank. A move of a few characters can ask for thousands. */
+	#blanks = 0;
 
 	show(text: string): string[] {
+		this.#blanks = text.length * BLANKS_PER_UNIT;
 		const lines = text.split("\n");
 		const last = lines.length - 1;
 		for (let at = 0; at <= last; at++) {
@@ -166,6 +204,8 @@ class Screen {
 		}
 		if (!NARROW.test(text)) throw new Doubt();
 		const cells = this.#cells();
+		this.#blanks -= Math.max(0, this.#column - cells.length);
+		if (this.#blanks < 0) throw new Doubt();
 		while (cells.length < this.#column) cells.push(" ");
 		for (let at = 0; at < text.length; at++) cells[this.#column++] = text[at] as string;
 	}
@@ -246,8 +286,14 @@ class Screen {
 		}
 		const cells = this.#cells();
 		if (mode === 0) cells.length = Math.min(cells.length, this.#column);
-		else if (mode === 1) cells.fill(" ", 0, this.#column + 1);
+		else if (mode === 1) this.#blank(cells);
 		else cells.length = 0;
+	}
+
+	#blank(cells: string[]): void {
+		this.#blanks -= Math.min(cells.length, this.#column + 1);
+		if (this.#blanks < 0) throw new Doubt();
+		cells.fill(" ", 0, this.#column + 1);
 	}
 }
 
@@ -257,6 +303,7 @@ function newRow(): Row {
 
 /** Whether a line that reported a problem was overwritten or erased. */
 function hasLostProblem(text: string, rows: readonly string[]): boolean {
+	if (!reportsProblem(text)) return false;
 	const problems = text.split(BETWEEN_MOVES).filter(reportsProblem);
 	if (problems.length === 0) return false;
 	const shown = new Set(rows.map((row) => row.trim()));

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { Birth, type CallResult, defaultBirth, expand, isShell } from "../../src/birth/index.ts";
-import { output, read } from "./results.ts";
+import { code, output, read } from "./results.ts";
 
 const build = [
 	...output(20),
@@ -35,6 +35,29 @@ test("the path of the exact text is named once", () => {
 	expect(birth.shorten(stored)?.text.split("~/blobs/1.txt")).toHaveLength(2);
 	const plain = { ...bash("b", output(20)), path: "~/blobs/1.txt" };
 	expect(birth.shorten(plain)?.text.split("~/blobs/1.txt")).toHaveLength(2);
+});
+
+test("the path is named if the line that names it is one of those that are referred to", () => {
+	const birth = new Birth(defaultBirth);
+	const first = { ...bash("a", build), path: "~/blobs/1.txt" };
+	birth.add(first, birth.shorten(first)?.text);
+	expect(birth.shorten({ ...first, id: "b" })?.text).toBe(
+		"[strata: lines 1-52 of the output of `bash make a` above, unchanged; full text: read ~/blobs/1.txt]",
+	);
+});
+
+test("a shortened result says which lines of which result its references mean", () => {
+	const birth = new Birth(defaultBirth);
+	birth.add(read("a", output(20)));
+	birth.add(read("b", code(20), "src/a.ts"));
+	const lines = ["first", ...output(20).slice(4), "between", ...code(12), "last"];
+	const short = birth.shorten(read("c", lines));
+	expect(short?.references).toEqual([
+		{ line: 2, base: "a", first: 5, last: 20 },
+		{ line: 4, base: "b", first: 1, last: 12 },
+	]);
+	const quieter = birth.shorten(bash("d", ["start", ...build.slice(20, 60), ...code(40, "other")]));
+	expect(quieter?.references).toEqual([]);
 });
 
 test("results of other tools are not made quiet, and errors stay as they are", () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { Birth, type CallResult, defaultBirth, expand } from "../../src/birth/index.ts";
 import { fc } from "../support/property.ts";
+import { expandedByHand } from "./expander.ts";
+import { playBirth } from "./game.ts";
 
 /** A result whose name in references is plain: the tool and its one argument. */
 type Result = CallResult & { readonly text: string; readonly name: string };
@@ -93,39 +95,20 @@ function play(
 	});
 }
 
-/**
- * Written from docs/birth.md alone: a line `[strata: lines A-B of the output of `NAME`… above, unchanged…]`
- * stands for lines A to B of the newest earlier result with that name, or of the one whose id follows.
- */
-function expandedByHand(
-	shown: string,
-	earlier: readonly { name: string; id: string; text: string }[],
-): string {
-	const lines: string[] = [];
-	for (const one of shown.split("\n")) {
-		const words = one.split(" ");
-		if (words[0] !== "[strata:" || words[1] !== "lines") {
-			lines.push(one);
-			continue;
-		}
-		const [first, last] = (words[2] as string).split("-").map(Number) as [number, number];
-		const [, name, rest = ""] = one.split("`");
-		const id = rest.startsWith(" (") ? rest.slice(2, rest.indexOf(")")) : undefined;
-		const meant = earlier.filter(
-			(result) => result.name === name && (id === undefined || result.id === id),
-		);
-		const base = meant.at(-1)?.text.split("\n") ?? [];
-		if (!(first >= 1 && first <= last && last <= base.length))
-			throw new Error(`not backed: ${one}`);
-		lines.push(...base.slice(first - 1, last));
-	}
-	return lines.join("\n");
-}
-
 /** A run is a conversation of some seven results. */
 export function checkLaws(numRuns: number): void {
 	const options = { numRuns };
 	describe("whatever the results are", () => laws(options));
+}
+
+/** All laws at once, on results with more control characters, numbers and lookalikes. */
+export function checkGame(steps: number, firstSeed: number): void {
+	test(`no law is violated in ${steps} steps from conversation ${firstSeed} on`, () => {
+		const played = playBirth(steps, firstSeed);
+		expect(played.steps).toBeGreaterThanOrEqual(steps);
+		expect(played.references).toBeGreaterThan(steps / 10);
+		expect(played.shortened).toBeGreaterThan(steps / 10);
+	});
 }
 
 function laws(options: { numRuns: number }): void {

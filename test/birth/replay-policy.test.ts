@@ -1,5 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { birthPolicies } from "../../src/birth/index.ts";
+import { loadConfig } from "../../src/core/config.ts";
+import { promptSize } from "../../src/economy/replay/billed.ts";
 import { knownModel, rebuildRequests, runPolicy } from "../../src/economy/replay/index.ts";
 import { appendOnly } from "../../src/economy/replay/policies.ts";
 import { readSessions, resultTextOf } from "../../src/importers/index.ts";
@@ -79,6 +81,64 @@ describe("a session of pi", () => {
 		const birth = policies[0] as (typeof policies)[number];
 		const last = runPolicy(birth, requests).requests.at(-1);
 		expect(last).toEqual(runPolicy(appendOnly, requests).requests.at(-1));
+	});
+});
+
+describe("what a live session would not shorten stays whole", () => {
+	/** Each answer makes some calls; the last one makes none. Returns the tokens that each request saves. */
+	async function savedBy(
+		answers: readonly (readonly (readonly [tool: string, input: object, text: string])[])[],
+		settings: Partial<typeof config.birth> = {},
+	) {
+		const session = new SessionWriter();
+		session.user("begin");
+		let prompt = 5000;
+		for (const [turn, calls] of answers.entries()) {
+			const usage = { input: prompt, output: 50 };
+			session.assistant(
+				calls.map(([tool, input], at) => session.call(`c${turn}-${at}`, tool, input)),
+				usage,
+			);
+			for (const [at, [tool, , text]] of calls.entries()) {
+				session.result(`c${turn}-${at}`, tool, text);
+				prompt += 100 + Math.ceil(text.length / 4);
+			}
+		}
+		session.assistant("done", { input: prompt, output: 5 });
+		const [read] = await readSessions(session.save(), { detail: "texts" });
+		const requests = rebuildRequests(read as NonNullable<typeof read>, knownModel);
+		const sizes = (policy: (typeof policies)[number]) =>
+			runPolicy(policy, requests).requests.map(promptSize);
+		const [, , both] = birthPolicies(resultTextOf, { ...config.birth, ...settings });
+		const own = sizes(appendOnly);
+		return sizes(both).map((size, at) => (own[at] ?? 0) - size);
+	}
+	const { config } = loadConfig({ agentDir: "/none", cwd: "/none" });
+	const readOf = (path: string) => ["read", { path }, file] as const;
+
+	test("results of one answer do not refer to each other, since no request held them", async () => {
+		expect(await savedBy([[readOf("a.ts"), readOf("b.ts")]])).toEqual([0, 0]);
+		expect((await savedBy([[readOf("a.ts")], [readOf("b.ts")]])).at(-1)).toBeGreaterThan(1000);
+	});
+
+	test("a result stays if another call of its answer has the name of its base", async () => {
+		const other = ["read", { path: "a.ts" }, "gone"] as const;
+		expect(await savedBy([[readOf("a.ts")], [readOf("b.ts"), other]])).toEqual([0, 0, 0]);
+	});
+
+	test("a read of a stored text stays", async () => {
+		const stored = readOf(`~/.pi/cache/pi-kota/blobs/${"0a".repeat(32)}.txt`);
+		expect(await savedBy([[readOf("a.ts")], [stored]])).toEqual([0, 0, 0]);
+	});
+
+	test("the settings decide", async () => {
+		const make = ["bash", { command: "make all" }, log] as const;
+		expect((await savedBy([[make]])).at(-1)).toBeGreaterThan(500);
+		expect(await savedBy([[make]], { quiet: "off" })).toEqual([0, 0]);
+		expect(await savedBy([[make]], { quietExcept: ["make*"] })).toEqual([0, 0]);
+		const again = [[readOf("a.ts")], [readOf("b.ts")]];
+		expect(await savedBy(again, { minLines: 1000 })).toEqual([0, 0, 0]);
+		expect(await savedBy(again, { minTokens: 100_000 })).toEqual([0, 0, 0]);
 	});
 });
 

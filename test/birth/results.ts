@@ -16,8 +16,8 @@ export function code(count: number, name = "value"): string[] {
 }
 
 /** Lines of output, each different, without numbers. */
-export function output(count: number): string[] {
-	return code(count).map((line) =>
+export function output(count: number, name?: string): string[] {
+	return code(count, name).map((line) =>
 		line.replaceAll(/\d/g, (digit) => "abcdefghij"[Number(digit)] as string),
 	);
 }
