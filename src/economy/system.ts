@@ -1,14 +1,24 @@
 import { type Bill, billOf } from "../core/bill.ts";
 import type { SessionView, System } from "../session/index.ts";
 import type { AnsweredRequest, CostAccount } from "./live/account.ts";
+import { ColdNotice, type ColdPruner, type Input, NO_PRUNER } from "./live/cold-notice.ts";
+import type { TtlChoice } from "./live/ttl-choice.ts";
 import type { ModelInfo } from "./rules.ts";
 
-/** Counts only requests with a billed answer, not retries or pings. Does not change requests. */
+/** Counts only requests with a billed answer, not retries or pings. Changes only how long prompts are cached. */
 export class EconomySystem implements System {
 	readonly name = "economy";
 	#earlier: ReturnType<typeof earlierBills> = [];
 	#account: CostAccount | undefined;
 	#isNotified = false;
+	#ttl: TtlChoice | undefined;
+	readonly #pruner: ColdPruner<SessionView>;
+	#cold: ColdNotice<SessionView>;
+
+	constructor(pruner: ColdPruner<SessionView> = NO_PRUNER) {
+		this.#pruner = pruner;
+		this.#cold = this.#coldNotice();
+	}
 
 	status() {
 		return {
@@ -17,14 +27,33 @@ export class EconomySystem implements System {
 		};
 	}
 
-	start(session: SessionView): void {
+	async start(session: SessionView): Promise<void> {
 		this.#account = undefined;
 		this.#isNotified = false;
+		this.#ttl = undefined;
 		this.#earlier = earlierBills(session);
+		this.#cold = this.#coldNotice();
+		if (this.#earlier.length > 0) await this.#cold.onStart(session);
 	}
 
-	async onAnswer({ billed }: Answer, session: SessionView): Promise<void> {
+	onInput(input: Input, session: SessionView): Promise<boolean> {
+		return this.#cold.onInput(input, session);
+	}
+
+	/** If the setting is `off`, every request stays as it is. */
+	async onPayload(payload: unknown, session: SessionView): Promise<object | undefined> {
+		if (session.config.economy.ttl === "off") return undefined;
+		const { TtlChoice } = await import("./live/ttl-choice.ts");
+		this.#ttl ??= new TtlChoice();
+		return this.#ttl.choose(payload, session);
+	}
+
+	async onAnswer({ message, billed }: Answer, session: SessionView): Promise<void> {
+		// An aborted request says nothing about the provider.
+		if (!billed && message.stopReason === "error") this.#ttl?.recordFailure();
 		if (!billed) return;
+		this.#cold.noteAnswer();
+		this.#ttl?.recordBill(billed.bill.tokens, session);
 		const { bill, request } = billed;
 		const { payload, ...sent } = request;
 		const { readPayload } = await import("../wire/index.ts");
@@ -46,7 +75,12 @@ export class EconomySystem implements System {
 
 	async costReport(session: SessionView): Promise<string> {
 		const { accountText } = await import("./live/account.ts");
-		return accountText((await this.#accountOf(session)).summary());
+		const account = accountText((await this.#accountOf(session)).summary());
+		return [account, ...(this.#ttl?.lines ?? [])].join("\n");
+	}
+
+	#coldNotice(): ColdNotice<SessionView> {
+		return new ColdNotice(this.#pruner, () => this.#ttl?.next);
 	}
 
 	/** Includes the earlier bills of a resumed session. The causes of misses in them are unknown. */

@@ -41,17 +41,16 @@
  * ```
  */
 
+import { policiesWithBirth } from "../birth/index.ts";
 import { settingGroups } from "../core/settings.ts";
 import {
-	replayPolicies as baselinePolicies,
 	joinReports,
 	knownModel,
 	type ReplayPolicy,
 	type ReplayReport,
 	replaySessions,
-	strataPolicy,
 } from "../economy/replay/index.ts";
-import { readSessions } from "../importers/index.ts";
+import { readSessions, resultTextOf } from "../importers/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
 
 export type { PromptTokens } from "../core/bill.ts";
@@ -78,11 +77,10 @@ const pruning = pruningPolicy({
 });
 
 /** The policies that `strata replay` compares, with default settings. */
-export const replayPolicies: readonly ReplayPolicy[] = [
-	...baselinePolicies,
-	strataPolicy(pruning),
+export const replayPolicies: readonly ReplayPolicy[] = policiesWithBirth(
 	pruning,
-];
+	resultTextOf,
+).usual;
 
 /**
  * Rebuilds the requests of a session file of pi, Claude Code, Codex, opencode or Gemini CLI and prices them under
@@ -93,7 +91,10 @@ export async function replaySessionFile(
 	file: string,
 	policies: readonly ReplayPolicy[] = replayPolicies,
 ): Promise<ReplayReport> {
-	const { reports } = replaySessions(await readSessions(file), { policies, modelFor: knownModel });
+	const { reports } = replaySessions(await readSessions(file, { detail: "texts" }), {
+		policies,
+		modelFor: knownModel,
+	});
 	const report = joinReports(reports);
 	if (report) return report;
 	throw new Error(

@@ -2,6 +2,7 @@ import { type PromptTokens, type Thinking, type Ttl, ttlOf } from "../../core/bi
 import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES, type MissCause } from "../../text/miss-causes.ts";
 import { PARTS, type Piece } from "../../wire/index.ts";
+import { CompactionSearch, type MissedCompaction } from "../missed-compaction.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo, rulesFor } from "../rules.ts";
 import { WriteBills } from "../write-bills.ts";
 
@@ -62,6 +63,8 @@ export class CostAccount {
 	readonly #writes = new WriteBills();
 	/** Models that have read from a cache, so that their silence about writes does not mean none. */
 	readonly #caching = new Set<string>();
+	readonly #compactions = new CompactionSearch();
+	#smallestPrompt = Number.POSITIVE_INFINITY;
 
 	add(answered: AnsweredRequest, model: ModelInfo): PricedMiss | undefined {
 		this.#writes.add(model, answered.tokens);
@@ -75,12 +78,29 @@ export class CostAccount {
 		this.#tokens = sum(this.#tokens, answered.tokens);
 		this.#cost += costOf(answered.tokens, rules);
 		if (answered.misplaced) this.#misplaced = withRequest(this.#misplaced, answered.misplaced);
+		this.#considerCompaction(answered, model, ttl);
 		if (!miss) return undefined;
 		const priced = withPrice(miss, answered.tokens, rules, model);
 		this.#missed += priced.cost;
 		this.#misses.push(priced);
 		if (this.#misses.length > MAX_MISSES) this.#misses.shift();
 		return priced;
+	}
+
+	/** A bill does not say how large tools and system prompt are, but no prompt is smaller. */
+	#considerCompaction(answered: AnsweredRequest, model: ModelInfo, ttl: Ttl = "5m"): void {
+		const { input, read, write } = answered.tokens;
+		const tokens = input + read + write;
+		this.#smallestPrompt = Math.min(this.#smallestPrompt, tokens);
+		this.#compactions.add({
+			request: this.#requests,
+			tokens,
+			head: this.#smallestPrompt,
+			rules: this.rulesOf(model),
+			prices: model.cost,
+			ttl,
+			startsOver: answered.compacted === true || answered.branched === true,
+		});
 	}
 
 	/** The rules of a model, given the bills so far. */
@@ -100,6 +120,7 @@ export class CostAccount {
 			withoutMisses: this.#cost - this.#missed,
 			misses: [...this.#misses],
 			misplaced: this.#misplaced,
+			missedCompaction: this.#compactions.best(),
 		};
 	}
 }
@@ -244,6 +265,7 @@ function firstChange(
 
 export function accountText(summary: Summary): string {
 	const { requests, tokens, cost, uncached, withoutMisses, misses, misplaced } = summary;
+	const { missedCompaction } = summary;
 	if (requests === 0) return "No request of this session has been billed yet.";
 	const share = (part: number) => `${Math.round((100 * part) / uncached)} %`;
 	return [
@@ -255,6 +277,7 @@ export function accountText(summary: Summary): string {
 		...misses.slice(-SHOWN).map((miss) => `  ${clock(miss.atMs)}  ${missText(miss)}`),
 		...(misses.length > SHOWN ? [`  (only the latest ${SHOWN} misses are listed)`] : []),
 		...misplacedLines(misplaced),
+		...compactionLines(missedCompaction),
 	].join("\n");
 }
 
@@ -270,6 +293,14 @@ function misplacedLines({ dropped, allowed, latestBlocks }: Summary["misplaced"]
 	const lost = `thinking: in ${counted(dropped, "request")}, the provider dropped thinking blocks of earlier answers (${latestBlocks} in the latest request), because ${why}`;
 	const accepted = `thinking: in ${counted(allowed, "request")}, the provider accepted thinking blocks of earlier answers, although ${why}`;
 	return [...(dropped > 0 ? [lost] : []), ...(allowed > 0 ? [accepted] : [])];
+}
+
+function compactionLines(missed: MissedCompaction | undefined): string[] {
+	if (!missed) return [];
+	const { request, tokens, cost, saved } = missed;
+	return [
+		`compaction: before request ${grouped(request)}, at ${grouped(tokens)} tokens, one would have cost ${grouped(cost)} and saved ${grouped(saved)} by now, without files that are read again`,
+	];
 }
 
 const SHOWN = 15;

@@ -9,6 +9,8 @@ export interface SessionBlock extends Block {
 	readonly result?: ToolResult;
 	/** Set for a marker or diff of the read cache, which refers to text in an earlier result. */
 	readonly isReference?: true;
+	/** Ids of the results whose lines this one refers to; see `src/birth`. They must stay as they were sent. */
+	readonly refersTo?: readonly number[];
 }
 
 interface HeadBlock extends Sizable {

@@ -12,6 +12,9 @@ export type BlockKind =
 	/** Added by an extension, or by a command of the user. */
 	| "note";
 
+/** What the model says. */
+export const ANSWERS: ReadonlySet<string> = new Set<BlockKind>(["text", "call", "thinking"]);
+
 /** A content block without its text. */
 export interface SourceBlock {
 	/** Unique in the session. A block keeps its id when it is sent again. */

@@ -1,9 +1,11 @@
 /** Rebuilds the requests of a session and compares their cost under policies. */
 export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
+export { clearing } from "./clearing.ts";
 export { contentHash, nameOr } from "./content-hash.ts";
 export { systemChangeOf } from "./conversation.ts";
 export {
+	ANSWERS,
 	type BlockKind,
 	type Entry,
 	type FileRead,
@@ -15,6 +17,8 @@ export {
 export { createLineHasher } from "./line-hashes.ts";
 export { findMisses, type ReplayMissCause } from "./misses.ts";
 export {
+	appendOnly,
+	type PolicyName,
 	type PolicyOutcome,
 	type ReplayPolicy,
 	type RequestPolicy,
@@ -38,3 +42,5 @@ export {
 	rebuildRequests,
 	type Step,
 } from "./requests.ts";
+export { StepPrices, tokensOf } from "./step-prices.ts";
+export { ttlAuto } from "./ttl-auto.ts";

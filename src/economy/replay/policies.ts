@@ -6,9 +6,11 @@ import { requestForStep } from "../place-breakpoints.ts";
 import { costOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptSize, withFurtherRounds } from "./billed.ts";
-import { fullName } from "./entry.ts";
+import { clearing } from "./clearing.ts";
+import { ANSWERS, fullName } from "./entry.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import type { ReplaySession, Step } from "./requests.ts";
+import { ttlAuto } from "./ttl-auto.ts";
 
 /** Yields one item per request of the session: a request to bill by the provider's rules, or a bill. */
 export type ReplayPolicy = RequestPolicy | BillPolicy;
@@ -215,8 +217,6 @@ function firstPrunable(blocks: readonly SessionBlock[], from: number): number {
 
 const NOTHING_CACHED = { read: 0, write: 0, writeOneHour: 0 };
 
-const ANSWERS: ReadonlySet<SessionBlock["kind"]> = new Set(["text", "call", "thinking"]);
-
 /** Policies in report order. Other systems add their own. */
 export const replayPolicies: readonly ReplayPolicy[] = [
 	{
@@ -234,6 +234,8 @@ export const replayPolicies: readonly ReplayPolicy[] = [
 	readCache,
 	pruneEach,
 	pruneBatch,
+	clearing,
+	ttlAuto,
 ];
 
 /** Tokens of a stub: tool, arguments, size, a line of gist and how to restore the result. */

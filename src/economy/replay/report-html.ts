@@ -15,6 +15,7 @@ import {
 	skippedNotes,
 	summaryOf,
 	times,
+	unpricedNotes,
 } from "./report-text.ts";
 
 /** Maximum number of rows in a table. `--json` has all of them. */
@@ -49,7 +50,7 @@ function folderSection(folder: FolderReport, shown: number): Html {
 ${gist(folder)}<p>${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}.${rest}</p>
 ${failed.length > 0 ? html`<p class="note">${counted(failed.length, "file", "files")} failed:</p>` : ""}
 ${failed.slice(0, MOST_ROWS).map(({ reason }) => html`<p class="note">${plainText(reason, 500)}</p>`)}
-${policyTable(folder)}</section>`;
+${policyTable(folder)}${notes(unpricedNotes(folder))}</section>`;
 }
 
 function section(report: ReplayReport): Html {
@@ -60,8 +61,12 @@ ${gist(report)}
 		(model) =>
 			html`${plainText(model.name)}: ${counted(model.requests, "request")}; a cached read costs ${model.readRatio} and a write ${model.writeRatio} of the input price. `,
 	)}With the cache losses that were billed, replay deviates from the bill by ${percent(check.deviation)}.</p>
-${[...(check.reasons ?? []), ...savedAlreadyNotes(report), ...skippedNotes(report)].map((note) => html`<p class="note">${note}</p>`)}
-${policyTable(report)}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
+${notes([...(check.reasons ?? []), ...savedAlreadyNotes(report), ...skippedNotes(report)])}
+${policyTable(report)}${notes(unpricedNotes(report))}${charts(report)}${missTable(report)}${duplicateTable(report)}</section>`;
+}
+
+function notes(lines: readonly string[]): Html[] {
+	return lines.map((note) => html`<p class="note">${note}</p>`);
 }
 
 function gist(report: Pick<ReplayReport, "policies" | "misses">): Html[] {

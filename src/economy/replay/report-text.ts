@@ -1,5 +1,5 @@
 import { chunks } from "../../core/chunks.ts";
-import { counted } from "../../text/figures.ts";
+import { counted, grouped } from "../../text/figures.ts";
 import { MISS_CAUSES } from "../../text/miss-causes.ts";
 import { plainText } from "../../text/one-line.ts";
 import { promptSize } from "./billed.ts";
@@ -22,10 +22,12 @@ export function reportText(report: ReplayReport): string[] {
 		...savedAlreadyNotes(report),
 		"",
 		...policyLines(report.policies),
+		...unpricedNotes(report),
 		"",
 		...chartLines(report),
 		...missLines(report),
 		...duplicateLines(report),
+		...compactionLines(report),
 		...partLines(report),
 		`With the cache losses that were billed, replay deviates from the bill by ${percent(report.check.deviation)}.`,
 		...(report.check.reasons ?? []).map((reason) => `  ${reason}`),
@@ -40,6 +42,7 @@ export function folderText(folder: FolderReport): string[] {
 		`${counted(requests, "request")} in ${counted(sessions.length, "session")}${copiesNote(folder)}`,
 		"",
 		...policyLines(policies),
+		...unpricedNotes(folder),
 		...(failed.length > 0 ? ["", "Failed:"] : []),
 		...failed.map(({ reason }) => `  ${plainText(reason, 500)}`),
 	];
@@ -180,6 +183,28 @@ function duplicateLines({ duplicateReads }: ReplayReport): string[] {
 	];
 }
 
+function compactionLines(report: ReplayReport): string[] {
+	return [...readAgainLines(report), ...missedLines(report)];
+}
+
+function readAgainLines({ readsAfterCompactions: found }: ReplayReport): string[] {
+	if (!found || found.reads === 0) return [];
+	const { compactions, reads, unchanged, tokens } = found;
+	return [
+		`After ${counted(compactions, "compaction")}, ${grouped(unchanged)} of ${counted(reads, "file read")} were of text that had been in view and had not changed: ${short(tokens)} tokens.`,
+		"",
+	];
+}
+
+function missedLines({ missedCompaction: missed }: ReplayReport): string[] {
+	if (!missed) return [];
+	const { request, tokens, cost, saved } = missed;
+	return [
+		`A compaction before request #${request}, at ${short(tokens)} tokens, would have cost ${short(cost)} input tokens and saved ${short(saved)}.`,
+		"",
+	];
+}
+
 function more(rows: number): string {
 	return rows > MOST_ROWS ? ` (the table shows the ${MOST_ROWS} most expensive of ${rows})` : "";
 }
@@ -219,6 +244,12 @@ export function savedAlreadyNotes({ savedAlready }: ReplayReport): string[] {
 	];
 	const note = `The context was already reduced while the session ran (${done.join(", ")}). Its bill and all policies include these savings.`;
 	return done.length > 0 ? [note] : [];
+}
+
+export function unpricedNotes({ unpriced = 0 }: { readonly unpriced?: number }): string[] {
+	if (unpriced === 0) return [];
+	const they = unpriced === 1 ? "It counts" : "They count";
+	return [`Unpriced: ${counted(unpriced, "request")}. ${they} in no sum of dollars.`];
 }
 
 export function skippedNotes({ skipped, skippedBy }: ReplayReport): string[] {

@@ -1,14 +1,17 @@
 import type { PromptTokens } from "../../core/bill.ts";
 import { chunks } from "../../core/chunks.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { MissedCompaction } from "../missed-compaction.ts";
 import { sharedStart } from "../model-request.ts";
 import { type CacheRules, dollarsOf } from "../rules.ts";
 import type { SessionBlock } from "./assembly.ts";
 import { promptSize } from "./billed.ts";
+import { findMissedCompaction } from "./compaction.ts";
 import { checkDeviation, type DeviationCheck, joinChecks } from "./deviation.ts";
 import { fullName } from "./entry.ts";
 import { findMisses, type ReplayMiss } from "./misses.ts";
 import { appendOnly, type PolicyOutcome, type ReplayPolicy, runPolicy } from "./policies.ts";
+import { findReadsAfterCompactions, type ReadsAfterCompactions } from "./reads-after-compaction.ts";
 import { createReadReplacer } from "./replaced-reads.ts";
 import { type Bill, countedBills, type ReplaySession, type Skipped } from "./requests.ts";
 
@@ -18,10 +21,16 @@ export interface ReplayReport extends SessionLabel {
 	readonly requests: number;
 	/** Requests that another session counts; in no other figure. Absent if there are none. */
 	readonly copies?: number;
+	/** Requests without a known price, which no sum of dollars includes. Absent if there are none. */
+	readonly unpriced?: number;
 	readonly models: readonly ReportModel[];
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly ReportMiss[];
 	readonly duplicateReads: readonly DuplicateRead[];
+	/** Absent if no compaction would have paid, or if the report joins several sessions. */
+	readonly missedCompaction?: MissedCompaction;
+	/** Absent if nothing was compacted. */
+	readonly readsAfterCompactions?: ReadsAfterCompactions;
 	readonly check: DeviationCheck;
 	readonly savedAlready: ReplaySession["savedAlready"];
 	readonly skipped: number;
@@ -59,7 +68,7 @@ interface ReportModel extends Pick<CacheRules, "readRatio" | "writeRatio" | "bec
 export interface PolicyRow extends Omit<PolicyOutcome, "requests" | "writeOneHour"> {
 	/** Cost relative to append-only. */
 	readonly ratio: number;
-	/** Without the answers; absent if a price is unknown. */
+	/** Of the requests with a known price, without the answers; absent if there are none. */
 	readonly dollars?: number;
 }
 
@@ -86,16 +95,21 @@ export function buildReport(
 	const outcomes = policies.map((policy) => (policy === appendOnly ? base : outcomeOf(policy)));
 	onProgress?.("misses");
 	const misses = findMisses(session);
+	const missedCompaction = findMissedCompaction(session);
+	const readsAfterCompactions = findReadsAfterCompactions(session);
 	return {
 		file: session.file,
 		...(id !== undefined && { session: id }),
 		...(subagent !== undefined && { subagent }),
 		requests: counted,
 		...(copies > 0 && { copies }),
+		...countOfUnpriced(countedBills(session).filter((bill) => !isPriced(bill)).length),
 		models: modelsOf(session),
 		policies: outcomes.map((outcome) => rowOf(outcome, base.cost, session)),
 		misses: misses.map(({ isUnforeseen: _, ...miss }) => miss),
 		duplicateReads: findDuplicateReads(session),
+		...(missedCompaction && { missedCompaction }),
+		...(readsAfterCompactions && { readsAfterCompactions }),
 		check: checkDeviation(session, base.requests, misses),
 		savedAlready: session.savedAlready,
 		skipped: damaged + tooLong + surplus,
@@ -113,14 +127,22 @@ function rowOf(outcome: PolicyOutcome, base: number, session: ReplaySession): Po
 
 function dollarsFor({ requests }: PolicyOutcome, session: ReplaySession): number | undefined {
 	const bills = countedBills(session);
-	let dollars = 0;
+	let dollars: number | undefined;
 	for (const [index, tokens] of requests.entries()) {
-		const { model, tier } = bills[index] as Bill;
-		const { prices, rules } = model;
-		if (!prices?.input || tier !== undefined) return undefined;
-		dollars += dollarsOf(tokens, prices, rules);
+		const bill = bills[index] as Bill;
+		const { prices, rules } = bill.model;
+		if (prices && isPriced(bill)) dollars = (dollars ?? 0) + dollarsOf(tokens, prices, rules);
 	}
 	return dollars;
+}
+
+/** List prices are for the standard tier only. */
+function isPriced({ model, tier }: Bill): boolean {
+	return Boolean(model.prices?.input) && tier === undefined;
+}
+
+function countOfUnpriced(unpriced: number): { readonly unpriced?: number } {
+	return unpriced > 0 ? { unpriced } : {};
 }
 
 function modelsOf(session: ReplaySession): ReportModel[] {
@@ -142,6 +164,7 @@ export interface FolderReport {
 	/** Path of the folder. */
 	readonly file: string;
 	readonly requests: number;
+	readonly unpriced?: number;
 	readonly policies: readonly PolicyRow[];
 	readonly misses: readonly (ReportMiss & { readonly file: string })[];
 	readonly skipped: number;
@@ -164,6 +187,7 @@ export function combineReports(
 		file: folder,
 		requests: sum(reports, ({ requests }) => requests),
 		...(copies > 0 && { copies }),
+		...countOfUnpriced(sum(reports, (report) => report.unpriced ?? 0)),
 		policies: totalsOf(reports),
 		misses: reports.flatMap(({ file, misses }) => misses.map((miss) => ({ file, ...miss }))),
 		// All sessions of a file report the same skipped lines.
@@ -181,15 +205,17 @@ export function joinReports(reports: readonly ReplayReport[]): ReplayReport | un
 	const [first, ...more] = reports;
 	if (!first || more.length === 0) return first;
 	const copies = sum(reports, (report) => report.copies ?? 0);
-	const { session: _, subagent: __, ...main } = first;
+	const { session: _, subagent: __, missedCompaction: ___, ...main } = first;
 	return {
 		...main,
 		requests: sum(reports, ({ requests }) => requests),
 		...(copies > 0 && { copies }),
+		...countOfUnpriced(sum(reports, (report) => report.unpriced ?? 0)),
 		models: joinModels(reports.flatMap(({ models }) => models)),
 		policies: totalsOf(reports),
 		misses: reports.flatMap(labelledMisses).sort((a, b) => a.atMs - b.atMs),
 		duplicateReads: joinReads(reports.flatMap(({ duplicateReads }) => duplicateReads)),
+		...joinCompactions(reports),
 		check: joinChecks(reports.map(({ check }) => check)),
 		savedAlready: {
 			shortReads: sum(reports, ({ savedAlready }) => savedAlready.shortReads),
@@ -226,6 +252,18 @@ function joinModels(models: readonly ReportModel[]): ReportModel[] {
 		.sort((a, b) => b.requests - a.requests);
 }
 
+function joinCompactions(reports: readonly ReplayReport[]) {
+	const found = reports.flatMap(({ readsAfterCompactions }) => readsAfterCompactions ?? []);
+	if (found.length === 0) return {};
+	const readsAfterCompactions: ReadsAfterCompactions = {
+		compactions: sum(found, ({ compactions }) => compactions),
+		reads: sum(found, ({ reads }) => reads),
+		unchanged: sum(found, ({ unchanged }) => unchanged),
+		tokens: sum(found, ({ tokens }) => tokens),
+	};
+	return { readsAfterCompactions };
+}
+
 function joinReads(reads: readonly DuplicateRead[]): DuplicateRead[] {
 	const joined = Array.from(
 		Map.groupBy(reads, ({ path }) => path),
@@ -248,13 +286,13 @@ function totalsOf(reports: readonly Pick<ReplayReport, "policies">[]): PolicyRow
 function totalOf(rows: readonly PolicyRow[]): PolicyRow {
 	const { name, description } = rows[0] as PolicyRow;
 	const cost = sum(rows, (row) => row.cost);
-	const dollars = rows.every((row) => row.dollars !== undefined);
+	const isPriced = rows.some((row) => row.dollars !== undefined);
 	return {
 		name,
 		description,
 		cost,
 		ratio: cost / sum(rows, (row) => row.cost / row.ratio),
-		...(dollars && { dollars: sum(rows, (row) => row.dollars ?? 0) }),
+		...(isPriced && { dollars: sum(rows, (row) => row.dollars ?? 0) }),
 		read: sum(rows, (row) => row.read),
 		write: sum(rows, (row) => row.write),
 		input: sum(rows, (row) => row.input),

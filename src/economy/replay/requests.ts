@@ -35,6 +35,8 @@ export interface ReplaySession {
 	readonly bills: readonly Bill[];
 	/** In the order of `bills`. Rebuilt on each call, so that only one step is in memory. */
 	steps(): Iterable<Step>;
+	/** For a policy within another: from now on, no result may refer to one that was sent before. */
+	sealResults?(): void;
 }
 
 export interface Skipped extends SkippedLines {
@@ -76,6 +78,8 @@ export interface Step extends Bill {
 	readonly changedTool?: string;
 	/** If the head changed: which share of its tools and of its system prompt did not, in tokens. */
 	readonly sameHead?: ReturnType<typeof sharesOfHead>;
+	/** Tokens of the billed prompt that an outer policy has taken out of `blocks`. */
+	readonly savedTokens?: number;
 }
 
 export type Change = "compaction" | "edit" | "branch" | "model" | "thinking" | "tools" | "system";

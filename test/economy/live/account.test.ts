@@ -229,6 +229,37 @@ describe("an account", () => {
 	});
 });
 
+describe("a compaction that would have paid", () => {
+	/** Prompts that grow by 2,000 tokens from 10,000 on, and start over after `every` requests. */
+	const accountOf = (requests: number, every = requests) => {
+		const account = new CostAccount();
+		for (let at = 0; at < requests; at++) {
+			const compacted = at > 0 && at % every === 0;
+			account.add(answered(8_000 + 2_000 * (at % every), 1_990, { compacted }), CLAUDE);
+		}
+		return account;
+	};
+
+	test("is reported with its moment, its cost and what it would have saved by now", () => {
+		const { missedCompaction } = accountOf(120).summary();
+		const { request = 0, tokens = 0, cost, saved } = missedCompaction ?? {};
+		expect(tokens).toBe(10_000 + 2_000 * (request - 1));
+		// A read of the prompt, a summary of 2,000 tokens, and writing 22,000 tokens instead of reading them.
+		expect(cost).toBeCloseTo(0.1 * tokens + 5 * 2_000 + 1.15 * 22_000);
+		expect(saved).toBeCloseTo(0.1 * (120 - request + 1) * (tokens - 10_000 - 22_000));
+		expect(accountText(accountOf(120).summary())).toMatch(
+			/compaction: before request \d+, at [\d,]+ tokens, one would have cost [\d,]+ and saved [\d,]+ by now/,
+		);
+	});
+
+	test("is not reported for a short session, nor across compactions that were made", () => {
+		expect(accountOf(20).summary().missedCompaction).toBeUndefined();
+		expect(accountText(accountOf(20).summary())).not.toContain("compaction");
+		const often = accountOf(120, 12);
+		expect(often.summary().missedCompaction).toBeUndefined();
+	});
+});
+
 describe("writes of a model without documented rules", () => {
 	const GLM = { provider: "some-gateway", id: "glm-5.2" };
 	const tokens = (input: number, read: number, write: number) => ({

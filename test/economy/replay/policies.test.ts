@@ -200,7 +200,7 @@ describe("a policy of another system", () => {
 	});
 
 	test("has a name of its own", () => {
-		expect(new Set(replayPolicies.map(({ name }) => name)).size).toBe(6);
+		expect(new Set(replayPolicies.map(({ name }) => name)).size).toBe(8);
 	});
 });
 

@@ -10,7 +10,7 @@ import {
 } from "../../../src/economy/replay/policies.ts";
 import { buildReport, combineReports, joinReports } from "../../../src/economy/replay/report.ts";
 import { reportHtml } from "../../../src/economy/replay/report-html.ts";
-import { reportText } from "../../../src/economy/replay/report-text.ts";
+import { folderText, reportText } from "../../../src/economy/replay/report-text.ts";
 import { rulesFor } from "../../../src/economy/rules.ts";
 import { plainText } from "../../../src/text/one-line.ts";
 import { SessionWriter } from "./session-writer.ts";
@@ -244,20 +244,44 @@ test("misses of joined sessions name their session, since each counts its own re
 	expect(lines.join("\n")).toMatch(/sub-agent a1[\s\S]*sub-agent a2/);
 });
 
-test("dollars are unknown if a request ran at another speed than list prices are for", async () => {
+describe("requests at another speed than list prices are for", async () => {
 	const writer = new SessionWriter();
 	writer.user("a");
 	writer.assistant("b", { input: 5000 });
+	writer.user("c");
+	writer.assistant("d", { input: 6000 });
 	const session = await writer.replay();
 	const prices = { input: 5, output: 25, cacheRead: 0.5, cacheWrite: 6.25 };
-	const at = (tier?: string) => ({
-		...session,
-		bills: session.bills.map((bill) => ({
-			...bill,
-			model: { ...bill.model, prices },
-			...(tier && { tier }),
-		})),
+	const reportAt = (...tiers: (string | undefined)[]) => {
+		const bills = session.bills.map((bill, index) => {
+			const tier = tiers[index];
+			return { ...bill, model: { ...bill.model, prices }, ...(tier && { tier }) };
+		});
+		return buildReport({ ...session, bills }, { policies });
+	};
+
+	test("count in no sum of dollars, and the report says how many they are", () => {
+		const [all, some, none] = [reportAt(), reportAt(undefined, "fast"), reportAt("fast", "fast")];
+		expect(all).not.toHaveProperty("unpriced");
+		expect(some.unpriced).toBe(1);
+		expect(some.policies[0]?.dollars).toBeCloseTo(0.025);
+		expect(all.policies[0]?.dollars).toBeCloseTo(0.055);
+		expect(none.unpriced).toBe(2);
+		expect(none.policies[0]).not.toHaveProperty("dollars");
 	});
-	expect(buildReport(at(), { policies }).policies[0]?.dollars).toBeGreaterThan(0);
-	expect(buildReport(at("fast"), { policies }).policies[0]).not.toHaveProperty("dollars");
+
+	test("are named in text, page and sums", () => {
+		const some = reportAt(undefined, "fast");
+		const note = "Unpriced: 1 request. It counts in no sum of dollars.";
+		expect(reportText(some)).toContain(note);
+		expect(reportHtml([some])).toContain(note);
+		expect(reportText(reportAt()).join()).not.toContain("npriced");
+		const folder = combineReports("f", [some, reportAt(), reportAt("fast", "fast")], []);
+		expect(folder.unpriced).toBe(3);
+		expect(folder.policies[0]?.dollars).toBeCloseTo(0.08);
+		const both = "Unpriced: 3 requests. They count in no sum of dollars.";
+		expect(folderText(folder)).toContain(both);
+		expect(reportHtml([some], folder)).toContain(both);
+		expect(joinReports([some, some])?.unpriced).toBe(2);
+	});
 });
