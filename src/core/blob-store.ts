@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import type { Config } from "./config.ts";
-import { type Hash, isHash } from "./hash.ts";
+import { type Hash, hashBytes, isHash } from "./hash.ts";
 import { ObjectStore } from "./object-store.ts";
 import { configuredFolder } from "./places.ts";
 
@@ -57,6 +57,11 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 	}
 
 	return {
+		/** The id and path of a text, whether or not it is stored. Does not access the disk. */
+		nameOf(text: string): Blob {
+			const id = hashBytes(text);
+			return { id, path: pathOf(id) };
+		},
 		async keep(text: string): Promise<KeepResult> {
 			if (!settings.enabled) return { kind: "not-kept", why: "blobs.enabled is false" };
 			const put = await objects.put(Buffer.from(text));
@@ -84,4 +89,17 @@ export function createBlobStore(settings: BlobSettings, now?: () => number) {
 		idOf,
 		stats: () => objects.stats(),
 	};
+}
+
+/** Reads the stored copy back, since an existing copy may be damaged. Returns why it is not stored. */
+export async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | string> {
+	for (let attempt = 1; ; attempt++) {
+		const kept = await blobs.keep(text);
+		if (kept.kind === "not-kept") return kept.why;
+		const loaded = await blobs.load(kept.blob.id);
+		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
+		// Loading deletes a damaged copy, so the next attempt stores a new one.
+		if (attempt === 2)
+			return loaded.kind === "failed" ? loaded.why : "the stored copy differs from the text";
+	}
 }

@@ -25,6 +25,12 @@ export function expandHome(path: string): string {
 	return path.startsWith("~/") || path.startsWith("~\\") ? join(homedir(), path.slice(2)) : path;
 }
 
+/** Writes the home folder as `~`, which `read` accepts. */
+export function shownPath(path: string): string {
+	const home = join(homedir(), "/");
+	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
+}
+
 /** The nearest folder at or above `cwd` with `.git` (a file in worktrees), else `cwd`. */
 export function projectRoot(cwd: string): string {
 	for (let folder = resolve(cwd); ; ) {

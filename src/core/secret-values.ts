@@ -34,6 +34,14 @@ export function secretVariables(env: NodeJS.ProcessEnv): Set<string> {
 	return values;
 }
 
+/** Whether a text shows a variable with a secret name and its value, as `env` and `export -p` print them. */
+export function showsSecretVariable(text: string): boolean {
+	for (const [, name = "", value] of text.matchAll(SHOWN_VARIABLE)) {
+		if (secretVariables({ [name]: value }).size > 0) return true;
+	}
+	return false;
+}
+
 /** Finds out in one pass whether a text contains a value: at most one value can match at a position. */
 export function createValueFinder(values: Iterable<string>): (text: string) => boolean {
 	const byBeginning = new Map<string, string[]>();
@@ -84,6 +92,8 @@ const SECRET_ASSIGNMENT = new RegExp(
 	`(?:${SECRET_WORD})[\\w.-]{0,40}["']?\\s{0,20}[:=]\\s{0,20}|\\bpassword\\s{1,20}`,
 	"gi",
 );
+/** Names in lower case only at the start of a line: elsewhere they are attributes and arguments. */
+const SHOWN_VARIABLE = /(?:^|\b(?=[A-Z_][A-Z0-9_]*=))(\w+)=(?!=)(?=([^\n\r]{0,100}))/gm;
 const ASSIGNMENT = /^["']?([\w.-]{1,60})["']?\s{0,20}[:=]\s{0,20}(?=\S)/;
 const FENCE = /^-----(?:BEGIN|END) /;
 const COMMENT = /^(?:#|\/\/|;|--|\/?\*)/;

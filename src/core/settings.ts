@@ -66,6 +66,10 @@ export const settingGroups = {
 			"Glob patterns of files that are never cached. A leading ! does not negate a pattern.",
 			{ projectMerge: "append" },
 		),
+		compactionNote: flag(
+			true,
+			"After a compaction, name the files that the model saw before it and that have not changed since.",
+		),
 		storeDir: text(
 			"",
 			"Folder for stored file versions. If empty: .pi/readcache at the git root, or in the working folder.",
@@ -77,6 +81,49 @@ export const settingGroups = {
 			{ userOnly: true },
 		),
 		storeMaxAgeDays: int(30, "The store evicts file versions unused for this many days.", {
+			userOnly: true,
+		}),
+	}),
+	birth: group("Tool results are shortened before the model first sees them.", {
+		mode: choice(
+			["on", "shadow", "off"],
+			"on",
+			"Shorten results (on), only count what that would save (shadow), or leave them as they are (off).",
+		),
+		minLines: int(6, "Fewer lines that an earlier result shows are repeated, not referred to.", {
+			min: 2,
+			max: 1000,
+		}),
+		minChars: int(300, "Lines with fewer characters in all are repeated, not referred to.", {
+			min: 100,
+			max: 100_000,
+		}),
+		minTokens: int(25, "A result that would save fewer tokens stays as it is.", {
+			min: 1,
+			max: 100_000,
+		}),
+		quiet: choice(
+			["on", "off"],
+			"on",
+			"Render output of commands as a terminal would show it, and fold lines that repeat.",
+		),
+		quietExcept: list(
+			[],
+			"Commands whose output is not made quiet. A pattern matches a whole command; * matches any text.",
+			{ projectMerge: "append" },
+		),
+	}),
+	// It changes what the provider is asked for: a repository does not switch it on.
+	clearing: group("The provider clears old tool results from its prompt when that pays.", {
+		mode: choice(
+			["on", "shadow", "off"],
+			"shadow",
+			"Ask the provider to clear old results (on), only count what that would save (shadow), or do nothing (off).",
+			{ userOnly: true },
+		),
+		keep: int(5, "Number of newest tool results that are never cleared.", {
+			min: 3,
+			max: 1000,
 			userOnly: true,
 		}),
 	}),
@@ -212,6 +259,22 @@ export const settingGroups = {
 			"Report requests that paid again for cached tokens: never, once per session, or every time.",
 		),
 		missThreshold: int(20_000, "Cache misses of fewer tokens are not reported."),
+		coldNotice: choice(
+			["off", "notify", "ask"],
+			"ask",
+			"Before a prompt that is sent after the provider's cache has expired: say nothing, show what it costs (notify), or also ask in the terminal how to go on (ask).",
+			{ userOnly: true },
+		),
+		coldThreshold: number(0.5, "Prompts that cost fewer dollars are sent without a notice.", {
+			max: 1000,
+			userOnly: true,
+		}),
+		ttl: choice(
+			["auto", "5m", "1h", "off"],
+			"off",
+			"How long Anthropic keeps prompts in its cache: by the user's pauses and by price (auto), always 5 minutes or 1 hour, or as pi chooses (off).",
+			{ userOnly: true },
+		),
 	}),
 	// Keys pass through the proxy: a repository decides nothing about it.
 	proxy: group("The local proxy between agents and model providers.", {
@@ -230,6 +293,12 @@ export const settingGroups = {
 			max: 512 * MIB,
 			userOnly: true,
 		}),
+		savings: choice(
+			["off", "shadow", "birth"],
+			"off",
+			"Shorten results that repeat lines of earlier ones before they are first sent (birth), count what that would save (shadow), or do neither (off).",
+			{ userOnly: true },
+		),
 		keepDays: int(30, "Requests are kept in the book for this many days.", {
 			min: 1,
 			userOnly: true,

@@ -79,7 +79,8 @@ export class FileEventLog {
 	visibleViews(source: SessionSource, pathKey: string): FileView[] {
 		return this.#recorded(source, pathKey).flatMap((event) => {
 			if (event.kind !== "view" || !this.#ledger.visibility(event.item).visible) return [];
-			return [{ meta: event.meta, text: "text" in event ? event.text : event.item.text }];
+			const text = "text" in event ? event.text : this.#ledger.fullText(event.item);
+			return [{ meta: event.meta, text }];
 		});
 	}
 

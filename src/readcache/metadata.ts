@@ -113,6 +113,12 @@ export function isDerived(mode: Mode): boolean {
 	return mode === "unchanged" || mode === "unchanged_range" || mode === "diff";
 }
 
+/** Whether the details are those of a marker or diff. */
+export function isCacheAnswer(details: unknown): boolean {
+	const meta = parseMetadata(details);
+	return meta !== undefined && isDerived(meta.mode);
+}
+
 function parseMode(value: unknown): Mode | undefined {
 	if (value === "baseline_fallback") return "full_fallback"; // the name that pi-readcache writes
 	return MODES.find((mode) => mode === value);

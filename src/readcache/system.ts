@@ -1,6 +1,6 @@
 import { Type } from "typebox";
 import type { Config } from "../core/config.ts";
-import { INVALIDATION_ENTRY } from "../core/entry-types.ts";
+import { INVALIDATION_ENTRY, SEEN_FILES_ENTRY } from "../core/entry-types.ts";
 import type { Hash } from "../core/hash.ts";
 import type { ObjectStore } from "../core/object-store.ts";
 import { property } from "../core/property.ts";
@@ -9,6 +9,7 @@ import { checkShorthand, isEditingTool } from "../session/read-path.ts";
 import { returnedHash } from "./file-event-log.ts";
 import type { Invalidation, OwnEdit } from "./metadata.ts";
 import { ReadCache } from "./read-cache.ts";
+import { filesInView, type SeenFile, seenNote, unchangedSince } from "./seen-files.ts";
 import { formatStatus, statusOf } from "./status.ts";
 import { createReadCacheStore } from "./store.ts";
 import {
@@ -28,6 +29,8 @@ export class ReadCacheSystem implements System {
 	readonly #host: Host;
 	/** Hashes of files before the edits in flight, by call id. */
 	readonly #beforeEdits = new Map<string, Hash>();
+	/** The files that were in view when the context was last compacted; `isGone` once it was. */
+	#seen: { files: readonly SeenFile[]; isGone: boolean } | undefined;
 	#open:
 		| { cache: ReadCache; store: ObjectStore; settings: Config["readcache"]; cwd: string }
 		| undefined;
@@ -71,6 +74,34 @@ export class ReadCacheSystem implements System {
 		return messages;
 	}
 
+	onBeforeCompaction(session: SessionView): void {
+		const { cache, settings } = this.#openFor(session);
+		const isOn = settings.mode === "on" && settings.compactionNote;
+		const files = isOn ? filesInView(cache.events, session.sessionManager) : [];
+		this.#seen = { files, isGone: false };
+	}
+
+	onCompaction(): void {
+		if (this.#seen) this.#seen.isGone = true;
+	}
+
+	onBranch(): void {
+		this.#seen = undefined;
+	}
+
+	/** The first prompt after a compaction names the files that need not be read again to know them. */
+	async onPrompt(_prompt: string | undefined, session: SessionView) {
+		if (!this.#seen?.isGone) return undefined;
+		const { files } = this.#seen;
+		this.#seen = undefined;
+		const { cache, settings: eligibility, cwd } = this.#openFor(session);
+		const { sessionManager: source } = session;
+		const unchanged = await unchangedSince(files, { events: cache.events, source, eligibility });
+		const content = seenNote(unchanged, cwd);
+		if (content === undefined) return undefined;
+		return { customType: SEEN_FILES_ENTRY, content, display: true, details: undefined };
+	}
+
 	async onToolCall({ toolName, toolCallId, input }: ToolCall, session: SessionView) {
 		const { settings } = this.#openFor(session);
 		if (settings.mode === "off" || !isEditingTool(toolName)) return;
@@ -103,6 +134,7 @@ export class ReadCacheSystem implements System {
 
 	start(session: SessionView): void {
 		this.#open = undefined;
+		this.#seen = undefined;
 		// Not awaited, since failures are returned, not thrown.
 		void this.#openFor(session).store.sweep();
 	}

@@ -23,6 +23,8 @@ export interface CacheClock {
 	readonly boundAnswer: string | undefined;
 	/** Records that old tool output was pruned from the next request, which explains its cache miss. */
 	notePruned(): void;
+	/** Records that the provider holds most of the last prompt for this long, whatever its last write was for. */
+	noteTtl(ttl: Ttl): void;
 }
 
 /** The parts of a request that its cached prefix depends on. */
@@ -69,6 +71,8 @@ export class CacheTracker {
 	/** When the cache was last possibly used, also by a fork's parent or by a request being built. */
 	#usedMs: number | undefined;
 	#ttl: Ttl;
+	/** Lifetime of most of the last prompt, if it differs from that of its last write. */
+	#heldTtl: Ttl | undefined;
 	/** Coldness for the request being built; `undefined` between requests. */
 	#coldness: Coldness | undefined;
 	#compactedSinceRequest = false;
@@ -119,6 +123,7 @@ export class CacheTracker {
 		const bill = billOf(message, this.#now());
 		if (!bill) return undefined;
 		this.#ttl = ttlOf(bill.tokens) ?? this.#ttl;
+		this.#heldTtl = undefined;
 		const { sent, compacted, pruned, branched } = this.#unbilled;
 		this.#unbilled = nothingYet();
 		const request = sent ?? { payload: undefined, atMs: bill.atMs, gapMs: 0 };
@@ -150,6 +155,9 @@ export class CacheTracker {
 			notePruned: () => {
 				this.#unbilled.pruned = true;
 			},
+			noteTtl: (ttl) => {
+				this.#heldTtl = ttl;
+			},
 		};
 	}
 
@@ -160,7 +168,7 @@ export class CacheTracker {
 		return isCold({
 			compacted: this.#compactedSinceRequest,
 			gapMs: this.#usedMs === undefined ? Number.POSITIVE_INFINITY : this.#now() - this.#usedMs,
-			ttlMs: ttlMs[this.#ttl],
+			ttlMs: ttlMs[this.#heldTtl ?? this.#ttl],
 			modelChanged: isOther("model"),
 			toolsChanged: isOther("head") || isOther("tools"),
 			thinkingChanged: invalidates.thinking !== undefined && isOther("thinking"),

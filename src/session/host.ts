@@ -43,6 +43,7 @@ export type HostContext = Pick<
 	| "signal"
 	| "getContextUsage"
 	| "hasPendingMessages"
+	| "compact"
 >;
 
 export interface ReadCall {

@@ -10,6 +10,8 @@ export {
 	type CustomItem,
 	type CustomMessageItem,
 	Ledger,
+	type PinEntry,
+	pinnedCalls,
 	type ToolResultItem,
 } from "./ledger.ts";
 export {
@@ -23,4 +25,11 @@ export {
 export { createPerFolder } from "./per-folder.ts";
 export { Session } from "./session.ts";
 export { createSessionFileWatch, createSessionMark } from "./session-file.ts";
+export {
+	expandReferences,
+	type ResultReference,
+	restoredResult,
+	type Shortened,
+	shortenedOf,
+} from "./shortened.ts";
 export type { SessionHolder, SessionView, ShownFile, Spine, System } from "./system.ts";

@@ -1,6 +1,8 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
+import { CLEARING_ENTRY, PIN_ENTRY } from "../core/entry-types.ts";
 import { getOrAdd } from "../core/get-or-add.ts";
 import { hashBytes } from "../core/hash.ts";
+import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import {
 	activeEntries,
@@ -11,6 +13,7 @@ import {
 	textBlocks,
 	textOf,
 } from "./messages.ts";
+import { expandReferences, restoredResult, shortenedOf } from "./shortened.ts";
 
 /** A tool result on the current branch that compaction has not removed. */
 export interface ToolResultItem {
@@ -22,7 +25,10 @@ export interface ToolResultItem {
 	readonly input: unknown;
 	readonly isError: boolean;
 	readonly details: unknown;
-	/** The text as the session stores it; `undefined` for results with images or without text. */
+	/**
+	 * The text as the session stores it; `undefined` for results with images or without text. If an edit
+	 * shows the lines of a shortened result's references, the text with these lines, and `details` to match.
+	 */
 	readonly returned: string | undefined;
 	/** The text in the context: `returned`, or the text of a context edit. */
 	text: string | undefined;
@@ -61,6 +67,8 @@ export interface ContextLog {
 	readonly epoch: number;
 	readonly items: readonly ContextItem[];
 	readonly sent: ReadonlyMap<string, SentItem>;
+	/** Entries of shortened results that show the lines of their references, by an edit. */
+	readonly restored: ReadonlySet<string>;
 }
 
 /** An item with an id that identifies it in requests. */
@@ -71,7 +79,7 @@ type Visibility =
 	| { visible: true }
 	| {
 			visible: false;
-			why: /** a context edit replaced or removed it */
+			why: /** a context edit replaced or removed it, or the provider clears it */
 				| "edited"
 				/** no text, or more than text */
 				| "not-text"
@@ -84,7 +92,9 @@ type Visibility =
 				/** several results share its call id */
 				| "ambiguous"
 				/** the last request changed the order of results, so the newest is unknown */
-				| "reordered";
+				| "reordered"
+				/** lines that it refers to are not visible */
+				| "base-lost";
 	  };
 
 interface LedgerOptions {
@@ -119,8 +129,18 @@ export class Ledger {
 		return this.#state;
 	}
 
-	/** If no request was observed, only the session decides. Edited extension messages can be visible. */
+	/**
+	 * If no request was observed, only the session decides. Edited extension messages can be visible. A
+	 * shortened result is visible only with all the lines that it refers to.
+	 */
 	visibility(item: SentItem): Visibility {
+		const seen = this.ownVisibility(item);
+		if (!seen.visible || item.kind !== "toolResult") return seen;
+		return this.#hasItsLines(item) ? seen : { visible: false, why: "base-lost" };
+	}
+
+	/** Like `visibility`, for the lines that stand in the result itself. */
+	ownVisibility(item: SentItem): Visibility {
 		const isResult = item.kind === "toolResult";
 		if (isResult && item.text !== item.returned) return { visible: false, why: "edited" };
 		if (item.text === undefined) return { visible: false, why: "not-text" };
@@ -138,11 +158,57 @@ export class Ledger {
 		return { visible: true };
 	}
 
+	/** The result's text with its references expanded; `undefined` if a line is lost. */
+	fullText(item: ToolResultItem): string | undefined {
+		const note = shortenedOf(item);
+		if (!note || item.text === undefined) return item.text;
+		const text = expandReferences(
+			item.text,
+			note.references,
+			(base) => this.#baseOf(item, base)?.returned,
+		);
+		return text !== undefined && hashBytes(text) === note.expanded ? text : undefined;
+	}
+
+	/** Whether the session shows the lines that `item` refers to, whatever requests hold. */
+	hasItsBases(item: ToolResultItem): boolean {
+		return this.#refersTo(item, (base) => base.text === base.returned);
+	}
+
+	/** The result of a call; `undefined` if several share its id. Of the log as it was last returned. */
+	onlyResultOf(toolCallId: string): ToolResultItem | undefined {
+		const [only, ...others] = this.#state.resultsByCall.get(toolCallId) ?? [];
+		return only?.kind === "toolResult" && others.length === 0 ? only : undefined;
+	}
+
+	/** The earlier result that a reference in `item` means. Its call must be visible, since it is named. */
+	#baseOf(item: ToolResultItem, base: string): ToolResultItem | undefined {
+		const result = this.onlyResultOf(base);
+		const isMeant = result && result.order < item.order && result.input !== undefined;
+		return isMeant ? result : undefined;
+	}
+
 	#isAsReturned(item: ToolResultItem, text: string): boolean {
 		return getOrAdd(this.#state.asReturned, item, () => {
 			const expected = this.#returnedHash?.(item);
-			return expected === undefined || hashBytes(text) === expected;
+			const short = shortenedOf(item);
+			if (!short) return expected === undefined || hashBytes(text) === expected;
+			const isProven = expected === undefined || short.expanded === expected;
+			return isProven && hashBytes(text) === short.shown;
 		});
+	}
+
+	#hasItsLines(item: ToolResultItem): boolean {
+		return this.#refersTo(item, (base) => this.ownVisibility(base).visible);
+	}
+
+	/** Whether all references of `item` mean the lines that they meant at first, in results that `isShown`. */
+	#refersTo(item: ToolResultItem, isShown: (base: ToolResultItem) => boolean): boolean {
+		const { references } = shortenedOf(item) ?? {};
+		if (!references) return true;
+		const bases = new Set(references.map(({ base }) => this.#baseOf(item, base)));
+		for (const base of bases) if (!base || !isShown(base)) return false;
+		return getOrAdd(this.#state.expands, item, () => this.fullText(item) !== undefined);
 	}
 }
 
@@ -160,8 +226,11 @@ function emptyState(sessionId: string, epoch: number) {
 		callIds: [] as string[],
 		sent: new Map<string, SentItem>(),
 		resultsByCall: new Map<string, SentItem[]>(),
+		restored: new Set<string>(),
 		/** Memoizes the hash check. It stays valid, since only edits change items and edits are checked first. */
 		asReturned: new WeakMap<ToolResultItem, boolean>(),
+		/** Memoizes whether a shortened result and its bases are the text that was shortened. */
+		expands: new WeakMap<ToolResultItem, boolean>(),
 	};
 }
 
@@ -212,6 +281,7 @@ function append(state: State, entry: SessionEntry, content: unknown): boolean {
 		case "custom": {
 			const { id: entryId, customType, data } = entry;
 			state.items.push({ kind: "custom", entryId, customType, data });
+			if (customType === CLEARING_ENTRY) applyClearing(state, property(data, "through"));
 			return true;
 		}
 		case "custom_message":
@@ -246,8 +316,10 @@ function noteCalls(state: State, content: unknown): void {
 function addResult(state: State, entry: Entry<"message">, content: unknown): void {
 	const { message } = entry;
 	if (message.role !== "toolResult") return;
-	const returned = textOf(message.content);
 	const text = textOf(content);
+	const stored = { details: message.details, returned: textOf(message.content) };
+	const restored = text === stored.returned ? undefined : restoredResult({ ...stored, text });
+	if (restored) state.restored.add(entry.id);
 	const item: ToolResultItem = {
 		kind: "toolResult",
 		entryId: entry.id,
@@ -255,8 +327,7 @@ function addResult(state: State, entry: Entry<"message">, content: unknown): voi
 		toolName: message.toolName,
 		input: state.inputs.get(message.toolCallId),
 		isError: message.isError === true,
-		details: message.details,
-		returned,
+		...(restored ?? stored),
 		text,
 		since: Date.parse(entry.timestamp) || message.timestamp,
 		order: state.items.length,
@@ -284,11 +355,53 @@ function addSent<Item extends SentItem>(state: State, item: Item): Item {
 	return item;
 }
 
-/** The newest edit wins. Returns false if the target is not a result in the log: it must be rebuilt then. */
+/** The provider no longer shows this result and all before it. */
+function applyClearing(state: State, through: unknown): void {
+	const last = state.items.findLastIndex(
+		(item) => item.kind === "toolResult" && item.toolCallId === through,
+	);
+	for (const item of state.items.slice(0, last + 1)) {
+		if (item.kind === "toolResult") Object.assign(item, { text: undefined, tokens: 0 });
+	}
+}
+
+/** The newest edit wins. Returns false if more than the text of a result changes: the log must be rebuilt then. */
 function applyEdit(state: State, targetId: string, content: unknown): boolean {
 	const item = state.sent.get(targetId);
-	if (item?.kind !== "toolResult") return false;
-	item.text = textOf(content);
+	if (item?.kind !== "toolResult" || state.restored.has(targetId)) return false;
+	const text = textOf(content);
+	if (property(item.details, "birth") && restoredResult({ ...item, text })) return false;
+	item.text = text;
 	item.tokens = estimateTokens(item.text?.length ?? 0);
 	return true;
+}
+
+/** Data of a {@link PIN_ENTRY}, which pins or unpins the result from here on. */
+export interface PinEntry {
+	readonly toolCallId: string;
+	readonly pinned: boolean;
+}
+
+/** The user's latest entry wins. Impact summaries are pinned if `pinImpactSummaries` is set. */
+export function pinnedCalls(
+	items: readonly ContextItem[],
+	{ pinImpactSummaries }: { pinImpactSummaries: boolean },
+): Set<string> {
+	const pinned = new Set<string>();
+	for (const item of items) {
+		const isImpact = item.kind === "toolResult" && item.toolName === "kota_impact";
+		if (isImpact && pinImpactSummaries) pinned.add(item.toolCallId);
+		const isPin = item.kind === "custom" && item.customType === PIN_ENTRY;
+		const pin = isPin ? parsePin(item.data) : undefined;
+		if (pin?.pinned) pinned.add(pin.toolCallId);
+		else if (pin) pinned.delete(pin.toolCallId);
+	}
+	return pinned;
+}
+
+function parsePin(data: unknown): PinEntry | undefined {
+	const toolCallId = property(data, "toolCallId");
+	const pinned = property(data, "pinned");
+	if (typeof toolCallId !== "string" || typeof pinned !== "boolean") return undefined;
+	return { toolCallId, pinned };
 }

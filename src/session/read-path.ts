@@ -2,6 +2,8 @@ import { readlinkSync, realpathSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import type { BlobStore } from "../core/blob-store.ts";
+import { isPageToken } from "../core/read-input.ts";
 
 const UNICODE_SPACES = /[\u00A0\u2000-\u200A\u202F\u205F\u3000]/g;
 
@@ -42,6 +44,20 @@ export function addressedPath(written: string, cwd: string): string | undefined 
 		return fileURLToPath(new URL(written, `${pathToFileURL(cwd).href}/`));
 	} catch {
 		return undefined; // no tool could read such an address
+	}
+}
+
+/** The id of the blob that a path names; `undefined` for any other path. Does not access the disk. */
+export function blobNamed(
+	written: string,
+	cwd: string,
+	blobs: Pick<BlobStore, "idOf">,
+): string | undefined {
+	if (isPageToken(written) || /^https?:/i.test(written)) return undefined;
+	try {
+		return blobs.idOf(addressedPath(written, cwd) ?? pathCandidates(written, cwd)[0] ?? written);
+	} catch {
+		return undefined; // an address that names no file
 	}
 }
 

@@ -87,6 +87,9 @@ export class Session implements Spine {
 		});
 		on("session_shutdown", async () => throwAll(await this.#stop()));
 
+		this.#each("onBeforeCompaction", (ask) =>
+			on("session_before_compact", (_event, ctx) => ask(this.at(ctx))),
+		);
 		on("session_compact", () => this.#cache.noteCompaction());
 		this.#each("onCompaction", (ask) => on("session_compact", (_event, ctx) => ask(this.at(ctx))));
 		on("session_tree", () => {
@@ -95,6 +98,14 @@ export class Session implements Spine {
 		});
 		this.#each("onBranch", (ask) => on("session_tree", (_event, ctx) => ask(this.at(ctx))));
 
+		this.#each("onInput", (ask) =>
+			on("input", async ({ text, images = [], source, streamingBehavior }, ctx) => {
+				if (streamingBehavior !== undefined) return undefined; // part of a run
+				const input = { text, hasImages: images.length > 0, isTyped: source === "interactive" };
+				const isSent = await ask(input, this.at(ctx));
+				return isSent ? undefined : { action: "handled" };
+			}),
+		);
 		this.#each("onPrompt", (ask) =>
 			on("before_agent_start", async ({ prompt }, ctx) => {
 				const text = typeof prompt === "string" ? prompt : undefined;
@@ -149,6 +160,12 @@ export class Session implements Spine {
 		on("message_start", ({ message }, ctx) => {
 			if (message.role === "assistant") this.ledger.prepare(ctx.sessionManager);
 		});
+		// Since pi 1.5, and unknown to the types of earlier versions.
+		this.#each("onStreamEvent", (ask) =>
+			on("provider_stream_event" as "message_update", (event, ctx) =>
+				ask(property(event, "data"), this.at(ctx)),
+			),
+		);
 		let billed: BilledRequest | undefined;
 		on("message_end", ({ message }) => {
 			billed = this.#cache.noteAnswer(message);

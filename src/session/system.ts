@@ -27,6 +27,8 @@ export interface System {
 	readonly readGuideline?: string;
 	/** If it returns `undefined`, the call goes to the next system, and finally to pi. */
 	read?(call: ReadCall, session: SessionView, plain: PlainRead): Promise<ReadAnswer | undefined>;
+	/** Called when the user sends a prompt, before anything else happens. If it returns false, nothing is sent. */
+	onInput?(input: UserInput, session: SessionView): Promise<boolean>;
 	/** Called before a run, which since pi 1.5 can start without a prompt. Returns a message to add. */
 	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
 	/** Called when a run starts: for a prompt, a retry or queued messages. */
@@ -43,10 +45,14 @@ export interface System {
 	onToolResult?(
 		result: ToolResult,
 		session: SessionView,
-	): Promise<{ readonly details?: unknown } | undefined> | undefined;
+	): Promise<ChangedResult | undefined> | undefined;
+	/** An event of the provider's stream, as parsed. Only since pi 1.5. */
+	onStreamEvent?(data: unknown, session: SessionView): void;
 	onAnswer?(answer: Answer, session: SessionView): void | Promise<void>;
 	/** Returns entries to add. `turn.entries` holds the new entries of other systems and extensions. */
 	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<NewEntry[]>;
+	/** Called while the context is still whole. The compaction may fail. */
+	onBeforeCompaction?(session: SessionView): void;
 	onCompaction?(session: SessionView): void | Promise<void>;
 	onBranch?(session: SessionView): void;
 	returnedHash?(item: ToolResultItem): string | undefined;
@@ -87,6 +93,12 @@ type RequestMessages = readonly { readonly role: string }[];
 
 type NewMessage = Omit<Extract<NewEntry, { type: "custom_message" }>, "type">;
 
+interface UserInput {
+	readonly text: string;
+	readonly hasImages: boolean;
+	readonly isTyped: boolean;
+}
+
 interface ToolCall {
 	readonly toolCallId: string;
 	readonly toolName: string;
@@ -97,6 +109,13 @@ interface ToolResult extends ToolCall {
 	readonly content: unknown;
 	readonly details: unknown;
 	readonly isError: boolean;
+}
+
+interface ChangedResult {
+	readonly content?: { type: "text"; text: string }[];
+	readonly details?: unknown;
+	/** Since pi 1.5: what scripts and interfaces get in place of the text. Dropped unless returned with `content`. */
+	readonly structuredContent?: unknown;
 }
 
 interface Answer {

@@ -136,8 +136,8 @@ function patternOf(pattern: string): RegExp {
 	return compiled;
 }
 
-function isWithin({ minimum = 0, maximum = 0 }: Node, value: number): boolean {
-	return value >= minimum && value <= maximum;
+function isWithin({ minimum, maximum }: Node, value: number): boolean {
+	return value >= (minimum ?? value) && value <= (maximum ?? value);
 }
 
 function faultOf(node: Node, value: unknown): Fault {

@@ -466,6 +466,19 @@ describe("what a project cannot set", () => {
 		blobs: { dir: "/evil" },
 	};
 
+	test("a repository cannot have the provider clear results, nor say how many stay", () => {
+		const before = load().config;
+		const { config, warnings } = load({
+			"project strata.json": { clearing: { mode: "on", keep: 3 } },
+		});
+		expect(config).toEqual(before);
+		expect(warnings).toEqual(
+			["clearing.mode", "clearing.keep"].map(
+				(key) => `project strata.json: ${key} can only be set in the user's own files; ignored`,
+			),
+		);
+	});
+
 	test.each(["project pi-kota.json", "project strata.json"] as const)(
 		"%s cannot name commands or folders, nor switch off a question",
 		(label) => {

@@ -21,6 +21,7 @@ export const SETTINGS: Config["readcache"] = {
 	maxDiffLines: 12_000,
 	maxDiffRatio: 0.9,
 	maxDiffChain: 3,
+	compactionNote: true,
 	exclude: [".env*"],
 	storeDir: "",
 	storeMaxBytes: 1024 * 1024,

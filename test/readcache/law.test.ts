@@ -15,6 +15,11 @@ describe("the law of the read cache", () => {
 		expect(report.paged).toBeGreaterThan(100);
 		expect(report.guarded).toBeGreaterThan(50);
 		expect(report.bound).toBeGreaterThan(30);
+		expect(report.shortened).toBeGreaterThan(100);
+		expect(report.backed).toBeGreaterThan(20);
+		expect(report.references).toBeGreaterThan(100);
+		expect(report.restored).toBeGreaterThan(5);
+		expect(report.noted).toBeGreaterThan(20);
 		expect(unchanged).toBeGreaterThan(0.03);
 		expect(range).toBeGreaterThan(0.03);
 		expect(diff).toBeGreaterThan(0.03);

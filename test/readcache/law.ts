@@ -23,6 +23,16 @@ export interface LawReport {
 	guarded: number;
 	/** Prunings with thinking in view that is bound to the text before it. */
 	bound: number;
+	/** Results that were shortened at birth. */
+	shortened: number;
+	/** References whose lines a pruning had to leave. */
+	backed: number;
+	/** Results with references in requests. */
+	references: number;
+	/** Requests that show the lines of references, because what these mean is gone. */
+	restored: number;
+	/** Files that a note after a compaction named. */
+	noted: number;
 	seconds: number;
 }
 
@@ -40,7 +50,17 @@ export async function runLaw({ seed, steps }: { seed: number; steps: number }): 
 		"unchanged range, cut": 0,
 		diff: 0,
 	};
-	const counts = { pruned: 0, paged: 0, guarded: 0, bound: 0 };
+	const counts = {
+		pruned: 0,
+		paged: 0,
+		guarded: 0,
+		bound: 0,
+		shortened: 0,
+		backed: 0,
+		references: 0,
+		restored: 0,
+		noted: 0,
+	};
 	let done = 0;
 	for (let number = 0; done < steps; number++) {
 		// Each session has its own choices: one that fails can be played without those before it.
@@ -80,6 +100,11 @@ export function addUp(reports: readonly LawReport[]): LawReport {
 			paged: sum.paged + next.paged,
 			guarded: sum.guarded + next.guarded,
 			bound: sum.bound + next.bound,
+			shortened: sum.shortened + next.shortened,
+			backed: sum.backed + next.backed,
+			references: sum.references + next.references,
+			restored: sum.restored + next.restored,
+			noted: sum.noted + next.noted,
 			seconds: sum.seconds + next.seconds,
 		};
 	}, first);

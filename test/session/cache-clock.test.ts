@@ -178,6 +178,20 @@ describe("a session that was answered before", () => {
 	});
 });
 
+test("a prompt that is held for longer than its last write stays warm until the next answer", () => {
+	const { tracker, to, request, clock, why } = startTracker();
+	request();
+	tracker.noteAnswer(answer({ cacheWrite: 7 }));
+	clock().noteTtl("1h");
+	to(30 * MINUTE);
+	expect(why()).toBe(false);
+	expect(clock().ttl).toBe("5m");
+	request();
+	tracker.noteAnswer(answer({ cacheWrite: 7 }));
+	to(40 * MINUTE);
+	expect(why()).toBe("gap");
+});
+
 describe("a bill", () => {
 	test("comes with what happened since the one before it, once", () => {
 		const { tracker, to, request, clock } = startTracker();

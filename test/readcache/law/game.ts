@@ -9,16 +9,21 @@ import {
 } from "@earendil-works/pi-ai";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import { type Config, loadConfig } from "../../../src/core/config.ts";
-import { INVALIDATION_ENTRY, PIN_ENTRY } from "../../../src/core/entry-types.ts";
+import { INVALIDATION_ENTRY, PIN_ENTRY, SEEN_FILES_ENTRY } from "../../../src/core/entry-types.ts";
+import { property } from "../../../src/core/property.ts";
 import { foldReadInput } from "../../../src/core/read-input.ts";
 import { returnedHash } from "../../../src/readcache/file-event-log.ts";
 import { ReadCache } from "../../../src/readcache/read-cache.ts";
+import { filesInView } from "../../../src/readcache/seen-files.ts";
 import { createReadCacheStore } from "../../../src/readcache/store.ts";
 import { invalidationFor, noteOwnEdit } from "../../../src/readcache/system.ts";
+import { lastBoundAnswer } from "../../../src/session/cache-clock.ts";
 import { Ledger } from "../../../src/session/index.ts";
 import { sdk } from "../../support/pi-sdk.ts";
+import { checkBacked, checkReferences, createGameBirth, type GameBirth } from "./birth.ts";
 import { type Call, createCaller, type Topic } from "./calls.ts";
 import { createMeddler, type Meddler, meddleWithResult, type Result } from "./meddlers.ts";
+import { type Compacted, checkNote } from "./note.ts";
 import {
 	type AnswerKind,
 	type Asked,
@@ -53,9 +58,21 @@ export interface GameOptions {
 	answers: Record<AnswerKind, number>;
 	/**
 	 * Counts what our own pruning replaced, what paging answered, the answers that pruning had to leave standing, and the
-	 * prunings that thinking in view kept from text before it.
+	 * prunings that thinking in view kept from text before it; results that were shortened at birth, and references that a
+	 * pruning had to leave standing; references in requests, and those whose lines a request shows again; files that a note
+	 * after a compaction named.
 	 */
-	counts: { pruned: number; paged: number; guarded: number; bound: number };
+	counts: {
+		pruned: number;
+		paged: number;
+		guarded: number;
+		bound: number;
+		shortened: number;
+		backed: number;
+		references: number;
+		restored: number;
+		noted: number;
+	};
 }
 
 /** A call, and what becomes of it. */
@@ -74,7 +91,12 @@ interface Life {
 	meddler: Meddler;
 	pruning: GamePruning;
 	paging: GamePaging;
+	birth: GameBirth | undefined;
 	isObserved: boolean;
+	/** The last request, if it was observed. */
+	sent?: Slot[];
+	/** What was in view before a compaction that no prompt has followed yet. */
+	compacted?: Compacted;
 	/** What files were before the edits that are under way, by call. */
 	beforeEdits: Map<string, string>;
 }
@@ -105,6 +127,7 @@ export function createGame(options: GameOptions): Game {
 	const pages = () => ({ tokens, blobs: someBlobs() });
 	const someCall = createCaller(world, random, { ranges, sameIds, paged, pages });
 	const isSaved = random.chance(0.15);
+	const shortens = random.chance(0.6);
 	// The model thinks now and then, and its thinking is bound to all that was sent before it.
 	const binds = random.chance(0.35);
 
@@ -156,9 +179,12 @@ export function createGame(options: GameOptions): Game {
 		// Callers who use the tool without pi's loop never show us a request.
 		const isObserved = random.chance(observed);
 		const meddler = createMeddler(random, zeal);
-		const pruning = createGamePruning({ cwd, settings: config, random, binds });
+		const appendEntry = (type: string, data: unknown) => void manager.appendCustomEntry(type, data);
+		const pruning = createGamePruning({ cwd, settings: config, random, binds, appendEntry });
 		const paging = createGamePaging({ world, settings: config, tokens });
-		return { ledger, cache, meddler, pruning, paging, isObserved, beforeEdits: new Map() };
+		const { edits } = pruning;
+		const birth = shortens ? createGameBirth({ config, cwd, ledger, edits, binds }) : undefined;
+		return { ledger, cache, meddler, pruning, paging, birth, isObserved, beforeEdits: new Map() };
 	}
 
 	async function endLife(): Promise<void> {
@@ -174,6 +200,7 @@ export function createGame(options: GameOptions): Game {
 	// --- one turn of the model ---
 
 	async function turn(topic?: Topic): Promise<void> {
+		await noteSeen();
 		if (random.chance(0.3)) manager.appendMessage({ role: "user", content: "go on", timestamp: 0 });
 		const sent = sendRequest();
 		const calls = Array.from({ length: random.pick([1, 1, 1, 2, 2, 3, 4]) }, () => someCall(topic));
@@ -184,7 +211,8 @@ export function createGame(options: GameOptions): Game {
 			fauxAssistantMessage([...thoughts(), ...blocks], { stopReason: "toolUse", timestamp: 0 }),
 		);
 		const request = () => (sent && !calls.some(isChange) ? sent : withOwnDoings(sent));
-		const run = (call: Call) => execute(call, callEntryId, request);
+		const run = async (call: Call) =>
+			shortened(await execute(call, callEntryId, request), request());
 		const way = random.weighted([
 			[3, "at once"],
 			[2, "one by one"],
@@ -209,6 +237,9 @@ export function createGame(options: GameOptions): Game {
 		}
 		if (random.chance(0.04)) await refresh();
 		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
+		if (!sent) return;
+		for (const entryId of life.birth?.persist(manager) ?? [])
+			note(`context edit of ${entryId}: its lines`);
 	}
 
 	function thoughts() {
@@ -218,12 +249,29 @@ export function createGame(options: GameOptions): Game {
 	/** Sends the request as pi builds it and as other extensions leave it; `undefined` where nobody observes it. */
 	function sendRequest(): Slot[] | undefined {
 		if (!life.isObserved) return undefined;
-		const { sent, did } = life.meddler.send(life.pruning.apply(project()));
+		const pruned = life.pruning.apply(project());
+		const request = life.birth?.restore(pruned, manager) ?? pruned;
+		checkBackedIn(pruned, request);
+		if (binds) life.pruning.edits.noteBinding(manager, messagesIn(request));
+		const { sent, did } = life.meddler.send(request);
 		for (const what of did) note(`  in the request: ${what}`);
-		const messages = sent.flatMap(({ message }) => (message ? [message] : []));
-		life.ledger.observe(manager, messages);
+		life.ledger.observe(manager, messagesIn(sent));
 		life.beforeEdits.clear();
+		life.sent = sent;
 		return sent;
+	}
+
+	/** Our own request has the lines of all references, as far as that costs no thinking. */
+	function checkBackedIn(before: Slot[], after: Slot[]): void {
+		const ids = Map.groupBy(after, ({ message }) => property(message, "toolCallId"));
+		const bound = lastBoundAnswer(manager, () => binds);
+		const branch = manager.getBranch();
+		const lastBound = branch.findLastIndex(({ id }) => id === bound);
+		const free = new Set(branch.slice(lastBound + 1).map(({ id }) => id));
+		const isExempt = ({ entryId, message }: Slot) =>
+			!free.has(entryId) || (ids.get(property(message, "toolCallId"))?.length ?? 0) > 1;
+		counts.references += checkReferences(after, isExempt);
+		counts.restored += before.filter((slot, at) => slot.message !== after[at]?.message).length;
 	}
 
 	/** What the model has before it, and what it has done since in the same message. */
@@ -247,15 +295,32 @@ export function createGame(options: GameOptions): Game {
 		}));
 	}
 
+	/** As the extension does when pi tells it of the result, before other extensions hear of it. */
+	async function shortened(done: Done, request: Slot[]): Promise<Done> {
+		const result = await life.birth?.shorten(done.call, done.result, request, manager);
+		if (!result || result === done.result) return done;
+		counts.shortened++;
+		note(`${done.call.id} is shortened`);
+		return { ...done, result };
+	}
+
 	async function execute(call: Call, callEntryId: string, request: () => Slot[]): Promise<Done> {
 		switch (call.name) {
 			case "read":
 				return read(call, request());
 			case "bash":
-				return { call, result: { content: [{ type: "text", text: "ok" }], isError: false } };
+				return { call, result: { content: [{ type: "text", text: output() }], isError: false } };
 			default:
 				return change(call, callEntryId);
 		}
+	}
+
+	/** What a command prints: nothing much, or a file, perhaps after lines that repeat. */
+	function output(): string {
+		const { bytes } = world.look(world.file());
+		if (random.chance(0.3) || !bytes) return "ok";
+		const waiting = random.chance(0.2) ? "waiting for the server to start\n" : "";
+		return waiting.repeat(random.between(1, 60)) + bytes.toString("utf8");
 	}
 
 	async function read(call: Call, request: Slot[]): Promise<Done> {
@@ -426,8 +491,25 @@ export function createGame(options: GameOptions): Game {
 	function compact(): void {
 		const branch = manager.getBranch();
 		const kept = random.chance(0.3) || branch.length === 0 ? null : random.pick(branch).id;
+		const here = new Set(project().map(({ entryId }) => entryId));
+		const request = withOwnDoings(life.sent?.filter(({ entryId }) => here.has(entryId)));
+		life.compacted = { files: filesInView(life.cache.events, manager), request };
 		manager.appendCompaction("summary", kept, 1000);
 		note(`compaction, kept from ${kept}`);
+	}
+
+	/** As the extension does with the first prompt after a compaction: it names files that were in view. */
+	async function noteSeen(): Promise<void> {
+		const { compacted } = life;
+		delete life.compacted;
+		if (!compacted) return;
+		const events = life.cache.events;
+		const view = { events, source: manager, eligibility: settings };
+		const { text, files } = await checkNote(compacted, { view, cwd, deeds });
+		counts.noted += files;
+		if (text === undefined) return;
+		manager.appendCustomMessageEntry(SEEN_FILES_ENTRY, text, true);
+		note(`note: ${text}`);
 	}
 
 	/** Half the time the stubs are persisted at once, as at the end of a turn; else the next request has them first. */
@@ -438,6 +520,7 @@ export function createGame(options: GameOptions): Game {
 		note(`pruning of ${pruned} results`);
 		checkGuarded(before, life.pruning.apply(project()));
 		checkBound(before, life.pruning.apply(project()));
+		counts.backed += checkBacked(before, life.pruning.apply(project()));
 		// Who does not show us requests cannot have stubs in them either.
 		if (life.isObserved && random.chance(0.5)) return;
 		for (const entryId of life.pruning.persist(manager)) note(`context edit of ${entryId}: pruned`);
@@ -515,6 +598,7 @@ export function createGame(options: GameOptions): Game {
 
 	function jump(): void {
 		life.pruning.forget();
+		delete life.compacted;
 		const entries = manager.getEntries();
 		if (random.chance(0.05) || entries.length === 0) {
 			manager.resetLeaf();
@@ -612,6 +696,10 @@ function asStored(deed: Deed, content: Result["content"]): Deed {
 	const text = content[0]?.text ?? "";
 	const isOther = text !== "" && !text.startsWith("[readcache: unchanged");
 	return deed.kind === "marker" && isOther ? { kind: "opaque", file: deed.file } : deed;
+}
+
+function messagesIn(request: readonly Slot[]) {
+	return request.flatMap(({ message }) => (message ? [message] : []));
 }
 
 function isChange({ name }: Call): boolean {

@@ -3,6 +3,7 @@
  * metadata and shares no code with what it judges.
  */
 import { isUtf8 } from "node:buffer";
+import { expandedIn } from "./references.ts";
 import { applyDiff } from "./unified.ts";
 import { createView, type View } from "./view.ts";
 
@@ -136,7 +137,7 @@ function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>
 		return isEdit && (!message || deed.change === "unknown");
 	});
 	let shownAt = 0;
-	for (const slot of request) {
+	for (const [place, slot] of request.entries()) {
 		const { message } = slot;
 		const deed = deeds.get(slot.entryId);
 		if (!deed || deed.kind === "nothing" || deed.kind === "marker" || deed.file !== file) continue;
@@ -156,7 +157,7 @@ function viewOf(file: string, request: readonly Slot[], deeds: Map<string, Deed>
 				break;
 			default:
 				shownAt = Math.max(shownAt, deed.at);
-				if (!isIntact(slot, deed)) view.forget();
+				if (!isIntact(request, place, deed)) view.forget();
 				else if (deed.kind === "literal") view.showLiteral(deed.start, deed.lines, deed.total);
 				else view.showDiff(deed.body);
 		}
@@ -175,8 +176,17 @@ function applyEdit(view: View, { change, before }: Deed & { kind: "edit" }): voi
 	for (const { oldText, newText } of change) view.edit(oldText, newText);
 }
 
-function isIntact({ message }: Slot, deed: Deed & { kind: "literal" | "diff" }): boolean {
-	return message !== undefined && !message.isError && textOf(message.content) === deed.text;
+/** Whether the request shows the text, itself or by references to results above it. */
+function isIntact(
+	request: readonly Slot[],
+	place: number,
+	deed: Deed & { kind: "literal" | "diff" },
+): boolean {
+	const { message } = request[place] ?? {};
+	if (message === undefined || message.isError) return false;
+	const text = textOf(message.content);
+	if (text === undefined || text === deed.text) return text === deed.text;
+	return expandedIn(text, request.slice(0, place)) === deed.text;
 }
 
 /**
@@ -196,14 +206,14 @@ export function describe(
 	request: readonly Slot[],
 	deeds: Map<string, Deed>,
 ): string[] {
-	return request.flatMap((slot) => {
+	return request.flatMap((slot, place) => {
 		const deed = deeds.get(slot.entryId);
 		if (!deed || deed.kind === "nothing" || deed.file !== file) return [];
 		const name = `${slot.entryId} ${deed.kind}`;
 		if (deed.kind === "refresh") return [`${name} ${JSON.stringify(deed.range ?? "all")}`];
 		if (deed.kind === "edit") return [`${name} ${JSON.stringify(deed.change).slice(0, 300)}`];
 		if (deed.kind !== "literal" && deed.kind !== "diff") return [name];
-		const state = isIntact(slot, deed) ? "intact" : slot.message ? "altered" : "missing";
+		const state = isIntact(request, place, deed) ? "intact" : slot.message ? "altered" : "missing";
 		if (deed.kind === "diff") return [`${name}, ${state}`];
 		const end = deed.start + deed.lines.length - 1;
 		return [`${name} of lines ${deed.start}-${end} of ${deed.total}, ${state}`];

@@ -16,6 +16,8 @@ import type { Random } from "./random.ts";
 
 /** What prunes a session of the game. One for each life of pi. */
 export interface GamePruning {
+	/** The edits of all systems that requests show before the session has them. */
+	readonly edits: PendingEdits;
 	/** Makes stubs of what may go: the next request has them, and the end of its turn persists them. */
 	begin(manager: SessionManager): Promise<number>;
 	/** The request as our handler leaves it for those behind it. */
@@ -32,6 +34,7 @@ export interface GamePruningOptions {
 	random: Random;
 	/** The model's thinking is bound to what was sent before it. */
 	binds: boolean;
+	appendEntry(customType: string, data: unknown): void;
 }
 
 const OWNER = "pruning";
@@ -39,13 +42,14 @@ const OWNER = "pruning";
 export function createGamePruning(options: GamePruningOptions): GamePruning {
 	const { cwd, settings, random, binds } = options;
 	const ledger = new Ledger();
-	const pending = new PendingEdits(ledger, { appendEntry: () => {} });
+	const pending = new PendingEdits(ledger, { appendEntry: options.appendEntry });
 	const blobs = createBlobStore(settings.blobs);
 	const touches = { fileTouchOf, touchesExcluded };
 	const surveyor = createSurveyor({ settings, cwd, touches });
 	const survey = (sessionManager: SessionManager) => surveyor({ ledger, sessionManager });
 
 	return {
+		edits: pending,
 		async begin(manager) {
 			const seen = survey(manager);
 			const bound = lastBoundAnswer(manager, () => binds);
@@ -61,7 +65,7 @@ export function createGamePruning(options: GamePruningOptions): GamePruning {
 				ttl: "5m",
 			});
 			const chosen = withUniqueCallId(candidates, seen.results).filter(() => random.chance(0.7));
-			const batch = await prune(chosen, blobs);
+			const batch = await prune(chosen, blobs, seen.results.values());
 			if (batch.why !== undefined) throw new Error(`originals could not be kept: ${batch.why}`);
 			for (const pruned of batch.pruned) {
 				const { entryId, toolCallId: sentAs, original } = pruned;
