@@ -1,5 +1,10 @@
-import type { ContextMessage, ToolResultItem } from "../session/index.ts";
-import { MAX_STUB_BYTES } from "./stub.ts";
+import {
+	type ContextMessage,
+	type ResultReference,
+	shortenedOf,
+	type ToolResultItem,
+} from "../session/index.ts";
+import { LEAST_CHARS, MAX_STUB_TOKENS } from "./stub.ts";
 
 export interface CandidateSettings {
 	/** Number of latest turns whose tool output stays. */
@@ -38,15 +43,34 @@ export interface Candidate {
 /** The newest tool tokens up to this many are recent. Calls count too, since arguments can hold files. */
 export const PROTECTED_TOOL_TOKENS = 20_000;
 
-/** Shorter output stays, since a stub frees too little to pay for rewriting the text after it. */
-export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
-
 /**
  * Returns the oldest first. Never selects output of the last turns (within {@link PROTECTED_TOOL_TOKENS}),
- * unanswered output, errors, images, pins, excluded files, and the bases of recent or pinned results.
+ * unanswered output, errors, images, pins, excluded files, the bases of recent or pinned results, and
+ * results that a shown reference means, unless the result with the reference is selected too.
  */
 export function candidatesOf(
-	{ messages, results, facts }: Omit<Conversation, "editableFrom">,
+	conversation: Omit<Conversation, "editableFrom">,
+	settings: CandidateSettings,
+): Candidate[] {
+	const { candidates } = editableCandidates({ ...conversation, editableFrom: 0 }, settings);
+	return candidates;
+}
+
+/** Like {@link candidatesOf}, of what may change. `bound`: how many more there were if no thinking were bound to them. */
+export function editableCandidates(conversation: Conversation, settings: CandidateSettings) {
+	const { editableFrom } = conversation;
+	const found = prunableIn(conversation, settings);
+	const results = [...conversation.results.values()];
+	const isBound = ({ at }: Candidate) => at < editableFrom;
+	// A result that refers to a bound one frees nothing without it.
+	const editable = found.filter((one) => !isBound(one));
+	const candidates = worthwhile(editable, results);
+	if (editable.length === found.length) return { candidates, bound: 0 };
+	return { candidates, bound: worthwhile(found, results).filter(isBound).length };
+}
+
+function prunableIn(
+	{ messages, results, facts }: Conversation,
 	settings: CandidateSettings,
 ): Candidate[] {
 	const recent = recentResults(messages, results, settings.keepRecentTurns);
@@ -58,24 +82,33 @@ export function candidatesOf(
 
 	return messages.flatMap(({ entryId }, at): Candidate[] => {
 		const item = results.get(entryId);
-		if (!item || kept.has(item) || !isPrunable(item) || facts.isExcluded(item)) return [];
+		if (!item || kept.has(item) || facts.isExcluded(item)) return [];
+		if (!isPrunable(item) && !isBriefReferrer(item)) return [];
 		if (facts.isSuperseded(item)) return [{ item, at, why: "superseded" }];
 		return isPrunedByAge(item, settings) ? [{ item, at, why: "old" }] : [];
 	});
 }
 
-/** The first result that may be replaced; `undefined` from when thinking is bound until a compaction. */
+/** The first result that may be replaced. A marker before it keeps the cached prefix readable. */
 export function frontierOf(conversation: Conversation): ToolResultItem | undefined {
 	const { messages, results, facts, editableFrom } = conversation;
-	if (editableFrom > 0) return undefined;
 	return messages
+		.slice(editableFrom)
 		.map(({ entryId }) => results.get(entryId))
 		.find((item) => item && isPrunable(item) && !facts.isPinned(item) && !facts.isExcluded(item));
 }
 
-export function isPrunable({ isError, text, returned }: ToolResultItem): boolean {
-	if (isError || text === undefined || text !== returned) return false;
-	return text.length > LEAST_CHARS && text.isWellFormed();
+export function isPrunable(item: ToolResultItem): boolean {
+	return isWhole(item) && (item.text?.length ?? 0) > LEAST_CHARS;
+}
+
+/** A result that a stub does not make shorter, but that keeps others because it refers to them. */
+function isBriefReferrer(item: ToolResultItem): boolean {
+	return isWhole(item) && !isPrunable(item) && referencesIn(item).length > 0;
+}
+
+function isWhole({ isError, text, returned }: ToolResultItem): boolean {
+	return !isError && text !== undefined && text === returned && text.isWellFormed();
 }
 
 /** Whether a result is pruned once it is no longer recent. */
@@ -108,4 +141,60 @@ function recentResults(
 		if (!isAnswered || isNear) recent.push(item);
 	}
 	return recent;
+}
+
+/** The references of a result to earlier ones that the model still sees. */
+function referencesIn(item: ToolResultItem): readonly ResultReference[] {
+	return item.text === item.returned ? (shortenedOf(item)?.references ?? []) : [];
+}
+
+interface Chosen {
+	readonly item: ToolResultItem;
+}
+
+/**
+ * Leaves out results that a reference means, unless every result that refers to them is chosen too.
+ * `results` are those in the context, oldest first.
+ */
+export function withReferrers<One extends Chosen>(
+	chosen: readonly One[],
+	results: readonly ToolResultItem[],
+): One[] {
+	const going = new Set(chosen.map(({ item }) => item));
+	const needed = new Set<string>();
+	for (const item of results.toReversed()) {
+		if (going.has(item) && !needed.has(item.toolCallId)) continue;
+		going.delete(item);
+		for (const { base } of referencesIn(item)) needed.add(base);
+	}
+	return chosen.filter(({ item }) => going.has(item));
+}
+
+/**
+ * Like {@link withReferrers}. Of results that are too short for a stub, takes those that refer to a larger
+ * result, if that frees more than their stubs add.
+ */
+export function worthwhile<One extends Chosen>(
+	chosen: readonly One[],
+	results: readonly ToolResultItem[],
+): One[] {
+	const stubTokens = new Map<string, number>();
+	for (const { item } of chosen) {
+		if (!isBrief(item)) continue;
+		for (const { base } of referencesIn(item))
+			stubTokens.set(base, (stubTokens.get(base) ?? 0) + MAX_STUB_TOKENS);
+	}
+	const freeing = chosen.filter(({ item: { toolCallId, tokens } }) => {
+		const added = stubTokens.get(toolCallId) ?? 0;
+		return added === 0 || tokens - MAX_STUB_TOKENS > added;
+	});
+	const going = withReferrers(freeing, results);
+	const calls = new Set(going.map(({ item }) => item.toolCallId));
+	return going.filter(
+		({ item }) => !isBrief(item) || referencesIn(item).some(({ base }) => calls.has(base)),
+	);
+}
+
+function isBrief({ text }: ToolResultItem): boolean {
+	return text !== undefined && text.length <= LEAST_CHARS;
 }

@@ -3,12 +3,11 @@ import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import type { Config } from "../core/config.ts";
 import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { SweepResult } from "../core/object-store.ts";
-import type { SessionView, Spine, ToolResultItem } from "../session/index.ts";
+import type { PinEntry, SessionView, Spine, ToolResultItem } from "../session/index.ts";
 import { counted, megabytes, short } from "../text/figures.ts";
 import type { LivePruning, PrunedBatch, PruningSummary } from "./live.ts";
 import type { Decision } from "./pruner.ts";
 import { callOf, pruningStatus, type StubTotals } from "./stub.ts";
-import type { PinEntry } from "./survey.ts";
 
 export interface Subcommand {
 	readonly usage: string;

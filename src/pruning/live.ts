@@ -1,14 +1,15 @@
 import { promptTokens } from "../core/bill.ts";
-import { type Blob, type BlobStore, createBlobStore } from "../core/blob-store.ts";
+import { type BlobStore, createBlobStore, storeVerified } from "../core/blob-store.ts";
 import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
+import type { Plan } from "../economy/rewrite-plan.ts";
 import { costOf } from "../economy/rules.ts";
-import type { SessionView, ToolResultItem } from "../session/index.ts";
-import { type Candidate, frontierOf } from "./candidates.ts";
-import { type Plan, type PrunableSession, Pruner } from "./pruner.ts";
-import { contentOf, type StubTotals, stubFor, stubTotals } from "./stub.ts";
+import { type SessionView, shortenedOf, type ToolResultItem } from "../session/index.ts";
+import { type Candidate, frontierOf, withReferrers, worthwhile } from "./candidates.ts";
+import { type PrunableSession, Pruner } from "./pruner.ts";
+import { contentOf, isStub, type StubTotals, stubFor, stubTotals } from "./stub.ts";
 import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 
 const OWNER = "pruning";
@@ -69,11 +70,15 @@ export class LivePruning {
 		const recorded = session.edits.recorded(OWNER, session.sessionManager);
 		if (recorded.size === 0) return;
 		const results = resultsNow(session);
-		const stubs = [...recorded].flatMap(([entryId, content]) => {
+		const stubs: Pruned[] = [];
+		for (const [entryId, content] of recorded) {
 			const item = results.get(entryId);
 			const [stub, ...others] = content ?? [];
-			return (item && stub && others.length === 0 && prunedAs(item, stub.text)) || [];
-		});
+			if (!item || !stub || !isStub(stub.text) || others.length > 0) continue;
+			const stored = await exactText(item, this.blobs);
+			const pruned = stored === undefined ? undefined : prunedAs(item, stub.text, stored);
+			if (pruned) stubs.push(pruned);
+		}
 		const { pruned } = await storeAgain(stubs, this.blobs);
 		this.#addPending(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
 	}
@@ -128,7 +133,8 @@ export class LivePruning {
 		plan: BatchPlan,
 	): Promise<number> {
 		if (candidates.length === 0) return 0;
-		const { pruned, why } = await prune(candidates, this.blobs);
+		const inContext = withoutPending(session, resultsNow(session));
+		const { pruned, why } = await prune(candidates, this.blobs, inContext.values());
 		this.lastFailure = why;
 		this.#addPending(session, pruned, plan);
 		return pruned.length;
@@ -153,7 +159,9 @@ export class LivePruning {
 		const stubs = this.#unsettledStubs(session);
 		const { pruned: stored, why } = await storeAgain(stubs, this.blobs);
 		this.lastFailure = why ?? this.lastFailure;
-		const lost = stubs.filter((one) => !stored.includes(one));
+		const inContext = [...resultsNow(session).values()];
+		const kept = withReferrers(withItems(stored, inContext), inContext).map(stubOf);
+		const lost = stubs.filter((one) => !kept.includes(one));
 		for (const { entryId } of lost) session.edits.drop(entryId);
 	}
 
@@ -189,7 +197,10 @@ function resultsNow({ ledger, sessionManager }: SessionView): Results {
 export interface Pruned {
 	readonly entryId: string;
 	readonly toolCallId: string;
+	/** The text that the stub replaces. */
 	readonly original: string;
+	/** The text that the stub leads to: the original, or what it was before it was shortened at birth. */
+	readonly stored: string;
 	readonly stub: string;
 	readonly freedTokens: number;
 }
@@ -199,17 +210,39 @@ const MAX_BATCH = 500;
 
 const CONCURRENCY = 8;
 
-/** Prunes superseded results first. Invariant: no stub without a stored and verified original. */
-export function prune(candidates: readonly Candidate[], blobs: BlobStore) {
+/**
+ * Prunes superseded results first. Invariants: no stub without a stored and verified original, and none for
+ * a result that a reference in one of the other `results` means.
+ */
+export async function prune(
+	candidates: readonly Candidate[],
+	blobs: BlobStore,
+	results: Iterable<ToolResultItem> = candidates.map(({ item }) => item),
+) {
+	const inContext = [...results];
 	const { superseded = [], old = [] } = Object.groupBy(candidates, ({ why }) => why);
-	const chosen = [...superseded, ...old].slice(0, MAX_BATCH);
-	return inBatches(chosen, (candidate) => pruneOne(candidate, blobs));
+	const chosen = worthwhile([...superseded, ...old].slice(0, MAX_BATCH), inContext);
+	const { pruned, why } = await inBatches(chosen, (candidate) => pruneOne(candidate, blobs));
+	return { pruned: worthwhile(withItems(pruned, inContext), inContext).map(stubOf), why };
+}
+
+/** The stubs with their results, as far as these are in the context. */
+function withItems(stubs: readonly Pruned[], inContext: readonly ToolResultItem[]) {
+	const byEntry = new Map(inContext.map((item) => [item.entryId, item]));
+	return stubs.flatMap((stub) => {
+		const item = byEntry.get(stub.entryId);
+		return item ? [{ stub, item }] : [];
+	});
+}
+
+function stubOf({ stub }: { readonly stub: Pruned }): Pruned {
+	return stub;
 }
 
 /** Restores deleted originals. Returns the stubs whose original is stored. */
 function storeAgain(pruned: readonly Pruned[], blobs: BlobStore) {
 	return inBatches(pruned, async (one) => {
-		const kept = await storeVerified(one.original, blobs);
+		const kept = await storeVerified(one.stored, blobs);
 		return typeof kept === "string" ? kept : one;
 	});
 }
@@ -232,33 +265,29 @@ async function inBatches<Item>(
 }
 
 async function pruneOne({ item }: Candidate, blobs: BlobStore): Promise<Pruned | string> {
-	const { text: original } = item;
-	if (original === undefined) return "the result holds more than text";
-	const kept = await storeVerified(original, blobs);
+	if (item.text === undefined) return "the result holds more than text";
+	const stored = await exactText(item, blobs);
+	if (stored === undefined) return "the exact text of a shortened result is lost";
+	const kept = await storeVerified(stored, blobs);
 	if (typeof kept === "string") return kept;
-	const stub = stubFor(item, original, kept);
-	const pruned = stub === undefined ? undefined : prunedAs(item, stub);
+	const stub = stubFor(item, stored, kept);
+	const pruned = stub === undefined ? undefined : prunedAs(item, stub, stored);
 	return pruned ?? "the path of the blob folder is too long to be named in a stub";
 }
 
-function prunedAs(item: ToolResultItem, stub: string): Pruned | undefined {
+/** References mean nothing in a stored text, so a shortened result is stored as it was before. */
+async function exactText(item: ToolResultItem, blobs: BlobStore): Promise<string | undefined> {
+	const short = shortenedOf(item);
+	if (!short) return item.text;
+	const loaded = await blobs.load(short.original);
+	return loaded.kind === "found" ? loaded.text : undefined;
+}
+
+function prunedAs(item: ToolResultItem, stub: string, stored: string): Pruned | undefined {
 	const { entryId, toolCallId, text: original, tokens } = item;
 	if (original === undefined) return undefined;
 	const freedTokens = tokens - estimateTokens(stub.length);
-	return { entryId, toolCallId, original, stub, freedTokens };
-}
-
-/** Reads the stored copy back, since an existing copy may be damaged. */
-async function storeVerified(text: string, blobs: BlobStore): Promise<Blob | string> {
-	for (let attempt = 1; ; attempt++) {
-		const kept = await blobs.keep(text);
-		if (kept.kind === "not-kept") return kept.why;
-		const loaded = await blobs.load(kept.blob.id);
-		if (loaded.kind === "found" && loaded.text === text) return kept.blob;
-		// Loading deletes a damaged copy, so the next attempt stores a new one.
-		if (attempt === 2)
-			return loaded.kind === "failed" ? loaded.why : "the stored copy differs from the text";
-	}
+	return { entryId, toolCallId, original, stored, stub, freedTokens };
 }
 
 /** Omits candidates with a reused call id, since requests identify results by call id. */

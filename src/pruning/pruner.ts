@@ -1,24 +1,19 @@
-import type { Ttl } from "../core/bill.ts";
-import { createRewriteCredit, shouldPrune } from "../economy/index.ts";
-import { type CacheRules, writeRatioFor } from "../economy/rules.ts";
+import { createRewriteCredit } from "../economy/index.ts";
+import {
+	createGrowth,
+	type Plan,
+	type PricedSession,
+	type PruneEffect,
+	planFor,
+} from "../economy/rewrite-plan.ts";
 import type { ContextMessage, ToolResultItem } from "../session/index.ts";
 import {
 	type Candidate,
 	type CandidateSettings,
 	type Conversation,
-	candidatesOf,
+	editableCandidates,
 } from "./candidates.ts";
 import { MAX_STUB_TOKENS } from "./stub.ts";
-
-export interface PricedSession {
-	readonly rules: CacheRules;
-	/** Whether the next request rewrites the cache anyway. */
-	readonly cold: boolean;
-	/** Size of the next request, as far as known, with tools and system prompt. */
-	readonly contextTokens: number;
-	readonly contextWindow: number;
-	readonly ttl: Ttl;
-}
 
 export type PrunableSession = PricedSession & Conversation;
 
@@ -85,34 +80,8 @@ export class Pruner {
 }
 
 function findCandidates(session: PrunableSession, settings: CandidateSettings) {
-	const { messages, editableFrom } = session;
-	const all = candidatesOf(session, settings);
-	const candidates = all.filter(({ at }) => at >= editableFrom);
-	const bound = all.length - candidates.length;
-	return { ...effectOf(messages, candidates), candidates, bound };
-}
-
-/** Minimum weight of the latest step in the average. The first steps have equal weights. */
-const WEIGHT = 0.05;
-
-/** Growth per request, as a moving average. */
-export function createGrowth() {
-	let last = 0;
-	let steps = 0;
-	let average = 0;
-	return {
-		/** Ignores a smaller size, since output was pruned then. */
-		add(size: number) {
-			if (size >= last) {
-				steps++;
-				average += (size - last - average) * Math.max(WEIGHT, 1 / steps);
-			}
-			last = size;
-		},
-		get perRequest() {
-			return average;
-		},
-	};
+	const found = editableCandidates(session, settings);
+	return { ...effectOf(session.messages, found.candidates), ...found };
 }
 
 export interface PruneSettings {
@@ -148,31 +117,6 @@ export function strictness(
 	};
 }
 
-/** The effect of pruning all candidates, in tokens. */
-export interface PruneEffect {
-	readonly freedTokens: number;
-	/** Tokens of the conversation from the first candidate on. */
-	readonly tokensFromFirst: number;
-	readonly tokensAfterLast: number;
-}
-
-/** The inputs to the price of pruning, apart from the candidates. */
-export interface Price extends PricedSession {
-	readonly growthPerRequest: number;
-	/** Maximum cost of a rewrite, in plain input tokens, that is no loss even if the session ends now. */
-	readonly credit: number;
-}
-
-export interface Plan extends Omit<ReturnType<typeof shouldPrune>, "why"> {
-	/** `unpaid`: pruning pays in the long run, but is a loss if the session ends now. */
-	readonly why: ReturnType<typeof shouldPrune>["why"] | "unpaid";
-	readonly freedTokens: number;
-	/** Tokens written again because of the pruning; 0 if cold. */
-	readonly rewrittenTokens: number;
-	/** In plain input tokens. */
-	readonly rewriteCost: number;
-}
-
 export function effectOf(
 	messages: readonly ContextMessage[],
 	candidates: readonly Candidate[],
@@ -186,29 +130,11 @@ export function effectOf(
 	};
 }
 
-/** Whether replacing all candidates pays, and whether the session can afford it now. */
-export function planFor(effect: PruneEffect, moment: Price): Plan {
-	const { freedTokens, tokensFromFirst, tokensAfterLast } = effect;
-	const { rules, cold, ttl } = moment;
-	const staying = Math.max(0, tokensFromFirst - freedTokens);
-	const rewrittenTokens = cold ? 0 : staying;
-	const premium = Math.max(0, writeRatioFor(ttl, rules) - rules.readRatio);
-	const rewriteCost = premium * rewrittenTokens;
-	const decision = shouldPrune({
-		...moment,
-		prunableTokens: freedTokens,
-		tokensAfterFirst: staying,
-		tokensAfterLast,
-	});
-	const plan = { ...decision, freedTokens, rewrittenTokens, rewriteCost };
-	const isUnpaid = decision.why === "pays" && rewriteCost > moment.credit;
-	return isUnpaid ? { ...plan, prune: false, why: "unpaid" } : plan;
-}
-
 function tokensFrom(messages: readonly ContextMessage[], at: number): number {
 	return messages.slice(at).reduce((sum, { tokens }) => sum + tokens, 0);
 }
 
+/** Negative for a result that is pruned only because it refers to others. */
 export function freedFrom({ tokens }: Pick<ToolResultItem, "tokens">): number {
-	return Math.max(0, tokens - MAX_STUB_TOKENS);
+	return tokens - MAX_STUB_TOKENS;
 }

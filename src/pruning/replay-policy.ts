@@ -1,7 +1,12 @@
 import { getOrAdd } from "../core/get-or-add.ts";
 import { type ModelRequest, requestForStep, sharedStart } from "../economy/index.ts";
-import type { RequestPolicy, SessionBlock, Step } from "../economy/replay/index.ts";
-import { isCold, writeRatioFor } from "../economy/rules.ts";
+import {
+	type RequestPolicy,
+	type SessionBlock,
+	type Step,
+	StepPrices,
+	tokensOf,
+} from "../economy/replay/index.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import type { CandidateSettings } from "./candidates.ts";
 import { Pruner, type PruneSettings, strictness } from "./pruner.ts";
@@ -29,7 +34,7 @@ class PruningReplay {
 	/** Memoized by block id, and by block. */
 	readonly #items = new Map<number, ToolResultItem>();
 	readonly #stubs = new WeakMap<SessionBlock, SessionBlock>();
-	#before: { step: Step; tokens: number } | undefined;
+	readonly #prices = new StepPrices();
 	/** The last request after pruning. */
 	#shown: readonly SessionBlock[] = [];
 	/** The survey of `#shown`; `undefined` if `#shown` changed other than by growing. */
@@ -43,7 +48,7 @@ class PruningReplay {
 	}
 
 	requestOf(step: Step): ModelRequest {
-		const before = this.#before;
+		const { before } = this.#prices;
 		const known = before && !isRearranged(step) ? sharedStart(before.step.blocks, step.blocks) : 0;
 		const grows = before !== undefined && known === before.step.blocks.length;
 		const from = grows ? known : 0;
@@ -54,7 +59,7 @@ class PruningReplay {
 		else this.#survey = undefined;
 		const by = this.#survey?.settings ?? strictness(this.#settings, false);
 		const growing = this.#surveyOf(now, by);
-		const cold = this.#isCold(step);
+		const cold = this.#prices.isCold(step);
 		const plan = this.#pruner.decideOn(
 			{
 				rules: step.model.rules,
@@ -70,7 +75,9 @@ class PruningReplay {
 		this.#shown = plan.prune ? this.#prune(now) : now;
 		const sent = this.#survey?.tokens ?? 0;
 		const whole = grows ? before.tokens + tokensOf(step.blocks.slice(from)) : tokensOf(step.blocks);
-		this.#recordCost(step, cold, plan.prune ? plan.rewriteCost : 0, sent, whole);
+		const rewriteCost = plan.prune ? plan.rewriteCost : 0;
+		const { cost, costOfPis } = this.#prices.add(step, { cold, sent, whole, rewriteCost });
+		this.#pruner.recordRequest(cost, costOfPis);
 		const frontier = first !== undefined && first > 0 ? first - 1 : undefined;
 		return requestForStep(step, this.#shown, frontier);
 	}
@@ -110,44 +117,19 @@ class PruningReplay {
 		return getOrAdd(this.#stubs, block, () => ({
 			...block,
 			hash: `${block.hash}${STUB_MARK}`,
-			tokens: Math.min(block.tokens, MAX_STUB_TOKENS),
+			// A short result with references goes with what it refers to. Its stub is longer.
+			tokens: block.refersTo ? MAX_STUB_TOKENS : Math.min(block.tokens, MAX_STUB_TOKENS),
 		}));
 	}
 
 	/** New thinking comes from the previous request's model. A compaction unbinds the thinking it keeps. */
 	#recordThinking({ blocks, changes, model }: Step, from: number): void {
-		const { rules } = this.#before?.step.model ?? model;
+		const { rules } = this.#prices.before?.step.model ?? model;
 		for (const { id, kind } of from > 0 ? blocks.slice(from) : blocks) {
 			if (kind !== "thinking") continue;
 			if (changes.has("compaction")) this.#binds.set(id, false);
 			else if (!this.#binds.has(id)) this.#binds.set(id, rules.bindsThinking);
 		}
-	}
-
-	#isCold(step: Step): boolean {
-		const { step: before } = this.#before ?? {};
-		if (!before) return true;
-		const { ttlMs, invalidates } = step.model.rules;
-		return isCold({
-			gapMs: step.atMs - before.atMs,
-			ttlMs: ttlMs[before.ttl],
-			modelChanged: step.changes.has("model"),
-			// Tools and system prompt precede the conversation, so a change of either invalidates it.
-			toolsChanged: step.changes.has("tools") || step.changes.has("system"),
-			thinkingChanged: invalidates.thinking !== undefined && step.changes.has("thinking"),
-			compacted: step.changes.has("compaction"),
-		}).cold;
-	}
-
-	/** `sent` is the request's size in tokens, `whole` its size without pruning. */
-	#recordCost(step: Step, cold: boolean, rewriteCost: number, sent: number, whole: number): void {
-		const { rules } = step.model;
-		const writeRatio = writeRatioFor(step.ttl, rules);
-		const fresh = this.#before && !cold ? Math.max(0, whole - this.#before.tokens) : whole;
-		const costOf = (tokens: number) =>
-			Math.max(0, tokens - fresh) * rules.readRatio + Math.min(tokens, fresh) * writeRatio;
-		this.#pruner.recordRequest(costOf(sent) + rewriteCost, costOf(whole));
-		this.#before = { step, tokens: whole };
 	}
 }
 
@@ -189,8 +171,4 @@ function touchOf(block: SessionBlock, item: ToolResultItem): FileTouch<ToolResul
 	const kind = block.isReference ? "refers" : "shown";
 	const lines = { start: first, end: last };
 	return { item, file: read.path, kind, ...(!read.isWhole && { lines }) };
-}
-
-function tokensOf(blocks: readonly SessionBlock[]): number {
-	return blocks.reduce((sum, { tokens }) => sum + tokens, 0);
 }

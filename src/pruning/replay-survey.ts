@@ -1,5 +1,6 @@
 import { getOrAdd } from "../core/get-or-add.ts";
 import type { SessionBlock } from "../economy/replay/index.ts";
+import type { PruneEffect } from "../economy/rewrite-plan.ts";
 import type { ToolResultItem } from "../session/index.ts";
 import {
 	type CandidateSettings,
@@ -7,7 +8,8 @@ import {
 	isPrunedByAge,
 	PROTECTED_TOOL_TOKENS,
 } from "./candidates.ts";
-import { freedFrom, type PruneEffect } from "./pruner.ts";
+import { freedFrom } from "./pruner.ts";
+import { MAX_STUB_TOKENS } from "./stub.ts";
 import { type FileTouch, replaces } from "./survey.ts";
 
 export interface SurveyedBlock {
@@ -38,15 +40,27 @@ interface Result {
 	readonly before: Mark;
 	readonly behind: Mark;
 	readonly isPrunable: boolean;
+	/** Ids of the results whose lines this one shows by reference. */
+	readonly refersTo: readonly number[];
 	readonly bases: readonly Result[];
-	/** Number of recent results that refer to this result. */
+	/** Results that it refers to by lines, as far as they can be candidates, and those that refer to it. */
+	readonly lineBases: readonly Result[];
+	readonly referrers: Result[];
+	/** Number of the latter that are too short to be pruned by themselves. */
+	briefReferrers: number;
+	/** Number of results that keep this one: recent ones of its file, and those that refer to its lines and stay. */
 	neededBy: number;
+	/** Number of its line bases that are candidates. */
+	basesThatGo: number;
 	isRecent: boolean;
 	isSuperseded: boolean;
+	/** Whether nothing keeps it. */
+	mayGo: boolean;
+	/** Whether it is pruned with the next batch: it is large enough, or in the way of one that is. */
 	isCandidate: boolean;
 }
 
-type NewResult = Pick<Result, "item" | "touch" | "before" | "behind">;
+type NewResult = Pick<Result, "item" | "touch" | "before" | "behind" | "refersTo">;
 
 interface FileState {
 	/** Results with a touch that later results may supersede. */
@@ -59,12 +73,14 @@ interface FileState {
 export class GrowingSurvey {
 	readonly settings: CandidateSettings;
 	readonly #results: Result[] = [];
+	readonly #byId = new Map<string, Result>();
 	readonly #files = new Map<string, FileState>();
 	#now: Mark;
 	/** Results before `#recentFrom` are no longer recent. Results before `#editable` are not editable. */
 	#recentFrom = 0;
 	#editable = 0;
-	#firstPrunable: number | undefined;
+	/** No result before this index is prunable and editable. */
+	#frontier = 0;
 	#count = 0;
 	#freedTokens = 0;
 	/** There is no candidate before this index. */
@@ -95,7 +111,8 @@ export class GrowingSurvey {
 			lastAnswer: isAnswer ? at : before.lastAnswer,
 			editableFrom: isBound ? at + 1 : before.editableFrom,
 		};
-		if (item) this.#addResult({ item, touch, before, behind: this.#now });
+		if (!item) return;
+		this.#addResult({ item, touch, before, behind: this.#now, refersTo: block.refersTo ?? [] });
 	}
 
 	effect(): PruneEffect {
@@ -127,7 +144,11 @@ export class GrowingSurvey {
 
 	/** Block index of the first prunable result; see `frontierOf`. */
 	frontier(): number | undefined {
-		return this.#now.editableFrom > 0 ? undefined : this.#firstPrunable;
+		const { editableFrom } = this.#now;
+		const isPast = ({ isPrunable, before }: Result) => !isPrunable || before.at < editableFrom;
+		let next = this.#results[this.#frontier];
+		while (next && isPast(next)) next = this.#results[++this.#frontier];
+		return next?.before.at;
 	}
 
 	#firstCandidate(): Result {
@@ -135,21 +156,31 @@ export class GrowingSurvey {
 		return this.#results[this.#first] as Result;
 	}
 
-	#addResult({ item, touch, before, behind }: NewResult): void {
+	#addResult({ item, touch, before, behind, refersTo }: NewResult): void {
 		const prunable = isPrunable(item);
-		if (!prunable && !touch) return; // the result is never pruned, and no other result depends on it
+		// The lines that a result refers to stay as long as the result itself.
+		const lineBases = refersTo.flatMap((id) => this.#byId.get(String(id)) ?? []);
+		for (const base of lineBases) {
+			if (!prunable) base.briefReferrers++;
+			this.#need(base, 1);
+		}
+		// The result is never pruned, and no other result depends on it.
+		if (!prunable && !touch && lineBases.length === 0) return;
 		const newFile = (): FileState => ({ alive: [], lastReference: -1 });
 		const file = touch && getOrAdd(this.#files, touch.file, newFile);
 		const result: Result = {
-			...{ index: this.#results.length, item, touch, before, behind, isPrunable: prunable },
+			...{ index: this.#results.length, item, touch, before, behind, refersTo },
+			isPrunable: prunable,
 			bases: file && touch?.kind === "refers" ? [...file.alive] : [],
+			...{ lineBases, referrers: [], briefReferrers: 0, basesThatGo: 0, mayGo: false },
 			neededBy: 0,
 			isRecent: true,
 			isSuperseded: false,
 			isCandidate: false,
 		};
-		if (prunable) this.#firstPrunable ??= before.at;
 		this.#results.push(result);
+		this.#byId.set(item.entryId, result);
+		for (const base of lineBases) base.referrers.push(result);
 		for (const base of result.bases) this.#need(base, 1);
 		if (file && touch) this.#follow(file, touch, result);
 	}
@@ -201,18 +232,41 @@ export class GrowingSurvey {
 		this.#judge(base);
 	}
 
+	/** A change of one result can change those that it refers to, and those that refer to it. */
 	#judge(result: Result): void {
-		const { item, before, isSuperseded, isRecent, neededBy } = result;
-		const isCandidate =
-			result.isPrunable &&
-			!isRecent &&
-			neededBy === 0 &&
-			before.at >= this.#now.editableFrom &&
-			(isSuperseded || isPrunedByAge(item, this.settings));
-		if (isCandidate === result.isCandidate) return;
-		result.isCandidate = isCandidate;
-		this.#count += isCandidate ? 1 : -1;
-		this.#freedTokens += (isCandidate ? 1 : -1) * freedFrom(item);
-		if (isCandidate) this.#first = Math.min(this.#first, result.index);
+		const open = [result];
+		for (let next = open.pop(); next; next = open.pop()) {
+			const mayGo = this.#mayGo(next);
+			if (mayGo !== next.mayGo) {
+				next.mayGo = mayGo;
+				for (const base of next.lineBases) base.neededBy += mayGo ? -1 : 1;
+				open.push(...next.lineBases);
+			}
+			const isCandidate = mayGo && (next.isPrunable || next.basesThatGo > 0);
+			if (isCandidate === next.isCandidate) continue;
+			next.isCandidate = isCandidate;
+			const by = isCandidate ? 1 : -1;
+			this.#count += by;
+			this.#freedTokens += by * freedBy(next);
+			if (isCandidate) this.#first = Math.min(this.#first, next.index);
+			for (const referrer of next.referrers) referrer.basesThatGo += by;
+			open.push(...next.referrers);
+		}
 	}
+
+	/** A result that is too short to be pruned by itself may go if it is all that keeps the ones it refers to. */
+	#mayGo({ item, before, isSuperseded, isRecent, neededBy, ...result }: Result): boolean {
+		const { isPrunable, lineBases, briefReferrers } = result;
+		const canHaveStub = isPrunable || (lineBases.length > 0 && !item.isError);
+		if (!canHaveStub || isRecent || neededBy > 0) return false;
+		if (before.at < this.#now.editableFrom) return false;
+		const added = briefReferrers * MAX_STUB_TOKENS;
+		if (added > 0 && item.tokens - MAX_STUB_TOKENS <= added) return false;
+		return isSuperseded || isPrunedByAge(item, this.settings);
+	}
+}
+
+/** The stub of a short result is longer than the result. */
+function freedBy({ item, isPrunable }: Result): number {
+	return isPrunable ? freedFrom(item) : item.tokens - MAX_STUB_TOKENS;
 }

@@ -1,6 +1,5 @@
-import { homedir } from "node:os";
-import { join } from "node:path";
 import type { Blob } from "../core/blob-store.ts";
+import { shownPath } from "../core/places.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import type { SessionView, ToolResultItem } from "../session/index.ts";
 import { bytesOf, clip } from "../text/clip.ts";
@@ -8,6 +7,9 @@ import { grouped, short } from "../text/figures.ts";
 import { collapsed } from "../text/one-line.ts";
 
 export const MAX_STUB_BYTES = 300;
+
+/** Shorter output stays, since a stub frees too little to pay for rewriting the text after it. */
+export const LEAST_CHARS = 2 * MAX_STUB_BYTES;
 
 /** Assumed size of a stub before it is made. */
 export const MAX_STUB_TOKENS = estimateTokens(MAX_STUB_BYTES);
@@ -40,7 +42,7 @@ export function stubTotals(inContext: Iterable<ToolResultItem>) {
 	for (const { text, returned, tokens } of inContext) {
 		if (text === returned || !isStub(text)) continue;
 		results++;
-		freed += Math.max(0, estimateTokens(returned?.length ?? 0) - tokens);
+		freed += estimateTokens(returned?.length ?? 0) - tokens;
 	}
 	return { results, tokens: freed };
 }
@@ -73,12 +75,6 @@ function gistOf(text: string): string {
 
 function printable(text: string): string {
 	return collapsed(text.replace(/[\p{Cc}\p{Cf}]/gu, " "));
-}
-
-/** Writes the home folder as `~`, which `read` accepts. */
-function shownPath(path: string): string {
-	const home = join(homedir(), "/");
-	return path.startsWith(home) ? `~/${path.slice(home.length)}` : path;
 }
 
 /** Returns a list, as tools do. Pi sends a list and a plain string in the same way. */

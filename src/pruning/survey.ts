@@ -1,12 +1,11 @@
 import type { Config } from "../core/config.ts";
-import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { ExcludedValues } from "../core/excluded-values.ts";
 import { matchesAny } from "../core/glob.ts";
-import { property } from "../core/property.ts";
 import {
 	type ContextItem,
 	type ContextMessage,
 	contextMessages,
+	pinnedCalls,
 	type SessionSource,
 	type SessionView,
 	type ToolResultItem,
@@ -164,34 +163,4 @@ function livesOf<Item>(touches: readonly FileTouch<Item>[]): Life<Item>[] {
 export function replaces({ lines: later }: Touch, { lines: earlier }: Touch): boolean {
 	if (!later) return true;
 	return earlier !== undefined && later.start <= earlier.start && earlier.end <= later.end;
-}
-
-/** Data of a {@link PIN_ENTRY}, which pins or unpins the result from here on. */
-export interface PinEntry {
-	readonly toolCallId: string;
-	readonly pinned: boolean;
-}
-
-/** The user's latest entry wins. Impact summaries are pinned if `pinImpactSummaries` is set. */
-export function pinnedCalls(
-	items: readonly ContextItem[],
-	{ pinImpactSummaries }: { pinImpactSummaries: boolean },
-): Set<string> {
-	const pinned = new Set<string>();
-	for (const item of items) {
-		const isImpact = item.kind === "toolResult" && item.toolName === "kota_impact";
-		if (isImpact && pinImpactSummaries) pinned.add(item.toolCallId);
-		const isPin = item.kind === "custom" && item.customType === PIN_ENTRY;
-		const pin = isPin ? parsePin(item.data) : undefined;
-		if (pin?.pinned) pinned.add(pin.toolCallId);
-		else if (pin) pinned.delete(pin.toolCallId);
-	}
-	return pinned;
-}
-
-function parsePin(data: unknown): PinEntry | undefined {
-	const toolCallId = property(data, "toolCallId");
-	const pinned = property(data, "pinned");
-	if (typeof toolCallId !== "string" || typeof pinned !== "boolean") return undefined;
-	return { toolCallId, pinned };
 }

@@ -22,6 +22,7 @@ export class PruningSystem implements System {
 	readonly commands: ReadonlyMap<string, Subcommand>;
 	readonly #perFolder: ReturnType<typeof createPerFolder<LivePruning>>;
 	#sweptMs = Date.now();
+	#skipsNext = false;
 
 	constructor(spine: Spine, touches: Touches) {
 		// Imported lazily, since most sessions are too short to be pruned.
@@ -39,6 +40,7 @@ export class PruningSystem implements System {
 
 	async start(): Promise<void> {
 		this.#sweptMs = Date.now();
+		this.#skipsNext = false;
 		await this.#perFolder.clear();
 	}
 
@@ -46,14 +48,34 @@ export class PruningSystem implements System {
 		await this.#perFolder.clear();
 	}
 
+	/** What pruning takes out of the request after the next prompt, if the cache is cold. */
+	async preview(session: SessionView): Promise<{ freedTokens: number; bound: number }> {
+		if (!session.config.prune.enabled) return { freedTokens: 0, bound: 0 };
+		const pruning = await this.#perFolder.get(session);
+		await session.values.refresh();
+		const now = pruning.prunable(session, true);
+		const turn = (now.messages.at(-1)?.turn ?? 0) + 1;
+		const prompt = { entryId: "", role: "user", turn, tokens: 0, toolTokens: 0 };
+		const next = { ...now, messages: [...now.messages, prompt] };
+		const { plan, bound } = pruning.pruner.preview(next);
+		return { freedTokens: plan.freedTokens, bound };
+	}
+
+	/** The next request is not pruned, even if the cache is cold: the user wants all of it sent. */
+	skipNext(): void {
+		this.#skipsNext = true;
+	}
+
 	async onRequest(messages: readonly { readonly role: string }[], session: SessionView) {
+		const skips = this.#skipsNext;
+		this.#skipsNext = false;
 		const { config, cache } = session;
 		if (!config.prune.enabled || !messages.some(({ role }) => role === "toolResult")) {
 			return messages;
 		}
 		const pruning = await this.#perFolder.get(session);
 		if (cache.rules.bindsThinking) await pruning.restore(session);
-		if (cache.coldness.cold) await pruning.pruneCold(session);
+		if (cache.coldness.cold && !skips) await pruning.pruneCold(session);
 		return pruning.applyTo(messages, session);
 	}
 

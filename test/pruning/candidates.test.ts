@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
+import { hashBytes } from "../../src/core/hash.ts";
 import {
 	candidatesOf,
 	frontierOf,
-	LEAST_CHARS,
 	PROTECTED_TOOL_TOKENS,
 	type ResultFacts,
 } from "../../src/pruning/candidates.ts";
+import { LEAST_CHARS } from "../../src/pruning/stub.ts";
 import type { ToolResultItem } from "../../src/session/index.ts";
 import { fc } from "../support/property.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
@@ -49,6 +50,46 @@ describe("recent output stays", () => {
 		const huge = read({ chars: 400_000 });
 		const lines: Line[] = ["user", "assistant", read(), "assistant", huge, huge];
 		expect(candidates(lines, {}, { keepRecentTurns: 0 })).toEqual(["e2"]);
+	});
+});
+
+describe("output that a shortened result refers to", () => {
+	const hash = hashBytes("");
+	const note = { v: 1, form: 1, shown: hash, expanded: hash, original: hash, savedChars: 9 };
+	/** A result that refers to the results in these places. */
+	const short = (places: number[], more: object = {}): Line => {
+		const references = places.map((at) => ({ line: 1, base: `call${at}`, first: 1, last: 9 }));
+		return read({ details: { birth: { ...note, references } }, ...more });
+	};
+	const old = (...lines: Line[]): Line[] => ["user", ...lines, ...talk, ...talk, ...talk];
+
+	test("goes with every result that refers to it, or stays", () => {
+		expect(candidates(old(read(), read(), read()))).toEqual(["e1", "e2", "e3"]);
+		expect(candidates(old(read(), read(), short([1])))).toEqual(["e1", "e2", "e3"]);
+		const recent: Line[] = [...old(read(), read(), short([1])), "user", short([1]), "assistant"];
+		expect(candidates(recent)).toEqual(["e2", "e3"]);
+		const isPinned = ({ entryId }: ToolResultItem) => entryId === "e3";
+		expect(candidates(old(read(), read(), short([1])), { isPinned })).toEqual(["e2"]);
+	});
+
+	test("goes if the reference is no longer shown", () => {
+		const stub = short([1], { text: "stub", isError: true });
+		expect(candidates(old(read(), read(), stub))).toEqual(["e1", "e2"]);
+	});
+
+	test("stays if what refers to it must stay for another reference", () => {
+		const lines = [...old(read(), short([1])), "user", short([2]), "assistant"] as Line[];
+		expect(candidates(lines)).toEqual([]);
+	});
+
+	test("takes a short result along that refers to it, if both together are worth it", () => {
+		const brief = (places: number[]) => short(places, { chars: 150, tokens: 38 });
+		expect(candidates(old(read(), brief([1])))).toEqual(["e1", "e2"]);
+		expect(candidates(old(read(), brief([1]), brief([1])))).toEqual(["e1", "e2", "e3"]);
+		const small = read({ chars: 700, tokens: 175 });
+		expect(candidates(old(small, brief([1]), brief([1])))).toEqual([]);
+		// A short result frees nothing by itself.
+		expect(candidates(old({ tool: "grep", chars: 1000 }, brief([1])))).toEqual([]);
 	});
 });
 

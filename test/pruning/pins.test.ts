@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { PIN_ENTRY } from "../../src/core/entry-types.ts";
 import { defaultPinTarget } from "../../src/pruning/commands.ts";
-import { pinnedCalls } from "../../src/pruning/survey.ts";
 import type { ContextItem, ToolResultItem } from "../../src/session/index.ts";
+import { pinnedCalls } from "../../src/session/index.ts";
 
 const pin = (toolCallId: string, pinned = true): ContextItem => ({
 	kind: "custom",

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { type Price, planFor } from "../../src/economy/rewrite-plan.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { type Candidate, candidatesOf } from "../../src/pruning/candidates.ts";
-import { effectOf, type Price, planFor } from "../../src/pruning/pruner.ts";
+import { effectOf } from "../../src/pruning/pruner.ts";
 import type { ContextMessage } from "../../src/session/index.ts";
 import { fc } from "../support/property.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";

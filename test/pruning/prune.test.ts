@@ -32,6 +32,46 @@ describe("pruning", () => {
 		}
 	});
 
+	test("leads to the exact text of a result that was shortened at birth, or makes no stub", async () => {
+		const blobs = storeIn(tempDir());
+		const exact = "exact text ".repeat(500);
+		const kept = await blobs.keep(exact);
+		if (kept.kind !== "kept") throw new Error(kept.why);
+		const hash = kept.blob.id;
+		const note = { v: 1, form: 1, shown: hash, expanded: hash, savedChars: 1, references: [] };
+		const shortened = (original: string) =>
+			candidates(1).map(({ item, ...rest }) => ({
+				...rest,
+				item: { ...item, details: { birth: { ...note, original } } },
+			}));
+		const { pruned } = await prune(shortened(hash), blobs);
+		expect(pruned).toMatchObject([{ original: candidates(1)[0]?.item.text, stored: exact }]);
+		expect(pruned[0]?.stub).toContain(kept.blob.path);
+		const lost = await prune(shortened(hash.replace(/./g, "0")), blobs);
+		expect(lost).toEqual({ pruned: [], why: "the exact text of a shortened result is lost" });
+	});
+
+	test("leaves a result that a reference means if the result with the reference could not be stored", async () => {
+		const blobs = storeIn(tempDir());
+		const [base, referrer, other] = candidates(3) as [Candidate, Candidate, Candidate];
+		const id = "0".repeat(64);
+		const references = [{ line: 1, base: base.item.toolCallId, first: 1, last: 9 }];
+		const birth = {
+			v: 1,
+			form: 1,
+			shown: id,
+			expanded: id,
+			original: id,
+			savedChars: 1,
+			references,
+		};
+		const lost = { ...referrer, item: { ...referrer.item, details: { birth } } };
+		const { pruned } = await prune([base, lost, other], blobs);
+		expect(pruned.map(({ entryId }) => entryId)).toEqual([other.item.entryId]);
+		const alone = await prune([base, other], blobs, [base.item, lost.item, other.item]);
+		expect(alone.pruned.map(({ entryId }) => entryId)).toEqual([other.item.entryId]);
+	});
+
 	test("takes what is superseded first when there is too much for once", {
 		tags: "slow",
 	}, async () => {

@@ -1,13 +1,8 @@
 import { describe, expect, test } from "vitest";
+import { createGrowth } from "../../src/economy/rewrite-plan.ts";
 import { rulesFor } from "../../src/economy/rules.ts";
 import { frontierOf } from "../../src/pruning/candidates.ts";
-import {
-	createGrowth,
-	isTight,
-	type PrunableSession,
-	Pruner,
-	strictness,
-} from "../../src/pruning/pruner.ts";
+import { isTight, type PrunableSession, Pruner, strictness } from "../../src/pruning/pruner.ts";
 import { conversationOf, factsOf, type Line } from "./conversation.ts";
 
 const SETTINGS = { keepRecentTurns: 2, maxToolChars: 1200, adaptive: true };
@@ -113,6 +108,25 @@ describe("growth", () => {
 describe("where the model's thinking is bound to what was sent", () => {
 	const lines: Line[] = ["user", { tool: "read" }, "assistant", { tool: "read" }, ...talk, ...talk];
 
+	test("a short result that refers to a bound one stays, since a stub of it frees nothing", () => {
+		const hash = "0".repeat(64);
+		const references = [{ line: 1, base: "call1", first: 1, last: 9 }];
+		const hashes = { shown: hash, expanded: hash, original: hash };
+		const birth = { v: 1, form: 1, ...hashes, savedChars: 9, references };
+		const short: Line = { tool: "read", chars: 80, details: { birth } };
+		const session = (editableFrom: number) =>
+			sessionOf(["user", { tool: "read" }, "assistant", short, ...talk, ...talk], {
+				cold: true,
+				editableFrom,
+			});
+		const decide = (editableFrom: number) => {
+			const { candidates, bound } = new Pruner(SETTINGS).decide(session(editableFrom));
+			return { gone: candidates.map(({ at }) => at), bound };
+		};
+		expect(decide(0)).toEqual({ gone: [1, 3], bound: 0 });
+		expect(decide(3)).toEqual({ gone: [], bound: 1 });
+	});
+
 	test("only results behind the last bound answer go, though the cache is cold", () => {
 		const decide = (editableFrom: number) => {
 			const session = sessionOf(lines, { cold: true, editableFrom });
@@ -130,8 +144,11 @@ describe("where the model's thinking is bound to what was sent", () => {
 		expect(plan).toMatchObject({ prune: false, freedTokens: 0 });
 	});
 
-	test("there is no frontier for a cache marker", () => {
-		expect(frontierOf(sessionOf(lines))?.entryId).toBe("e1");
-		expect(frontierOf(sessionOf(lines, { editableFrom: 1 }))).toBeUndefined();
+	test("the frontier for a cache marker is behind the last bound answer", () => {
+		const frontier = (editableFrom: number) =>
+			frontierOf(sessionOf(lines, { editableFrom }))?.entryId;
+		expect(frontier(0)).toBe("e1");
+		expect(frontier(3)).toBe("e3");
+		expect(frontier(lines.length)).toBeUndefined();
 	});
 });
