@@ -4,14 +4,16 @@
  */
 import { once } from "node:events";
 import { Agent, request as httpRequest, type IncomingMessage } from "node:http";
+import { join } from "node:path";
 import { WebSocket } from "ws";
+import { GrowingTalk } from "./proxy/growing-talk.ts";
 import {
 	type Served,
 	type ServedProxy,
 	startBenchProxy,
 	startProvider,
 } from "./proxy/processes.ts";
-import { type Line, median, quantile, report, rounded, sized } from "./support.ts";
+import { type Line, median, quantile, report, rounded, sized, tempFolder } from "./support.ts";
 
 const MIB = 1024 * 1024;
 const STREAMS = 10;
@@ -46,6 +48,45 @@ for (const [name, bytes, target] of [
 		value: after - before,
 		target,
 		from: { "direct ms": rounded(before, 3), "added at the median": added(times, 0.5) },
+	});
+}
+
+for (const [name, bytes, target] of [
+	["50 kB", 50_000, 2],
+	["500 kB", 500_000, 6],
+	["2 MB", 2_000_000, 25],
+] as const) {
+	// Against the same proxy without savings, in turn: each request has one result more than the last.
+	const folder = join(tempFolder(), "savings");
+	const saving = await startBenchProxy(provider.url, 64 * MIB, folder);
+	const sides = [through, { url: saving.url, agent: new Agent({ keepAlive: true }) }] as const;
+	let talk = new GrowingTalk(bytes, "first");
+	const times: [number[], number[]] = [[], []];
+	for (let round = -sized(80, 1); round < sized(120, 2); round++) {
+		if (round % 10 === 0) {
+			// Conversations start over, so that they keep about this size.
+			talk = new GrowingTalk(bytes, `talk${round}`);
+			await drained(await post(sides[1], "/v1/messages", talk.body()));
+		}
+		const body = talk.grow();
+		for (const side of round % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
+			const start = performance.now();
+			const answer = await post(sides[side], "/v1/messages", body);
+			const ms = performance.now() - start;
+			await drained(answer);
+			if (round >= 0) times[side].push(ms);
+		}
+	}
+	sides[1].agent.destroy();
+	await saving.stop();
+	const [before, after] = times.map((all) => median(all)) as [number, number];
+	lines.push({
+		case: `savings, request of ${name}: added to the proxy at the median`,
+		unit: "ms",
+		digits: 2,
+		value: after - before,
+		target,
+		from: { "without ms": rounded(before, 3), "added at the fastest tenth": added(times, 0.1) },
 	});
 }
 
@@ -181,7 +222,7 @@ async function inTurn<Result>(
 	return results;
 }
 
-async function post({ url, agent }: Side, path: string, body = Buffer.from("{}")) {
+async function post({ url, agent }: Side, path: string, body: Buffer = Buffer.from("{}")) {
 	const request = httpRequest(url + path, { method: "POST", ...(agent && { agent }) });
 	request.end(body);
 	const [answer] = (await once(request, "response")) as [IncomingMessage];

@@ -27,8 +27,10 @@ export async function startProvider(): Promise<Served> {
 export async function startBenchProxy(
 	upstream: string,
 	maxBodyBytes: number,
+	savingsFolder?: string,
 ): Promise<ServedProxy> {
-	const { child, port, stop } = await start("./proxy-process.ts", [upstream, String(maxBodyBytes)]);
+	const words = [upstream, String(maxBodyBytes), ...(savingsFolder ? [savingsFolder] : [])];
+	const { child, port, stop } = await start("./proxy-process.ts", words);
 	return {
 		url: `http://127.0.0.1:${port}/bench`,
 		stop,

@@ -11,7 +11,7 @@ const server = createServer(async (request, response) => {
 	request.resume();
 	await once(request, "end");
 	const { pathname, searchParams } = new URL(request.url ?? "/", "http://localhost");
-	if (pathname === "/plain") {
+	if (pathname === "/plain" || pathname === "/v1/messages") {
 		response.end("ok");
 		return;
 	}

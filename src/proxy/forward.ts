@@ -1,17 +1,31 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { Dispatcher } from "undici";
 import { errnoOf } from "../core/errno.ts";
-import type { Exchange } from "../wire/exchange.ts";
+import type { Exchange, RewritableRequest, Rewriting, SavingsNote } from "../wire/exchange.ts";
 import { BodyCopy, type CopyLimits } from "./body-copy.ts";
 import { endToEnd, headerIn, OF_REQUEST, pairs, publicHeaders } from "./headers.ts";
 import { type Refusal, sendRefusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
+import { SecondTry } from "./second-try.ts";
 import { Upload } from "./upload.ts";
+
+interface WholeBody {
+	/** As the client sent it. */
+	readonly body: Buffer;
+	readonly sent: Buffer;
+	readonly isOwn: boolean;
+	readonly savings: SavingsNote | undefined;
+	readonly refused: Rewriting["refused"];
+}
+
+/** Larger chunks would be kept by reference. */
+const COPY_STEP_BYTES = 1024 * 1024;
 
 export interface ForwardOptions extends CopyLimits {
 	readonly request: IncomingMessage;
 	readonly response: ServerResponse;
 	readonly route: Route;
+	readonly rewrite?: ((request: RewritableRequest) => Rewriting) | undefined;
 }
 
 /** The life of one HTTP request: bytes are forwarded first, then copied. */
@@ -28,6 +42,10 @@ export class Forward implements Dispatcher.DispatchHandler {
 	#isScheduled = false;
 	#isAnswered = false;
 	#upload: Upload | undefined;
+	/** Set if the body was read before it was forwarded. */
+	#whole: WholeBody | undefined;
+	/** Taken from the budget for the whole body. */
+	#heldBytes = 0;
 	#failure: "upstream-failed" | "upstream-cut" | undefined;
 	bytesSent = 0;
 	bytesReceived = 0;
@@ -44,14 +62,26 @@ export class Forward implements Dispatcher.DispatchHandler {
 		response.on("error", () => {}); // "close" follows
 		response.on("drain", () => this.#controller?.resume());
 		try {
-			const options = {
-				origin: route.upstream.origin,
-				path: route.target,
-				method: request.method as Dispatcher.HttpMethod,
-				headers: endToEnd(request.rawHeaders, OF_REQUEST),
-				body: this.#body(),
+			const { rewrite } = this.#options;
+			const whole = rewrite && (await this.#rewritten(rewrite));
+			if (whole === "gone") {
+				response.destroy();
+				await this.#closed.promise;
+				return this.#exchange();
+			}
+			const raw = endToEnd(request.rawHeaders, OF_REQUEST);
+			const send = (body: Buffer | Upload | null, handler: Dispatcher.DispatchHandler) => {
+				const options = {
+					origin: route.upstream.origin,
+					path: route.target,
+					method: request.method as Dispatcher.HttpMethod,
+					headers: Buffer.isBuffer(body) ? withLength(raw, body.length) : raw,
+					body,
+				};
+				dispatcher.dispatch(options, handler);
 			};
-			dispatcher.dispatch(options, this);
+			if (whole) send(whole.sent, whole.isOwn ? this.#withSecondTry(whole, send) : this);
+			else send(this.#body(), this);
 		} catch (error) {
 			this.#fail(error as Error);
 		}
@@ -66,6 +96,8 @@ export class Forward implements Dispatcher.DispatchHandler {
 
 	/** Returns the memory of the copies to the budget. */
 	release(): void {
+		this.#options.budget.release(this.#heldBytes);
+		this.#heldBytes = 0;
 		this.#sent?.drop();
 		this.#received?.drop();
 	}
@@ -154,6 +186,47 @@ export class Forward implements Dispatcher.DispatchHandler {
 		return this.#upload;
 	}
 
+	/**
+	 * Reads the whole body, if its length is known and there is room for it, and has it rewritten.
+	 * `gone`: the client did not send all of it.
+	 */
+	async #rewritten(
+		rewrite: NonNullable<ForwardOptions["rewrite"]>,
+	): Promise<WholeBody | "gone" | undefined> {
+		const { request, route, maxBodyBytes, budget } = this.#options;
+		const { "content-length": length, "content-encoding": encoding } = request.headers;
+		const bytes = Number(length ?? 0);
+		if (request.method !== "POST" || isSigned(request.headers)) return undefined;
+		if (bytes === 0 || bytes > maxBodyBytes || !budget.take(bytes)) return undefined;
+		this.#heldBytes = bytes;
+		const body = await wholeBody(request, bytes);
+		if (!body) return "gone";
+		const rewriting = optional(() => rewrite({ path: route.path, encoding, body }));
+		const { body: sent = body, savings, refused } = rewriting ?? {};
+		this.#whole = { body, sent, isOwn: sent !== body, savings, refused };
+		this.bytesSent += sent.length;
+		return this.#whole;
+	}
+
+	/** If the provider refuses what was rewritten, it gets what the client sent. */
+	#withSecondTry(
+		whole: WholeBody,
+		send: (body: Buffer, handler: Dispatcher.DispatchHandler) => void,
+	): SecondTry {
+		const { body } = whole;
+		return new SecondTry({
+			handler: this,
+			dispatch: (handler) => {
+				this.bytesSent += body.length;
+				send(body, handler);
+			},
+			onOriginal: (status) => {
+				const savings = status < 300 ? optional(() => whole.refused?.()) : undefined;
+				this.#whole = { body, sent: body, isOwn: false, savings, refused: undefined };
+			},
+		});
+	}
+
 	#fail(error: Error): void {
 		const { response, route } = this.#options;
 		if (response.closed || this.#isAnswered) return;
@@ -176,13 +249,26 @@ export class Forward implements Dispatcher.DispatchHandler {
 		this.#closed.resolve();
 	}
 
+	/** In memory of its own, since an exchange is transferred and a rewriter may keep the original. */
+	async #sentBody(): Promise<Uint8Array | undefined> {
+		if (!this.#whole) return this.#sent?.join();
+		const { sent, isOwn } = this.#whole;
+		if (isOwn) return sent;
+		const copy = new BodyCopy(this.#options, sent.length);
+		this.#sent = copy;
+		for (let at = 0; at < sent.length; at += COPY_STEP_BYTES) {
+			copy.add(sent.subarray(at, at + COPY_STEP_BYTES));
+		}
+		return copy.join();
+	}
+
 	async #exchange(): Promise<Exchange> {
 		const endedMs = Date.now();
 		const { request, response, route } = this.#options;
 		const { rawHeaders, method = "" } = request;
 		const encoding = headerIn(rawHeaders, "content-encoding");
 		const answer = this.#answer;
-		const requestBody = request.complete ? await this.#sent?.join() : undefined;
+		const requestBody = request.complete ? await this.#sentBody() : undefined;
 		const answerBody = await this.#received?.join();
 		const isDelivered = this.#isAnswered && response.writableFinished;
 		return {
@@ -198,17 +284,46 @@ export class Forward implements Dispatcher.DispatchHandler {
 			...(answer?.type !== undefined && { answerType: answer.type }),
 			...(answer?.encoding !== undefined && { answerEncoding: answer.encoding }),
 			...(answerBody && { answerBody }),
+			...(this.#whole?.savings && { savings: this.#whole.savings }),
 			end: this.#failure ?? (isDelivered ? "complete" : "client-gone"),
 		};
 	}
 }
 
-/** For what a proxy may drop: it must not fail the answer if Node refuses to write it. */
-function optional(write: () => void): void {
+/** `undefined` if the client does not send all of it. */
+function wholeBody(request: IncomingMessage, bytes: number): Promise<Buffer | undefined> {
+	const { promise, resolve } = Promise.withResolvers<Buffer | undefined>();
+	const body = Buffer.allocUnsafeSlow(bytes);
+	let at = 0;
+	request.on("data", (chunk: Buffer) => {
+		at += chunk.copy(body, at);
+	});
+	request.on("end", () => resolve(at === bytes ? body : undefined));
+	request.on("error", () => {}); // "close" follows
+	request.on("close", () => resolve(undefined));
+	return promise;
+}
+
+/** Whether a header vouches for the bytes of the body. */
+function isSigned({ authorization = "", ...headers }: IncomingHttpHeaders): boolean {
+	const names = ["content-md5", "digest", "content-digest", "repr-digest", "signature"];
+	const isNamed = [...names, "x-amz-content-sha256"].some((name) => headers[name] !== undefined);
+	return isNamed || authorization.startsWith("AWS4-");
+}
+
+/** Raw headers with another length of the body. */
+function withLength(raw: readonly string[], length: number): string[] {
+	return [...pairs(raw)].flatMap(([name, value]) =>
+		name.toLowerCase() === "content-length" ? [name, String(length)] : [name, value],
+	);
+}
+
+/** For what a proxy may drop: it must not fail the answer, whatever is thrown. */
+function optional<Result>(act: () => Result): Result | undefined {
 	try {
-		write();
+		return act();
 	} catch {
-		// Dropped.
+		return undefined; // dropped
 	}
 }
 

@@ -7,10 +7,11 @@ import Agent from "undici/lib/dispatcher/agent.js";
 import EnvHttpProxyAgent from "undici/lib/dispatcher/env-http-proxy-agent.js";
 import { errnoOf } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
-import type { Exchange } from "../wire/exchange.ts";
+import type { Exchange, RewritableRequest, Rewriting } from "../wire/exchange.ts";
 import { CopyBudget } from "./body-copy.ts";
 import { Forward } from "./forward.ts";
 import { pairs } from "./headers.ts";
+import { answerOwn, type OwnAnswer } from "./own-answer.ts";
 import { namedIn, type Refusal, sendRawRefusal, sendRefusal } from "./refusal.ts";
 import { type Route, routeOf } from "./route.ts";
 import type { Upstreams } from "./upstreams.ts";
@@ -24,6 +25,13 @@ export interface ProxyOptions {
 	readonly upstreams: Upstreams;
 	/** Called once for each request that was forwarded, after its end. */
 	onExchange(exchange: Exchange): void;
+	/**
+	 * Called with each POST whose body has a known length within the limits, before it is forwarded.
+	 * Without it, bodies are forwarded as they come.
+	 */
+	rewrite?(request: RewritableRequest): Rewriting;
+	/** What the proxy answers itself, by path: a POST with JSON. */
+	readonly own?: ReadonlyMap<string, OwnAnswer>;
 	/** `refuse` answers 426: agents then use plain HTTP. Default: `join`. */
 	readonly websocket?: "join" | "refuse";
 	/** Where HTTP_PROXY, HTTPS_PROXY and NO_PROXY are looked up. Default: nowhere. */
@@ -179,10 +187,16 @@ export class LocalProxy {
 	#forward(request: IncomingMessage, response: ServerResponse): void {
 		const route = this.#route(request);
 		if ("status" in route) {
-			sendRefusal(response, route, namedIn(request.url));
+			// Host, origin and secret are right; the path names no provider.
+			const own = route.reason === "upstream" ? this.#ownAnswer(request) : undefined;
+			if (own) void answerOwn(request, response, own);
+			else sendRefusal(response, route, namedIn(request.url));
 			return;
 		}
-		const forward = new Forward({ request, response, route, ...this.#copying });
+		const forward = new Forward({
+			...{ request, response, route, ...this.#copying },
+			rewrite: this.#options.rewrite?.bind(this.#options),
+		});
 		this.#track(forward, async () => {
 			try {
 				this.#handOver(await forward.run(this.#dispatcher));
@@ -190,6 +204,12 @@ export class LocalProxy {
 				forward.release();
 			}
 		});
+	}
+
+	#ownAnswer({ method, url = "" }: IncomingMessage): OwnAnswer | undefined {
+		const { own, secret } = this.#options;
+		const path = secret === undefined ? url : url.slice(secret.length + 1);
+		return method === "POST" ? own?.get(path) : undefined;
 	}
 
 	get #copying() {

@@ -31,7 +31,43 @@ export interface Exchange {
 	 * frames of its answer, each after {@link FRAME_START}. Absent above the proxy's limits.
 	 */
 	readonly frames?: Uint8Array;
+	/** Absent without savings, and for a request without results. */
+	readonly savings?: SavingsNote;
 	readonly end: "complete" | "client-gone" | "upstream-failed" | "upstream-cut";
+}
+
+/** What shortening saved in one request, or would have saved. Estimates: a bill is the provider's. */
+export interface SavingsNote {
+	/** Of the prompt. */
+	readonly tokens: number;
+	/** Results that are shorter than the agent sent them. */
+	readonly results: number;
+	/** True if the original was sent. */
+	readonly isShadow?: true;
+	/** Why new results, or all of them, stayed as they are. */
+	readonly kept?: string;
+}
+
+/** A POST with its whole body, which may be rewritten before it is forwarded. */
+export interface RewritableRequest {
+	/** Without the secret, the upstream's name and the query. */
+	readonly path: string;
+	/** The content encoding, if there is one. */
+	readonly encoding?: string | undefined;
+	/** May be kept: it never changes. */
+	readonly body: Buffer;
+}
+
+export interface Rewriting {
+	/** What is sent instead. The original is sent without it, and if the provider answers 400 to it. */
+	readonly body?: Buffer;
+	/** Absent if the request has no results to look at. */
+	readonly savings?: SavingsNote;
+	/**
+	 * Called if the provider refused {@link body} and accepted the original: the conversation is sent as it
+	 * is from then on. Returns what is noted instead.
+	 */
+	refused?(): SavingsNote;
 }
 
 const SEPARATOR = "\u001e";

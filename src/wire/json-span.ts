@@ -59,8 +59,11 @@ export class JsonSpan {
 		}
 	}
 
-	/** The members of an object by key; empty for any other value. The last of equal keys wins. */
-	members(): Map<string, JsonSpan> {
+	/**
+	 * The members of an object by key; empty for any other value. The last of equal keys wins, unless keys
+	 * have to be `unique`: readers differ in which of them they take.
+	 */
+	members(keys?: "unique"): Map<string, JsonSpan> {
 		const members = new Map<string, JsonSpan>();
 		if (!this.isObject) return members;
 		let at = this.#first();
@@ -69,7 +72,9 @@ export class JsonSpan {
 			const colon = skipSpace(this.bytes, key.end);
 			if (!key.isString || this.bytes[colon] !== COLON) throw malformed(colon);
 			const member = this.#valueAt(skipSpace(this.bytes, colon + 1));
-			members.set(String(key.value), member);
+			const name = String(key.value);
+			if (keys === "unique" && members.has(name)) throw malformed(key.start);
+			members.set(name, member);
 			at = this.#next(member.end);
 		}
 		return members;
@@ -94,8 +99,8 @@ export class JsonSpan {
 	}
 }
 
-/** Iterative, so that deep nesting cannot overflow the stack. */
-function endOfValue(bytes: Buffer, start: number): number {
+/** Where the value that begins at `start` ends. Iterative, so that deep nesting cannot overflow the stack. */
+export function endOfValue(bytes: Buffer, start: number): number {
 	const first = bytes[start];
 	if (first === QUOTE) return endOfString(bytes, start);
 	if (first !== OPEN_ARRAY && first !== OPEN_OBJECT) return endOfScalar(bytes, start);
@@ -141,7 +146,7 @@ function isScalarByte(byte: number): boolean {
 	return isDigit || isLetter || byte === 0x2b || byte === 0x2d || byte === 0x2e;
 }
 
-function skipSpace(bytes: Buffer, from: number): number {
+export function skipSpace(bytes: Buffer, from: number): number {
 	let at = from;
 	while (bytes[at] === 0x20 || bytes[at] === 0x0a || bytes[at] === 0x0d || bytes[at] === 0x09) at++;
 	return at;
