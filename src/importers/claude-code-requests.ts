@@ -1,4 +1,3 @@
-import { createHash, type Hash as Hashing } from "node:crypto";
 import type { Ttl } from "../core/bill.ts";
 import { getOrAdd } from "../core/get-or-add.ts";
 import { isHash } from "../core/hash.ts";
@@ -6,6 +5,7 @@ import { isRecord, property } from "../core/property.ts";
 import { nameOr, type SourceBlock, systemChangeOf } from "../economy/replay/index.ts";
 import { type Answer, type LineContent, type LineReader, partsOf } from "./claude-code-lines.ts";
 import { listOf, MAX_ID_LENGTH, timeOf } from "./fields.ts";
+import { MessageHash } from "./message-hash.ts";
 import type { LineOutcome } from "./session-format.ts";
 
 /** A message in the prompt of a request. Requests that begin alike share their first messages. */
@@ -109,7 +109,7 @@ export class RequestLog {
 		if (role === "assistant") this.#isNeeded = this.#heads.size > 0;
 		const id = role === "assistant" ? property(message, "id") : undefined;
 		if (this.#run?.role !== role || this.#run.id !== id) this.#run = newRun(role, id);
-		const hash = hashWith(this.#run, partsOf(message));
+		const hash = this.#run.hashing.add(partsOf(message)).of(role);
 		const { blocks } = this.#run;
 		for (const block of blocksIn(content)) blocks.push(block);
 		const source = content.kind === "answer" ? { answer: content.answer } : { blocks };
@@ -227,34 +227,12 @@ function lastMarker(markers: readonly unknown[]): RecordedRequest["marker"] {
 interface Run {
 	readonly role: string;
 	readonly id: unknown;
-	readonly hashing: Hashing;
+	readonly hashing: MessageHash;
 	readonly blocks: SourceBlock[];
-	isEmpty: boolean;
 }
 
 function newRun(role: string, id: unknown): Run {
-	const hashing = createHash("sha256").update('{"content":[');
-	return { role, id, hashing, blocks: [], isEmpty: true };
-}
-
-/** The hash of the message with these parts: of its JSON with sorted keys, without cache markers. */
-function hashWith(run: Run, parts: readonly unknown[]): string {
-	for (const part of parts) {
-		run.hashing.update(`${run.isEmpty ? "" : ","}${sortedJson(part)}`);
-		run.isEmpty = false;
-	}
-	return run.hashing
-		.copy()
-		.update(`],"role":${JSON.stringify(run.role)}}`)
-		.digest("hex");
-}
-
-function sortedJson(value: unknown): string {
-	if (Array.isArray(value)) return `[${value.map(sortedJson).join(",")}]`;
-	if (!isRecord(value)) return JSON.stringify(value);
-	const keys = Object.keys(value).filter((key) => key !== "cache_control");
-	const fields = keys.sort().map((key) => `${JSON.stringify(key)}:${sortedJson(value[key])}`);
-	return `{${fields.join(",")}}`;
+	return { role, id, hashing: new MessageHash(), blocks: [] };
 }
 
 /** In the order of the line's parts. */
