@@ -182,6 +182,8 @@ export const ReplayReport = Type.Object({
 	requests: Type.Number(),
 	/** Requests that another session counts. */
 	copies: Type.Optional(Type.Number()),
+	/** Requests without a known price. No sum of dollars includes them. */
+	unpriced: Type.Optional(Type.Number()),
 	models: listOf({
 		name: Type.String(),
 		...numberFields("requests", "readRatio", "writeRatio"),

@@ -37,6 +37,9 @@ export const TrafficConversation = Type.Object({
 	unpriced: Type.Number(),
 	...numberFields("misses", "missDollars"),
 	lastMiss: Type.Optional(CacheMiss),
+	/** Prompt tokens that shorter results saved, and those that they would have saved, by estimate. */
+	savedTokens: Type.Optional(Type.Number()),
+	savedInShadow: Type.Optional(Type.Number()),
 });
 
 export const ListedConversation = Type.Object({

@@ -1,5 +1,5 @@
+import { normalizedOrigin } from "../core/http-access.ts";
 import { isLoopback } from "../core/loopback.ts";
-import { normalizedOrigin } from "./auth/access.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
 

@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
+import { createAccess } from "../core/http-access.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
-import { createAccess } from "./auth/access.ts";
-import { loadTokens, type Tokens } from "./auth/token-file.ts";
+import { loadTokens, type Tokens } from "../core/token-file.ts";
 import { lockDataFolder } from "./data-folder.ts";
 import type { Models } from "./demo/demo-provider.ts";
 import { Engine } from "./engine/engine.ts";

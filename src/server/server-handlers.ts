@@ -86,8 +86,9 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 		async subscribe(call) {
 			const { sessionId, after, traffic } = call.command;
 			const id = sessionId === undefined ? undefined : checkedId(call, sessionId);
-			setEvents(call.client, call.command);
+			const areSet = setEvents(call.client, call.command);
 			const seq = id === undefined ? undefined : await attach(call, id, after);
+			await areSet;
 			return answer<"subscribe">({
 				...(seq !== undefined && { seq }),
 				lifecycle: call.client.lifecycle,
@@ -181,13 +182,13 @@ export function createAttachments(
 	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
 	traffic: Pick<ServerTraffic, "subscribe" | "unsubscribe">,
 ) {
-	/** Sets which events the connection gets besides those of sessions. */
-	function setEvents(
+	/** Sets which events the connection gets besides those of sessions. Never rejects. */
+	async function setEvents(
 		client: Client,
 		{ lifecycle, traffic: isWanted }: CommandOf<"subscribe">,
-	): void {
+	): Promise<void> {
 		if (lifecycle) client.lifecycle = lifecycle;
-		if (isWanted !== undefined) traffic[isWanted ? "subscribe" : "unsubscribe"](client);
+		if (isWanted !== undefined) await traffic[isWanted ? "subscribe" : "unsubscribe"](client);
 	}
 
 	/** Subscribes from `after` (default: now) and sends open dialogs. Resolves to the last event's number. */
@@ -212,7 +213,7 @@ export function createAttachments(
 	/** Subscribes the client of a repeated command, which is answered without its handler. */
 	function attachAgain(call: Caller & { command: Command }, data: () => unknown): void {
 		const { command, principal, client } = call;
-		if (command.type === "subscribe") setEvents(client, command);
+		if (command.type === "subscribe") void setEvents(client, command);
 		const { sessionId, after } = subscriptionOf(command, data);
 		if (typeof sessionId !== "string" || !sessions.has(principal, sessionId)) return;
 		if (streams.isSubscribed(client, { principal, sessionId })) return;

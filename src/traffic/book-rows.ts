@@ -1,7 +1,7 @@
 import type { SQLOutputValue } from "node:sqlite";
 import type { PromptTokens, Ttl } from "../core/bill.ts";
 import type { PricedMiss } from "../economy/index.ts";
-import type { Exchange } from "../wire/exchange.ts";
+import type { Exchange, SavingsNote } from "../wire/exchange.ts";
 import type { Speaker, WireAnswer, WireRequest } from "../wire/index.ts";
 import type { Place } from "./conversations.ts";
 import type { Price } from "./diagnose.ts";
@@ -60,6 +60,11 @@ export interface BookedRequest {
 	readonly cost?: number;
 	readonly dollars?: number;
 	readonly miss?: PricedMiss;
+	/** Tokens that shortening saved, and those that it would have saved, by estimate. */
+	readonly savedTokens?: number;
+	readonly savedInShadow?: number;
+	/** Why results stayed as they are. */
+	readonly kept?: string;
 	/** The provider's own reason of a miss. */
 	readonly provider?: { readonly type: string; readonly tokens?: number };
 }
@@ -108,7 +113,14 @@ export function requestRow(entry: BookEntry, conversation: number) {
 		...{ requestText: texts?.request, answerText: texts?.answer },
 		...{ ttl: request.ttl, cleared: request.cleared },
 		lastPrompt: request.lastPrompt && JSON.stringify(request.lastPrompt),
+		...savingsRow(exchange.savings),
 	});
+}
+
+function savingsRow(note: SavingsNote | undefined) {
+	if (!note) return {};
+	const { tokens, isShadow, kept } = note;
+	return { [isShadow ? "savedInShadow" : "savedTokens"]: tokens, kept };
 }
 
 function nulled(row: Readonly<Record<string, string | number | undefined>>) {
@@ -131,7 +143,7 @@ export function conversationOf(row: Row): BookedConversation {
 export const STEP_COLUMNS = `id, conversation, startedMs, firstByteMs, endedMs, model, status, ended, error,
 	step, changed, head, base, shared, input, read, write, writeOneHour, output, reasoning, cost, dollars,
 	missTokens, missCause, missChanged, missCost, missDollars, providerReason, providerTokens, ttl, cleared,
-	lastPrompt`;
+	lastPrompt, savedTokens, savedInShadow, kept`;
 
 export function requestOf(row: Row): BookedRequest {
 	return {
@@ -164,6 +176,7 @@ export function stepOf(row: Row): BookedStep {
 		...(row.lastPrompt !== null && { lastPrompt: JSON.parse(String(row.lastPrompt)) }),
 		...(row.ttl !== null && { ttl: String(row.ttl) as Ttl }),
 		...{ ...number("cleared"), ...number("cost"), ...number("dollars") },
+		...{ ...number("savedTokens"), ...number("savedInShadow"), ...text("kept") },
 		...(miss && { miss }),
 		...(row.providerReason !== null && {
 			provider: {

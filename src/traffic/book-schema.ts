@@ -68,4 +68,11 @@ export const MIGRATIONS: Migration[] = [
 			ALTER TABLE request ADD COLUMN cleared INTEGER;
 			ALTER TABLE request ADD COLUMN lastPrompt TEXT;
 		`),
+	// What shortening saved, or would have saved in shadow, by estimate; `kept` says why results stayed.
+	(database) =>
+		database.exec(`
+			ALTER TABLE request ADD COLUMN savedTokens INTEGER;
+			ALTER TABLE request ADD COLUMN savedInShadow INTEGER;
+			ALTER TABLE request ADD COLUMN kept TEXT;
+		`),
 ];

@@ -52,6 +52,9 @@ export interface ConversationSums extends BookedConversation {
 	readonly misses: number;
 	readonly missDollars: number;
 	readonly lastMiss?: PricedMiss;
+	/** Prompt tokens that shortening saved, and those that it would have saved, by estimate. */
+	readonly savedTokens: number;
+	readonly savedInShadow: number;
 }
 
 /** The record of requests: hashes, names, sizes and bills. Several processes may write to it. */
@@ -253,6 +256,7 @@ export class Book {
 			},
 			...{ cost: count("cost"), dollars: count("dollars"), unpriced: count("unpriced") },
 			...{ misses: count("misses"), missDollars: count("missDollars") },
+			...{ savedTokens: count("savedTokens"), savedInShadow: count("savedInShadow") },
 			...(miss && { lastMiss: miss }),
 		};
 	}
@@ -279,7 +283,9 @@ const SUMS = `
 	SELECT count(*) AS requests, sum(input) AS input, sum(read) AS read, sum(write) AS write,
 		sum(writeOneHour) AS writeOneHour, sum(output) AS output, sum(cost) AS cost,
 		sum(dollars) AS dollars, sum(input IS NOT NULL AND dollars IS NULL) AS unpriced,
-		count(missCause) AS misses, sum(missDollars) AS missDollars
+		count(missCause) AS misses, sum(missDollars) AS missDollars,
+		sum(CASE WHEN input IS NOT NULL THEN savedTokens END) AS savedTokens,
+		sum(CASE WHEN input IS NOT NULL THEN savedInShadow END) AS savedInShadow
 	FROM request WHERE conversation = ? AND startedMs >= ?`;
 
 const LATEST = `

@@ -2,6 +2,7 @@
 
 export { Book, type ConversationSums, TRAFFIC_STORE, trafficFolder } from "./book.ts";
 export { BookWatch } from "./book-watch.ts";
+export { clearingShadow } from "./clearing-shadow.ts";
 export { mainConversations } from "./main-conversations.ts";
 export { type ObserverCounts, TrafficObserver } from "./observer.ts";
 export {

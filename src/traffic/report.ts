@@ -56,7 +56,19 @@ export function summaryLine(conversations: readonly ConversationSums[]): string 
 		prompt,
 	});
 	const cached = percent(sum(({ tokens }) => tokens.read) / prompt);
-	return `${price}, ${cached} from cache, ${counted(misses, "miss", "misses")}: see strata traffic`;
+	const saved = savedText({
+		savedTokens: sum(({ savedTokens }) => savedTokens),
+		savedInShadow: sum(({ savedInShadow }) => savedInShadow),
+	});
+	return `${price}, ${cached} from cache, ${counted(misses, "miss", "misses")}${saved}: see strata traffic`;
+}
+
+/** Empty if nothing was saved. Tokens are estimates. */
+function savedText(saved: Pick<ConversationSums, "savedTokens" | "savedInShadow">): string {
+	const { savedTokens, savedInShadow } = saved;
+	const real = savedTokens > 0 ? `, about ${grouped(savedTokens)} prompt tokens saved` : "";
+	const shadow = savedInShadow > 0 ? `, birth would save about ${grouped(savedInShadow)}` : "";
+	return real + shadow;
 }
 
 const unpriced = (one: ConversationSums) => one.unpriced;
@@ -109,7 +121,7 @@ export function conversationText(report: ConversationReport): string[] {
 	const prompt = promptOf(tokens);
 	const lost = misses > 0 && missDollars > 0 ? ` (${dollarText(missDollars)})` : "";
 	return [
-		`${agentText(report)}, ${report.model}: ${counted(report.requests, "request")}, ${priceText({ ...report, prompt })}, ${percent(tokens.read / Math.max(1, prompt))} from cache, ${counted(misses, "miss", "misses")}${lost}`,
+		`${agentText(report)}, ${report.model}: ${counted(report.requests, "request")}, ${priceText({ ...report, prompt })}, ${percent(tokens.read / Math.max(1, prompt))} from cache, ${counted(misses, "miss", "misses")}${lost}${savedText(report)}`,
 		"",
 		...aligned(
 			[
@@ -136,11 +148,28 @@ function stepRow(step: ConversationReport["steps"][number]): string[] {
 		...(note ? [`${note}${first}`] : []),
 		...(miss ? [missText(miss)] : []),
 		...(step.cleared ? [`the provider cleared ${grouped(step.cleared)} tokens`] : []),
+		...(step.savedTokens ? [`about ${grouped(step.savedTokens)} tokens saved`] : []),
+		...(step.savedInShadow ? [`birth would save about ${grouped(step.savedInShadow)}`] : []),
+		...(step.kept ? [KEPT[step.kept] ?? `results stay: ${step.kept}`] : []),
 		...(provider ? [`the provider says ${provider.type}`] : []),
 	];
 	const cost = dollars === undefined ? "" : dollarText(dollars);
 	return [timeText(step.startedMs), ...counts, cost, notes.join("; ")];
 }
+
+/** Why results stayed as they are, in words. */
+const KEPT: Readonly<Record<string, string>> = {
+	edited: "results stay: the provider may edit earlier ones",
+	encoded: "results stay: the request is compressed",
+	failed: "results stay: an error of strata",
+	late: "results stay that were answered before",
+	"no-store": "new results stay: the store of savings failed",
+	refused: "results stay: the provider refused them shortened",
+	slow: "new results stay: there was no time left",
+	stateful: "results stay: the provider holds a part of the prompt",
+	unreadable: "results stay: the request is not understood",
+	websocket: "results stay: WebSockets are sent as they are",
+};
 
 const MAX_SHOWN = 10;
 

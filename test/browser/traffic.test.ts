@@ -121,7 +121,7 @@ async function startWorld(pageFolder: string) {
 	const env = { PI_CODING_AGENT_DIR: server.agentDir };
 	const proxy = await openProxy(
 		{ env, cwd: server.folder, print() {}, write() {}, printError: (line) => console.error(line) },
-		{ port: 0 },
+		{ port: 0, savings: "off" },
 	);
 	atEnd(() => proxy.close());
 	const ask = async (prompt: Prompt, headers: Record<string, string> = {}) => {

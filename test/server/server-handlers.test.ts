@@ -303,7 +303,7 @@ function setUp({ gone = false } = {}) {
 	};
 	const traffic = {
 		handlers: {} as never,
-		subscribe: () => void calls.push("subscribe traffic"),
+		subscribe: async () => void calls.push("subscribe traffic"),
 		unsubscribe: () => void calls.push("unsubscribe traffic"),
 	};
 	const attachments = createAttachments(sessions, streams, traffic);

@@ -521,7 +521,8 @@ describe("the book", () => {
 		const { folder, read, send } = await recording();
 		await send({ messages: first });
 		const database = new DatabaseSync(join(folder, "book.sqlite"));
-		for (const name of ["ttl", "cleared", "lastPrompt"]) {
+		const later = ["ttl", "cleared", "lastPrompt", "savedTokens", "savedInShadow", "kept"];
+		for (const name of later) {
 			database.exec(`ALTER TABLE request DROP COLUMN ${name}`);
 		}
 		database.exec("PRAGMA user_version = 1");

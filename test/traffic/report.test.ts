@@ -9,7 +9,7 @@ const sums = (changes: Partial<ConversationSums> = {}): ConversationSums => ({
 	speaker: { agent: "claude-code" },
 	...{ model: "claude-opus-5", requests: 3, context: 88_123, cost: 900, dollars: 1.2 },
 	tokens: { input: 40, read: 910, write: 50, writeOneHour: 0, output: 10 },
-	...{ unpriced: 0, misses: 1, missDollars: 0.1 },
+	...{ unpriced: 0, misses: 1, missDollars: 0.1, savedTokens: 0, savedInShadow: 0 },
 	...changes,
 });
 
@@ -19,6 +19,13 @@ describe("the line at the end of a run", () => {
 			"$1.84, 91 % from cache, 2 misses: see strata traffic",
 		);
 		expect(summaryLine([sums()])).toBe("$1.20, 91 % from cache, 1 miss: see strata traffic");
+	});
+
+	test("says what shortening saved, or would have saved", () => {
+		expect(summaryLine([sums({ savedTokens: 1200 }), sums({ savedTokens: 34 })])).toBe(
+			"$2.40, 91 % from cache, 2 misses, about 1,234 prompt tokens saved: see strata traffic",
+		);
+		expect(summaryLine([sums({ savedInShadow: 500 })])).toContain(", birth would save about 500:");
 	});
 
 	test("counts tokens where no price is known, and names requests without one", () => {

@@ -1,4 +1,6 @@
+import { policiesWithBirth } from "../../birth/index.ts";
 import { describeError } from "../../core/errno.ts";
+import type { Config } from "../../core/settings.ts";
 import { serveJobs } from "../../core/worker-entry.ts";
 import { knownModel, type ReplayReport } from "../../economy/replay/index.ts";
 import { type PruneSettings, pruningPolicy } from "../../pruning/index.ts";
@@ -8,16 +10,16 @@ export interface ReplayJob {
 	/** The file's name in the report and in errors. */
 	readonly shownAs: string;
 	readonly prune: PruneSettings;
+	readonly birth: Config["birth"];
 }
 
-serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune }) => {
+serveJobs<ReplayJob, ReplayReport>(async ({ file, shownAs, prune, birth }) => {
 	try {
 		const tools = await import("../../economy/replay/index.ts");
-		const { readSessions } = await import("../../importers/index.ts");
-		const sessions = await readSessions(file);
-		const pruning = pruningPolicy(prune);
+		const { readSessions, resultTextOf } = await import("../../importers/index.ts");
+		const sessions = await readSessions(file, { detail: "texts" });
 		// The same policies as `strata replay` uses without `--policy`.
-		const policies = [...tools.replayPolicies, tools.strataPolicy(pruning), pruning];
+		const { usual: policies } = policiesWithBirth(pruningPolicy(prune), resultTextOf, birth);
 		const { reports } = tools.replaySessions(sessions, { policies, modelFor: knownModel });
 		const report = tools.joinReports(reports);
 		if (!report)

@@ -100,7 +100,10 @@ export class SessionReplay {
 		return this.#replays.run(principal, signal, async () => {
 			const { config } = loadConfig(this.#options);
 			try {
-				return await this.#worker.run({ file, shownAs, prune: config.prune }, { signal });
+				return await this.#worker.run(
+					{ file, shownAs, prune: config.prune, birth: config.birth },
+					{ signal },
+				);
 			} catch (error) {
 				const { fault, message } = error as WorkerError;
 				throw new CommandError("failed", FAULTS[fault] ?? message);

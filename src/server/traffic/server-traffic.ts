@@ -23,6 +23,8 @@ export class ServerTraffic {
 	readonly #pollMs: number;
 	readonly #subscribers = new Set<Client>();
 	#timer: NodeJS.Timeout | undefined;
+	/** Resolves when the worker knows from which request on it reports. */
+	#started: Promise<unknown> = Promise.resolve();
 
 	constructor(agentDir: string, { pollMs = POLL_MS } = {}) {
 		const entry = workerEntry("./traffic-worker", import.meta.url);
@@ -51,13 +53,15 @@ export class ServerTraffic {
 		},
 	} satisfies Partial<Handlers>;
 
-	/** Later reads have all requests up to now; those that are booked afterwards are reported. */
-	subscribe(client: Client): void {
+	/** Requests that are booked after this resolves are reported; later reads have all others. Never rejects. */
+	async subscribe(client: Client): Promise<void> {
 		if (client.gone) return;
 		this.#subscribers.add(client);
-		if (this.#timer) return;
-		this.#read("start", {}).catch(() => {}); // `list_conversations` reports the fault
-		this.#schedule();
+		if (!this.#timer) {
+			this.#started = this.#read("start", {}).catch(() => {}); // `list_conversations` reports the fault
+			this.#schedule();
+		}
+		await this.#started;
 	}
 
 	unsubscribe(client: Client): void {

@@ -64,6 +64,8 @@ function conversationView(one: ConversationSums): Data<"TrafficConversation"> {
 		cost: price(one.cost, isPriced ? one.dollars : undefined),
 		...{ unpriced, misses: one.misses, missDollars: one.missDollars },
 		...(one.lastMiss && { lastMiss: missView(one.lastMiss) }),
+		...(one.savedTokens > 0 && { savedTokens: one.savedTokens }),
+		...(one.savedInShadow > 0 && { savedInShadow: one.savedInShadow }),
 	};
 }
 

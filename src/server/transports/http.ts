@@ -3,7 +3,7 @@ import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo, Server as NetServer } from "node:net";
 import type { Duplex } from "node:stream";
 import { describeError, errnoOf } from "../../core/errno.ts";
-import type { Access } from "../auth/access.ts";
+import type { Access } from "../../core/http-access.ts";
 import type { Page } from "./page.ts";
 import { answerUpload, type ReplayUpload } from "./replay-upload.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
-import { type Access, SUBPROTOCOL } from "../auth/access.ts";
+import { type Access, SUBPROTOCOL } from "../../core/http-access.ts";
 import type { Message } from "../engine/message.ts";
 import type { ServerLimits } from "../limits.ts";
 import type { Connection, Connections, Remote } from "./connections.ts";

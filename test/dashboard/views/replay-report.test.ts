@@ -68,10 +68,16 @@ test("the notes say how good the replay is, what was skipped and where prices co
 	);
 });
 
-test("a large deviation has its reasons, and copies are said to count elsewhere", () => {
+test("a large deviation has its reasons, unpriced requests are counted, and copies are said to count elsewhere", () => {
 	const notes = reportNotes({
 		...{ file: "content", requests: 3, policies: [], misses: [], duplicateReads: [], chart: [] },
-		...{ skipped: 0, copies: 2, savedAlready: { shortReads: 0, edits: 0 }, models: [] },
+		...{
+			skipped: 0,
+			copies: 2,
+			unpriced: 1,
+			savedAlready: { shortReads: 0, edits: 0 },
+			models: [],
+		},
 		...{ skippedBy: NONE_SKIPPED },
 		check: {
 			...{ simulated: 90, billed: 100, deviation: -0.1, differences: [] },
@@ -79,7 +85,8 @@ test("a large deviation has its reasons, and copies are said to count elsewhere"
 		},
 	});
 	expect(notes.slice(1, 3)).toEqual(["8 %: a pause.", "2 %: ?"]);
-	expect(notes[3]).toContain("2 requests are copies from another session");
+	expect(notes[3]).toBe("Unpriced: 1 request has no known price. No sum of dollars includes that.");
+	expect(notes[4]).toContain("2 requests are copies from another session");
 });
 
 test("the sessions of a file are named, the most expensive first", () => {

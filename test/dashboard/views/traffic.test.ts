@@ -64,6 +64,17 @@ describe("what conversations cost", () => {
 		]);
 		expect(billFigures(sumOf([listed(1, 0)]))[2]).toEqual(["Misses", "0", "none", undefined]);
 	});
+
+	test("says what shorter results saved, or would have", () => {
+		const saved = listed(3, 0, { savedTokens: 12_000 });
+		const shadow = listed(4, 0, { savedInShadow: 800 });
+		const figure = ["Saved", "12k", "prompt tokens, by estimate"];
+		expect(billFigures(saved).slice(3)).toEqual([figure]);
+		expect(billFigures(sumOf([saved, shadow])).slice(3)).toEqual([
+			figure,
+			["Birth would save", "800", "prompt tokens, by estimate"],
+		]);
+	});
 });
 
 test("a request's note says how it departs, what the provider says, and why it is not whole", () => {

@@ -1,5 +1,5 @@
+import { createAccess } from "../../../src/core/http-access.ts";
 import type { Data } from "../../../src/protocol/index.ts";
-import { createAccess } from "../../../src/server/auth/access.ts";
 import { type Client, Message } from "../../../src/server/engine/message.ts";
 import { DEFAULT_LIMITS, type ServerLimits } from "../../../src/server/limits.ts";
 import { Connections } from "../../../src/server/transports/connections.ts";

@@ -190,6 +190,18 @@ describe("events of traffic", () => {
 		expect([one.billed, other.billed, gone.billed]).toEqual([[[1, 1]], [[1, 2]], []]);
 	});
 
+	test("have every request that is booked after the subscription was answered", async () => {
+		const { folder, traffic } = setUp();
+		const { send } = await recording(folder);
+		for (const at of Array.from({ length: 10 }, (_, index) => index + 1)) {
+			const { client, billed } = subscriber();
+			await traffic.subscribe(client);
+			await send({ messages: QUESTION.slice(0, 1) });
+			await expect.poll(() => billed.map(([, request]) => request)).toEqual([at]);
+			traffic.unsubscribe(client);
+		}
+	});
+
 	test("after many requests at once are those of the latest", async () => {
 		const { folder, traffic, list } = setUp();
 		const { send } = await recording(folder);

@@ -245,6 +245,7 @@ export function reportNotes({
 	models,
 	requests,
 	copies = 0,
+	unpriced = 0,
 }: Data<"ReplayReport">): string[] {
 	const notes: string[] = [];
 	if (requests === 0)
@@ -255,6 +256,10 @@ export function reportNotes({
 			`Given the provider's cache losses, the replayed cost is within ${off} % of the bill.`,
 			...(check.reasons ?? []),
 		);
+	}
+	if (unpriced > 0) {
+		const have = formatNumberOf(unpriced, "request has", "requests have");
+		notes.push(`Unpriced: ${have} no known price. No sum of dollars includes that.`);
 	}
 	if (copies > 0) {
 		const are = formatNumberOf(copies, "request is a copy", "requests are copies");

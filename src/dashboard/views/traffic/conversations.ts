@@ -37,8 +37,12 @@ export function costText({ cost, unpriced }: Pick<Conversation, "cost" | "unpric
 	return `${dollars(cost.dollars)}${unpriced > 0 ? "+" : ""}`;
 }
 
-/** Cost, hit rate and misses of one conversation, or of several. */
-export function billFigures(bill: ReturnType<typeof sumOf>): Figure[] {
+type Sums = ReturnType<typeof sumOf>;
+type Saved = Pick<Conversation, "savedTokens" | "savedInShadow">;
+type Bill = Omit<Sums, keyof Saved> & Saved;
+
+/** Cost, hit rate, misses and savings of one conversation, or of several. */
+export function billFigures(bill: Bill): Figure[] {
 	const { requests, read, write, input, unpriced, misses, missDollars } = bill;
 	const lost = missDollars > 0 ? `${dollars(missDollars)} paid again` : undefined;
 	const count = formatNumberOf(requests, "request");
@@ -50,7 +54,13 @@ export function billFigures(bill: ReturnType<typeof sumOf>): Figure[] {
 			`${short(read)} of ${short(read + write + input)} tokens`,
 		],
 		["Misses", formatCount(misses), misses === 0 ? "none" : lost, misses > 0 ? "bad" : undefined],
+		...savedFigure("Saved", bill.savedTokens),
+		...savedFigure("Birth would save", bill.savedInShadow),
 	];
+}
+
+function savedFigure(name: string, tokens = 0): Figure[] {
+	return tokens > 0 ? [[name, short(tokens), "prompt tokens, by estimate"]] : [];
 }
 
 export function cachedShare({
@@ -79,6 +89,8 @@ export function sumOf(conversations: readonly Listed[]) {
 		unpriced: sum(({ unpriced }) => unpriced),
 		misses: sum(({ misses }) => misses),
 		missDollars: sum(({ missDollars }) => missDollars),
+		savedTokens: sum(({ savedTokens = 0 }) => savedTokens),
+		savedInShadow: sum(({ savedInShadow = 0 }) => savedInShadow),
 	};
 }
 
