@@ -46,7 +46,7 @@ export function createCodeSession(openEngine?: typeof Code.openEngine) {
 
 export function callerOf(
 	session: SessionView,
-	{ progressText }: typeof Code,
+	{ progressText, consentText }: typeof Code,
 	signal: AbortSignal | undefined,
 	onUpdate?: (update: { content: { type: "text"; text: string }[]; details: undefined }) => void,
 ): Code.Caller {
@@ -56,12 +56,8 @@ export function callerOf(
 			onUpdate?.({ content: [{ type: "text", text: progressText(progress) }], details: undefined });
 		},
 		...(session.hasUI && {
-			confirm: ({ root, database }) =>
-				session.ui.confirm(
-					"Index this project?",
-					`The TypeScript and JavaScript files of ${root} will be read, and an index of them will be stored in ${database}. Nothing is written to the project or sent anywhere.`,
-					signal ? { signal } : {},
-				),
+			confirm: (status) =>
+				session.ui.confirm("Index this project?", consentText(status), signal ? { signal } : {}),
 		}),
 	};
 }

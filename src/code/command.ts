@@ -84,6 +84,6 @@ export function registerKotaCommand(
 }
 
 async function messageOf(error: unknown): Promise<string> {
-	const { toolError } = await import("./index.ts");
+	const { toolError } = await import("./run-tool.ts");
 	return toolError(error).message;
 }

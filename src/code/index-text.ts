@@ -45,6 +45,11 @@ export function progressText({ phase, done, total }: IndexProgress): string {
 	return `indexing: ${phase}, ${grouped(done)} of ${grouped(total)} (${percent} %)`;
 }
 
+/** What the user is asked before the first indexing. */
+export function consentText({ root, database }: Pick<IndexStatus, "root" | "database">): string {
+	return `The TypeScript and JavaScript files of ${root} will be read, and an index of them will be stored in ${database}. Nothing is written to the project or sent anywhere.`;
+}
+
 export function statusText(status: IndexStatus, nowMs: number): string[] {
 	const { state, root, database, bytes, files, symbols, updatedMs, note } = status;
 	const indexed = {

@@ -100,8 +100,8 @@ interface ProjectOptions {
 }
 
 export interface Caller extends CallOptions {
-	/** Asks the user for consent to the first indexing. Absent if there is no user. */
-	readonly confirm?: (status: IndexStatus) => Promise<boolean>;
+	/** Asks the user for consent to the first indexing. Absent if there is no user; `undefined` if none answers. */
+	readonly confirm?: (status: IndexStatus) => Promise<boolean | undefined>;
 }
 
 /** A session's view of the index. An existing index implies consent. A refusal holds for the session. */
@@ -244,16 +244,14 @@ export class CodeProject {
 	}
 
 	async #askUser(found: IndexStatus, { confirm, signal }: Caller): Promise<Consent> {
-		if (!confirm) {
-			throw new Error(
-				`${this.root} is not indexed yet, and there is no user to confirm it: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`,
-			);
-		}
+		if (!confirm) throw new Error(unconfirmed(this.root));
 		const others = new Waiters<Consent>(abortedBy);
 		this.#asking = others;
 		let consent: Consent = "unsaid";
 		try {
-			if (await confirm(found)) consent = "yes";
+			const answer = await confirm(found);
+			if (answer === undefined) throw new Error(unconfirmed(this.root));
+			if (answer) consent = "yes";
 			// An aborted dialog returns false, which is not the user's decision.
 			else if (!signal?.aborted) consent = "no";
 			if (consent === "no") this.#isDeclined = true;
@@ -325,5 +323,9 @@ function abortedBy(signal: AbortSignal): Error {
 	return new AbortedError(signal.reason);
 }
 
+function unconfirmed(root: string): string {
+	return `${root} is not indexed yet, and there is no user to confirm it: run \`strata index\` there, or set kota.confirmIndex to false in the user's strata.json`;
+}
+
 const DECLINED =
-	"The user does not want this project to be indexed: go on with read and grep. (/kota index indexes it after all.)";
+	"The user does not want this project to be indexed: go on with read and grep. (`strata index`, or /kota index in pi, indexes it after all.)";

@@ -78,7 +78,7 @@ function refuseOutside(path: string | undefined, paths: ProjectPaths): void {
 	const within = paths.find(path.trim());
 	if (within !== ".." && !within.startsWith("../")) return;
 	throw new Error(
-		`${path} is outside of the project ${paths.root}, which is the one that is indexed: start pi there, or run \`strata index\` there`,
+		`${path} is outside of the project ${paths.root}, which is the one that is indexed: start the agent there, or run \`strata index\` there`,
 	);
 }
 

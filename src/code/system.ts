@@ -1,6 +1,5 @@
 import { statSync } from "node:fs";
 import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
-import { createBlobStore } from "../core/blob-store.ts";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
 import { isNestedCall } from "../core/nested-call.ts";
@@ -48,8 +47,6 @@ export class CodeSystem implements System {
 		this.#isFailureReported = false;
 		if (session.config.kota.enabled) showStatus(session);
 		else withdrawTools(this.#spine.host);
-		// Runs in the background. `sweep` never rejects; it returns failures.
-		void createBlobStore(session.config.blobs).sweep();
 	}
 
 	stop(): Promise<void> {

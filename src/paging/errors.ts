@@ -19,6 +19,8 @@ export type PagingErrorCode =
 	| "cursor_malformed"
 	| "cursor_foreign"
 	| "outside_root"
+	/** a file that the settings exclude */
+	| "excluded"
 	| "not_found"
 	/** a folder, device, pipe or socket */
 	| "not_a_file"

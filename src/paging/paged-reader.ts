@@ -1,3 +1,4 @@
+import { encodePageToken } from "../core/read-input.ts";
 import { MIN_CHUNK_CHARS, splitsPair } from "./chunk.ts";
 import {
 	type Cursor,
@@ -178,6 +179,50 @@ function metadataOf(resource: Resource) {
 		...(finalUri !== undefined && finalUri.length <= MAX_URI_CHARS && { final_uri: finalUri }),
 		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
 	};
+}
+
+/** A chunk as text for a model, with notes in brackets. `continued` says what to do with a token. */
+export function pageText(
+	chunk: Chunk,
+	query: ChunkQuery,
+	continued: (token: string) => string,
+): string {
+	const { content, cursor_reset, degraded, warning } = chunk;
+	const notes = [
+		cursor_reset && "The content has changed since the last read: this is its beginning.",
+		degraded && "This page was too large for the full conversion: its layout may be rough.",
+		warning,
+		[placeOf(chunk), continuation(chunk, query, continued)].filter(Boolean).join(" "),
+	].flatMap((note) => (note ? `[${note}]` : []));
+	return [content, ...notes].join("\n\n");
+}
+
+/** The chunk, with a remark instead of its content if the whole resource is blank, not just one chunk of it. */
+export function remarkIfBlank(chunk: Chunk, { cursor }: ChunkQuery): Chunk {
+	const isFirst = cursor === undefined || chunk.cursor_reset === true;
+	const isBlank = isFirst && !chunk.truncated && chunk.content.trimEnd() === "";
+	return isBlank ? { ...chunk, content: "[no text]" } : chunk;
+}
+
+function placeOf({ page_info: pages, next_cursor, total_chars }: Chunk): string | undefined {
+	if (pages) return `Pages ${pages.page_start}-${pages.page_end} of ${pages.total_pages}.`;
+	return total_chars !== undefined && next_cursor
+		? `Part of ${total_chars} characters.`
+		: undefined;
+}
+
+function continuation(
+	{ next_cursor: cursor }: Chunk,
+	{ uri, max_chars: maxChars, pages }: ChunkQuery,
+	continued: (token: string) => string,
+): string | undefined {
+	if (!cursor) return undefined;
+	const token = encodePageToken({
+		...{ uri, cursor },
+		...(maxChars !== undefined && { maxChars }),
+		...(pages?.last !== undefined && { lastPage: pages.last }),
+	});
+	return continued(token);
 }
 
 export const instructions: readonly string[] = [

@@ -1,6 +1,7 @@
 import { readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve, sep } from "node:path";
 import type { Config } from "../core/config.ts";
+import { matchesAny } from "../core/glob.ts";
 import { readRegularFile } from "../core/regular-file.ts";
 import { settingGroups } from "../core/settings.ts";
 import { Chunker } from "./chunk.ts";
@@ -22,6 +23,8 @@ export interface PagedReaderOptions extends Partial<Config["paging"]> {
 	/** Relative paths start in this folder. Files must be in it or in one of the `readOnlyRoots`. */
 	readonly root: string;
 	readonly readOnlyRoots?: readonly string[];
+	/** Files that are refused, by their path as given or after following links. Default: none. */
+	readonly exclude?: readonly string[];
 	readonly now?: () => number;
 }
 
@@ -69,16 +72,18 @@ export function memoryOf(resource: Resource): number {
 /** Finds, loads and converts resources, and caches them. */
 export class ResourceLoader {
 	readonly #roots: readonly [string, ...string[]];
+	readonly #exclude: readonly string[];
 	readonly #limits: Pick<BodyLimits, "maxBytes" | "maxPdfBytes">;
 	readonly #web: SafeFetch;
 	readonly #extractor: Extractor;
 	readonly #pdf: PdfEngine;
 	readonly #cache: ResourceCache<Resource>;
 
-	constructor({ root, readOnlyRoots = [], now, ...options }: PagedReaderOptions) {
+	constructor({ root, readOnlyRoots = [], exclude = [], now, ...options }: PagedReaderOptions) {
 		const { maxWebBytes: maxBytes, maxPdfBytes, ...settings } = { ...DEFAULTS, ...options };
 		const deadlineMs = settings.extractSeconds * 1000;
 		this.#roots = [root, ...readOnlyRoots];
+		this.#exclude = exclude;
 		this.#limits = { maxBytes, maxPdfBytes };
 		this.#web = new SafeFetch({
 			allowRanges: parseAllowRanges(settings.allowRanges),
@@ -106,6 +111,10 @@ export class ResourceLoader {
 		const address = normaliseUri(uri, this.#roots[0]);
 		if (address.kind === "web") return { key: address.key, load: this.#webLoader(address.url) };
 		const { path, validators } = await locateFile(address.path, this.#roots);
+		if ([address.path, path].some((one) => matchesAny(this.#exclude, one))) {
+			const message = `${address.path} is excluded by readcache.exclude in strata.json`;
+			throw new PagingError("excluded", message);
+		}
 		const load: Loader<Resource> = async ({ previous, signal }) => {
 			if (previous?.validators === validators) return previous;
 			const bytes = await readLocated(path, this.#limits.maxPdfBytes);

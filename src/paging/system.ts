@@ -4,9 +4,9 @@ import { parse, resolve } from "node:path";
 import { AbortedError } from "../core/aborted.ts";
 import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { property } from "../core/property.ts";
-import { decodePageToken, encodePageToken, isPageToken } from "../core/read-input.ts";
+import { decodePageToken, isPageToken } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
-import { addressedPath, parseShorthand, pathCandidates } from "../session/read-path.ts";
+import { blobNamed, parseShorthand, pathCandidates } from "../session/read-path.ts";
 import type { Chunk, ChunkQuery, PagedReader } from "./paged-reader.ts";
 
 const GUIDELINE =
@@ -39,13 +39,13 @@ export function createPagingSystem(): System & Required<Pick<System, "read" | "s
 			if (blob !== undefined) {
 				const text = await loadBlob(blob, blobs);
 				const { readText } = await import("./paged-reader.ts");
-				return toolAnswer(await readText(text, query), query);
+				return await toolAnswer(await readText(text, query), query);
 			}
 			if (!isPageToken(call.path)) readers.openedByPath.add(query.uri);
 			const reader = await readers.get(query, session);
 			const chunk = await reader.read(query, call.signal).catch(asToolError);
-			const content = hasNoText(chunk, query) ? "[no text]" : chunk.content;
-			return toolAnswer({ ...chunk, content }, query);
+			const { remarkIfBlank } = await import("./paged-reader.ts");
+			return await toolAnswer(remarkIfBlank(chunk, query), query);
 		},
 		status: ({ config }) =>
 			config.paging.enabled
@@ -89,15 +89,6 @@ class SessionReaders {
 
 /** A single letter before the colon is a Windows drive, not a scheme. */
 const isAddress = (uri: string) => /^[a-z][a-z\d+.-]+:/i.test(uri);
-
-function blobNamed(written: string, cwd: string, blobs: BlobStore): string | undefined {
-	if (isPageToken(written) || /^https?:/i.test(written)) return undefined;
-	try {
-		return blobs.idOf(addressedPath(written, cwd) ?? pathCandidates(written, cwd)[0] ?? written);
-	} catch {
-		return undefined; // an address that names no file
-	}
-}
 
 /** Throws if the blob is missing or damaged, so that nothing else is mistaken for its text. */
 async function loadBlob(id: string, blobs: BlobStore): Promise<string> {
@@ -171,38 +162,11 @@ async function findPdf(path: string, cwd: string): Promise<string | undefined> {
 	return undefined;
 }
 
-/** True only if the whole resource is blank, not just one chunk of it. */
-function hasNoText(chunk: Chunk, query: ChunkQuery): boolean {
-	const isFirst = query.cursor === undefined || chunk.cursor_reset === true;
-	return isFirst && !chunk.truncated && chunk.content.trimEnd() === "";
-}
-
-function toolAnswer({ content, ...details }: Chunk, query: ChunkQuery): ReadAnswer {
-	const { cursor_reset, degraded, warning } = details;
-	const notes = [
-		cursor_reset && "The content has changed since the last read: this is its beginning.",
-		degraded && "This page was too large for the full conversion: its layout may be rough.",
-		warning,
-		continuation(details, query),
-	].flatMap((note) => (note ? `[${note}]` : []));
-	return { content: [{ type: "text", text: [content, ...notes].join("\n\n") }], details };
-}
-
-function continuation(chunk: Omit<Chunk, "content">, query: ChunkQuery) {
-	const { page_info: pages, next_cursor: cursor, total_chars: total } = chunk;
-	const where = pages
-		? `Pages ${pages.page_start}-${pages.page_end} of ${pages.total_pages}.`
-		: total !== undefined && cursor
-			? `Part of ${total} characters.`
-			: undefined;
-	if (!cursor) return where;
-	const token = encodePageToken({
-		uri: query.uri,
-		cursor,
-		...(query.max_chars !== undefined && { maxChars: query.max_chars }),
-		...(query.pages?.last !== undefined && { lastPage: query.pages.last }),
-	});
-	return `${where ?? ""} To continue, read: ${token}`.trim();
+async function toolAnswer(chunk: Chunk, query: ChunkQuery): Promise<ReadAnswer> {
+	const { pageText } = await import("./paged-reader.ts");
+	const { content: _, ...details } = chunk;
+	const text = pageText(chunk, query, (token) => `To continue, read: ${token}`);
+	return { content: [{ type: "text", text }], details };
 }
 
 /** Pi expects a failed tool to throw. An aborted call throws pi's own message. */
