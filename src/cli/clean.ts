@@ -6,7 +6,9 @@ import { BLOB_STORE, blobFolder } from "../core/blob-store.ts";
 import { type Config, loadConfig } from "../core/config.ts";
 import { agentFolder, cacheFolder } from "../core/places.ts";
 import { readRegularFile } from "../core/regular-file.ts";
+import { HOOK_STORE, hookFolder } from "../hook/index.ts";
 import { readCacheFolder } from "../readcache/index.ts";
+import { SAVINGS_STORE, savingsFolder } from "../savings/index.ts";
 import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 import { TRAFFIC_STORE, trafficFolder } from "../traffic/index.ts";
@@ -124,6 +126,16 @@ export function knownStores(
 			name: TRAFFIC_STORE,
 			folder: trafficFolder(env),
 			loss: "strata traffic starts with an empty book",
+		},
+		{
+			name: SAVINGS_STORE,
+			folder: savingsFolder(env),
+			loss: "running conversations are sent in full, which a model with bound thinking may refuse once",
+		},
+		{
+			name: HOOK_STORE,
+			folder: hookFolder(env),
+			loss: "strata hook report starts at zero",
 		},
 		{
 			name: USAGE_STORE,

@@ -10,6 +10,8 @@ export interface Terminal {
 	/** Shows progress on one line that the next call replaces; absent without a terminal. */
 	progress?: (line: string) => void;
 	printError(line: string): void;
+	/** What another program writes to this one, up to its end; `undefined` if that is longer. Absent at a terminal. */
+	readInput?: (maxBytes: number) => Promise<Buffer | undefined>;
 	/** Asks the user. Absent without a terminal. */
 	confirm?: (question: string) => Promise<boolean>;
 }
@@ -26,7 +28,9 @@ export interface Command {
 	readonly maxArguments?: number;
 	/** From the first argument on, all words belong to another program, its options too. */
 	readonly runsProgram?: true;
-	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for status 2. */
+	/** The exit status after {@link UsageError}. Default: 2. */
+	readonly usageStatus?: 1;
+	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for wrong usage. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }
 
@@ -35,7 +39,7 @@ export const TEXT = { type: "string" } as const;
 /** An option that may be given several times. */
 export const TEXTS = { type: "string", multiple: true } as const;
 
-/** Thrown if the command line is wrong (exit status 2). Other failures have exit status 1. */
+/** Thrown if the command line is wrong (exit status 2, unless a command has another one). Other failures have exit status 1. */
 export class UsageError extends Error {}
 
 /** Returns a hint for an unknown word: the nearest known word, or else `otherwise`. */
@@ -49,8 +53,11 @@ export function hintFor(
 }
 
 /** Splits the words of a command line at the first that is for another program. */
-export function splitProgram({ runsProgram }: Command, args: readonly string[]) {
-	const at = runsProgram ? args.findIndex((word) => word === "--" || !word.startsWith("-")) : -1;
+export function splitProgram({ runsProgram, options }: Command, args: readonly string[]) {
+	const takesWord = (word: string | undefined) => options[word?.slice(2) ?? ""]?.type === "string";
+	const isProgram = (word: string, at: number) =>
+		word === "--" || (!word.startsWith("-") && !takesWord(args[at - 1]));
+	const at = runsProgram ? args.findIndex(isProgram) : -1;
 	if (at < 0) return { own: [...args], program: [] };
 	return { own: args.slice(0, at), program: args.slice(args[at] === "--" ? at + 1 : at) };
 }

@@ -12,6 +12,7 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { readUpTo } from "./standard-input.ts";
 
 const code = () => import("./code-commands.ts");
 
@@ -48,14 +49,20 @@ export const commands = [
 	),
 	listed(
 		"proxy",
-		"Forward requests of agents to model providers, unchanged.",
+		"Forward requests of agents to model providers, as they are unless asked to save.",
 		() => import("./proxy.ts"),
+	),
+	listed(
+		"hook",
+		"Shorten results inside Claude Code and opencode, without the proxy.",
+		() => import("./hook.ts"),
 	),
 	listed(
 		"traffic",
 		"Show what agents asked through the proxy: cost, cache misses, what fills the window.",
 		() => import("./traffic.ts"),
 	),
+	listed("mcp", "Serve the tools for code and pages to an agent.", () => import("./mcp.ts")),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),
@@ -69,7 +76,7 @@ function listed<Name extends string>(
 	return { name, summary, load: async () => (await module())[name] };
 }
 
-/** Returns the exit status: 0 done, 1 failed, 2 wrong usage. Throws if a command's code cannot be loaded. */
+/** Returns the exit status: 0 done, 1 failed, 2 wrong usage (of `hook`: 1). Throws if a command's code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -126,7 +133,7 @@ async function runCommand({ load }: ListedCommand, argv: string[], terminal: Ter
 		terminal.printError(`strata ${command.name}: ${line}`);
 		if (!(error instanceof UsageError)) return 1;
 		terminal.printError(usageLine(command));
-		return 2;
+		return command.usageStatus ?? 2;
 	}
 }
 
@@ -193,6 +200,7 @@ function atTerminal(): Terminal {
 		write: (text) => void process.stdout.write(text),
 		printError: (line) => void process.stderr.write(`${line}\n`),
 	};
+	if (!process.stdin.isTTY) terminal.readInput = (maxBytes) => readUpTo(process.stdin, maxBytes);
 	if (process.stderr.isTTY) {
 		terminal.progress = (line) => void process.stderr.write(`\r\u001b[K${line}`);
 	}

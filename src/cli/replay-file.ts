@@ -1,4 +1,5 @@
-import { birthPolicies } from "../birth/index.ts";
+import { stat } from "node:fs/promises";
+import { policiesWithBirth } from "../birth/index.ts";
 import type { FileJob } from "../core/file-workers.ts";
 import { getOrAdd } from "../core/get-or-add.ts";
 import type { Config } from "../core/settings.ts";
@@ -10,10 +11,8 @@ import {
 	type ReplayedSessions,
 	type ReplayModel,
 	type ReplayPolicy,
-	replayPolicies,
 	replaySessions,
 	requestIdsIn,
-	strataPolicy,
 } from "../economy/replay/index.ts";
 import { readSessions, resultTextOf } from "../importers/index.ts";
 import { pruningPolicy } from "../pruning/index.ts";
@@ -29,7 +28,7 @@ export interface ReplaySettings {
 	readonly model?: ModelName | undefined;
 }
 
-export type PolicySettings = Pick<Config, "prune" | "tiers">;
+export type PolicySettings = Pick<Config, "birth" | "prune" | "tiers">;
 
 export type ReplayJob = FileJob & ReplaySettings;
 
@@ -38,19 +37,25 @@ export type ReplayNote =
 	| { readonly kind: "progress"; readonly text: string }
 	| { readonly kind: "requests"; readonly ids: ReadonlySet<string> };
 
-export function policiesWith({ prune, tiers }: PolicySettings): {
+export function policiesWith({ birth, prune, tiers }: PolicySettings): {
 	readonly usual: readonly ReplayPolicy[];
 	readonly onlyNamed: readonly ReplayPolicy[];
 } {
-	const pruning = pruningPolicy(prune);
-	return {
-		usual: [...replayPolicies, strataPolicy(pruning), pruning],
-		onlyNamed: [...BIRTH_POLICIES, tiersPolicy(tiers), logPolicy],
-	};
+	const { usual, further } = policiesWithBirth(pruningPolicy(prune), resultTextOf, birth);
+	return { usual, onlyNamed: [...further, tiersPolicy(tiers), logPolicy] };
 }
 
 /** These need the texts of results. */
-const BIRTH_POLICIES = birthPolicies(resultTextOf);
+const WITH_TEXTS: ReadonlySet<string> = new Set([
+	"birth",
+	"quiet",
+	"birth-quiet",
+	"birth-clearing",
+	"strata",
+]);
+
+/** Texts of larger files would take too much memory: their results are not shortened at birth. */
+const MOST_TEXT_BYTES = 128 * 1024 * 1024;
 
 /** Reads and replays one file. Each request counts once: the answer to its note says which do not. */
 export async function replayFile(
@@ -59,9 +64,13 @@ export async function replayFile(
 ): Promise<ReplayedSessions> {
 	const shown = plainText(path); // file names are untrusted
 	const progress = (text: string) => notify({ kind: "progress", text });
-	const needsTexts = BIRTH_POLICIES.some(({ name }) => names.includes(name));
+	const needsTexts = names.some((name) => WITH_TEXTS.has(name));
+	const isSmall = await stat(path).then(
+		({ size }) => size <= MOST_TEXT_BYTES,
+		() => true, // reading it will report the error
+	);
 	const sessions = await readSessions(path, {
-		detail: needsTexts ? "texts" : "contents",
+		detail: needsTexts && isSmall ? "texts" : "contents",
 		onProgress: (bytes, ofBytes) =>
 			progress(`reading ${shown}: ${Math.floor((100 * bytes) / ofBytes)} %`),
 	});

@@ -30,10 +30,13 @@ export const replay: Command = {
 		"without the answers. --find lists the session files of this user's agents, the newest first. --html",
 		"writes a page with charts, --model applies the prices and rules of another model, --policy compares",
 		"only the named policies, separated by spaces or commas: no-cache, append-only, billed, read-cache,",
-		"prune-each, prune-batch, strata, pruning, birth, quiet, birth-quiet, tiers, log.",
+		"prune-each, prune-batch, clearing, ttl-auto, birth, quiet, strata, pruning, birth-quiet,",
+		"birth-clearing, tiers, log.",
 		"",
-		"birth, quiet and birth-quiet are compared only when named. They shorten results before they are first",
-		"sent: lines that an earlier result shows become references, and output of commands is folded.",
+		"birth, quiet and birth-quiet shorten results before they are first sent: lines that an earlier result",
+		"shows become references, and output of commands is folded. clearing lets the provider clear old",
+		"results, ttl-auto chooses how long prompts are cached. birth-quiet and birth-clearing are compared",
+		"only when named.",
 		"",
 		"tiers and log are compared only when named. They lay out a working set, but a session file does not",
 		"say which files the working set would have held. So log sends the session's own requests, and tiers",
@@ -66,7 +69,8 @@ export const replay: Command = {
 		const lines: string[] = [];
 		const failed: { file: string; reason: string }[] = [...unreadable];
 		let copies = 0;
-		const settings = { prune: config.prune, tiers: config.tiers };
+		const { birth, prune, tiers } = config;
+		const settings = { birth, prune, tiers };
 		const job = { policies, settings, model };
 		const { replayFiles } = await import("./replay-folder.ts");
 		const inOrder = isFolder ? inOrderOfStart(files) : files;

@@ -2,9 +2,9 @@ import { spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { type Command, UsageError } from "./command.ts";
+import { type Command, TEXT, UsageError } from "./command.ts";
 import { type Launch, launchOf } from "./launch.ts";
-import { openProxy } from "./proxy.ts";
+import { openProxy, SAVINGS_DETAILS, savingsIn } from "./proxy.ts";
 import { statusOf } from "./signals.ts";
 
 const SECRET_BYTES = 16;
@@ -15,7 +15,7 @@ const NOT_STARTED = 127;
 
 export const run: Command = {
 	name: "run",
-	usage: "[--] <agent> [arguments…]",
+	usage: "[--savings off|shadow|birth] [--] <agent> [arguments…]",
 	details: [
 		"",
 		"Starts a proxy for this one process, runs the agent with base URLs that lead to it, and prints one line at",
@@ -23,17 +23,19 @@ export const run: Command = {
 		"ANTHROPIC_BASE_URL and OPENAI_BASE_URL. No configuration is written, so nothing is left behind. Hashes,",
 		"sizes and bills of the requests go into the book that strata traffic shows; texts and keys do not.",
 		"The exit status is the agent's.",
+		...SAVINGS_DETAILS,
 	],
-	options: {},
+	options: { savings: TEXT },
 	maxArguments: Number.POSITIVE_INFINITY,
 	runsProgram: true,
-	async run(_values, [program, ...args], terminal) {
+	async run(values, [program, ...args], terminal) {
 		if (program === undefined) throw new UsageError("name a program, such as claude");
 		const secret = randomBytes(SECRET_BYTES).toString("hex");
 		const { running, upstreams, close, summary } = await openProxy(terminal, {
 			port: 0,
 			secret,
 			drainMs: DRAIN_MS,
+			savings: savingsIn(values.savings),
 		});
 		try {
 			const { env, cwd, printError } = terminal;

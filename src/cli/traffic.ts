@@ -1,5 +1,7 @@
+import { counted } from "../text/figures.ts";
 import {
 	Book,
+	clearingShadow,
 	conversationReport,
 	conversationText,
 	summaryLine,
@@ -28,7 +30,10 @@ export const traffic: Command = {
 			if (id !== undefined) {
 				const report = book && conversationReport(book, id);
 				if (!report) throw new Error(`there is no conversation ${id}; see strata traffic`);
-				const lines = options.json ? [JSON.stringify(report, null, 2)] : conversationText(report);
+				const clearing = clearingShadow(book, id);
+				const lines = options.json
+					? [JSON.stringify({ ...report, ...(clearing && { clearing }) }, null, 2)]
+					: [...conversationText(report), ...clearingText(clearing)];
 				for (const line of lines) terminal.print(line);
 				return 0;
 			}
@@ -46,6 +51,16 @@ export const traffic: Command = {
 		}
 	},
 };
+
+/** A line for the report of a conversation; none if nothing would be cleared. */
+export function clearingText(shadow: ReturnType<typeof clearingShadow>): string[] {
+	if (!shadow || shadow.results === 0) return [];
+	const { results, cost, costOfAgent } = shadow;
+	const share = ((100 * (costOfAgent - cost)) / costOfAgent).toFixed(1);
+	return [
+		`Clearing, in shadow: ${counted(results, "result")} would be cleared at the provider, ${share} % of the prompts' cost less, by estimate`,
+	];
+}
 
 const DEFAULT_SINCE = "7d";
 const NOTHING = "No request went through strata's proxy in this time.";

@@ -49,7 +49,7 @@ export function showStart(
 }
 
 /** Display order of the systems. Other systems follow. */
-const ORDER = ["read cache", "paging", "kota", "pruning", "tiers", "economy"];
+const ORDER = ["read cache", "birth", "paging", "kota", "pruning", "clearing", "tiers", "economy"];
 
 function statusOf(systems: readonly System[], session: SessionView) {
 	const rank = (name: string) => (ORDER.indexOf(name) + ORDER.length + 1) % (ORDER.length + 1);

@@ -1,9 +1,11 @@
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
+import { BirthSystem } from "../birth/system.ts";
+import { ClearingSystem } from "../clearing/system.ts";
 import { CodeSystem } from "../code/system.ts";
 import { EconomySystem } from "../economy/system.ts";
 import { createPagingSystem } from "../paging/system.ts";
 import { PruningSystem } from "../pruning/system.ts";
-import { fileTouchOf, touchesExcluded } from "../readcache/index.ts";
+import { fileTouchOf, isCacheAnswer, touchesExcluded } from "../readcache/index.ts";
 import { ReadCacheSystem } from "../readcache/system.ts";
 import {
 	createSessionFileWatch,
@@ -48,7 +50,9 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const workset = new WorksetSystem(session, (view, query) => code.symbolMap(view, query));
 	const readCache = new ReadCacheSystem(session);
 	const code = new CodeSystem(session, { subcommands: pruning.commands });
-	const economy = new EconomySystem();
+	const economy = new EconomySystem(pruning);
+	const birth = new BirthSystem({ isCacheAnswer, touchesExcluded });
+	const clearing = new ClearingSystem(session, { fileTouchOf, touchesExcluded });
 	const systems: System[] = [
 		...more.map((create) => create(session)),
 		createPagingSystem(),
@@ -57,8 +61,17 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 		workset,
 		code,
 		economy,
+		clearing,
+		// The last one: it shortens results as the others leave them.
+		birth,
 	];
-	registerStrataCommand(session, systems, (view) => economy.costReport(view));
+	registerStrataCommand(session, systems, async (view) =>
+		[
+			await economy.costReport(view),
+			...(await birth.savings(view)),
+			...clearing.savings(view),
+		].join("\n"),
+	);
 	session.run(systems, (view, failures) => showStart(systems, view, failures));
 	return { ledger: session.ledger, tiers: (view) => workset.view(view) };
 }

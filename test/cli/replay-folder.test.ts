@@ -18,7 +18,7 @@ import { atEnd, tempDir } from "../support/temp.ts";
 const LITTLE = 1000;
 const MUCH = 1e9;
 
-const { prune, tiers } = loadConfig({ agentDir: "/none", cwd: "/none" }).config;
+const { birth, prune, tiers } = loadConfig({ agentDir: "/none", cwd: "/none" }).config;
 const INCIDENTS = { rearranged: 0.1, misbilled: 0.1 };
 
 describe("files that are replayed in workers", () => {
@@ -90,7 +90,7 @@ async function outcomes(
 }
 
 function jobFor(path: string, size: number): ReplayJob {
-	const settings = { prune, tiers };
+	const settings = { birth, prune, tiers };
 	return { path, size, policies: ["strata", "billed"], settings };
 }
 

@@ -14,6 +14,10 @@ const POLICIES = [
 	"read-cache",
 	"prune-each",
 	"prune-batch",
+	"clearing",
+	"ttl-auto",
+	"birth",
+	"quiet",
 	"strata",
 	"pruning",
 ];
@@ -73,7 +77,7 @@ describe("strata replay", () => {
 		expect((await run("--help")).out).toContain("tiers and log are compared only when named");
 	});
 
-	test("savings at birth, which need the texts of results, are compared only when named", async () => {
+	test("savings at birth need the texts of results, and both together are compared only when named", async () => {
 		const file = readTwiceThenOld().save();
 		const { policies } = JSON.parse(
 			(await run(file, "--json", "--policy", "append-only,birth,quiet,birth-quiet")).out,

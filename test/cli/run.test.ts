@@ -7,6 +7,8 @@ import type { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { ask, bodyOf, startUpstream } from "../proxy/harness.ts";
+import { code, read, bodyOf as talkBody } from "../savings/talks.ts";
+import { StandIn } from "../support/stand-in/stand-in.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
 const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
@@ -73,6 +75,76 @@ describe("strata run", () => {
 		expect(stored.join("")).not.toMatch(/sentinel-key|question/);
 		expect((await start(["clean", "--delete", "traffic", "--yes"]).closed)[0]).toBe(0);
 		expect(existsSync(join(agentDir, "strata", "traffic"))).toBe(false);
+	});
+
+	test.each([
+		["birth", ["--savings", "birth", "--"]],
+		["birth", ["--savings=birth"]],
+		["shadow", ["--savings", "shadow"]],
+		["off", ["--savings", "off", "--"]],
+		["off", []],
+	])("with savings %s: %j", async (savings, words) => {
+		const { asked, agentDir, start } = await startWorld();
+		const turns = [
+			{ user: "What does a.ts do?" },
+			read("toolu_1", "a.ts", code("a")),
+			read("toolu_2", "a.ts", code("a")),
+		];
+		const bodies = [2, 3].map((count) => String(talkBody("anthropic", turns.slice(0, count))));
+		writeFileSync(join(agentDir, "bodies.json"), JSON.stringify(bodies));
+		const script = `for (const body of JSON.parse(require("fs").readFileSync("bodies.json", "utf8")))
+			await fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST", body });`;
+		const program = [process.execPath, "-e", `(async () => { ${script} })()`];
+		const run = start(["run", ...words, ...program]);
+		expect(await run.closed).toEqual([0, null]);
+		const [first, second] = asked.map(({ body }) => body);
+		expect(first).toBe(bodies[0]);
+		if (savings === "birth") expect(second).toContain("[strata: lines 1-30 of the output of `read");
+		else expect(second).toBe(bodies[1]);
+		expect(existsSync(join(agentDir, "strata", "savings"))).toBe(savings === "birth");
+	});
+
+	test("with savings, excluded files are not referred to", async () => {
+		const { asked, agentDir, start } = await startWorld();
+		const turns = [
+			{ user: "Why?" },
+			read("toolu_1", ".env", code("a")),
+			read("toolu_2", ".env", code("a")),
+		];
+		const body = String(talkBody("anthropic", turns));
+		writeFileSync(join(agentDir, "body.json"), body);
+		const script = `fetch(process.env.ANTHROPIC_BASE_URL + "/v1/messages", { method: "POST",
+			body: require("fs").readFileSync("body.json", "utf8") })`;
+		const run = start(["run", "--savings", "birth", "--", process.execPath, "-e", script]);
+		expect(await run.closed).toEqual([0, null]);
+		expect(asked.map((one) => one.body)).toEqual([body]);
+	});
+
+	test.each(["shadow", "birth"])("with savings %s, says that WebSockets stay", async (savings) => {
+		const standIn = await StandIn.start();
+		atEnd(() => standIn.close());
+		const { agentDir, start } = await startWorld();
+		const settings = { proxy: { upstreams: { openai: standIn.url } } };
+		writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
+		const body = JSON.parse(String(talkBody("responses", [{ user: "Hi." }])));
+		const frame = JSON.stringify({ type: "response.create", ...body });
+		const script = `const socket = new WebSocket(process.env.OPENAI_BASE_URL.replace(/^http/, "ws") + "/responses");
+			socket.onopen = () => socket.send(${JSON.stringify(frame)});
+			socket.onmessage = ({ data }) => JSON.parse(data).type === "response.completed" && socket.close();`;
+		const run = start(["run", "--savings", savings, "--", process.execPath, "-e", script]);
+		expect(await run.closed).toEqual([0, null]);
+		expect(standIn.requests.map((one) => String(one.body))).toEqual([frame]);
+		expect(run.err()).toContain("; 1 request over WebSockets not shortened (see proxy.websocket)");
+		const traffic = start(["traffic", "1"]);
+		await traffic.closed;
+		expect(traffic.out()).toContain("results stay: WebSockets are sent as they are");
+	});
+
+	test("says which savings there are", async () => {
+		const { start } = await startWorld();
+		const run = start(["run", "--savings", "all", "--", "claude"]);
+		expect((await run.closed)[0]).toBe(2);
+		expect(run.err()).toContain('--savings needs off, shadow or birth, got "all"');
 	});
 
 	test("passes options on without `--`, and says if nothing was seen", async () => {
