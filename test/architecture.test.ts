@@ -18,13 +18,17 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	paging: SYSTEM,
 	codeindex: LEAVES,
 	pruning: SYSTEM,
-	birth: [...LEAVES, "economy"],
+	birth: SYSTEM,
+	clearing: [...SYSTEM, "wire"],
 	workset: [...SYSTEM, "tiers"],
 	code: [...SYSTEM, "codeindex"],
 	wire: LEAVES,
 	importers: [...LEAVES, "wire", "economy"],
 	proxy: [...LEAVES, "wire"],
 	traffic: [...LEAVES, "economy", "wire"],
+	mcp: [...LEAVES, "code", "paging"],
+	savings: [...LEAVES, "wire", "birth"],
+	hook: [...LEAVES, "birth", "importers"],
 	usage: [...LEAVES, "wire", "economy", "importers"],
 	protocol: ["text"],
 	dashboard: ["text", "protocol"],
@@ -50,10 +54,23 @@ const SECOND_DOORS = new Set([
 	"src/protocol/client.ts",
 	// Rules of caching and prices alone: a session needs them at its start, and nothing else of the economy.
 	"src/economy/rules.ts",
+	// Names and schemas of the tools: a server lists them without loading the index.
+	"src/code/tool-definitions.ts",
+	// Whether a rewrite pays: functions over sizes and prices, for pruning in sessions and in replay.
+	"src/economy/rewrite-plan.ts",
+	// When clearing pays, with simulated bills: for the system in sessions, and for conversations in the book.
+	"src/economy/clearing.ts",
 	// Replays are loaded by `strata replay` and by the server's worker only.
 	"src/economy/replay/index.ts",
 	// Where proxy and traffic meet; neither needs the other's code for it.
 	"src/wire/exchange.ts",
+	// Results with their texts, for the one folder that rewrites requests.
+	"src/wire/results.ts",
+	// The engine, and the hash of a message: a hook starts with every call of a tool, and loads little.
+	"src/birth/engine.ts",
+	"src/importers/message-hash.ts",
+	// Whether a call names an excluded file, for the same.
+	"src/readcache/file-touch.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

@@ -8,7 +8,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { PATIENCE_MS } from "./support/patience.ts";
 
 const MOST: Record<string, number> = {
-	"A repeated read": 14,
+	"A repeated read": 16,
 	"A code question": 25,
 	"A prompt over WebSocket": 35,
 	"Prune and read back": 20,

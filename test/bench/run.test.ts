@@ -101,6 +101,15 @@ describe("results", () => {
 		expect(results()).toEqual({ "toy.json": "good figures\n" });
 	});
 
+	test("figures that are no times are written on a busy machine too", {
+		tags: "slow",
+	}, async () => {
+		write("bench/real.ts", readFileSync(join(root, "bench", "toy.ts"), "utf8"));
+		commit("a benchmark of costs");
+		expect(await run(["real", "--write", "--traces", root], BUSY, BUSY)).toBe(0);
+		expect(Object.keys(results())).toContain("real.json");
+	});
+
 	test("figures of a machine that became busy meanwhile are not written", {
 		tags: "slow",
 	}, async () => {

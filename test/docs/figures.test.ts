@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { withFigures } from "../../scripts/figures.ts";
 import { documentAt, documents, root } from "./documents.ts";
 
 /** A figure is a link to a result whose title is the case: `[0.64](…/pruning.json "trace: pruning, reads at 0.1")`. */
@@ -34,6 +35,16 @@ test("the README has no measured figure without its result", () => {
 		// What is left may say how large the experiment was, not how well it went.
 		expect(bare).not.toMatch(/\d\s*(%|ms|×|s\b)|\d\.\d/);
 	}
+});
+
+test("a figure that its result contradicts is rewritten with its places and unit", () => {
+	const link = (figure: string) => `[${figure}](../bench/results/a.json "a case")`;
+	const written = (figure: string, value?: number) => withFigures(link(figure), () => value);
+	expect(written("0.64", 0.701)).toBe(link("0.70"));
+	expect(written("0.64", 0.641)).toBe(link("0.64"));
+	expect(written("107 ms", 93.4)).toBe(link("93 ms"));
+	expect(written("10,000/s", 12_345)).toBe(link("12,345/s"));
+	expect(written("0.64")).toBe(link("0.64"));
 });
 
 describe("the checker itself", () => {

@@ -74,12 +74,12 @@ describe("examples/pi-settings", () => {
 
 	test("off/strata.json turns off every system that has a switch", async () => {
 		expect(await systemsWith("strata.json")).toEqual({
-			on: ["read cache", "paging", "kota", "pruning", "tiers", "economy"],
+			on: ["read cache", "birth", "paging", "kota", "pruning", "clearing", "tiers", "economy"],
 			off: [],
 		});
 		expect(await systemsWith("off/strata.json")).toEqual({
 			on: ["economy"],
-			off: ["read cache", "paging", "kota", "pruning", "tiers"],
+			off: ["read cache", "birth", "paging", "kota", "pruning", "clearing", "tiers"],
 		});
 	});
 });

@@ -8,6 +8,8 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test, vi } from "vitest";
 import { WORKSET_ENTRY } from "../../src/core/entry-types.ts";
 import { selectionOf } from "../../src/workset/selection.ts";
+import { type Slot, textOf } from "../readcache/law/oracle.ts";
+import { expandedIn } from "../readcache/law/references.ts";
 import {
 	FREE_MODEL,
 	type LoopbackAnthropic,
@@ -320,7 +322,39 @@ describe("random sessions with every system on", () => {
 			await playRandomSession(seed, 16);
 		},
 	);
+
+	test("some of their results refer to others", { tags: "slow" }, () => {
+		expect(references.seen).toBeGreaterThan(0);
+	});
 });
+
+const lines = (number: number, count: number) =>
+	Array.from({ length: count }, (_, at) => `text ${number} has line ${at} of its own`).join("\n");
+
+/** References that the provider was sent, each time that it was. */
+const references = { seen: 0 };
+
+/** The references of a request to lines that it does not have. */
+function danglingIn({ messages }: LoopbackBody): string[] {
+	const blocks = messages.flatMap(({ content }) => (Array.isArray(content) ? content : []));
+	const slots: Slot[] = [];
+	const dangling: string[] = [];
+	for (const { type, id, name, input, tool_use_id: toolCallId, content } of blocks) {
+		if (type === "tool_use") {
+			const calls = [{ type: "toolCall", id, name, arguments: input }];
+			slots.push({ entryId: "", message: { role: "assistant", content: calls } });
+		}
+		if (type !== "tool_result") continue;
+		const text = textOf(content) ?? "";
+		for (const line of text.split("\n").filter((one) => one.startsWith("[strata: lines "))) {
+			references.seen++;
+			if (expandedIn(line, slots) === undefined) dangling.push(line);
+		}
+		const message = { role: "toolResult", toolCallId, content };
+		slots.push({ entryId: "", message });
+	}
+	return dangling;
+}
 
 async function playRandomSession(seed: number, prompts: number): Promise<void> {
 	const random = randomOf(seed);
@@ -332,10 +366,16 @@ async function playRandomSession(seed: number, prompts: number): Promise<void> {
 		prune: { enabled: random() < 0.9, keepRecentTurns: pick([0, 2]) },
 		tiers: { layout: pick(["log", "log", "tiers"]) },
 		keepRecentTokens: pick([100, 4000]),
+		tools: ["read", "edit", "write", "bash"],
 	});
 	for (let i = 0; i < 8; i++) write(`f${i}.txt`, someText(i, 6000));
 	const files = ["a.ts", "b.ts", "c.ts", "f0.txt", "f1.txt", "f2.txt", "f3.txt"];
-	const change = () => write(pick(files), someText(Math.floor(random() * 1e6), 3000));
+	/** New text, or text that other files have too, so that results refer to each other. */
+	const someContent = () =>
+		random() < 0.5
+			? someText(Math.floor(random() * 1e6), 3000)
+			: `${pick(["one", "two", "three"])}\n${lines(pick([1, 2]), 60)}`;
+	const change = () => write(pick(files), someContent());
 	/** How many requests there were at each compaction. */
 	const compactions: number[] = [];
 	session.subscribe((event) => {
@@ -359,14 +399,15 @@ async function playRandomSession(seed: number, prompts: number): Promise<void> {
 			waiting++;
 			void (random() < 0.5 ? session.steer("wait") : session.followUp("and then"));
 		}
-		if (dice < 0.6) return call("read", { path: pick(files) });
-		return call("write", {
-			path: pick(files),
-			content: someText(Math.floor(random() * 1e6), 3000),
-		});
+		if (dice < 0.5) return call("read", { path: pick(files) });
+		if (dice < 0.75) return call("bash", { command: `cat ${pick(files)}` });
+		return call("write", { path: pick(files), content: someContent() });
 	};
 	const answer = (body: LoopbackBody): LoopbackReply => {
 		if (JSON.stringify(body.system).includes("context summarization")) return "a summary";
+		for (const line of danglingIn(body)) {
+			faults.push(`request ${loop.requests.length - 1} does not show what this means: ${line}`);
+		}
 		if (waiting === 0) {
 			for (const path of outdatedIn(body, session, folder)) {
 				faults.push(`request ${loop.requests.length - 1} shows ${path} as it was`);

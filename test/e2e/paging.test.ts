@@ -7,7 +7,7 @@ import type { Chunk } from "../../src/paging/index.ts";
 import { type HostileWeb, startHostileWeb } from "../support/hostile-web.ts";
 import { makePdf } from "../support/make-pdf.ts";
 import { sdk } from "../support/pi-sdk.ts";
-import type { PiHarness, PiOptions } from "../support/pi-session.ts";
+import { BIRTH_OFF, type PiHarness, type PiOptions } from "../support/pi-session.ts";
 import {
 	nextId,
 	numbered,
@@ -33,7 +33,7 @@ async function start({ paging = ALLOWED, project, pi: options = {} }: Setup = {}
 	atEnd(() => web.close());
 	web.serve("/text", { headers: { "content-type": "text/plain", etag: '"1"' }, body: TEXT });
 	const agentDir = tempDir();
-	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ paging }));
+	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ ...BIRTH_OFF, paging }));
 	const cwd = tempDir();
 	if (project) {
 		mkdirSync(join(cwd, ".pi"));

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { estimateTokens } from "../../src/core/tokens.ts";
 import { sdk } from "../support/pi-sdk.ts";
-import type { PiHarness } from "../support/pi-session.ts";
+import { BIRTH_OFF, type PiHarness } from "../support/pi-session.ts";
 import {
 	extension,
 	nextId,
@@ -434,10 +434,11 @@ test("settings are read again when the session is replaced", async () => {
 	const agentDir = tempDir();
 	const { pi, read } = await start({ agentDir });
 	await read("a.txt");
-	writeFileSync(join(agentDir, "strata.json"), JSON.stringify({ readcache: { mode: "off" } }));
+	const off = { ...BIRTH_OFF, readcache: { mode: "off" } };
+	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(off));
 	await pi.session.reload();
 	expect(await read("a.txt")).toMatchObject({ text: V1, meta: undefined });
-	writeFileSync(join(agentDir, "strata.json"), "{}");
+	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(BIRTH_OFF));
 	await pi.session.reload();
 	expect((await read("a.txt")).text).toBe(V1); // the reads in between were not followed
 	expect((await read("a.txt")).text).toBe(UNCHANGED);

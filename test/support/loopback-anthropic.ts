@@ -22,6 +22,7 @@ import {
 	type LoopbackPromptUsage,
 	loopbackTokens,
 } from "./loopback-cache.ts";
+import { type AppliedEdit, CLEARING_BETA, clearToolUses } from "./loopback-clearing.ts";
 import { validateBody } from "./loopback-validate.ts";
 
 /** One block of a scripted assistant message, in the shape the API sends it. */
@@ -62,6 +63,8 @@ export type LoopbackRequest = {
 	usage?: LoopbackUsage;
 	/** Thinking that the provider left out. */
 	transformations?: readonly LoopbackTransformation[];
+	/** What the provider cleared because the request asked for it. */
+	applied?: readonly AppliedEdit[];
 	/** Signatures of the dropped thinking whose prefix has changed since it was made. */
 	misplaced?: readonly string[];
 	/** Signatures of the thinking in the answer. */
@@ -107,7 +110,10 @@ export async function startLoopbackAnthropic(
 		requests.push(request);
 		recordRequest(raw);
 		validateBody(body);
-		const { seen, transformations, misplaced } = binding.accept(body);
+		checkBeta(body, headers);
+		// The check of thinking compares what was sent, so clearing comes after it.
+		const { seen: accepted, transformations, misplaced } = binding.accept(body);
+		const { seen, applied } = clearToolUses(accepted);
 		const reply = nextReply(body);
 		if ("error" in reply) {
 			const { status, type, message } = reply.error;
@@ -117,6 +123,7 @@ export async function startLoopbackAnthropic(
 		const usage = { ...cache.bill(seen), output: loopbackTokens(JSON.stringify(content)) };
 		request.usage = usage;
 		request.transformations = transformations;
+		request.applied = applied;
 		request.misplaced = misplaced;
 		request.signatures = content.flatMap((block) =>
 			"signature" in block ? [block.signature] : [],
@@ -133,7 +140,7 @@ export async function startLoopbackAnthropic(
 				content,
 				usage,
 				stopReason,
-				transformations,
+				...{ transformations, applied },
 				hang: reply.hang,
 			}),
 			hang: reply.hang === true,
@@ -243,6 +250,13 @@ type Answer = { delayMs: number | undefined } & (
 
 type Event = { type: string; [field: string]: unknown };
 
+/** A field and its beta travel together, or the request is refused. */
+function checkBeta({ context_management }: LoopbackBody, headers: IncomingHttpHeaders): void {
+	if (context_management === undefined) return;
+	if (String(headers["anthropic-beta"]).includes(CLEARING_BETA)) return;
+	throw invalidRequest("context_management: Extra inputs are not permitted");
+}
+
 async function readBody(req: IncomingMessage): Promise<string> {
 	const chunks: Buffer[] = [];
 	let bytes = 0;
@@ -295,11 +309,12 @@ type Message = {
 	usage: LoopbackUsage;
 	stopReason: string;
 	transformations: readonly LoopbackTransformation[];
+	applied: readonly AppliedEdit[];
 	hang: boolean | undefined;
 };
 
 function eventsOf(answer: Message): Event[] {
-	const { id, model, content, usage, stopReason, transformations, hang } = answer;
+	const { id, model, content, usage, stopReason, transformations, applied, hang } = answer;
 	const head = {
 		id,
 		type: "message",
@@ -325,6 +340,7 @@ function eventsOf(answer: Message): Event[] {
 			type: "message_delta",
 			delta: { stop_reason: stopReason, stop_sequence: null },
 			usage: { output_tokens: usage.output },
+			...(applied.length > 0 && { context_management: { applied_edits: applied } }),
 		},
 		{ type: "message_stop" },
 	];

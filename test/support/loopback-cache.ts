@@ -40,6 +40,8 @@ export type LoopbackCacheOptions = {
 	minTokens?: number;
 	/** How many positions are searched for an entry, the marked block's first. Default 20. */
 	lookback?: number;
+	/** Tokens of a block as JSON. Default: {@link loopbackTokens}. */
+	tokensOf?: (json: string) => number;
 };
 
 /** Holds the entries of all models; one instance plays one provider account. */
@@ -81,7 +83,7 @@ export function loopbackTokens(text: string): number {
 export function createLoopbackCache(
 	options: LoopbackCacheOptions & { now?: () => number } = {},
 ): LoopbackCache {
-	const { minTokens = 1024, lookback = 20, now = Date.now } = options;
+	const { minTokens = 1024, lookback = 20, now = Date.now, tokensOf = loopbackTokens } = options;
 	const entries = new Map<string, { ttl: Ttl; expires: number }>();
 
 	return {
@@ -95,7 +97,7 @@ export function createLoopbackCache(
 			const keep = (prefix: Prefix, ttl: Ttl) =>
 				entries.set(prefix.id, { ttl, expires: at + TTL_MS[ttl] });
 
-			const prefixes = prefixesOf(body);
+			const prefixes = prefixesOf(body, tokensOf);
 			const marked = prefixes.filter(
 				(prefix): prefix is MarkedPrefix =>
 					prefix.marker !== undefined && prefix.tokens >= minTokens,
@@ -174,7 +176,7 @@ type Prefix = {
 };
 type MarkedPrefix = Prefix & { marker: Ttl };
 
-function prefixesOf(body: LoopbackBody): Prefix[] {
+function prefixesOf(body: LoopbackBody, tokensOf: (json: string) => number): Prefix[] {
 	let id = body.model;
 	let tokens = 0;
 	let position = 0;
@@ -187,7 +189,7 @@ function prefixesOf(body: LoopbackBody): Prefix[] {
 		// Key order stays as sent: reordered tool input is other text to the model, hence another prefix.
 		const text = `${role ? `${role} ` : ""}${JSON.stringify(content)}`;
 		id = createHash("sha256").update(`${id}\n${text}`).digest("hex");
-		tokens += loopbackTokens(text);
+		tokens += tokensOf(text);
 		return { index, position, id, tokens, marker: markerOf(block, where) };
 	});
 }

@@ -22,6 +22,8 @@ export interface LoopbackSessionOptions {
 	/** Default: `read` alone. */
 	tools?: string[];
 	uiContext?: Partial<ExtensionUIContext>;
+	/** Default: "rpc" with a `uiContext`, else "print". */
+	mode?: "print" | "rpc" | "tui";
 	/** How much of the conversation a compaction keeps. Default: pi's. */
 	keepRecentTokens?: number;
 }
@@ -72,7 +74,7 @@ export async function openLoopbackSession(options: LoopbackSessionOptions): Prom
 		leaveAgentDir(folder);
 	});
 	await session.bindExtensions({
-		mode: uiContext ? "rpc" : "print",
+		mode: options.mode ?? (uiContext ? "rpc" : "print"),
 		...(uiContext && { uiContext: uiContext as ExtensionUIContext }),
 		onError: (error) => {
 			throw new Error(`an extension failed: ${error.error}`);

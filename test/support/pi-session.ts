@@ -22,6 +22,9 @@ import {
 } from "./scripted-model.ts";
 import { atEnd, removeDir, tempDir } from "./temp.ts";
 
+/** Settings under which results are as tools return them. */
+export const BIRTH_OFF = { birth: { mode: "off" } };
+
 /** How {@link startPi} sets pi up. Everything has a default. */
 export interface PiOptions {
 	/** Extensions in load order. Each factory runs again for every session, as in pi. */
@@ -91,6 +94,9 @@ export class PiHarness {
 	/** Use {@link startPi}, which also closes it. */
 	static async start(options: PiOptions): Promise<PiHarness> {
 		const pi = new PiHarness(options);
+		// Tests of other systems want results as tools return them. Those of birth bring settings of their own.
+		const settings = join(pi.agentDir, "strata.json");
+		if (!existsSync(settings)) writeFileSync(settings, JSON.stringify(BIRTH_OFF));
 		enterAgentDir(pi.agentDir);
 		try {
 			await pi.#open(pi.#firstSession());

@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Message } from "@earendil-works/pi-ai";
 import type { NamedExtension } from "./pi-runtime.ts";
-import { type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
+import { BIRTH_OFF, type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
 import { strataExtension } from "./read-session.ts";
 import { tempDir } from "./temp.ts";
 
@@ -39,7 +39,7 @@ export async function startPruning(options: PruningOptions = {}): Promise<Prunin
 	const agentDir = rest.agentDir ?? tempDir();
 	const dir = join(tempDir(), "blobs");
 	const kota = { confirmIndex: false };
-	const settings = { prune, blobs: { dir, ...blobs }, readcache, paging, kota };
+	const settings = { ...BIRTH_OFF, prune, blobs: { dir, ...blobs }, readcache, paging, kota };
 	writeFileSync(join(agentDir, "strata.json"), JSON.stringify(settings));
 	const extensions = [...before, strataExtension, ...after];
 	const pi = await startPi({ mode: "rpc", thinking: "free", ...rest, agentDir, extensions });

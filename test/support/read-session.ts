@@ -7,7 +7,7 @@ import strata from "../../src/extension/index.ts";
 import type { Metadata, Mode } from "../../src/readcache/metadata.ts";
 import type { NamedExtension } from "./pi-runtime.ts";
 import { sdk } from "./pi-sdk.ts";
-import { type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
+import { BIRTH_OFF, type PiHarness, type PiOptions, startPi } from "./pi-session.ts";
 
 /** The extension under test. */
 export const strataExtension: NamedExtension = { name: "strata", factory: strata };
@@ -42,7 +42,8 @@ export interface ReadsOptions extends PiOptions {
 export async function startReads(options: ReadsOptions = {}) {
 	const { before = [], after = [], settings, ...rest } = options;
 	if (settings && rest.agentDir) {
-		writeFileSync(join(rest.agentDir, "strata.json"), JSON.stringify({ readcache: settings }));
+		const all = { ...BIRTH_OFF, readcache: settings };
+		writeFileSync(join(rest.agentDir, "strata.json"), JSON.stringify(all));
 	}
 	const extensions = [...before, strataExtension, ...after];
 	const pi = await startPi({ extensions, mode: "rpc", ...rest });

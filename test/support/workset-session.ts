@@ -48,6 +48,8 @@ export interface WireOptions {
 	extensions?: NamedExtension[];
 	folder?: string;
 	keepRecentTokens?: number;
+	/** Default: read, edit and write. */
+	tools?: string[];
 	/** With one, commands leave their reports in the session. */
 	uiContext?: Partial<ExtensionUIContext>;
 }
@@ -65,6 +67,7 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 		folder = tempDir(),
 		keepRecentTokens,
 		uiContext,
+		tools = ["read", "edit", "write"],
 	} = options;
 	const { extensions = [{ name: "strata", factory: strata }] } = options;
 	vi.useFakeTimers({ toFake: ["Date"], now: START_MS });
@@ -83,7 +86,7 @@ export async function startOnWire(options: WireOptions = {}): Promise<{
 		folder,
 		model: { cost: COST, reasoning: true, ...model },
 		extensions,
-		tools: ["read", "edit", "write"],
+		tools,
 		...(keepRecentTokens !== undefined && { keepRecentTokens }),
 		...(uiContext && { uiContext }),
 	});

@@ -1,5 +1,6 @@
 import { createLoopbackBinding } from "../loopback-binding.ts";
 import { createLoopbackCache, LoopbackApiError, type LoopbackBody } from "../loopback-cache.ts";
+import { clearToolUses } from "../loopback-clearing.ts";
 import {
 	type Answer,
 	type Body,
@@ -32,9 +33,12 @@ export function anthropicWire(now: () => number): Wire {
 		}),
 		bill(body) {
 			const { input, cacheRead, cacheWrite, cacheWrite1h } = refusing(() =>
-				cache.bill(binding.accept(withoutAttribution(body)).seen),
+				cache.bill(clearToolUses(binding.accept(withoutAttribution(body)).seen).seen),
 			);
 			return { input, read: cacheRead, write: cacheWrite, writeOneHour: cacheWrite1h };
+		},
+		checkCount(body) {
+			refusing(() => binding.accept(withoutAttribution(body)));
 		},
 		ping: 'event: ping\ndata: {"type":"ping"}\n\n',
 		events(answer) {
@@ -48,6 +52,7 @@ export function anthropicWire(now: () => number): Wire {
 					type: "message_delta",
 					delta: { stop_reason: stopReason(answer), stop_sequence: null },
 					usage: { output_tokens: answer.usage.output },
+					...editsIn(answer.body),
 				}),
 				named({ type: "message_stop" }),
 			];
@@ -56,7 +61,13 @@ export function anthropicWire(now: () => number): Wire {
 			const content = contentOf(answer, binding);
 			const message = messageOf(answer);
 			const usage = { ...message.usage, output_tokens: answer.usage.output };
-			return { ...message, content, stop_reason: stopReason(answer), usage };
+			return {
+				...message,
+				content,
+				stop_reason: stopReason(answer),
+				usage,
+				...editsIn(answer.body),
+			};
 		},
 		error: (status, message) => ({
 			type: "error",
@@ -72,6 +83,12 @@ function withoutAttribution(body: Body): LoopbackBody {
 	const [first] = records(system);
 	const isLine = String(first?.text).startsWith("x-anthropic-billing-header:");
 	return { ...body, ...(isLine && { system: records(system).slice(1) }) } as LoopbackBody;
+}
+
+/** The report about cleared results. Dropped thinking does not change it. */
+function editsIn(body: Body) {
+	const { applied } = clearToolUses(withoutAttribution(body));
+	return applied.length > 0 ? { context_management: { applied_edits: applied } } : {};
 }
 
 function stopReason({ reply }: Answer): string {

@@ -117,7 +117,10 @@ function outputOf({ number, body, reply }: Answer): Item[] {
 		return [...reasoning, { ...message, status: "completed" }];
 	}
 	const { name, input } = reply.call;
-	const call = { name, call_id: `call_standin${number}`, status: "completed" };
+	// A tool of an MCP server is named within the server's namespace.
+	const [, namespace, own] = /^(mcp__[^_]+)__(.+)$/.exec(name) ?? [];
+	const named = own === undefined ? { name } : { name: own, namespace };
+	const call = { ...named, call_id: `call_standin${number}`, status: "completed" };
 	const item =
 		typeof input === "string"
 			? { type: "custom_tool_call", id: `ctc_standin${number}`, ...call, input }

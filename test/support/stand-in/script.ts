@@ -13,6 +13,8 @@ type Act =
 	| { readonly read: string }
 	| { readonly shell: string }
 	| { readonly delegate: string }
+	/** Calls a tool of an MCP server, by the server's name for it. */
+	| { readonly tool: string; readonly input: Readonly<Record<string, unknown>> }
 	| { readonly say: string };
 
 /**
@@ -71,6 +73,11 @@ export function replyTo(turn: Turn, tools: readonly string[]): Reply {
 }
 
 function callFor(turn: Exclude<Act, { say: string }>, tools: readonly string[]): Reply | undefined {
+	if ("tool" in turn) {
+		const { tool, input } = turn;
+		const name = tools.find((one) => one === tool || one.endsWith(`_${tool}`));
+		return { call: { name: name ?? `mcp__strata__${tool}`, input } };
+	}
 	if ("delegate" in turn) return callOf(DELEGATES, turn.delegate, tools);
 	if ("shell" in turn) return callOf(SHELLS, turn.shell, tools);
 	return callOf(READERS, turn.read, tools) ?? callOf(SHELLS, `cat '${turn.read}'`, tools);

@@ -129,7 +129,7 @@ export class StandIn {
 		const path = pathOf(request.path);
 		const wire = this.#wires.find((one) => req.method === "POST" && one.matches(path));
 		if (!wire) {
-			send(res, request, sideAnswer(path, body));
+			send(res, request, this.#countRefusal(path, body) ?? sideAnswer(path, body));
 			return;
 		}
 		const decision = this.#decide(wire, decoded(body, req.headers["content-encoding"]), request);
@@ -137,6 +137,20 @@ export class StandIn {
 		if (decision.kind === "refusal") send(res, request, refusalOf(wire, decision, isGzip));
 		else if (decision.isCut) sendCut(res, request, sseOf(wire.events(decision.answer)));
 		else send(res, request, answerOf(wire, decision, isGzip));
+	}
+
+	/** Counting tokens runs the same check of thinking as asking the model. */
+	#countRefusal(path: string, body: Buffer): HttpAnswer | undefined {
+		const asked = path.replace(/\/count_tokens$/, "");
+		const wire = asked === path ? undefined : this.#wires.find((one) => one.matches(asked));
+		try {
+			wire?.checkCount?.(JSON.parse(body.toString("utf8")));
+			return undefined;
+		} catch (error) {
+			if (!(error instanceof Refusal) || !wire) throw error;
+			const { status, message } = error;
+			return refusalOf(wire, { kind: "refusal", status, message }, false);
+		}
 	}
 
 	#upgrade(req: IncomingMessage, socket: Duplex, head: Buffer): void {

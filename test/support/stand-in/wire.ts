@@ -8,6 +8,8 @@ export interface Wire {
 	read(body: Body, path: string): Asked;
 	/** Reads, refreshes and writes the cache; the bill of the prompt. */
 	bill(body: Body, asked: Asked): PromptTokens;
+	/** Throws if the vendor would refuse to count the tokens of this request. */
+	checkCount?(body: Body): void;
 	/** The events of a streamed answer, in order. */
 	events(answer: Answer): StreamEvent[];
 	/** What keeps a silent stream open, as sent. Google's client takes no such thing. */
