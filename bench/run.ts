@@ -23,6 +23,9 @@ export interface RunEnvironment {
 /** A script directly in `bench/` is a benchmark, except for these two. */
 const OTHERS = new Set(["run", "support"]);
 
+/** Their figures are costs and counts, the same on a busy machine. */
+const UNTIMED = new Set(["real", "real-reads"]);
+
 /** The benchmarks of a project, in the order of their names. */
 export function benchNames(root: string): string[] {
 	return readdirSync(join(root, "bench"))
@@ -106,17 +109,16 @@ async function runAll(
 	const failures: string[] = [];
 	for (const [index, name] of names.entries()) {
 		if (signal.aborted) break;
-		const refusal = options.write
-			? (treeReason(root) ?? busyReason(await load(), index === 0))
-			: undefined;
+		const busy = async (isFirst: boolean) =>
+			UNTIMED.has(name) ? undefined : busyReason(await load(), isFirst);
+		const refusal = options.write ? (treeReason(root) ?? (await busy(index === 0))) : undefined;
 		if (refusal !== undefined) {
 			failures.push(`${names.slice(index).join(", ")}: ${refusal}`);
 			break;
 		}
 		print(`\n${name}`);
 		const outcome = await runBench(join(root, "bench", `${name}.ts`), options);
-		const failure =
-			failureOf(outcome) ?? (options.write ? busyReason(await load(), false) : undefined);
+		const failure = failureOf(outcome) ?? (options.write ? await busy(false) : undefined);
 		if (failure !== undefined) failures.push(`${name}: ${failure}`);
 		else if (options.write && outcome.kind === "done") writeResults(root, name, outcome.lines);
 	}
