@@ -3,56 +3,75 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
 const PICTURE = fileURLToPath(new URL("../docs/images/saving.svg", import.meta.url));
-const RESULTS = fileURLToPath(new URL("../bench/results/economy.json", import.meta.url));
+const RESULTS = fileURLToPath(new URL("../bench/results/real.json", import.meta.url));
 
-interface Bar {
-	readonly label: string;
-	/** Of the result, before the share at which reads are billed. */
-	readonly policy: string;
-	readonly color: string;
-}
-
-const BARS: readonly Bar[] = [
-	{ label: "as it was billed", policy: "billed", color: "#8a94a3" },
-	{ label: "pi alone, no cache ever lost", policy: "append-only", color: "#b26f15" },
-	{ label: "with the read cache", policy: "read-cache", color: "#2a78b5" },
-	{ label: "with the read cache and pruning", policy: "strata", color: "#15806a" },
+const AGENTS = [
+	{ agent: "pi", name: "pi" },
+	{ agent: "claude-code", name: "Claude Code" },
+	{ agent: "codex", name: "Codex" },
 ];
+
+const BARS = [
+	{ label: "shorter at birth", policy: "birth-quiet", color: "#2a78b5" },
+	{ label: "strata: what ships in pi", policy: "strata", color: "#15806a" },
+];
+
+interface Result {
+	readonly case: string;
+	readonly value: number;
+	readonly from?: { readonly sessions?: number; readonly requests?: number };
+}
 
 const WIDTH = 860;
 const LEFT = 286;
-const ROW = 44;
+const BAR = 24;
 const TOP = 84;
-const HEIGHT = TOP + BARS.length * ROW + 46;
+const GROUP = 26 + BARS.length * (BAR + 6) + 10;
+const HEIGHT = TOP + AGENTS.length * GROUP + 34;
+const SCALE = WIDTH - LEFT - 90;
 
-/** Costs of one real session, relative to pi alone. `results` is the text of `bench/results/economy.json`. */
+/** The mean cost of real sessions, relative to the agent's own requests. `results` is the text of `bench/results/real.json`. */
 export function savingPicture(results: string): string {
-	const cases: { case: string; value: number }[] = JSON.parse(results).results;
-	const costs = BARS.map(({ policy }) => {
-		const found = cases.find((one) => one.case === `trace: ${policy}, reads at 0.1`);
-		if (!found) throw new Error(`bench/results/economy.json has no cost of the policy ${policy}`);
-		return found.value;
+	const cases: readonly Result[] = JSON.parse(results).results;
+	const meanOf = (agent: string, policy: string) => {
+		const found = cases.find((one) => one.case === `${agent}: ${policy}, mean`);
+		if (!found) throw new Error(`bench/results/real.json has no mean of ${policy} for ${agent}`);
+		return found;
+	};
+	const groups = AGENTS.map(({ agent, name }, at) => {
+		const top = TOP + at * GROUP;
+		const { from } = meanOf(agent, BARS[0]?.policy ?? "");
+		const size = `${counted(from?.sessions, "session")}, ${counted(from?.requests, "request")}`;
+		const title = `	<text x="24" y="${top + 14}" font-weight="600">${name}: ${size}</text>`;
+		const bars = BARS.map((bar, row) =>
+			barAt(top + 26 + row * (BAR + 6), bar, meanOf(agent, bar.policy)),
+		);
+		return [title, ...bars].join("\n");
 	});
-	const scale = (WIDTH - LEFT - 90) / Math.max(...costs);
-	const rows = BARS.map(({ label, color }, row) => {
-		const cost = costs[row] as number;
-		const y = TOP + row * ROW;
-		const end = LEFT + cost * scale;
-		return `	<text x="${LEFT - 14}" y="${y + 20}" text-anchor="end">${label}</text>
-	<rect x="${LEFT}" y="${y}" width="${(cost * scale).toFixed(1)}" height="30" rx="4" fill="${color}"/>
-	<text x="${(end + 10).toFixed(1)}" y="${y + 20}" font-weight="600">${cost.toFixed(2)}</text>`;
-	});
-	const summary = BARS.map(
-		({ label }, row) => `${label}: ${(costs[row] as number).toFixed(2)}`,
+	const summary = AGENTS.flatMap(({ agent, name }) =>
+		BARS.map(({ label, policy }) => `${name}, ${label}: ${meanOf(agent, policy).value.toFixed(2)}`),
 	).join("; ");
-	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Input cost of a real session. ${summary}." font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="15" fill="#1c2733">
+	const one = LEFT + SCALE;
+	return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" width="${WIDTH}" height="${HEIGHT}" role="img" aria-label="Mean input cost of real sessions, relative to the agent alone. ${summary}." font-family="system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif" font-size="15" fill="#1c2733">
 	<rect width="${WIDTH}" height="${HEIGHT}" rx="10" fill="#ffffff" stroke="#d5dbe3"/>
-	<text x="24" y="36" font-size="19" font-weight="600">Input cost of a real session of 471 requests</text>
-	<text x="24" y="60" fill="#53606f">Claude Opus 4.5, replayed by strata replay; pi alone = 1. Lower is better.</text>
-${rows.join("\n")}
-	<text x="24" y="${HEIGHT - 18}" font-size="13" fill="#53606f">Source: bench/results/economy.json. Models that bind their thinking to the prefix are pruned only after a compaction.</text>
+	<text x="24" y="36" font-size="19" font-weight="600">Mean input cost of real sessions, replayed</text>
+	<text x="24" y="60" fill="#53606f">The agent alone, with no cache lost, = 1 (dashed). Lower is better.</text>
+	<line x1="${one}" y1="${TOP}" x2="${one}" y2="${HEIGHT - 44}" stroke="#8a94a3" stroke-dasharray="4 4"/>
+${groups.join("\n")}
+	<text x="24" y="${HEIGHT - 18}" font-size="13" fill="#53606f">Source: bench/results/real.json. Other agents have only what is shorter at birth.</text>
 </svg>
 `;
+}
+
+function barAt(y: number, { label, color }: (typeof BARS)[number], { value }: Result): string {
+	const width = value * SCALE;
+	return `	<text x="${LEFT - 14}" y="${y + 17}" text-anchor="end">${label}</text>
+	<rect x="${LEFT}" y="${y}" width="${width.toFixed(1)}" height="${BAR}" rx="4" fill="${color}"/>
+	<text x="${(LEFT + width - 10).toFixed(1)}" y="${y + 17}" text-anchor="end" font-weight="600" fill="#ffffff">${value.toFixed(2)}</text>`;
+}
+
+function counted(count: number | undefined, name: string): string {
+	return `${(count ?? 0).toLocaleString("en-US")} ${name}${count === 1 ? "" : "s"}`;
 }
 
 if (import.meta.main) writeFileSync(PICTURE, savingPicture(readFileSync(RESULTS, "utf8")));
