@@ -17,6 +17,7 @@ export interface ScannedText extends LinedText {
 export interface LineEdit {
 	readonly start: number;
 	readonly end: number;
+	/** Shorter than {@link CHUNK}. */
 	readonly line: string;
 }
 
@@ -60,31 +61,21 @@ export function scanLines(text: string): ScannedText {
 	let hashes = new Int32Array(starts.length);
 	let shapes = new Int32Array(starts.length);
 	let count = 0;
-	let hash = FNV_START;
-	let shape = 0;
-	const copy = units;
-	const weights = WEIGHTS;
+	const line = newLineHash();
 	for (let from = 0; from < text.length; from += CHUNK) {
 		const length = bytes.write(text.slice(from, from + CHUNK), "utf16le") >>> 1;
-		for (let at = 0; at < length; at++) {
-			for (; at < length && copy[at] !== NEWLINE; at++) {
-				const unit = copy[at] as number;
-				hash = Math.imul(hash ^ unit, FNV_PRIME);
-				shape = (shape + (weights[unit & 0xff] as number)) | 0;
-			}
-			if (at === length) break;
-			hashes[count] = hash;
-			shapes[count++] = shape;
-			hash = FNV_START;
-			shape = 0;
+		for (let at = addLine(line, 0, length); at < length; at = addLine(line, at + 1, length)) {
+			hashes[count] = line.hash;
+			shapes[count++] = line.shape;
+			startLine(line);
 			if (count + 2 > starts.length) {
 				[starts, hashes, shapes] = [doubled(starts), doubled(hashes), doubled(shapes)];
 			}
 			starts[count] = from + at + 1;
 		}
 	}
-	hashes[count] = hash;
-	shapes[count++] = shape;
+	hashes[count] = line.hash;
+	shapes[count++] = line.shape;
 	starts[count] = text.length + 1;
 	return {
 		text,
@@ -92,6 +83,39 @@ export function scanLines(text: string): ScannedText {
 		hashes: hashes.slice(0, count),
 		shapes: shapes.slice(0, count),
 	};
+}
+
+/** Of a line up to where it was read. */
+interface LineHash {
+	hash: number;
+	shape: number;
+}
+
+function newLineHash(): LineHash {
+	return { hash: FNV_START, shape: 0 };
+}
+
+function startLine(line: LineHash): void {
+	line.hash = FNV_START;
+	line.shape = 0;
+}
+
+/**
+ * Adds the units from `from` up to a line end or to `end`, and returns where it stopped. A function of its
+ * own: inside the loop over lines, V8 would optimize it and give up again at every line.
+ */
+function addLine(line: LineHash, from: number, end: number): number {
+	let { hash, shape } = line;
+	let at = from;
+	for (; at < end; at++) {
+		const unit = units[at] as number;
+		if (unit === NEWLINE) break;
+		hash = Math.imul(hash ^ unit, FNV_PRIME);
+		shape = (shape + (WEIGHTS[unit & 0xff] as number)) | 0;
+	}
+	line.hash = hash;
+	line.shape = shape;
+	return at;
 }
 
 function doubled(values: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> {
@@ -113,18 +137,19 @@ export function withEdits(scanned: ScannedText, edits: readonly LineEdit[]): Sca
 		hashes.set(scanned.hashes.subarray(copied, line), made);
 		shapes.set(scanned.shapes.subarray(copied, line), made);
 		const from = scanned.starts[copied] as number;
-		for (let at = copied; at < line; at++) {
-			starts[made++] = (scanned.starts[at] as number) - from + offset;
-		}
+		copyMoved(scanned.starts.subarray(copied, line), starts, made, offset - from);
+		made += line - copied;
 		const end = scanned.starts[line] as number;
 		if (end > from) parts.push(scanned.text.slice(from, end));
 		offset += end - from;
 	};
+	const own = newLineHash();
 	for (const { start, end, line } of edits) {
 		copyUpTo(start);
-		const own = scanLines(line);
-		hashes[made] = own.hashes[0] as number;
-		shapes[made] = own.shapes[0] as number;
+		startLine(own);
+		addLine(own, 0, bytes.write(line, "utf16le") >>> 1);
+		hashes[made] = own.hash;
+		shapes[made] = own.shape;
 		starts[made++] = offset;
 		const isLast = end === lineCount(scanned);
 		parts.push(line, isLast ? "" : "\n");
@@ -134,6 +159,11 @@ export function withEdits(scanned: ScannedText, edits: readonly LineEdit[]): Sca
 	copyUpTo(lineCount(scanned));
 	starts[count] = offset;
 	return { text: parts.join(""), starts, hashes, shapes };
+}
+
+/** Copies offsets, each moved by the same distance. */
+function copyMoved(from: Int32Array, to: Int32Array, at: number, by: number): void {
+	for (let index = 0; index < from.length; index++) to[at + index] = (from[index] as number) + by;
 }
 
 /** By how much shorter the text gets. */
