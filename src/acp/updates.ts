@@ -161,9 +161,10 @@ export class UpdateTranslator {
 
 	#started(toolCallId: string, tool: string, args: unknown): SessionUpdate[] {
 		if (this.#known.has(resultKey(toolCallId))) return [];
+		const isShown = this.#openCalls.get(toolCallId)?.args !== undefined;
 		const announced = this.#announced(toolCallId, tool);
 		this.#openCalls.set(toolCallId, { tool, args });
-		const started = startedCall(tool, args, this.#cwd);
+		const started = isShown ? {} : startedCall(tool, args, this.#cwd);
 		return [...announced, this.#callUpdate(toolCallId, { ...started, status: "in_progress" })];
 	}
 

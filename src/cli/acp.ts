@@ -62,7 +62,7 @@ function transportTo(values: OptionValues, terminal: Terminal): Transport {
 	}
 	if (tokenFile !== undefined) throw new UsageError("--token-file needs --url");
 	const own = serverFolder(terminal.env);
-	const dataDir = path("data-dir") ?? (values.demo ? join(own, "..", "demo-server") : own);
+	const dataDir = path("data-dir") ?? (values.demo ? join(own, "acp-demo") : own);
 	const words = ["--data-dir", dataDir, ...(values.demo ? ["--demo", "always"] : [])];
 	return {
 		async open(listener) {

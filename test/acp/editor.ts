@@ -5,6 +5,8 @@ import { fileURLToPath } from "node:url";
 import {
 	type ClientCapabilities,
 	type ClientContext,
+	type ContentBlock,
+	type CreateElicitationResponse,
 	client,
 	methods,
 	ndJsonStream,
@@ -22,6 +24,7 @@ interface EditorOptions {
 	readonly words?: readonly string[];
 	readonly capabilities?: ClientCapabilities;
 	permit?(request: RequestPermissionRequest): RequestPermissionResponse["outcome"];
+	write?(): CreateElicitationResponse;
 }
 
 /** An editor: a client of the SDK at the standard input and output of `strata acp`. */
@@ -35,7 +38,8 @@ export interface Editor {
 	kill(): Promise<void>;
 }
 
-export function openEditor({ agentDir, words = [], capabilities, permit }: EditorOptions): Editor {
+export function openEditor(options: EditorOptions): Editor {
+	const { agentDir, words = [], capabilities, permit, write } = options;
 	const child = spawn(process.execPath, [STRATA, "acp", ...words], {
 		cwd: agentDir,
 		env: { ...process.env, HOME: agentDir, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1" },
@@ -52,7 +56,8 @@ export function openEditor({ agentDir, words = [], capabilities, permit }: Edito
 		})
 		.onRequest(methods.client.session.requestPermission, ({ params }) => ({
 			outcome: permit?.(params) ?? { outcome: "cancelled" },
-		}));
+		}))
+		.onRequest(methods.client.elicitation.create, () => write?.() ?? { action: "cancel" });
 	const stream = ndJsonStream(
 		Writable.toWeb(child.stdin),
 		Readable.toWeb(child.stdout) as ReadableStream<Uint8Array>,
@@ -93,4 +98,4 @@ export function kindsOf(updates: readonly SessionUpdate[]): Set<string> {
 	return new Set(updates.map(({ sessionUpdate }) => sessionUpdate));
 }
 
-export const say = (text: string) => [{ type: "text" as const, text }];
+export const say = (text: string): ContentBlock[] => [{ type: "text", text }];
