@@ -9,6 +9,7 @@ import {
 import type { AddressInfo } from "node:net";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createMcpServer, type McpOptions } from "./mcp-server.ts";
+import type { McpTransport } from "./peer.ts";
 
 export interface HttpOptions extends McpOptions {
 	/** 0: any free port of 127.0.0.1. */
@@ -142,8 +143,7 @@ class Sessions {
 				await server.close();
 			},
 		};
-		// The SDK declares optional callbacks in two ways.
-		await server.connect(transport as Parameters<typeof server.connect>[0]);
+		await server.connect(transport as McpTransport);
 		return session;
 	}
 }
