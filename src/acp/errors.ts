@@ -35,3 +35,10 @@ export function invalidRequest(message: string): RequestError {
 export function sessionNotFound(id: string): RequestError {
 	return new RequestError(NOT_FOUND, `There is no session "${id.slice(0, 100)}"`);
 }
+
+export function sessionNotOpen(id: string): RequestError {
+	return new RequestError(
+		NOT_FOUND,
+		`The session "${id.slice(0, 100)}" is not open: load it first`,
+	);
+}

@@ -19,12 +19,9 @@ const DEMO =
 export async function createSession(client: Client, cwd: string): Promise<OpenedSession> {
 	const { data: listed } = await client.request("list_sessions");
 	const isDemo = listed.startsIn !== undefined && "sample" in listed.startsIn;
-	const create = () => client.request("create_session", isDemo ? {} : { cwd });
-	const { data } = await create().catch(async (error: unknown) => {
-		const isFull = error instanceof ClientError && error.code === "limit_reached";
-		if (!isFull || !(await releaseOldest(client, listed.sessions))) throw error;
-		return await create();
-	});
+	const { data } = await withRoom(client, listed.sessions, () =>
+		client.request("create_session", isDemo ? {} : { cwd }),
+	);
 	const { sessionId, sessionInfo } = data;
 	return { sessionId, cwd: sessionInfo.cwd, notices: isDemo ? [DEMO] : [] };
 }
@@ -35,15 +32,11 @@ export async function findSession(client: Client, id: string): Promise<OpenedSes
 	const open = listed.sessions.find(({ sessionId }) => sessionId === id);
 	if (open) return { sessionId: id, cwd: open.cwd, notices: [] };
 	const { data } = await client.request("list_stored_sessions");
-	const stored = data.sessions.find(({ sessionId }) => sessionId === id);
+	const stored = data.sessions.find(({ piSessionId }) => piSessionId === id);
 	if (!stored) throw sessionNotFound(id);
-	const load = () =>
-		client.request("load_session", { sessionPath: stored.sessionPath, sessionId: id });
-	const { data: loaded } = await load().catch(async (error: unknown) => {
-		const isFull = error instanceof ClientError && error.code === "limit_reached";
-		if (!isFull || !(await releaseOldest(client, listed.sessions))) throw error;
-		return await load();
-	});
+	const { data: loaded } = await withRoom(client, listed.sessions, () =>
+		client.request("load_session", { sessionPath: stored.sessionPath, sessionId: id }),
+	);
 	const { sessionId, sessionInfo, warning } = loaded;
 	return { sessionId, cwd: sessionInfo.cwd, notices: warning === undefined ? [] : [warning] };
 }
@@ -80,7 +73,9 @@ function merged(
 			const updatedAt = file?.modifiedAt ?? createdAt;
 			return { sessionId, cwd, updatedAt, ...(title !== undefined && { title }) };
 		}),
-		...stored.flatMap(({ sessionPath, sessionId, cwd, sessionName, firstMessage, modifiedAt }) => {
+		...stored.flatMap((session) => {
+			const { sessionPath, piSessionId: sessionId, cwd, modifiedAt } = session;
+			const { sessionName, firstMessage } = session;
 			if (sessionId === undefined || files.has(sessionPath)) return [];
 			const title = sessionName ?? firstMessage;
 			return [{ sessionId, cwd, updatedAt: modifiedAt, ...(title !== undefined && { title }) }];
@@ -88,18 +83,30 @@ function merged(
 	];
 }
 
-/**
- * Makes room on a server that holds as many sessions as it may: the oldest without a run is closed there. Its file stays,
- * and it can be loaded again under its id. False if there is none.
- */
-async function releaseOldest(
+/** Opens a session. On a server that holds as many as it may, the oldest without a run is closed for it. */
+async function withRoom<Opened>(
+	client: Client,
+	sessions: readonly Data<"SessionInfo">[],
+	open: () => Promise<Opened>,
+): Promise<Opened> {
+	try {
+		return await open();
+	} catch (error) {
+		const isFull = error instanceof ClientError && error.code === "limit_reached";
+		if (!isFull || !(await closeOldest(client, sessions))) throw error;
+		return await open();
+	}
+}
+
+/** Only a session whose file has its id, under which it can be loaded again. False if there is none. */
+async function closeOldest(
 	client: Client,
 	sessions: readonly Data<"SessionInfo">[],
 ): Promise<boolean> {
 	const oldest = sessions
-		.filter(
-			({ isStreaming, sessionFile, sessionId }) => !isStreaming && sessionFile?.includes(sessionId),
-		)
+		.filter(({ isStreaming, sessionFile, sessionId }) => {
+			return !isStreaming && sessionFile?.includes(sessionId);
+		})
 		.sort((a, b) => a.createdAt.localeCompare(b.createdAt))[0];
 	if (!oldest) return false;
 	await client.request("delete_session", { sessionId: oldest.sessionId });

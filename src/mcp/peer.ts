@@ -50,7 +50,7 @@ export class RpcError extends Error {
 
 /**
  * One side of a JSON-RPC connection, as a server of MCP needs it. The SDK's own is not used: loading it takes longer than
- * all of the rest (docs/decisions/0023).
+ * all of the rest (docs/decisions/0025).
  */
 export class Peer {
 	readonly #handlers: PeerHandlers;
