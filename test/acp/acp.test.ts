@@ -1,7 +1,11 @@
 // @module-tag slow
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { methods, type SessionUpdate } from "@agentclientprotocol/sdk";
+import {
+	methods,
+	type SessionUpdate,
+	type SetSessionConfigOptionResponse,
+} from "@agentclientprotocol/sdk";
 import { expect, test } from "vitest";
 import { startServe } from "../server/support/serve-process.ts";
 import { PATIENCE } from "../support/patience.ts";
@@ -42,6 +46,12 @@ test("an editor drives a whole session, is killed, and continues it with its his
 	const created = await agent.request(session.new, { cwd: agentDir, mcpServers: [] });
 	const { sessionId } = created;
 	expect(created.configOptions).toMatchObject([{ id: "model", category: "model" }]);
+	const option = { sessionId, configId: "model", value: "strata-demo/scripted" };
+	const chosen = await agent.request<SetSessionConfigOptionResponse>(
+		session.setConfigOption,
+		option,
+	);
+	expect(chosen.configOptions).toMatchObject([{ currentValue: "strata-demo/scripted" }]);
 	await expect.poll(() => kindsOf(updates), PATIENCE).toContain("available_commands_update");
 	expect(textOf(updates)).toContain("a scripted demo answers in a sample project");
 
