@@ -2,11 +2,12 @@
  * The time that the extension adds to pi's start: from the start of pi's process in RPC mode to its first answer, with and
  * without it. And the time of `strata` commands, from the start of Node to its end.
  */
-import { execFileSync, spawnSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { PiProcess } from "../test/support/pi-process.ts";
+import { buildPackage } from "./startup/build-package.ts";
 import {
 	type Line,
 	median,
@@ -37,7 +38,7 @@ const setups: Record<string, { extension?: string; env?: Record<string, string> 
 if (options.quick)
 	missing("the cold start and the compiled package", "compiling takes longer than a quick run");
 else {
-	const compiled = buildPackage();
+	const compiled = join(buildPackage(folder), "pi-extension.ts");
 	setups["compiled package, warm"] = { extension: compiled };
 	setups["source, cold"] = { extension: source, env: cold };
 	setups["compiled package, cold"] = { extension: compiled, env: cold };
@@ -124,24 +125,4 @@ async function startMs({ extension, env }: (typeof setups)[string]): Promise<num
 		throw new Error(`pi has ${extension ? "not " : ""}loaded the extension`);
 	}
 	return ms;
-}
-
-/** The package as pi installs it: compiled, under node_modules, with its dependencies but not its peers. */
-function buildPackage(): string {
-	const modules = join(folder, "node_modules");
-	const target = join(modules, "pi-strata");
-	mkdirSync(target, { recursive: true });
-	const manifest = JSON.parse(readFileSync(join(project, "package.json"), "utf8"));
-	for (const name of Object.keys(manifest.dependencies ?? {})) {
-		mkdirSync(dirname(join(modules, name)), { recursive: true });
-		symlinkSync(join(project, "node_modules", name), join(modules, name), "junction");
-	}
-	const tsc = join(project, "node_modules", "typescript", "bin", "tsc");
-	const options = ["-p", "tsconfig.build.json", "--outDir", join(target, "dist")];
-	execFileSync(process.execPath, [tsc, ...options], { cwd: project, stdio: "inherit" });
-	for (const file of ["package.json", "pi-extension.ts"]) {
-		copyFileSync(join(project, file), join(target, file));
-	}
-	cpSync(join(project, "bin"), join(target, "bin"), { recursive: true });
-	return join(target, "pi-extension.ts");
 }

@@ -27,6 +27,7 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	proxy: [...LEAVES, "wire"],
 	traffic: [...LEAVES, "economy", "wire"],
 	mcp: [...LEAVES, "code", "paging"],
+	acp: [...LEAVES, "protocol"],
 	savings: [...LEAVES, "wire", "birth"],
 	hook: [...LEAVES, "birth", "importers"],
 	usage: [...LEAVES, "wire", "economy", "importers"],

@@ -63,6 +63,7 @@ export const commands = [
 		() => import("./traffic.ts"),
 	),
 	listed("mcp", "Serve the tools for code and pages to an agent.", () => import("./mcp.ts")),
+	listed("acp", "Serve pi's sessions to an editor, such as Zed.", () => import("./acp.ts")),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),

@@ -18,6 +18,7 @@ import {
 	UsageError,
 } from "./command.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
+import { removeServerAddress, writeServerAddress } from "./server-address.ts";
 import { watchSignals } from "./signals.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -38,7 +39,7 @@ export const serve: Command = {
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
-		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json]",
+		"[--demo auto|always|never] [--allow-project-trust] [--stop-when-idle <seconds>] [--no-dashboard] [--open] [--json]",
 	details: [
 		"",
 		"By default the server listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address",
@@ -53,6 +54,7 @@ export const serve: Command = {
 		"--allow-project-trust lets clients load a project's own settings, extensions and skills.",
 		"In a clone, the dashboard is built on first use. --no-dashboard turns it off, --open opens it in the",
 		'browser. --json prints one line when the server is ready: {"type":"ready","port":3141,…}.',
+		"--stop-when-idle ends the server when it had neither a client nor a run for that long.",
 		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
 	options: {
@@ -69,6 +71,7 @@ export const serve: Command = {
 		limit: TEXTS,
 		demo: TEXT,
 		"allow-project-trust": FLAG,
+		"stop-when-idle": TEXT,
 		"no-dashboard": FLAG,
 		open: FLAG,
 		json: FLAG,
@@ -80,6 +83,9 @@ export const serve: Command = {
 			throw explainPi(error);
 		});
 		const options = serverOptions(values, terminal, server);
+		// A server in the background outlives the reader of its warnings.
+		process.stderr.on("error", () => {});
+		const idleMs = idleTime(values["stop-when-idle"]);
 		if (options.listen && !values["no-dashboard"]) {
 			const { folder, missing } = await dashboardPage(() => {
 				terminal.progress?.("building the dashboard (once)");
@@ -95,6 +101,7 @@ export const serve: Command = {
 			watchSignals(stopAsked.resolve);
 			await Promise.race([running.ready, stopAsked.promise]);
 			await announce({ values, terminal, options, running });
+			if (idleMs !== undefined) stopWhenIdle(running, idleMs, stopAsked.resolve);
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
 			// Exits even if an extension left something open. The timer itself does not keep the process alive.
@@ -105,9 +112,31 @@ export const serve: Command = {
 			throw error;
 		} finally {
 			await rm(launchPage(options.dataDir), { force: true }).catch(() => {});
+			await removeServerAddress(options.dataDir);
 		}
 	},
 };
+
+function idleTime(value: OptionValues[string]): number | undefined {
+	if (value === undefined) return undefined;
+	const seconds = Number(value);
+	if (/^\d{1,6}$/.test(String(value)) && seconds > 0) return seconds * 1000;
+	throw new UsageError(`--stop-when-idle needs a number of seconds, got "${value}"`);
+}
+
+/** Checks ten times in that period. */
+function stopWhenIdle(
+	running: { isIdle(): boolean },
+	idleMs: number,
+	stop: (reason: string) => void,
+): void {
+	let idleSinceMs: number | undefined;
+	setInterval(() => {
+		const nowMs = performance.now();
+		idleSinceMs = running.isIdle() ? (idleSinceMs ?? nowMs) : undefined;
+		if (idleSinceMs !== undefined && nowMs - idleSinceMs >= idleMs) stop("no client for a while");
+	}, idleMs / 10).unref();
+}
 
 function serverOptions(
 	values: OptionValues,
@@ -210,6 +239,10 @@ async function announce({ values, terminal, options, running }: Announcement): P
 	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
 	const tokenFile = token !== undefined && auth !== "none" ? auth.tokenFile : undefined;
 	const page = token === undefined ? url : `${url}#token=${token}`;
+	// Only for other commands of this user, so errors are ignored.
+	await writeServerAddress(dataDir, { pid: process.pid, url, socket: socketPath, tokenFile }).catch(
+		() => {},
+	);
 	if (values.json) {
 		const ready = { type: "ready", port, url, socket: socketPath, tokenFile, dataDir };
 		say(JSON.stringify({ ...ready, pid: process.pid }));

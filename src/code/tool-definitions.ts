@@ -1,5 +1,6 @@
-import { type Static, Type } from "typebox";
+import type { Static } from "typebox";
 import { isRecord, property } from "../core/property.ts";
+import { Type } from "../core/schema.ts";
 import { SYMBOL_KINDS } from "../text/kinds.ts";
 
 /* Every request carries these texts, so they omit what a name says. Optional parameters have defaults. */

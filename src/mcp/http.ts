@@ -1,14 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { once } from "node:events";
-import {
-	createServer,
-	type IncomingHttpHeaders,
-	type IncomingMessage,
-	type ServerResponse,
-} from "node:http";
+import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import { createMcpServer, type McpOptions } from "./mcp-server.ts";
+import type { McpTransport } from "./peer.ts";
 
 export interface HttpOptions extends McpOptions {
 	/** 0: any free port of 127.0.0.1. */
@@ -48,6 +44,8 @@ interface Session {
 /** Serves any number of clients over streamable HTTP, each in a session of its own. */
 export async function serveHttp(options: HttpOptions) {
 	const sessions = new Sessions(options);
+	// A client at standard input and output does without this module, which takes as long to load as all of ours.
+	const { createServer } = await import("node:http");
 	const server = createServer({ maxHeaderSize: MAX_HEADER_BYTES }, (req, res) => {
 		sessions.handle(req, res).catch(() => res.destroy());
 	});
@@ -142,8 +140,7 @@ class Sessions {
 				await server.close();
 			},
 		};
-		// The SDK declares optional callbacks in two ways.
-		await server.connect(transport as Parameters<typeof server.connect>[0]);
+		await server.connect(transport as McpTransport);
 		return session;
 	}
 }

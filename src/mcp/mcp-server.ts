@@ -1,16 +1,11 @@
-import { Server } from "@modelcontextprotocol/sdk/server/index.js";
-import {
-	CallToolRequestSchema,
-	type CallToolResult,
-	ListToolsRequestSchema,
-	RootsListChangedNotificationSchema,
-} from "@modelcontextprotocol/sdk/types.js";
 import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
+import { isRecord, property } from "../core/property.ts";
 import { decodePageToken } from "../core/read-input.ts";
 import { clip } from "../text/clip.ts";
 import { oneLine } from "../text/one-line.ts";
 import { type Asker, answer } from "./answers.ts";
+import { type Incoming, Peer, RpcError } from "./peer.ts";
 import { checkedCall, listedTools, type ToolCall } from "./tools.ts";
 import { Workspace, type WorkspaceOptions } from "./workspace.ts";
 
@@ -29,60 +24,80 @@ const MAX_ERROR_BYTES = 1_000;
 /** Each progress notification is a line for the client. */
 const PROGRESS_INTERVAL_MS = 100;
 
-type Extra = Parameters<Parameters<Server["setRequestHandler"]>[1]>[1];
+/** The newest first. A client that wants another one gets the newest, and decides. */
+const PROTOCOL_VERSIONS = [
+	...["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
+] as const;
+const INVALID_PARAMS = -32_602;
 
 /** Serves the tools to one client. Connect it to a transport; closing that closes what is open. */
-export function createMcpServer(options: McpOptions): Server {
+export function createMcpServer(options: McpOptions): Peer {
 	const { version, agentDir, cwd } = options;
-	const server = new Server(
-		{ name: "strata", version },
-		{ capabilities: { tools: {} }, instructions: INSTRUCTIONS },
-	);
-	const workspace = new Workspace({ agentDir, cwd });
+	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
+	let capabilities: Readonly<Record<string, unknown>> = {};
 	let roots: Promise<void> | undefined;
-	const askForRoots = async ({ requestId: relatedRequestId }: Extra) => {
-		if (!server.getClientCapabilities()?.roots) return;
+	const askForRoots = async ({ request }: Incoming) => {
+		if (!isRecord(capabilities.roots)) return;
 		// A client that does not answer works in the folder in which it started us.
-		const listed = await server
-			.listRoots(undefined, { timeout: ROOTS_MS, relatedRequestId })
-			.catch(() => ({ roots: [] }));
-		workspace.setRoots(listed.roots.map(({ uri }) => uri));
+		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
+		workspace.setRoots(urisIn(property(listed, "roots")));
 	};
-	server.setNotificationHandler(RootsListChangedNotificationSchema, () => {
-		roots = undefined; // the next call asks
+	return new Peer({
+		requests: {
+			initialize({ params }) {
+				if (isRecord(params.capabilities)) capabilities = params.capabilities;
+				const protocolVersion =
+					PROTOCOL_VERSIONS.find((one) => one === params.protocolVersion) ?? PROTOCOL_VERSIONS[0];
+				return {
+					...{ protocolVersion, capabilities: { tools: {} } },
+					...{ serverInfo: { name: "strata", version }, instructions: INSTRUCTIONS },
+				};
+			},
+			ping: () => ({}),
+			"tools/list": () => ({ tools }),
+			async "tools/call"(incoming) {
+				const { name, arguments: input } = incoming.params;
+				if (typeof name !== "string") throw new RpcError(INVALID_PARAMS, "name must be a string");
+				try {
+					const isListed = tools.some((tool) => tool.name === name);
+					if (!isListed) throw new Error(`There is no tool ${oneLine(name).slice(0, 100)}`);
+					const call = checkedCall(name, input);
+					roots ??= askForRoots(incoming);
+					await roots;
+					return await workspace.use(pathsIn(call), async (folder) =>
+						resultOf(await answer(call, folder, askerOf(incoming, capabilities.elicitation))),
+					);
+				} catch (error) {
+					const text = clip(oneLine(describeError(error)), MAX_ERROR_BYTES);
+					return { content: [{ type: "text", text }], isError: true };
+				}
+			},
+		},
+		notifications: {
+			"notifications/roots/list_changed"() {
+				roots = undefined; // the next call asks
+			},
+		},
+		onClose: () => void workspace.close(),
 	});
-	server.setRequestHandler(ListToolsRequestSchema, () => ({ tools }));
-	server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra) => {
-		try {
-			const isListed = tools.some(({ name }) => name === params.name);
-			if (!isListed) throw new Error(`There is no tool ${oneLine(params.name).slice(0, 100)}`);
-			const call = checkedCall(params.name, params.arguments);
-			roots ??= askForRoots(extra);
-			await roots;
-			return await workspace.use(pathsIn(call), async (folder) =>
-				resultOf(await answer(call, folder, askerOf(server, extra))),
-			);
-		} catch (error) {
-			const text = clip(oneLine(describeError(error)), MAX_ERROR_BYTES);
-			return { content: [{ type: "text", text }], isError: true };
-		}
-	});
-	server.onclose = () => void workspace.close();
-	return server;
 }
 
-function resultOf({ text, details }: Awaited<ReturnType<typeof answer>>): CallToolResult {
+function urisIn(roots: unknown): string[] {
+	if (!Array.isArray(roots)) return [];
+	return roots.map((root) => property(root, "uri")).filter((uri) => typeof uri === "string");
+}
+
+function resultOf({ text, details }: Awaited<ReturnType<typeof answer>>) {
 	return { content: [{ type: "text", text }], _meta: { "strata/details": details } };
 }
 
-function askerOf(server: Server, { signal, _meta, requestId, sendNotification }: Extra): Asker {
-	const progressToken = _meta?.progressToken;
+function askerOf({ params, signal, notify, request }: Incoming, elicitation: unknown): Asker {
+	const progressToken = property(params._meta, "progressToken");
 	let progress = 0;
 	let sentMs = 0;
-	const { elicitation } = server.getClientCapabilities() ?? {};
 	// Without either name it is forms, as in earlier versions of the protocol.
-	const isAsking = elicitation !== undefined && (elicitation.form || !elicitation.url);
+	const isAsking = isRecord(elicitation) && (elicitation.form || !elicitation.url);
 	return {
 		signal,
 		onProgress(message) {
@@ -90,21 +105,19 @@ function askerOf(server: Server, { signal, _meta, requestId, sendNotification }:
 			if (progressToken === undefined || nowMs - sentMs < PROGRESS_INTERVAL_MS) return;
 			sentMs = nowMs;
 			progress++;
-			const params = { progressToken, progress, message };
-			// The client may have gone; the call itself reports that.
-			sendNotification({ method: "notifications/progress", params }).catch(() => {});
+			notify("notifications/progress", { progressToken, progress, message });
 		},
 		...(isAsking && {
 			async confirm(message) {
-				const requestedSchema = { type: "object" as const, properties: {} };
-				const asked = { message, requestedSchema };
-				const options = { signal, timeout: CONSENT_MS, relatedRequestId: requestId };
-				const answered = await server.elicitInput(asked, options).catch((error: unknown) => {
+				const requestedSchema = { type: "object", properties: {} };
+				const asked = request("elicitation/create", { message, requestedSchema }, CONSENT_MS);
+				const answered = await asked.catch((error: unknown) => {
 					if (signal.aborted) throw error;
-					return { action: "cancel" };
+					return undefined;
 				});
 				// Agents without a screen cancel what they cannot ask.
-				return answered.action === "cancel" ? undefined : answered.action === "accept";
+				const action = property(answered, "action");
+				return action === "accept" ? true : action === "decline" ? false : undefined;
 			},
 		}),
 	};

@@ -1,15 +1,64 @@
-import { StdioServerTransport } from "@modelcontextprotocol/sdk/server/stdio.js";
+import type { Readable, Writable } from "node:stream";
 import { createMcpServer, type McpOptions } from "./mcp-server.ts";
+import type { McpTransport } from "./peer.ts";
+
+/** A call is small. A client that sends more without a line feed is not one. */
+const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /** Serves the client at standard input and output. Resolves when it has gone. */
 export async function serveStdio(options: McpOptions): Promise<void> {
 	const server = createMcpServer(options);
+	const { stdin, stdout } = process;
 	const isGone = new Promise<void>((resolve) => {
-		process.stdin.once("end", resolve).once("close", resolve);
+		stdin.once("end", resolve).once("close", resolve);
 		// The client no longer reads.
-		process.stdout.once("error", () => resolve());
+		stdout.once("error", () => resolve());
 	});
-	await server.connect(new StdioServerTransport());
+	await server.connect(lineTransport(stdin, stdout));
 	await isGone;
 	await server.close();
+}
+
+/** One message per line of JSON. Only a line feed ends a line. Lines that are not JSON are ignored. */
+export function lineTransport(input: Readable, output: Writable): McpTransport {
+	const transport: McpTransport = {
+		async start() {
+			input.on("data", receive);
+		},
+		async send(message) {
+			if (!output.write(`${JSON.stringify(message)}\n`)) {
+				await new Promise<void>((resolve) => output.once("drain", resolve).once("close", resolve));
+			}
+		},
+		async close() {
+			input.off("data", receive);
+			input.pause();
+			transport.onclose?.();
+		},
+	};
+	let parts: Buffer[] = [];
+	let bytes = 0;
+	const receive = (chunk: Buffer) => {
+		let from = 0;
+		for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, from)) {
+			parts.push(chunk.subarray(from, at));
+			deliver(Buffer.concat(parts).toString());
+			parts = [];
+			bytes = 0;
+			from = at + 1;
+		}
+		parts.push(chunk.subarray(from));
+		bytes += chunk.length - from;
+		if (bytes > MAX_LINE_BYTES) input.destroy();
+	};
+	const deliver = (line: string) => {
+		let message: unknown;
+		try {
+			message = JSON.parse(line);
+		} catch {
+			return;
+		}
+		transport.onmessage?.(message as never);
+	};
+	return transport;
 }

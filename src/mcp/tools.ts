@@ -1,6 +1,7 @@
-import { type Static, type TObject, Type } from "typebox";
+import type { Static, TObject } from "typebox";
 import { codeTools, prepareInput, type ToolCalls } from "../code/tool-definitions.ts";
 import type { Config } from "../core/config.ts";
+import { Type } from "../core/schema.ts";
 import { findFault } from "../text/find-fault.ts";
 import { oneLine } from "../text/one-line.ts";
 

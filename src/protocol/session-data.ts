@@ -14,7 +14,10 @@ export const StoredSession = Type.Object({
 	sessionPath: Type.String({
 		description: "the path to pass to load_session, switch_session_file and replay_session",
 	}),
+	/** The server's id, if the session is open. */
 	sessionId: Type.Optional(Type.String()),
+	/** Pi's id, from the file. That of a session whose id the server generated is the same. */
+	piSessionId: Type.Optional(Type.String()),
 	sessionName: Type.Optional(Type.String()),
 	cwd: Type.String(),
 	createdAt: Type.String({ description: "ISO 8601" }),

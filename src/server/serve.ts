@@ -28,6 +28,8 @@ export interface RunningServer {
 	readonly token?: string;
 	/** Resolves when the server answers commands. Clients wait until then. Rejects if the start fails. */
 	readonly ready: Promise<void>;
+	/** Whether no client is connected and no command or run is in flight. False until `ready`. */
+	isIdle(): boolean;
 	/** Notifies all clients, drains for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
@@ -106,6 +108,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		...(listeners.port !== undefined && { port: listeners.port }),
 		...(tokens !== "none" && { token: tokens.first.token }),
 		ready,
+		isIdle: () => backend?.isIdle() ?? false,
 		stop(reason) {
 			stopping ??= stop(reason);
 			return stopping;
@@ -201,6 +204,8 @@ async function openBackend(options: ServerOptions) {
 			connections,
 			metrics,
 			replay,
+			isIdle: () =>
+				connections.counters().open === 0 && engine.counters().pending === 0 && !sessions.isBusy(),
 			async close() {
 				gauge.close();
 				try {

@@ -5,13 +5,15 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
+import { createBlobStore } from "../../src/core/blob-store.ts";
+import { loadConfig } from "../../src/core/config.ts";
 import { type Driver, drivers } from "../support/agents/drivers.ts";
 import { agentPackages, isFetched } from "../support/agents/packages.ts";
 import { agentHome, runAgent, writeIn } from "../support/agents/run-agent.ts";
 import { PATIENCE } from "../support/patience.ts";
 import type { Step } from "../support/stand-in/script.ts";
 import { StandIn } from "../support/stand-in/stand-in.ts";
-import { atEnd } from "../support/temp.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
 import { ANSWER } from "./session.ts";
 
 const STRATA = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
@@ -76,10 +78,11 @@ async function calls(
 	settings: object,
 	script: readonly Step[],
 	seconds = PATIENT_SECONDS,
+	change: (driver: Driver) => Driver = (same) => same,
 ) {
 	const standIn = await StandIn.start(driver.standIn);
 	atEnd(() => standIn.close());
-	const installed = withServer(driver, seconds);
+	const installed = change(withServer(driver, seconds));
 	const home = agentHome(installed);
 	mkdirSync(join(home.project, ".git"));
 	writeIn(home.project, "price.ts", "export function price(): number {\n\treturn 1;\n}\n");
@@ -94,6 +97,9 @@ async function calls(
 	const bodies = standIn.requests.flatMap(({ body }) => (body.length > 0 ? [String(body)] : []));
 	return { all: bodies.join("\n"), last: bodies.at(-1) };
 }
+
+/** Longer than an answer. */
+const REMEMBERED = Array.from({ length: 2_000 }, (_, at) => `remembered ${at + 1} \n`).join("");
 
 const TOOLS = [
 	...["kota_search", "kota_deps", "kota_usages", "kota_impact", "kota_task_context"],
@@ -124,8 +130,25 @@ describe.each(ready)("$name", (driver) => {
 
 	test("without an index, the user is asked or told how to index", async () => {
 		const { last } = await calls(driver, {}, [{ tool: "kota_usages", input: { symbol: "price" } }]);
-		// Codex without approvals consents; the others have nobody to ask.
+		// Codex without approvals consents; the others cannot ask a user.
 		expect(last).toContain(driver.agent === "codex" ? "200 files" : "run `strata index` there");
+	});
+
+	test("gets answers of the other tools, and a stored text", async () => {
+		const blobs = { dir: tempDir("blobs") };
+		const { config } = loadConfig({ agentDir: tempDir("agent"), cwd: tempDir("project") });
+		const kept = await createBlobStore({ ...config.blobs, ...blobs }).keep(REMEMBERED);
+		const stored = kept.kind === "kept" ? kept.blob.id : "";
+		const settings = { kota: { confirmIndex: false }, blobs };
+		const { last } = await calls(driver, settings, [
+			{ tool: "kota_search", input: { query: "price", limit: 1 } },
+			{ tool: "kota_impact", input: { files_to_modify: ["price.ts"] } },
+			{ tool: "kota_task_context", input: { files: ["price.ts"] } },
+			{ tool: "strata_recall", input: { id: stored } },
+		]);
+		expect(last).toContain("best first");
+		expect(last).toContain("remembered 1 ");
+		expect(last).toContain("To continue, call strata_recall with id");
 	});
 
 	test("a call that takes too long is ended, also in the server", async () => {
@@ -146,5 +169,50 @@ describe.each(ready)("$name", (driver) => {
 		const settings = { paging: { allowRanges: ["127.0.0.1/32"] } };
 		await calls(driver, settings, [{ tool: "read_page", input: { uri } }], IMPATIENT_SECONDS);
 		await expect.poll(() => isOpen, PATIENCE).toBe(false);
+	});
+});
+
+const REFUSED = "The user does not want this project to be indexed";
+
+/** Answers in the user's place: Claude Code's own hook for questions of servers. */
+function answering(action: "accept" | "decline") {
+	const hookSpecificOutput = { hookEventName: "Elicitation", action, content: {} };
+	const command = `echo '${JSON.stringify({ hookSpecificOutput })}'`;
+	const hooks = { Elicitation: [{ hooks: [{ type: "command", command }] }] };
+	return (driver: Driver): Driver => ({
+		...driver,
+		args: (prompt) => [...driver.args(prompt), "--settings", JSON.stringify({ hooks })],
+	});
+}
+
+describe.each(ready.filter(({ agent }) => agent === "claude-code"))(
+	"consent in $name",
+	(driver) => {
+		test.each([
+			["accept", "200 files"],
+			["decline", REFUSED],
+		] as const)("%s", async (action, expected) => {
+			const script = [{ tool: "kota_usages", input: { symbol: "price" } }];
+			const { last } = await calls(driver, {}, script, PATIENT_SECONDS, answering(action));
+			expect(last).toContain(expected);
+		});
+	},
+);
+
+/** With approvals and a sandbox it has a user to ask, who is not there: it refuses in their place. */
+function refusing(driver: Driver): Driver {
+	const isBypass = (word: string) => word === "--dangerously-bypass-approvals-and-sandbox";
+	return {
+		...driver,
+		args: (prompt) =>
+			driver.args(prompt).flatMap((word) => (isBypass(word) ? ["-s", "read-only"] : [word])),
+	};
+}
+
+describe.each(ready.filter(({ agent }) => agent === "codex"))("consent in $name", (driver) => {
+	test("refused", async () => {
+		const script = [{ tool: "kota_usages", input: { symbol: "price" } }];
+		const { last } = await calls(driver, {}, script, PATIENT_SECONDS, refusing);
+		expect(last).toContain(REFUSED);
 	});
 });

@@ -46,6 +46,24 @@ describe("a session", () => {
 		await expect(server.run("get_state", {})).rejects.toMatchObject({ code: "unknown_session" });
 	});
 
+	test("whose id was generated has it in pi too, and is loaded again under it", async () => {
+		const server = await startSessions();
+		const { sessionId } = await server.run("create_session", { sessionId: undefined as never });
+		server.script(say("answer"));
+		await server.run("prompt", { sessionId, message: "question", waitFor: "settled" });
+		expect((await server.run("get_session_stats", { sessionId })).sessionId).toBe(sessionId);
+		await server.run("delete_session", { sessionId });
+		const { sessions } = await server.run("list_stored_sessions", {});
+		expect(sessions).toMatchObject([{ piSessionId: sessionId }]);
+		const sessionPath = sessions[0]?.sessionPath ?? "";
+		expect(await server.run("load_session", { sessionPath, sessionId })).toMatchObject({
+			sessionId,
+		});
+		const { messages } = await server.run("get_messages", { sessionId });
+		const roles = messages.map(({ role }) => role).filter((role) => role !== "system");
+		expect(roles).toEqual(["user", "assistant"]);
+	});
+
 	test("gets an id where none is given, and an id is taken only once for a principal", async () => {
 		const server = await startSessions({ maxSessions: 3 });
 		const { sessionId } = await server.run("create_session", { sessionId: undefined as never });

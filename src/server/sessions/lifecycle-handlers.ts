@@ -49,8 +49,12 @@ export function createLifecycleHandlers(
 			const { trustProject } = command;
 			if (trustProject && !options.allowProjectTrust) throw new CommandError("forbidden", NO_TRUST);
 			const cwd = await (command.cwd === undefined ? defaultFolder() : checkFolder(command.cwd));
-			const settings: StoredSettings = trustProject ? { trustedCwd: cwd } : {};
 			const id = command.sessionId ?? randomUUID();
+			const settings: StoredSettings = {
+				...(trustProject && { trustedCwd: cwd }),
+				// A generated id is unique, so pi can use it too: the file names the session, also once it is deleted here.
+				...(command.sessionId === undefined && { piSessionId: id }),
+			};
 			const record = { principal, id, cwd, createdAtMs: Date.now(), settings };
 			try {
 				return opened(await table.add(record));

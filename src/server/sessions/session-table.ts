@@ -48,6 +48,11 @@ export class SessionTable {
 		return [...this.#sessions.values()].filter((held) => held.principal === principal);
 	}
 
+	/** Whether a run is in flight in any session. */
+	get isBusy(): boolean {
+		return this.#withClosing().some((held) => held.info().isStreaming);
+	}
+
 	/** Sessions by the real path of each open file, closing sessions included. */
 	openFiles(): Map<string, HeldSession> {
 		const all = this.#withClosing();

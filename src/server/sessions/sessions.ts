@@ -40,6 +40,7 @@ export function createSessions(options: SessionsOptions) {
 		/** Also true for a session not yet reopened after a restart. */
 		has: (principal: string, id: string) => table.get(principal, id) !== undefined,
 		count: () => table.count,
+		isBusy: () => table.isBusy,
 		openDialogs: ({ principal, sessionId }: StreamName) =>
 			table.get(principal, sessionId)?.current?.dialogs.current() ?? [],
 		/** Resolves to the real path. Rejects if the principal may not read the file. */

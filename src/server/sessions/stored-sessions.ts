@@ -199,6 +199,7 @@ async function readStored(path: string, maxBytes: number) {
 		const damagedLines = complete.filter(isDamaged).length;
 		const createdMs = Date.parse(String(property(header, "timestamp"))) || birthtimeMs;
 		const view: Data<"StoredSession"> = {
+			piSessionId: id,
 			sessionPath: path,
 			...(typeof name === "string" && name && { sessionName: name }),
 			cwd,
