@@ -74,6 +74,8 @@ const SECOND_DOORS = new Set([
 	"src/readcache/file-touch.ts",
 	// Differences of two texts: what setup would change in a file.
 	"src/readcache/diff/unified.ts",
+	// The sample project of the demo, which needs no session.
+	"src/server/demo/sample-projects.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

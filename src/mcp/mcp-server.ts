@@ -16,6 +16,8 @@ import { Workspace, type WorkspaceOptions } from "./workspace.ts";
 
 export interface McpOptions extends WorkspaceOptions {
 	readonly version: string;
+	/** The folder stays that of the demo, whatever the client's roots are. */
+	readonly ignoresRoots?: boolean;
 }
 
 /** Codex shows this as the description of all tools, Claude Code puts it into the prompt. */
@@ -33,7 +35,7 @@ type Extra = Parameters<Parameters<Server["setRequestHandler"]>[1]>[1];
 
 /** Serves the tools to one client. Connect it to a transport; closing that closes what is open. */
 export function createMcpServer(options: McpOptions): Server {
-	const { version, agentDir, cwd } = options;
+	const { version, agentDir, cwd, ignoresRoots = false } = options;
 	const server = new Server(
 		{ name: "strata", version },
 		{ capabilities: { tools: {} }, instructions: INSTRUCTIONS },
@@ -42,7 +44,7 @@ export function createMcpServer(options: McpOptions): Server {
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let roots: Promise<void> | undefined;
 	const askForRoots = async ({ requestId: relatedRequestId }: Extra) => {
-		if (!server.getClientCapabilities()?.roots) return;
+		if (ignoresRoots || !server.getClientCapabilities()?.roots) return;
 		// A client that does not answer works in the folder in which it started us.
 		const listed = await server
 			.listRoots(undefined, { timeout: ROOTS_MS, relatedRequestId })

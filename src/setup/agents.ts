@@ -13,6 +13,8 @@ export interface Agent {
 	readonly title: string;
 	/** Names of its program; the first that is found counts. */
 	readonly programs: readonly string[];
+	/** The npm package that may have installed the program. */
+	readonly package?: string;
 	/** Other names that users type. */
 	readonly aliases: readonly string[];
 	/** Set up only when it is named. */
@@ -20,15 +22,30 @@ export interface Agent {
 }
 
 export const AGENTS: readonly Agent[] = [
-	{ name: "claude-code", title: "Claude Code", programs: ["claude"], aliases: ["claude"] },
-	{ name: "codex", title: "Codex", programs: ["codex"], aliases: [] },
-	{ name: "opencode", title: "opencode", programs: ["opencode"], aliases: [] },
-	{ name: "gemini-cli", title: "Gemini CLI", programs: ["gemini"], aliases: ["gemini"] },
+	{
+		...{ name: "claude-code", title: "Claude Code", programs: ["claude"], aliases: ["claude"] },
+		package: "@anthropic-ai/claude-code",
+	},
+	{
+		...{ name: "codex", title: "Codex", programs: ["codex"], aliases: [] },
+		package: "@openai/codex",
+	},
+	{
+		...{ name: "opencode", title: "opencode", programs: ["opencode"], aliases: [] },
+		package: "opencode-ai",
+	},
+	{
+		...{ name: "gemini-cli", title: "Gemini CLI", programs: ["gemini"], aliases: ["gemini"] },
+		package: "@google/gemini-cli",
+	},
 	{ name: "cursor", title: "Cursor", programs: ["cursor", "cursor-agent"], aliases: [] },
 	{ name: "zed", title: "Zed", programs: ["zed", "zeditor"], aliases: ["zeditor"] },
 	{ name: "vs-code", title: "VS Code", programs: ["code"], aliases: ["vscode", "code"] },
 	// Its extension shortens results, which setup does for no agent unless asked.
-	{ name: "pi", title: "pi", programs: ["pi"], aliases: [], isNamedOnly: true },
+	{
+		...{ name: "pi", title: "pi", programs: ["pi"], aliases: [], isNamedOnly: true },
+		package: "@earendil-works/pi-coding-agent",
+	},
 ];
 
 /** By name or alias. */

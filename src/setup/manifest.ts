@@ -25,6 +25,9 @@ export class Manifest {
 		this.#files = files;
 	}
 
+	/** For readers that go on without one. */
+	static readonly empty = new Manifest("", []);
+
 	/** Throws if the file is damaged: an undo by half would be worse than none. */
 	static async load(folder: string): Promise<Manifest> {
 		const path = join(folder, FILE);

@@ -69,6 +69,7 @@ export function agentPlace(agent: AgentName, { env, platform, piFolder }: Machin
 			return { folder: chosen, files: [join(chosen, "mcp.json")] };
 		}
 		case "pi":
-			return { folder: piFolder, files: [join(piFolder, "settings.json")] };
+			// Our own data is in its folder, too.
+			return { folder: join(piFolder, "sessions"), files: [join(piFolder, "settings.json")] };
 	}
 }

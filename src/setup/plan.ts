@@ -46,8 +46,8 @@ export function planFile(
 				continue;
 			}
 			if (state.kind === "absent") {
-				keys.push({ ...key, depth: depthOf(root, key.path) });
 				text = added(format, text, key);
+				keys.push({ ...key, depth: depthOf(root, key.path) });
 				continue;
 			}
 			const [own] = known;
@@ -58,19 +58,18 @@ export function planFile(
 				);
 				continue;
 			}
-			isReplacing = true;
-			keys.push({ ...key, depth: own.depth });
 			text = key.isItem
 				? added(format, withoutKey(format, text, { ...own, depth: own.path.length }, state.at), key)
 				: format.set(text, key.path, key.value);
+			keys.push({ ...key, depth: own.depth });
+			isReplacing = true;
 		} catch (error) {
 			if (!(error instanceof ConfigFault)) throw error;
 			notes.push(`${wanted.path} is left alone: it ${error.message}`);
-			break;
 		}
 	}
 	const after = keys.length === 0 ? before : text;
-	return { wanted, before, after, keys, isReplacing, notes };
+	return { wanted, before, after, keys, isReplacing, notes: [...new Set(notes)] };
 }
 
 function added(format: Format, text: string, key: Key): string {

@@ -1,7 +1,10 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
-import { delimiter, join } from "node:path";
+import { delimiter, dirname, join } from "node:path";
+import { realOrGiven } from "../core/places.ts";
+import { property } from "../core/property.ts";
+import { readRegularFile } from "../core/regular-file.ts";
 
 /** The first of the programs that is on the path. */
 export async function findProgram(
@@ -67,16 +70,35 @@ export async function runProgram(
 }
 
 const VERSION_MS = 10_000;
+/** A program is at most so far below its package's folder. */
+const MAX_FOLDERS_UP = 4;
+const MAX_PACKAGE_BYTES = 1024 * 1024;
 
-/** What `--version` prints first that looks like one. */
+/** From the npm package that a program belongs to, since some take seconds to start; else what `--version` prints. */
 export async function versionOf(
 	program: string,
+	packageName: string | undefined,
 	options: { readonly cwd: string; readonly env: NodeJS.ProcessEnv },
 ): Promise<string | undefined> {
-	if (!isStartable(program)) return undefined;
-	const { status, output } = await runProgram(program, ["--version"], {
-		...options,
-		timeoutMs: VERSION_MS,
-	});
+	const packed = packageName === undefined ? undefined : await packedVersion(program, packageName);
+	if (packed !== undefined || !isStartable(program)) return packed;
+	const timed = { ...options, timeoutMs: VERSION_MS };
+	const { status, output } = await runProgram(program, ["--version"], timed);
 	return status === 0 ? /\d+\.\d+[\w.+-]*/.exec(output)?.[0] : undefined;
+}
+
+async function packedVersion(program: string, name: string): Promise<string | undefined> {
+	let folder = dirname(realOrGiven(program));
+	for (let up = 0; up < MAX_FOLDERS_UP; up++) {
+		try {
+			const file = await readRegularFile(join(folder, "package.json"), MAX_PACKAGE_BYTES);
+			const value: unknown = file.kind === "read" ? JSON.parse(file.bytes.toString("utf8")) : {};
+			const version = property(value, "version");
+			if (property(value, "name") === name && typeof version === "string") return version;
+		} catch {
+			// Not readable: it may be another one further up.
+		}
+		folder = dirname(folder);
+	}
+	return undefined;
 }

@@ -74,7 +74,8 @@ export async function agentStatus(
 			parts.push({ kind: key.kind, path, state, ...(await detailsOf(root, key, options)) });
 		}
 	}
-	const version = program === undefined ? undefined : await versionOf(program, { cwd, env });
+	const version =
+		program === undefined ? undefined : await versionOf(program, agent.package, { cwd, env });
 	const addresses = [...roots].flatMap(([path, root]) =>
 		(manifest.recordOf(path)?.keys ?? []).flatMap(({ path: at, value }) => {
 			const isSet = typeof value === "string" && /^http:\/\/127\./.test(value);

@@ -59,28 +59,24 @@ function dropImplied(root: JsonObject, path: readonly string[], statements: Stat
 	}
 }
 
-/** Takes the statements of a path away, with their lines. Comments above and behind them stay. */
+/**
+ * Takes the statements of a path away, with their lines and the blank line before a table. Comments above and behind
+ * them stay.
+ */
 function removed(text: string, statements: Statement[], path: readonly string[]): string {
 	const isWithin = ({ at }: Statement) => path.every((key, index) => at[index] === key);
 	const ours = statements.filter(isWithin);
 	if (ours.length === 0) throw new ConfigFault("has a form that cannot be edited exactly");
 	let rest = text;
-	for (const { start, end } of ours.reverse()) {
+	for (const { start, end, isTable } of ours.toReversed()) {
 		const lineStart = rest.lastIndexOf("\n", start - 1) + 1;
-		const ending = /^[ \t]*\r?\n?/.exec(rest.slice(end))?.[0] ?? "";
-		const isWhole = /\n$/.test(ending) || end + ending.length === rest.length;
-		rest = isWhole
-			? rest.slice(0, lineStart) + rest.slice(end + ending.length)
-			: rest.slice(0, start) + rest.slice(end + ending.length);
+		const ending = /^[ \t]*(?:\r?\n|$)/.exec(rest.slice(end))?.[0];
+		const blank = isTable ? /(?<=\n)\r?\n$/.exec(rest.slice(0, lineStart))?.[0] : undefined;
+		// Behind a comment, the rest of the line stays.
+		const from = ending === undefined ? start : lineStart - (blank?.length ?? 0);
+		rest = rest.slice(0, from) + rest.slice(end + (ending?.length ?? 0));
 	}
-	// The blank line before our table was ours.
-	const [first] = ours;
-	if (!first?.isTable) return rest;
-	const lineStart = text.lastIndexOf("\n", first.start - 1) + 1;
-	const blank = /(\r?\n)\r?\n$/.exec(rest.slice(0, lineStart))?.[1];
-	return blank === undefined
-		? rest
-		: rest.slice(0, lineStart - blank.length) + rest.slice(lineStart);
+	return rest;
 }
 
 function withTable(text: string, path: readonly string[], value: JsonObject): string {
