@@ -89,8 +89,10 @@ async function withSample(work: (root: string) => Promise<number>): Promise<numb
 	try {
 		await mkdir(join(root, ".git")); // the project ends here, wherever the folder for temporary files is
 		await mkdir(join(root, "src", "reports"));
+		const money = JSON.stringify("../money.ts");
 		for (let day = 1; day <= REPORTS; day++) {
-			const text = `import { format } from "../money.ts";\n\nexport const reportOfDay${day} = (total: number) => \`day ${day}: \${format(total)}\`;\n`;
+			const body = `(total: number) => \`day ${day}: \${format(total)}\`;\n`;
+			const text = `import { format } from ${money};\n\nexport const reportOfDay${day} = ${body}`;
 			await writeFile(join(root, "src", "reports", `report-of-day-${day}.ts`), text);
 		}
 		const index = openCodeIndex({ root });
