@@ -9,7 +9,6 @@ import { property } from "../core/property.ts";
 import { createMcpServer, type McpOptions, serveStdio } from "../mcp/index.ts";
 import { makeSampleProject } from "../server/demo/sample-projects.ts";
 import type { Terminal } from "./command.ts";
-import { watchSignals } from "./signals.ts";
 
 /** So many files use one function that an answer about it is shortened. */
 const REPORTS = 150;
@@ -79,12 +78,16 @@ function textIn(details: unknown): string | undefined {
 	return typeof id === "string" ? id : undefined;
 }
 
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 async function withSample(work: (root: string) => Promise<number>): Promise<number> {
 	const folder = await mkdtemp(join(tmpdir(), "strata-demo-"));
-	watchSignals(() => {
+	// Agents end a server by a signal if it is slow to go.
+	const endNow = () => {
 		rmSync(folder, { recursive: true, force: true });
 		process.exit(0);
-	});
+	};
+	for (const signal of SIGNALS) process.once(signal, endNow);
 	const root = await makeSampleProject(folder);
 	try {
 		await mkdir(join(root, ".git")); // the project ends here, wherever the folder for temporary files is
@@ -99,6 +102,7 @@ async function withSample(work: (root: string) => Promise<number>): Promise<numb
 		await index.build().finally(() => index.close());
 		return await work(root);
 	} finally {
+		for (const signal of SIGNALS) process.off(signal, endNow);
 		await rm(folder, { recursive: true, force: true, maxRetries: 3 });
 		await deleteCodeIndex(root);
 	}

@@ -66,7 +66,13 @@ export function wantedOf(
 			const own = { add: ["mcp", "add", ...line], remove: ["mcp", "remove", ...line.slice(0, 3)] };
 			const settings = claudeSettings(place.settings as string, wish, read);
 			const files = [{ ...inJson(["mcpServers"], stdio), own }, settings];
-			return { files: files.filter(({ keys }) => keys.length > 0), notes: [] };
+			const isHookless = isThroughNpx(wish) && wish.savings === undefined;
+			const note =
+				"Claude Code gets no hook: npx takes too long for one; install pi-strata with npm -g";
+			return {
+				files: files.filter(({ keys }) => keys.length > 0),
+				notes: isHookless ? [note] : [],
+			};
 		}
 		case "codex": {
 			const path = ["mcp_servers", SERVER_NAME];
@@ -116,7 +122,9 @@ function noAddress(title: string, { proxy }: Wish): string[] {
 function claudeSettings(path: string, wish: Wish, read: (path: string) => JsonObject): WantedFile {
 	const keys: Key[] = [];
 	const groups = ["hooks", "PostToolUse"];
-	const savings = wish.savings ?? presentMode(read(path), groups) ?? "shadow";
+	const present = presentMode(read(path), groups);
+	// A hook starts with every call of a tool.
+	const savings = wish.savings ?? present ?? (isThroughNpx(wish) ? "off" : "shadow");
 	if (savings !== "off") {
 		const flags = savings === "shadow" ? ["--shadow"] : [];
 		const words = [...wish.words, "hook", "claude-code", ...flags];
@@ -133,6 +141,10 @@ function claudeSettings(path: string, wish: Wish, read: (path: string) => JsonOb
 		keys.push({ kind: "value", path: ["env", "ANTHROPIC_BASE_URL"], value });
 	}
 	return { path, format: "json", keys };
+}
+
+function isThroughNpx({ words }: Wish): boolean {
+	return words.includes("npx");
 }
 
 /** The mode of a hook of ours that is there. */

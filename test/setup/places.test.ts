@@ -1,10 +1,11 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { expect, test } from "vitest";
 import { AGENTS } from "../../src/setup/agents.ts";
 import { agentPlace } from "../../src/setup/places.ts";
 import { startCommand } from "../../src/setup/start-command.ts";
-import { quoted } from "../../src/setup/wanted.ts";
+import { quoted, wantedOf } from "../../src/setup/wanted.ts";
 import { tempDir } from "../support/temp.ts";
 
 const filesOn = (platform: NodeJS.Platform, env: NodeJS.ProcessEnv, piFolder = "/pi") =>
@@ -99,6 +100,28 @@ test("a package that npx fetched is started by npx, since its folder does not la
 		"-y",
 		"pi-strata",
 	]);
+});
+
+test("through npx, Claude Code gets a hook only if that is asked for", () => {
+	const place = { folder: "/h", files: ["/h/a"] as const, file: "/h/a", settings: "/h/s" };
+	const wish = {
+		...{ words: ["npx", "-y", "pi-strata"], platform: "linux" as const, hookMatcher: "Read" },
+		...{ readPermission: "Read(x)", pluginUrl: "file:///p", packageFolder: "/p" },
+	};
+	const kinds = (savings?: "shadow") =>
+		wantedOf("claude-code", place, { ...wish, savings }, () => ({})).files.flatMap(({ keys }) =>
+			keys.map(({ kind }) => kind),
+		);
+	expect(kinds()).toEqual(["server"]);
+	expect(kinds("shadow")).toEqual(["server", "hook"]);
+});
+
+test("a shell starts the quoted words, whatever their paths are", () => {
+	const script = join(tempDir("it's $HOME `x`"), "print.cjs");
+	writeFileSync(script, "console.log(process.argv.slice(2).join());");
+	const words = [process.execPath, script, "hook", "a b"];
+	const command = words.map((word) => quoted(word, "linux")).join(" ");
+	expect(execFileSync("/bin/sh", ["-c", command], { encoding: "utf8" })).toBe("hook,a b\n");
 });
 
 test("words for a shell are quoted if they need it", () => {
