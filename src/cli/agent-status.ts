@@ -35,7 +35,8 @@ const KIND_TEXT: Record<string, string> = {
 
 /** One line about an agent: its version, our parts, and what to do. */
 export async function agentLine(status: AgentStatus): Promise<string> {
-	const { name, title, version, parts, addresses, faults } = status;
+	const { name, title, program, version, parts, addresses, faults } = status;
+	const found = version ?? (program === undefined ? "found by its folder" : "version unknown");
 	const texts = parts.map(({ kind, state, probed, mode }) => {
 		const works = probed?.ok
 			? `, started in ${probed.ms} ms`
@@ -59,6 +60,6 @@ export async function agentLine(status: AgentStatus): Promise<string> {
 	return line("ok  ", texts);
 
 	function line(mark: string, notes: readonly string[]): string {
-		return `${mark}  ${title.padEnd(14)} ${[version ?? "version unknown", ...notes].join("; ")}`;
+		return `${mark}  ${title.padEnd(14)} ${[found, ...notes].join("; ")}`;
 	}
 }

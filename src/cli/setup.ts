@@ -150,7 +150,9 @@ async function undo({ options, named, manifest, terminal }: Task): Promise<numbe
 			const after = undo.kind === "left" || undo.kind === "nothing" ? before : undo.text;
 			const diff = await diffOf(record.path, before, after);
 			const why = undo.kind === "left" ? undo.why : undefined;
-			return { agent: record.agent, path: record.path, kind: undo.kind, diff, ...(why && { why }) };
+			const isDeleted = before !== undefined && after === undefined;
+			const kind = isDeleted ? ("deleted" as const) : undo.kind;
+			return { agent: record.agent, path: record.path, kind, diff, ...(why && { why }) };
 		}),
 	);
 	const { print } = terminal;
@@ -170,6 +172,7 @@ async function undo({ options, named, manifest, terminal }: Task): Promise<numbe
 }
 
 const UNDO_TEXT = {
+	deleted: "is deleted: strata setup made it",
 	restored: "becomes what it was, byte for byte",
 	removed: "was written since: only our keys are removed",
 	nothing: "has nothing of ours left",

@@ -137,7 +137,8 @@ describe("strata setup", () => {
 		expect(again.text).not.toContain("written");
 
 		const undone = await on.strata("setup", "--undo", "--yes");
-		expect(undone.text.match(/byte for byte/g)).toHaveLength(8);
+		expect(undone.text.match(/becomes what it was, byte for byte/g)).toHaveLength(6);
+		expect(undone.text.match(/is deleted: strata setup made it/g)).toHaveLength(2);
 		expect(on.files()).toEqual(before);
 		expect((await on.strata("setup", "--undo", "--yes")).text).toBe(
 			"Nothing is set up by strata setup.",
@@ -358,7 +359,7 @@ describe("strata setup", () => {
 			outcomes: [{ kind: "edit" }],
 		});
 		const undone = JSON.parse((await on.strata("setup", "--undo", "--json", "--yes")).text);
-		expect(undone).toMatchObject({ files: [{ kind: "restored" }], undone: true });
+		expect(undone).toMatchObject({ files: [{ kind: "deleted" }], undone: true });
 	});
 
 	test("a damaged manifest stops setup before anything is written", async () => {
@@ -389,7 +390,7 @@ describe("strata doctor", () => {
 		expect(text).toMatch(
 			/ok +Claude Code +9\.8\.7; tools set up, started in \d+ ms; hook set up, counts only/,
 		);
-		expect(text).toMatch(/-- +Cursor +version unknown; not set up; run: strata setup cursor/);
+		expect(text).toMatch(/-- +Cursor +found by its folder; not set up; run: strata setup cursor/);
 		expect(text).toMatch(
 			/warn +Zed .*tools out of date, but ends at once \(status 1\); run: strata setup zed/,
 		);
