@@ -165,10 +165,14 @@ async function undo({ options, named, manifest, terminal }: Task): Promise<numbe
 	}
 	const isWriting =
 		planned.length > 0 && (await isAgreed({ options, named, manifest, terminal }, planned.length));
-	if (isWriting) for (const one of planned) await applyUndo(one, manifest);
-	if (options.json) print(JSON.stringify({ files: report, undone: isWriting }, null, 2));
-	else if (isWriting) print("Done.");
-	return planned.some(({ undo }) => undo.kind === "left") ? 1 : 0;
+	const faults: string[] = [];
+	if (isWriting) {
+		for (const one of planned) faults.push(...[(await applyUndo(one, manifest)) ?? []].flat());
+	}
+	const undone = isWriting && faults.length === 0;
+	if (options.json) print(JSON.stringify({ files: report, undone, faults }, null, 2));
+	else if (isWriting) for (const line of undone ? ["Done."] : faults) print(line);
+	return faults.length > 0 ? 1 : 0;
 }
 
 const UNDO_TEXT = {

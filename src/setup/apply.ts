@@ -1,6 +1,5 @@
 import { homedir } from "node:os";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { hashBytes } from "../core/hash.ts";
 import { makeFolders, readConfig, removeConfig, writeConfig } from "./config-file.ts";
 import type { Manifest } from "./manifest.ts";
 import { planFile } from "./plan.ts";
@@ -122,17 +121,24 @@ export async function planUndo(record: FileRecord): Promise<PlannedUndo> {
 	return { record, before, undo };
 }
 
-/** Throws if the file cannot be written, or was written meanwhile. */
-export async function applyUndo({ record, before, undo }: PlannedUndo, manifest: Manifest) {
+/** Returns why the file stays as it is; `undefined` if it was undone. */
+export async function applyUndo(
+	{ record, before, undo }: PlannedUndo,
+	manifest: Manifest,
+): Promise<string | undefined> {
 	const { path, folders } = record;
-	if (undo.kind === "left") return;
-	if (undo.kind !== "nothing") {
-		const current = await textOf(path);
-		if (current === undefined || before === undefined || hashBytes(current) !== hashBytes(before)) {
-			throw new Error(`${path} was written meanwhile: run strata setup --undo again`);
+	if (undo.kind === "left") return `${path} is left alone: ${undo.why}`;
+	try {
+		if (undo.kind !== "nothing") {
+			if ((await textOf(path)) !== before) {
+				return `${path} was written meanwhile: run strata setup --undo again`;
+			}
+			if (undo.text === undefined) await removeConfig(path, folders);
+			else await writeConfig(path, undo.text);
 		}
-		if (undo.text === undefined) await removeConfig(path, folders);
-		else await writeConfig(path, undo.text);
+		await manifest.drop(path);
+		return undefined;
+	} catch (error) {
+		return `${path} cannot be written: ${errnoOf(error) ?? describeError(error)}`;
 	}
-	await manifest.drop(path);
 }

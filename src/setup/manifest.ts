@@ -49,12 +49,17 @@ export class Manifest {
 	}
 
 	async put(record: FileRecord): Promise<void> {
-		const others = this.#files.filter(({ path }) => path !== record.path);
-		await this.#save([...others, record]);
+		await this.#save([...(await this.#others(record.path)), record]);
 	}
 
 	async drop(path: string): Promise<void> {
-		await this.#save(this.#files.filter((record) => record.path !== path));
+		await this.#save(await this.#others(path));
+	}
+
+	/** Read again: another setup may have written since. */
+	async #others(path: string): Promise<FileRecord[]> {
+		const { files } = await Manifest.load(this.#folder);
+		return files.filter((record) => record.path !== path);
 	}
 
 	async #save(files: readonly FileRecord[]): Promise<void> {

@@ -51,7 +51,7 @@ describe("a file that is written between plan and change", () => {
 		await applyFile(file, found, manifest, {});
 		const undo = await planUndo(manifest.files[0] as (typeof manifest.files)[number]);
 		writeFileSync(path, '{"new": 1}');
-		await expect(applyUndo(undo, manifest)).rejects.toThrow("run strata setup --undo again");
+		expect(await applyUndo(undo, manifest)).toContain("run strata setup --undo again");
 		expect(read()).toBe('{"new": 1}');
 		expect((await Manifest.load(folder)).files).toHaveLength(1);
 	});

@@ -93,6 +93,11 @@ test.each([
 	expect(() => json.set(text, PATH, SERVER)).toThrow(why);
 });
 
+test("a text that is nested too deeply is refused", () => {
+	const text = `{"a": ${"[".repeat(100_000)}${"]".repeat(100_000)}}`;
+	expect(() => json.parse(text)).toThrow("is nested too deeply");
+});
+
 /** Configurations as people and programs write them. */
 const blank = fc.constantFrom(
 	"",

@@ -64,10 +64,7 @@ function rootOf(text: string): Root {
 	const errors: { error: number; offset: number }[] = [];
 	// A byte order mark is no token. A blank keeps all offsets.
 	const plain = text.replace(/^\uFEFF/, " ");
-	const node = jsonc.parseTree(plain, errors as never, {
-		allowTrailingComma: true,
-		allowEmptyContent: true,
-	});
+	const node = treeOf(plain, errors);
 	const [error] = errors;
 	if (error) {
 		const line = plain.slice(0, error.offset).split("\n").length;
@@ -77,6 +74,16 @@ function rootOf(text: string): Root {
 	if (node.type !== "object") throw new ConfigFault("holds something else than a JSON object");
 	refuseTwins(node);
 	return { node, value: plainOf(node) as JsonObject };
+}
+
+function treeOf(text: string, errors: object[]): Node | undefined {
+	try {
+		const options = { allowTrailingComma: true, allowEmptyContent: true };
+		return jsonc.parseTree(text, errors as never, options);
+	} catch (error) {
+		// The stack is not deep enough for it.
+		throw new ConfigFault("is nested too deeply", { cause: error });
+	}
 }
 
 /** Of two equal keys, readers take one or the other. */
