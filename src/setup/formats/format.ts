@@ -67,3 +67,8 @@ export function define(place: JsonObject, key: string, value: Json): void {
 		configurable: true,
 	});
 }
+
+/** The line end of a text: that of its first line. */
+export function eolOf(text: string): string {
+	return /\r?\n/.exec(text)?.[0] ?? "\n";
+}

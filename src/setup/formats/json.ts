@@ -4,6 +4,7 @@ import {
 	ConfigFault,
 	changedCopy,
 	define,
+	eolOf,
 	type Format,
 	type Json,
 	type JsonObject,
@@ -256,10 +257,6 @@ function lineIndent(text: string, offset: number): string {
 
 function unitOf(text: string): string {
 	return /\n([ \t]+)\S/.exec(text)?.[1] ?? "  ";
-}
-
-function eolOf(text: string): string {
-	return /\r?\n/.exec(text)?.[0] ?? "\n";
 }
 
 function spliced(text: string, start: number, length: number, replacement: string): string {

@@ -3,6 +3,7 @@ import {
 	ConfigFault,
 	changedCopy,
 	define,
+	eolOf,
 	type Format,
 	type Json,
 	type JsonObject,
@@ -113,8 +114,4 @@ function written(value: Json): string {
 	if (typeof value !== "object" || value === null) return JSON.stringify(value);
 	const rows = Object.entries(value).map(([key, one]) => `${keyOf(key)} = ${written(one)}`);
 	return `{ ${rows.join(", ")} }`;
-}
-
-function eolOf(text: string): string {
-	return /\r?\n/.exec(text)?.[0] ?? "\n";
 }
