@@ -52,6 +52,9 @@ describe("a key is set", () => {
 	test("in place of an old value", () => {
 		const before = '{\n  "mcpServers": { "strata": 1, "b": 2 } // c\n}\n';
 		expect(json.set(before, PATH, 3)).toBe('{\n  "mcpServers": { "strata": 3, "b": 2 } // c\n}\n');
+		const lines = JSON.stringify({ mcpServers: { strata: SERVER, b: 2 } }, null, "\t");
+		const other = { ...SERVER, command: "/c/node" };
+		expect(json.set(lines, PATH, other)).toBe(lines.replace("/a b/node", "/c/node"));
 	});
 });
 

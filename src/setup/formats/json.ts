@@ -120,7 +120,7 @@ function setIn(text: string, path: readonly string[], value: Json): string {
 	if (node.length === 0) return createdIn(text, nested(path, value));
 	const existing = jsonc.findNodeAtLocation(node, [...path]);
 	if (existing) {
-		const style = styleAt(text, existing.parent as Node);
+		const style = styleAt(text, existing.parent?.parent as Node);
 		return spliced(text, existing.offset, existing.length, written(value, style));
 	}
 	let depth = path.length - 1;
@@ -180,7 +180,7 @@ function insertedIn(text: string, parent: Node, child: (style: Style) => string)
 	const kept = gap.trimEnd();
 	const comma = last ? commaIn(text, start, close) : undefined;
 	const isBroken = !style.isInline || /\/\/[^\n]*$/.test(kept);
-	const added = child(isBroken && style.isInline ? { ...style, isInline: true } : style);
+	const added = child(style);
 	const separator = isBroken ? style.eol + style.indent : last ? " " : "";
 	const trailing = comma === undefined ? "" : ",";
 	// A brace on the line of the last child gets a line of its own.
