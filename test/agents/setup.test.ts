@@ -15,6 +15,9 @@ const fetched = agentPackages.filter(isFetched).map(({ name }) => name);
 const NAMES = ["claude-code", "codex-http", "opencode", "gemini-cli"];
 const ready = drivers.filter(({ agent, name }) => fetched.includes(agent) && NAMES.includes(name));
 
+/** Output that the hook could fold. */
+const LOG = "seq 1 60 | sed 's/.*/waiting for the server to start/'; cat notes.txt";
+
 /** What a user of the agent has in its files. */
 const FILES: Record<string, Record<string, string>> = {
 	"claude-code": {
@@ -64,7 +67,9 @@ describe.each(ready)("$agent", (driver) => {
 		await strata("setup", driver.agent, "--yes");
 		const standIn = await StandIn.start(driver.standIn);
 		atEnd(() => standIn.close());
-		standIn.script([{ tool: "read_page", input: { uri: "notes.txt" } }, { say: ANSWER }]);
+		const hasHook = driver.agent === "claude-code";
+		const logs = hasHook ? [{ shell: LOG }, { shell: LOG }, { shell: LOG }] : [];
+		standIn.script([...logs, { tool: "read_page", input: { uri: "notes.txt" } }, { say: ANSWER }]);
 		const ran = await runAgent(patient(driver), home, {
 			prompt: "Read the notes.",
 			base: standIn.url,
@@ -72,6 +77,12 @@ describe.each(ready)("$agent", (driver) => {
 		expect(ran.stdout, `${ran.stdout}\n${ran.stderr}`).toContain(ANSWER);
 		const bodies = standIn.requests.flatMap(({ body }) => (body.length > 0 ? [String(body)] : []));
 		expect(bodies.at(-1)).toContain("note 40");
+
+		if (hasHook) {
+			// The hook counts, and shortens nothing.
+			expect(await strata("hook", "report")).toContain("would be shorter");
+			expect(bodies.join()).not.toContain("[strata:");
+		}
 
 		// The agent has run, and may have written its files.
 		await strata("setup", "--undo", "--yes");
