@@ -26,54 +26,46 @@ const QUIET = {
 /** Writes a planned change and records it. The file must be as it was when it was planned. */
 export async function applyFile(
 	plan: PlannedFile,
-	{ agent, program }: FoundAgent,
+	found: FoundAgent,
 	manifest: Manifest,
 	env: NodeJS.ProcessEnv,
 ): Promise<Outcome> {
-	const { wanted, before, calls } = plan;
+	const { wanted, before } = plan;
 	const { path } = wanted;
-	const changed = {
-		path,
-		kind: "left",
-		note: `${path} was written meanwhile: run strata setup again`,
-	};
-	if ((await textOf(path)) !== before) return changed as Outcome;
+	if ((await textOf(path)) !== before) {
+		return { path, kind: "left", note: `${path} was written meanwhile: run strata setup again` };
+	}
 	const previous = manifest.recordOf(path);
 	const folders: string[] = [];
+	const record = (after: string) =>
+		recordOf({ ...plan, agent: found.agent.name, before, after, folders }, previous);
 	try {
 		if (before === undefined) folders.push(...(await makeFolders(path)));
-		const common = { agent: agent.name, wanted, before, folders };
-		if (calls.length === 0 || program === undefined) {
-			const { after = "", keys } = plan;
-			// Recorded first: a crash in between leaves nothing that cannot be undone.
-			await manifest.put(recordOf({ ...common, after, keys }, previous));
-			await writeConfig(path, after);
+		// Recorded first: a crash in between leaves nothing that cannot be undone.
+		const planned = record(plan.after ?? "");
+		if (plan.calls.length === 0 || found.program === undefined) {
+			await manifest.put(planned);
+			await writeConfig(path, plan.after ?? "");
 			return { path, kind: "edit" };
 		}
-		const pending = recordOf({ ...common, after: plan.after ?? "", keys: plan.keys }, previous);
-		await manifest.put({ ...pending, after: null });
-		const failure = await runCalls(program, calls, env);
+		await manifest.put({ ...planned, after: null });
+		const failure = await runCalls(found.program, plan.calls, env);
 		// What the command did not do is edited.
-		const written = await textOf(path);
-		const known = [...plan.keys, ...(previous?.keys ?? [])];
-		const rest = planFile(wanted, written, known);
-		const after = rest.after ?? "";
-		if (rest.keys.length > 0) await writeConfig(path, after);
-		await manifest.put(recordOf({ ...common, after, keys: plan.keys }, previous));
-		const hasServer = !rest.keys.some(({ kind }) => kind === "server");
-		if (hasServer) return { path, kind: "command" };
-		const note = `${calls.at(-1)?.slice(0, 2).join(" ")} of ${agent.title} failed${failure}; ${path} was edited instead`;
+		const rest = planFile(wanted, await textOf(path), planned.keys);
+		if (rest.keys.length > 0) await writeConfig(path, rest.after ?? "");
+		await manifest.put(record(rest.after ?? ""));
+		const isMissing = rest.keys.some(({ kind }) => kind === "server");
+		if (!isMissing) return { path, kind: "command", ...(rest.notes[0] && { note: rest.notes[0] }) };
+		const command = plan.calls.at(-1)?.slice(0, 2).join(" ");
+		const note = `${command} of ${found.agent.title} failed${failure}; ${path} was edited instead`;
 		return { path, kind: "edit", note };
 	} catch (error) {
 		if ((await textOf(path)) === before) {
 			await (previous ? manifest.put(previous) : manifest.drop(path)).catch(() => undefined);
 			if (before === undefined) await removeConfig(path, folders).catch(() => undefined);
 		}
-		return {
-			path,
-			kind: "left",
-			note: `${path} cannot be written: ${errnoOf(error) ?? describeError(error)}`,
-		};
+		const why = errnoOf(error) ?? describeError(error);
+		return { path, kind: "left", note: `${path} cannot be written: ${why}` };
 	}
 }
 
@@ -111,14 +103,16 @@ export interface PlannedUndo {
 export async function planUndo(record: FileRecord): Promise<PlannedUndo> {
 	const file = await readConfig(record.path);
 	const before = file.kind === "read" ? file.text : undefined;
-	if (file.kind === "unreadable")
-		return { record, before, undo: { kind: "left", why: `it ${file.why}` } };
+	const left = (why: string) => ({
+		record,
+		before,
+		undo: { kind: "left", why: `it ${why}` } as const,
+	});
+	if (file.kind === "unreadable") return left(file.why);
 	const undo = undoOf(record, before);
 	const isWriting = undo.kind === "restored" || undo.kind === "removed";
 	const fault = file.kind === "read" ? file.fault : undefined;
-	if (isWriting && fault !== undefined)
-		return { record, before, undo: { kind: "left", why: `it ${fault}` } };
-	return { record, before, undo };
+	return isWriting && fault !== undefined ? left(fault) : { record, before, undo };
 }
 
 /** Returns why the file stays as it is; `undefined` if it was undone. */
