@@ -31,6 +31,7 @@ const MAY_IMPORT: Record<string, string[] | "everything"> = {
 	savings: [...LEAVES, "wire", "birth"],
 	hook: [...LEAVES, "birth", "importers"],
 	usage: [...LEAVES, "wire", "economy", "importers"],
+	setup: LEAVES,
 	protocol: ["text"],
 	dashboard: ["text", "protocol"],
 	extension: "everything",
@@ -72,6 +73,10 @@ const SECOND_DOORS = new Set([
 	"src/importers/message-hash.ts",
 	// Whether a call names an excluded file, for the same.
 	"src/readcache/file-touch.ts",
+	// Differences of two texts: what setup would change in a file.
+	"src/readcache/diff/unified.ts",
+	// The sample project of the demo, which needs no session.
+	"src/server/demo/sample-projects.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

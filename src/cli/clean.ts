@@ -9,6 +9,7 @@ import { readRegularFile } from "../core/regular-file.ts";
 import { HOOK_STORE, hookFolder } from "../hook/index.ts";
 import { readCacheFolder } from "../readcache/index.ts";
 import { SAVINGS_STORE, savingsFolder } from "../savings/index.ts";
+import { setupFolder } from "../setup/index.ts";
 import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 import { TRAFFIC_STORE, trafficFolder } from "../traffic/index.ts";
@@ -26,7 +27,8 @@ export const clean: Command = {
 		"compile cache (compiled) has no such file; it is recognized by its folders, one per version of Node.",
 		"Data that cannot be rebuilt is not listed: the tokens, journal and demo projects of strata serve, in",
 		"strata/server of pi's folder or in --data-dir. Stop the server before you delete them. The record of",
-		"requests through the proxy (traffic) is listed, although it cannot be rebuilt either.",
+		"requests through the proxy (traffic) is listed, although it cannot be rebuilt either. The manifest of strata",
+		"setup is not listed: strata setup --undo needs it, and deletes it.",
 	],
 	options: { delete: TEXTS, all: FLAG, yes: FLAG, json: FLAG },
 	async run(options, _words, terminal) {
@@ -49,7 +51,8 @@ export const clean: Command = {
 			deleted.push(store.folder);
 		}
 		const server = { name: "server", folder: serverFolder(terminal.env) };
-		const notListed = existsSync(server.folder) ? [server] : [];
+		const manifest = { name: "setup", folder: setupFolder(agentFolder(terminal.env)) };
+		const notListed = [server, manifest].filter(({ folder }) => existsSync(folder));
 		if (options.json) {
 			terminal.print(JSON.stringify({ stores, deleted, notListed }, null, 2));
 			return 0;
@@ -58,14 +61,22 @@ export const clean: Command = {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
 			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
 		}
-		for (const { folder } of notListed) {
-			const data = "the server's tokens, journal and demo projects";
-			terminal.print(`not listed: ${data} in ${folder}; stop the server before you delete them`);
+		for (const { name, folder } of notListed) {
+			const [data, advice] = NOT_LISTED[name] ?? [];
+			terminal.print(`not listed: ${data} in ${folder}; ${advice}`);
 		}
 		if (chosen.length === 0)
 			terminal.print("Nothing was deleted. Use --delete <store> or --all to delete.");
 		return 0;
 	},
+};
+
+const NOT_LISTED: Record<string, [data: string, advice: string]> = {
+	server: [
+		"the server's tokens, journal and demo projects",
+		"stop the server before you delete them",
+	],
+	setup: ["what strata setup changed", '"strata setup --undo" deletes it'],
 };
 
 function named(stores: MeasuredStore[], names: string[] = []): MeasuredStore[] {

@@ -6,6 +6,7 @@ import { packageDependencies, packageVersion } from "../core/package-info.ts";
 import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
+import { agentLine, agentStatuses } from "./agent-status.ts";
 import { knownStores, measureStore } from "./clean.ts";
 import { type Command, FLAG } from "./command.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
@@ -21,7 +22,11 @@ interface Finding {
 export const doctor: Command = {
 	name: "doctor",
 	usage: "[--json]",
-	details: ["", "The exit status is 1 if a required check fails."],
+	details: [
+		"",
+		"For each agent on this machine it shows what strata setup added, starts the server as the agent would, and",
+		"says what is out of date. The exit status is 1 if a required check fails.",
+	],
 	options: { json: FLAG },
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
@@ -35,10 +40,11 @@ export const doctor: Command = {
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));
+		const agents = await agentStatuses(terminal);
 		const failed = findings.some((finding) => finding.required && !finding.ok);
 		if (options.json) {
 			const { files, warnings } = loaded;
-			const report = { ok: !failed, findings, files, warnings, settings, stores };
+			const report = { ok: !failed, findings, agents, files, warnings, settings, stores };
 			terminal.print(JSON.stringify(report, null, 2));
 			return failed ? 1 : 0;
 		}
@@ -48,6 +54,10 @@ export const doctor: Command = {
 		for (const { ok, required, name, note } of findings) {
 			terminal.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
 		}
+		terminal.print("");
+		const installed = agents.filter(({ isInstalled }) => isInstalled);
+		terminal.print(`Agents (see "strata setup"):${installed.length === 0 ? " none found" : ""}`);
+		for (const agent of installed) terminal.print(`  ${await agentLine(agent)}`);
 		terminal.print("");
 		terminal.print("Configuration files; later ones override earlier ones:");
 		for (const { path, found, used } of loaded.files) {

@@ -109,14 +109,12 @@ export function claudeHookFor(terminal: Pick<Terminal, "env" | "cwd">, isShadow:
 
 function printSettings(
 	agent: Agent,
-	{ env, cwd, print }: Terminal,
+	terminal: Terminal,
 	{ isShadow, port }: { readonly isShadow: boolean; readonly port: unknown },
 ): void {
-	const folder = shownPath(
-		blobFolder(loadConfig({ agentDir: agentFolder(env), cwd }).config.blobs),
-	);
+	const { print } = terminal;
 	if (agent === "opencode") {
-		const plugin = new URL("../../plugins/opencode.js", import.meta.url).href;
+		const plugin = pluginUrl();
 		print(JSON.stringify({ plugin: [isShadow ? [plugin, { shadow: true }] : plugin] }, null, 2));
 		return;
 	}
@@ -130,11 +128,25 @@ function printSettings(
 			? { type: "command", command, timeout: 5 }
 			: { type: "http", url: `http://127.0.0.1:${port}/hook/claude-code${query}`, timeout: 5 };
 	const settings = {
-		// Stored texts are outside of the project.
-		permissions: { allow: [`Read(${folder.startsWith("~/") ? folder : `/${folder}`}/**)`] },
-		hooks: { PostToolUse: [{ matcher: KNOWN_TOOLS.join("|"), hooks: [hook] }] },
+		permissions: { allow: [readPermission(terminal)] },
+		hooks: { PostToolUse: [{ matcher: HOOK_MATCHER, hooks: [hook] }] },
 	};
 	print(JSON.stringify(settings, null, 2));
+}
+
+/** The tools of Claude Code whose results the hook knows. */
+export const HOOK_MATCHER = KNOWN_TOOLS.join("|");
+
+/** Lets Claude Code read stored texts, which are outside of the project. */
+export function readPermission({ env, cwd }: Pick<Terminal, "env" | "cwd">): string {
+	const { blobs } = loadConfig({ agentDir: agentFolder(env), cwd }).config;
+	const folder = shownPath(blobFolder(blobs));
+	return `Read(${folder.startsWith("~/") ? folder : `/${folder}`}/**)`;
+}
+
+/** The plugin for opencode. */
+export function pluginUrl(): string {
+	return new URL("../../plugins/opencode.js", import.meta.url).href;
 }
 
 async function report({ env, print }: Terminal, isJson: boolean): Promise<number> {

@@ -64,6 +64,11 @@ export const commands = [
 	),
 	listed("mcp", "Serve the tools for code and pages to an agent.", () => import("./mcp.ts")),
 	listed("acp", "Serve pi's sessions to an editor, such as Zed.", () => import("./acp.ts")),
+	listed(
+		"setup",
+		"Add the tools to the agents on this machine, or take them away again.",
+		() => import("./setup.ts"),
+	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),

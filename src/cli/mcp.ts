@@ -19,22 +19,29 @@ const HOST = "127.0.0.1";
 
 export const mcp: Command = {
 	name: "mcp",
-	usage: `[--http [--port ${DEFAULT_PORT}] [--token-file <file>] [--json]]`,
+	usage: `[--demo] [--http [--port ${DEFAULT_PORT}] [--token-file <file>] [--json]]`,
 	details: [
 		"",
 		"Serves the tools kota_*, read_page and strata_recall on standard input and output, for the project",
-		"in the folder where the agent starts it, or those that the agent names as its roots. Add it to an agent",
-		"with its own command, for example: claude mcp add -s user strata -- strata mcp",
+		"in the folder where the agent starts it, or those that the agent names as its roots. strata setup adds it to",
+		"the agents on this machine.",
 		"With --http it serves any number of agents on 127.0.0.1. They send a token of the token file (name:token",
 		"lines; created with one entry if missing) as a bearer token. Pages in a browser are refused.",
 		"--json prints one line when it is ready.",
+		"--demo serves a small sample project in a temporary folder. At a terminal it calls every tool and prints the",
+		"answers; no key and no agent is needed.",
 	],
-	options: { http: FLAG, port: TEXT, "token-file": TEXT, json: FLAG },
+	options: { http: FLAG, port: TEXT, "token-file": TEXT, json: FLAG, demo: FLAG },
 	async run(options, _words, terminal) {
 		const { env, cwd } = terminal;
 		// Claude Code names its project; other agents start us in it.
 		const folder = env.CLAUDE_PROJECT_DIR || cwd;
 		const served = { agentDir: agentFolder(env), cwd: folder, version: packageVersion() };
+		if (options.demo) {
+			if (options.http) throw new UsageError("--demo serves standard input and output only");
+			const { demoAtTerminal, demoOnStdio } = await import("./mcp-demo.ts");
+			return await (terminal.readInput ? demoOnStdio(served) : demoAtTerminal(served, terminal));
+		}
 		if (options.http) return await serveAtPort(options, served, terminal);
 		for (const name of ["port", "token-file", "json"]) {
 			if (options[name] !== undefined) throw new UsageError(`--${name} needs --http`);

@@ -11,6 +11,8 @@ import { Workspace, type WorkspaceOptions } from "./workspace.ts";
 
 export interface McpOptions extends WorkspaceOptions {
 	readonly version: string;
+	/** The folder stays that of the demo, whatever the client's roots are. */
+	readonly ignoresRoots?: boolean;
 }
 
 /** Codex shows this as the description of all tools, Claude Code puts it into the prompt. */
@@ -32,13 +34,13 @@ const INVALID_PARAMS = -32_602;
 
 /** Serves the tools to one client. Connect it to a transport; closing that closes what is open. */
 export function createMcpServer(options: McpOptions): Peer {
-	const { version, agentDir, cwd } = options;
+	const { version, agentDir, cwd, ignoresRoots = false } = options;
 	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let capabilities: Readonly<Record<string, unknown>> = {};
 	let roots: Promise<void> | undefined;
 	const askForRoots = async ({ request }: Incoming) => {
-		if (!isRecord(capabilities.roots)) return;
+		if (ignoresRoots || !isRecord(capabilities.roots)) return;
 		// A client that does not answer works in the folder in which it started us.
 		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
 		workspace.setRoots(urisIn(property(listed, "roots")));

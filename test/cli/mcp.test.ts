@@ -1,12 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
+import { main } from "../../src/cli/main.ts";
 import { writeProject } from "../mcp/connect.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
@@ -30,6 +32,49 @@ test("strata mcp answers in the folder where it is started, and ends with its cl
 	expect(content).toMatchObject([{ text: expect.stringContaining("function price") }]);
 	await client.close();
 	await expect.poll(() => transport.pid).toBe(null);
+});
+
+test("strata mcp --demo serves a sample project whatever the client's roots are, and deletes it", {
+	tags: "slow",
+}, async () => {
+	const temporary = tempDir("demo");
+	const transport = new StdioClientTransport({
+		...{ command: process.execPath, args: [STRATA, "mcp", "--demo"], cwd: writeProject() },
+		...{ env: { ...envOf(tempDir("agent")), TMPDIR: temporary }, stderr: "inherit" },
+	});
+	const capabilities = { roots: {} };
+	const client = new Client({ name: "test", version: "1" }, { capabilities });
+	const roots = [{ uri: pathToFileURL(writeProject()).href }];
+	client.setRequestHandler(ListRootsRequestSchema, () => ({ roots }));
+	await client.connect(transport);
+	const call = { name: "kota_usages", arguments: { symbol: "discountOf" } };
+	const { content } = await client.callTool(call);
+	expect(content).toMatchObject([{ text: expect.stringContaining("src/discount.ts") }]);
+	expect(readdirSync(temporary)).toHaveLength(1);
+	await client.close();
+	await expect.poll(() => readdirSync(temporary)).toEqual([]);
+});
+
+test("strata mcp --demo at a terminal calls every tool and prints the answers", {
+	tags: "slow",
+}, async () => {
+	const lines: string[] = [];
+	const print = (line: string) => void lines.push(line);
+	const around = { cwd: tempDir(), env: { PI_CODING_AGENT_DIR: tempDir("agent") } };
+	const terminal = { ...around, print, printError: print, write: print };
+	expect(await main(["mcp", "--demo"], terminal)).toBe(0);
+	const text = lines.join("\n");
+	const called = [...text.matchAll(/^(kota_\w+|read_page|strata_recall) \{/gm)].map(
+		([, name]) => name,
+	);
+	expect(called).toEqual([
+		...["kota_search", "kota_deps", "kota_usages", "kota_impact", "kota_task_context"],
+		...["kota_index", "read_page", "strata_recall"],
+	]);
+	expect(text).toContain("function at src/money.ts");
+	expect(text).toContain("Handbook of the sample shop, page 1");
+	expect(text).not.toContain("names no stored text");
+	expect(await main(["mcp", "--demo", "--http"], terminal)).toBe(2);
 });
 
 test("strata mcp --http wants the token that it wrote, and refuses pages", {

@@ -1,6 +1,7 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -71,6 +72,8 @@ export async function expectCommandsWork(at: Installation): Promise<void> {
 	expect(await answer("read", "a.pdf")).toBe("The only page.\n\n");
 	expect(await answer("replay", "session.jsonl")).toContain("append-only");
 	expect(JSON.parse(await answer("schema", "protocol"))).toHaveProperty("$schema");
+	mkdirSync(join(homedir(), ".cursor"), { recursive: true });
+	expect(await answer("setup", "cursor", "--dry-run")).toContain('+    "strata": {');
 }
 
 /** The server cannot run here: it says so in one sentence, and doctor says the same. */
