@@ -71,6 +71,10 @@ const SECOND_DOORS = new Set([
 	"src/importers/message-hash.ts",
 	// Whether a call names an excluded file, for the same.
 	"src/readcache/file-touch.ts",
+	// What a session cost and saved, from its entries: pi's commands show the figures of the page.
+	"src/server/sessions/cost-view.ts",
+	// The book of all sessions: pi's extension adds to it, and loads nothing else of usage.
+	"src/usage/saved-book.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

@@ -16,9 +16,9 @@ test("the tour shows what the demo prints", { tags: "slow" }, async () => {
 		const [last] = reports.slice(-1) as unknown as { data: { text: string } }[];
 		printed.push([command, last?.data.text ?? ""]);
 	}
-	await ask("/strata");
 	await session.prompt("Why do orders of 50.00 get no discount?");
 	await session.prompt("Now look at the logs.");
+	await ask("/strata");
 	await ask("/kota pruning");
 	await ask("/strata cost");
 	await ask("/workset add src/cart.ts src/discount.ts");
