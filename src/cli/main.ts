@@ -4,6 +4,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
+import { wantsColours } from "./colours.ts";
 import {
 	type Command,
 	hintFor,
@@ -76,7 +77,7 @@ function listed<Name extends string>(
 	return { name, summary, load: async () => (await module())[name] };
 }
 
-/** Returns the exit status: 0 done, 1 failed, 2 wrong usage (of `hook`: 1). Throws if a command's code cannot be loaded. */
+/** Returns the exit status: 0 done, 1 failed, 2 wrong usage (of `hook`: 1), 3 nothing found. Throws if a command's code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -187,6 +188,7 @@ async function help(name: string | undefined, terminal: Terminal): Promise<numbe
 		...commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
 		"",
 		'Run "strata help <command>" for its options, "strata --version" for the version.',
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing found.",
 	];
 	for (const line of lines) terminal.print(line);
 	return 0;
@@ -196,6 +198,7 @@ function atTerminal(): Terminal {
 	const terminal: Terminal = {
 		cwd: process.cwd(),
 		env: process.env,
+		isColoured: wantsColours(process.env, process.stdout.isTTY === true),
 		print: (line) => void process.stdout.write(`${line}\n`),
 		write: (text) => void process.stdout.write(text),
 		printError: (line) => void process.stderr.write(`${line}\n`),
