@@ -7,8 +7,11 @@ import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
 import { knownStores, measureStore } from "./clean.ts";
+import { coloursFor } from "./colours.ts";
 import { type Command, FLAG } from "./command.ts";
+import { checkUse } from "./doctor-pi.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
+import { serverFolder } from "./serve.ts";
 
 /** Result of a check. If a `required` one fails, the exit status is 1. */
 interface Finding {
@@ -32,6 +35,11 @@ export const doctor: Command = {
 			{ name: "pi", required: false, ...describePi(installedPi()) },
 			await checkSqlite(),
 			await checkWorker(),
+			...(await checkUse({
+				agentDir,
+				cwd: terminal.cwd,
+				serverFolder: serverFolder(terminal.env),
+			})),
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));
@@ -45,8 +53,10 @@ export const doctor: Command = {
 
 		terminal.print(`pi-strata ${packageVersion()}`);
 		terminal.print("");
+		const { good, bad, warning } = coloursFor(terminal.isColoured);
 		for (const { ok, required, name, note } of findings) {
-			terminal.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
+			const state = ok ? good("ok  ") : required ? bad("FAIL") : warning("warn");
+			terminal.print(`  ${state}  ${name.padEnd(14)} ${note}`);
 		}
 		terminal.print("");
 		terminal.print("Configuration files; later ones override earlier ones:");

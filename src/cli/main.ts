@@ -17,9 +17,13 @@ import { readUpTo } from "./standard-input.ts";
 
 const code = () => import("./code-commands.ts");
 
-type ListedCommand = (typeof commands)[number];
+interface ListedCommand {
+	readonly name: string;
+	readonly summary: string;
+	load(): Promise<Command>;
+}
 
-export const commands = [
+export const commands: readonly ListedCommand[] = [
 	listed(
 		"serve",
 		"Serve agent sessions to programs, with a dashboard.",
@@ -64,9 +68,18 @@ export const commands = [
 		() => import("./traffic.ts"),
 	),
 	listed("mcp", "Serve the tools for code and pages to an agent.", () => import("./mcp.ts")),
+	listed(
+		"demo",
+		"Try pi-strata in pi with a scripted model, without a key.",
+		() => import("./demo.ts"),
+	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),
+	listed("completions", "Print a script that completes strata's words in a shell.", async () => {
+		const { completionsOf } = await import("./completions.ts");
+		return { completions: completionsOf(() => commands) };
+	}),
 ];
 
 function listed<Name extends string>(

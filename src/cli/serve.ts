@@ -18,6 +18,7 @@ import {
 	UsageError,
 } from "./command.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
+import { noteRunning, noteStopped } from "./running-server.ts";
 import { watchSignals } from "./signals.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -94,6 +95,7 @@ export const serve: Command = {
 		try {
 			watchSignals(stopAsked.resolve);
 			await Promise.race([running.ready, stopAsked.promise]);
+			await noteRunning(options.dataDir, addressOf(options, running.port));
 			await announce({ values, terminal, options, running });
 			const reason = await stopAsked.promise;
 			await running.stop(reason);
@@ -105,6 +107,7 @@ export const serve: Command = {
 			throw error;
 		} finally {
 			await rm(launchPage(options.dataDir), { force: true }).catch(() => {});
+			await noteStopped(options.dataDir);
 		}
 	},
 };
@@ -200,14 +203,23 @@ interface Announcement {
 	readonly running: Awaited<ReturnType<ServerModule["startServer"]>>;
 }
 
+function addressOf({ listen, socketPath, auth }: ServerOptions, port: number | undefined) {
+	const host = listen && (listen.host.includes(":") ? `[${listen.host}]` : listen.host);
+	return {
+		pid: process.pid,
+		...(listen && { url: `${listen.tls ? "https" : "http"}://${host}:${port}/` }),
+		...(socketPath !== undefined && { socket: socketPath }),
+		...(auth !== "none" && { tokenFile: auth.tokenFile }),
+	};
+}
+
 /** Shows the token only on a terminal, since other output may be stored in a log. */
 async function announce({ values, terminal, options, running }: Announcement): Promise<void> {
-	const { listen, socketPath, stdio, auth, dataDir } = options;
+	const { socketPath, stdio, auth, dataDir } = options;
 	const { port, token } = running;
 	// With --stdio, standard output belongs to the protocol.
 	const say = stdio ? terminal.printError : terminal.print;
-	const host = listen && (listen.host.includes(":") ? `[${listen.host}]` : listen.host);
-	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
+	const { url } = addressOf(options, port);
 	const tokenFile = token !== undefined && auth !== "none" ? auth.tokenFile : undefined;
 	const page = token === undefined ? url : `${url}#token=${token}`;
 	if (values.json) {
