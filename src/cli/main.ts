@@ -29,6 +29,11 @@ export const commands: readonly ListedCommand[] = [
 		"Serve agent sessions to programs, with a dashboard.",
 		() => import("./serve.ts"),
 	),
+	listed(
+		"watch",
+		"Watch sessions of pi that run in terminals, in the browser.",
+		() => import("./watch.ts"),
+	),
 	listed("index", "Index the TypeScript and JavaScript of a project, or update its index.", code),
 	listed("search", "Find files and symbols by words and names, best match first.", code),
 	listed("deps", "Show the dependencies and dependents of a file.", code),
