@@ -2,12 +2,13 @@ import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as Kota from "../code/index.ts";
 import type * as Index from "../codeindex/index.ts";
+import { boundedLines, colouredLine } from "../core/bounded-lines.ts";
+import { coloursFor } from "../core/colours.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
-import { boundedLines, colouredLine, maxBytesIn, searchLines, usageLines } from "./answer-text.ts";
+import { searchLines, usageLines } from "./answer-text.ts";
 import { changedFiles } from "./changed-files.ts";
-import { coloursFor } from "./colours.ts";
 import {
 	type Command,
 	FLAG,
@@ -311,4 +312,23 @@ function oneOf<Choice extends string>(options: OptionValues, name: string, choic
 	const found = choices.find((choice) => choice === value);
 	if (found || value === undefined) return found;
 	throw new UsageError(`--${name} must be one of ${choices.join(", ")}, got "${value}"`);
+}
+
+/** About 200 lines. */
+const DEFAULT_MAX_BYTES = 16_000;
+const LEAST_BYTES = 200;
+
+/** What `--all` and `--max-bytes` allow. */
+function maxBytesIn(options: OptionValues): number {
+	const given = options["max-bytes"];
+	if (options.all && given !== undefined) {
+		throw new UsageError("--all and --max-bytes exclude each other");
+	}
+	if (options.all) return Number.POSITIVE_INFINITY;
+	if (given === undefined) return DEFAULT_MAX_BYTES;
+	const bytes = Number(given);
+	if (/^\d{1,9}$/.test(String(given)) && bytes >= LEAST_BYTES) return bytes;
+	throw new UsageError(
+		`--max-bytes must be a whole number of at least ${LEAST_BYTES}, got "${given}"`,
+	);
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { coloursFor } from "../core/colours.ts";
 import { describeConfig, loadConfig } from "../core/config.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageDependencies, packageVersion } from "../core/package-info.ts";
@@ -7,7 +8,6 @@ import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
 import { knownStores, measureStore } from "./clean.ts";
-import { coloursFor } from "./colours.ts";
 import { type Command, FLAG } from "./command.ts";
 import { checkUse } from "./doctor-pi.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";

@@ -2,9 +2,9 @@ import { realpathSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { wantsColours } from "../core/colours.ts";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
-import { wantsColours } from "./colours.ts";
 import {
 	type Command,
 	hintFor,

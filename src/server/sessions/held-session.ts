@@ -260,7 +260,8 @@ export class HeldSession implements StreamName {
 
 	/** The file that the session follows, if it is one in a terminal. */
 	get watches(): string | undefined {
-		return parsedRecord(this.record).settings.watches;
+		const { watches } = this.record.settings;
+		return typeof watches === "string" ? watches : undefined;
 	}
 
 	/** @throws CommandError `wrong_state` in a session that only follows another. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { coloursFor, wantsColours } from "../../src/cli/colours.ts";
+import { coloursFor, wantsColours } from "../../src/core/colours.ts";
 
 test.each([
 	[{}, true, true],
