@@ -111,7 +111,8 @@ async function pruneAndReadBack(): Promise<string[]> {
 	const files = await round();
 	await pi.close();
 	Date.now = now;
-	const others = /^(?!extension|session|context|pruning|paging)/;
+	const others =
+		/^(?!extension|session|context|pruning|paging)|^extension\/(?:saved|session-account)/;
 	return [...new Set(files)].filter((file) => !others.test(file)).sort();
 }
 

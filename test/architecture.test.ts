@@ -77,6 +77,10 @@ const SECOND_DOORS = new Set([
 	"src/readcache/diff/unified.ts",
 	// The sample project of the demo, which needs no session.
 	"src/server/demo/sample-projects.ts",
+	// What a session cost and saved, from its entries: pi's commands show the figures of the page.
+	"src/server/sessions/cost-view.ts",
+	// The book of all sessions: pi's extension adds to it, and loads nothing else of usage.
+	"src/usage/saved-book.ts",
 	// How `read` finds a file: functions over paths, without a session.
 	"src/session/read-path.ts",
 ]);

@@ -14,6 +14,7 @@ import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 import { TRAFFIC_STORE, trafficFolder } from "../traffic/index.ts";
 import { USAGE_STORE, usageFolder } from "../usage/index.ts";
+import { SAVED_STORE, savedFolder } from "../usage/saved-book.ts";
 import { type Command, FLAG, hintFor, TEXTS, UsageError } from "./command.ts";
 import { serverFolder } from "./serve.ts";
 
@@ -27,8 +28,8 @@ export const clean: Command = {
 		"compile cache (compiled) has no such file; it is recognized by its folders, one per version of Node.",
 		"Data that cannot be rebuilt is not listed: the tokens, journal and demo projects of strata serve, in",
 		"strata/server of pi's folder or in --data-dir. Stop the server before you delete them. The record of",
-		"requests through the proxy (traffic) is listed, although it cannot be rebuilt either. The manifest of strata",
-		"setup is not listed: strata setup --undo needs it, and deletes it.",
+		"requests through the proxy (traffic) and of savings in pi (saved) is listed, although it cannot be rebuilt either.",
+		"The manifest of strata setup is not listed: strata setup --undo needs it, and deletes it.",
 	],
 	options: { delete: TEXTS, all: FLAG, yes: FLAG, json: FLAG },
 	async run(options, _words, terminal) {
@@ -152,6 +153,11 @@ export function knownStores(
 			name: USAGE_STORE,
 			folder: usageFolder(env),
 			loss: "strata usage reads every session file again",
+		},
+		{
+			name: SAVED_STORE,
+			folder: savedFolder(agentFolder(env)),
+			loss: "/strata counts the savings of today and of all sessions from zero",
 		},
 		{
 			name: COMPILED_STORE,

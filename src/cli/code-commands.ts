@@ -1,11 +1,18 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type * as Kota from "../code/index.ts";
+import type * as Index from "../codeindex/index.ts";
+import { boundedLines, colouredLine } from "../core/bounded-lines.ts";
+import { coloursFor } from "../core/colours.ts";
 import { loadConfig } from "../core/config.ts";
+import { describeError } from "../core/errno.ts";
 import { agentFolder, projectRoot } from "../core/places.ts";
+import { searchLines, usageLines } from "./answer-text.ts";
+import { changedFiles } from "./changed-files.ts";
 import {
 	type Command,
 	FLAG,
+	NOTHING_FOUND,
 	type OptionValues,
 	TEXT,
 	TEXTS,
@@ -15,6 +22,7 @@ import {
 
 type KotaDoor = typeof Kota;
 type Topic = Parameters<KotaDoor["answerTo"]>[0];
+type AnswerOf<Name extends Topic> = Index.AnswerOf<Name>;
 type InputOf<Name extends Topic> = Parameters<typeof Kota.answerTo<Name>>[1];
 
 interface CommandLine {
@@ -22,19 +30,24 @@ interface CommandLine {
 	readonly toPath: (path: string) => string;
 	readonly words: string[];
 	readonly options: OptionValues;
+	/** Of the project. */
+	readonly root: string;
 }
 
 const ROOT = { root: TEXT, json: FLAG } as const;
+const QUESTION = { ...ROOT, all: FLAG, "max-bytes": TEXT } as const;
 const ABOUT_ROOT = [
 	"",
 	"The project is the git repository of the current folder, or --root <folder>. Index it once with",
 	"strata index. Paths in --json are relative to the project's root; lines and columns start at 1.",
+	"Answers stop at 16,000 bytes: --max-bytes sets another limit, --all none; --json has everything.",
+	"The exit status is 3 if nothing was found.",
 ];
 
 export const search = question("search", {
 	name: "search",
 	usage: "<words…> [--limit <n>] [--output paths|compact|snippet] [--glob <pattern>] [--json]",
-	options: { ...ROOT, limit: TEXT, output: TEXT, glob: TEXT },
+	options: { ...QUESTION, limit: TEXT, output: TEXT, glob: TEXT },
 	maxArguments: 32,
 	input({ kota, words, options }) {
 		const query = words.join(" ").trim();
@@ -47,12 +60,14 @@ export const search = question("search", {
 			...(typeof options.glob === "string" && { filters: { glob: options.glob } }),
 		});
 	},
+	isEmpty: ({ hits }) => hits.length === 0,
+	placeLines: searchLines,
 });
 
 export const deps = question("dependencies", {
 	name: "deps",
 	usage: "<file> [--direction dependents|dependencies|both] [--depth <n>] [--no-tests] [--json]",
-	options: { ...ROOT, direction: TEXT, depth: TEXT, "no-tests": FLAG },
+	options: { ...QUESTION, direction: TEXT, depth: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
 	input({ toPath, words: [file], options }) {
 		if (file === undefined) throw new UsageError("no file given");
@@ -68,7 +83,7 @@ export const deps = question("dependencies", {
 export const usages = question("usages", {
 	name: "usages",
 	usage: "<name|Owner.member> [--file <file>] [--no-tests] [--json]",
-	options: { ...ROOT, file: TEXT, "no-tests": FLAG },
+	options: { ...QUESTION, file: TEXT, "no-tests": FLAG },
 	maxArguments: 1,
 	input({ toPath, words: [symbol], options }) {
 		if (symbol === undefined || symbol.trim() === "") throw new UsageError("no symbol given");
@@ -78,32 +93,60 @@ export const usages = question("usages", {
 			...(typeof options.file === "string" && { file: toPath(options.file) }),
 		};
 	},
+	isEmpty: ({ definitions }) => definitions.length === 0,
+	placeLines: usageLines,
 });
 
 export const impact = question("impact", {
 	name: "impact",
-	usage: "<file…> [--create <file>]… [--delete <file>]… [--symbol <name>]… [--json]",
-	options: { ...ROOT, create: TEXTS, delete: TEXTS, symbol: TEXTS },
+	usage:
+		"<file…> | --changed [--since <branch>] [--tests] [--create <file>]… [--delete <file>]… [--symbol <name>]… [--json]",
+	details: [
+		"",
+		"--changed takes the files that git sees as changed since the last commit, new ones included; with --since main,",
+		"since the branch left main. --tests prints only the tests to run, one path in a line, for hooks and CI:",
+		"  tests=$(strata impact --changed --since main --tests) && npx vitest run $tests",
+		...ABOUT_ROOT,
+	],
+	options: {
+		...QUESTION,
+		changed: FLAG,
+		since: TEXT,
+		tests: FLAG,
+		create: TEXTS,
+		delete: TEXTS,
+		symbol: TEXTS,
+	},
 	maxArguments: 50,
-	input({ toPath, words, options }) {
+	async input({ toPath, words, options, root }) {
 		const files = (name: string) => ((options[name] as string[] | undefined) ?? []).map(toPath);
+		const { since } = options;
+		if (since !== undefined && !options.changed) throw new UsageError("--since needs --changed");
+		const changed = options.changed ? await changedFiles(root, since as string | undefined) : NONE;
 		const query = {
-			modify: words.map(toPath),
+			modify: [...words.map(toPath), ...changed.modify],
 			create: files("create"),
-			delete: files("delete"),
+			delete: [...files("delete"), ...changed.delete],
 			...(options.symbol !== undefined && { symbols: options.symbol as string[] }),
 		};
 		if (query.modify.length + query.create.length + query.delete.length === 0) {
+			if (options.changed) return undefined;
 			throw new UsageError("no changed file given");
 		}
 		return query;
 	},
+	nothing: "no file of the index has changed",
+	isEmpty: ({ tests }, { tests: onlyTests }) => onlyTests === true && tests.length === 0,
+	onlyLines: ({ tests }, { options, show }) =>
+		options.tests ? tests.map(({ path }) => show(path)) : undefined,
 });
+
+const NONE = { modify: [], delete: [] };
 
 export const context = question("taskContext", {
 	name: "context",
 	usage: "<file…> [--symbols] [--no-tests] [--json]",
-	options: { ...ROOT, symbols: FLAG, "no-tests": FLAG },
+	options: { ...QUESTION, symbols: FLAG, "no-tests": FLAG },
 	maxArguments: 50,
 	input({ toPath, words, options }) {
 		if (words.length === 0) throw new UsageError("no file given");
@@ -119,7 +162,7 @@ export const context = question("taskContext", {
 export const map = question("symbolMap", {
 	name: "map",
 	usage: "[--tokens <n>] [--json]",
-	options: { ...ROOT, tokens: TEXT },
+	options: { ...QUESTION, tokens: TEXT },
 	input: ({ options }) => ({ budgetTokens: wholeNumber(options, "tokens") ?? 2000 }),
 });
 
@@ -141,25 +184,65 @@ export const index: Command = {
 		}),
 };
 
-function question<Name extends Topic>(
-	topic: Name,
-	{ input, ...command }: Omit<Command, "run"> & { input(line: CommandLine): InputOf<Name> },
-): Command {
+interface Question<Name extends Topic> extends Omit<Command, "run"> {
+	/** `undefined` if there is nothing to ask about. */
+	input(line: CommandLine): InputOf<Name> | undefined | Promise<InputOf<Name> | undefined>;
+	/** Whether the answer holds nothing. */
+	isEmpty?(answer: AnswerOf<Name>, options: OptionValues): boolean;
+	/** What is said if there is nothing to ask about. */
+	readonly nothing?: string;
+	/** One line for each place, at a terminal. */
+	placeLines?(answer: AnswerOf<Name>, shown: Parameters<typeof searchLines>[1]): string[];
+	/** All that is printed; `undefined` for the usual text. */
+	onlyLines?(
+		answer: AnswerOf<Name>,
+		asked: { options: OptionValues; show(path: string): string },
+	): string[] | undefined;
+}
+
+function question<Name extends Topic>(topic: Name, asked: Question<Name>): Command {
+	const { input, isEmpty, placeLines, onlyLines, nothing = "nothing to ask", ...command } = asked;
 	return {
 		details: ABOUT_ROOT,
 		...command,
 		run: (options, words, terminal) =>
 			withProject(options, terminal, async ({ kota, project, caller }) => {
-				const paths = {
-					...kota.projectPaths(project.root, terminal.cwd),
-					advice: kota.COMMAND_ADVICE,
-				};
-				const given = input({ kota, toPath: paths.find, words, options });
-				const { answer, render } = await kota.answerTo(topic, given, { project, paths, caller });
-				show(options, terminal, answer, () => kota.wholeAnswer(render(Date.now())));
-				return 0;
+				const maxBytes = maxBytesIn(options);
+				const { root } = project;
+				const paths = { ...kota.projectPaths(root, terminal.cwd), advice: kota.COMMAND_ADVICE };
+				const given = await input({ kota, toPath: paths.find, words, options, root });
+				if (given === undefined) return nothingFound(terminal, nothing);
+				const answered = await kota
+					.answerTo(topic, given, { project, paths, caller })
+					.catch((error: unknown) => {
+						// Git knows files that the index does not: documents, pictures.
+						if (options.changed && /is not in the index/.test(describeError(error)))
+							return undefined;
+						throw error;
+					});
+				if (!answered) return nothingFound(terminal, nothing);
+				const answer = answered.answer as AnswerOf<Name>;
+				const isNothing = isEmpty?.(answer, options) === true;
+				show(options, terminal, answer, () => {
+					const colours = coloursFor(terminal.isColoured);
+					const only = onlyLines?.(answer, { options, show: paths.show });
+					if (only) return only.join("\n");
+					const text = kota.wholeAnswer(answered.render(Date.now()));
+					const hasPlaces = terminal.isColoured && placeLines && !isNothing;
+					const usual = text.split("\n").map((line) => colouredLine(line, colours));
+					const lines = hasPlaces
+						? [...placeLines(answer, { show: paths.show, colours }), ...usual.slice(-1)]
+						: usual;
+					return boundedLines(lines, maxBytes).join("\n");
+				});
+				return isNothing ? NOTHING_FOUND : 0;
 			}),
 	};
+}
+
+function nothingFound(terminal: Terminal, why: string): number {
+	terminal.printError(why);
+	return NOTHING_FOUND;
 }
 
 interface OpenedProject {
@@ -192,9 +275,11 @@ async function withProject(
 	}
 }
 
+/** A text without a line is not printed. */
 function show(options: OptionValues, terminal: Terminal, value: unknown, text: () => string): void {
 	terminal.progress?.("");
-	terminal.print(options.json ? JSON.stringify(value, null, 2) : text());
+	const shown = options.json ? JSON.stringify(value, null, 2) : text();
+	if (shown !== "") terminal.print(shown);
 }
 
 /** Rejects a `--root` that is not a folder; it would silently select the project around it. */
@@ -227,4 +312,23 @@ function oneOf<Choice extends string>(options: OptionValues, name: string, choic
 	const found = choices.find((choice) => choice === value);
 	if (found || value === undefined) return found;
 	throw new UsageError(`--${name} must be one of ${choices.join(", ")}, got "${value}"`);
+}
+
+/** About 200 lines. */
+const DEFAULT_MAX_BYTES = 16_000;
+const LEAST_BYTES = 200;
+
+/** What `--all` and `--max-bytes` allow. */
+function maxBytesIn(options: OptionValues): number {
+	const given = options["max-bytes"];
+	if (options.all && given !== undefined) {
+		throw new UsageError("--all and --max-bytes exclude each other");
+	}
+	if (options.all) return Number.POSITIVE_INFINITY;
+	if (given === undefined) return DEFAULT_MAX_BYTES;
+	const bytes = Number(given);
+	if (/^\d{1,9}$/.test(String(given)) && bytes >= LEAST_BYTES) return bytes;
+	throw new UsageError(
+		`--max-bytes must be a whole number of at least ${LEAST_BYTES}, got "${given}"`,
+	);
 }

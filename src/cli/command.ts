@@ -12,6 +12,8 @@ export interface Terminal {
 	printError(line: string): void;
 	/** What another program writes to this one, up to its end; `undefined` if that is longer. Absent at a terminal. */
 	readInput?: (maxBytes: number) => Promise<Buffer | undefined>;
+	/** Whether to print colours, and places as `path:line`. Default: no. */
+	readonly isColoured?: boolean;
 	/** Asks the user. Absent without a terminal. */
 	confirm?: (question: string) => Promise<boolean>;
 }
@@ -30,9 +32,12 @@ export interface Command {
 	readonly runsProgram?: true;
 	/** The exit status after {@link UsageError}. Default: 2. */
 	readonly usageStatus?: 1;
-	/** Exit status: 0 done, 1 failed. Throw {@link UsageError} for wrong usage. */
+	/** Exit status: 0 done, 1 failed, {@link NOTHING_FOUND}. Throw {@link UsageError} for wrong usage. */
 	run(options: OptionValues, words: string[], terminal: Terminal): Promise<number>;
 }
+
+/** The exit status of a question that has no answer: a script can tell it from a failure. */
+export const NOTHING_FOUND = 3;
 
 export const FLAG = { type: "boolean" } as const;
 export const TEXT = { type: "string" } as const;

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { Worker } from "node:worker_threads";
+import { coloursFor } from "../core/colours.ts";
 import { describeConfig, loadConfig } from "../core/config.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageDependencies, packageVersion } from "../core/package-info.ts";
@@ -9,7 +10,9 @@ import { workerEntry } from "../core/worker-entry.ts";
 import { agentLine, agentStatuses } from "./agent-status.ts";
 import { knownStores, measureStore } from "./clean.ts";
 import { type Command, FLAG } from "./command.ts";
+import { checkUse } from "./doctor-pi.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
+import { serverFolder } from "./serve.ts";
 
 /** Result of a check. If a `required` one fails, the exit status is 1. */
 interface Finding {
@@ -37,6 +40,11 @@ export const doctor: Command = {
 			{ name: "pi", required: false, ...describePi(installedPi()) },
 			await checkSqlite(),
 			await checkWorker(),
+			...(await checkUse({
+				agentDir,
+				cwd: terminal.cwd,
+				serverFolder: serverFolder(terminal.env),
+			})),
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));
@@ -51,8 +59,10 @@ export const doctor: Command = {
 
 		terminal.print(`pi-strata ${packageVersion()}`);
 		terminal.print("");
+		const { good, bad, warning } = coloursFor(terminal.isColoured);
 		for (const { ok, required, name, note } of findings) {
-			terminal.print(`  ${ok ? "ok  " : required ? "FAIL" : "warn"}  ${name.padEnd(14)} ${note}`);
+			const state = ok ? good("ok  ") : required ? bad("FAIL") : warning("warn");
+			terminal.print(`  ${state}  ${name.padEnd(14)} ${note}`);
 		}
 		terminal.print("");
 		const installed = agents.filter(({ isInstalled }) => isInstalled);

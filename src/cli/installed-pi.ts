@@ -1,6 +1,6 @@
 import { readFileSync, realpathSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { isTestedPi, PI_PACKAGE, piFault, SUPPORTED_PI, unusablePi } from "../core/pi-version.ts";
 import { property } from "../core/property.ts";
@@ -30,6 +30,14 @@ export function installedPi(from: string = import.meta.url) {
 		folder: dirname(file),
 		missing,
 	};
+}
+
+/** How to start the pi that is next to pi-strata. Call it only if there is one. */
+export function piProgram(from: string = import.meta.url): { program: string; args: string[] } {
+	const file = packageFile(PI_PACKAGE, from);
+	const cli = file && property(property(manifestIn(file), "bin"), "pi");
+	if (!file || typeof cli !== "string") throw new Error(`${PI_PACKAGE} has no command named pi`);
+	return { program: process.execPath, args: [join(dirname(file), cli)] };
 }
 
 /** Returns why `strata serve` cannot run on this pi, in one sentence; `undefined` if it can. */

@@ -2,6 +2,7 @@ import { realpathSync } from "node:fs";
 import { createInterface } from "node:readline/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { wantsColours } from "../core/colours.ts";
 import { describeError } from "../core/errno.ts";
 import { packageVersion } from "../core/package-info.ts";
 import {
@@ -16,13 +17,22 @@ import { readUpTo } from "./standard-input.ts";
 
 const code = () => import("./code-commands.ts");
 
-type ListedCommand = (typeof commands)[number];
+interface ListedCommand {
+	readonly name: string;
+	readonly summary: string;
+	load(): Promise<Command>;
+}
 
-export const commands = [
+export const commands: readonly ListedCommand[] = [
 	listed(
 		"serve",
 		"Serve agent sessions to programs, with a dashboard.",
 		() => import("./serve.ts"),
+	),
+	listed(
+		"watch",
+		"Watch sessions of pi that run in terminals, in the browser.",
+		() => import("./watch.ts"),
 	),
 	listed("index", "Index the TypeScript and JavaScript of a project, or update its index.", code),
 	listed("search", "Find files and symbols by words and names, best match first.", code),
@@ -69,9 +79,18 @@ export const commands = [
 		"Add the tools to the agents on this machine, or take them away again.",
 		() => import("./setup.ts"),
 	),
+	listed(
+		"demo",
+		"Try pi-strata in pi with a scripted model, without a key.",
+		() => import("./demo.ts"),
+	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),
+	listed("completions", "Print a script that completes strata's words in a shell.", async () => {
+		const { completionsOf } = await import("./completions.ts");
+		return { completions: completionsOf(() => commands) };
+	}),
 ];
 
 function listed<Name extends string>(
@@ -82,7 +101,7 @@ function listed<Name extends string>(
 	return { name, summary, load: async () => (await module())[name] };
 }
 
-/** Returns the exit status: 0 done, 1 failed, 2 wrong usage (of `hook`: 1). Throws if a command's code cannot be loaded. */
+/** Returns the exit status: 0 done, 1 failed, 2 wrong usage (of `hook`: 1), 3 nothing found. Throws if a command's code cannot be loaded. */
 export async function main(argv: string[], terminal: Terminal): Promise<number> {
 	const [word, ...rest] = argv;
 	if (word === undefined || word === "--help" || word === "-h" || word === "help") {
@@ -193,6 +212,7 @@ async function help(name: string | undefined, terminal: Terminal): Promise<numbe
 		...commands.map((command) => `  ${command.name.padEnd(width)}  ${command.summary}`),
 		"",
 		'Run "strata help <command>" for its options, "strata --version" for the version.',
+		"Exit status: 0 done, 1 failed, 2 wrong usage, 3 nothing found.",
 	];
 	for (const line of lines) terminal.print(line);
 	return 0;
@@ -202,6 +222,7 @@ function atTerminal(): Terminal {
 	const terminal: Terminal = {
 		cwd: process.cwd(),
 		env: process.env,
+		isColoured: wantsColours(process.env, process.stdout.isTTY === true),
 		print: (line) => void process.stdout.write(`${line}\n`),
 		write: (text) => void process.stdout.write(text),
 		printError: (line) => void process.stderr.write(`${line}\n`),

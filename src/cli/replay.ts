@@ -3,7 +3,7 @@ import { relative, resolve } from "node:path";
 import { writeFileAtomic } from "../core/atomic-file.ts";
 import { loadConfig } from "../core/config.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { agentFolder } from "../core/places.ts";
+import { agentFolder, projectRoot, realOrGiven } from "../core/places.ts";
 import {
 	type FolderReport,
 	findModel,
@@ -14,7 +14,16 @@ import {
 } from "../economy/replay/index.ts";
 import type { FoundSession } from "../importers/index.ts";
 import { plainText } from "../text/one-line.ts";
-import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
+import {
+	type Command,
+	FLAG,
+	hintFor,
+	NOTHING_FOUND,
+	TEXT,
+	TEXTS,
+	type Terminal,
+	UsageError,
+} from "./command.ts";
 import type { ReplayJob } from "./replay-file.ts";
 
 type Replay = typeof import("../economy/replay/index.ts");
@@ -22,12 +31,13 @@ type Replay = typeof import("../economy/replay/index.ts");
 export const replay: Command = {
 	name: "replay",
 	usage:
-		"<session|folder> [--json] [--html <file>] [--model <id>] [--policy <name>…] | --find [--json]",
+		"[session|folder] [--all] [--json] [--html <file>] [--model <id>] [--policy <name>…] | --find [--json]",
 	details: [
 		"",
 		"Reads a session file of pi, Claude Code, Codex, opencode or Gemini CLI, or every one below a folder. A request that",
-		"several files hold counts once. Nothing leaves this machine. Costs are in uncached input tokens,",
-		"without the answers. --find lists the session files of this user's agents, the newest first. --html",
+		"several files hold counts once. Without an argument, it takes the last session of this folder. Nothing leaves",
+		"this machine. Costs are in dollars by list prices and in uncached input tokens, without the answers. It shows",
+		"four policies, and the misses by cause; --all shows all policies, each miss and charts. --find lists the session files of this user's agents, the newest first. --html",
 		"writes a page with charts, --model applies the prices and rules of another model, --policy compares",
 		"only the named policies, separated by spaces or commas: no-cache, append-only, billed, read-cache,",
 		"prune-each, prune-batch, clearing, ttl-auto, birth, quiet, strata, pruning, birth-quiet,",
@@ -43,7 +53,7 @@ export const replay: Command = {
 		"lays out the history and every file that was read, in the literal tiers of the specification. This",
 		"costs several times more than a working set.",
 	],
-	options: { json: FLAG, html: TEXT, model: TEXT, policy: TEXTS, find: FLAG },
+	options: { all: FLAG, json: FLAG, html: TEXT, model: TEXT, policy: TEXTS, find: FLAG },
 	maxArguments: 32,
 	async run(options, words, terminal) {
 		if (options.find === true) return printFound(options.json === true, words, terminal);
@@ -51,7 +61,16 @@ export const replay: Command = {
 		const { policiesWith } = await import("./replay-file.ts");
 		const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: terminal.cwd });
 		const named = options.policy as string[] | undefined;
-		const { path, policies } = chosenPolicies(words, named, policiesWith(config));
+		const chosen = chosenPolicies(words, named, policiesWith(config));
+		const path = chosen.path ?? (await lastSession(terminal));
+		if (path === undefined) {
+			terminal.printError(
+				"strata replay: no session of an agent worked in this folder; name a file, or see --find",
+			);
+			return NOTHING_FOUND;
+		}
+		const { policies } = chosen;
+		const brief = { shown: named ? policies : BRIEF_POLICIES };
 		const model = options.model === undefined ? undefined : namedModel(String(options.model));
 		const target = resolve(terminal.cwd, path);
 		const found = await stat(target).catch(() => undefined); // reading it will report the error
@@ -86,7 +105,11 @@ export const replay: Command = {
 						const { chart: _, ...session } = report;
 						sessions.push(session);
 						if (page !== undefined) dearest = withDearest(dearest, report, tools.MOST_SESSIONS);
-						if (!options.json) lines.push(...tools.reportText(report), "");
+						if (options.json || (isFolder && !options.all)) continue;
+						lines.push(
+							...(options.all ? tools.reportText(report) : tools.briefText(report, brief)),
+							"",
+						);
 					}
 				},
 				onFailure(file, error) {
@@ -106,13 +129,29 @@ export const replay: Command = {
 		if (options.json) {
 			terminal.print(terminalSafeJson(folder ?? sessions[0]));
 		} else {
-			if (folder) lines.push(...tools.folderText(folder));
+			if (folder)
+				lines.push(
+					...(options.all ? tools.folderText(folder) : tools.briefFolderText(folder, brief)),
+				);
 			for (const line of lines) terminal.print(line);
 			if (page !== undefined) terminal.print(`Charts: ${shownPath(page, terminal.cwd)}`);
 		}
 		return 0;
 	},
 };
+
+/** What was paid, what the agent's own requests should have cost, ours, and what caching saves at all. */
+const BRIEF_POLICIES = ["billed", "append-only", "strata", "no-cache"];
+
+/** The session that was used last in this folder or above it, up to its repository; of any agent. */
+async function lastSession({ env, cwd }: Terminal): Promise<string | undefined> {
+	const { findSessions } = await import("../importers/index.ts");
+	const [here, root] = [realOrGiven(cwd), realOrGiven(projectRoot(cwd))];
+	const found = (await findSessions(env)).filter(({ project }) => project !== undefined);
+	const at = (folder: string) =>
+		found.find(({ project }) => realOrGiven(project as string) === folder)?.file;
+	return at(here) ?? at(root);
+}
 
 /** 0 if unknown: reading the file will report the error. */
 async function sizeOf(file: string): Promise<number> {
@@ -129,7 +168,7 @@ async function printFound(json: boolean, words: string[], terminal: Terminal): P
 	const found = await findSessions(terminal.env);
 	if (json) terminal.print(terminalSafeJson({ sessions: found }));
 	else for (const line of foundText(found)) terminal.print(line);
-	return 0;
+	return found.length > 0 ? 0 : NOTHING_FOUND;
 }
 
 function foundText(found: readonly FoundSession[]): string[] {
@@ -156,7 +195,6 @@ function chosenPolicies(
 	const names = known.map(({ name }) => name);
 	const paths = words.filter((word) => named === undefined || !names.includes(word));
 	const [path, surplus] = paths;
-	if (path === undefined) throw new UsageError("no session file or folder given");
 	if (surplus !== undefined) throw new UsageError(`unexpected argument "${surplus}"`);
 	const listed = (named ?? []).flatMap((list) => list.split(","));
 	const wanted = [...listed, ...words.filter((word) => !paths.includes(word))];

@@ -57,7 +57,11 @@ export const run: Command = {
 };
 
 /** Rejects if the program cannot be started. */
-async function statusOfChild(program: string, { args, env }: Launch, cwd: string): Promise<number> {
+export async function statusOfChild(
+	program: string,
+	{ args, env }: Launch,
+	cwd: string,
+): Promise<number> {
 	const child = spawn(program, args, { cwd, env, stdio: "inherit" });
 	const ended = Promise.withResolvers<number>();
 	child.once("error", ended.reject);

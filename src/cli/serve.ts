@@ -260,7 +260,11 @@ function launchPage(dataDir: string): string {
 }
 
 /** Passes the token in a private file, since process arguments are visible to every user. */
-async function openBrowser(page: string, dataDir: string, terminal: Terminal): Promise<void> {
+export async function openBrowser(
+	page: string,
+	dataDir: string,
+	terminal: Terminal,
+): Promise<void> {
 	const file = launchPage(dataDir);
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
 	await writeFileAtomic(file, `<!doctype html>${meta}<title>strata</title>\n`);

@@ -5,6 +5,7 @@ import { AGENT_NAMES, findSessionFiles, sessionPlaces } from "../importers/index
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
 import {
+	csvText,
 	dearestText,
 	type FailedFile,
 	GROUPINGS,
@@ -21,11 +22,12 @@ import {
 } from "../usage/index.ts";
 import { type Command, FLAG, hintFor, TEXT, TEXTS, type Terminal, UsageError } from "./command.ts";
 import { terminalSafeJson } from "./replay.ts";
+import { savedSince, savedText } from "./saved.ts";
 
 export const usage: Command = {
 	name: "usage",
 	usage:
-		"[--since 7d|2026-11-01] [--by day|week|model|agent|project] [--agent <name>…] [--json] [--statusline] [folder…]",
+		"[--since 7d|2026-11-01] [--by day|week|model|agent|project] [--agent <name>…] [--json | --csv] [--statusline] [folder…]",
 	details: [
 		"",
 		"Reads the session files of pi, Claude Code, Codex, opencode and Gemini CLI, in the places where these",
@@ -33,17 +35,20 @@ export const usage: Command = {
 		"Days are in local time; a week is named by its Monday. Costs come from a table of list prices: they are",
 		"not your invoice. Models without a known price are named and count in no sum of dollars.",
 		"",
+		"--csv prints one row for each day, agent, project and model, for a spreadsheet. What pi-strata saved in pi",
+		"is estimated against pi alone, request by request; other agents are not in it.",
 		"--since 7d is today and the six days before. --statusline prints one line about today, for a terminal's",
 		"status bar. Results are cached for each file; strata clean --delete usage deletes them.",
 	],
-	options: { since: TEXT, by: TEXT, agent: TEXTS, json: FLAG, statusline: FLAG },
+	options: { since: TEXT, by: TEXT, agent: TEXTS, json: FLAG, csv: FLAG, statusline: FLAG },
 	maxArguments: 32,
 	async run(options, words, terminal) {
 		const nowMs = Date.now();
-		const other = ["since", "by", "json"].find((name) => options[name] !== undefined);
+		const other = ["since", "by", "json", "csv"].find((name) => options[name] !== undefined);
 		if (options.statusline && other) {
 			throw new UsageError(`--statusline is one line about today; it does not take --${other}`);
 		}
+		if (options.csv && options.json) throw new UsageError("--csv and --json exclude each other");
 		const by = chosen(String(options.by ?? "day"), GROUPINGS, "--by");
 		const named = (options.agent as string[] | undefined)?.flatMap((list) => list.split(","));
 		const agents = named?.map((name) => chosen(name, AGENT_NAMES, "--agent"));
@@ -70,16 +75,32 @@ export const usage: Command = {
 			if (typeof cache !== "string") cache.forgetDeleted();
 			const failed = [...unreadable, ...scan.failed].sort((a, b) => (a.file < b.file ? -1 : 1));
 			const groups = groupRows(report.rows, by);
+			if (options.csv) {
+				for (const line of csvText(report.rows)) terminal.print(line);
+				return 0;
+			}
+			// The book is about all sessions of pi on this machine.
+			const isAboutPi = words.length === 0 && (!agents || agents.includes("pi"));
+			const saved = isAboutPi ? await savedSince(sinceMs, terminal.env) : undefined;
 			if (options.json) {
 				const since = sinceMs !== undefined && { since: new Date(sinceMs).toISOString() };
 				const { failed: _, ...read } = scan;
-				const output = { ...since, by, groups, ...report, ...read, failed };
+				const output = {
+					...since,
+					by,
+					groups,
+					...report,
+					...(saved && { saved }),
+					...read,
+					failed,
+				};
 				terminal.print(terminalSafeJson(output));
 				return 0;
 			}
 			const where = places.map((place) => plainText(place, 300)).join(", ");
 			const lines = [
 				...(files.length > 0 ? summaryText(report) : [`No session files in ${where}.`]),
+				...(saved ? savedText(saved) : []),
 				...(groups.length > 0 ? ["", ...tableText(groups, by)] : []),
 				...(report.dearest.length > 0 ? ["", DEAREST, ...dearestText(report.dearest)] : []),
 				...failedText(failed),

@@ -275,6 +275,16 @@ export const settingGroups = {
 			"How long Anthropic keeps prompts in its cache: by the user's pauses and by price (auto), always 5 minutes or 1 hour, or as pi chooses (off).",
 			{ userOnly: true },
 		),
+		runLine: flag(
+			true,
+			"Whether a line in the terminal says at the end of a run what it cost and what pi-strata saved.",
+			{ userOnly: true },
+		),
+		dailyBudget: number(
+			0,
+			"Dollars a day for all sessions of pi together, by list prices. A warning is shown at 80 % and at 100 % of them; nothing is stopped. 0: no budget.",
+			{ max: 1_000_000, userOnly: true },
+		),
 	}),
 	// Keys pass through the proxy: a repository decides nothing about it.
 	proxy: group("The local proxy between agents and model providers.", {

@@ -1,3 +1,4 @@
+import { DEMO_MODEL, isDemoModel } from "../core/demo-model.ts";
 import { MODEL_SNAPSHOT } from "./model-snapshot.ts";
 import type { ReplayModel } from "./replay/requests.ts";
 import { type ModelInfo, type PriceRates, rulesFor } from "./rules.ts";
@@ -18,7 +19,10 @@ export function findModel(name: string, models = knownModels): ModelInfo | undef
 
 export function knownModel(name: ReplayModel["name"]): ReplayModel {
 	const { provider, id } = name;
-	const model: ModelInfo = findModel(`${provider}/${id}`) ?? findModel(id) ?? name;
+	const full = `${provider}/${id}`;
+	const model: ModelInfo = isDemoModel(full)
+		? DEMO_MODEL
+		: (findModel(full) ?? findModel(id) ?? name);
 	return { name, rules: rulesFor(model), prices: model.cost, contextWindow: model.contextWindow };
 }
 

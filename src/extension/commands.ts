@@ -1,6 +1,7 @@
 import { writeSync } from "node:fs";
 import type { ExtensionAPI } from "@earendil-works/pi-coding-agent";
 import { REPORT_ENTRY } from "../core/entry-types.ts";
+import { describeError } from "../core/errno.ts";
 import type { Host, SessionView, Spine, System } from "../session/index.ts";
 import { oneLine } from "../text/one-line.ts";
 
@@ -18,30 +19,43 @@ export function createReport(pi: Pick<ExtensionAPI, "appendEntry">): Host["repor
 	};
 }
 
+/** Texts about money, for the user. */
+export interface MoneyReports {
+	saved(session: SessionView): Promise<string[]>;
+	cost(session: SessionView): Promise<string>;
+}
+
 export function registerStrataCommand(
 	{ host, at }: Spine,
 	systems: readonly System[],
-	costReport: (session: SessionView) => Promise<string>,
+	reports: MoneyReports,
 ): void {
 	host.registerCommand("strata", {
-		description: "Show which systems of pi-strata are on, and why; `cost` shows what requests cost",
+		description: "What pi-strata saved, and which systems are on; `cost` shows what requests cost",
+		getArgumentCompletions: (prefix) =>
+			"cost".startsWith(prefix.trim()) ? [{ value: "cost", label: "cost" }] : null,
 		handler: async (args, ctx) => {
 			const [word = ""] = args.trim().split(/\s+/);
 			const session = at(ctx);
-			if (word === "") host.report(ctx, systemsTable(systems, session));
-			else if (word === "cost") host.report(ctx, await costReport(session));
+			if (word === "") {
+				const saved = await reports.saved(session).catch((error) => [describeError(error)]);
+				host.report(ctx, [...saved, systemsTable(systems, session)].join("\n"));
+			} else if (word === "cost") host.report(ctx, await reports.cost(session));
 			else host.report(ctx, `unknown argument "${word.slice(0, 60)}": use /strata or /strata cost`);
 		},
 	});
 }
 
-/** Reports at session start which systems are on, and the first failure. */
+/** Shows at session start that pi-strata is there, and the first failure. */
 export function showStart(
 	systems: readonly System[],
 	session: SessionView,
 	failures: readonly string[],
 ): void {
-	session.ui.setStatus("strata", statusLine(systems, session));
+	const isOn = statusOf(systems, session).some(({ on }) => on);
+	// A session with earlier requests has its figures already.
+	const isNew = !session.sessionManager.getEntries().some(({ type }) => type === "message");
+	if (!isOn || isNew) session.ui.setStatus("strata", isOn ? "strata" : "strata: all systems off");
 	const [first, ...more] = [...failures, ...session.loaded.warnings];
 	if (first === undefined) return;
 	const rest = more.length > 0 ? ` (and ${more.length} more: see /strata)` : "";
@@ -68,10 +82,5 @@ function systemsTable(systems: readonly System[], session: SessionView): string 
 		({ name, on, why }) => `${on ? "on " : "off"}  ${name.padEnd(width)}  ${why}`,
 	);
 	const notes = session.loaded.warnings.map((warning) => `warning: ${warning}`);
-	return ["pi-strata", ...rows, ...notes].join("\n");
-}
-
-function statusLine(systems: readonly System[], session: SessionView): string {
-	const on = statusOf(systems, session).filter((status) => status.on);
-	return `strata: ${on.map(({ name }) => name).join(", ") || "all systems off"}`;
+	return ["Systems:", ...rows, ...notes].join("\n");
 }

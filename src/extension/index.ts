@@ -19,6 +19,7 @@ import {
 import { type TiersView, WorksetSystem } from "../workset/system.ts";
 import { registerStrataCommand, showStart } from "./commands.ts";
 import { createPiHost } from "./pi-host.ts";
+import { SavedSystem } from "./saved.ts";
 
 export type CreateSystem = (spine: Spine) => System;
 
@@ -53,6 +54,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const economy = new EconomySystem(pruning);
 	const birth = new BirthSystem({ isCacheAnswer, touchesExcluded });
 	const clearing = new ClearingSystem(session, { fileTouchOf, touchesExcluded });
+	const saved = new SavedSystem(session.host.agentDir);
 	const systems: System[] = [
 		...more.map((create) => create(session)),
 		createPagingSystem(),
@@ -62,16 +64,18 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 		code,
 		economy,
 		clearing,
+		saved,
 		// The last one: it shortens results as the others leave them.
 		birth,
 	];
-	registerStrataCommand(session, systems, async (view) =>
-		[
-			await economy.costReport(view),
-			...(await birth.savings(view)),
-			...clearing.savings(view),
-		].join("\n"),
-	);
+	registerStrataCommand(session, systems, {
+		saved: (view) => saved.report(view),
+		async cost(view) {
+			const { head, tail } = await saved.cost(view);
+			const own = [...(await birth.savings(view)), ...clearing.savings(view)];
+			return [...head, await economy.costReport(view), ...own, ...tail].join("\n");
+		},
+	});
 	session.run(systems, (view, failures) => showStart(systems, view, failures));
 	return { ledger: session.ledger, tiers: (view) => workset.view(view) };
 }

@@ -13,15 +13,18 @@ import { property } from "../core/property.ts";
 import { foldReadInput } from "../core/read-input.ts";
 import type { Host, PlainRead } from "../session/index.ts";
 import { createReport } from "./commands.ts";
-import { registerRenderers, renderersOf } from "./render.ts";
+import { type Renderers, withEffect } from "./effect-line.ts";
+import { withOneEnter } from "./one-enter.ts";
+import { registerRenderers, renderersOf, showEffects } from "./render.ts";
 
 export function createPiHost(pi: ExtensionAPI): Host {
 	registerRenderers(pi);
+	showEffects(pi);
 	return {
 		agentDir: getAgentDir(),
 		readLimits: { maxLines: DEFAULT_MAX_LINES, maxBytes: DEFAULT_MAX_BYTES },
 		registerTool: (tool) => pi.registerTool({ ...tool, ...renderersOf(tool.name) }),
-		registerCommand: (name, options) => pi.registerCommand(name, options),
+		registerCommand: (name, options) => pi.registerCommand(name, withOneEnter(options)),
 		appendEntry: (type, data) => pi.appendEntry(type, data),
 		sendMessage: (message, options) => pi.sendMessage(message, options),
 		getThinkingLevel: () => pi.getThinkingLevel(),
@@ -43,6 +46,7 @@ function ownRead(pi: ExtensionAPI, ...[answer, guidelines]: Parameters<Host["own
 	const definition = createReadToolDefinition(process.cwd());
 	pi.registerTool({
 		...definition,
+		...withEffect("read", definition as Renderers),
 		promptGuidelines: [...(definition.promptGuidelines ?? []), ...guidelines],
 		prepareArguments: prepareReadInput as NonNullable<typeof definition.prepareArguments>,
 		async execute(toolCallId, params, signal, onUpdate, ctx) {

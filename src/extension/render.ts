@@ -9,6 +9,7 @@ import {
 import { Text } from "@earendil-works/pi-tui";
 import { BRIEFING_ENTRY, REPORT_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
+import { type Renderers, withEffect } from "./effect-line.ts";
 
 export function renderersOf(name: string): Pick<ToolDefinition, "renderCall" | "renderResult"> {
 	if (!name.startsWith("kota_")) return {};
@@ -28,6 +29,22 @@ export function registerRenderers(pi: ExtensionAPI): void {
 		const lines = content.replace(/[^\P{Cc}\n]/gu, "").split("\n");
 		const shown = expanded ? lines.join("\n") : lines[0];
 		return new Text(theme.fg("muted", `kota: ${shown}`), 1, 0);
+	});
+}
+
+/** Pi's tools whose calls say what they did. `read` is our own. */
+const WITH_EFFECT: ReadonlySet<string> = new Set(["bash", "powershell", "edit", "write"]);
+
+type Resolver = (toolName: string, next: () => Renderers | undefined) => Renderers | undefined;
+
+/** Since pi 1.5, which lets an extension draw the calls of other tools. */
+export function showEffects(pi: ExtensionAPI): void {
+	const register = property(pi, "registerToolRenderer") as
+		| ((resolver: Resolver) => void)
+		| undefined;
+	register?.call(pi, (toolName, next) => {
+		const own = next();
+		return own && WITH_EFFECT.has(toolName) ? { ...own, ...withEffect(toolName, own) } : own;
 	});
 }
 

@@ -83,6 +83,13 @@ const Prices = {
 	outputDollars: Type.Optional(Type.Number()),
 };
 
+/** What systems saved against pi alone, estimated; below zero where one cost more. Absent: it did nothing. */
+export const SavedBySystem = Type.Object({
+	pruning: Type.Optional(Price),
+	readCache: Type.Optional(Price),
+	birth: Type.Optional(Price),
+});
+
 /** Cached tokens that were paid for again. */
 export const CacheMiss = Type.Object({
 	tokens: Type.Number(),
@@ -105,6 +112,7 @@ export const CostRequest = Type.Object({
 	/** Earlier thinking blocks that the provider dropped; absent if none. */
 	thinkingDropped: Type.Optional(Type.Number()),
 	miss: Type.Optional(CacheMiss),
+	saved: Type.Optional(SavedBySystem),
 });
 
 /** `totals` covers all requests, `requests` only the latest. */
@@ -118,6 +126,8 @@ export const Cost = Type.Object({
 		appendOnlyOverLimit: Type.Optional(Type.Number()),
 		...numberFields("misses", "missedTokens"),
 		missCost: Price,
+		/** Absent from servers before it was counted. */
+		saved: Type.Optional(SavedBySystem),
 	}),
 });
 
@@ -139,6 +149,8 @@ export const SystemSavings = Type.Object({
 
 export const Savings = Type.Object({
 	readCache: SystemSavings,
+	/** Absent from servers before it was counted. */
+	birth: Type.Optional(SystemSavings),
 	paging: SystemSavings,
 	kota: SystemSavings,
 	pruning: SystemSavings,

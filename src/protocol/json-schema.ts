@@ -43,6 +43,7 @@ const shared: Record<string, TSchema> = {
 	ContextPiece: context.ContextPiece,
 	Price: context.Price,
 	SystemSavings: context.SystemSavings,
+	SavedBySystem: context.SavedBySystem,
 	TierFile: context.TierFile,
 	CacheMiss: context.CacheMiss,
 	TrafficConversation,

@@ -58,6 +58,8 @@ export const SessionInfo = Type.Object({
 	sessionId: Type.String(),
 	sessionName: Type.Optional(Type.String()),
 	sessionFile: Type.Optional(Type.String()),
+	/** Set if the session is read-only and follows `sessionFile`; with the pi process that has it open, if any. */
+	watched: Type.Optional(Type.Object({ piProcess: Type.Optional(Type.Integer()) })),
 	cwd: Type.String(),
 	/** The folder's own settings, extensions and skills are loaded. */
 	projectTrusted: Type.Optional(Type.Literal(true)),

@@ -176,10 +176,14 @@ export const serverCommands = {
 		after: Type.Optional(SessionFilePosition),
 		limit: Type.Optional(wholeNumber(1, 200)),
 	}),
-	/** Also subscribes the caller. An already open file keeps its session and version. */
+	/**
+	 * Also subscribes the caller. An already open file keeps its session and version. `watch`: the session follows the
+	 * file, which a pi in a terminal may write, and refuses changes.
+	 */
 	load_session: serverCommand(CHANGE, OpenedSession, {
 		sessionPath: SessionPath,
 		sessionId: Type.Optional(SessionId),
+		watch: Type.Optional(Type.Boolean()),
 	}),
 	get_startup_recovery: serverCommand(READ, StartupRecovery),
 	get_command_history: serverCommand(READ, CommandHistory, {

@@ -1,4 +1,5 @@
 import { Type } from "typebox";
+import { pathItems } from "../core/complete-path.ts";
 import type { Config } from "../core/config.ts";
 import { INVALIDATION_ENTRY, SEEN_FILES_ENTRY } from "../core/entry-types.ts";
 import type { Hash } from "../core/hash.ts";
@@ -54,6 +55,7 @@ export class ReadCacheSystem implements System {
 		});
 		host.registerCommand("readcache-refresh", {
 			description: "Read a file in full next time: /readcache-refresh <path> [start-end]",
+			getArgumentCompletions: (prefix) => (/\s/.test(prefix) ? null : pathItems("", prefix)),
 			handler: async (args, ctx) => {
 				const refreshed = this.#refresh(() => parseRefreshCommand(args), at(ctx));
 				host.report(ctx, await refreshed.catch((error: Error) => error.message));

@@ -1,3 +1,5 @@
+export { startDemoProvider } from "./demo/demo-provider.ts";
+export { makeSampleProject } from "./demo/sample-projects.ts";
 export { DEFAULT_LIMITS, limitsFrom, type ServerLimits } from "./limits.ts";
 export type { ServerOptions } from "./options.ts";
 export { type RunningServer, startServer } from "./serve.ts";

@@ -1,3 +1,4 @@
+import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { createAccess } from "../core/http-access.ts";
@@ -138,6 +139,8 @@ async function openBackend(options: ServerOptions) {
 		models = await openModels(options);
 		// If the journal is unreadable, the projects in use are unknown, so none is deleted.
 		if (journal.health().ok) await projects.sweep({ inUse: recovered.map(({ cwd }) => cwd) });
+		const watchFolder = join(dataDir, "watched");
+		await rm(watchFolder, { recursive: true, force: true }); // copies that a crash left behind
 		const sessions = createSessions({
 			agentDir,
 			cwd,
@@ -155,6 +158,7 @@ async function openBackend(options: ServerOptions) {
 				});
 			},
 			owners: journal,
+			watchFolder,
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});

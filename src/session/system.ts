@@ -33,7 +33,7 @@ export interface System {
 	onPrompt?(prompt: string | undefined, session: SessionView): Promise<NewMessage | undefined>;
 	/** Called when a run starts: for a prompt, a retry or queued messages. */
 	onRunStart?(session: SessionView): void | Promise<void>;
-	onRunEnd?(session: SessionView): void;
+	onRunEnd?(session: SessionView): void | Promise<void>;
 	/** Returns the messages to send: the same array if nothing changes. */
 	onRequest?(messages: RequestMessages, session: SessionView): Promise<RequestMessages>;
 	/** `payload` is in the provider's form. Returns a replacement, or `undefined` to keep it. */

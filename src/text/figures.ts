@@ -19,6 +19,17 @@ export function short(count: number): string {
 	return `${scaled(count / 1e9)}G`;
 }
 
+/** Format: `$1,234.50`, `$0.042`, `−$0.05`; `<$0.001` for less. */
+export function money(dollars: number): string {
+	const size = Math.abs(dollars);
+	const sign = dollars < 0 ? "−" : "";
+	if (size === 0) return "$0.00";
+	if (size < 0.0005) return dollars < 0 ? "−<$0.001" : "<$0.001";
+	if (size < 0.0995) return `${sign}$${size.toFixed(3)}`;
+	const [whole = "", cents] = size.toFixed(2).split(".");
+	return `${sign}$${grouped(Number(whole))}.${cents}`;
+}
+
 export function megabytes(bytes: number): string {
 	return `${(bytes / 1024 ** 2).toFixed(1)} MB`;
 }

@@ -23,3 +23,24 @@ export const MISS_CAUSES = {
 
 /** The cause of a miss in a live session. Only a replay has the cause `edit`. */
 export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;
+
+/** What a person can do about each cause. */
+export const MISS_ADVICE: Readonly<Record<keyof typeof MISS_CAUSES, string>> = {
+	compaction: "expected once; compact between two topics rather than within one",
+	pruning: "on purpose: every later request is smaller",
+	edit: "on purpose: every later request is smaller",
+	model: "change the model at the start of a session, or right after a compaction",
+	thinking: "choose the thinking level before the first message",
+	setting: "choose settings of the model before the first message",
+	expired:
+		"answer sooner, or compact before a long pause; in pi, economy.ttl can keep prompts cached for an hour",
+	tools: "switch tools, MCP servers and extensions between sessions, not within one",
+	system: "change AGENTS.md, skills and the folder between sessions, not within one",
+	branch: "expected: another branch begins with another text",
+	messages:
+		"an extension or the agent rewrote earlier text; switch extensions off one by one to find it",
+	dropped: "leave the text before a thinking block as it is; prune right after a compaction",
+	cleared: "expected where the provider clears old results",
+	provider: "nothing here; if it happens often, ask the provider",
+	unknown: "run the agent with strata run, or pi with pi-strata, so that requests are observed",
+};

@@ -1,3 +1,4 @@
+import { pathItems } from "../core/complete-path.ts";
 import { WORKSET_ENTRY } from "../core/entry-types.ts";
 import { property } from "../core/property.ts";
 import {
@@ -177,6 +178,8 @@ export class WorksetSystem implements System {
 			description:
 				"Files in every request, always up to date: /workset add | drop | list | clear | map",
 			getArgumentCompletions(prefix) {
+				const [, before, typed] = /^(\s*(?:add|drop)\s+(?:\S+\s+)*)(\S*)$/.exec(prefix) ?? [];
+				if (before !== undefined) return pathItems(before, typed ?? "");
 				const names = SUBCOMMANDS.filter((name) => name.startsWith(prefix.trim()));
 				return names.length > 0 ? names.map((name) => ({ value: name, label: name })) : null;
 			},

@@ -84,6 +84,26 @@ describe.skipIf(browserPath === undefined)("starting", () => {
 		await page.getByRole("textbox", { name: "Message" }).waitFor();
 	});
 
+	test("with a session in a terminal follows it, and has no box to write in", async () => {
+		const server = await start();
+		server.answers.get_state = {
+			...STATE,
+			sessionFile: "/s/a.jsonl",
+			watched: { piProcess: 4711 },
+		};
+		const { page } = await open("conversation", { server });
+		await page.getByText("pi runs there (process 4711)").waitFor();
+		await page.getByRole("textbox", { name: "Message" }).waitFor({ state: "hidden" });
+		await expectAccessible(page);
+		await page.getByRole("button", { name: "Work on a copy" }).click();
+		await eventually(async () => server.sent.some(({ type }) => type === "load_session")).toBe(
+			true,
+		);
+		expect(server.sent.find(({ type }) => type === "load_session")).toMatchObject({
+			sessionPath: "/s/a.jsonl",
+		});
+	});
+
 	test("with a token that cannot be sent fails at once, and so does entering one", async () => {
 		const server = await start();
 		const { page } = await open("sessions", { server });

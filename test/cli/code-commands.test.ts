@@ -1,5 +1,7 @@
+import { execFileSync } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import { main } from "../../src/cli/main.ts";
 import { tempDir } from "../support/temp.ts";
@@ -29,8 +31,13 @@ function strata(...argv: string[]) {
 	return answering(undefined, ...argv);
 }
 
+/** Like {@link strata}, at a terminal with colours. */
+function coloured(...argv: string[]) {
+	return answering("colours", ...argv);
+}
+
 /** Like {@link strata}, with somebody at the terminal who answers questions. */
-async function answering(answer: boolean | undefined, ...argv: string[]) {
+async function answering(answer: boolean | "colours" | undefined, ...argv: string[]) {
 	const out: string[] = [];
 	const errors: string[] = [];
 	const status = await main(argv, {
@@ -39,7 +46,8 @@ async function answering(answer: boolean | undefined, ...argv: string[]) {
 		print: (line) => void out.push(line),
 		write: (text) => void out.push(text),
 		printError: (line) => void errors.push(line),
-		...(answer !== undefined && { confirm: async () => answer }),
+		...(typeof answer === "boolean" && { confirm: async () => answer }),
+		isColoured: answer === "colours",
 	});
 	const text = out.join("\n");
 	return { status, text, errors: errors.join("\n"), json: () => JSON.parse(text) };
@@ -265,5 +273,106 @@ describe("of an indexed project", () => {
 			expect(status).toBe(2);
 			expect(errors).toContain(why);
 		}
+	});
+});
+
+describe("at a terminal", () => {
+	test("places are path:line, with colours; piped, nothing is coloured", {
+		tags: "slow",
+	}, async () => {
+		await strata("index");
+		const found = await coloured("usages", "total");
+		expect(found.text).toContain("\u001b[35msrc/shape.ts\u001b[39m\u001b[32m:5:17:\u001b[39m");
+		const bare = stripVTControlCharacters(found.text);
+		expect(bare).toMatch(/^src\/shape\.ts:5:17: function, defined here /);
+		expect(bare).toMatch(/^src\/main\.ts:4:1: call$/m);
+		expect(bare).toMatch(/^test\/main\.test\.ts:3:1: call \(test\)$/m);
+		const search = stripVTControlCharacters((await coloured("search", "sum")).text);
+		expect(search).toMatch(/^src\/main\.ts:1: import \{ sum \}/m);
+		expect((await coloured("deps", "src/index.ts")).text).toContain("\u001b[35msrc/");
+		for (const command of [
+			["usages", "total"],
+			["search", "sum"],
+			["deps", "src/index.ts"],
+		]) {
+			expect((await strata(...command)).text).not.toContain("\u001b");
+		}
+	});
+});
+
+describe("what is not there", () => {
+	test("has status 3, so that a script can tell it from a failure", { tags: "slow" }, async () => {
+		await strata("index");
+		expect((await strata("search", "nowhereatall")).status).toBe(3);
+		expect((await strata("usages", "nowhereatall")).status).toBe(3);
+		const json = await strata("usages", "nowhereatall", "--json");
+		expect(json).toMatchObject({ status: 3 });
+		expect(json.json()).toMatchObject({ definitions: [] });
+		expect((await strata("deps", "nowhere.ts")).status).toBe(1);
+	});
+});
+
+describe("a long answer", () => {
+	test("is cut between lines, unless --all asks for everything", { tags: "slow" }, async () => {
+		const names = Array.from({ length: 300 }, (_, at) => `a-file-with-a-long-name-${at}`);
+		for (const name of names)
+			write(`src/${name}.ts`, 'import { total } from "./shape.ts";\ntotal([]);\n');
+		await strata("index");
+		const cut = await strata("usages", "total");
+		expect(Buffer.byteLength(cut.text)).toBeLessThanOrEqual(16_000);
+		expect(cut.text).toMatch(/^… \d+ more lines; --all prints everything$/m);
+		const all = await strata("usages", "total", "--all");
+		expect(all.text.split("\n").length).toBeGreaterThan(300);
+		expect(all.text.startsWith(cut.text.split("\n").slice(0, -1).join("\n"))).toBe(true);
+		const short = await strata("usages", "total", "--max-bytes", "500");
+		expect(Buffer.byteLength(short.text)).toBeLessThanOrEqual(500);
+		expect(await strata("usages", "total", "--max-bytes", "9")).toMatchObject({ status: 2 });
+		expect(await strata("usages", "total", "--max-bytes", "500", "--all")).toMatchObject({
+			status: 2,
+		});
+	});
+});
+
+describe("strata impact --changed", () => {
+	const git = (...args: string[]) =>
+		execFileSync("git", ["-c", "user.name=me", "-c", "user.email=me@example.org", ...args], {
+			cwd: project,
+			stdio: "pipe",
+		});
+
+	test("asks about what git sees as changed, and prints the tests to run", {
+		tags: "slow",
+	}, async () => {
+		git("init", "-q", "-b", "main");
+		git("add", "-A");
+		git("commit", "-qm", "one");
+		await strata("index");
+		const none = await strata("impact", "--changed", "--tests");
+		expect(none).toMatchObject({ status: 3, text: "", errors: "no file of the index has changed" });
+		write("README.md", "words");
+		expect(await strata("impact", "--changed")).toMatchObject({ status: 3 });
+		write("src/shape.ts", "export interface Shape {}\nexport function total() {}\n");
+		write("src/new.ts", 'import "./shape.ts";\n');
+		const tests = await strata("impact", "--changed", "--tests");
+		expect(tests).toMatchObject({ status: 0, text: "test/main.test.ts", errors: "" });
+		const whole = await strata("impact", "--changed");
+		expect(whole.text).toMatch(/^risk: .* Changing 2 files/);
+
+		git("checkout", "-q", "-b", "work");
+		git("add", "-A");
+		git("commit", "-qm", "two");
+		expect(await strata("impact", "--changed", "--tests")).toMatchObject({ status: 3 });
+		const branch = await strata("impact", "--changed", "--since", "main", "--tests");
+		expect(branch).toMatchObject({ status: 0, text: "test/main.test.ts" });
+		const wrong = await strata("impact", "--changed", "--since", "nowhere");
+		expect(wrong).toMatchObject({ status: 1, errors: expect.stringContaining("nowhere") });
+		expect(await strata("impact", "--since", "main")).toMatchObject({ status: 2 });
+	});
+
+	test("without git says so", { tags: "slow" }, async () => {
+		await strata("index");
+		const { status, errors } = await strata("impact", "--changed");
+		expect(status).toBe(1);
+		expect(errors).toMatch(/^strata impact: git diff in .*: /);
 	});
 });

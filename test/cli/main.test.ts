@@ -87,10 +87,14 @@ describe("strata doctor", () => {
 		const { ok, findings } = JSON.parse(out);
 		expect(ok).toBe(true);
 		expect(findings).toEqual(
-			["Node.js", "packages", "pi", "SQLite", "worker threads"].map((name) =>
-				expect.objectContaining({ name, ok: true }),
+			expect.arrayContaining(
+				["Node.js", "packages", "pi", "SQLite", "worker threads", "server"].map((name) =>
+					expect.objectContaining({ name, ok: true }),
+				),
 			),
 		);
+		const names = findings.map(({ name }: { name: string }) => name);
+		expect(names).toEqual(expect.arrayContaining(["pi's extension", "models"]));
 	});
 
 	test("prints each setting with its origin, and what is wrong in the files", async () => {

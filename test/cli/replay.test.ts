@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readFileSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
@@ -23,12 +30,64 @@ const POLICIES = [
 ];
 
 describe("strata replay", () => {
-	test("prints which file it read, every policy, and what replay is worth", async () => {
+	test("begins with dollars, four policies and what they are, and misses with what to do", async () => {
 		const file = aSession();
 		const { status, out, err } = await run(file);
 		expect({ status, err }).toEqual({ status: 0, err: "" });
+		const [first, second, third] = out.split("\n");
+		expect(first).toContain(`Session ${file}`);
+		expect(second).toMatch(/^3 requests of \S+$/);
+		expect(third).toMatch(
+			/^Prompts cost \$0\.\d+ as billed, without the answers\. With pi-strata about \$0\.\d+: \$0\.\d+ \(\d+ %\) less\.$/,
+		);
+		const rows = [...out.matchAll(/^ {2}([a-z-]+) +\$\d+\.\d+ +\d\.\d\d {2}\w.+$/gm)];
+		expect(rows.map(([, name]) => name)).toEqual(["billed", "append-only", "strata", "no-cache"]);
+		expect(out).toContain("8 more policies with --all");
+		expect(out).toMatch(
+			/^1 cache miss cost about \$0\.\d+:\n {2}1 × .*evicted the prefix\n +what to do: \w/m,
+		);
+		expect(out.split("\n").length).toBeLessThan(20);
+	});
+
+	test("without an argument takes the last session of this folder, or of its repository", async () => {
+		const home = tempDir();
+		const project = tempDir();
+		const below = join(project, "below");
+		for (const folder of [join(project, ".git"), below]) mkdirSync(folder);
+		const store = join(home, ".codex", "sessions", "2026", "05", "01");
+		mkdirSync(store, { recursive: true });
+		const write = (name: string, cwd: string) =>
+			new CodexWriter({ cwd })
+				.turn()
+				.user("a")
+				.assistant("b")
+				.count({ input: 5000 })
+				.save(name, store);
+		const old = write("old.jsonl", project);
+		utimesSync(old, 1, 1);
+		const file = write("new.jsonl", project);
+		write("other.jsonl", tempDir());
+		for (const cwd of [project, below]) {
+			const printed: string[] = [];
+			const status = await main(["replay"], {
+				...silentTerminal(cwd),
+				env: { HOME: home },
+				print: (line: string) => void printed.push(line),
+			});
+			expect(status).toBe(0);
+			expect(printed[0]).toContain(`Session ${file}`);
+		}
+	});
+
+	test("--all prints every policy with what it is, and what replay is worth", async () => {
+		const file = aSession();
+		const { status, out, err } = await run(file, "--all");
+		expect({ status, err }).toEqual({ status: 0, err: "" });
 		expect(out).toContain(`Session ${file}`);
-		for (const name of POLICIES) expect(out).toMatch(new RegExp(`^ +${name} +\\d`, "m"));
+		for (const name of POLICIES) {
+			expect(out).toMatch(new RegExp(`^ +${name} +\\d`, "m"));
+			expect(out).toMatch(new RegExp(`^ +${name}: \\w`, "m"));
+		}
 		expect(out).toContain("replay deviates from the bill by ");
 	});
 
@@ -222,7 +281,9 @@ describe("strata replay --find", () => {
 	});
 
 	test("says that there is nothing", async () => {
-		expect((await find(tempDir())).out).toContain("No session files");
+		const { status, out } = await find(tempDir());
+		expect(status).toBe(3);
+		expect(out).toContain("No session files");
 	});
 });
 
@@ -319,7 +380,7 @@ describe("strata replay of a folder", () => {
 		const single = JSON.parse((await run(join(folder, "opencode.db"), "--json")).out);
 		expect(single).toMatchObject({ requests: 2, check: { deviation: expect.any(Number) } });
 		expect(single.sessions).toMatchObject([{ session: "ses_1" }, { subagent: "ses_2" }]);
-		expect((await run(join(folder, "opencode.db"))).out).toContain("sub-agent ses_2");
+		expect((await run(join(folder, "opencode.db"), "--all")).out).toContain("sub-agent ses_2");
 	});
 
 	test("does not follow links out of it", async () => {
@@ -332,7 +393,7 @@ describe("strata replay of a folder", () => {
 
 describe("strata replay refuses, in one line,", () => {
 	test.each([
-		["no file", [], 2, "no session file or folder given"],
+		["no session in this folder", [], 3, "no session of an agent worked in this folder"],
 		["two files", ["a.jsonl", "b.jsonl"], 2, 'unexpected argument "b.jsonl"'],
 		["an unknown policy", ["a.jsonl", "--policy", "strat"], 2, 'did you mean "strata"?'],
 		["an unknown model", ["a.jsonl", "--model", "claude-opus-4-55"], 2, "did you mean"],

@@ -2,6 +2,9 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
+import { csvText } from "../../src/usage/index.ts";
+import { SavedBook } from "../../src/usage/saved-book.ts";
+import { NOTHING } from "../../src/usage/sums.ts";
 import { SessionWriter } from "../economy/replay/session-writer.ts";
 import { ClaudeWriter } from "../importers/claude-writer.ts";
 import { tempDir } from "../support/temp.ts";
@@ -41,6 +44,47 @@ describe("strata usage", () => {
 		});
 		const again = JSON.parse((await machine.run("--json")).out);
 		expect(again).toMatchObject({ files: 2, cached: 2, total: JSON.parse(out).total });
+	});
+
+	test("--csv has a row for each day, agent, project and model, and no formula", async () => {
+		const machine = await aMachine();
+		const { status, out } = await machine.run("--csv");
+		expect(status).toBe(0);
+		const [head, ...rows] = out.trimEnd().split("\n");
+		expect(head).toMatch(/^day,agent,project,model,requests,dollars,unpriced,input,read,write/);
+		const requests = rows.map((row) => Number(row.split(",")[4]));
+		expect(requests.reduce((sum, count) => sum + count, 0)).toBe(4);
+		expect(rows[0]).toMatch(
+			/^2026-07-0\d,[\w-]+,\/w\/app,anthropic\/claude-[\w-]+,\d,\d+\.\d{6},0,/,
+		);
+		expect(await machine.run("--csv", "--json")).toMatchObject({ status: 2 });
+		const [, hostile] = csvText([
+			{ ...NOTHING, day: "2026-07-01", agent: "pi", project: '=HYPER("x",1)', model: "a/b" },
+		]);
+		expect(hostile).toBe(`2026-07-01,pi,"'=HYPER(""x"",1)",a/b,0,,0,0,0,0,0,0,`);
+	});
+
+	test("says what pi-strata saved in pi, from the book of its sessions", async () => {
+		const machine = await aMachine();
+		expect((await machine.run()).out).not.toContain("Saved by pi-strata");
+		const book = await SavedBook.open(machine.env.PI_CODING_AGENT_DIR);
+		if (typeof book === "string") throw new Error(book);
+		const saved = { readCache: { tokens: 9, dollars: 2 }, pruning: { tokens: 5, dollars: -0.5 } };
+		const row = {
+			day: "2026-07-01",
+			project: "/w",
+			model: "m",
+			requests: 3,
+			dollars: 1,
+			unpriced: 0,
+		};
+		book.add([{ ...row, saved }]);
+		book.close();
+		expect((await machine.run()).out).toContain(
+			"Saved by pi-strata in 3 requests of pi, compared with pi alone: about $1.50 (read cache $2.00, pruning −$0.50)",
+		);
+		expect((await machine.run("--since", "2026-07-02")).out).not.toContain("Saved by pi-strata");
+		expect(JSON.parse((await machine.run("--json")).out).saved).toMatchObject({ requests: 3 });
 	});
 
 	test("--agent and --since select, and folders replace the known places", async () => {
@@ -221,5 +265,5 @@ function machineIn(home: string, command = "usage") {
 		});
 		return { status, out: out.join("\n"), err: err.join("\n") };
 	};
-	return { run };
+	return { run, env };
 }

@@ -49,7 +49,7 @@ test("code questions that could not be opened once are opened by the next questi
 	await kota.close();
 });
 
-test("the status line names each system that is on, also one that is an object of a class", () => {
+test("the footer has one word at the start, also if a system is an object of a class", () => {
 	class Toy {
 		readonly name = "toy";
 		private readonly why = "always";
@@ -61,5 +61,5 @@ test("the status line names each system that is on, also one that is an object o
 	const ui = { setStatus: (...status: unknown[]) => shown.push(status), notify: () => {} };
 	const { view } = fakeSession({ ui: ui as never });
 	showStart([new Toy(), { name: "unlisted" }], view(), []);
-	expect(shown).toEqual([["strata", "strata: toy"]]);
+	expect(shown).toEqual([["strata", "strata"]]);
 });

@@ -16,6 +16,7 @@ import type { Question } from "./extension-ui.ts";
 import { OpenSession } from "./open-session.ts";
 import { rowsOf } from "./row-view.tsx";
 import { TreeDialog } from "./tree-dialog.tsx";
+import { Watched } from "./watched.tsx";
 
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<OpenedSession>();
@@ -68,7 +69,7 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 }
 
 function View({ opened, view }: { opened: OpenedSession; view: string }) {
-	if (view === DEFAULT_VIEW) return <ConversationView {...opened} />;
+	if (view === DEFAULT_VIEW) return <Conversation {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
 	if (!found) return <Empty>This view does not exist.</Empty>;
 	const { sessionId, changes } = opened.session;
@@ -76,6 +77,14 @@ function View({ opened, view }: { opened: OpenedSession; view: string }) {
 		<section class="sheet" aria-label={found.title}>
 			<Lazy load={found.load} props={{ sessionId, changes }} />
 		</section>
+	);
+}
+
+function Conversation(opened: OpenedSession) {
+	return (
+		<Watched session={opened.session}>
+			<ConversationView {...opened} />
+		</Watched>
 	);
 }
 

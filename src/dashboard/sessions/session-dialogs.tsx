@@ -90,10 +90,11 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const { data } = answer;
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
-	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
+	async function open({ sessionPath, sessionId, piProcess }: Data<"StoredSession">): Promise<void> {
+		const watch = piProcess !== undefined;
 		const loaded =
 			sessionId === undefined
-				? (await orToast(client().request("load_session", { sessionPath })))?.data
+				? (await orToast(client().request("load_session", { sessionPath, watch })))?.data
 				: { sessionId };
 		if (!loaded) return;
 		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
@@ -145,7 +146,7 @@ function Stored({ stored, onOpen }: { stored: Data<"StoredSession">; onOpen(): v
 				<PlainText text={shortPath(cwd)} /> · {formatNumberOf(messageCount, "message")} ·{" "}
 				{ago(Date.parse(modifiedAt), Date.now())}
 				{sessionId !== undefined && " · open"}
-				{piProcess !== undefined && ` · open in pi (process ${piProcess})`}
+				{piProcess !== undefined && ` · open in pi (process ${piProcess}): watch it`}
 			</span>
 		</button>
 	);

@@ -1,6 +1,7 @@
 /** Rebuilds the requests of a session and compares their cost under policies. */
 export { findModel, knownModel, knownModels } from "../model-prices.ts";
 export type { SessionBlock } from "./assembly.ts";
+export { type BriefOptions, briefFolderText, briefText } from "./brief-text.ts";
 export { clearing } from "./clearing.ts";
 export { contentHash, nameOr } from "./content-hash.ts";
 export { systemChangeOf } from "./conversation.ts";

@@ -93,11 +93,14 @@ function policyLines(policies: readonly PolicyRow[]): string[] {
 		short(row.input),
 		short(row.maxContext),
 	]);
-	return table(
-		["policy", "cost", "relative to append-only", "dollars", "read", "write", "input", "largest"],
-		rows,
-		[0, 2],
-	);
+	return [
+		...table(
+			["policy", "cost", "relative to append-only", "dollars", "read", "write", "input", "largest"],
+			rows,
+			[0, 2],
+		),
+		...policies.map(({ name, description }) => `  ${name}: ${description}`),
+	];
 }
 
 function bar(ratio: number): string {

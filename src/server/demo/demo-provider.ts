@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ModelRuntime } from "@earendil-works/pi-coding-agent";
 import type { PromptTokens } from "../../core/bill.ts";
+import { DEMO_MODEL } from "../../core/demo-model.ts";
 import { describeError, errnoOf } from "../../core/errno.ts";
 import { property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
@@ -17,7 +18,7 @@ import { collapsed } from "../../text/one-line.ts";
 import { readPayload } from "../../wire/index.ts";
 import type { ServerOptions } from "../options.ts";
 
-export const DEMO_MODEL = { provider: "strata-demo", id: "scripted" } as const;
+export { DEMO_MODEL };
 
 export type Models = Awaited<ReturnType<typeof openModels>>;
 
@@ -73,17 +74,12 @@ const NO_CREDENTIALS: NonNullable<
 	delete: async () => {},
 };
 
-/** In tokens. Small, so that a short conversation triggers pruning. */
-const CONTEXT_WINDOW = 56_000;
-/** Dollars per million tokens, typical of a real model. */
-const PRICES = { input: 3, output: 15, cacheRead: 0.3, cacheWrite: 3.75 };
 const MAX_BODY_BYTES = 8 * 1024 * 1024;
 
 /** Serves a scripted model on loopback: the part of Anthropic's API that pi uses, with a simulated cache. */
 export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	const key = randomBytes(24).toString("base64url");
-	const model = { ...DEMO_MODEL, api: "anthropic-messages", cost: PRICES };
-	const cache = new CacheSimulator({ ...rulesFor(model), minimumTokens: 1024 });
+	const cache = new CacheSimulator({ ...rulesFor(DEMO_MODEL), minimumTokens: 1024 });
 
 	async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
 		if (!isSame(String(request.headers["x-api-key"]), key)) return fail(response, 401, "wrong key");
@@ -120,7 +116,7 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 	server.unref();
 	const config = {
 		baseUrl: `http://127.0.0.1:${port}`,
-		api: "anthropic-messages",
+		api: DEMO_MODEL.api,
 		apiKey: key,
 		models: [
 			{
@@ -128,9 +124,9 @@ export async function startDemoProvider({ wordsPerSecond = 60 } = {}) {
 				name: "Demo: a script, not an AI",
 				reasoning: false,
 				input: ["text" as const],
-				contextWindow: CONTEXT_WINDOW,
+				contextWindow: DEMO_MODEL.contextWindow,
 				maxTokens: 4096,
-				cost: PRICES,
+				cost: DEMO_MODEL.cost,
 			},
 		],
 	};

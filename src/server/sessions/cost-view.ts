@@ -6,7 +6,7 @@ import { CostAccount, type PricedMiss } from "../../economy/index.ts";
 import { type CacheRules, costOf, dollarsOf, type ModelInfo } from "../../economy/rules.ts";
 import type { Data } from "../../protocol/index.ts";
 import { isStub } from "../../pruning/index.ts";
-import { textOf } from "../../session/index.ts";
+import { shortenedOf, textOf } from "../../session/index.ts";
 
 interface CostSource {
 	/** Entries of all branches, since all were paid for. */
@@ -16,13 +16,20 @@ interface CostSource {
 	findModel(provider: string, id: string): ModelInfo | undefined;
 	/** Prompt size in tokens above which pi compacts. */
 	compactsAbove?(provider: string, id: string): number | undefined;
+	/** Maximum requests in the answer (the latest ones). The totals cover all. */
+	readonly mostRequests?: number;
 }
 
-/** Maximum requests in the answer (the latest ones). The totals cover all. */
 const MAX_REQUESTS = 500;
 
 /** The cost of each request: actual, without our systems, and without a cache. */
-export function costView({ entries, branch, findModel, compactsAbove }: CostSource): Data<"Cost"> {
+export function costView({
+	entries,
+	branch,
+	findModel,
+	compactsAbove,
+	mostRequests = MAX_REQUESTS,
+}: CostSource): Data<"Cost"> {
 	const account = new CostAccount();
 	const byId = new Map(entries.map((entry) => [entry.id, entry]));
 	const removedAt = removedTokens(branch);
@@ -61,7 +68,9 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 		pruned = false;
 		usedMs = atMs;
 		lastId = entry.id;
-		const appendOnly = appendOnlyTokens(tokens, removedAt.get(entry.id), miss);
+		const { appendOnly, saved } = withoutSystems(tokens, removedAt.get(entry.id), miss, (some) =>
+			priceOf(some, model, rules),
+		);
 		const limit = compactsAbove?.(provider, id) ?? Number.POSITIVE_INFINITY;
 		if (promptOf(appendOnly) > limit) overLimit++;
 		const dollars = model.cost?.input ? dollarsOf({ ...NOTHING, output }, model.cost) : undefined;
@@ -78,11 +87,12 @@ export function costView({ entries, branch, findModel, compactsAbove }: CostSour
 			...(dollars !== undefined && { outputDollars: dollars }),
 			...(thinking && thinking.dropped > 0 && { thinkingDropped: thinking.dropped }),
 			...(miss && { miss: missView(miss) }),
+			...(saved && { saved }),
 		});
 	}
 	const totals = totalsOf(requests);
 	if (overLimit > 0) totals.appendOnlyOverLimit = overLimit;
-	return { requests: requests.slice(-MAX_REQUESTS), totals };
+	return { requests: requests.slice(-mostRequests), totals };
 }
 
 const NOTHING: PromptTokens = { input: 0, read: 0, write: 0, writeOneHour: 0 };
@@ -104,61 +114,137 @@ function billIn(entry: SessionEntry): Bill | undefined {
 	return billOf(entry.message, Date.parse(entry.timestamp) || 0);
 }
 
+/** The systems that keep text out of prompts, in the order in which their savings are counted. */
+export const SAVING_SYSTEMS = ["pruning", "readCache", "birth"] as const;
+export type SavingSystem = (typeof SAVING_SYSTEMS)[number];
+
 /** `fresh`: removed text that would be new in this request. `standing`: removed text of earlier requests. */
 interface RemovedTokens {
 	readonly fresh: number;
 	readonly standing: number;
 }
 
+type RemovedBySystem = ReadonlyMap<SavingSystem, RemovedTokens>;
+
 /** Removed tokens of each request, keyed by the id of its answer's entry. */
-function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedTokens> {
-	const byId = new Map(branch.map((entry) => [entry.id, entry]));
-	const order = new Map(branch.map((entry, index) => [entry.id, index]));
-	const found = new Map<string, RemovedTokens>();
-	let standing = new Map<string, number>();
-	let fresh = 0;
+function removedTokens(branch: readonly SessionEntry[]): Map<string, RemovedBySystem> {
+	const found = new Map<string, RemovedBySystem>();
+	const removed = new RemovedText(branch);
 	for (const entry of branch) {
-		const removed = removedBy(entry, byId);
-		if (removed) {
-			const isEdit = entry.type === "context_edit";
-			standing.set(isEdit ? entry.targetId : entry.id, removed.tokens);
-			// A pruned result was sent before. A marker replaces text that would be new.
-			if (!isEdit) fresh += removed.tokens;
-		}
-		if (entry.type === "compaction") {
-			const from = order.get(entry.firstKeptEntryId ?? "") ?? Number.POSITIVE_INFINITY;
-			standing = new Map([...standing].filter(([id]) => (order.get(id) ?? -1) >= from));
-			fresh = 0;
-		}
-		if (billIn(entry)) {
-			const all = [...standing.values()].reduce((sum, tokens) => sum + tokens, 0);
-			if (all > 0) found.set(entry.id, { fresh: Math.min(fresh, all), standing: all - fresh });
-			fresh = 0;
-		}
+		removed.add(entry);
+		if (!billIn(entry)) continue;
+		const now = removed.take();
+		if (now.size > 0) found.set(entry.id, now);
 	}
 	return found;
 }
 
-/** Estimates the bill without our systems: with the removed text, without cache rewrites by pruning. */
-function appendOnlyTokens(
-	billed: PromptTokens,
-	removed: RemovedTokens | undefined,
-	miss: PricedMiss | undefined,
-): PromptTokens {
-	const { fresh = 0, standing = 0 } = removed ?? {};
-	let { input, read, write, writeOneHour } = billed;
-	if (miss?.cause === "pruning") {
-		const rewritten = Math.min(miss.tokens, write);
-		write -= rewritten;
-		writeOneHour = Math.min(writeOneHour, write);
-		read += rewritten;
+/** Tokens that our systems keep out of the next request of a branch. */
+export function removedFromNext(branch: readonly SessionEntry[]): number {
+	const removed = new RemovedText(branch);
+	for (const entry of branch) removed.add(entry);
+	const all = [...removed.take().values()];
+	return all.reduce((sum, { fresh, standing }) => sum + fresh + standing, 0);
+}
+
+/** The text that is not in the context because of our systems, entry by entry. */
+class RemovedText {
+	readonly #byId: Entries;
+	readonly #order: ReadonlyMap<string, number>;
+	/** One for each system and entry: what is pruned may have been short before. */
+	#standing = new Map<string, { id: string; system: SavingSystem; tokens: number }>();
+	#fresh = new Map<SavingSystem, number>();
+
+	constructor(branch: readonly SessionEntry[]) {
+		this.#byId = new Map(branch.map((entry) => [entry.id, entry]));
+		this.#order = new Map(branch.map((entry, index) => [entry.id, index]));
 	}
+
+	add(entry: SessionEntry): void {
+		const isEdit = entry.type === "context_edit";
+		const id = isEdit ? entry.targetId : entry.id;
+		const removed = removedBy(entry, this.#byId);
+		if (isEdit && !removed) this.#standing.delete(keyOf("birth", id)); // its lines may be back
+		if (removed) {
+			const { system, tokens } = removed;
+			this.#standing.set(keyOf(system, id), { id, system, tokens });
+			// A pruned result was sent before. A marker replaces text that would be new.
+			if (!isEdit) this.#fresh.set(system, (this.#fresh.get(system) ?? 0) + tokens);
+		}
+		if (entry.type !== "compaction") return;
+		const from = this.#order.get(entry.firstKeptEntryId ?? "") ?? Number.POSITIVE_INFINITY;
+		const kept = [...this.#standing].filter(([, { id }]) => (this.#order.get(id) ?? -1) >= from);
+		this.#standing = new Map(kept);
+		this.#fresh.clear();
+	}
+
+	/** For the request that is sent now. */
+	take(): RemovedBySystem {
+		const found = new Map<SavingSystem, RemovedTokens>();
+		for (const [system, own] of Map.groupBy(this.#standing.values(), ({ system }) => system)) {
+			const all = own.reduce((sum, { tokens }) => sum + tokens, 0);
+			const fresh = Math.min(this.#fresh.get(system) ?? 0, all);
+			if (all > 0) found.set(system, { fresh, standing: all - fresh });
+		}
+		this.#fresh.clear();
+		return found;
+	}
+}
+
+function keyOf(system: SavingSystem, id: string): string {
+	return `${system} ${id}`;
+}
+
+/**
+ * Estimates the bill without our systems: with the removed text, without cache rewrites by pruning.
+ * `saved`: what each system saved, which adds up to the difference; absent if none did anything.
+ */
+function withoutSystems(
+	billed: PromptTokens,
+	removed: RemovedBySystem | undefined,
+	miss: PricedMiss | undefined,
+	price: (tokens: PromptTokens) => Data<"Price">,
+): { appendOnly: PromptTokens; saved?: Data<"SavedBySystem"> } {
+	let now = billed;
+	const saved: Partial<Record<SavingSystem, Data<"Price">>> = {};
+	for (const system of SAVING_SYSTEMS) {
+		const isRewritten = system === "pruning" && miss?.cause === "pruning";
+		const text = removed?.get(system);
+		if (!isRewritten && !text) continue;
+		const before = price(now);
+		if (isRewritten) now = withoutRewrite(now, miss.tokens);
+		if (text) now = withText(now, text, billed);
+		saved[system] = difference(price(now), before);
+	}
+	return { appendOnly: now, ...(now !== billed && { saved }) };
+}
+
+function withoutRewrite(tokens: PromptTokens, missed: number): PromptTokens {
+	const rewritten = Math.min(missed, tokens.write);
+	const write = tokens.write - rewritten;
+	const writeOneHour = Math.min(tokens.writeOneHour, write);
+	return { input: tokens.input, read: tokens.read + rewritten, write, writeOneHour };
+}
+
+/** Text of earlier requests is read from the cache if the request reads from it at all. */
+function withText(
+	tokens: PromptTokens,
+	{ fresh, standing }: RemovedTokens,
+	billed: PromptTokens,
+): PromptTokens {
+	let { input, read, write } = tokens;
 	if (read > 0) read += standing;
 	else if (write > 0) write += standing;
 	else input += standing;
-	if (write > 0 || (billed.write > 0 && fresh > 0)) write += fresh;
+	if (billed.write > 0) write += fresh;
 	else input += fresh;
-	return { input, read, write, writeOneHour };
+	return { ...tokens, input, read, write };
+}
+
+function difference(one: Data<"Price">, other: Data<"Price">): Data<"Price"> {
+	const tokens = one.tokens - other.tokens;
+	if (one.dollars === undefined || other.dollars === undefined) return { tokens };
+	return { tokens, dollars: one.dollars - other.dollars };
 }
 
 function priceOf(tokens: PromptTokens, model: ModelInfo, rules: CacheRules): Data<"Price"> {
@@ -194,7 +280,16 @@ function totalsOf(requests: readonly Data<"CostRequest">[]): Data<"Cost">["total
 		misses: missed.length,
 		missedTokens: missed.reduce((total, { tokens }) => total + tokens, 0),
 		missCost: addPrices(missed.map(({ cost }) => cost)),
+		saved: savedIn(requests),
 	};
+}
+
+function savedIn(requests: readonly Data<"CostRequest">[]): Data<"SavedBySystem"> {
+	const all = SAVING_SYSTEMS.flatMap((system) => {
+		const own = requests.flatMap(({ saved }) => saved?.[system] ?? []);
+		return own.length > 0 ? [[system, addPrices(own)]] : [];
+	});
+	return Object.fromEntries(all);
 }
 
 function addPrices(prices: readonly Data<"Price">[]): Data<"Price"> {
@@ -213,11 +308,16 @@ function promptOf({ input, read, write }: PromptTokens): number {
 	return input + read + write;
 }
 
-/** Tokens that the read cache or pruning kept out of the context. */
+/** Tokens that the read cache, savings at birth or pruning kept out of the context. */
 export function removedBy(entry: SessionEntry, byId: Entries) {
 	if (entry.type === "context_edit") return removedByStub(entry, byId.get(entry.targetId));
 	if (entry.type !== "message" || entry.message.role !== "toolResult") return undefined;
 	const { details, content } = entry.message;
+	const short = property(details, "birth") === undefined ? undefined : shortenedOf({ details });
+	if (short) {
+		const label = `result of ${entry.message.toolName}`;
+		return { system: "birth" as const, label, tokens: estimateTokens(short.savedChars) };
+	}
 	const note = property(details, "readcache");
 	const label = LABELS_BY_MODE.get(String(property(note, "mode")));
 	const plainBytes = countIn(note, "plainBytes");

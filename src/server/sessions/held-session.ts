@@ -11,6 +11,7 @@ import { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
 import { isTrusted, type PiOptions } from "./pi-runtime.ts";
 import { lastEntryOf } from "./session-file.ts";
+import { SessionMirror } from "./session-mirror.ts";
 import type { FileHeader } from "./stored-sessions.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
@@ -33,6 +34,8 @@ export interface HeldSessionOptions extends PiOptions {
 	save(session: SessionRecord): void;
 	readonly owners: Pick<FileOwners, "own" | "disown">;
 	readonly piProcesses: PiProcesses;
+	/** Private folder for copies of session files that are watched. Absent: nothing can be watched. */
+	readonly watchFolder?: string;
 	/** Whether the last server process crashed. Files may then be newer than their records. Default: false. */
 	readonly afterCrash?: boolean;
 }
@@ -50,6 +53,7 @@ export class HeldSession implements StreamName {
 	fork: SessionFork | undefined;
 	#opening: Promise<LiveSession> | undefined;
 	#movingTo: string | undefined;
+	#mirror: SessionMirror | undefined;
 	/** Whether clients know the session, and so need events about its changes. */
 	#isKnown: boolean;
 	#wasOpen = false;
@@ -120,7 +124,8 @@ export class HeldSession implements StreamName {
 		return {
 			sessionId: id,
 			...(name && { sessionName: name }),
-			...(file && { sessionFile: file }),
+			...((settings.watches ?? file) && { sessionFile: settings.watches ?? file }),
+			...(settings.watches !== undefined && { watched: this.#watchedBy() }),
 			cwd,
 			...(isTrusted(settings, cwd, this.#options) && { projectTrusted: true }),
 			...(model && { model: modelView(model) }),
@@ -131,10 +136,17 @@ export class HeldSession implements StreamName {
 		};
 	}
 
+	#watchedBy(): NonNullable<Data<"SessionInfo">["watched"]> {
+		const pid = this.#mirror?.piProcess;
+		return pid === undefined ? {} : { piProcess: pid };
+	}
+
 	async close(): Promise<void> {
 		const opened = await this.#opening?.catch(() => undefined);
 		const live = opened?.isBroken ? undefined : opened;
 		await live?.close();
+		this.#mirror?.close();
+		this.#mirror = undefined;
 		this.#isClosed = true; // up to here, pi's events are sent
 		this.#closedAs = live && recordOf(live, this.record);
 		this.current = undefined;
@@ -177,6 +189,7 @@ export class HeldSession implements StreamName {
 		const options = this.#options;
 		const settings = parseSettings(this.record.settings);
 		if (!existsSync(cwd)) throw missing(id, "folder");
+		if (settings.watches !== undefined) return await this.#watch(settings.watches, settings);
 		if (file && !existsSync(file)) throw missing(id, "file");
 		try {
 			// Fork a file that pi has open: two processes appending to it would corrupt it.
@@ -210,6 +223,55 @@ export class HeldSession implements StreamName {
 			this.fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
+	}
+
+	/** Opens a copy that follows the file of another process. */
+	async #watch(original: string, settings: StoredSettings): Promise<LiveSession> {
+		const options = this.#options;
+		const { piProcesses, watchFolder: folder } = options;
+		const { cwd, id } = this.record;
+		if (folder === undefined)
+			throw wrongState("This server cannot watch sessions of other programs");
+		if (!existsSync(original)) throw missing(id, "file");
+		this.#mirror?.close();
+		const mirror = await SessionMirror.open({ original, folder, piProcesses });
+		this.#mirror = mirror;
+		try {
+			const live = await LiveSession.open({
+				pi: options,
+				cwd,
+				settings,
+				file: mirror.path,
+				mirror,
+				emit: (event) => {
+					if (!this.#isClosed) options.emit(this, event);
+				},
+				onChange: () => this.#saveIfChanged(),
+			});
+			this.current = live;
+			this.#isKnown = true;
+			this.#wasOpen = true;
+			return live;
+		} catch (error) {
+			mirror.close();
+			throw asCommandError(error, "failed", [cwd]);
+		}
+	}
+
+	/** The file that the session follows, if it is one in a terminal. */
+	get watches(): string | undefined {
+		const { watches } = this.record.settings;
+		return typeof watches === "string" ? watches : undefined;
+	}
+
+	/** @throws CommandError `wrong_state` in a session that only follows another. */
+	assertChangeable(): void {
+		if (this.watches === undefined) return;
+		const pid = this.#mirror?.piProcess;
+		const where = pid === undefined ? "was opened to watch" : `runs in a terminal (process ${pid})`;
+		throw wrongState(
+			`This session ${where} and is read-only here: go on in the terminal, or open its file without watching it, which works on a copy while pi runs`,
+		);
 	}
 
 	/** Sends events, because no response reports these changes. */
@@ -273,6 +335,11 @@ function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
 		...(isWritten && lastEntry && { lastEntry }),
 		...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
 	};
+	if (chosen.watches !== undefined) {
+		// The copy and its entries are no state: the next process makes another.
+		const { lastEntry: _, lastInFile: __, ...kept } = settings;
+		return { principal, id, cwd: before.cwd, createdAtMs, settings: kept };
+	}
 	const file = isWritten && { file: sessionFile };
 	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings };
 }

@@ -94,7 +94,8 @@ async function loadSession(
 	await table.waitForMoves(file.path);
 	// No await between here and `add`; otherwise two calls could open the same file.
 	files.assertVisible(file, principal, sessionPath);
-	const owner = table.openFiles().get(file.path);
+	const watching = command.watch && table.watching(principal, file.path);
+	const owner = watching || table.openFiles().get(file.path);
 	if (owner) {
 		await owner.live();
 		if (table.get(principal, owner.sessionId) !== owner) {
@@ -104,8 +105,10 @@ async function loadSession(
 		return { data: answer(owner), session: owner.record };
 	}
 	if (typeof project !== "string") throw project;
-	const record = { principal, id, cwd: project, file: file.path };
-	const held = await table.add({ ...record, createdAtMs: Date.now(), settings: {} });
+	const record = { principal, id, cwd: project, createdAtMs: Date.now() };
+	if (command.watch)
+		return opened(await table.add({ ...record, settings: { watches: file.path } }));
+	const held = await table.add({ ...record, file: file.path, settings: {} });
 	const { forkedFrom, warning: forked } = held.fork?.about ?? {};
 	const warning = [forked, held.current?.warning].filter(Boolean).join(" ");
 	const about = { ...(forkedFrom && { forkedFrom }), ...(warning && { warning }) };

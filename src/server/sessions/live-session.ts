@@ -9,10 +9,13 @@ import { EventTranslator } from "./events.ts";
 import { describeDamage, openSessionFile, type SessionFileOptions } from "./open-session-file.ts";
 import { createPiRuntime, OWN_NAME, type PiOptions, type PiState } from "./pi-runtime.ts";
 import { ensureSessionFile, FileGuard } from "./session-file.ts";
+import { addedEntries, type SessionMirror } from "./session-mirror.ts";
 import { type ChosenSettings, chosenIn } from "./stored-settings.ts";
 
 export interface LiveSessionOptions extends SessionFileOptions {
 	readonly pi: PiOptions;
+	/** Set if the session follows one in a terminal: `file` is then its copy. */
+	readonly mirror?: SessionMirror;
 	emit(event: Data<"SessionEvent">): void;
 	onChange(): void;
 }
@@ -60,6 +63,7 @@ export class LiveSession {
 		const live = new LiveSession(options, state, runtime, opened.warning);
 		try {
 			await live.#bind(runtime.session);
+			options.mirror?.follow(() => live.#follow());
 		} catch (error) {
 			live.guard.close();
 			runtime.session.dispose();
@@ -90,7 +94,9 @@ export class LiveSession {
 			timeoutMs: pi.dialogTimeoutMs,
 		});
 		const guard = new FileGuard({
-			session: () => (this.isBroken && !this.#isClosing ? undefined : runtime.session),
+			// A copy is replaced with each new entry, and needs no repair.
+			session: () =>
+				options.mirror || (this.isBroken && !this.#isClosing) ? undefined : runtime.session,
 			notify: this.dialogs.ui.notify,
 			onMoved: () => this.#announceReplacement("fork"),
 			onRepaired: onChange,
@@ -286,6 +292,30 @@ export class LiveSession {
 		const { sessionFile } = this.session;
 		this.revision++;
 		this.#options.emit({ type: "session_replaced", reason, ...(sessionFile && { sessionFile }) });
+		this.#options.onChange();
+	}
+
+	/** Shows what a pi in a terminal has added to its file since. */
+	#follow(): void {
+		const { mirror } = this.#options;
+		if (!mirror || this.isBroken) return;
+		const { sessionManager } = this.session;
+		const before = sessionManager.getEntries().map(({ id }) => id);
+		sessionManager.setSessionFile(mirror.path);
+		this.session.refreshContext();
+		this.revision++;
+		const { entries, isContinued } = addedEntries(before, sessionManager.getEntries());
+		if (!isContinued) {
+			this.#announceReplacement("reload");
+			return;
+		}
+		for (const entry of entries) {
+			if (entry.type === "message") {
+				const { message } = entry;
+				this.#translator.translate({ type: "message_start", message });
+				this.#translator.translate({ type: "message_end", message });
+			} else this.#translator.translate({ type: "entry_appended", entry });
+		}
 		this.#options.onChange();
 	}
 

@@ -28,6 +28,7 @@ export function savingsView({ entries, misses, enabled }: SavingsSource): Data<"
 	);
 	const systems = {
 		readCache: summed(enabled.readCache, removedFor("readCache")),
+		birth: summed(enabled.birth, removedFor("birth")),
 		paging: summed(enabled.paging, pagingUses(entries)),
 		kota: summed(enabled.kota, kotaUses(entries)),
 		pruning: summed(enabled.pruning, removedFor("pruning")),

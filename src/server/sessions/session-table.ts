@@ -59,6 +59,11 @@ export class SessionTable {
 		return new Map(all.flatMap((held) => held.files().map((file) => [file, held] as const)));
 	}
 
+	/** The session that follows this file, if the principal has one. */
+	watching(principal: string, file: string): HeldSession | undefined {
+		return this.ownedBy(principal).find(({ watches }) => watches === file);
+	}
+
 	folders(): string[] {
 		return this.#withClosing().flatMap((held) => held.folders());
 	}
@@ -146,6 +151,7 @@ export class SessionTable {
 		const before = held.record;
 		const isPresent = () => this.get(principal, held.sessionId) === held;
 		try {
+			if (effect === "change") held.assertChangeable();
 			const wasOpen = held.current !== undefined;
 			const live = await held.live();
 			if (!wasOpen) await call.turn?.();

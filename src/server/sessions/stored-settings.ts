@@ -27,6 +27,8 @@ const CHECKS = {
 	/** Set after a crash or a failed close. The file may then be newer than the record. */
 	cutOff: (value: unknown) => value === true,
 	trustedCwd: isText,
+	/** The file of a session that a pi in a terminal writes: this one follows it, and changes nothing. */
+	watches: isText,
 	messageCount: (value: unknown) => typeof value === "number",
 };
 

@@ -42,6 +42,7 @@ export function createViewHandlers(agentDir: string) {
 				misses: costOf(session).requests.flatMap(({ miss }) => miss ?? []),
 				enabled: {
 					readCache: config.readcache.mode === "on",
+					birth: config.birth.mode === "on" && config.blobs.enabled,
 					paging: config.paging.enabled,
 					kota: config.kota.enabled,
 					pruning: config.prune.enabled,

@@ -1,7 +1,7 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
-import { costView } from "../../../src/server/sessions/cost-view.ts";
+import { costView, removedFromNext } from "../../../src/server/sessions/cost-view.ts";
 import { savingsView } from "../../../src/server/sessions/savings-view.ts";
 
 const MODEL = {
@@ -93,6 +93,34 @@ describe("the cost of a session", () => {
 		expect(extra(0)).toBe(0);
 		expect(extra(1)).toBeCloseTo(1000 * 1.25); // it would have been written then
 		expect(extra(2)).toBeCloseTo(1000 * 0.1); // and read from then on
+	});
+
+	test("would be higher without results that are shorter from the start, each system for itself", () => {
+		const hash = "a".repeat(64);
+		const note = { v: 1, form: 1, shown: hash, expanded: hash, original: hash };
+		const short = result("short", { birth: { ...note, savedChars: 8000, references: [] } });
+		const marker = result("[unchanged]", {
+			readcache: { v: 1, mode: "unchanged", plainBytes: 4011 },
+		});
+		const entries = branchOf(
+			answer(0, 1000),
+			short,
+			marker,
+			answer(1000, 100, 10, 1000),
+			answer(1100, 50, 10, 2000),
+		);
+		const { requests, totals } = view(entries);
+		expect(requests[0]?.saved).toBeUndefined();
+		expect(requests[1]?.saved?.birth?.tokens).toBeCloseTo(2000 * 1.25);
+		expect(requests[1]?.saved?.readCache?.tokens).toBeCloseTo(1000 * 1.25);
+		expect(requests[2]?.saved?.birth?.tokens).toBeCloseTo(2000 * 0.1);
+		const parts = Object.values(totals.saved ?? {});
+		for (const unit of ["tokens", "dollars"] as const) {
+			const sum = parts.reduce((all, price) => all + (price[unit] ?? 0), 0);
+			expect(sum).toBeCloseTo((totals.appendOnlyCost[unit] ?? 0) - (totals.cost[unit] ?? 0), 9);
+		}
+		expect(savingsOf(entries).birth).toMatchObject({ times: 1, tokens: 2000 });
+		expect(removedFromNext(entries)).toBe(3000);
 	});
 
 	test("of a prompt that was pruned is compared with one that was not", () => {
@@ -241,6 +269,7 @@ function savingsOf(entries: SessionEntry[], misses: readonly Data<"CacheMiss">[]
 
 const ALL_ON = {
 	readCache: true,
+	birth: true,
 	paging: true,
 	kota: true,
 	pruning: true,

@@ -204,7 +204,10 @@ type SavingsRow = ReturnType<typeof savingsRows>[number];
 type SavingsSystem = Exclude<keyof Data<"Savings">, "total">;
 
 export function savingsRows(savings: Data<"Savings">) {
-	const rows = SYSTEMS.map(([system, name, does]) => ({ ...savings[system], system, name, does }));
+	const rows = SYSTEMS.flatMap(([system, name, does]) => {
+		const found = savings[system];
+		return found ? [{ ...found, system, name, does }] : [];
+	});
 	return rows.sort(
 		(one, other) =>
 			Number(other.enabled) - Number(one.enabled) ||
@@ -221,6 +224,7 @@ const UNMEASURED = "–";
 
 const SYSTEMS: readonly (readonly [SavingsSystem, string, string])[] = [
 	["readCache", "Read cache", "answers repeated reads with only what changed"],
+	["birth", "Birth", "shortens results before they are first sent"],
 	["paging", "Paging", "serves large texts in chunks"],
 	["kota", "Code intelligence (kota)", "answers questions about code without reading files"],
 	[

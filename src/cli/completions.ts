@@ -1,0 +1,114 @@
+import { type Command, hintFor, UsageError } from "./command.ts";
+
+interface Listed {
+	readonly name: string;
+	readonly summary: string;
+	load(): Promise<Command>;
+}
+
+interface Completed {
+	readonly name: string;
+	readonly summary: string;
+	readonly options: readonly string[];
+}
+
+const SHELLS = ["bash", "zsh", "fish"] as const;
+
+/** Made from the table of commands, so that no word is forgotten. */
+export function completionsOf(listed: () => readonly Listed[]): Command {
+	return {
+		name: "completions",
+		usage: "bash|zsh|fish",
+		details: [
+			"",
+			"Prints a script that completes the commands and options of strata:",
+			"  bash  echo 'source <(strata completions bash)' >> ~/.bashrc",
+			"  zsh   strata completions zsh > a folder of your $fpath, as _strata",
+			"  fish  strata completions fish > ~/.config/fish/completions/strata.fish",
+		],
+		options: {},
+		maxArguments: 1,
+		async run(_options, [shell], terminal) {
+			const found = SHELLS.find((one) => one === shell);
+			if (!found) {
+				const what = shell === undefined ? "no shell given" : `unknown shell "${shell}"`;
+				throw new UsageError(`${what}; ${hintFor(shell ?? "", SHELLS)}`);
+			}
+			const commands = await Promise.all(listed().map(completed));
+			terminal.print(SCRIPTS[found](commands));
+			return 0;
+		},
+	};
+}
+
+async function completed({ name, summary, load }: Listed): Promise<Completed> {
+	const { options } = await load();
+	return { name, summary, options: [...Object.keys(options), "help"].map((one) => `--${one}`) };
+}
+
+const SCRIPTS: Readonly<
+	Record<(typeof SHELLS)[number], (commands: readonly Completed[]) => string>
+> = { bash: bashScript, zsh: zshScript, fish: fishScript };
+
+/** Words that are no option are files, as the shell completes them. */
+function bashScript(commands: readonly Completed[]): string {
+	return [
+		"_strata() {",
+		`\tlocal word="\${COMP_WORDS[COMP_CWORD]}"`,
+		"\tCOMPREPLY=()",
+		'\tif [ "$COMP_CWORD" -eq 1 ]; then',
+		`\t\tCOMPREPLY=($(compgen -W "${commands.map(({ name }) => name).join(" ")} help" -- "$word"))`,
+		"\t\treturn",
+		"\tfi",
+		'\t[[ "$word" == -* ]] || return',
+		`\tcase "\${COMP_WORDS[1]}" in`,
+		...commands.map(
+			({ name, options }) =>
+				`\t${name}) COMPREPLY=($(compgen -W "${options.join(" ")}" -- "$word")) ;;`,
+		),
+		"\tesac",
+		"}",
+		"complete -o default -F _strata strata",
+	].join("\n");
+}
+
+function zshScript(commands: readonly Completed[]): string {
+	const described = commands.map(({ name, summary }) => `\t\t'${name}:${quoted(summary)}'`);
+	return [
+		"#compdef strata",
+		"_strata() {",
+		"\tlocal -a commands",
+		"\tcommands=(",
+		...described,
+		"\t)",
+		"\tif (( CURRENT == 2 )); then",
+		"\t\t_describe command commands",
+		"\t\treturn",
+		"\tfi",
+		`\tif [[ \${words[CURRENT]} == -* ]]; then`,
+		`\t\tcase \${words[2]} in`,
+		...commands.map(({ name, options }) => `\t\t${name}) compadd -- ${options.join(" ")} ;;`),
+		"\t\tesac",
+		"\telse",
+		"\t\t_files",
+		"\tfi",
+		"}",
+		'if [ "$funcstack[1]" = "_strata" ]; then _strata "$@"; else compdef _strata strata; fi',
+	].join("\n");
+}
+
+function fishScript(commands: readonly Completed[]): string {
+	return commands
+		.flatMap(({ name, summary, options }) => [
+			`complete -c strata -n __fish_use_subcommand -f -a ${name} -d '${quoted(summary)}'`,
+			...options.map(
+				(option) =>
+					`complete -c strata -n '__fish_seen_subcommand_from ${name}' -l ${option.slice(2)}`,
+			),
+		])
+		.join("\n");
+}
+
+function quoted(text: string): string {
+	return text.replaceAll("'", "").replaceAll(":", "\\:");
+}

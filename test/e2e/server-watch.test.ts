@@ -1,0 +1,154 @@
+// @module-tag slow
+/** A pi in a terminal, watched by the server: it follows the file, and never writes to it. */
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test, vi } from "vitest";
+import { markSession } from "../../src/core/session-marks.ts";
+import { addedEntries } from "../../src/server/sessions/session-mirror.ts";
+import { startSessions } from "../server/sessions/start-sessions.ts";
+import { PATIENCE } from "../support/patience.ts";
+import { sdk } from "../support/pi-sdk.ts";
+import { atEnd, tempDir } from "../support/temp.ts";
+
+const user = (text: string) => ({
+	role: "user" as const,
+	content: [{ type: "text" as const, text }],
+	timestamp: Date.now(),
+});
+const answer = (text: string) => ({
+	role: "assistant" as const,
+	content: [{ type: "text" as const, text }],
+	api: "anthropic-messages" as const,
+	provider: "faux",
+	model: "faux-1",
+	stopReason: "stop" as const,
+	timestamp: Date.now(),
+	usage: {
+		...{ input: 100, output: 10, cacheRead: 0, cacheWrite: 0, totalTokens: 110 },
+		cost: { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 },
+	},
+});
+
+/** A server, and a session that this process has open as a pi in a terminal would. */
+async function watched() {
+	const watchFolder = tempDir("watched");
+	const server = await startSessions({ watchFolder });
+	const folder = join(server.agentDir, "sessions", "--project--");
+	mkdirSync(folder, { recursive: true });
+	const terminal = sdk.SessionManager.create(server.cwd, folder);
+	terminal.appendMessage(user("first question"));
+	terminal.appendMessage(answer("first answer") as never);
+	const file = terminal.getSessionFile() as string;
+	const mark = markSession(server.agentDir, file);
+	atEnd(() => mark.remove());
+	await expect
+		.poll(async () => (await server.run("list_stored_sessions", {})).sessions[0]?.piProcess)
+		.toBe(process.pid);
+	const load = () => server.run("load_session", { sessionPath: file, sessionId: "w", watch: true });
+	return { server, terminal, file, load, mark, watchFolder };
+}
+
+const textsOf = (messages: readonly { content?: unknown }[]) =>
+	messages.map(({ content }) => JSON.stringify(content)).join();
+
+describe("a session in a terminal", () => {
+	test("is followed message by message, and its file is never written", async () => {
+		const { server, terminal, file, load } = await watched();
+		const { sessionInfo } = await load();
+		expect(sessionInfo).toMatchObject({
+			sessionFile: file,
+			watched: { piProcess: process.pid },
+			messageCount: 2,
+		});
+		const before = readFileSync(file, "utf8");
+		terminal.appendMessage(user("second question"));
+		terminal.appendMessage(answer("second answer") as never);
+		const after = readFileSync(file, "utf8");
+		await expect
+			.poll(() => server.events("w").filter(({ type }) => type === "message_end").length)
+			.toBe(2);
+		const { messages } = await server.run("get_messages", { sessionId: "w" });
+		expect(textsOf(messages)).toMatch(
+			/first question.*first answer.*second question.*second answer/,
+		);
+		const { totals } = await server.run("get_cost", { sessionId: "w" });
+		expect(totals.requests).toBe(2);
+		expect(after.startsWith(before)).toBe(true);
+		expect(readFileSync(file, "utf8")).toBe(after);
+	});
+
+	test("refuses every change with the reason, and opens as a copy without watching", async () => {
+		const { server, file, load } = await watched();
+		await load();
+		const before = readFileSync(file, "utf8");
+		const refused = { code: "wrong_state", message: expect.stringContaining("runs in a terminal") };
+		const change = (promise: Promise<unknown>) => expect(promise).rejects.toMatchObject(refused);
+		await change(server.run("prompt", { sessionId: "w", message: "hello" }));
+		await change(server.run("bash", { sessionId: "w", command: "true" }));
+		await change(server.run("set_session_name", { sessionId: "w", name: "mine" }));
+		await change(server.run("compact", { sessionId: "w" }));
+		const copy = await server.run("load_session", { sessionPath: file, sessionId: "c" });
+		expect(copy.forkedFrom).toBe(file);
+		expect(copy.sessionInfo.watched).toBeUndefined();
+		expect(readFileSync(file, "utf8")).toBe(before);
+	});
+
+	test("that branches is loaded again as a whole", async () => {
+		const { server, terminal, load } = await watched();
+		await load();
+		const [first] = terminal.getEntries();
+		terminal.branch(first?.id as string);
+		terminal.appendMessage(answer("another answer") as never);
+		await expect
+			.poll(() => server.events("w").some(({ type }) => type === "session_replaced"))
+			.toBe(true);
+		const { messages } = await server.run("get_messages", { sessionId: "w" });
+		expect(textsOf(messages)).toContain("another answer");
+		expect(textsOf(messages)).not.toContain("first answer");
+	});
+
+	test("is watched once for each principal, and again after a restart; no copy is left", async () => {
+		const { server, load, file, watchFolder } = await watched();
+		const { sessionId } = await load();
+		const again = await server.run("load_session", {
+			sessionPath: file,
+			sessionId: "x",
+			watch: true,
+		});
+		expect(again.sessionId).toBe(sessionId);
+		await server.restart();
+		const { sessions } = await server.run("list_sessions", {});
+		expect(sessions).toMatchObject([{ sessionId: "w", sessionFile: file }]);
+		const { messages } = await server.run("get_messages", { sessionId: "w" });
+		expect(textsOf(messages)).toContain("first answer");
+		expect(readdirSync(watchFolder)).toHaveLength(1);
+		await server.run("delete_session", { sessionId: "w" });
+		expect(readdirSync(watchFolder)).toEqual([]);
+		expect(existsSync(file)).toBe(true);
+	});
+
+	test("that has ended says so, and stays readable", async () => {
+		const { server, load, mark } = await watched();
+		await load();
+		await mark.remove();
+		await vi.waitFor(async () => {
+			const { sessions } = await server.run("list_sessions", {});
+			expect(sessions[0]?.watched).toEqual({});
+		}, PATIENCE);
+		await expect(server.run("prompt", { sessionId: "w", message: "hello" })).rejects.toMatchObject({
+			message: expect.stringContaining("was opened to watch"),
+		});
+	});
+});
+
+test("new entries continue a conversation only behind its last one, and if no context changes", () => {
+	const entry = (id: string, parentId: string | null, type = "message") =>
+		({ id, parentId, type }) as never;
+	const old = [entry("a", null), entry("b", "a")];
+	const added = (...entries: never[]) => addedEntries(["a", "b", "own"], [...old, ...entries]);
+	expect(added(entry("c", "b"), entry("d", "c"))).toMatchObject({ isContinued: true });
+	expect(added()).toEqual({ entries: [], isContinued: true });
+	expect(added(entry("c", "a"))).toMatchObject({ isContinued: false });
+	expect(added(entry("c", "b", "compaction"))).toMatchObject({ isContinued: false });
+	expect(added(entry("c", "b", "context_edit"))).toMatchObject({ isContinued: false });
+});
