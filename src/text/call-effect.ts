@@ -185,7 +185,8 @@ function foldedParts(details: unknown, text: string): string[] {
 
 const FOLD = /^\[strata: ([\d,]{1,12}) more lines? /gm;
 
-function replacedPart(replacement: string): string {
+/** What became of a result: the text that stands for it in the context now. */
+export function replacedPart(replacement: string): string {
 	return replacement.startsWith("(Pruned) ") ? "now a stub" : "replaced since";
 }
 

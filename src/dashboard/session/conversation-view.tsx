@@ -5,12 +5,14 @@ import { Empty } from "../parts/notices.tsx";
 import { type Picture, PictureDialog } from "../parts/picture.tsx";
 import { PlainText, SearchQuery } from "../parts/text.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
+import { hrefOf } from "../route.ts";
 import { Composer } from "./composer.tsx";
 import type { ComposerState } from "./composer-state.ts";
 import type { ConversationSearch } from "./conversation-search.ts";
-import { DemoBanner } from "./demo-banner.tsx";
+import { DemoBanner, isDemo } from "./demo-banner.tsx";
 import type { OpenSession } from "./open-session.ts";
-import { estimatedHeight, type Row, type RowActions, RowView } from "./row-view.tsx";
+import type { RowActions } from "./row-parts.tsx";
+import { estimatedHeight, type Row, RowView } from "./row-view.tsx";
 
 /** A session on the screen, with the state of its composer. */
 export interface OpenedSession extends ComposerState {
@@ -24,7 +26,14 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 	const match = search.current.value;
 	const [shown, showPicture] = useState<Picture>();
 	const reload = () => session.reload();
-	const actions: RowActions = { ...useUnfolded(search), showPicture, reload };
+	const { sessionId } = session;
+	const actions: RowActions = {
+		...useUnfolded(search),
+		showPicture,
+		reload,
+		costHref: hrefOf({ page: "session", sessionId, view: "cost" }),
+		hasMadeUpPrices: session.state.value !== undefined && isDemo(session.state.value),
+	};
 	const markOf = useMatches(search, list);
 	useFindKey(search);
 	const toEnd = () => list.current?.toEnd();

@@ -47,3 +47,13 @@ export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "dra
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
 	return model?.provider === "strata-demo";
 }
+
+/** Marks an amount of money that no provider charged. */
+export function MadeUp({ isShown }: { isShown: boolean }) {
+	if (!isShown) return null;
+	return (
+		<span class="made-up" title="The demo's prices are made up: no money was spent">
+			made up
+		</span>
+	);
+}

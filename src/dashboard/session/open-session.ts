@@ -17,7 +17,10 @@ import { applyUiEvent, type ExtensionUi, NO_UI } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
 import type { ShellCommand } from "./outbox.ts";
 
-export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
+export type SessionViewProps = Pick<
+	OpenSession,
+	"sessionId" | "changes" | "conversation" | "state"
+>;
 
 type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why: string };
 
@@ -72,6 +75,8 @@ export class OpenSession {
 	#cancelFrame: (() => void) | undefined;
 	/** Events since a load began. They are applied to its answer, which may be older than they are. */
 	#sinceLoad: Data<"SessionEvent">[] | undefined;
+	/** Events do not say which results were replaced by stubs. The entries do. */
+	#hasEdits = false;
 	#loads = 0;
 	#changesTimer: ReturnType<typeof setTimeout> | undefined;
 	#catchUpTimer: ReturnType<typeof setTimeout> | undefined;
@@ -133,6 +138,10 @@ export class OpenSession {
 			this.conversation.value = withoutEndedShell(this.conversation.value);
 			this.#loadOther();
 		}
+		if (event.type === "entry_appended" && event.entry.type === "context_edit") {
+			this.#hasEdits = true;
+		}
+		if (event.type === "agent_settled" && this.#hasEdits) void this.reload();
 		if (CHANGING.test(event.type)) this.#reportChange();
 		// Only its output reveals that another client runs a shell command.
 		const isUnknownShell =
@@ -182,6 +191,7 @@ export class OpenSession {
 		const { sessionId } = this;
 		const buffer: Data<"SessionEvent">[] = [];
 		this.#sinceLoad = buffer;
+		this.#hasEdits = false;
 		try {
 			const [entries, now] = await Promise.all([
 				this.#client.request("get_entries", { sessionId }),

@@ -27,7 +27,10 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 			shell: outbox.shell,
 			onNextFrame,
 		});
-		const rows = computed(() => rowsOf(session.conversation.value.items));
+		const rows = computed(() => {
+			const { items, isRunning } = session.conversation.value;
+			return rowsOf(items, isRunning);
+		});
 		const search = new ConversationSearch(rows, { onNextFrame, now: () => performance.now() });
 		setOpened({ session, draft, outbox, rows, search });
 		return () => {
@@ -71,10 +74,10 @@ function View({ opened, view }: { opened: OpenedSession; view: string }) {
 	if (view === DEFAULT_VIEW) return <ConversationView {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
 	if (!found) return <Empty>This view does not exist.</Empty>;
-	const { sessionId, changes } = opened.session;
+	const { sessionId, changes, conversation, state } = opened.session;
 	return (
 		<section class="sheet" aria-label={found.title}>
-			<Lazy load={found.load} props={{ sessionId, changes }} />
+			<Lazy load={found.load} props={{ sessionId, changes, conversation, state }} />
 		</section>
 	);
 }
