@@ -4,7 +4,8 @@ export type Route =
 	| { page: "sessions" }
 	| { page: "session"; sessionId: string; view: string }
 	| { page: "server" }
-	| { page: "replay" }
+	/** `sessionId`: the session to replay at once. */
+	| { page: "replay"; sessionId?: string }
 	/** `conversation` is its number; absent: the list. */
 	| { page: "traffic"; conversation?: number };
 
@@ -13,7 +14,11 @@ export const DEFAULT_VIEW = "conversation";
 /** Parses a hash such as `#/sessions/<id>/<view>`. An unknown hash gives the Sessions page. */
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
-	if (page === "server" || page === "replay") return { page };
+	if (page === "server") return { page };
+	if (page === "replay") {
+		const own = sessionId ? tryDecode(sessionId) : undefined;
+		return { page, ...(own && { sessionId: own }) };
+	}
 	if (page === "traffic") {
 		const isNumber = /^[1-9]\d{0,14}$/.test(sessionId ?? "");
 		return { page, ...(isNumber && { conversation: Number(sessionId) }) };
@@ -25,6 +30,8 @@ export function routeOf(hash: string): Route {
 export function hrefOf(route: Route): string {
 	if (route.page === "traffic" && route.conversation !== undefined)
 		return `#/traffic/${route.conversation}`;
+	if (route.page === "replay" && route.sessionId !== undefined)
+		return `#/replay/${encodeURIComponent(route.sessionId)}`;
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
 	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
 }

@@ -12,6 +12,7 @@ import { Lazy, sessionViews } from "../views.tsx";
 import { composerStateOf, type Draft } from "./composer-state.ts";
 import { ConversationSearch } from "./conversation-search.ts";
 import { ConversationView, type OpenedSession } from "./conversation-view.tsx";
+import { isDemo, MadeUp } from "./demo-banner.tsx";
 import type { Question } from "./extension-ui.ts";
 import { OpenSession } from "./open-session.ts";
 import { rowsOf } from "./row-view.tsx";
@@ -143,12 +144,16 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 				<span class="session-figures line small soft number">
 					{usage?.percent != null && (
 						<span
-							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages. The Context view estimates every piece by its length.`}
+							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages`}
 						>
-							{Math.round(usage.percent)} % of the window
+							{short(usage.tokens ?? 0)} tokens, {Math.round(usage.percent)} % of the window
 						</span>
 					)}
-					{stats && <span title="Total cost, as counted by pi">{dollars(stats.cost)}</span>}
+					{stats && (
+						<span title="Total cost, as counted by pi">
+							{dollars(stats.cost)} <MadeUp isShown={state !== undefined && isDemo(state)} />
+						</span>
+					)}
 				</span>
 			</div>
 			<nav class="tabs line" aria-label="Session views">
