@@ -2,7 +2,8 @@ import { signal } from "@preact/signals";
 
 export type Route =
 	| { page: "sessions" }
-	| { page: "session"; sessionId: string; view: string }
+	/** `entryId`: the entry to scroll to. */
+	| { page: "session"; sessionId: string; view: string; entryId?: string }
 	| { page: "server" }
 	/** `sessionId`: the session to replay at once. */
 	| { page: "replay"; sessionId?: string }
@@ -13,7 +14,7 @@ export const DEFAULT_VIEW = "conversation";
 
 /** Parses a hash such as `#/sessions/<id>/<view>`. An unknown hash gives the Sessions page. */
 export function routeOf(hash: string): Route {
-	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
+	const [page, sessionId, view, entry] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server") return { page };
 	if (page === "replay") {
 		const own = sessionId ? tryDecode(sessionId) : undefined;
@@ -24,7 +25,14 @@ export function routeOf(hash: string): Route {
 		return { page, ...(isNumber && { conversation: Number(sessionId) }) };
 	}
 	const id = page === "sessions" && sessionId ? tryDecode(sessionId) : undefined;
-	return id ? { page: "session", sessionId: id, view: view || DEFAULT_VIEW } : { page: "sessions" };
+	if (!id) return { page: "sessions" };
+	const entryId = entry ? tryDecode(entry) : undefined;
+	return {
+		page: "session",
+		sessionId: id,
+		view: view || DEFAULT_VIEW,
+		...(entryId && { entryId }),
+	};
 }
 
 export function hrefOf(route: Route): string {
@@ -33,7 +41,8 @@ export function hrefOf(route: Route): string {
 	if (route.page === "replay" && route.sessionId !== undefined)
 		return `#/replay/${encodeURIComponent(route.sessionId)}`;
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
-	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
+	const entry = route.entryId === undefined ? "" : `/${encodeURIComponent(route.entryId)}`;
+	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}${entry}`;
 }
 
 export const route = signal<Route>({ page: "sessions" });

@@ -19,7 +19,7 @@ export function CopyButton({ text, what }: { text: string | (() => string); what
 	return (
 		<Button
 			class="copy quiet small"
-			aria-label={`Copy ${what}`}
+			aria-label={state ? undefined : `Copy ${what}`}
 			title={`Copy ${what}`}
 			// Without a secure origin, browsers have no clipboard.
 			onClick={() => (navigator.clipboard ? void copy() : setState("failed"))}

@@ -25,7 +25,7 @@ export function Call(props: { call: ToolCall; fold: FoldState; actions: RowActio
 	const summary = (
 		<>
 			<PlainText class="call-name small" text={name || "tool"} max={80} />{" "}
-			<PlainText as="code" text={callSummary(call)} />{" "}
+			<PlainText as="code" text={callSummary(call)} />
 			{words.length > 0 && (
 				<span class="small call-state number">
 					{words.map((word, at) => (

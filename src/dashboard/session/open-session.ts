@@ -28,6 +28,8 @@ interface OpenSessionOptions {
 	readonly client: Client;
 	/** Called for an extension's live request: a notice, a question, or text for the prompt box. */
 	onUiRequest(event: Data<"SessionEvent">): void;
+	/** Whether the reader sees the conversation, and so the reports in it. Default: yes. */
+	isConversationShown?(): boolean;
 	/** Shell commands of this page. Default: none. */
 	readonly shell?: ReadonlySignal<readonly ShellCommand[]>;
 	/** Calls `work` before the next frame. Returns a function that cancels the call. */
@@ -130,9 +132,9 @@ export class OpenSession {
 		this.#cancelFrame ??= this.#options.onNextFrame(() => this.#showPending());
 		if (seq !== undefined && seq <= this.#caughtUpSeq) return;
 		this.ui.value = applyUiEvent(this.ui.value, event);
-		if (event.type === "extension_ui_request" && !repeatsReport(event, this.#latestEvent)) {
-			this.#options.onUiRequest(event);
-		}
+		const { isConversationShown = () => true, onUiRequest } = this.#options;
+		const isRepeated = repeatsReport(event, this.#latestEvent) && isConversationShown();
+		if (event.type === "extension_ui_request" && !isRepeated) onUiRequest(event);
 		this.#latestEvent = event;
 		if (event.type === "session_replaced") {
 			this.conversation.value = withoutEndedShell(this.conversation.value);

@@ -205,6 +205,16 @@ function answerRows(item: AssistantItem): readonly Row[] {
 	return rows;
 }
 
+/** The key of the row that shows an entry: a message, or the call whose result the entry is. */
+export function rowKeyOf(rows: readonly Row[], entryId: string): string | undefined {
+	const own = rows.find(
+		(row) =>
+			row.item.entryId === entryId ||
+			(row.kind === "block" && row.block.kind === "call" && row.block.call.resultId === entryId),
+	);
+	return own?.key;
+}
+
 export function estimatedHeight(row: Row): number {
 	if (row.kind === "outcome" || row.kind === "turn") return 30;
 	const shown = row.kind === "block" ? row.block : row.item;

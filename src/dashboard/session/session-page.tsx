@@ -7,7 +7,7 @@ import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
 import { Empty, ErrorBoundary, orToast, Problem, toast } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
-import { DEFAULT_VIEW, hrefOf, pageTitle } from "../route.ts";
+import { DEFAULT_VIEW, hrefOf, pageTitle, route } from "../route.ts";
 import { Lazy, sessionViews } from "../views.tsx";
 import { composerStateOf, type Draft } from "./composer-state.ts";
 import { ConversationSearch } from "./conversation-search.ts";
@@ -25,6 +25,10 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 		const session = new OpenSession(sessionId, {
 			client: client(),
 			onUiRequest: (event) => showRequest(event, draft),
+			isConversationShown: () => {
+				const shown = route.peek();
+				return shown.page === "session" && shown.view === DEFAULT_VIEW;
+			},
 			shell: outbox.shell,
 			onNextFrame,
 		});
