@@ -9,6 +9,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { tokenFault } from "../protocol/client.ts";
 import { client, connectionCount, connectionState, enterToken } from "./connection/connection.ts";
+import { Overlays, shownOverlay, startKeys } from "./palette.tsx";
 import { Button, IconButton, submitHandler } from "./parts/controls.tsx";
 import { preventFileNavigation } from "./parts/dragged-files.ts";
 import { ErrorBoundary, Toasts } from "./parts/notices.tsx";
@@ -25,6 +26,7 @@ client();
 applyTheme();
 startRouting();
 preventFileNavigation();
+startKeys();
 restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
@@ -55,6 +57,7 @@ function App() {
 					</div>
 				)}
 			</main>
+			<Overlays />
 			<Toasts />
 		</>
 	);
@@ -89,6 +92,7 @@ function TopBar() {
 					<a
 						key={name}
 						href={hrefOf({ page: name })}
+						data-text={title}
 						aria-current={shown === name ? "page" : undefined}
 					>
 						{title}
@@ -96,6 +100,24 @@ function TopBar() {
 				))}
 			</nav>
 			<ConnectionBadge />
+			<Button
+				class="quiet small go-to"
+				title="Go to a session, a view or a command (Ctrl+K, ⌘K)"
+				aria-keyshortcuts="Control+K Meta+K"
+				onClick={() => {
+					shownOverlay.value = "palette";
+				}}
+				label="Go to"
+			/>
+			<IconButton
+				class="quiet"
+				icon="?"
+				label="Keys"
+				title="Keys (?)"
+				onClick={() => {
+					shownOverlay.value = "keys";
+				}}
+			/>
 			<IconButton
 				class="quiet"
 				icon={{ system: "◐", light: "☀", dark: "☾" }[current]}

@@ -9,6 +9,7 @@ import {
 	MAX_SESSION_CONTENT,
 	numberFields,
 	oneOf,
+	Path,
 	SessionFileId,
 	SessionFilePosition,
 	SessionId,
@@ -43,6 +44,17 @@ const OpenSessions = Type.Object({
 			Type.Object({ sample: Type.Literal(true) }),
 		]),
 	),
+});
+
+const Folders = Type.Object({
+	/** The absolute path. */
+	folder: Type.String(),
+	/** Absent for a root. */
+	parent: Type.Optional(Type.String()),
+	/** Names, without hidden ones. */
+	folders: Type.Array(Type.String()),
+	/** More folders exist. */
+	truncated: Type.Boolean(),
 });
 
 const StoredSessions = Type.Object({
@@ -142,6 +154,8 @@ export const serverCommands = {
 		/** Loads the folder's own settings and extensions, if the server allows it. */
 		trustProject: Type.Optional(Type.Boolean()),
 	}),
+	/** Lists the folders in a folder of the server's machine. `~`, the default: the home of the server's user. */
+	list_folders: serverCommand(CONTROL_READ, Folders, { path: Type.Optional(Path) }),
 	/** Does not delete pi's session file. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },

@@ -21,7 +21,8 @@ export interface OpenedSession extends ComposerState {
 	readonly search: ConversationSearch;
 }
 
-export function ConversationView({ session, draft, outbox, rows, search }: OpenedSession) {
+export function ConversationView(opened: OpenedSession) {
+	const { session, draft, attachments, outbox, rows, search } = opened;
 	const list = useRef<ListHandle>(null);
 	const match = search.current.value;
 	const [shown, showPicture] = useState<Picture>();
@@ -68,7 +69,13 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 				/>
 			)}
 			<Activity session={session} />
-			<Composer session={session} draft={draft} outbox={outbox} onSend={toEnd} />
+			<Composer
+				session={session}
+				draft={draft}
+				attachments={attachments}
+				outbox={outbox}
+				onSend={toEnd}
+			/>
 			{/* The dialog is not in its row, because the row may leave the list while the picture is open. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>

@@ -16,7 +16,11 @@ const PROMPTS = [
 	},
 ] as const;
 
-export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "draft">) {
+export function DemoBanner({
+	session,
+	outbox,
+	onSend,
+}: Omit<ComposerProps, "draft" | "attachments">) {
 	const state = session.state.value;
 	if (!state || !isDemo(state)) return null;
 	const { items, isRunning } = session.conversation.value;

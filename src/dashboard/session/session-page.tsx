@@ -21,7 +21,7 @@ import { TreeDialog } from "./tree-dialog.tsx";
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<OpenedSession>();
 	useEffect(() => {
-		const { draft, outbox } = composerStateOf(sessionId);
+		const { draft, attachments, outbox } = composerStateOf(sessionId);
 		const session = new OpenSession(sessionId, {
 			client: client(),
 			onUiRequest: (event) => showRequest(event, draft),
@@ -37,7 +37,7 @@ export function SessionPage({ sessionId, view }: { sessionId: string; view: stri
 			return rowsOf(items, isRunning);
 		});
 		const search = new ConversationSearch(rows, { onNextFrame, now: () => performance.now() });
-		setOpened({ session, draft, outbox, rows, search });
+		setOpened({ session, draft, attachments, outbox, rows, search });
 		return () => {
 			search.close();
 			session.close();
@@ -165,20 +165,21 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 					<a
 						key={tab.name}
 						href={hrefOf({ page: "session", sessionId, view: tab.name })}
+						data-text={tab.title}
 						aria-current={view === tab.name ? "page" : undefined}
 					>
 						{tab.title}
 					</a>
 				))}
-				{view === DEFAULT_VIEW && (
-					<Button
-						class="quiet"
-						title="Find in the conversation (Ctrl+F, ⌘F)"
-						aria-keyshortcuts="Control+F Meta+F"
-						onClick={() => search.open()}
-						label="Find"
-					/>
-				)}
+				{/* It keeps its place in the other views, so that the tabs do not jump. */}
+				<Button
+					class={view === DEFAULT_VIEW ? "quiet" : "quiet is-absent"}
+					disabled={view !== DEFAULT_VIEW}
+					title="Find in the conversation (Ctrl+F, ⌘F)"
+					aria-keyshortcuts="Control+F Meta+F"
+					onClick={() => search.open()}
+					label="Find"
+				/>
 				<Button class="quiet" onClick={() => setShown("tree")} label="Tree" />
 			</nav>
 			{shown === "tree" && <TreeDialog session={session} draft={draft} onClose={close} />}

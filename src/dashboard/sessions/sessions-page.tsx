@@ -43,7 +43,12 @@ export function SessionsPage() {
 				}
 			</Answered>
 			{shown === "new" && (
-				<NewSessionDialog startsIn={startsIn} folders={foldersOf(sessions ?? [])} onClose={close} />
+				<NewSessionDialog
+					startsIn={startsIn}
+					folders={foldersOf(sessions ?? [])}
+					anySessionId={sessions?.[0]?.sessionId}
+					onClose={close}
+				/>
 			)}
 			{shown === "stored" && <StoredDialog onClose={close} />}
 			{typeof shown === "object" && (

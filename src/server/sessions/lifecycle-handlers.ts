@@ -4,6 +4,7 @@ import type { ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import { wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
+import { listFolders } from "./folder-listing.ts";
 import type { HeldSession } from "./held-session.ts";
 import type { SessionTable } from "./session-table.ts";
 import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions.ts";
@@ -63,6 +64,9 @@ export function createLifecycleHandlers(
 		async list_sessions({ principal }) {
 			const sessions = table.ownedBy(principal).map((held) => held.info());
 			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
+		},
+		async list_folders({ command }) {
+			return { data: await listFolders(command.path) };
 		},
 		async list_stored_sessions({ principal }) {
 			const folder = join(options.agentDir, "sessions");
