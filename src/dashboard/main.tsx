@@ -18,6 +18,7 @@ import { hrefOf, type Route, route, startRouting } from "./route.ts";
 import { restoreOutboxes } from "./session/composer-state.ts";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
+import { StoredPage } from "./sessions/stored-page.tsx";
 import { applyTheme, nextTheme, theme } from "./theme.ts";
 import { Lazy, loadViews, pages } from "./views.tsx";
 
@@ -69,13 +70,14 @@ function Content({ shown }: { shown: Route }) {
 		const { sessionId, view } = shown;
 		return <SessionPage key={sessionId} sessionId={sessionId} view={view} />;
 	}
+	if (shown.page === "stored") return <StoredPage key={shown.path} path={shown.path} />;
 	const page = pages.find(({ name }) => name === shown.page);
 	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
 }
 
 function TopBar() {
 	const { page } = route.value;
-	const shown = page === "session" ? "sessions" : page;
+	const shown = page === "session" || page === "stored" ? "sessions" : page;
 	const current = theme.value;
 	return (
 		<header class="top-bar line">

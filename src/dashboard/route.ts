@@ -4,6 +4,8 @@ export type Route =
 	| { page: "sessions" }
 	/** `entryId`: the entry to scroll to. */
 	| { page: "session"; sessionId: string; view: string; entryId?: string }
+	/** A session file that is only read. */
+	| { page: "stored"; path: string }
 	| { page: "server" }
 	/** `sessionId`: the session to replay at once. */
 	| { page: "replay"; sessionId?: string }
@@ -16,6 +18,10 @@ export const DEFAULT_VIEW = "conversation";
 export function routeOf(hash: string): Route {
 	const [page, sessionId, view, entry] = hash.replace(/^#?\/?/, "").split("/");
 	if (page === "server") return { page };
+	if (page === "stored") {
+		const path = sessionId ? tryDecode(sessionId) : undefined;
+		return path ? { page, path } : { page: "sessions" };
+	}
 	if (page === "replay") {
 		const own = sessionId ? tryDecode(sessionId) : undefined;
 		return { page, ...(own && { sessionId: own }) };
@@ -38,6 +44,7 @@ export function routeOf(hash: string): Route {
 export function hrefOf(route: Route): string {
 	if (route.page === "traffic" && route.conversation !== undefined)
 		return `#/traffic/${route.conversation}`;
+	if (route.page === "stored") return `#/stored/${encodeURIComponent(route.path)}`;
 	if (route.page === "replay" && route.sessionId !== undefined)
 		return `#/replay/${encodeURIComponent(route.sessionId)}`;
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;

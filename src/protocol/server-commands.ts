@@ -18,8 +18,8 @@ import {
 	text,
 	wholeNumber,
 } from "./field-schemas.ts";
-import { SessionInfo } from "./pi-shapes.ts";
-import { OpenedSession, SessionFile, StoredSession } from "./session-data.ts";
+import { SessionEntry, SessionInfo } from "./pi-shapes.ts";
+import { OpenedSession, SessionFile, StoredSession, TextOrNull } from "./session-data.ts";
 import { ListedConversation, TrafficReport } from "./traffic-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
@@ -61,6 +61,17 @@ const StoredSessions = Type.Object({
 	sessions: Type.Array(StoredSession),
 	/** More sessions exist; only the latest are sent. */
 	truncated: Type.Optional(Type.Boolean()),
+});
+
+const ReadSession = Type.Object({
+	stored: StoredSession,
+	entries: Type.Array(SessionEntry),
+	/** The last entry of the file. */
+	leafId: TextOrNull,
+	/** Unreadable lines. */
+	skipped: Type.Number(),
+	/** The file is longer than what is sent. */
+	truncated: Type.Boolean(),
 });
 
 const SessionFiles = Type.Object({
@@ -194,6 +205,10 @@ export const serverCommands = {
 	load_session: serverCommand(CHANGE, OpenedSession, {
 		sessionPath: SessionPath,
 		sessionId: Type.Optional(SessionId),
+	}),
+	/** Reads a stored session without opening it: its folder and its model may be gone. Changes nothing. */
+	read_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReadSession, {
+		sessionPath: SessionPath,
 	}),
 	get_startup_recovery: serverCommand(READ, StartupRecovery),
 	get_command_history: serverCommand(READ, CommandHistory, {

@@ -155,13 +155,18 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const [filter, setFilter] = useState("");
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	async function open({ sessionPath, sessionId }: Data<"StoredSession">): Promise<void> {
-		const loaded =
-			sessionId === undefined
-				? (await orToast(client().request("load_session", { sessionPath })))?.data
-				: { sessionId };
-		if (!loaded) return;
-		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
-		navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
+		try {
+			const loaded =
+				sessionId === undefined
+					? (await client().request("load_session", { sessionPath })).data
+					: { sessionId };
+			if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
+			navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
+		} catch (problem) {
+			// Its folder may be gone. What it says can still be read.
+			toast(`Opened read-only: ${errorMessage(problem)}`, "warning");
+			navigate({ page: "stored", path: sessionPath });
+		}
 	}
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>

@@ -6,6 +6,7 @@ import { wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import { listFolders } from "./folder-listing.ts";
 import type { HeldSession } from "./held-session.ts";
+import { readEntries } from "./read-only-session.ts";
 import type { SessionTable } from "./session-table.ts";
 import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions.ts";
 import type { StoredSettings } from "./stored-settings.ts";
@@ -64,6 +65,11 @@ export function createLifecycleHandlers(
 		async list_sessions({ principal }) {
 			const sessions = table.ownedBy(principal).map((held) => held.info());
 			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
+		},
+		async read_session({ command, principal }) {
+			const file = await files.resolve(command.sessionPath, principal);
+			const data = { stored: file.view, ...(await readEntries(file)) };
+			return { data: data satisfies ResponseData["read_session"] };
 		},
 		async list_folders({ command }) {
 			return { data: await listFolders(command.path) };

@@ -7,6 +7,7 @@ import type { Piece } from "../../../src/dashboard/views/context/piece-bar.ts";
 import { windowRows } from "../../../src/dashboard/views/context/window-now.tsx";
 import { savedAmount, totalDollars } from "../../../src/dashboard/views/cost/cost-view.tsx";
 import { headlineOf } from "../../../src/dashboard/views/replay/replay-report.tsx";
+import { isShown, sessionNames } from "../../../src/dashboard/views/server/server-view.tsx";
 
 const piece = (more: Partial<Piece>): Piece => ({
 	...{ id: "e", kind: "read", label: "read", tokens: 1, sinceMs: 0, callId: "c1" },
@@ -117,4 +118,19 @@ test("addresses may name an entry to show and a session to replay", () => {
 	] as const) {
 		expect(routeOf(hrefOf(route))).toEqual(route);
 	}
+});
+
+test("the history of commands is filtered, and its sessions have names", () => {
+	const entry = (commandType: string, success = true) => ({ commandType, success });
+	expect(isShown(entry("prompt"), "changes")).toBe(true);
+	expect(isShown(entry("get_state"), "changes")).toBe(false);
+	expect(isShown(entry("get_state", false), "failed")).toBe(true);
+	expect(isShown(entry("prompt"), "failed")).toBe(false);
+	expect(isShown(entry("get_state"), "all")).toBe(true);
+	const names = sessionNames([
+		{ sessionId: "a", cwd: "/work/shop" },
+		{ sessionId: "b", cwd: "/other/shop" },
+		{ sessionId: "c", cwd: "/work/shop", sessionName: "logs" },
+	]);
+	expect([...names.values()]).toEqual(["shop", "shop (2)", "logs"]);
 });
