@@ -112,7 +112,7 @@ function TopBar() {
 				label="Go to"
 			/>
 			<IconButton
-				class="quiet"
+				class="quiet go-to"
 				icon="?"
 				label="Keys"
 				title="Keys (?)"

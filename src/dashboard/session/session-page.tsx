@@ -150,7 +150,8 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 						<span
 							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages`}
 						>
-							{short(usage.tokens ?? 0)} tokens, {Math.round(usage.percent)} % of the window
+							<span class="roomy-text">{short(usage.tokens ?? 0)} tokens, </span>
+							{Math.round(usage.percent)} % of the window
 						</span>
 					)}
 					{stats && (
