@@ -43,7 +43,7 @@ export function FolderField({ start, recent, value, onChange }: FolderFieldProps
 				))}
 			</datalist>
 			{recent.length > 0 && (
-				<fieldset class="plain-group row" aria-label="Recent folders">
+				<fieldset class="plain-group row" aria-label="Recent projects">
 					{recent.slice(0, MAX_RECENT).map((folder) => (
 						<Button
 							key={folder}
@@ -83,7 +83,7 @@ function FolderPicker({ value, onPick }: { value: string; onPick(folder: string)
 			{({ folder, parent, folders, truncated }) => (
 				<div class="picker stack">
 					<PlainText as="code" text={folder} max={300} />
-					<fieldset class="plain-group picker-list" aria-label="Folders">
+					<fieldset class="plain-group picker-list" aria-label="Inside it">
 						{parent !== undefined && (
 							<Button class="quiet small" onClick={() => go(parent)} label="↑ one folder up" />
 						)}

@@ -47,6 +47,7 @@ export function createLifecycleHandlers(
 	}
 
 	return {
+		...createStoredReads(options, files),
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
 			if (trustProject && !options.allowProjectTrust) throw new CommandError("forbidden", NO_TRUST);
@@ -66,6 +67,19 @@ export function createLifecycleHandlers(
 			const sessions = table.ownedBy(principal).map((held) => held.info());
 			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
 		},
+		async delete_session({ command, principal }) {
+			const held = table.getOrThrow(principal, command.sessionId);
+			const folders = held.folders();
+			await table.remove(held);
+			await release(folders);
+			return { data: { deleted: true }, removed: held.sessionId };
+		},
+	} satisfies Partial<Handlers>;
+}
+
+/** Reads of the disk. They open no session. */
+function createStoredReads({ agentDir }: SessionPlaces, files: VisibleFiles) {
+	return {
 		async read_session({ command, principal }) {
 			const file = await files.resolve(command.sessionPath, principal);
 			const data = { stored: file.view, ...(await readEntries(file)) };
@@ -75,16 +89,9 @@ export function createLifecycleHandlers(
 			return { data: await listFolders(command.path) };
 		},
 		async list_stored_sessions({ principal }) {
-			const folder = join(options.agentDir, "sessions");
+			const folder = join(agentDir, "sessions");
 			const { files: sessions, ...more } = await files.list(folder, principal);
 			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
-		},
-		async delete_session({ command, principal }) {
-			const held = table.getOrThrow(principal, command.sessionId);
-			const folders = held.folders();
-			await table.remove(held);
-			await release(folders);
-			return { data: { deleted: true }, removed: held.sessionId };
 		},
 	} satisfies Partial<Handlers>;
 }

@@ -64,11 +64,12 @@ function ContextOverTime({ moments }: { moments: readonly Data<"ContextMoment">[
 					<Chart
 						label="Tokens of each kind in every request, stacked"
 						unit="Request"
+						quantity="Tokens"
 						shape={requests.length === 1 ? "columns" : "areas"}
 						numbers={requests}
 						rows={rows}
 						format={short}
-						height={220}
+						height={240}
 					/>
 					<Fold summary="As a table" isOpen={isOpen} onToggle={setIsOpen}>
 						<SeriesTable series={series} />

@@ -207,6 +207,7 @@ function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 		<Chart
 			label={chartLabel(report)}
 			unit="Request"
+			quantity="Tokens"
 			shape="lines"
 			numbers={numbers}
 			rows={rows}

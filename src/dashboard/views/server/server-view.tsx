@@ -293,7 +293,7 @@ export function isShown(
 	);
 }
 
-/** The names of sessions, by id. Sessions of one folder are told apart by their number. */
+/** The names of sessions, by id. A number distinguishes sessions of one name. */
 export function sessionNames(
 	sessions: readonly Pick<Data<"SessionInfo">, "sessionId" | "sessionName" | "cwd">[],
 ): Map<string, string> {
