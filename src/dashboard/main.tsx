@@ -9,6 +9,7 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { tokenFault } from "../protocol/client.ts";
 import { client, connectionCount, connectionState, enterToken } from "./connection/connection.ts";
+import { Overlays, shownOverlay, startKeys } from "./palette.tsx";
 import { Button, IconButton, submitHandler } from "./parts/controls.tsx";
 import { preventFileNavigation } from "./parts/dragged-files.ts";
 import { ErrorBoundary, Toasts } from "./parts/notices.tsx";
@@ -17,6 +18,7 @@ import { hrefOf, type Route, route, startRouting } from "./route.ts";
 import { restoreOutboxes } from "./session/composer-state.ts";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
+import { StoredPage } from "./sessions/stored-page.tsx";
 import { applyTheme, nextTheme, theme } from "./theme.ts";
 import { Lazy, loadViews, pages } from "./views.tsx";
 
@@ -25,6 +27,7 @@ client();
 applyTheme();
 startRouting();
 preventFileNavigation();
+startKeys();
 restoreOutboxes();
 const root = document.getElementById("app");
 if (root) render(<App />, root);
@@ -55,6 +58,7 @@ function App() {
 					</div>
 				)}
 			</main>
+			<Overlays />
 			<Toasts />
 		</>
 	);
@@ -66,13 +70,14 @@ function Content({ shown }: { shown: Route }) {
 		const { sessionId, view } = shown;
 		return <SessionPage key={sessionId} sessionId={sessionId} view={view} />;
 	}
+	if (shown.page === "stored") return <StoredPage key={shown.path} path={shown.path} />;
 	const page = pages.find(({ name }) => name === shown.page);
 	return page ? <Lazy load={page.load} props={{}} /> : <SessionsPage />;
 }
 
 function TopBar() {
 	const { page } = route.value;
-	const shown = page === "session" ? "sessions" : page;
+	const shown = page === "session" || page === "stored" ? "sessions" : page;
 	const current = theme.value;
 	return (
 		<header class="top-bar line">
@@ -89,6 +94,7 @@ function TopBar() {
 					<a
 						key={name}
 						href={hrefOf({ page: name })}
+						data-text={title}
 						aria-current={shown === name ? "page" : undefined}
 					>
 						{title}
@@ -96,6 +102,24 @@ function TopBar() {
 				))}
 			</nav>
 			<ConnectionBadge />
+			<Button
+				class="quiet small go-to"
+				title="Go to a session, a view or a command (Ctrl+K, ⌘K)"
+				aria-keyshortcuts="Control+K Meta+K"
+				onClick={() => {
+					shownOverlay.value = "palette";
+				}}
+				label="Go to"
+			/>
+			<IconButton
+				class="quiet go-to"
+				icon="?"
+				label="Keys"
+				title="Keys (?)"
+				onClick={() => {
+					shownOverlay.value = "keys";
+				}}
+			/>
 			<IconButton
 				class="quiet"
 				icon={{ system: "◐", light: "☀", dark: "☾" }[current]}

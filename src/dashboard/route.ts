@@ -2,9 +2,13 @@ import { signal } from "@preact/signals";
 
 export type Route =
 	| { page: "sessions" }
-	| { page: "session"; sessionId: string; view: string }
+	/** `entryId`: the entry to scroll to. */
+	| { page: "session"; sessionId: string; view: string; entryId?: string }
+	/** A session file that is only read. */
+	| { page: "stored"; path: string }
 	| { page: "server" }
-	| { page: "replay" }
+	/** `sessionId`: the session to replay at once. */
+	| { page: "replay"; sessionId?: string }
 	/** `conversation` is its number; absent: the list. */
 	| { page: "traffic"; conversation?: number };
 
@@ -12,21 +16,40 @@ export const DEFAULT_VIEW = "conversation";
 
 /** Parses a hash such as `#/sessions/<id>/<view>`. An unknown hash gives the Sessions page. */
 export function routeOf(hash: string): Route {
-	const [page, sessionId, view] = hash.replace(/^#?\/?/, "").split("/");
-	if (page === "server" || page === "replay") return { page };
+	const [page, sessionId, view, entry] = hash.replace(/^#?\/?/, "").split("/");
+	if (page === "server") return { page };
+	if (page === "stored") {
+		const path = sessionId ? tryDecode(sessionId) : undefined;
+		return path ? { page, path } : { page: "sessions" };
+	}
+	if (page === "replay") {
+		const own = sessionId ? tryDecode(sessionId) : undefined;
+		return { page, ...(own && { sessionId: own }) };
+	}
 	if (page === "traffic") {
 		const isNumber = /^[1-9]\d{0,14}$/.test(sessionId ?? "");
 		return { page, ...(isNumber && { conversation: Number(sessionId) }) };
 	}
 	const id = page === "sessions" && sessionId ? tryDecode(sessionId) : undefined;
-	return id ? { page: "session", sessionId: id, view: view || DEFAULT_VIEW } : { page: "sessions" };
+	if (!id) return { page: "sessions" };
+	const entryId = entry ? tryDecode(entry) : undefined;
+	return {
+		page: "session",
+		sessionId: id,
+		view: view || DEFAULT_VIEW,
+		...(entryId && { entryId }),
+	};
 }
 
 export function hrefOf(route: Route): string {
 	if (route.page === "traffic" && route.conversation !== undefined)
 		return `#/traffic/${route.conversation}`;
+	if (route.page === "stored") return `#/stored/${encodeURIComponent(route.path)}`;
+	if (route.page === "replay" && route.sessionId !== undefined)
+		return `#/replay/${encodeURIComponent(route.sessionId)}`;
 	if (route.page !== "session") return route.page === "sessions" ? "#/" : `#/${route.page}`;
-	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}`;
+	const entry = route.entryId === undefined ? "" : `/${encodeURIComponent(route.entryId)}`;
+	return `#/sessions/${encodeURIComponent(route.sessionId)}/${route.view}${entry}`;
 }
 
 export const route = signal<Route>({ page: "sessions" });

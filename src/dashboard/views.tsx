@@ -12,6 +12,11 @@ export const sessionViews = [
 		async () => (await import("./views/context/context-view.tsx")).ContextView,
 	),
 	view("cost", "Cost", async () => (await import("./views/cost/cost-view.tsx")).CostView),
+	view(
+		"changes",
+		"Changes",
+		async () => (await import("./views/changes/changes-view.tsx")).ChangesView,
+	),
 	view("code", "Code", async () => (await import("./views/code/code-view.tsx")).CodeView),
 ];
 

@@ -11,6 +11,7 @@ import {
 	createSessionFileWatch,
 	createSessionMark,
 	type Ledger,
+	type PendingEdits,
 	Session,
 	type SessionHolder,
 	type Spine,
@@ -34,6 +35,8 @@ export default function strata(pi: ExtensionAPI): void {
 /** The parts of the extension that the host of a session uses. */
 export interface StrataInside {
 	readonly ledger: Ledger;
+	/** Edits that the next request shows but the session file does not have yet. */
+	readonly edits: Pick<PendingEdits, "get">;
 	/** `undefined` when the working set is empty or off. */
 	tiers(session: SessionHolder): TiersView | undefined;
 }
@@ -77,5 +80,5 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 		},
 	});
 	session.run(systems, (view, failures) => showStart(systems, view, failures));
-	return { ledger: session.ledger, tiers: (view) => workset.view(view) };
+	return { ledger: session.ledger, edits: session.edits, tiers: (view) => workset.view(view) };
 }

@@ -20,11 +20,17 @@ export const ContextPiece = Type.Object({
 	entryId: Type.Optional(Type.String()),
 	/** For a stub or a shortened read: tokens of the replaced text. */
 	replacedTokens: Type.Optional(Type.Number()),
+	/** For the result of a tool: its call. `/kota pin`, `/kota drop` and `/kota restore` take it. */
+	callId: Type.Optional(Type.String()),
+	/** The result is pinned: it will not become a stub. */
+	pinned: Type.Optional(Type.Literal(true)),
+	/** What the piece is from the next request on, if that differs. */
+	pending: Type.Optional(oneOf("stub", "full")),
 });
 
-/** Tokens by kind; empty kinds may be absent. */
+/** Tokens by kind, scaled to the bill of the request; empty kinds may be absent. */
 export const ContextMoment = Type.Object({
-	/** 1 is the branch's first request. */
+	/** The number of the request in the session, all branches counted: the same as in `get_cost`. */
 	request: Type.Number(),
 	atMs: Type.Number(),
 	byKind: Type.Partial(Type.Record(ContextKind, Type.Number())),
@@ -41,7 +47,14 @@ const LastRequest = Type.Object({
 export const ContextView = Type.Object({
 	/** Size of the model's window in tokens; 0 without a model. */
 	window: Type.Number(),
+	/** As in `get_context_usage`: the last bill plus an estimate of newer messages. The pieces add up to it. */
 	tokens: Type.Number(),
+	/** No bill is known yet, so that `tokens` is estimated by length. */
+	isEstimated: Type.Boolean(),
+	/** Tokens that pi keeps free for the answer. */
+	reserve: Type.Number(),
+	/** Above this many tokens pi compacts; absent if it does not compact by itself. */
+	compactsAt: Type.Optional(Type.Number()),
 	/** Size of the prompt prefix that the last request found in the provider's cache. */
 	cachedTokens: Type.Optional(Type.Number()),
 	lastRequest: Type.Optional(LastRequest),

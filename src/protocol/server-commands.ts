@@ -9,6 +9,7 @@ import {
 	MAX_SESSION_CONTENT,
 	numberFields,
 	oneOf,
+	Path,
 	SessionFileId,
 	SessionFilePosition,
 	SessionId,
@@ -17,8 +18,8 @@ import {
 	text,
 	wholeNumber,
 } from "./field-schemas.ts";
-import { SessionInfo } from "./pi-shapes.ts";
-import { OpenedSession, SessionFile, StoredSession } from "./session-data.ts";
+import { SessionEntry, SessionInfo } from "./pi-shapes.ts";
+import { OpenedSession, SessionFile, StoredSession, TextOrNull } from "./session-data.ts";
 import { ListedConversation, TrafficReport } from "./traffic-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
@@ -45,10 +46,32 @@ const OpenSessions = Type.Object({
 	),
 });
 
+const Folders = Type.Object({
+	/** The absolute path. */
+	folder: Type.String(),
+	/** Absent for a root. */
+	parent: Type.Optional(Type.String()),
+	/** Names, without hidden ones. */
+	folders: Type.Array(Type.String()),
+	/** More folders exist. */
+	truncated: Type.Boolean(),
+});
+
 const StoredSessions = Type.Object({
 	sessions: Type.Array(StoredSession),
 	/** More sessions exist; only the latest are sent. */
 	truncated: Type.Optional(Type.Boolean()),
+});
+
+const ReadSession = Type.Object({
+	stored: StoredSession,
+	entries: Type.Array(SessionEntry),
+	/** The last entry of the file. */
+	leafId: TextOrNull,
+	/** Unreadable lines. */
+	skipped: Type.Number(),
+	/** The file is longer than what is sent. */
+	truncated: Type.Boolean(),
 });
 
 const SessionFiles = Type.Object({
@@ -142,6 +165,8 @@ export const serverCommands = {
 		/** Loads the folder's own settings and extensions, if the server allows it. */
 		trustProject: Type.Optional(Type.Boolean()),
 	}),
+	/** Lists the folders in a folder of the server's machine. `~`, the default: the home of the server's user. */
+	list_folders: serverCommand(CONTROL_READ, Folders, { path: Type.Optional(Path) }),
 	/** Does not delete pi's session file. */
 	delete_session: serverCommand(
 		{ ...CHANGE, versioned: true },
@@ -184,6 +209,10 @@ export const serverCommands = {
 		sessionPath: SessionPath,
 		sessionId: Type.Optional(SessionId),
 		watch: Type.Optional(Type.Boolean()),
+	}),
+	/** Reads a stored session without opening it: its folder and its model may be gone. Changes nothing. */
+	read_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReadSession, {
+		sessionPath: SessionPath,
 	}),
 	get_startup_recovery: serverCommand(READ, StartupRecovery),
 	get_command_history: serverCommand(READ, CommandHistory, {

@@ -127,6 +127,15 @@ export const sessionCommands = {
 		READ,
 		Type.Object({ tools: listOf({ ...DescribedFields, active: Type.Boolean() }) }),
 	),
+	/** Files of the session's folder whose path contains `query`, the best match first. */
+	list_files: sessionCommand(
+		READ,
+		Type.Object({ files: Type.Array(Type.String()), truncated: Type.Boolean() }),
+		{
+			query: Type.Optional(text(500, { min: 0 })),
+			limit: Type.Optional(wholeNumber(1, 200)),
+		},
+	),
 	/** Lists the session files of the session's project. */
 	list_session_files: sessionCommand(
 		READ,

@@ -24,6 +24,8 @@ const CompactionReason = oneOf("manual", "threshold", "overflow");
 const Retry = { ...numberFields("attempt", "maxAttempts", "delayMs"), errorMessage: Type.String() };
 const Aborted = { aborted: Type.Optional(Type.Literal(true)) };
 const Call = { toolCallId: Type.String(), toolName: Type.String() };
+/** When it happened, in ms since 1970: clients may get the event later. */
+const At = { atMs: Type.Optional(Type.Number()) };
 const Dialog = {
 	/** The answer repeats this id in `extension_ui_response`. */
 	requestId: Type.String(),
@@ -78,9 +80,14 @@ export const SessionEvent = Type.Union([
 		assistantMessageEvent: AssistantMessageEvent,
 	}),
 	event("message_end", { message: AgentMessage, ...Aborted }),
-	event("tool_execution_start", { ...Call, args: Type.Unknown() }),
+	event("tool_execution_start", { ...Call, args: Type.Unknown(), ...At }),
 	event("tool_execution_update", { ...Call, args: Type.Unknown(), partialResult: Type.Unknown() }),
-	event("tool_execution_end", { ...Call, result: Type.Unknown(), isError: Type.Boolean() }),
+	event("tool_execution_end", {
+		...Call,
+		result: Type.Unknown(),
+		isError: Type.Boolean(),
+		...At,
+	}),
 	event("bash_execution_update", { id: Type.Optional(Type.String()), delta: Type.String() }),
 	event("queue_update", QueuedMessages),
 	event("entry_appended", { entry: SessionEntry }),

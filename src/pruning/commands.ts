@@ -5,7 +5,8 @@ import { PIN_ENTRY } from "../core/entry-types.ts";
 import type { SweepResult } from "../core/object-store.ts";
 import type { PinEntry, SessionView, Spine, ToolResultItem } from "../session/index.ts";
 import { counted, megabytes, short } from "../text/figures.ts";
-import type { LivePruning, PrunedBatch, PruningSummary } from "./live.ts";
+import type { LivePruning } from "./live.ts";
+import type { PrunedBatch, PruningSummary } from "./prune-log.ts";
 import type { Decision } from "./pruner.ts";
 import { callOf, pruningStatus, type StubTotals } from "./stub.ts";
 
@@ -31,6 +32,20 @@ export function pruningCommands(
 		],
 		["unpin", { usage: "<call id>: allow pruning of that result", run: unpin }],
 		["pins", { usage: "the pinned results", run: listPins }],
+		[
+			"drop",
+			{
+				usage: "<call id>: replace the result of this call with a stub, from the next request on",
+				run: drop,
+			},
+		],
+		[
+			"restore",
+			{
+				usage: "<call id>: show a pruned result in full again, from the next request on; pins it",
+				run: restore,
+			},
+		],
 		["blobs", { usage: "the stored full texts of pruned results", run: listBlobs }],
 		["purge-blobs", { usage: "delete all stored full texts; asks first", run: purge }],
 	]);
@@ -80,6 +95,26 @@ export function pruningCommands(
 			return `"${id.slice(0, 80)}" is not pinned; /kota pins lists the pinned results.`;
 		appendPin({ toolCallId: id, pinned: false });
 		return `No longer pinned: ${id}.`;
+	}
+
+	async function drop(session: SessionView, [id]: string[]): Promise<string> {
+		if (id === undefined) return "Name the call: /kota drop <call id>.";
+		if (!session.config.prune.enabled) return "Nothing was dropped: prune.enabled is false.";
+		const why = await (await openFor(session)).dropByHand(session, id);
+		const name = id.slice(0, 80);
+		return why === undefined
+			? `Dropped ${name}: the next request has a stub in its place. The full text is stored; /kota restore brings it back.`
+			: `${name} was not dropped: ${why}.`;
+	}
+
+	async function restore(session: SessionView, [id]: string[]): Promise<string> {
+		if (id === undefined) return "Name the call: /kota restore <call id>.";
+		if (!session.config.prune.enabled) return "Nothing was restored: prune.enabled is false.";
+		const why = (await openFor(session)).restoreByHand(session, id);
+		const name = id.slice(0, 80);
+		if (why !== undefined) return `${name} was not restored: ${why}.`;
+		appendPin({ toolCallId: id, pinned: true });
+		return `Restored ${name}: the next request has its full text again. It is pinned now.`;
 	}
 
 	async function listPins(session: SessionView): Promise<string> {
@@ -213,7 +248,8 @@ function batchText(batch: PrunedBatch, nowMs: number): string {
 	return `${minutes} min ago: ${counted(results, "result")}, ${short(freedTokens)} tokens${cost} (${REASONS[why]})`;
 }
 
-const REASONS: Record<Decision["plan"]["why"], string> = {
+const REASONS: Record<PrunedBatch["why"], string> = {
+	hand: "you asked for it",
 	nothing: "there is nothing to prune",
 	cold: "the provider's cache was cold, so it was free",
 	"near-limit": "pi would compact next",

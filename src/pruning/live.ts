@@ -4,10 +4,11 @@ import { guardBlobs } from "../core/excluded-values.ts";
 import { property } from "../core/property.ts";
 import { estimateTokens } from "../core/tokens.ts";
 import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
-import type { Plan } from "../economy/rewrite-plan.ts";
 import { costOf } from "../economy/rules.ts";
 import { type SessionView, shortenedOf, type ToolResultItem } from "../session/index.ts";
+import { toDrop, toRestore } from "./by-hand.ts";
 import { type Candidate, frontierOf, withReferrers, worthwhile } from "./candidates.ts";
+import { type BatchPlan, PruneLog } from "./prune-log.ts";
 import { type PrunableSession, Pruner } from "./pruner.ts";
 import { contentOf, isStub, type StubTotals, stubFor, stubTotals } from "./stub.ts";
 import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
@@ -15,7 +16,6 @@ import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 const OWNER = "pruning";
 
 type Results = ReadonlyMap<string, ToolResultItem>;
-type BatchPlan = Pick<Plan, "why" | "rewrittenTokens" | "rewriteCost">;
 
 export class LivePruning {
 	readonly pruner: Pruner;
@@ -25,6 +25,8 @@ export class LivePruning {
 	readonly #values: SessionView["values"];
 	/** Stubs that are not in the session yet, by entry, with the plan of their batch. */
 	readonly #pendingStubs = new Map<string, { pruned: Pruned; plan: BatchPlan }>();
+	/** Texts that the user wants back and that are not in the session yet, by entry. */
+	readonly #restored = new Map<string, ReturnType<typeof contentOf>>();
 	/** Why the last pruning failed, for the user. */
 	lastFailure: string | undefined;
 	/** Id of the call whose result follows the breakpoint. */
@@ -81,6 +83,50 @@ export class LivePruning {
 		}
 		const { pruned } = await storeAgain(stubs, this.blobs);
 		this.#addPending(session, pruned, { why: "cold", rewrittenTokens: 0, rewriteCost: 0 });
+	}
+
+	/** Replaces a result because the user wants it. Returns why it cannot be, or nothing. */
+	async dropByHand(session: SessionView, callId: string): Promise<string | undefined> {
+		await this.#values.refresh();
+		this.#recordSettled(session);
+		if (this.#cancel(session, callId, this.#restored)) return undefined;
+		const chosen = toDrop(this.prunable(session, false), callId);
+		if ("refusal" in chosen) return chosen.refusal;
+		const plan: BatchPlan = { why: "hand", rewrittenTokens: 0, rewriteCost: 0 };
+		const count = await this.#makeStubs(session, [chosen], plan);
+		return count > 0 ? undefined : (this.lastFailure ?? "its full text could not be stored");
+	}
+
+	/** Shows a stub's text again because the user wants it. Returns why it cannot be, or nothing. */
+	restoreByHand(session: SessionView, callId: string): string | undefined {
+		this.#recordSettled(session);
+		if (this.#cancel(session, callId, this.#pendingStubs)) return undefined;
+		const { messages, results, facts } = this.survey(session);
+		const { editableFrom } = this.prunable(session, false);
+		const item = toRestore({ messages, results, facts, editableFrom }, callId);
+		if ("refusal" in item) return item.refusal;
+		const { entryId, toolCallId: sentAs, text: original, returned = "" } = item;
+		const content = contentOf(returned);
+		this.#restored.set(entryId, content);
+		const before = original !== undefined && { original };
+		session.edits.add({ owner: OWNER, entryId, sentAs, ...before, content });
+		return undefined;
+	}
+
+	/** Cancels an edit that no request has shown yet. Returns whether there was one. */
+	#cancel(session: SessionView, callId: string, edits: Map<string, unknown>): boolean {
+		const own = [...resultsNow(session).values()].find(({ toolCallId }) => toolCallId === callId);
+		if (!own || !edits.delete(own.entryId)) return false;
+		session.edits.drop(own.entryId);
+		return true;
+	}
+
+	/** The texts to write into the session in place of stubs. */
+	restoredNow({ edits, sessionManager }: SessionView) {
+		return edits.unsettled(OWNER, sessionManager).flatMap(({ entryId }) => {
+			const content = this.#restored.get(entryId);
+			return content ? [{ entryId, content }] : [];
+		});
 	}
 
 	recordAnswer(message: unknown, session: SessionView): void {
@@ -172,6 +218,9 @@ export class LivePruning {
 			.settle(OWNER, sessionManager)
 			.flatMap(({ entryId }) => stubs.get(entryId) ?? []);
 		for (const entryId of stubs.keys()) if (!edits.get(entryId)) stubs.delete(entryId);
+		for (const entryId of this.#restored.keys()) {
+			if (!edits.get(entryId)) this.#restored.delete(entryId);
+		}
 		let cost = 0;
 		for (const [plan, batch] of Map.groupBy(settled, ({ plan }) => plan)) {
 			const { why, rewrittenTokens, rewriteCost } = plan;
@@ -294,54 +343,6 @@ function prunedAs(item: ToolResultItem, stub: string, stored: string): Pruned | 
 export function withUniqueCallId(candidates: readonly Candidate[], results: Results): Candidate[] {
 	const byCall = Map.groupBy(results.values(), ({ toolCallId }) => toolCallId);
 	return candidates.filter(({ item }) => byCall.get(item.toolCallId)?.length === 1);
-}
-
-export interface PrunedBatch extends BatchPlan {
-	readonly results: number;
-	readonly freedTokens: number;
-	readonly atMs: number;
-}
-
-/** Totals since this process opened the session. */
-export interface PruningSummary {
-	/** The latest batches, newest last. */
-	readonly batches: readonly PrunedBatch[];
-	readonly results: number;
-	readonly freedTokens: number;
-	/** In plain input tokens; negative if pruning cost more than it saved. */
-	readonly saved: number;
-}
-
-/** Maximum number of stored batches. Older batches are evicted, but the sums include them. */
-const MAX_BATCHES = 50;
-
-export class PruneLog {
-	readonly #batches: PrunedBatch[] = [];
-	#results = 0;
-	#freedTokens = 0;
-	#saved = 0;
-
-	add(batch: PrunedBatch): void {
-		this.#batches.push(batch);
-		if (this.#batches.length > MAX_BATCHES) this.#batches.shift();
-		this.#results += batch.results;
-		this.#freedTokens += batch.freedTokens;
-		this.#saved -= batch.rewriteCost;
-	}
-
-	/** In plain input tokens. */
-	addSavings(tokens: number): void {
-		this.#saved += tokens;
-	}
-
-	summary(): PruningSummary {
-		return {
-			batches: [...this.#batches],
-			results: this.#results,
-			freedTokens: this.#freedTokens,
-			saved: this.#saved,
-		};
-	}
 }
 
 /** Lets a later pruning rewrite only what follows. `undefined` if no breakpoint can be added. */

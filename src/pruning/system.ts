@@ -100,12 +100,16 @@ export class PruningSystem implements System {
 		const { tokens } = pruning.stubTotals(session);
 		session.ui.setStatus("pruning", pruningStatus(session.getContextUsage(), tokens));
 		if (isChange) session.cache.notePruned();
-		return toPersist
+		const edits = [
+			...toPersist.map(({ entryId, stub }) => ({ entryId, content: contentOf(stub) })),
+			...pruning.restoredNow(session),
+		];
+		return edits
 			.filter(({ entryId }) => !taken.has(entryId))
-			.map(({ entryId, stub }) => ({
+			.map(({ entryId, content }) => ({
 				type: "context_edit" as const,
 				targetId: entryId,
-				replacement: { content: contentOf(stub) },
+				replacement: { content },
 			}));
 	}
 

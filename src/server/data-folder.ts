@@ -74,7 +74,7 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 }
 
 /** SQLite locks `lock.db`. The lock ends with the process. Rejects with a one-line error. */
-export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
+export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
 	const path = join(folder, "lock.db");
@@ -92,22 +92,37 @@ export async function lockDataFolder(folder: string): Promise<{ release(): void 
 			const message = `cannot write ${path} (${why}); choose another folder with --data-dir`;
 			throw new Error(message, { cause: error });
 		}
-		const pid = await pidIn(owner);
+		const { pid, address } = await ownerIn(owner);
+		const process = pid === undefined ? "" : ` (process ${pid})`;
+		const where = address === undefined ? "" : ` and listens on ${address}`;
 		throw new Error(
-			`another server${pid === undefined ? "" : ` (process ${pid})`} uses ${folder}; stop it or choose another folder with --data-dir`,
+			`another server${process} uses ${folder}${where}; stop it or choose another folder with --data-dir`,
 			{ cause: error },
 		);
 	}
 	// Only for the error message of a second server, so errors are ignored.
-	await writeFileAtomic(owner, JSON.stringify({ pid: process.pid })).catch(() => {});
-	return { release: () => database.close() };
+	const tell = (about: object) =>
+		writeFileAtomic(owner, JSON.stringify({ pid: process.pid, ...about })).catch(() => {});
+	await tell({});
+	return { setAddress: (address) => tell({ address }), release: () => database.close() };
 }
 
-async function pidIn(path: string): Promise<number | undefined> {
+interface DataFolderLock {
+	/** Tells a second server where this one listens. */
+	setAddress(address: string): Promise<void>;
+	release(): void;
+}
+
+async function ownerIn(path: string): Promise<{ pid?: number; address?: string }> {
 	try {
-		const pid = property(JSON.parse(await readFile(path, "utf8")), "pid");
-		return typeof pid === "number" ? pid : undefined;
+		const about: unknown = JSON.parse(await readFile(path, "utf8"));
+		const pid = property(about, "pid");
+		const address = property(about, "address");
+		return {
+			...(typeof pid === "number" && { pid }),
+			...(typeof address === "string" && /^https?:[!-~]{1,200}$/.test(address) && { address }),
+		};
 	} catch {
-		return undefined; // the error message then names no process
+		return {}; // the error message then names no process
 	}
 }

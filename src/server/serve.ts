@@ -70,6 +70,11 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		throw error;
 	}
 
+	if (listeners.port !== undefined && options.listen) {
+		const { host, tls } = options.listen;
+		const name = host.includes(":") ? `[${host}]` : host;
+		await lock.setAddress(`${tls ? "https" : "http"}://${name}:${listeners.port}/`);
+	}
 	const ready = openBackend(options).then(
 		(opened) => {
 			backend = opened;

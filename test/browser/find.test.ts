@@ -176,9 +176,9 @@ describe.skipIf(browserPath === undefined)("finding words in a conversation", ()
 		await eventually(async () => (await marked(page)).words[0]?.isInView).toBe(false);
 		await page.keyboard.press("Enter");
 		await eventually(async () => (await marked(page)).words[0]?.isInView).toBe(true);
-		// Nothing had the focus before: now the list has it, for the keys that scroll.
+		// The prompt box had the focus before, since the session was opened.
 		await page.keyboard.press("Escape");
-		await eventually(() => hasFocus(page.getByRole("region", { name: "Messages" }))).toBe(true);
+		await eventually(() => hasFocus(promptBox(page))).toBe(true);
 		expect(faults).toEqual([]);
 	});
 

@@ -208,7 +208,9 @@ describe.skipIf(browserPath === undefined)("a session in the browser", () => {
 		await page.getByRole("dialog").waitFor({ state: "detached" });
 		await eventually(() => promptBox(page).inputValue()).toBe("Find the discount.");
 		expect(page.url()).toBe(session);
-		await eventually(() => page.getByRole("feed").getByText("Find the discount.").count()).toBe(0);
+		const said = page.getByRole("feed").getByText("Find the discount.", { exact: true });
+		await eventually(() => said.count()).toBe(0);
+		await page.getByRole("heading", { name: "Fork: Find the discount." }).waitFor();
 		expect(faults).toEqual([]);
 	});
 

@@ -20,7 +20,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const { page, server } = await open("context");
 		const context = server.answers.get_context_view as Data<"ContextView">;
 		await eventually(() => figures(page)).toMatchObject({
-			"In use, estimated": `≈ ${short(context.tokens)}`,
+			"In use": short(context.tokens),
 			"Cached in the last request": short(context.cachedTokens ?? 0),
 			Pieces: String(context.pieces.length),
 		});
@@ -194,8 +194,11 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const content = '{"type":"session"}\n{"type":"message"}\n';
 		await drop(page, { name: "mine.jsonl", content });
 		await page.getByRole("region", { name: "Policies" }).waitFor();
+		await page.getByText(/^\S+ (less|more) with strata/).waitFor();
 		const sent = () => server.sent.filter(({ type }) => type === "replay_session").at(-1);
 		await eventually(sent).toMatchObject({ content });
+		expect((await cells(page, "Policies")).length).toBeLessThanOrEqual(4);
+		await page.getByRole("button", { name: /^Show all \d+ policies/ }).click();
 		await eventually(() => ratios(page)).toEqual(
 			REPORT.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),
 		);
@@ -313,7 +316,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 
 		await show(`#/sessions/${sessionId}/context`);
 		await eventually(() => figures(page)).toMatchObject({
-			"In use, estimated": `≈ ${short(context.tokens)}`,
+			"In use": short(context.tokens),
 			"Cached in the last request": short(context.cachedTokens ?? 0),
 			Pieces: String(context.pieces.length),
 		});
@@ -348,6 +351,7 @@ describe.skipIf(browserPath === undefined)("the views in a browser", () => {
 		const { data: report } = await client.request("replay_session", { content });
 		await drop(page, { name: "demo.jsonl", content });
 		await page.getByRole("region", { name: "Policies" }).waitFor();
+		await page.getByRole("button", { name: /^Show all \d+ policies/ }).click();
 		await eventually(() => ratios(page)).toEqual(
 			report.policies.map(({ ratio }) => `${(ratio * 100).toFixed(1)} %`),
 		);

@@ -455,5 +455,7 @@ describe("pictures in a conversation", () => {
 
 /** Only a file knows the ids of entries. */
 function withoutIds(state: Conversation) {
-	return { ...state, items: state.items.map(({ entryId: _, ...item }) => item) };
+	// Only the session's file has the ids of entries.
+	const isId = (key: string) => key === "entryId" || key === "resultId";
+	return JSON.parse(JSON.stringify(state, (key, value) => (isId(key) ? undefined : value)));
 }

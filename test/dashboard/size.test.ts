@@ -4,7 +4,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { buildDashboard } from "../support/build-dashboard.ts";
 
-test("the whole page is below 120 kB when it is packed, all views included", {
+test("the whole page is below 150 kB when it is packed, all views included", {
 	tags: "slow",
 }, async () => {
 	const folder = await buildDashboard();
@@ -22,7 +22,7 @@ test("the whole page is below 120 kB when it is packed, all views included", {
 	}
 	console.log(`the page, packed: ${kb(first)} at first, ${kb(later)} with the views`);
 	expect(later).toBeGreaterThan(0);
-	expect(first + later).toBeLessThanOrEqual(120_000);
+	expect(first + later).toBeLessThanOrEqual(150_000);
 });
 
 const kb = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;

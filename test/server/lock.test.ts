@@ -16,6 +16,14 @@ describe("the lock of a data folder", () => {
 		(await lockDataFolder(folder)).release();
 	});
 
+	test("tells a second server where the first one listens", async () => {
+		const folder = tempDir();
+		const lock = await lockDataFolder(folder);
+		await lock.setAddress("http://127.0.0.1:3141/");
+		await expect(lockDataFolder(folder)).rejects.toThrow("and listens on http://127.0.0.1:3141/;");
+		lock.release();
+	});
+
 	test("cannot be had on a file, or where nothing can be written, which is said in one line", async () => {
 		const file = join(tempDir(), "file");
 		writeFileSync(file, "");

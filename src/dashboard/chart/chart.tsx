@@ -18,6 +18,10 @@ interface ChartProps {
 	readonly marks?: readonly (number | null)[];
 	readonly marksName?: string;
 	readonly height?: number;
+	/** The name of the y axis, such as `Tokens`. */
+	readonly quantity: string;
+	/** Charts with the same name point at the same request. */
+	readonly link?: string;
 	format(value: number): string;
 }
 
@@ -30,7 +34,7 @@ interface ChartRow {
 
 /** A chart of values by request. Above it are the values at the pointer; without a pointer, the latest. */
 export function Chart(props: ChartProps) {
-	const { label, shape, numbers, rows, marks, height = 200 } = props;
+	const { label, shape, numbers, rows, marks, height = 220 } = props;
 	const place = useRef<HTMLDivElement>(null);
 	const pointed = useSignal<number | null>(null);
 	const isDark = useDarkness();
@@ -105,12 +109,16 @@ function plotData({ shape, numbers, rows, marks }: ChartProps): uPlot.AlignedDat
 }
 
 function plotOptions(
-	{ shape, rows, marks, format }: ChartProps,
+	{ shape, rows, marks, unit, quantity, link, format }: ChartProps,
 	colourOf: ColourOf,
 ): Omit<uPlot.Options, "width" | "height"> {
+	const font = `11px ${getComputedStyle(document.body).fontFamily}`;
 	const axis = {
 		stroke: colourOf("--text-soft"),
-		font: `11px ${getComputedStyle(document.body).fontFamily}`,
+		font,
+		labelFont: font,
+		labelSize: 18,
+		labelGap: 2,
 		grid: { stroke: colourOf("--line"), width: 1 },
 		ticks: { show: false },
 	};
@@ -125,7 +133,12 @@ function plotOptions(
 	const pad = shape === "columns" ? 0.6 : 0;
 	return {
 		legend: { show: false },
-		cursor: { y: false, drag: { x: false, y: false }, points: { show: shape === "lines" } },
+		cursor: {
+			y: false,
+			drag: { x: false, y: false },
+			points: { show: shape === "lines" },
+			...(link !== undefined && { sync: { key: link, scales: ["x", null] } }),
+		},
 		scales: {
 			x: {
 				time: false,
@@ -145,9 +158,9 @@ function plotOptions(
 				? rows.slice(1).map((_, at) => ({ series: [at + 2, at + 1] as uPlot.Band.Bounds }))
 				: [],
 		axes: [
-			{ ...axis, size: 26, space: 60, incrs: WHOLE_STEPS, grid: { show: false } },
+			{ ...axis, label: unit, size: 26, space: 60, incrs: WHOLE_STEPS, grid: { show: false } },
 			// The size is fixed, because uPlot's own guess clips labels of five digits.
-			{ ...axis, size: 58, space: 34, values: (_, splits) => splits.map(format) },
+			{ ...axis, label: quantity, size: 58, space: 34, values: (_, splits) => splits.map(format) },
 		],
 	};
 }

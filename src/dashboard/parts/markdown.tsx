@@ -2,7 +2,16 @@ import { Lexer, type Token, Tokenizer, type Tokens } from "marked";
 import type { ComponentChildren } from "preact";
 import { useMemo } from "preact/hooks";
 import { Scroller } from "./controls.tsx";
-import { ALL_LINES, ClippedText, clipped, visibleSpans, visibleString } from "./text.tsx";
+import { CopyButton } from "./copy-button.tsx";
+import { syntaxOf } from "./syntax.ts";
+import {
+	ALL_LINES,
+	ClippedText,
+	clipped,
+	codeSpans,
+	visibleSpans,
+	visibleString,
+} from "./text.tsx";
 
 const BOUNDS = { chars: 40_000, lines: 800 };
 
@@ -95,7 +104,8 @@ function Code({ token }: { token: Tokens.Code }) {
 	return (
 		<div class="code-block">
 			{token.lang && <span class="code-language">{visibleString(token.lang)}</span>}
-			<pre>{visibleSpans(token.text)}</pre>
+			<CopyButton text={token.text} what="the code" />
+			<pre>{codeSpans(token.text, syntaxOf(token.lang ?? ""))}</pre>
 		</div>
 	);
 }

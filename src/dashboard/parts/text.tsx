@@ -1,6 +1,7 @@
 import { type ComponentChildren, createContext } from "preact";
 import { useContext, useLayoutEffect, useMemo, useState } from "preact/hooks";
 import { short } from "./figures.ts";
+import { type Syntax, type SyntaxToken, syntaxTokens } from "./syntax.ts";
 
 interface PlainTextProps {
 	readonly text: string;
@@ -32,15 +33,43 @@ export function visibleSpans(text: string) {
 	);
 }
 
+/** Longer texts stay plain: colours would take longer than a frame. */
+const MAX_COLOURED = 100_000;
+
+/** Untrusted code, in the colours of its syntax if it is known. */
+export function codeSpans(text: string, syntax: Syntax | undefined) {
+	if (!syntax || text.length > MAX_COLOURED) return visibleSpans(text);
+	return tokenSpans(syntaxTokens(text, syntax));
+}
+
+export function tokenSpans(tokens: readonly SyntaxToken[]) {
+	return tokens.map(({ kind, text }, at) =>
+		kind === undefined ? (
+			visibleSpans(text)
+		) : (
+			<span key={at} class={`syntax-${kind}`}>
+				{visibleSpans(text)}
+			</span>
+		),
+	);
+}
+
 const FIRST_BOUNDS = { chars: 4_000, lines: 24 };
 const MORE_BOUNDS = { chars: 64_000, lines: 1_000 };
 
-export function LongText({ text, lines = FIRST_BOUNDS.lines }: { text: string; lines?: number }) {
+interface LongTextProps {
+	readonly text: string;
+	readonly lines?: number;
+	/** Default: plain text. */
+	readonly syntax?: Syntax | undefined;
+}
+
+export function LongText({ text, lines = FIRST_BOUNDS.lines, syntax }: LongTextProps) {
 	return (
 		<ClippedText text={text} first={{ ...FIRST_BOUNDS, lines }} more={MORE_BOUNDS}>
 			{(shown) => (
 				<pre class="long-text" dir="auto">
-					{visibleSpans(shown)}
+					{codeSpans(shown, syntax)}
 				</pre>
 			)}
 		</ClippedText>

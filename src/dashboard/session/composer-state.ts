@@ -2,11 +2,13 @@ import { signal } from "@preact/signals";
 import { client } from "../connection/connection.ts";
 import { toast } from "../parts/notices.tsx";
 import { type StoredText, storedText } from "../parts/storage.ts";
+import { type Attachments, createAttachments } from "./attachments.tsx";
 import { Outbox, returnsToDraft } from "./outbox.ts";
 
 /** A session's draft and unanswered commands. They are kept when the session's view closes. */
 export interface ComposerState {
 	readonly draft: Draft;
+	readonly attachments: Attachments;
 	readonly outbox: Outbox;
 }
 
@@ -29,7 +31,7 @@ export function composerStateOf(sessionId: string): ComposerState {
 			if (returnsToDraft(type, error.code)) draft.prepend(text);
 		},
 	});
-	const state = { draft, outbox };
+	const state = { draft, attachments: createAttachments(), outbox };
 	states.set(sessionId, state);
 	return state;
 }

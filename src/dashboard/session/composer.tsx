@@ -1,9 +1,10 @@
-import { useRef } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { useAnswer } from "../answer.ts";
 import { client, connectionState } from "../connection/connection.ts";
 import { Button, submitHandler } from "../parts/controls.tsx";
 import { orToast, toast, useToastsAbove } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
+import { AttachmentList } from "./attachments.tsx";
 import type { ComposerState } from "./composer-state.ts";
 import type { StreamingBehavior } from "./input-command.ts";
 import type { OpenSession } from "./open-session.ts";
@@ -15,7 +16,7 @@ export interface ComposerProps extends ComposerState {
 	onSend(): void;
 }
 
-export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
+export function Composer({ session, draft, attachments, outbox, onSend }: ComposerProps) {
 	const { sessionId } = session;
 	const { isRunning, isCompacting } = session.conversation.value;
 	const form = useRef<HTMLFormElement>(null);
@@ -30,12 +31,23 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 		if (isBlank) return;
 		// Without a connection the state is unknown: after a reconnect the session may be running.
 		const mayRun = isRunning || connectionState.value.name !== "open";
-		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined);
+		const images = attachments.images.value.map(({ image }) => image);
+		const refusal = outbox.send(draft.text.value, mayRun ? how : undefined, images);
 		if (refusal === undefined) {
 			draft.text.value = "";
+			attachments.images.value = [];
 			onSend();
 		} else toast(refusal, "warning");
 	}
+
+	const stop = hasShell
+		? abort("abort_bash")
+		: isRunning
+			? abort("abort")
+			: isCompacting
+				? abort("abort_compaction")
+				: undefined;
+	useStopKey(stop);
 
 	return (
 		<form
@@ -45,14 +57,17 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 			onSubmit={submitHandler(() => send("steer"))}
 		>
 			<Widgets session={session} isBelow={false} />
+			<Sending outbox={outbox} />
 			<Waiting outbox={outbox} />
 			<Queue session={session} draft={draft} />
+			<AttachmentList attachments={attachments} />
 			<PromptBox
 				session={session}
 				draft={draft}
-				placeholder={isRunning ? "Steer the agent" : "Message, !shell or /command"}
+				attachments={attachments}
+				placeholder={isRunning ? "Steer the agent" : "Message, @file, !shell or /command"}
 				onSend={send}
-				{...(hasShell && { onEscape: abort("abort_bash") })}
+				{...(stop && { onEscape: stop })}
 			/>
 			<div class="composer-bar row">
 				<Pickers session={session} />
@@ -66,7 +81,14 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 							label="Stop command"
 						/>
 					)}
-					{isRunning && <Button class="danger" onClick={abort("abort")} label="Stop" />}
+					{isRunning && (
+						<Button
+							class="danger"
+							title={hasShell ? "Stop the run" : "Stop the run (Escape)"}
+							onClick={abort("abort")}
+							label="Stop"
+						/>
+					)}
 					{isRunning && (
 						<Button
 							disabled={isBlank}
@@ -91,6 +113,32 @@ export function Composer({ session, draft, outbox, onSend }: ComposerProps) {
 			<Widgets session={session} isBelow={true} />
 			<Statuses session={session} />
 		</form>
+	);
+}
+
+/** Escape stops what runs, wherever the focus is, unless something else takes the key. */
+function useStopKey(stop: (() => void) | undefined): void {
+	const latest = useRef(stop);
+	latest.current = stop;
+	useEffect(() => {
+		const onKeyDown = (event: KeyboardEvent) => {
+			if (event.key !== "Escape" || event.defaultPrevented || event.isComposing) return;
+			if (document.querySelector("dialog[open], .find")) return;
+			latest.current?.();
+		};
+		addEventListener("keydown", onKeyDown);
+		return () => removeEventListener("keydown", onKeyDown);
+	}, []);
+}
+
+/** What was just sent, above the box, so that nothing moves. It is gone when the server has accepted it. */
+function Sending({ outbox }: { outbox: Outbox }) {
+	const texts = outbox.sending.value;
+	if (texts.length === 0) return null;
+	return (
+		<div class="sending" role="status">
+			<Texts label="Being sent" texts={texts.map(({ text }) => ["Sending…", text] as const)} />
+		</div>
 	);
 }
 

@@ -172,6 +172,7 @@ export function createRowMatcher() {
 /** All text of a row, including folded parts. */
 function rowText(row: Row): string {
 	if (row.kind === "outcome") return row.item.error ?? "";
+	if (row.kind === "turn") return "";
 	if (row.kind === "block") {
 		const { block } = row;
 		if (block.kind === "call") return callText(block.call);
@@ -184,6 +185,7 @@ function rowText(row: Row): string {
 
 /** The memo key of a row: the immutable object that holds its text. */
 function rowSource(row: Row): object {
+	if (row.kind === "turn") return row.turn;
 	return row.kind === "block" ? row.block : row.item;
 }
 

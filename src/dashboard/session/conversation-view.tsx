@@ -5,12 +5,14 @@ import { Empty } from "../parts/notices.tsx";
 import { type Picture, PictureDialog } from "../parts/picture.tsx";
 import { PlainText, SearchQuery } from "../parts/text.tsx";
 import { type ListHandle, VirtualList } from "../parts/virtual-list.tsx";
+import { hrefOf, route } from "../route.ts";
 import { Composer } from "./composer.tsx";
 import type { ComposerState } from "./composer-state.ts";
 import type { ConversationSearch } from "./conversation-search.ts";
-import { DemoBanner } from "./demo-banner.tsx";
+import { DemoBanner, isDemo } from "./demo-banner.tsx";
 import type { OpenSession } from "./open-session.ts";
-import { estimatedHeight, type Row, type RowActions, RowView } from "./row-view.tsx";
+import type { RowActions } from "./row-parts.tsx";
+import { estimatedHeight, type Row, RowView, rowKeyOf } from "./row-view.tsx";
 
 /** A session on the screen, with the state of its composer. */
 export interface OpenedSession extends ComposerState {
@@ -19,13 +21,25 @@ export interface OpenedSession extends ComposerState {
 	readonly search: ConversationSearch;
 }
 
-export function ConversationView({ session, draft, outbox, rows, search }: OpenedSession) {
+export function ConversationView(opened: OpenedSession) {
+	const { session, draft, attachments, outbox, rows, search } = opened;
 	const list = useRef<ListHandle>(null);
 	const match = search.current.value;
 	const [shown, showPicture] = useState<Picture>();
 	const reload = () => session.reload();
-	const actions: RowActions = { ...useUnfolded(search), showPicture, reload };
+	const { sessionId } = session;
+	const actions: RowActions = {
+		...useUnfolded(search),
+		showPicture,
+		reload,
+		costHref: hrefOf({ page: "session", sessionId, view: "cost" }),
+		hasMadeUpPrices: session.state.value !== undefined && isDemo(session.state.value),
+	};
 	const markOf = useMatches(search, list);
+	const jumped = useJump(session, rows.value, (key) => {
+		actions.toggle(key, true);
+		list.current?.reveal(key);
+	});
 	useFindKey(search);
 	const toEnd = () => list.current?.toEnd();
 	const isLoading = session.status.value.name === "loading";
@@ -44,6 +58,7 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 						<SearchQuery.Provider value={row.key === match?.key ? search.query.value : ""}>
 							<RowView row={row} actions={actions} />
 							{markOf(row)}
+							{row.key === jumped && <span class="found-mark is-current" hidden />}
 						</SearchQuery.Provider>
 					)}
 					estimate={estimatedHeight}
@@ -54,11 +69,42 @@ export function ConversationView({ session, draft, outbox, rows, search }: Opene
 				/>
 			)}
 			<Activity session={session} />
-			<Composer session={session} draft={draft} outbox={outbox} onSend={toEnd} />
+			<Composer
+				session={session}
+				draft={draft}
+				attachments={attachments}
+				outbox={outbox}
+				onSend={toEnd}
+			/>
 			{/* The dialog is not in its row, because the row may leave the list while the picture is open. */}
 			{shown && <PictureDialog picture={shown} onClose={() => showPicture(undefined)} />}
 		</section>
 	);
+}
+
+/** Goes to the entry that the address names, once its row is known. Returns the key of that row. */
+function useJump(session: OpenSession, rows: readonly Row[], go: (key: string) => void) {
+	const shown = route.value;
+	const entryId = shown.page === "session" ? shown.entryId : undefined;
+	const [jumped, setJumped] = useState<string>();
+	const reloadedFor = useRef<string>(undefined);
+	useLayoutEffect(() => {
+		if (entryId === undefined || rows.length === 0 || shown.page !== "session") return;
+		const key = rowKeyOf(rows, entryId);
+		if (key !== undefined) {
+			const { sessionId, view } = shown;
+			// Without the entry, so that going back and forth does not jump again.
+			history.replaceState(history.state, "", hrefOf({ page: "session", sessionId, view }));
+			route.value = { page: "session", sessionId, view };
+			setJumped(key);
+			go(key);
+		} else if (reloadedFor.current !== entryId) {
+			// Events do not have the ids of entries.
+			reloadedFor.current = entryId;
+			void session.reload();
+		}
+	}, [entryId, rows]);
+	return jumped;
 }
 
 /** Scrolls to the current match. Returns a function that renders the mark of a matching row. */

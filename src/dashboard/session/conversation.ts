@@ -17,9 +17,12 @@ import {
 	contentOf,
 	entryItem,
 	field,
+	isBilled,
 	itemOf,
 	itemsOf,
 	keyOf,
+	replaceResult,
+	requestNumbers,
 	withResult,
 } from "./message-items.ts";
 
@@ -32,6 +35,8 @@ export interface Conversation {
 	readonly queue: { readonly steering: readonly string[]; readonly followUp: readonly string[] };
 	/** Key of the streaming answer's item, or `known` while events repeat a complete answer. */
 	readonly streamingKey: string | "known" | undefined;
+	/** Billed requests so far, in all branches. */
+	readonly requests: number;
 }
 
 export const EMPTY: Conversation = {
@@ -41,14 +46,22 @@ export const EMPTY: Conversation = {
 	isCompacting: false,
 	queue: { steering: [], followUp: [] },
 	streamingKey: undefined,
+	requests: 0,
 };
 
 export function conversationOf(
 	{ entries, leafId }: { entries: readonly Data<"SessionEntry">[]; leafId: string | null },
 	{ isStreaming, isCompacting }: { isStreaming: boolean; isCompacting: boolean },
 ): Conversation {
-	const items = itemsOf(branchOf(entries, leafId));
-	const known: Conversation = { ...EMPTY, items, isRunning: isStreaming, isCompacting };
+	const numbers = requestNumbers(entries);
+	const items = itemsOf(branchOf(entries, leafId), numbers);
+	const known: Conversation = {
+		...EMPTY,
+		items,
+		isRunning: isStreaming,
+		isCompacting,
+		requests: numbers.size,
+	};
 	if (isStreaming) return known;
 	const still = withUnfinishedLost(known);
 	// The session file does not record that the server stopped. A call without a result shows that it did.
@@ -86,6 +99,7 @@ export function applyEvent(before: Conversation, event: Data<"SessionEvent">): C
 				...call,
 				state: "running",
 				args: event.args ?? call.args,
+				...(event.atMs !== undefined && { startedMs: event.atMs }),
 			}));
 		case "tool_execution_update":
 			return withCall(before, event.toolCallId, (call) => ({
@@ -94,15 +108,24 @@ export function applyEvent(before: Conversation, event: Data<"SessionEvent">): C
 				output: contentOf(field(event.partialResult, "content")).text,
 			}));
 		case "tool_execution_end":
-			return withCall(before, event.toolCallId, (call) =>
-				withResult(call, field(event.result, "content"), event.isError),
-			);
+			return withCall(before, event.toolCallId, (call) => {
+				const { isError, result, atMs } = event;
+				const durationMs =
+					atMs !== undefined && call.startedMs !== undefined ? atMs - call.startedMs : undefined;
+				const [content, details] = [field(result, "content"), field(result, "details")];
+				return withResult(call, { content, details, isError, durationMs });
+			});
 		case "bash_execution_update":
 			return withBash(before, event.id ?? "", event.delta);
 		case "queue_update":
 			return { ...before, queue: { steering: event.steering, followUp: event.followUp } };
 		case "entry_appended": {
 			const item = event.entry.message ? undefined : entryItem(event.entry);
+			if (event.entry.type === "context_edit") {
+				const items = [...before.items];
+				replaceResult(items, event.entry);
+				return item ? added({ ...before, items }, item) : { ...before, items };
+			}
 			return item ? added(before, item) : before;
 		}
 		case "compaction_start":
@@ -238,16 +261,18 @@ function messageEnded(before: Conversation, message: Data<"AgentMessage">, isCut
 		const items = [...before.items];
 		if (attachResult(items, message)) return { ...before, items };
 	}
-	const item = itemOf(message);
+	const request = before.requests + 1;
+	const item = itemOf(message, request);
 	if (!item) return before;
 	const whole: Item = isCut ? { ...item, isCut } : item;
 	if (whole.kind !== "assistant") return added(before, whole);
 	const next = { ...withoutLate(before), streamingKey: undefined };
 	const at = indexOf(next.items, whole.key);
 	const written = next.items[at];
-	if (written?.kind !== "assistant") return added(next, whole);
-	if (!written.isStreaming) return next;
-	return replaced(next, at, { ...whole, blocks: withKnownCalls(whole, written) });
+	if (written && !(written.kind === "assistant" && written.isStreaming)) return next;
+	const counted = { ...next, ...(isBilled(message) && { requests: request }) };
+	if (!written) return added(counted, whole);
+	return replaced(counted, at, { ...whole, blocks: withKnownCalls(whole, written) });
 }
 
 function withoutLate(before: Conversation): Conversation {

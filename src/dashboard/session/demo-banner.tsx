@@ -16,7 +16,11 @@ const PROMPTS = [
 	},
 ] as const;
 
-export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "draft">) {
+export function DemoBanner({
+	session,
+	outbox,
+	onSend,
+}: Omit<ComposerProps, "draft" | "attachments">) {
 	const state = session.state.value;
 	if (!state || !isDemo(state)) return null;
 	const { items, isRunning } = session.conversation.value;
@@ -46,4 +50,14 @@ export function DemoBanner({ session, outbox, onSend }: Omit<ComposerProps, "dra
 /** Whether the model is the demo's. A server with the demo's model offers no other model. */
 export function isDemo({ model }: Pick<Data<"SessionInfo">, "model">): boolean {
 	return model?.provider === "strata-demo";
+}
+
+/** Marks an amount of money that no provider charged. */
+export function MadeUp({ isShown }: { isShown: boolean }) {
+	if (!isShown) return null;
+	return (
+		<span class="made-up" title="The demo's prices are made up: no money was spent">
+			made up
+		</span>
+	);
 }

@@ -12,6 +12,14 @@ export interface ToolCall {
 	readonly state: "writing" | "waiting" | "running" | "done" | "failed" | "lost";
 	readonly output: string;
 	readonly pictures: readonly Picture[];
+	/** What the call did, in short parts. Empty until it has ended. */
+	readonly effect: readonly string[];
+	/** For an edit: the unified diff of what it changed. */
+	readonly patch?: string;
+	/** When the tool started, in ms since 1970. */
+	readonly startedMs?: number;
+	/** The entry with the result, once the session file has it. */
+	readonly resultId?: string;
 }
 
 export const NEW_CALL: ToolCall = {
@@ -22,6 +30,7 @@ export const NEW_CALL: ToolCall = {
 	state: "writing",
 	output: "",
 	pictures: [],
+	effect: [],
 };
 
 export type Block =
@@ -34,6 +43,8 @@ interface Base {
 	readonly key: string;
 	readonly entryId?: string;
 	readonly isCut?: boolean;
+	/** When the message was sent or its request started, in ms since 1970. */
+	readonly atMs?: number;
 }
 
 export type Item = Base &
@@ -48,8 +59,7 @@ export type Item = Base &
 				model?: string;
 				error?: string;
 				isAborted?: boolean;
-				tokens?: number;
-				dollars?: number;
+				bill?: RequestBill;
 		  }
 		| {
 				kind: "bash";
@@ -72,6 +82,15 @@ export type Item = Base &
 		| { kind: "note"; text: string; mergedKeys: readonly string[] }
 		| { kind: "error"; text: string }
 	);
+
+/** What the provider charged for one request. */
+export interface RequestBill {
+	/** The number of the request in the session file, from 1, all branches counted. */
+	readonly request: number;
+	/** Prompt and answer. */
+	readonly tokens: number;
+	readonly dollars: number;
+}
 
 export type ItemOf<Kind extends Item["kind"]> = Extract<Item, { kind: Kind }>;
 export type AssistantItem = ItemOf<"assistant">;
@@ -160,7 +179,11 @@ function parsed(text: string): unknown {
 const MAX_LOOKBACK = 400;
 
 /** Replaces the latest call with this id in `items`. Returns whether there is one. */
-export function updateCall(items: Item[], callId: string, change: (call: ToolCall) => ToolCall) {
+export function updateCall(
+	items: Item[],
+	callId: string,
+	change: (call: ToolCall, item: AssistantItem) => ToolCall,
+) {
 	for (let at = items.length - 1; at >= Math.max(0, items.length - MAX_LOOKBACK); at--) {
 		const item = items[at];
 		if (item?.kind !== "assistant") continue;
@@ -169,7 +192,7 @@ export function updateCall(items: Item[], callId: string, change: (call: ToolCal
 		);
 		const block = item.blocks[index];
 		if (block?.kind !== "call") continue;
-		const call = change(block.call);
+		const call = change(block.call, item);
 		if (call !== block.call) {
 			items[at] = { ...item, blocks: item.blocks.with(index, { kind: "call", call }) };
 		}

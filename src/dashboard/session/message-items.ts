@@ -1,4 +1,5 @@
 import type { Data } from "../../protocol/index.ts";
+import { callEffect, replacedPart } from "../../text/call-effect.ts";
 import type { Picture } from "../parts/picture.tsx";
 import {
 	type AssistantItem,
@@ -6,6 +7,7 @@ import {
 	type Item,
 	type ItemOf,
 	NEW_CALL,
+	type RequestBill,
 	type ToolCall,
 	updateCall,
 } from "./items.ts";
@@ -36,14 +38,21 @@ export function keyOf(message: Data<"AgentMessage">): string {
 	return `${message.role}:${message.timestamp ?? 0}`;
 }
 
-/** Callers first attach a tool result to its call. It becomes an item only if the call is missing. */
-export function itemOf(message: Data<"AgentMessage">): Item | undefined {
-	const base = { key: keyOf(message) };
+function timeOf({ timestamp }: Data<"AgentMessage">): Pick<Item, "atMs"> {
+	return timestamp === undefined ? {} : { atMs: timestamp };
+}
+
+/**
+ * Callers first attach a tool result to its call. It becomes an item only if the call is missing.
+ * `request`: the number that an answer gets if it was billed.
+ */
+export function itemOf(message: Data<"AgentMessage">, request?: number): Item | undefined {
+	const base = { key: keyOf(message), ...timeOf(message) };
 	switch (message.role) {
 		case "user":
 			return { kind: "user", ...base, ...contentOf(message.content) };
 		case "assistant":
-			return assistantItem(message);
+			return assistantItem(message, request);
 		case "bashExecution":
 			return {
 				kind: "bash",
@@ -69,7 +78,7 @@ export function itemOf(message: Data<"AgentMessage">): Item | undefined {
 	}
 }
 
-type Base = Pick<Item, "key" | "entryId">;
+type Base = Pick<Item, "key" | "entryId" | "atMs">;
 
 function noteItem(base: Base, text: string): ItemOf<"note"> {
 	return { kind: "note", ...base, text, mergedKeys: [base.key] };
@@ -127,27 +136,91 @@ function summaryItem(base: Base, origin: "compaction" | "branch", source: unknow
 	};
 }
 
-export function assistantItem(message: Data<"AgentMessage">): AssistantItem {
+/** Whether the provider charged for this answer. The server numbers the requests of all such answers. */
+export function isBilled({ role, usage }: Data<"AgentMessage">): boolean {
+	if (role !== "assistant" || !usage) return false;
+	return usage.input + usage.cacheRead + usage.cacheWrite > 0;
+}
+
+function billOf(message: Data<"AgentMessage">, request: number): RequestBill | undefined {
+	const { usage } = message;
+	if (!usage || !isBilled(message)) return undefined;
+	return { request, tokens: usage.totalTokens, dollars: usage.cost.total };
+}
+
+export function assistantItem(message: Data<"AgentMessage">, request?: number): AssistantItem {
 	const content = Array.isArray(message.content) ? message.content : [];
-	const { usage, model, stopReason, errorMessage } = message;
+	const { model, stopReason, errorMessage } = message;
+	const bill = request === undefined ? undefined : billOf(message, request);
 	const isAborted = stopReason === "aborted";
 	const error = stopReason === "error" ? (errorMessage ?? "The model request failed.") : undefined;
 	return {
 		kind: "assistant",
 		key: keyOf(message),
+		...timeOf(message),
 		blocks: content.flatMap((block) => blockOf(block) ?? []),
 		isStreaming: false,
 		...(model !== undefined && { model }),
 		...(error !== undefined && { error }),
 		...(isAborted && { isAborted }),
-		...(usage && { tokens: usage.totalTokens, dollars: usage.cost.total }),
+		...(bill && { bill }),
 	};
 }
 
-export function withResult(call: ToolCall, content: unknown, isError: boolean): ToolCall {
-	const { text, pictures } = contentOf(content);
-	return { ...call, output: text, pictures, state: isError ? "failed" : "done" };
+interface Result {
+	readonly content: unknown;
+	readonly details: unknown;
+	readonly isError: boolean;
+	readonly durationMs?: number | undefined;
+	readonly entryId?: string | undefined;
 }
+
+export function withResult(call: ToolCall, result: Result): ToolCall {
+	const { content, details, isError, durationMs, entryId } = result;
+	const { text, pictures } = contentOf(content);
+	const patch = textField(details, "patch");
+	const effect = callEffect({
+		tool: call.name,
+		args: call.args,
+		details,
+		text,
+		isError,
+		...(durationMs !== undefined && { durationMs }),
+	});
+	return {
+		...call,
+		output: text,
+		pictures,
+		state: isError ? "failed" : "done",
+		// Pictures have no lines to count.
+		effect: pictures.length > 0 && text === "" ? [] : effect,
+		...(patch !== undefined && { patch }),
+		...(entryId !== undefined && { resultId: entryId }),
+	};
+}
+
+/** Says at the call what stands for its result in the context now. */
+export function replaceResult(items: Item[], entry: Data<"SessionEntry">): void {
+	const targetId = textField(entry, "targetId");
+	const { text } = contentOf(field(field(entry, "replacement"), "content"));
+	if (targetId === undefined || text === "") return;
+	const part = replacedPart(text);
+	for (let at = items.length - 1; at >= 0; at--) {
+		const item = items[at];
+		if (item?.kind !== "assistant") continue;
+		const index = item.blocks.findIndex(
+			(block) => block.kind === "call" && block.call.resultId === targetId,
+		);
+		const block = item.blocks[index];
+		if (block?.kind !== "call") continue;
+		const effect = [...block.call.effect.filter((one) => !REPLACED.has(one)), part];
+		const call = { ...block.call, effect };
+		items[at] = { ...item, blocks: item.blocks.with(index, { kind: "call", call }) };
+		return;
+	}
+}
+
+const REPLACED: ReadonlySet<string> = new Set([replacedPart("(Pruned) "), replacedPart("")]);
 
 function blockOf(block: unknown): Block | undefined {
 	switch (field(block, "type")) {
@@ -191,17 +264,31 @@ export function branchOf(entries: readonly Data<"SessionEntry">[], leafId: strin
 	return branch.reverse();
 }
 
+/** The numbers of the billed requests, by the ids of their answers' entries: in the order of the file. */
+export function requestNumbers(entries: readonly Data<"SessionEntry">[]) {
+	const billed = entries.filter(({ message }) => message && isBilled(message));
+	return new Map(billed.map(({ id }, at) => [id, at + 1]));
+}
+
 /** The items of a branch, each with a unique key. */
-export function itemsOf(branch: readonly Data<"SessionEntry">[]): Item[] {
+export function itemsOf(
+	branch: readonly Data<"SessionEntry">[],
+	requests: ReadonlyMap<string, number> = requestNumbers(branch),
+): Item[] {
 	const items: Item[] = [];
 	const keys = new Set<string>();
+	/** The latest answer, and when it was complete: then its first tool started. */
+	let answered: Answered | undefined;
 	for (const entry of branch) {
-		const { message } = entry;
-		if (message?.role === "toolResult" && attachResult(items, message)) continue;
-		const item = message ? itemOf(message) : entryItem(entry);
+		const { message, id: entryId } = entry;
+		if (message?.role === "toolResult" && attachResult(items, message, { entryId, answered }))
+			continue;
+		if (entry.type === "context_edit") replaceResult(items, entry);
+		const item = message ? itemOf(message, requests.get(entry.id)) : entryItem(entry);
 		if (!item) continue;
 		const key = keys.has(item.key) ? `${item.key}:${entry.id}` : item.key;
 		keys.add(key);
+		if (item.kind === "assistant") answered = { key, atMs: Date.parse(entry.timestamp) };
 		addItem(items, { ...item, key, entryId: entry.id });
 	}
 	return items;
@@ -217,9 +304,37 @@ export function addItem(items: Item[], item: Item): void {
 	}
 }
 
-export function attachResult(items: Item[], message: Data<"AgentMessage">): boolean {
+interface Answered {
+	readonly key: string;
+	readonly atMs: number;
+}
+
+/** Attaches a result to its call, if there is one. `stored`: what the session file says about it. */
+export function attachResult(
+	items: Item[],
+	message: Data<"AgentMessage">,
+	stored?: { readonly entryId: string; readonly answered: Answered | undefined },
+): boolean {
 	const { toolCallId = "", content, isError = false } = message;
-	return updateCall(items, toolCallId, (call) => withResult(call, content, isError));
+	const details = field(message, "details");
+	return updateCall(items, toolCallId, (call, item) => {
+		if (!stored && call.resultId !== undefined) return call; // the file knows more than the event
+		const durationMs = durationOf(call, item, message, stored?.answered);
+		return withResult(call, { content, details, isError, durationMs, entryId: stored?.entryId });
+	});
+}
+
+/** How long a call took. Unknown for one of several calls, because the file does not say when each began. */
+function durationOf(
+	call: ToolCall,
+	item: AssistantItem,
+	{ timestamp = Number.NaN }: Data<"AgentMessage">,
+	answered: Answered | undefined,
+): number | undefined {
+	const isOnly = item.blocks.filter(({ kind }) => kind === "call").length === 1;
+	const endMs = isOnly && answered?.key === item.key ? answered.atMs : undefined;
+	const ms = timestamp - (call.startedMs ?? endMs ?? Number.NaN);
+	return ms >= 0 ? ms : undefined;
 }
 
 export function entryItem(entry: Data<"SessionEntry">): Item | undefined {

@@ -17,7 +17,10 @@ import { applyUiEvent, type ExtensionUi, NO_UI } from "./extension-ui.ts";
 import { repeatsReport } from "./message-items.ts";
 import type { ShellCommand } from "./outbox.ts";
 
-export type SessionViewProps = Pick<OpenSession, "sessionId" | "changes">;
+export type SessionViewProps = Pick<
+	OpenSession,
+	"sessionId" | "changes" | "conversation" | "state"
+>;
 
 type OpenStatus = { name: "loading" | "ready" | "gone" } | { name: "failed"; why: string };
 
@@ -25,6 +28,8 @@ interface OpenSessionOptions {
 	readonly client: Client;
 	/** Called for an extension's live request: a notice, a question, or text for the prompt box. */
 	onUiRequest(event: Data<"SessionEvent">): void;
+	/** Whether the reader sees the conversation, and so the reports in it. Default: yes. */
+	isConversationShown?(): boolean;
 	/** Shell commands of this page. Default: none. */
 	readonly shell?: ReadonlySignal<readonly ShellCommand[]>;
 	/** Calls `work` before the next frame. Returns a function that cancels the call. */
@@ -72,6 +77,8 @@ export class OpenSession {
 	#cancelFrame: (() => void) | undefined;
 	/** Events since a load began. They are applied to its answer, which may be older than they are. */
 	#sinceLoad: Data<"SessionEvent">[] | undefined;
+	/** Events do not say which results were replaced by stubs. The entries do. */
+	#hasEdits = false;
 	#loads = 0;
 	#changesTimer: ReturnType<typeof setTimeout> | undefined;
 	#catchUpTimer: ReturnType<typeof setTimeout> | undefined;
@@ -125,14 +132,18 @@ export class OpenSession {
 		this.#cancelFrame ??= this.#options.onNextFrame(() => this.#showPending());
 		if (seq !== undefined && seq <= this.#caughtUpSeq) return;
 		this.ui.value = applyUiEvent(this.ui.value, event);
-		if (event.type === "extension_ui_request" && !repeatsReport(event, this.#latestEvent)) {
-			this.#options.onUiRequest(event);
-		}
+		const { isConversationShown = () => true, onUiRequest } = this.#options;
+		const isRepeated = repeatsReport(event, this.#latestEvent) && isConversationShown();
+		if (event.type === "extension_ui_request" && !isRepeated) onUiRequest(event);
 		this.#latestEvent = event;
 		if (event.type === "session_replaced") {
 			this.conversation.value = withoutEndedShell(this.conversation.value);
 			this.#loadOther();
 		}
+		if (event.type === "entry_appended" && event.entry.type === "context_edit") {
+			this.#hasEdits = true;
+		}
+		if (event.type === "agent_settled" && this.#hasEdits) void this.reload();
 		if (CHANGING.test(event.type)) this.#reportChange();
 		// Only its output reveals that another client runs a shell command.
 		const isUnknownShell =
@@ -182,6 +193,7 @@ export class OpenSession {
 		const { sessionId } = this;
 		const buffer: Data<"SessionEvent">[] = [];
 		this.#sinceLoad = buffer;
+		this.#hasEdits = false;
 		try {
 			const [entries, now] = await Promise.all([
 				this.#client.request("get_entries", { sessionId }),

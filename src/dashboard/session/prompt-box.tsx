@@ -1,26 +1,38 @@
 import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { Data } from "../../protocol/index.ts";
-import { PlainText } from "../parts/text.tsx";
+import type { Attachments } from "./attachments.tsx";
 import type { Draft } from "./composer-state.ts";
-import { completionOf, matchingCommands, pageCommands, partialName } from "./input-command.ts";
 import type { OpenSession } from "./open-session.ts";
+import { type HistoryPlace, historyStep, sentTexts } from "./prompt-history.ts";
+import { type Proposal, ProposalList, useProposals } from "./proposals.tsx";
 
 interface PromptBoxProps {
 	readonly session: OpenSession;
 	readonly draft: Draft;
+	readonly attachments: Attachments;
 	readonly placeholder: string;
 	onSend(how: "steer" | "followUp"): void;
 	onEscape?(): void;
 }
 
-/** Enter sends. Typing `/` proposes commands: arrows choose, Tab or Enter accepts, Escape closes the list. */
-export function PromptBox({ session, draft, placeholder, onSend, onEscape }: PromptBoxProps) {
+/**
+ * Enter sends. Typing `/` proposes commands and `@` files: arrows choose, Tab or Enter accepts, Escape closes the
+ * list. In an empty box, the arrow up brings back what was sent before.
+ */
+export function PromptBox(props: PromptBoxProps) {
+	const { session, draft, attachments, placeholder, onSend, onEscape } = props;
 	const box = useRef<HTMLTextAreaElement>(null);
 	const text = draft.text.value;
 	const { prepends } = draft;
-	const proposals = useProposals(session, text);
+	const [caret, setCaret] = useState(text.length);
+	const proposals = useProposals(session, text, Math.min(caret, text.length));
 	const { offered, chosen } = proposals;
 	const listId = useId();
+	const place = useRef<HistoryPlace>(undefined);
+	useEffect(() => {
+		// Not on a phone, where the keyboard would cover the conversation.
+		const isFree = document.activeElement === document.body || document.activeElement === null;
+		if (isFree && matchMedia("(hover: hover)").matches) box.current?.focus();
+	}, []);
 	useLayoutEffect(() => {
 		if (prepends.value > 0) box.current?.focus();
 	}, [prepends.value]);
@@ -32,60 +44,93 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 		element.style.height = `${element.scrollHeight + 2}px`;
 	}, [text]);
 
-	function take(command: Data<"SlashCommand">): void {
-		draft.text.value = completionOf(command);
+	function put(next: string, at = next.length): void {
+		draft.text.value = next;
+		setCaret(at);
+		// After the new text is drawn.
+		queueMicrotask(() => requestAnimationFrame(() => box.current?.setSelectionRange(at, at)));
+	}
+
+	function take(proposal: Proposal): void {
+		put(proposal.text, proposal.caret);
 		box.current?.focus();
 	}
 
 	function onKeyDown(event: KeyboardEvent): void {
 		if (event.isComposing) return;
 		const isPlain = !event.shiftKey && !event.altKey && !event.ctrlKey && !event.metaKey;
-		if (isPlain && onProposalKey(event.key)) {
+		if (isPlain && (onProposalKey(event.key) || onHistoryKey(event.key))) {
 			event.preventDefault();
 		} else if (event.key === "Enter" && !event.shiftKey) {
 			event.preventDefault();
+			place.current = undefined;
 			onSend(event.altKey ? "followUp" : "steer");
-		} else if (isPlain && event.key === "Escape") {
-			onEscape?.();
+		} else if (isPlain && event.key === "Escape" && onEscape) {
+			event.preventDefault();
+			event.stopPropagation();
+			onEscape();
 		}
 	}
 
 	function onProposalKey(key: string): boolean {
 		if (key === "ArrowDown" || key === "ArrowUp") {
-			return proposals.move(key === "ArrowDown" ? 1 : -1);
+			// While the history is shown, the arrows walk through it.
+			return place.current === undefined && proposals.move(key === "ArrowDown" ? 1 : -1);
 		}
 		if (!chosen) return false;
 		if (key === "Escape") proposals.close();
 		// If the name is complete, Enter sends it.
-		else if (key === "Tab" || (key === "Enter" && chosen.name !== partialName(text))) take(chosen);
+		else if (key === "Tab" || (key === "Enter" && !chosen.isComplete)) take(chosen);
 		else return false;
 		return true;
 	}
 
-	const optionId = (command: Data<"SlashCommand">) => `${listId}-${offered.indexOf(command)}`;
+	/** The arrow up in an empty box, and both arrows from then on. */
+	function onHistoryKey(key: string): boolean {
+		if (key !== "ArrowUp" && key !== "ArrowDown") return false;
+		if (text !== "" && place.current === undefined) return false;
+		const texts = sentTexts(session.conversation.peek().items);
+		const from = place.current ?? { back: 0, draft: text };
+		const next = historyStep(texts, from, key === "ArrowUp" ? 1 : -1);
+		if (!next) return place.current !== undefined;
+		place.current = next.place.back === 0 ? undefined : next.place;
+		put(next.text);
+		return true;
+	}
+
+	function onFiles(event: ClipboardEvent | DragEvent, data: DataTransfer | null): void {
+		const files = [...(data?.files ?? [])];
+		if (files.length === 0) return;
+		event.preventDefault();
+		void attachments.add(files, (inserted) => {
+			const at = box.current?.selectionStart ?? draft.text.value.length;
+			const now = draft.text.value;
+			put(now.slice(0, at) + inserted + now.slice(at), at + inserted.length);
+		});
+	}
+
 	// Typed `object`, because the types lack multi-line comboboxes. Screen readers support them.
 	const combobox: object | false = offered.length > 0 && {
 		role: "combobox",
 		"aria-autocomplete": "list",
 		"aria-haspopup": "listbox",
 		"aria-expanded": chosen !== undefined,
-		...(chosen && { "aria-controls": listId, "aria-activedescendant": optionId(chosen) }),
+		...(chosen && {
+			"aria-controls": listId,
+			"aria-activedescendant": `${listId}-${offered.indexOf(chosen)}`,
+		}),
 	};
 	return (
 		<div class="prompt-box">
 			{chosen && (
-				<div id={listId} class="proposals" role="listbox" aria-label="Commands">
-					{offered.map((command) => (
-						<Proposal
-							key={command.name}
-							id={optionId(command)}
-							command={command}
-							isChosen={command === chosen}
-							onPoint={() => proposals.choose(command)}
-							onTake={() => take(command)}
-						/>
-					))}
-				</div>
+				<ProposalList
+					id={listId}
+					label={proposals.kind}
+					offered={offered}
+					chosen={chosen}
+					onPoint={proposals.choose}
+					onTake={take}
+				/>
 			)}
 			<textarea
 				ref={box}
@@ -95,90 +140,17 @@ export function PromptBox({ session, draft, placeholder, onSend, onEscape }: Pro
 				value={text}
 				{...combobox}
 				onInput={(event) => {
+					place.current = undefined;
+					setCaret(event.currentTarget.selectionStart);
 					draft.text.value = event.currentTarget.value;
 				}}
+				onSelect={(event) => setCaret(event.currentTarget.selectionStart)}
+				onPaste={(event) => onFiles(event, event.clipboardData)}
+				onDrop={(event) => onFiles(event, event.dataTransfer)}
 				onFocus={() => proposals.setFocused(true)}
 				onBlur={() => proposals.setFocused(false)}
 				onKeyDown={onKeyDown}
 			/>
-		</div>
-	);
-}
-
-const PAGE_COMMANDS = pageCommands();
-
-/** The proposals for a text. `chosen` is undefined while the list is closed. */
-function useProposals(session: OpenSession, text: string) {
-	const { commands, ensure } = session.commandList;
-	const partial = partialName(text);
-	const [isFocused, setFocused] = useState(false);
-	/** True after Escape, until `move` opens the list again or the text is no longer a command name. */
-	const [isClosed, setClosed] = useState(false);
-	const [choice, setChoice] = useState<{ partial: string | undefined; name: string }>();
-	useEffect(() => {
-		if (partial === undefined) setClosed(false);
-		else ensure();
-	}, [partial]);
-	const known = commands.value;
-	const offered =
-		partial !== undefined && known ? matchingCommands([...PAGE_COMMANDS, ...known], partial) : [];
-	const isOpen = isFocused && !isClosed;
-	const same = choice?.partial === partial && offered.find(({ name }) => name === choice?.name);
-	const chosen = isOpen ? same || offered[0] : undefined;
-	const choose = ({ name }: Data<"SlashCommand">) => setChoice({ partial, name });
-	return {
-		offered,
-		chosen,
-		setFocused,
-		choose,
-		close: () => setClosed(true),
-		/** Moves the choice, wrapping at the ends, and opens a closed list. False if there are no proposals. */
-		move(step: 1 | -1): boolean {
-			if (offered.length === 0) return false;
-			setClosed(false);
-			const at = chosen ? offered.indexOf(chosen) + step : step === 1 ? 0 : -1;
-			const next = offered.at(at % offered.length);
-			if (next) choose(next);
-			return true;
-		},
-	};
-}
-
-interface ProposalProps {
-	readonly id: string;
-	readonly command: Data<"SlashCommand">;
-	readonly isChosen: boolean;
-	onPoint(): void;
-	onTake(): void;
-}
-
-function Proposal({ id, command, isChosen, onPoint, onTake }: ProposalProps) {
-	const element = useRef<HTMLDivElement>(null);
-	useEffect(() => {
-		if (isChosen) element.current?.scrollIntoView({ block: "nearest" });
-	}, [isChosen]);
-	const { name, description = "", source } = command;
-	return (
-		// biome-ignore lint/a11y/useKeyWithClickEvents: the prompt box keeps the focus and handles the keys
-		<div
-			ref={element}
-			id={id}
-			class="proposal line"
-			role="option"
-			tabIndex={-1}
-			aria-selected={isChosen}
-			// Not `onMouseEnter`: a row that scrolls under a resting pointer must not be chosen.
-			onMouseMove={() => !isChosen && onPoint()}
-			onMouseDown={(event) => event.preventDefault()}
-			onClick={onTake}
-		>
-			<PlainText as="code" class="proposal-name one-line" text={`/${name}`} max={80} />
-			<PlainText
-				class="proposal-text soft one-line grow"
-				text={description.split("\n", 1)[0] ?? ""}
-				max={200}
-			/>
-			<PlainText class="small soft" text={source} max={20} />
 		</div>
 	);
 }

@@ -1,28 +1,14 @@
-import type { ComponentProps } from "preact";
+import { Clock } from "../parts/clock.tsx";
 import { Fold, Scroller } from "../parts/controls.tsx";
+import { CopyButton } from "../parts/copy-button.tsx";
 import { dollars, short } from "../parts/figures.ts";
 import { MarkdownText } from "../parts/markdown.tsx";
-import { type Picture, PictureView } from "../parts/picture.tsx";
 import { LongText, PlainText } from "../parts/text.tsx";
-import {
-	type AssistantItem,
-	type Block,
-	callSummary,
-	editsOf,
-	type Item,
-	type ToolCall,
-} from "./items.ts";
-
-/** State that is kept outside of the rows, because rows out of view are not rendered. */
-export interface RowActions {
-	isUnfolded(key: string): boolean;
-	toggle(key: string, isOpen: boolean): void;
-	showPicture(picture: Picture): void;
-	/** Loads the pictures that the server left out of events. */
-	reload(): void;
-}
-
-type FoldState = Pick<ComponentProps<typeof Fold>, "isOpen" | "onToggle">;
+import { Call } from "./call-view.tsx";
+import { MadeUp } from "./demo-banner.tsx";
+import type { AssistantItem, Block, Item } from "./items.ts";
+import { type FoldState, Pictures, type RowActions } from "./row-parts.tsx";
+import { type Turn, turnEnds } from "./turn.ts";
 
 export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 	const fold: FoldState = {
@@ -30,6 +16,7 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 		onToggle: (isOpen) => actions.toggle(row.key, isOpen),
 	};
 	if (row.kind === "outcome") return <Outcome item={row.item} />;
+	if (row.kind === "turn") return <TurnBill turn={row.turn} actions={actions} />;
 	if (row.kind === "item") return itemRow(row.item, fold, actions);
 	const { block, item, isLast } = row;
 	const isWriting = item.isStreaming && isLast;
@@ -46,7 +33,6 @@ export function RowView({ row, actions }: { row: Row; actions: RowActions }) {
 			return (
 				<div class="answer">
 					<MarkdownText text={block.text} />
-					{isLast && !item.isStreaming && <Bill item={item} />}
 				</div>
 			);
 	}
@@ -57,7 +43,11 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 		case "user":
 			return (
 				<div class="said">
-					<h2 class="hidden-text">You</h2>
+					<div class="said-head line small soft">
+						<h2 class="hidden-text">You</h2>
+						<CopyButton text={item.text} what="the message" />
+						<Clock atMs={item.atMs} />
+					</div>
 					<LongText text={item.text} lines={40} />
 					<Pictures pictures={item.pictures} actions={actions} />
 				</div>
@@ -78,7 +68,17 @@ function itemRow(item: Exclude<Item, AssistantItem>, fold: FoldState, actions: R
 			);
 			return (
 				<Fold class={`call is-${item.state}`} summary={summary} {...fold}>
-					{item.output ? <LongText text={item.output} /> : <p class="soft small">No output.</p>}
+					{item.output ? (
+						<>
+							<div class="part-head line">
+								<h2 class="small soft">Output</h2>
+								<CopyButton text={item.output} what="the output" />
+							</div>
+							<LongText text={item.output} />
+						</>
+					) : (
+						<p class="soft small">No output.</p>
+					)}
 				</Fold>
 			);
 		}
@@ -130,27 +130,6 @@ function Failure({ text }: { text: string }) {
 	);
 }
 
-/** Maximum number of pictures drawn per message, because each is decoded in full. */
-const MAX_PICTURES = 20;
-
-function Pictures({ pictures, actions }: { pictures: readonly Picture[]; actions: RowActions }) {
-	if (pictures.length === 0) return null;
-	const rest = pictures.length - MAX_PICTURES;
-	return (
-		<div class="pictures row">
-			{pictures.slice(0, MAX_PICTURES).map((picture, at) => (
-				<PictureView
-					key={at}
-					picture={picture}
-					onOpen={() => actions.showPicture(picture)}
-					onLoad={actions.reload}
-				/>
-			))}
-			{rest > 0 && <p class="small soft">and {rest} more</p>}
-		</div>
-	);
-}
-
 function Outcome({ item }: { item: AssistantItem }) {
 	if (item.error !== undefined) return <Failure text={item.error} />;
 	const text = item.isAborted
@@ -163,60 +142,25 @@ function Outcome({ item }: { item: AssistantItem }) {
 	return <p class="note small soft">{text}</p>;
 }
 
-function Bill({ item: { tokens, dollars: price, model } }: { item: AssistantItem }) {
-	if (tokens === undefined) return null;
+/** What a whole turn cost: all its requests, not just the last. */
+function TurnBill({ turn, actions }: { turn: Turn; actions: RowActions }) {
+	const { first, last, requests, tokens, dollars: price, model, atMs, text } = turn;
+	const numbers = first === last ? `request ${first}` : `${requests} requests, ${first}–${last}`;
 	return (
-		<p class="bill small soft number">
-			{short(tokens)} tokens{price ? ` · ${dollars(price)}` : ""}
-			{model && " · "}
-			{model && <PlainText text={model} max={80} />}
-		</p>
-	);
-}
-
-const STATES: Record<ToolCall["state"], string> = {
-	writing: "writing…",
-	waiting: "waiting",
-	running: "running…",
-	done: "",
-	failed: "failed",
-	lost: "no result",
-};
-
-function Call({ call, fold, actions }: { call: ToolCall; fold: FoldState; actions: RowActions }) {
-	const { name, state, output, args, argsText, pictures } = call;
-	const edits = fold.isOpen ? editsOf(args) : [];
-	const given = fold.isOpen && args !== undefined ? JSON.stringify(args, undefined, 2) : argsText;
-	const summary = (
-		<>
-			<PlainText class="call-name small" text={name || "tool"} max={80} />{" "}
-			<PlainText as="code" text={callSummary(call)} />{" "}
-			<span class="small call-state">{STATES[state]}</span>
-		</>
-	);
-	return (
-		<Fold class={`call is-${state}`} summary={summary} {...fold}>
-			<h2 class="small soft">Arguments</h2>
-			{edits.map(({ oldText, newText }, at) => (
-				<div key={at}>
-					<div class="edit-old">
-						<span class="hidden-text">Before:</span>
-						<LongText text={oldText} lines={12} />
-					</div>
-					<div class="edit-new">
-						<span class="hidden-text">After:</span>
-						<LongText text={newText} lines={12} />
-					</div>
-				</div>
-			))}
-			{edits.length === 0 && <LongText text={given} lines={12} />}
-			{output !== "" && <h2 class="small soft">{state === "failed" ? "Error" : "Result"}</h2>}
-			{output !== "" && <LongText text={output} />}
-			<Pictures pictures={pictures} actions={actions} />
-			{state === "done" && output === "" && pictures.length === 0 && (
-				<p class="small soft">No output.</p>
+		<p class="bill row small soft number">
+			<Clock atMs={atMs} />
+			<a href={actions.costHref} title="Show the requests in the Cost view">
+				{numbers}
+			</a>
+			<span>{short(tokens)} tokens billed</span>
+			{price > 0 && (
+				<span>
+					{dollars(price)} <MadeUp isShown={actions.hasMadeUpPrices} />
+				</span>
 			)}
-		</Fold>
+			{model && <PlainText text={model} max={80} />}
+			{text !== "" && <CopyButton text={text} what="the answer" />}
+		</p>
 	);
 }
 
@@ -224,17 +168,22 @@ export type Row =
 	| { key: string; kind: "item"; item: Exclude<Item, AssistantItem> }
 	| { key: string; kind: "block"; item: AssistantItem; block: Block; isLast: boolean }
 	/** A row about the whole answer, such as its error. */
-	| { key: string; kind: "outcome"; item: AssistantItem };
+	| { key: string; kind: "outcome"; item: AssistantItem }
+	/** The end of a turn, with the bill of all its requests. */
+	| { key: string; kind: "turn"; item: AssistantItem; turn: Turn };
 
-/** Memoized: unchanged items keep their rows. */
-export function rowsOf(items: readonly Item[]): Row[] {
+/** Memoized: unchanged items keep their rows. `isRunning`: the last turn has not ended. */
+export function rowsOf(items: readonly Item[], isRunning = false): Row[] {
+	const ends = turnEnds(items, isRunning);
 	return items.flatMap((item) => {
 		let rows = rowCache.get(item);
 		if (!rows) {
 			rows = item.kind === "assistant" ? answerRows(item) : [{ key: item.key, kind: "item", item }];
 			rowCache.set(item, rows);
 		}
-		return rows;
+		const turn = ends.get(item);
+		if (!turn || item.kind !== "assistant") return rows;
+		return [...rows, { key: `${item.key}/turn`, kind: "turn" as const, item, turn }];
 	});
 }
 
@@ -256,8 +205,18 @@ function answerRows(item: AssistantItem): readonly Row[] {
 	return rows;
 }
 
+/** The key of the row that shows an entry: a message, or the call whose result the entry is. */
+export function rowKeyOf(rows: readonly Row[], entryId: string): string | undefined {
+	const own = rows.find(
+		(row) =>
+			row.item.entryId === entryId ||
+			(row.kind === "block" && row.block.kind === "call" && row.block.call.resultId === entryId),
+	);
+	return own?.key;
+}
+
 export function estimatedHeight(row: Row): number {
-	if (row.kind === "outcome") return 30;
+	if (row.kind === "outcome" || row.kind === "turn") return 30;
 	const shown = row.kind === "block" ? row.block : row.item;
 	if (shown.kind !== "text" && shown.kind !== "user" && shown.kind !== "custom") return 32;
 	const pictures = "pictures" in shown && shown.pictures.length > 0 ? 200 : 0;

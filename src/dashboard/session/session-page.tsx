@@ -7,11 +7,12 @@ import { Button, Dialog, DialogForm, TextButton } from "../parts/controls.tsx";
 import { baseName, dollars, short } from "../parts/figures.ts";
 import { Empty, ErrorBoundary, orToast, Problem, toast } from "../parts/notices.tsx";
 import { LongText, PlainText, visibleString } from "../parts/text.tsx";
-import { DEFAULT_VIEW, hrefOf, pageTitle } from "../route.ts";
+import { DEFAULT_VIEW, hrefOf, pageTitle, route } from "../route.ts";
 import { Lazy, sessionViews } from "../views.tsx";
 import { composerStateOf, type Draft } from "./composer-state.ts";
 import { ConversationSearch } from "./conversation-search.ts";
 import { ConversationView, type OpenedSession } from "./conversation-view.tsx";
+import { isDemo, MadeUp } from "./demo-banner.tsx";
 import type { Question } from "./extension-ui.ts";
 import { OpenSession } from "./open-session.ts";
 import { rowsOf } from "./row-view.tsx";
@@ -21,16 +22,23 @@ import { Watched } from "./watched.tsx";
 export function SessionPage({ sessionId, view }: { sessionId: string; view: string }) {
 	const [opened, setOpened] = useState<OpenedSession>();
 	useEffect(() => {
-		const { draft, outbox } = composerStateOf(sessionId);
+		const { draft, attachments, outbox } = composerStateOf(sessionId);
 		const session = new OpenSession(sessionId, {
 			client: client(),
 			onUiRequest: (event) => showRequest(event, draft),
+			isConversationShown: () => {
+				const shown = route.peek();
+				return shown.page === "session" && shown.view === DEFAULT_VIEW;
+			},
 			shell: outbox.shell,
 			onNextFrame,
 		});
-		const rows = computed(() => rowsOf(session.conversation.value.items));
+		const rows = computed(() => {
+			const { items, isRunning } = session.conversation.value;
+			return rowsOf(items, isRunning);
+		});
 		const search = new ConversationSearch(rows, { onNextFrame, now: () => performance.now() });
-		setOpened({ session, draft, outbox, rows, search });
+		setOpened({ session, draft, attachments, outbox, rows, search });
 		return () => {
 			search.close();
 			session.close();
@@ -72,10 +80,10 @@ function View({ opened, view }: { opened: OpenedSession; view: string }) {
 	if (view === DEFAULT_VIEW) return <Conversation {...opened} />;
 	const found = sessionViews.find(({ name }) => name === view);
 	if (!found) return <Empty>This view does not exist.</Empty>;
-	const { sessionId, changes } = opened.session;
+	const { sessionId, changes, conversation, state } = opened.session;
 	return (
 		<section class="sheet" aria-label={found.title}>
-			<Lazy load={found.load} props={{ sessionId, changes }} />
+			<Lazy load={found.load} props={{ sessionId, changes, conversation, state }} />
 		</section>
 	);
 }
@@ -149,12 +157,17 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 				<span class="session-figures line small soft number">
 					{usage?.percent != null && (
 						<span
-							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages. The Context view estimates every piece by its length.`}
+							title={`${short(usage.tokens ?? 0)} of ${short(usage.contextWindow)} tokens: as billed for the last request, plus an estimate of newer messages`}
 						>
+							<span class="roomy-text">{short(usage.tokens ?? 0)} tokens, </span>
 							{Math.round(usage.percent)} % of the window
 						</span>
 					)}
-					{stats && <span title="Total cost, as counted by pi">{dollars(stats.cost)}</span>}
+					{stats && (
+						<span title="Total cost, as counted by pi">
+							{dollars(stats.cost)} <MadeUp isShown={state !== undefined && isDemo(state)} />
+						</span>
+					)}
 				</span>
 			</div>
 			<nav class="tabs line" aria-label="Session views">
@@ -162,20 +175,21 @@ function SessionHead({ opened, view }: { opened: OpenedSession; view: string }) 
 					<a
 						key={tab.name}
 						href={hrefOf({ page: "session", sessionId, view: tab.name })}
+						data-text={tab.title}
 						aria-current={view === tab.name ? "page" : undefined}
 					>
 						{tab.title}
 					</a>
 				))}
-				{view === DEFAULT_VIEW && (
-					<Button
-						class="quiet"
-						title="Find in the conversation (Ctrl+F, ⌘F)"
-						aria-keyshortcuts="Control+F Meta+F"
-						onClick={() => search.open()}
-						label="Find"
-					/>
-				)}
+				{/* It keeps its place in the other views, so that the tabs do not jump. */}
+				<Button
+					class={view === DEFAULT_VIEW ? "quiet" : "quiet is-absent"}
+					disabled={view !== DEFAULT_VIEW}
+					title="Find in the conversation (Ctrl+F, ⌘F)"
+					aria-keyshortcuts="Control+F Meta+F"
+					onClick={() => search.open()}
+					label="Find"
+				/>
 				<Button class="quiet" onClick={() => setShown("tree")} label="Tree" />
 			</nav>
 			{shown === "tree" && <TreeDialog session={session} draft={draft} onClose={close} />}

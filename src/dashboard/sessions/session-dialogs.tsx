@@ -1,4 +1,4 @@
-import { useId, useMemo, useState } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Data, ResponseData } from "../../protocol/index.ts";
 import { useAnswer } from "../answer.ts";
 import { client } from "../connection/connection.ts";
@@ -8,24 +8,50 @@ import { Answered, Empty, orToast, Problem, toast } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { VirtualList } from "../parts/virtual-list.tsx";
 import { DEFAULT_VIEW, navigate } from "../route.ts";
+import { FolderField } from "./folder-field.tsx";
 
 export type StartsIn = ResponseData["list_sessions"]["startsIn"];
 
 interface NewSessionDialogProps {
 	readonly startsIn: StartsIn;
+	/** Folders of other sessions, the latest first. */
 	readonly folders: readonly string[];
+	/** An open session, which knows the models. */
+	readonly anySessionId: string | undefined;
 	onClose(): void;
 }
 
-export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialogProps) {
+export function NewSessionDialog(props: NewSessionDialogProps) {
+	const { startsIn, folders, anySessionId, onClose } = props;
 	const [error, setError] = useState<string>();
 	const [isStarting, setStarting] = useState(false);
-	async function start(cwd: string): Promise<void> {
+	const [folder, setFolder] = useState("");
+	const [model, setModel] = useState("");
+	const [level, setLevel] = useState("");
+	const isDemo = startsIn !== undefined && "sample" in startsIn;
+	const stored = useAnswer("list_stored_sessions", isDemo ? undefined : {}).data?.sessions;
+	const recent = useMemo(() => recentFolders(folders, stored ?? []), [folders, stored]);
+
+	async function start(): Promise<void> {
 		setStarting(true);
 		setError(undefined);
 		try {
+			const given = folder.trim();
+			// The server knows its home, the page does not.
+			const cwd = given.startsWith("~")
+				? (await client().request("list_folders", { path: given })).data.folder
+				: given;
 			const { data } = await client().request("create_session", cwd ? { cwd } : {});
-			navigate({ page: "session", sessionId: data.sessionId, view: DEFAULT_VIEW });
+			const { sessionId } = data;
+			const [, provider, modelId] = /^([^/]+)\/(.+)$/s.exec(model) ?? [];
+			if (provider && modelId) {
+				await orToast(client().request("set_model", { sessionId, provider, modelId }));
+			}
+			if (level) {
+				const chosen = level as Data<"SessionInfo">["thinkingLevel"];
+				await orToast(client().request("set_thinking_level", { sessionId, level: chosen }));
+			}
+			navigate({ page: "session", sessionId, view: DEFAULT_VIEW });
 		} catch (problem) {
 			setError(errorMessage(problem));
 			setStarting(false);
@@ -37,15 +63,29 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 				label={isStarting ? "Starting…" : "Start"}
 				disabled={isStarting}
 				onCancel={onClose}
-				onSubmit={(data) => void start(String(data.get("cwd") ?? "").trim())}
+				onSubmit={() => void start()}
 			>
-				{startsIn && "sample" in startsIn ? (
+				{isDemo ? (
 					<p>
 						The demo creates a new sample project for the session. To work in your own folder, set
 						up a model in pi and restart the server.
 					</p>
 				) : (
-					<Folder start={startsIn?.folder} folders={folders} />
+					<>
+						<FolderField
+							start={startsIn && "folder" in startsIn ? startsIn.folder : undefined}
+							recent={recent}
+							value={folder}
+							onChange={setFolder}
+						/>
+						<ModelFields
+							sessionId={anySessionId}
+							model={model}
+							onModel={setModel}
+							level={level}
+							onLevel={setLevel}
+						/>
+					</>
 				)}
 				{error !== undefined && <Problem text={error} />}
 			</DialogForm>
@@ -53,35 +93,59 @@ export function NewSessionDialog({ startsIn, folders, onClose }: NewSessionDialo
 	);
 }
 
-function Folder({ start, folders }: { start: string | undefined; folders: readonly string[] }) {
-	const listId = useId();
+interface ModelFieldsProps {
+	readonly sessionId: string | undefined;
+	readonly model: string;
+	readonly level: string;
+	onModel(model: string): void;
+	onLevel(level: string): void;
+}
+
+const LEVELS = ["off", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/** The model and the thinking level to begin with. Hidden as long as no session knows the models. */
+function ModelFields({ sessionId, model, level, onModel, onLevel }: ModelFieldsProps) {
+	const fields = sessionId === undefined ? undefined : { sessionId };
+	const models = useAnswer("get_available_models", fields).data?.models ?? [];
+	if (models.length === 0) return null;
 	return (
-		<>
+		<div class="row">
 			<label class="stack">
-				Folder
-				<input
-					name="cwd"
-					class="mono"
-					placeholder={start === undefined ? "/home/me/project" : visibleString(start)}
-					required={start === undefined}
-					list={listId}
-					autocomplete="off"
-					spellcheck={false}
-					autofocus
-				/>
+				Model
+				<select value={model} onChange={(event) => onModel(event.currentTarget.value)}>
+					<option value="">as set up in pi</option>
+					{models.map(({ provider, id }) => (
+						<option key={`${provider}/${id}`} value={`${provider}/${id}`}>
+							{visibleString(`${provider}/${id}`)}
+						</option>
+					))}
+				</select>
 			</label>
-			<datalist id={listId}>
-				{folders.map((folder) => (
-					<option key={folder} value={folder} />
-				))}
-			</datalist>
-			<p class="small soft">
-				A folder on the server's machine. The agent reads and changes files there.{" "}
-				{start === undefined
-					? "Enter the full path."
-					: "Leave it empty to use the folder the server was started in."}
-			</p>
-		</>
+			<label class="stack">
+				Thinking
+				<select value={level} onChange={(event) => onLevel(event.currentTarget.value)}>
+					<option value="">as set up in pi</option>
+					{LEVELS.map((one) => (
+						<option key={one} value={one}>
+							{one}
+						</option>
+					))}
+				</select>
+			</label>
+		</div>
+	);
+}
+
+/** Folders of open sessions, then of stored ones, the latest first. */
+export function recentFolders(
+	open: readonly string[],
+	stored: readonly Pick<Data<"StoredSession">, "cwd" | "modifiedAt">[],
+): string[] {
+	const latest = stored.toSorted((a, b) => b.modifiedAt.localeCompare(a.modifiedAt));
+	const all = [...open, ...latest.map(({ cwd }) => cwd)];
+	return [...new Set(all.filter((folder) => !/[\\/]demo[\\/]projects[\\/]/.test(folder)))].slice(
+		0,
+		20,
 	);
 }
 
@@ -92,13 +156,18 @@ export function StoredDialog({ onClose }: { onClose(): void }) {
 	const rows = useMemo(() => rowsOf(data?.sessions ?? [], filter), [data, filter]);
 	async function open({ sessionPath, sessionId, piProcess }: Data<"StoredSession">): Promise<void> {
 		const watch = piProcess !== undefined;
-		const loaded =
-			sessionId === undefined
-				? (await orToast(client().request("load_session", { sessionPath, watch })))?.data
-				: { sessionId };
-		if (!loaded) return;
-		if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
-		navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
+		try {
+			const loaded =
+				sessionId === undefined
+					? (await client().request("load_session", { sessionPath, watch })).data
+					: { sessionId };
+			if ("warning" in loaded && loaded.warning) toast(loaded.warning, "warning");
+			navigate({ page: "session", sessionId: loaded.sessionId, view: DEFAULT_VIEW });
+		} catch (problem) {
+			// Its folder may be gone. What it says can still be read.
+			toast(`Opened read-only: ${errorMessage(problem)}`, "warning");
+			navigate({ page: "stored", path: sessionPath });
+		}
 	}
 	return (
 		<Dialog title="Stored sessions" onCancel={onClose} wide>

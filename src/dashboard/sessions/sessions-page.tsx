@@ -7,7 +7,7 @@ import { ago, baseName, dollars, errorMessage, formatCount } from "../parts/figu
 import { Answered, orToast } from "../parts/notices.tsx";
 import { PlainText, visibleString } from "../parts/text.tsx";
 import { DEFAULT_VIEW, hrefOf, navigate } from "../route.ts";
-import { isDemo } from "../session/demo-banner.tsx";
+import { isDemo, MadeUp } from "../session/demo-banner.tsx";
 import { DeleteDialog, NewSessionDialog, type StartsIn, StoredDialog } from "./session-dialogs.tsx";
 
 export function SessionsPage() {
@@ -43,7 +43,12 @@ export function SessionsPage() {
 				}
 			</Answered>
 			{shown === "new" && (
-				<NewSessionDialog startsIn={startsIn} folders={foldersOf(sessions ?? [])} onClose={close} />
+				<NewSessionDialog
+					startsIn={startsIn}
+					folders={foldersOf(sessions ?? [])}
+					anySessionId={sessions?.[0]?.sessionId}
+					onClose={close}
+				/>
 			)}
 			{shown === "stored" && <StoredDialog onClose={close} />}
 			{typeof shown === "object" && (
@@ -175,7 +180,10 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 			<td data-label="Messages" class="right number">
 				{formatCount(messageCount)}
 			</td>
-			<td class="right number">{cost === undefined ? "–" : dollars(cost)}</td>
+			<td class="right number">
+				{cost === undefined ? "–" : dollars(cost)}{" "}
+				<MadeUp isShown={cost !== undefined && isDemo(session)} />
+			</td>
 			<td class="soft">{ago(Date.parse(createdAt), Date.now())}</td>
 			<td class="right">
 				<Button

@@ -3,13 +3,22 @@ import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { BRIEFING_ENTRY, WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { property } from "../../core/property.ts";
 import { foldReadInput } from "../../core/read-input.ts";
-import { estimateTokens, PICTURE_CHARACTERS } from "../../core/tokens.ts";
+import { estimateTokens } from "../../core/tokens.ts";
 import type { Data } from "../../protocol/index.ts";
 import { callOf, isStub } from "../../pruning/index.ts";
-import { Ledger } from "../../session/index.ts";
+import { Ledger, pinnedCalls } from "../../session/index.ts";
+import { apportioned } from "../../text/apportion.ts";
 import { collapsed } from "../../text/one-line.ts";
+import {
+	isAnswer,
+	promptSize,
+	requestNumbers,
+	resultKind,
+	tokensByRequest,
+} from "./context-history.ts";
 import { wholeCharacters } from "./events.ts";
 import type { LiveSession } from "./live-session.ts";
+import { blockText, messageText } from "./message-text.ts";
 
 export type ContextSource = ReturnType<typeof contextSource>;
 
@@ -18,7 +27,22 @@ export function contextSource({ session, inside }: LiveSession) {
 	const { sessionManager, model } = session;
 	const ledger = inside?.ledger ?? new Ledger();
 	const active = new Set(session.getActiveToolNames());
+	const { sent, items } = ledger.log(sessionManager);
+	const compaction = model && session.settingsManager.getCompactionSettings(model);
 	return {
+		/** Pi's count: the last bill, plus an estimate of what came after it. */
+		used: session.getContextUsage()?.tokens ?? undefined,
+		/** Tokens that pi keeps free for the answer; it compacts before they are used. */
+		reserve: compaction?.reserveTokens ?? 0,
+		compacts: session.autoCompactionEnabled,
+		agentsFiles: session.resourceLoader.getAgentsFiles().agentsFiles,
+		requests: requestNumbers(sessionManager.getEntries()),
+		pinned: pinnedCalls(items, { pinImpactSummaries: false }),
+		/** What the next request has in place of an entry; `null` for nothing. */
+		pendingText: (entryId: string) => {
+			const edit = inside?.edits.get(entryId);
+			return edit && (edit.content?.map(({ text }) => text).join("\n") ?? null);
+		},
 		cwd: sessionManager.getCwd(),
 		window: model?.contextWindow ?? 0,
 		startedMs: Date.parse(sessionManager.getHeader()?.timestamp ?? "") || 0,
@@ -29,27 +53,46 @@ export function contextSource({ session, inside }: LiveSession) {
 			.map(({ name, description, parameters }) => ({ name, description, parameters })),
 		/** Entries of the next request, with edits applied. */
 		projected: sessionManager.buildSessionProjection().entries,
-		sent: ledger.log(sessionManager).sent,
+		sent,
 		/** Includes entries that a compaction replaced. */
 		branch: sessionManager.getBranch(),
 	};
 }
 
-/** Lists the pieces of the next request. Sizes are pi's estimates. */
+/** Lists the pieces of the next request. Their sizes are estimates, scaled to the last bill if there is one. */
 export function contextView(source: ContextSource): Data<"ContextView"> {
-	const pieces = piecesOf(source).map(({ text, ...piece }) => ({
+	const { window, used, reserve, compacts, requests } = source;
+	const known = piecesOf(source).map(({ text, ...piece }) => ({
 		...piece,
 		tokens: estimateTokens(text.length),
 	}));
+	const estimated = known.reduce((sum, { tokens }) => sum + tokens, 0);
+	const tokens = used ?? estimated;
+	const scaled = apportioned(
+		known.map((piece) => piece.tokens),
+		tokens,
+	);
+	const scale = estimated > 0 ? tokens / estimated : 1;
+	const pieces = known.map(({ replacedTokens, ...piece }, at) => ({
+		...piece,
+		tokens: scaled[at] ?? 0,
+		...(replacedTokens !== undefined && { replacedTokens: Math.round(replacedTokens * scale) }),
+	}));
+	const sizeOf = (kind: Data<"ContextKind">) =>
+		known.reduce((sum, piece) => sum + (piece.kind === kind ? piece.tokens : 0), 0);
 	return {
-		window: source.window,
-		tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
+		window,
+		tokens,
+		isEstimated: used === undefined || requests.size === 0,
+		reserve,
+		...(compacts && window > reserve && { compactsAt: window - reserve }),
 		...lastRequest(source.branch, pieces),
 		pieces,
-		history: tokensByRequest(source.branch, {
-			system: estimateTokens(source.systemPrompt.length),
-			tools: estimateTokens(JSON.stringify(source.tools).length),
-		}),
+		history: tokensByRequest(
+			source.branch,
+			{ system: sizeOf("system"), tools: sizeOf("tools") },
+			requests,
+		),
 	};
 }
 
@@ -69,36 +112,84 @@ export function pieceText(source: ContextSource, pieceId: string, offset: number
 type Piece = Omit<Data<"ContextPiece">, "tokens"> & { text: string };
 
 function piecesOf(source: ContextSource): Piece[] {
-	const { startedMs: sinceMs, systemPrompt, tools, projected, branch } = source;
+	const { startedMs: sinceMs, projected, branch } = source;
 	const edits = new Map<string, SessionEntry & { type: "context_edit" }>();
 	for (const entry of branch) if (entry.type === "context_edit") edits.set(entry.targetId, entry);
-	const names = tools.map(({ name }) => name).join(", ");
-	const label = `${tools.length} tools: ${names}`.slice(0, MAX_LABEL);
-	const head: Piece[] = [
-		{ id: "system", kind: "system", label: "system prompt", sinceMs, text: systemPrompt },
-		{ id: "tools", kind: "tools", label, sinceMs, text: JSON.stringify(tools) },
-	];
 	const body = projected.flatMap(({ sourceEntry, messages }) =>
 		messages
 			.filter(({ role }) => role !== "system") // the system prompt is in `head`
-			.map((message, index): Piece => {
+			.flatMap((message, index): Piece[] => {
 				const entryId = sourceEntry.id;
 				const { timestamp } = edits.get(entryId) ?? sourceEntry;
-				return {
-					id: index === 0 ? entryId : `${entryId}.${index}`,
-					entryId,
-					sinceMs: Date.parse(timestamp) || sinceMs,
-					text: messageText(message),
-					...described(message, sourceEntry, source),
-				};
+				const base = { entryId, sinceMs: Date.parse(timestamp) || sinceMs };
+				const id = index === 0 ? entryId : `${entryId}.${index}`;
+				const files = workingFiles(message);
+				if (files) return files.map((file, at) => ({ ...base, ...file, id: `${id}/${at}` }));
+				const about = described(message, sourceEntry, source);
+				return [{ ...base, id, text: messageText(message), ...about }];
 			}),
 	);
-	return [...head, ...body].filter(({ text }) => text !== "");
+	return [...headOf(source), ...body].filter(({ text }) => text !== "");
+}
+
+/** The system prompt, the files in it such as AGENTS.md, and each tool. */
+function headOf({ startedMs: sinceMs, systemPrompt, tools, agentsFiles, cwd }: ContextSource) {
+	let prompt = systemPrompt;
+	const files = agentsFiles.flatMap(({ path, content }): Piece[] => {
+		const text = content.trim();
+		const at = text === "" ? -1 : prompt.indexOf(text);
+		if (at === -1) return [];
+		prompt = prompt.slice(0, at) + prompt.slice(at + text.length);
+		const shown = inProject(path, cwd);
+		const label = shown.slice(0, MAX_LABEL);
+		return [{ id: `file:${path}`, kind: "system", label, sinceMs, text, path: shown }];
+	});
+	const system: Piece = {
+		id: "system",
+		kind: "system",
+		label: "system prompt",
+		sinceMs,
+		text: prompt,
+	};
+	const each = tools.map((tool): Piece => {
+		const { name } = tool;
+		const [label, text] = [name.slice(0, MAX_LABEL), JSON.stringify(tool)];
+		return { id: `tool:${name}`, kind: "tools", label, sinceMs, text };
+	});
+	return [system, ...files, ...each];
+}
+
+const WORKING_FILE = /^<working-file path=("(?:[^"\\\n]|\\.)*") /;
+
+/** The blocks of a message of the working set: each file is a piece of its own. Undefined for other messages. */
+function workingFiles(message: unknown) {
+	if (property(message, "role") !== "custom") return undefined;
+	if (property(message, "customType") !== WORKSET_ENTRY) return undefined;
+	const content = property(message, "content");
+	if (!Array.isArray(content)) return undefined;
+	return content.map((block) => {
+		const text = blockText(block);
+		const path = pathIn(text);
+		const label = (path ?? "working set").slice(0, MAX_LABEL);
+		return { kind: "file" as const, label, text, ...(path !== undefined && { path }) };
+	});
+}
+
+function pathIn(text: string): string | undefined {
+	const [, quoted] = WORKING_FILE.exec(text) ?? [];
+	try {
+		return quoted === undefined ? undefined : String(JSON.parse(quoted));
+	} catch {
+		return undefined; // the path has an invalid escape
+	}
 }
 
 const MAX_LABEL = 120;
 
-type Described = Pick<Piece, "kind" | "label" | "path" | "replacedTokens">;
+type Described = Pick<
+	Piece,
+	"kind" | "label" | "path" | "replacedTokens" | "callId" | "pinned" | "pending"
+>;
 
 function described(message: unknown, entry: SessionEntry, source: ContextSource): Described {
 	const role = property(message, "role");
@@ -121,8 +212,18 @@ function describedResult(message: unknown, entry: SessionEntry, source: ContextS
 		item?.kind === "toolResult" ? item : { toolName: "", input: undefined };
 	const isEdited = item?.kind === "toolResult" && item.text !== item.returned;
 	const label = callOf({ toolName, input }).slice(0, MAX_LABEL);
-	const path = toolName === "read" ? shownPath(input, source.cwd) : undefined;
-	const kept = { label, ...(path !== undefined && { path }) };
+	const path = FILE_TOOLS.has(toolName) ? shownPath(input, source.cwd) : undefined;
+	const callId = property(message, "toolCallId");
+	const pendingText = source.pendingText(entry.id);
+	const kept = {
+		label,
+		...(path !== undefined && { path }),
+		...(typeof callId === "string" && { callId }),
+		...(typeof callId === "string" && source.pinned.has(callId) && { pinned: true as const }),
+		...(pendingText !== undefined && {
+			pending: pendingText === null || isStub(pendingText) ? ("stub" as const) : ("full" as const),
+		}),
+	};
 	const text = messageText(message);
 	if (isEdited || isStub(text)) {
 		const original = entry.type === "message" ? messageText(entry.message).length : text.length;
@@ -136,11 +237,17 @@ function describedResult(message: unknown, entry: SessionEntry, source: ContextS
 	};
 }
 
+const FILE_TOOLS: ReadonlySet<string> = new Set(["read", "edit", "write"]);
+
 function shownPath(input: unknown, cwd: string): string | undefined {
 	const path = property(foldReadInput(input), "path");
-	if (typeof path !== "string") return undefined;
-	const inProject = isAbsolute(path) ? relative(cwd, path) : path;
-	return inProject === "" || inProject.startsWith("..") ? path : inProject;
+	return typeof path === "string" ? inProject(path, cwd) : undefined;
+}
+
+/** Relative to the session's folder, if the path is inside of it. */
+function inProject(path: string, cwd: string): string {
+	const inside = isAbsolute(path) ? relative(cwd, path) : path;
+	return inside === "" || inside.startsWith("..") ? path : inside;
 }
 
 function labelOf(message: unknown, fallback: string): string {
@@ -153,7 +260,7 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 	const at = branch.findLastIndex(isAnswer);
 	const answer = branch[at];
 	if (!answer || !isAnswer(answer)) return {};
-	const { input, cacheRead, cacheWrite } = answer.message.usage;
+	const { cacheRead } = answer.message.usage;
 	const later = new Set(
 		branch.slice(at).map((entry) => (entry.type === "context_edit" ? entry.targetId : entry.id)),
 	);
@@ -161,116 +268,6 @@ function lastRequest(branch: readonly SessionEntry[], pieces: readonly Data<"Con
 	const held = first < 0 ? pieces.length : first;
 	return {
 		cachedTokens: cacheRead,
-		lastRequest: { tokens: input + cacheRead + cacheWrite, pieces: held },
+		lastRequest: { tokens: promptSize(answer), pieces: held },
 	};
-}
-
-/** Maximum requests in the history: about as many as a chart can show. */
-const MAX_MOMENTS = 300;
-
-/** Tokens of each request by kind. The system prompt and tools count at their current size. */
-function tokensByRequest(
-	branch: readonly SessionEntry[],
-	head: { system: number; tools: number },
-): Data<"ContextMoment">[] {
-	const moments: Data<"ContextMoment">[] = [];
-	let active = new Map<string, { kind: Data<"ContextKind">; tokens: number }>();
-	const byKind = new Map<Data<"ContextKind">, number>([
-		["system", head.system],
-		["tools", head.tools],
-	]);
-	const add = (kind: Data<"ContextKind">, tokens: number) =>
-		byKind.set(kind, (byKind.get(kind) ?? 0) + tokens);
-	for (const entry of branch) {
-		if (isAnswer(entry)) {
-			const held = [...byKind].filter(([, tokens]) => tokens > 0);
-			moments.push({
-				request: moments.length + 1,
-				atMs: Date.parse(entry.timestamp) || 0,
-				byKind: Object.fromEntries(held),
-			});
-		}
-		if (entry.type === "compaction") {
-			const kept = keptBy(entry.firstKeptEntryId, active);
-			for (const [id, { kind, tokens }] of active) if (!kept.has(id)) add(kind, -tokens);
-			active = kept;
-		}
-		if (entry.type === "context_edit") {
-			const before = active.get(entry.targetId);
-			if (!before) continue;
-			const text = messageText(entry.replacement);
-			const kind = isStub(text) ? "stub" : before.kind;
-			add(before.kind, -before.tokens);
-			put(entry.targetId, kind, text);
-			continue;
-		}
-		const piece = pieceOf(entry);
-		if (piece) put(entry.id, piece.kind, piece.text);
-	}
-	return sampled(moments);
-
-	function put(id: string, kind: Data<"ContextKind">, text: string): void {
-		const tokens = estimateTokens(text.length);
-		active.set(id, { kind, tokens });
-		add(kind, tokens);
-	}
-}
-
-type MessageEntry = Extract<SessionEntry, { type: "message" }>;
-type Answer = MessageEntry & { message: Extract<MessageEntry["message"], { role: "assistant" }> };
-
-function isAnswer(entry: SessionEntry): entry is Answer {
-	return entry.type === "message" && entry.message.role === "assistant";
-}
-
-/** The pieces from `firstKept` on, or none if it is not active. */
-function keptBy<Piece>(firstKept: string | null, active: Map<string, Piece>): Map<string, Piece> {
-	const entries = [...active];
-	const at = entries.findIndex(([id]) => id === firstKept);
-	return new Map(at < 0 ? [] : entries.slice(at));
-}
-
-function pieceOf(entry: SessionEntry): { kind: Data<"ContextKind">; text: string } | undefined {
-	if (TEXT_ENTRIES.has(entry.type)) return { kind: "conversation", text: messageText(entry) };
-	if (entry.type !== "message" || entry.message.role === "system") return undefined;
-	if (property(entry.message, "excludeFromContext") === true) return undefined;
-	const isResult = entry.message.role === "toolResult";
-	const kind = isResult ? resultKind(property(entry.message, "toolName")) : "conversation";
-	return { kind, text: messageText(entry.message) };
-}
-
-const TEXT_ENTRIES: ReadonlySet<string> = new Set([
-	"compaction",
-	"branch_summary",
-	"custom_message",
-]);
-
-const resultKind = (toolName: unknown) => (toolName === "read" ? "read" : "tool");
-
-function sampled(moments: Data<"ContextMoment">[]): Data<"ContextMoment">[] {
-	const step = Math.ceil(moments.length / MAX_MOMENTS);
-	if (step <= 1) return moments;
-	return moments.filter((_, index) => (moments.length - 1 - index) % step === 0);
-}
-
-const IMAGE_TEXT = "[image]".padEnd(PICTURE_CHARACTERS, " ");
-
-/** Returns all text of a message. An image has the length that pi assumes. */
-function messageText(message: unknown): string {
-	const content = property(message, "content");
-	if (typeof content === "string") return content;
-	if (Array.isArray(content)) return content.map(blockText).filter(Boolean).join("\n");
-	const summary = property(message, "summary");
-	if (typeof summary === "string") return summary;
-	const command = property(message, "command");
-	if (typeof command !== "string") return "";
-	return `$ ${command}\n${property(message, "output") ?? ""}`;
-}
-
-function blockText(block: unknown): string {
-	const type = property(block, "type");
-	if (type === "text" || type === "thinking") return String(property(block, type) ?? "");
-	if (type === "image") return IMAGE_TEXT;
-	if (type !== "toolCall") return "";
-	return `${property(block, "name")}(${JSON.stringify(property(block, "arguments")) ?? ""})`;
 }

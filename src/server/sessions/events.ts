@@ -56,9 +56,11 @@ export class EventTranslator {
 				return this.#send({ type: event.type, ...this.#aborted() });
 			case "tool_execution_update":
 				return this.#sendThrottled(event.toolCallId, event as Data<"SessionEvent">);
+			case "tool_execution_start":
+				return this.#send({ ...event, atMs: Date.now() } as Data<"SessionEvent">);
 			case "tool_execution_end":
 				this.#dropUpdates(event.toolCallId);
-				return this.#send(event as Data<"SessionEvent">);
+				return this.#send({ ...event, atMs: Date.now() } as Data<"SessionEvent">);
 			case "bash_execution_update":
 				return this.#sendBash(event);
 			default:

@@ -4,7 +4,9 @@ import type { ResponseData } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
 import { wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
+import { listFolders } from "./folder-listing.ts";
 import type { HeldSession } from "./held-session.ts";
+import { readEntries } from "./read-only-session.ts";
 import type { SessionTable } from "./session-table.ts";
 import { checkFolder, checkProject, type SessionPlaces } from "./stored-sessions.ts";
 import type { StoredSettings } from "./stored-settings.ts";
@@ -45,6 +47,7 @@ export function createLifecycleHandlers(
 	}
 
 	return {
+		...createStoredReads(options, files),
 		async create_session({ command, principal }) {
 			const { trustProject } = command;
 			if (trustProject && !options.allowProjectTrust) throw new CommandError("forbidden", NO_TRUST);
@@ -68,17 +71,31 @@ export function createLifecycleHandlers(
 			const sessions = table.ownedBy(principal).map((held) => held.info());
 			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
 		},
-		async list_stored_sessions({ principal }) {
-			const folder = join(options.agentDir, "sessions");
-			const { files: sessions, ...more } = await files.list(folder, principal);
-			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
-		},
 		async delete_session({ command, principal }) {
 			const held = table.getOrThrow(principal, command.sessionId);
 			const folders = held.folders();
 			await table.remove(held);
 			await release(folders);
 			return { data: { deleted: true }, removed: held.sessionId };
+		},
+	} satisfies Partial<Handlers>;
+}
+
+/** Reads of the disk. They open no session. */
+function createStoredReads({ agentDir }: SessionPlaces, files: VisibleFiles) {
+	return {
+		async read_session({ command, principal }) {
+			const file = await files.resolve(command.sessionPath, principal);
+			const data = { stored: file.view, ...(await readEntries(file)) };
+			return { data: data satisfies ResponseData["read_session"] };
+		},
+		async list_folders({ command }) {
+			return { data: await listFolders(command.path) };
+		},
+		async list_stored_sessions({ principal }) {
+			const folder = join(agentDir, "sessions");
+			const { files: sessions, ...more } = await files.list(folder, principal);
+			return { data: { sessions, ...more } satisfies ResponseData["list_stored_sessions"] };
 		},
 	} satisfies Partial<Handlers>;
 }

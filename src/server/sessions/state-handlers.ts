@@ -6,6 +6,7 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import type { CommandOf, Data, ResponseData } from "../../protocol/index.ts";
 import { notFound, wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
+import { findFiles } from "./folder-listing.ts";
 import { modelView, type SessionHandlers } from "./held-session.ts";
 import { slashCommands, stoppable } from "./prompt-handlers.ts";
 
@@ -145,6 +146,8 @@ const settingsHandlers = {
 		const { skills } = session.resourceLoader.getSkills();
 		return { skills: skills.map(({ name, description }) => ({ name, description })) };
 	},
+	list_files: ({ session }, { query = "", limit = 50 }) =>
+		findFiles(session.sessionManager.getCwd(), query, limit),
 	async reload(live) {
 		refuseIfBusy(live.session);
 		await live.reload();

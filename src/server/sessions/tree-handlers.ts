@@ -2,7 +2,7 @@ import type { SessionEntry, SessionTreeNode } from "@earendil-works/pi-coding-ag
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
-import { collapsed } from "../../text/one-line.ts";
+import { collapsed, plainText } from "../../text/one-line.ts";
 import { asCommandError, notFound, wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import type { SessionHandlers } from "./held-session.ts";
@@ -53,6 +53,17 @@ export function createTreeHandlers(
 	} satisfies Partial<SessionHandlers>;
 }
 
+const MAX_FORK_NAME = 60;
+
+/** Names a fork after where it begins, so that lists tell it from its origin. */
+function nameFork({ session, guard }: LiveSession, name: string): void {
+	try {
+		session.setSessionName(plainText(name, MAX_FORK_NAME));
+	} catch {
+		guard.checkAndReport(); // pi set the name but could not append it to the file
+	}
+}
+
 const treeHandlers = {
 	async fork(live, { entryId }, { held }) {
 		const entry = live.session.sessionManager.getEntry(entryId);
@@ -62,6 +73,7 @@ const treeHandlers = {
 		live.ensureFile();
 		const result = await replace(live, "fork", () => live.runtime.fork(entryId));
 		const text = result.selectedText ?? "";
+		if (!result.cancelled) nameFork(live, `Fork: ${text}`);
 		return { sessionId: held.sessionId, text, cancelled: result.cancelled };
 	},
 	async clone(live) {
@@ -70,8 +82,10 @@ const treeHandlers = {
 			throw wrongState("The session is empty: there is nothing to clone");
 		}
 		live.ensureFile();
+		const { sessionName } = live.session;
 		const fork = () => live.runtime.fork(leafId, { position: "at" });
 		const { cancelled } = await replace(live, "clone", fork);
+		if (!cancelled && sessionName) nameFork(live, `Copy: ${sessionName}`);
 		return { cancelled };
 	},
 	async navigate_tree(live, { targetId, options }, { call }) {

@@ -111,6 +111,9 @@ function contextAnswers(now: number): Answers {
 		get_context_view: {
 			window: 200_000,
 			tokens: pieces.reduce((sum, { tokens }) => sum + tokens, 0),
+			isEstimated: false,
+			reserve: 16_384,
+			compactsAt: 183_616,
 			cachedTokens: 41_000,
 			lastRequest: { tokens: 44_000, pieces: pieces.length - 1 },
 			pieces,

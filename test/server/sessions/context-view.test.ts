@@ -1,10 +1,12 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
+import { requestNumbers } from "../../../src/server/sessions/context-history.ts";
 import {
 	type ContextSource,
 	contextView,
 	pieceText,
 } from "../../../src/server/sessions/context-view.ts";
+import { costView } from "../../../src/server/sessions/cost-view.ts";
 import { Ledger } from "../../../src/session/index.ts";
 import { fc, runs } from "../../support/property.ts";
 
@@ -58,6 +60,13 @@ function say(manager: SessionManager): void {
 
 function sourceOf(manager: SessionManager): ContextSource {
 	return {
+		used: undefined,
+		reserve: 200,
+		compacts: true,
+		agentsFiles: [],
+		requests: requestNumbers(manager.getEntries()),
+		pinned: new Set(),
+		pendingText: () => undefined,
 		cwd: "/project",
 		window: 1000,
 		startedMs: 5,
@@ -75,15 +84,81 @@ describe("the view of a context", () => {
 		const view = contextView(sourceOf(manager));
 		expect(view.pieces.map(({ id }) => id)).toEqual([
 			"system",
-			"tools",
+			"tool:read",
 			ask,
 			expect.any(String),
 			result,
 		]);
 		expect(view.pieces.at(-1)).toMatchObject({ kind: "read", path: "src/a.ts", tokens: 1000 });
 		expect(view.cachedTokens).toBe(700);
+		expect(view).toMatchObject({ isEstimated: true, reserve: 200, compactsAt: 800 });
+		// Scaled to the bill of the request: 701 tokens.
 		expect(view.history).toHaveLength(1);
-		expect(view.history[0]?.byKind).toMatchObject({ system: 2, conversation: 3 });
+		const sizes = Object.values(view.history[0]?.byKind ?? {});
+		expect(sizes.reduce((sum, tokens) => sum + tokens, 0)).toBe(701);
+	});
+
+	test("adds up to the last bill, whatever the pieces were estimated at", () => {
+		fc.assert(
+			fc.property(fc.nat(100_000), (used) => {
+				const { pieces, ...view } = contextView({ ...sourceOf(conversation().manager), used });
+				expect(view).toMatchObject({ tokens: used, isEstimated: false });
+				expect(pieces.reduce((sum, { tokens }) => sum + tokens, 0)).toBe(used);
+			}),
+		);
+	});
+
+	test("numbers requests as the Cost view does: all branches counted", () => {
+		const { manager, ask } = conversation();
+		say(manager);
+		manager.branch(ask);
+		say(manager);
+		const { history } = contextView(sourceOf(manager));
+		const { requests } = costView({
+			entries: manager.getEntries(),
+			branch: manager.getBranch(),
+			findModel: () => undefined,
+		});
+		expect(history.map(({ request }) => request)).toEqual([3]);
+		expect(requests).toHaveLength(3);
+	});
+
+	test("has the project's instructions, each tool and each working file as a piece", () => {
+		const { manager } = conversation();
+		const file = '<working-file path="src/b.ts" sha256="0">\nb\n</working-file>';
+		const blocks = ["intro", file].map((text) => ({ type: "text" as const, text }));
+		manager.appendCustomMessageEntry("strata-workset", blocks, false);
+		const source = {
+			...sourceOf(manager),
+			systemPrompt: "be good\n\nUse tabs.\n\nbye",
+			agentsFiles: [{ path: "/project/AGENTS.md", content: "Use tabs.\n" }],
+			tools: ["read", "edit"].map((name) => ({ name, description: "", parameters: {} })),
+		};
+		const { pieces } = contextView(source);
+		expect(pieces.map(({ kind, label }) => `${kind} ${label}`)).toEqual(
+			expect.arrayContaining([
+				"system system prompt",
+				"system AGENTS.md",
+				"tools read",
+				"tools edit",
+				"file working set",
+				"file src/b.ts",
+			]),
+		);
+		expect(pieceText(source, "file:/project/AGENTS.md", 0)?.text).toBe("Use tabs.");
+		expect(pieceText(source, "system", 0)?.text).toBe("be good\n\n\n\nbye");
+	});
+
+	test("says which results are pinned, and what changes with the next request", () => {
+		const { manager, result } = conversation();
+		const source = sourceOf(manager);
+		const piece = (more: Partial<ContextSource>) =>
+			contextView({ ...source, ...more }).pieces.find(({ id }) => id === result);
+		expect(piece({})).toMatchObject({ callId: "c1" });
+		expect(piece({})).not.toHaveProperty("pinned");
+		expect(piece({ pinned: new Set(["c1"]) })).toHaveProperty("pinned", true);
+		expect(piece({ pendingText: () => "(Pruned) read" })).toHaveProperty("pending", "stub");
+		expect(piece({ pendingText: () => "z" })).toHaveProperty("pending", "full");
 	});
 
 	test("numbers the requests, also where only some of many are told", () => {
@@ -127,7 +202,8 @@ describe("the view of a context", () => {
 		const { pieces, history } = contextView(sourceOf(manager));
 		expect(pieces.map(({ id }) => id)).not.toContain(ask);
 		expect(history.at(-1)?.byKind).not.toHaveProperty("read");
-		expect(history.at(-1)?.byKind.conversation).toBe(2);
+		// The summary "what was" is as long as the system prompt.
+		expect(history.at(-1)?.byKind.conversation).toBe(history.at(-1)?.byKind.system);
 	});
 
 	test("gives a piece's text in stretches that join to the whole", { tags: "slow" }, () => {

@@ -12,6 +12,7 @@ import { createRefresher } from "../../refresher.ts";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { Choice, Section, useNow } from "../section.tsx";
 import { type Columns, Table } from "../table.tsx";
+import { PieceActions } from "./piece-actions.tsx";
 import { KIND_NAMES, KINDS, kindColour, labelOf, type Piece, totalOf } from "./piece-bar.ts";
 import { KindName, type OnShow, WindowNow } from "./window-now.tsx";
 
@@ -63,11 +64,12 @@ function ContextOverTime({ moments }: { moments: readonly Data<"ContextMoment">[
 					<Chart
 						label="Tokens of each kind in every request, stacked"
 						unit="Request"
+						quantity="Tokens"
 						shape={requests.length === 1 ? "columns" : "areas"}
 						numbers={requests}
 						rows={rows}
 						format={short}
-						height={220}
+						height={240}
 					/>
 					<Fold summary="As a table" isOpen={isOpen} onToggle={setIsOpen}>
 						<SeriesTable series={series} />
@@ -159,7 +161,14 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 					{
 						title: "Piece",
 						cell: ({ piece }) => (
-							<TextButton onClick={() => onShow(piece)} text={labelOf(piece)} max={200} />
+							<>
+								<TextButton onClick={() => onShow(piece)} text={labelOf(piece)} max={200} />
+								{stateOf(piece).map((word) => (
+									<span key={word} class="tag">
+										{word}
+									</span>
+								))}
+							</>
 						),
 						class: "wide piece-name",
 					},
@@ -170,6 +179,15 @@ function PieceTable({ pieces, onShow }: { pieces: readonly Piece[]; onShow: OnSh
 			/>
 		</Section>
 	);
+}
+
+/** What was done with a piece by hand. */
+function stateOf({ pinned, pending }: Piece): string[] {
+	const change = {
+		stub: "a stub from the next request on",
+		full: "in full from the next request on",
+	};
+	return [...(pinned ? ["pinned"] : []), ...(pending ? [change[pending]] : [])];
 }
 
 function PieceDialog(props: { sessionId: string; piece: Piece; onClose(): void }) {
@@ -188,6 +206,7 @@ function PieceDialog(props: { sessionId: string; piece: Piece; onClose(): void }
 					</>
 				)}
 				{piece.replacedTokens !== undefined && ` · replaces ${short(piece.replacedTokens)} tokens`}
+				{stateOf(piece).map((word) => ` · ${word}`)}
 			</p>
 			{read && (
 				<Scroller class="piece-text" aria-label="Text of the piece">
@@ -205,6 +224,7 @@ function PieceDialog(props: { sessionId: string; piece: Piece; onClose(): void }
 						Show more ({short(read.totalChars - read.nextOffset)} characters left)
 					</button>
 				)}
+				<PieceActions sessionId={sessionId} piece={piece} onDone={onClose} />
 				<Button class="primary" onClick={onClose} label="Close" />
 			</div>
 		</Dialog>

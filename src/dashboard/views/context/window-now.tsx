@@ -26,16 +26,16 @@ import {
 export type OnShow = (piece: Piece) => void;
 
 export function WindowNow({ context, onShow }: { context: Data<"ContextView">; onShow: OnShow }) {
-	const { pieces, tokens, window: size, cachedTokens } = context;
+	const { pieces, tokens, window: size, cachedTokens, compactsAt } = context;
 	const [order, setOrder] = useState<PieceOrder>("sent");
 	const bar = useMemo(
 		() => layoutBar(pieces, { order, cached: cachedPrefix(context) }),
 		[context, order],
 	);
 	const kinds = useMemo(() => kindsOf(pieces), [pieces]);
+	const rows = useMemo(() => windowRows(context, kinds), [context, kinds]);
 	if (pieces.length === 0) return <Empty>Nothing has been sent to the model yet.</Empty>;
-	// The page header shows pi's own count, which differs a little, so the text explains both.
-	const share = `${formatShare(tokens / size)} of ${short(size)} tokens, estimated by length; the percentage at the top is based on the last bill`;
+	const left = compactsAt === undefined ? undefined : compactsAt - tokens;
 	return (
 		<Section
 			title="In the context window now"
@@ -50,7 +50,19 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 		>
 			<Figures
 				figures={[
-					["In use, estimated", `≈ ${short(tokens)}`, size > 0 ? share : "tokens"],
+					[
+						"In use",
+						`${context.isEstimated ? "≈ " : ""}${short(tokens)}`,
+						size > 0 ? `${formatShare(tokens / size)} of ${short(size)} tokens` : "tokens",
+					],
+					left === undefined
+						? undefined
+						: [
+								"Until pi compacts",
+								short(Math.max(0, left)),
+								`tokens left; it compacts above ${short(compactsAt ?? 0)}`,
+								left < 0 ? "bad" : undefined,
+							],
 					[
 						"Cached in the last request",
 						cachedTokens === undefined ? "–" : short(cachedTokens),
@@ -60,45 +72,98 @@ export function WindowNow({ context, onShow }: { context: Data<"ContextView">; o
 					["Pieces", formatCount(pieces.length), formatNumberOf(kinds.length, "kind")],
 				]}
 			/>
-			{size > 0 && <WindowBar kinds={kinds} tokens={tokens} size={size} />}
+			{size > 0 && <WindowBar context={context} kinds={kinds} />}
 			<PieceBar bar={bar} onShow={onShow} />
 			<Table
 				label="Window contents by kind"
-				rows={kinds}
-				keyOf={({ kind }) => kind}
+				rows={rows}
+				keyOf={({ name }) => name}
+				classOf={({ kind }) => (kind ? "" : "soft")}
 				columns={[
-					{ title: "Kind", cell: ({ kind }) => <KindName kind={kind} />, isRowHeader: true },
+					{
+						title: "Kind",
+						cell: ({ kind, name }) => (kind ? <KindName kind={kind} /> : name),
+						isRowHeader: true,
+					},
 					["Tokens", (row) => short(row.tokens)],
-					["Share of total", (row) => formatShare(row.share), "roomy"],
+					["Share of total", (row) => row.share !== undefined && formatShare(row.share), "roomy"],
 					["Share of window", (row) => (size > 0 ? formatShare(row.tokens / size) : "–")],
-					["Pieces", (row) => formatCount(row.pieces), "roomy"],
+					["Pieces", (row) => row.pieces !== undefined && formatCount(row.pieces), "roomy"],
 				]}
+				foot={{ name: "Window", tokens: size }}
 			/>
+			<p class="soft small">
+				{context.isEstimated
+					? "Estimated by length: the first bill will say how many tokens there are."
+					: "The total is what the provider billed for the last request, plus an estimate of newer messages. The pieces are scaled to it."}
+			</p>
 		</Section>
 	);
 }
 
-function WindowBar({ kinds, tokens, size }: { kinds: KindRow[]; tokens: number; size: number }) {
+interface WindowRow extends Partial<KindRow> {
+	readonly name: string;
+	readonly tokens: number;
+}
+
+/** The kinds, what is free, and what pi keeps free: together the whole window. */
+export function windowRows(
+	{ window: size, tokens, reserve, compactsAt }: WindowFacts,
+	kinds: readonly KindRow[],
+): WindowRow[] {
+	if (size === 0) return [...kinds];
+	const kept = compactsAt === undefined ? 0 : Math.min(reserve, Math.max(0, size - tokens));
+	const free = { name: "Free", tokens: Math.max(0, size - tokens - kept) };
+	return [...kinds, free, ...(kept > 0 ? [{ name: "Kept free by pi", tokens: kept }] : [])];
+}
+
+type WindowFacts = Pick<Data<"ContextView">, "window" | "tokens" | "reserve" | "compactsAt">;
+
+function WindowBar({ context, kinds }: { context: WindowFacts; kinds: readonly KindRow[] }) {
+	const { window: size, tokens, compactsAt } = context;
 	const scale = 1000 / Math.max(size, tokens);
 	let at = 0;
+	const where =
+		compactsAt === undefined ? "" : `, pi compacts at ${formatShare(compactsAt / size)}`;
 	return (
-		<svg
-			class="window-bar"
-			viewBox="0 0 1000 10"
-			preserveAspectRatio="none"
-			role="img"
-			aria-label={`${formatShare(tokens / size)} of the window is in use`}
-		>
-			<rect width="1000" height="10" fill="var(--raised)" />
-			{kinds.map(({ kind, tokens: own }) => {
-				const x = at;
-				const width = own * scale;
-				at += width;
-				return (
-					<rect key={kind} x={x} width={width} height="10" fill={`var(${kindColour(kind)})`} />
-				);
-			})}
-		</svg>
+		<div class="window-bar-box">
+			<svg
+				class="window-bar"
+				viewBox="0 0 1000 10"
+				preserveAspectRatio="none"
+				role="img"
+				aria-label={`${formatShare(tokens / size)} of the window is in use${where}`}
+			>
+				<rect width="1000" height="10" fill="var(--raised)" />
+				{compactsAt !== undefined && (
+					<rect
+						class="reserve"
+						x={compactsAt * scale}
+						width={Math.max(0, 1000 - compactsAt * scale)}
+						height="10"
+					/>
+				)}
+				{kinds.map(({ kind, tokens: own }) => {
+					const x = at;
+					const width = own * scale;
+					at += width;
+					return (
+						<rect key={kind} x={x} width={width} height="10" fill={`var(${kindColour(kind)})`} />
+					);
+				})}
+				{compactsAt !== undefined && (
+					<rect class="compacts-at" x={compactsAt * scale - 1} width="2" height="10" />
+				)}
+			</svg>
+			{compactsAt !== undefined && (
+				<span
+					class="compacts-label small soft"
+					style={{ right: `${Math.max(0, 100 - (compactsAt * scale) / 10)}%` }}
+				>
+					pi compacts here
+				</span>
+			)}
+		</div>
 	);
 }
 

@@ -17,6 +17,8 @@ export function CostCharts({ cost }: { cost: Data<"Cost"> }) {
 				<Chart
 					label="Cumulative cost of the prompts, compared with pi alone and with no cache"
 					unit="Request"
+					quantity={bill.unit === "dollars" ? "Dollars" : "Tokens"}
+					link="requests"
 					shape="lines"
 					numbers={bill.numbers}
 					rows={bill.rows}
@@ -35,6 +37,8 @@ export function PromptChart({ cost }: { cost: Bills }) {
 			<Chart
 				label="Tokens read from the cache, written to it and uncached, by request"
 				unit="Request"
+				quantity="Tokens"
+				link="requests"
 				shape="columns"
 				numbers={prompts.numbers}
 				rows={prompts.rows}

@@ -15,13 +15,16 @@ import {
 } from "../../parts/figures.ts";
 import { Answered, Empty } from "../../parts/notices.tsx";
 import { PlainText, visibleSpans } from "../../parts/text.tsx";
+import { hrefOf } from "../../route.ts";
+import { isDemo, MadeUp } from "../../session/demo-banner.tsx";
 import type { SessionViewProps } from "../../session/open-session.ts";
 import { type Figure, Figures, Section, useNow } from "../section.tsx";
 import { type Columns, FILE_COLUMN, Table } from "../table.tsx";
 import { CostCharts, MissTable } from "./cost-charts.tsx";
 
-export function CostView({ sessionId, changes }: SessionViewProps) {
+export function CostView({ sessionId, changes, state }: SessionViewProps) {
 	const version = changes.value;
+	const hasMadeUpPrices = state.value !== undefined && isDemo(state.value);
 	const savings = useAnswer("get_savings", { sessionId }, version);
 	const tiers = useAnswer("get_tiers", { sessionId }, version);
 	return (
@@ -29,10 +32,21 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 			<Answered answer={useAnswer("get_cost", { sessionId }, version)} waiting="Loading…">
 				{(cost) =>
 					cost.totals.requests === 0 ? (
-						<Empty>No request has been answered yet, so there is no cost.</Empty>
+						<Section title="Cost">
+							<Empty>
+								No request has been answered yet, so there is no cost. Here you will see what was
+								saved, what each request cost, and why a request missed the cache.
+							</Empty>
+						</Section>
 					) : (
 						<>
-							<CostTotals totals={cost.totals} />
+							<Saved
+								totals={cost.totals}
+								savings={savings.data}
+								sessionId={sessionId}
+								hasMadeUpPrices={hasMadeUpPrices}
+							/>
+							<CostTotals totals={cost.totals} hasMadeUpPrices={hasMadeUpPrices} />
 							<CostCharts cost={cost} />
 							<MissTable cost={cost} />
 						</>
@@ -45,7 +59,63 @@ export function CostView({ sessionId, changes }: SessionViewProps) {
 	);
 }
 
-function CostTotals({ totals }: { totals: Data<"Cost">["totals"] }) {
+type Totals = Data<"Cost">["totals"];
+
+interface SavedProps {
+	readonly totals: Totals;
+	readonly savings: Data<"Savings"> | undefined;
+	readonly sessionId: string;
+	readonly hasMadeUpPrices: boolean;
+}
+
+/** What the session would have cost with pi alone, in one sentence. */
+function Saved({ totals, savings, sessionId, hasMadeUpPrices }: SavedProps) {
+	const { cost, appendOnlyCost } = totals;
+	const tokens = savings?.total.tokens;
+	const saved = savedAmount(cost, appendOnlyCost);
+	return (
+		<Section
+			title="What was saved"
+			aside={
+				<a class="button small" href={hrefOf({ page: "replay", sessionId })}>
+					Replay under other policies
+				</a>
+			}
+		>
+			<p class="headline number">
+				<span class={`headline-value ${saved.tone ?? ""}`}>{saved.value}</span>{" "}
+				<MadeUp isShown={hasMadeUpPrices && saved.isDollars} /> {saved.words} pi alone
+				{tokens !== undefined && tokens > 0 && (
+					<span class="soft"> · {short(tokens)} tokens not sent, or not sent again</span>
+				)}
+			</p>
+			<p class="soft small">{piAloneNote(totals)}</p>
+		</Section>
+	);
+}
+
+/** The difference to pi alone. A loss is said as plainly as a saving. */
+export function savedAmount(cost: Data<"Price">, other: Data<"Price">) {
+	const isDollars = cost.dollars !== undefined && other.dollars !== undefined;
+	const unit = isDollars ? "dollars" : "tokens";
+	const saved = (other[unit] ?? 0) - (cost[unit] ?? 0);
+	const isEven = Math.abs(saved) < (other[unit] ?? 0) * 0.0005;
+	const amount = isDollars ? dollars(Math.abs(saved)) : `${short(Math.abs(saved))} tokens`;
+	if (isEven || saved === 0)
+		return { value: isDollars ? "$0" : "0 tokens", words: "saved against", isDollars };
+	return saved > 0
+		? { value: amount, words: "saved against", tone: "good" as const, isDollars }
+		: { value: amount, words: "more than", tone: "bad" as const, isDollars };
+}
+
+/** Prompts and answers, in dollars if both have a price. The header of the session shows the same sum. */
+export function totalDollars({ cost, outputDollars }: Pick<Totals, "cost" | "outputDollars">) {
+	if (cost.dollars === undefined || outputDollars === undefined) return undefined;
+	return cost.dollars + outputDollars;
+}
+
+function CostTotals({ totals, hasMadeUpPrices }: { totals: Totals; hasMadeUpPrices: boolean }) {
+	const total = totalDollars(totals);
 	const { read, write, input, output, cost, outputDollars, misses, missedTokens } = totals;
 	const prompt = read + write + input;
 	const again = `${short(missedTokens)} tokens billed again, ${formatPrice(totals.missCost)}`;
@@ -53,7 +123,16 @@ function CostTotals({ totals }: { totals: Data<"Cost">["totals"] }) {
 		<Section title="So far">
 			<Figures
 				figures={[
-					["Prompts", formatPrice(cost), formatNumberOf(totals.requests, "request")],
+					total === undefined
+						? undefined
+						: [
+								"Total",
+								dollars(total),
+								<>
+									{formatNumberOf(totals.requests, "request")} <MadeUp isShown={hasMadeUpPrices} />
+								</>,
+							],
+					["Prompts", formatPrice(cost), `${short(prompt)} tokens`],
 					compared("Compared with pi alone", cost, totals.appendOnlyCost),
 					compared("Compared with no cache", cost, totals.noCacheCost),
 					[
@@ -67,7 +146,6 @@ function CostTotals({ totals }: { totals: Data<"Cost">["totals"] }) {
 						: ["Answers", dollars(outputDollars), `${short(output)} tokens`],
 				]}
 			/>
-			<p class="soft small">{piAloneNote(totals)}</p>
 		</Section>
 	);
 }

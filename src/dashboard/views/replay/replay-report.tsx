@@ -1,7 +1,9 @@
-import { useMemo } from "preact/hooks";
+import { useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
 import { Chart } from "../../chart/chart.tsx";
+import { Button } from "../../parts/controls.tsx";
 import {
+	dollars,
 	formatCount,
 	formatNumberOf,
 	formatPrice,
@@ -17,6 +19,7 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 	const notes = useMemo(() => reportNotes(report), [report]);
 	const lines = useMemo(() => policyLines(report), [report]);
 	const savedAlready = savedAlreadyNote(report);
+	const [isOpen, setOpen] = useState(false);
 	const { misses, duplicateReads, sessions } = report;
 	const missed = useMemo(() => missRows(report), [report]);
 	const parts = useMemo(() => partRows(report), [report]);
@@ -27,8 +30,22 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 					<PlainText as="b" text={file} max={200} />{" "}
 					<span class="soft">{formatNumberOf(report.requests, "request")}</span>
 				</p>
+				<Headline report={report} />
 				{savedAlready !== undefined && <p class="notice">{savedAlready}</p>}
-				<Table label="Policies" rows={lines} keyOf={({ name }) => name} columns={POLICY_COLUMNS} />
+				<Table
+					label="Policies"
+					rows={isOpen ? lines : lines.filter(({ name }) => MAIN.has(name))}
+					keyOf={({ name }) => name}
+					columns={POLICY_COLUMNS}
+				/>
+				{lines.some(({ name }) => !MAIN.has(name)) && (
+					<Button
+						class="small"
+						aria-expanded={isOpen}
+						onClick={() => setOpen(!isOpen)}
+						label={isOpen ? "Show only the main policies" : `Show all ${lines.length} policies`}
+					/>
+				)}
 				<PromptChart report={report} />
 				<ul class="notes soft small">
 					{notes.map((note) => (
@@ -104,6 +121,38 @@ export function ReplayReportView({ report, file }: { report: Data<"ReplayReport"
 	);
 }
 
+/** The policies that answer the question most people have. The others are folded. */
+const MAIN: ReadonlySet<string> = new Set(["billed", "append-only", "read-cache", "strata"]);
+
+function Headline({ report }: { report: Data<"ReplayReport"> }) {
+	const text = headlineOf(report);
+	if (!text) return null;
+	return (
+		<p class="headline number">
+			<span class={`headline-value ${text.tone}`}>{text.value}</span> {text.words}
+		</p>
+	);
+}
+
+/** What the session would have cost with strata, compared with append-only. Undefined without both. */
+export function headlineOf({ policies }: Pick<Data<"ReplayReport">, "policies">) {
+	const named = (name: string) => policies.find((policy) => policy.name === name);
+	const [ours, plain] = [named("strata"), named("append-only")];
+	if (!ours || !plain || !(plain.cost > 0)) return undefined;
+	const isPriced = ours.dollars !== undefined && plain.dollars !== undefined;
+	const difference = isPriced ? (plain.dollars ?? 0) - (ours.dollars ?? 0) : plain.cost - ours.cost;
+	const amount = isPriced
+		? dollars(Math.abs(difference))
+		: `${short(Math.abs(difference))} input tokens`;
+	const compared = `${formatPrice({ tokens: ours.cost, dollars: ours.dollars })} with strata, ${formatPrice({ tokens: plain.cost, dollars: plain.dollars })} without`;
+	if (Math.abs(difference) < 0.0005 * (isPriced ? (plain.dollars ?? 0) : plain.cost)) {
+		return { value: isPriced ? "$0" : "0 tokens", words: `to save: ${compared}`, tone: "" };
+	}
+	return difference > 0
+		? { value: amount, words: `less with strata: ${compared}`, tone: "good" }
+		: { value: amount, words: `more with strata: ${compared}`, tone: "bad" };
+}
+
 const SESSION_COLUMN: Column<{ sessionName: string }> = {
 	title: "Session",
 	cell: ({ sessionName }) => <PlainText text={sessionName} max={120} />,
@@ -158,6 +207,7 @@ function PromptChart({ report }: { report: Data<"ReplayReport"> }) {
 		<Chart
 			label={chartLabel(report)}
 			unit="Request"
+			quantity="Tokens"
 			shape="lines"
 			numbers={numbers}
 			rows={rows}

@@ -8,12 +8,18 @@ import { useDraggedFiles } from "../../parts/dragged-files.ts";
 import { errorMessage } from "../../parts/figures.ts";
 import { Problem } from "../../parts/notices.tsx";
 import { PlainText } from "../../parts/text.tsx";
+import { route } from "../../route.ts";
 import { ReplayReportView } from "./replay-report.tsx";
 import { sendFile } from "./send-file.ts";
 import { nameOf, SessionFiles } from "./session-files.tsx";
 
 export function ReplayView() {
-	const { state, replayFile, replayFound, stop } = useReplay();
+	const { state, replayFile, replayFound, replayOpen, stop } = useReplay();
+	const shown = route.value;
+	const sessionId = shown.page === "replay" ? shown.sessionId : undefined;
+	useEffect(() => {
+		if (sessionId !== undefined) replayOpen(sessionId);
+	}, [sessionId]);
 	const isBusy = state.name === "running";
 	const outcome = useRef<HTMLDivElement>(null);
 	// It is above the list, which may be long.
@@ -105,6 +111,15 @@ function useReplay() {
 			run(nameOf(file), async (signal) => {
 				const { fileId } = file;
 				return (await client().request("replay_session", { fileId }, { signal })).data;
+			}),
+		replayOpen: (sessionId: string) =>
+			run("this session", async (signal) => {
+				const { sessionFile } = (await client().request("get_state", { sessionId })).data;
+				if (sessionFile === undefined) {
+					throw new Error("The session has no file yet: it has no answered request");
+				}
+				const fields = { sessionPath: sessionFile };
+				return (await client().request("replay_session", fields, { signal })).data;
 			}),
 		stop() {
 			running.current?.abort();

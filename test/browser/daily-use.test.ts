@@ -1,0 +1,142 @@
+/** What people do all day: see what happened, find a number, act on the context. On the demo's session. */
+import type { Page } from "playwright-core";
+import { describe, expect, test } from "vitest";
+import { browserPath, expectAccessible } from "../support/browser.ts";
+import { eventually, promptBox, useStrata } from "./strata-server.ts";
+
+describe.skipIf(browserPath === undefined)("daily use", () => {
+	const strata = useStrata({ kota: { confirmIndex: false } });
+
+	/** A session with both runs of the demo, which edit a file, read files again and prune results. */
+	async function openDone() {
+		const tab = await strata.openNew();
+		const { page } = tab;
+		await page.getByRole("button", { name: "Send the first prompt" }).click();
+		await page.getByText("Done: orders of exactly").waitFor();
+		await page.getByRole("button", { name: "Send the second prompt" }).click();
+		await page.getByText("Every 37th order was slow").waitFor();
+		await page.getByRole("button", { name: "Stop", exact: true }).waitFor({ state: "detached" });
+		return tab;
+	}
+
+	const view = (page: Page, name: string) =>
+		page
+			.getByRole("navigation", { name: "Session views" })
+			.getByRole("link", { name, exact: true })
+			.click();
+	const toTop = (page: Page) =>
+		page.locator(".conversation .list").evaluate((list) => list.scrollTo(0, 0));
+	const folded = (page: Page, text: string | RegExp) =>
+		page.locator(".fold-head", { hasText: text });
+
+	test("the folded line of a call says what it did", async () => {
+		const { page, faults } = await openDone();
+		await folded(page, /read logs\/day-6\.log · unchanged, 321 lines not sent/)
+			.first()
+			.waitFor();
+		// The stubs are known from the entries, which are loaded after the run.
+		await toTop(page);
+		await folded(page, /edit src\/discount\.ts · \+1 −1/).waitFor();
+		await folded(page, /read src\/discount\.ts · .*changed lines? sent, of 41/).waitFor();
+		await folded(page, /read docs\/handbook\.pdf · pages? .* of .* · now a stub/).waitFor();
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test("an edit is an inline diff in colours, which can be copied", async () => {
+		const { page, context, faults } = await openDone();
+		await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+		await toTop(page);
+		await folded(page, /edit src\/discount\.ts/).click();
+		const diff = page.locator(".diff").first();
+		await diff.locator(".diff-line.is-removed", { hasText: "total > DISCOUNT_FROM" }).waitFor();
+		await diff.locator(".diff-line.is-added", { hasText: "total >= DISCOUNT_FROM" }).waitFor();
+		await eventually(() => diff.locator(".syntax-keyword").allTextContents()).toContain("return");
+		await page.getByRole("button", { name: "Copy the diff" }).click();
+		await page.getByText("Copied", { exact: true }).waitFor();
+		const copied = await page.evaluate(() => navigator.clipboard.readText());
+		expect(copied).toContain("+\treturn total >= DISCOUNT_FROM;");
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test("one diff shows all that the session changed", async () => {
+		const { page, faults } = await openDone();
+		await view(page, "Changes");
+		await page.getByRole("heading", { name: "1 file changed" }).waitFor();
+		await page.locator(".diff-line.is-added", { hasText: "total >= DISCOUNT_FROM" }).waitFor();
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test("header, Conversation, Context and Cost show the same totals, and say that they are made up", async () => {
+		const { page, faults } = await openDone();
+		// Each turn's bill is that of all its requests, and together they are the total.
+		const bill = page.locator(".bill");
+		const last = (await bill.last().textContent()) ?? "";
+		expect(last).toMatch(/7 requests, 8–14.*made up/);
+		await toTop(page);
+		await eventually(() => bill.first().textContent()).toMatch(/7 requests, 1–7/);
+		const first = (await bill.first().textContent()) ?? "";
+		const sum = [first, last].reduce((all, text) => all + Number(/\$([\d.]+)/.exec(text)?.[1]), 0);
+		const figures = page.locator(".session-figures");
+		const shown = async () => Number(/\$([\d.]+)/.exec((await figures.textContent()) ?? "")?.[1]);
+		await eventually(shown).toBeCloseTo(sum, 3);
+		const head = (await figures.textContent()) ?? "";
+		const [, tokens, share] = /^(\S+) tokens, (\d+ %)/.exec(head) ?? [];
+		const [, total] = /(\$[\d.]+)/.exec(head) ?? [];
+		expect(head).toContain("made up");
+
+		await view(page, "Context");
+		const inUse = page.locator(".figure", { hasText: "In use" });
+		await eventually(() => inUse.textContent()).toContain(`${tokens}${share} of 56k tokens`);
+		const byKind = page.getByRole("region", { name: "Window contents by kind" });
+		await byKind.getByRole("rowheader", { name: "Free", exact: true }).waitFor();
+		await byKind.getByRole("rowheader", { name: "Kept free by pi" }).waitFor();
+		await page.getByText("pi compacts here").waitFor();
+		const pieces = page.getByRole("region", { name: "Pieces of the context" });
+		await pieces.getByRole("button", { name: "kota_search", exact: true }).waitFor();
+
+		await view(page, "Cost");
+		await page.getByRole("heading", { name: "What was saved" }).waitFor();
+		const cost = page.locator(".figure", { hasText: "Total" }).first();
+		await eventually(() => cost.textContent()).toContain(`${total}14 requests made up`);
+		await expectAccessible(page);
+		expect(faults).toEqual([]);
+	});
+
+	test("a piece leads to its message; results are pinned, dropped and restored; files join the working set", async () => {
+		const { page, faults } = await openDone();
+		await view(page, "Context");
+		const pieces = page.getByRole("region", { name: "Pieces of the context" });
+		const dialog = page.getByRole("dialog");
+		const order = page.getByRole("button", { name: 'read(path="src/order.ts")' });
+		const day = pieces.getByRole("button", { name: 'read(path="logs/day-3.log")' });
+
+		await order.click();
+		await dialog.getByRole("button", { name: "Pin", exact: true }).click();
+		await page.getByText(/^Pinned .*: read\(path="src\/order\.ts"\)/).waitFor();
+		await pieces.getByRole("row").filter({ has: order }).getByText("pinned").waitFor();
+
+		await day.click();
+		await dialog.getByRole("button", { name: "Drop" }).click();
+		await page.getByText(/the next request has a stub in its place/).waitFor();
+		await pieces.getByText("a stub from the next request on").waitFor();
+		await day.click();
+		await dialog.getByRole("button", { name: "Keep it" }).click();
+		await page.getByText(/Restored .*: the next request has its full text again/).waitFor();
+		await pieces.getByText("a stub from the next request on").waitFor({ state: "detached" });
+
+		await order.click();
+		await dialog.getByRole("button", { name: "Add to the working set" }).click();
+		await page.getByText(/Added src\/order\.ts\. The working set has 1 file/).waitFor();
+
+		await order.click();
+		await expectAccessible(page);
+		await dialog.getByRole("link", { name: "Show in the conversation" }).click();
+		const row = page.locator(".list-row:has(> .found-mark.is-current)");
+		await row.getByText("src/order.ts").first().waitFor();
+		await promptBox(page).waitFor();
+		expect(faults).toEqual([]);
+	});
+});
