@@ -1,0 +1,83 @@
+import { labelWords } from "./block-facts.ts";
+import type { WordWeights } from "./block-features.ts";
+
+/** The learned weights, as committed in `main-text-model.json`; `scripts/main-text/` trains them. */
+export interface BlockModelData {
+	/** Number of features that the trees were grown on. */
+	readonly features: number;
+	/**
+	 * Each tree in preorder. An inner node is the feature's number, its threshold, and the place of the branch for
+	 * larger values; a leaf is -1 and its value.
+	 */
+	readonly trees: readonly (readonly number[])[];
+	readonly bias: number;
+	/** Weights of words in hundredths; see {@link WordWeights}. */
+	readonly labels: WordTable;
+	readonly threadLabels: WordTable;
+	readonly texts: WordTable;
+	readonly threads: WordTable;
+	readonly documentation: WordTable;
+}
+
+export type WordTable = Readonly<Record<string, number>>;
+
+export interface BlockModel {
+	/** The probability that a block with these features is main text. */
+	probability(features: readonly number[]): number;
+	readonly weights: WordWeights;
+	readonly features: number;
+}
+
+export function createBlockModel(data: BlockModelData): BlockModel {
+	const { trees, bias, features } = data;
+	return {
+		features,
+		probability(values) {
+			let sum = bias;
+			for (const tree of trees) {
+				let at = 0;
+				for (let feature = tree[0] as number; feature >= 0; feature = tree[at] as number) {
+					const isLarger = (values[feature] as number) > (tree[at + 1] as number);
+					at = isLarger ? (tree[at + 2] as number) : at + 3;
+				}
+				sum += tree[at + 1] as number;
+			}
+			return 1 / (1 + Math.exp(-sum));
+		},
+		weights: createWeights({
+			label: lookup(data.labels),
+			threadLabel: lookup(data.threadLabels),
+			text: lookup(data.texts),
+			thread: lookup(data.threads),
+			documentation: lookup(data.documentation),
+		}),
+	};
+}
+
+type Weigh = (word: string) => number;
+
+function lookup(table: WordTable): Weigh {
+	const weights = new Map(Object.entries(table));
+	return (word) => (weights.get(word) ?? 0) / 100;
+}
+
+/** Sums the weights of words, within bounds: long labels must not outweigh everything. */
+export function createWeights(
+	weigh: Readonly<Record<"label" | "threadLabel" | "text" | "thread" | "documentation", Weigh>>,
+): WordWeights {
+	return {
+		label: (label) => sum(labelWords(label), weigh.label, 4),
+		threadLabel: (label) => sum(labelWords(label), weigh.threadLabel, 4),
+		text: (words) => sum(words, weigh.text, 6),
+		pageKind: (words) => {
+			const list = [...words];
+			return [sum(list, weigh.thread, 40), sum(list, weigh.documentation, 40)];
+		},
+	};
+}
+
+function sum(words: readonly string[], weigh: Weigh, bound: number): number {
+	let total = 0;
+	for (const word of words) total += weigh(word);
+	return Math.max(-bound, Math.min(bound, total));
+}
