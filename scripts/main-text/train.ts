@@ -111,10 +111,18 @@ function log(text: string): void {
 	console.log(`${((performance.now() - start) / 1000).toFixed(1)} s  ${text}`);
 }
 
+/** An entry of `truth.json`. */
+interface Truth {
+	url?: string;
+	type?: string;
+	articleBody?: string;
+	ground_truth?: { main_content?: string };
+}
+
 function* loadPages(path: string, set: Page["set"]): Generator<Page> {
 	if (!existsSync(join(path, "truth.json"))) return;
 	const truths = JSON.parse(readFileSync(join(path, "truth.json"), "utf8"));
-	for (const [id, truth] of Object.entries<Record<string, never>>(truths)) {
+	for (const [id, truth] of Object.entries<Truth>(truths)) {
 		const bytes = gunzipSync(readFileSync(join(path, "html", `${id}.html.gz`)));
 		const html = decodeText(bytes, { contentType: "text/html", isHtml: true }).text;
 		const gold: string =

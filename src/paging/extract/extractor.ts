@@ -3,7 +3,8 @@ import { workerEntry } from "../../core/worker-entry.ts";
 import { thread } from "../../core/worker-port.ts";
 import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import { splitsPair } from "../chunk.ts";
-import { PagingError } from "../errors.ts";
+import type { DocumentJob, DocumentText } from "../documents/convert.ts";
+import { PagingError, truncate } from "../errors.ts";
 import { decodeEntities } from "./entities.ts";
 import type { PageMarkdown } from "./html-to-markdown.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
@@ -35,7 +36,7 @@ export interface ExtractorOptions {
 /** Converts pages in a worker. If the worker fails, tags are stripped in this thread, in slices. */
 export class Extractor {
 	readonly #closing = new AbortController();
-	readonly #supervisor: WorkerSupervisor<ExtractPage, PageMarkdown>;
+	readonly #supervisor: WorkerSupervisor<ExtractPage | DocumentJob, PageMarkdown | DocumentText>;
 
 	constructor(options: ExtractorOptions = {}) {
 		const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
@@ -49,12 +50,35 @@ export class Extractor {
 		});
 	}
 
+	/** Rejects with the `PagingError` code `bad_document` if the document cannot be read, and on abort. */
+	async document(job: DocumentJob, name: string, signal?: AbortSignal): Promise<PageMarkdown> {
+		return this.#stoppable(signal, async (stop) => {
+			try {
+				return await this.#supervisor.run(job, { signal: stop });
+			} catch (error) {
+				stop.throwIfAborted();
+				const { fault, message } = error as WorkerError;
+				const why = FAULTS[fault] ?? message;
+				throw new PagingError("bad_document", `cannot read ${name}: ${truncate(why)}`, {
+					cause: error,
+				});
+			}
+		});
+	}
+
 	/** Always returns a text. Rejects only on abort or close, with the `PagingError` code `aborted`. */
 	async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
+		return this.#stoppable(signal, (stop) => this.#convert(page, stop));
+	}
+
+	async #stoppable<T>(
+		signal: AbortSignal | undefined,
+		work: (stop: AbortSignal) => Promise<T>,
+	): Promise<T> {
 		const closing = this.#closing.signal;
 		const stop = AbortSignal.any(signal ? [signal, closing] : [closing]);
 		try {
-			return await this.#convert(page, stop);
+			return await work(stop);
 		} catch (error) {
 			if (!stop.aborted) throw error;
 			const message = "Reading the page was stopped before its text was found.";
@@ -69,12 +93,17 @@ export class Extractor {
 
 	async #convert(page: ExtractPage, signal: AbortSignal): Promise<Extracted> {
 		const found = await this.#supervisor.run(page, { signal }).catch(reasonOf);
-		if (typeof found === "object") return { ...found, degraded: false };
+		if (typeof found === "object") return { ...(found as PageMarkdown), degraded: false };
 		signal.throwIfAborted();
 		const markdown = await stripTags(page.html, signal);
 		return { markdown, degraded: true, reason: found };
 	}
 }
+
+const FAULTS: Partial<Record<WorkerError["fault"], string>> = {
+	deadline: "it took too long",
+	memory: "it needs too much memory",
+};
 
 function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
 	if (fault === "deadline") return fault;

@@ -13,6 +13,8 @@ export interface PageMarkdown {
 	/** When the page says it was published, as it says it. */
 	readonly published?: string | undefined;
 	readonly leftOut?: LeftOut | undefined;
+	/** Where elements with an id begin in the Markdown. */
+	readonly anchors?: ReadonlyMap<string, number> | undefined;
 }
 
 export interface PageOptions {
@@ -37,10 +39,14 @@ export function htmlToMarkdown(
 		? tree.blocks.map(() => true)
 		: decideBlocks(tree, baseUrl, model);
 	const keep = options.everything ? undefined : keptText(tree, kept);
-	const { markdown, title } = linearHtmlToMarkdown(page, { baseUrl, ...(keep && { keep }) });
+	const { markdown, title, anchors } = linearHtmlToMarkdown(page, {
+		baseUrl,
+		...(keep && { keep }),
+	});
 	const { author, published } = tree.signals;
 	return {
 		markdown,
+		anchors,
 		...(title && { title }),
 		...(author && { author }),
 		...(published && { published }),

@@ -62,9 +62,9 @@ export class PdfEngine {
 	 * Keeps the bytes, which must not change.
 	 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
-	async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
+	async open(bytes: Buffer, signal?: AbortSignal, password?: string): Promise<PdfDocument> {
 		checkHeader(bytes);
-		const source = { id: ++this.#lastId, bytes };
+		const source = { id: ++this.#lastId, bytes, password };
 		const evict = () => this.#supervisor.broadcast(source.id);
 		try {
 			const opened = await this.#read(source, { first: 1, last: 0, maxChars: 0 }, signal);
