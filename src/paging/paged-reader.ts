@@ -14,6 +14,7 @@ import { leftOutLine } from "./extract/left-out.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
 import {
 	type PagedReaderOptions,
+	type PdfResource,
 	type Resource,
 	ResourceLoader,
 	type TextResource,
@@ -47,6 +48,8 @@ export interface Chunk {
 	readonly kind?: "html" | "text" | "pdf" | "document" | "unknown";
 	readonly page_info?: { page_start: number; page_end: number; total_pages: number };
 	readonly title?: string;
+	/** The headings of a PDF's outline with their pages, at most 50. Only in the first chunk. */
+	readonly outline?: readonly { title: string; level: number; page: number }[];
 	/** As the page names them. */
 	readonly author?: string;
 	readonly published?: string;
@@ -200,8 +203,15 @@ function metadataOf(resource: Resource, isFirst: boolean) {
 		...(contentType !== undefined && { content_type: contentType.slice(0, 200) }),
 		...(title && { title }),
 		...(finalUri !== undefined && finalUri.length <= MAX_URI_CHARS && { final_uri: finalUri }),
-		...(resource.kind !== "pdf" && pageFacts(resource, isFirst)),
+		...(resource.kind === "pdf" ? outlineOf(resource, isFirst) : pageFacts(resource, isFirst)),
 	};
+}
+
+const MAX_OUTLINE = 50;
+
+function outlineOf({ document }: PdfResource, isFirst: boolean) {
+	if (!isFirst || document.outline.length === 0) return {};
+	return { outline: document.outline.slice(0, MAX_OUTLINE) };
 }
 
 function pageFacts({ degraded, author, published, leftOut }: TextResource, isFirst: boolean) {
@@ -220,9 +230,10 @@ export function pageText(
 	query: ChunkQuery,
 	continued: (token: string) => string,
 ): string {
-	const { content, cursor_reset, degraded, warning, left_out } = chunk;
+	const { content, cursor_reset, degraded, warning, left_out, outline } = chunk;
 	const everything = encodePageToken({ uri: query.uri, everything: true });
 	const notes = [
+		outline && `Outline: ${outline.map(({ title, page }) => `${title} (page ${page})`).join("; ")}`,
 		left_out && `Left out: ${leftOutLine(left_out)}. For the whole page, read: ${everything}`,
 		cursor_reset && "The content has changed since the last read: this is its beginning.",
 		degraded && "This page was too large for the full conversion: its layout may be rough.",
