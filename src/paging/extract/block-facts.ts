@@ -37,11 +37,11 @@ export function factsOf(block: TextBlock): BlockFacts {
 }
 
 /** Features of the block alone. */
-export function ownFeatures(block: TextBlock, facts: BlockFacts): number[] {
+export function pushOwnFeatures(out: number[], block: TextBlock, facts: BlockFacts): void {
 	const { text, node } = block;
 	const { words, chars, linkChars, sentences, commas, level, cue } = facts;
 	const { areas } = node;
-	return [
+	out.push(
 		Math.log1p(words),
 		chars / Math.max(1, words),
 		linkChars / Math.max(1, chars),
@@ -66,8 +66,8 @@ export function ownFeatures(block: TextBlock, facts: BlockFacts): number[] {
 		words <= 40 && CREDIT.test(text) ? 1 : 0,
 		/^[\p{Ll}\d,;)]/u.test(text) ? 1 : 0,
 		/[|•·»›]/.test(text) ? 1 : 0,
-		...AREAS.map((bit) => ((areas & bit) !== 0 ? 1 : 0)),
-	];
+	);
+	for (const bit of AREAS) out.push((areas & bit) !== 0 ? 1 : 0);
 }
 
 const AREAS = Object.values(AREA);

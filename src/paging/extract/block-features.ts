@@ -4,7 +4,7 @@ import {
 	factsOf,
 	generatorKind,
 	labelWords,
-	ownFeatures,
+	pushOwnFeatures,
 	SHORT_TEXT,
 	textWords,
 } from "./block-facts.ts";
@@ -42,7 +42,8 @@ export class BlockFeatures {
 	readonly #groupOf: Group[];
 	readonly #labelScores = new Map<string, LabelScore>();
 	readonly #nodeScores = new Map<TreeNode, LabelScore>();
-	readonly #siblings = new Map<string, number>();
+	/** For each node, how many siblings are like it, itself included. */
+	readonly #alike: Int32Array;
 	readonly #best: TreeNode;
 	readonly #page: readonly number[];
 	readonly #title: ReadonlySet<string>;
@@ -59,11 +60,7 @@ export class BlockFeatures {
 		this.#sums = sumsOf(this.#facts);
 		this.#groupOf = blocks.map((block, i) => this.#groupAt(block, i));
 		this.#best = bestContainer(tree, this.#facts, (node) => this.#linkShare(node));
-		for (const node of tree.nodes) {
-			if (node.end === node.first) continue;
-			const key = siblingKey(node);
-			this.#siblings.set(key, (this.#siblings.get(key) ?? 0) + 1);
-		}
+		this.#alike = countAlike(tree.nodes);
 		this.#heading = new Int32Array(blocks.length).fill(-1);
 		let heading = -1;
 		let firstHeading = -1;
@@ -93,28 +90,30 @@ export class BlockFeatures {
 		const block = this.#tree.blocks[at] as TextBlock;
 		const facts = this.#facts[at] as BlockFacts;
 		const { node } = block;
-		const out: number[] = [
-			...ownFeatures(block, facts),
-			...this.#textFeatures(facts, at),
-			...this.#labelFeatures(block),
-			...this.#chainFeatures(node),
-			...this.#repetitionFeatures(node),
-			...this.#bestFeatures(at, node),
-			...this.#groupFeatures(at),
-			...this.#neighbourFeatures(at),
-			...this.#page,
-		];
+		const out: number[] = [];
+		pushOwnFeatures(out, block, facts);
+		this.#pushTextFeatures(out, facts, at);
+		this.#pushLabelFeatures(out, block);
+		this.#pushChainFeatures(out, node);
+		this.#pushRepetitionFeatures(out, node);
+		this.#pushBestFeatures(out, at, node);
+		this.#pushGroupFeatures(out, at);
+		this.#pushNeighbourFeatures(out, at);
+		for (const value of this.#page) out.push(value);
 		return out;
 	}
 
-	#textFeatures({ words, key }: BlockFacts, at: number): number[] {
-		if (words === 0 || words > SHORT_TEXT) return [0, -1];
+	#pushTextFeatures(out: number[], { words, key }: BlockFacts, at: number): void {
+		if (words === 0 || words > SHORT_TEXT) {
+			out.push(0, -1);
+			return;
+		}
 		const own = textWords(this.#tree.blocks[at]?.text ?? "");
 		const shared = own.filter((word) => this.#title.has(word)).length;
-		return [this.#weights.text(own), key.length > 0 ? shared / Math.max(1, own.length) : 0];
+		out.push(this.#weights.text(own), key.length > 0 ? shared / Math.max(1, own.length) : 0);
 	}
 
-	#labelFeatures(block: TextBlock): number[] {
+	#pushLabelFeatures(out: number[], block: TextBlock): void {
 		let [sum, low, high, threadSum, threadLow, threadHigh] = [0, 0, 0, 0, 0, 0];
 		const chain: LabelScore[] = [];
 		for (
@@ -133,11 +132,10 @@ export class BlockFeatures {
 		}
 		const [own = NO_SCORE, parent = NO_SCORE, grand = NO_SCORE, great = NO_SCORE] = chain;
 		const inline = this.#labelScore(block.inlineLabel);
-		return [
-			...[inline.any, own.any, parent.any, grand.any, great.any, sum, low, high],
-			...[chain.at(-3)?.any ?? 0, chain.at(-4)?.any ?? 0],
-			...[inline.thread, own.thread, parent.thread, grand.thread, threadSum, threadLow, threadHigh],
-		];
+		out.push(inline.any, own.any, parent.any, grand.any, great.any, sum, low, high);
+		out.push(chain.at(-3)?.any ?? 0, chain.at(-4)?.any ?? 0);
+		out.push(inline.thread, own.thread, parent.thread, grand.thread);
+		out.push(threadSum, threadLow, threadHigh);
 	}
 
 	#nodeScore(node: TreeNode): LabelScore {
@@ -167,14 +165,14 @@ export class BlockFeatures {
 		return this.#total("linkChars", first, end) / Math.max(1, this.#total("chars", first, end));
 	}
 
-	#chainFeatures(node: TreeNode): number[] {
+	#pushChainFeatures(out: number[], node: TreeNode): void {
 		const { blocks } = this.#tree;
 		const pageWords = Math.max(1, this.#total("words", 0, blocks.length));
-		const out: number[] = [];
+		const until = out.length + 4 * 5;
 		// The first four ancestors that hold more than the one below.
 		let at: TreeNode | undefined = node;
 		let last = -1;
-		for (let steps = 0; out.length < 4 * 5; steps++) {
+		for (let steps = 0; out.length < until; steps++) {
 			while (at?.parent && at.end - at.first === last && steps++ < MAX_CHAIN) at = at.parent;
 			const { first, end } = at ?? node;
 			const size = Math.max(1, end - first);
@@ -189,28 +187,27 @@ export class BlockFeatures {
 			last = end - first;
 		}
 		out.push(node.depth);
-		return out;
 	}
 
 	/** Items of a page repeat: posts of a thread have many words, teasers few and links. */
-	#repetitionFeatures(node: TreeNode): number[] {
+	#pushRepetitionFeatures(out: number[], node: TreeNode): void {
 		let [most, words, links, prose, level] = [1, 0, 0, 0, -1];
 		for (
 			let at: TreeNode | undefined = node, steps = 0;
 			at && steps < MAX_CHAIN;
 			at = at.parent, steps++
 		) {
-			const count = this.#siblings.get(siblingKey(at)) ?? 1;
+			const count = this.#alike[at.index] as number;
 			const size = this.#total("words", at.first, at.end);
 			if (count < 2 || size < 5 || count * size <= most * words) continue;
 			[most, words, level] = [count, size, steps];
 			links = this.#linkShare(at);
 			prose = this.#total("proseWords", at.first, at.end) / Math.max(1, size);
 		}
-		return [Math.log1p(most), Math.log1p(words), links, prose, level];
+		out.push(Math.log1p(most), Math.log1p(words), links, prose, level);
 	}
 
-	#bestFeatures(at: number, node: TreeNode): number[] {
+	#pushBestFeatures(out: number[], at: number, node: TreeNode): void {
 		const best = this.#best;
 		const { first, end } = best;
 		const isInside = at >= first && at < end;
@@ -224,7 +221,7 @@ export class BlockFeatures {
 		const bestWords = Math.max(1, this.#total("words", first, end));
 		const gap =
 			at < first ? -this.#total("words", at, first) : at >= end ? this.#total("words", end, at) : 0;
-		return [
+		out.push(
 			isInside ? 1 : 0,
 			Math.min(up, 20),
 			isInside ? node.depth - best.depth : -1,
@@ -233,7 +230,7 @@ export class BlockFeatures {
 			bestWords / pageWords,
 			this.#total("words", 0, at) / pageWords,
 			Math.log1p(this.#total("words", at, this.count)),
-		];
+		);
 	}
 
 	#groupAt({ node, text }: TextBlock, at: number): Group {
@@ -253,12 +250,12 @@ export class BlockFeatures {
 		return group;
 	}
 
-	#groupFeatures(at: number): number[] {
+	#pushGroupFeatures(out: number[], at: number): void {
 		const group = this.#groupOf[at] as Group;
 		const pageWords = Math.max(1, this.#total("words", 0, this.count));
 		const { first, end } = this.#best;
 		const isInBest = group.first >= first && group.first < end;
-		return [
+		out.push(
 			Math.log1p(group.blocks),
 			group.words / pageWords,
 			group.words / group.blocks,
@@ -266,11 +263,10 @@ export class BlockFeatures {
 			group.sentences / group.blocks,
 			isInBest ? 1 : 0,
 			Math.min(5, this.#copies.get(this.#facts[at]?.key ?? "") ?? 1),
-		];
+		);
 	}
 
-	#neighbourFeatures(at: number): number[] {
-		const out: number[] = [];
+	#pushNeighbourFeatures(out: number[], at: number): void {
 		for (const step of [-2, -1, 1, 2]) {
 			const facts = this.#facts[at + step];
 			out.push(
@@ -309,7 +305,6 @@ export class BlockFeatures {
 						),
 					),
 		);
-		return out;
 	}
 
 	#pageFeatures(url: string): number[] {
@@ -350,9 +345,21 @@ export class BlockFeatures {
 
 const MAX_CHAIN = 12;
 
-/** Siblings with the same name and the same first class are alike. */
-function siblingKey({ name, label, parent }: TreeNode): string {
-	return `${parent?.index} ${name} ${/^[^\s\d]*/.exec(label)?.[0]}`;
+/** Siblings with the same name and the same first class are alike. Those without text count for nothing. */
+function countAlike(nodes: readonly TreeNode[]): Int32Array {
+	const groups = new Map<string, number>();
+	const counts: number[] = [];
+	const groupOf = nodes.map(({ name, label, parent, first, end }) => {
+		const key = `${parent?.index} ${name} ${/^[^\s\d]*/.exec(label)?.[0]}`;
+		let group = groups.get(key);
+		if (group === undefined) {
+			group = counts.push(0) - 1;
+			groups.set(key, group);
+		}
+		if (end > first) counts[group] = (counts[group] as number) + 1;
+		return group;
+	});
+	return Int32Array.from(groupOf, (group) => Math.max(1, counts[group] as number));
 }
 
 interface LabelScore {

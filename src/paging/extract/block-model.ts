@@ -29,20 +29,20 @@ export interface BlockModel {
 }
 
 export function createBlockModel(data: BlockModelData): BlockModel {
-	const { trees, bias, features } = data;
+	const { bias, features } = data;
+	const { roots, split, limit, above } = packTrees(data.trees);
 	return {
 		features,
 		probability(values) {
-			let sum = bias;
-			for (const tree of trees) {
-				let at = 0;
-				for (let feature = tree[0] as number; feature >= 0; feature = tree[at] as number) {
-					const isLarger = (values[feature] as number) > (tree[at + 1] as number);
-					at = isLarger ? (tree[at + 2] as number) : at + 3;
+			let total = bias;
+			for (let tree = 0; tree < roots.length; tree++) {
+				let at = roots[tree] as number;
+				for (let feature = split[at] as number; feature >= 0; feature = split[at] as number) {
+					at = (values[feature] as number) > (limit[at] as number) ? (above[at] as number) : at + 1;
 				}
-				sum += tree[at + 1] as number;
+				total += limit[at] as number;
 			}
-			return 1 / (1 + Math.exp(-sum));
+			return 1 / (1 + Math.exp(-total));
 		},
 		weights: createWeights({
 			label: lookup(data.labels),
@@ -51,6 +51,34 @@ export function createBlockModel(data: BlockModelData): BlockModel {
 			thread: lookup(data.threads),
 			documentation: lookup(data.documentation),
 		}),
+	};
+}
+
+/** All trees as one list of nodes: the feature (-1 for a leaf), its threshold or the leaf's value, the branch above. */
+function packTrees(trees: BlockModelData["trees"]) {
+	const nodes: { split: number; limit: number; above: number }[] = [];
+	const roots = trees.map((tree) => {
+		const root = nodes.length;
+		const placeOf = new Map<number, number>();
+		for (let at = 0; at < tree.length; ) {
+			placeOf.set(at, nodes.length);
+			const isLeaf = tree[at] === -1;
+			nodes.push({
+				split: tree[at] as number,
+				limit: tree[at + 1] as number,
+				above: isLeaf ? 0 : (tree[at + 2] as number),
+			});
+			at += isLeaf ? 2 : 3;
+		}
+		for (const node of nodes.slice(root))
+			if (node.split >= 0) node.above = placeOf.get(node.above) as number;
+		return root;
+	});
+	return {
+		roots: Int32Array.from(roots),
+		split: Int16Array.from(nodes, (node) => node.split),
+		limit: Float64Array.from(nodes, (node) => node.limit),
+		above: Int32Array.from(nodes, (node) => node.above),
 	};
 }
 
