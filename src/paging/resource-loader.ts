@@ -158,6 +158,26 @@ export class ResourceLoader {
 		};
 	}
 
+	/** The plain text that a page names as its source, if it is on the same site or on its host for files. */
+	async #namedSource(named: string | undefined, baseUrl: string, signal: AbortSignal) {
+		const url = named === undefined ? null : URL.parse(named);
+		if (!url || !isSameSite(url, baseUrl)) return undefined;
+		try {
+			const fetched = await this.#web.fetch(url, { signal });
+			if (fetched.kind === "not_modified") return undefined;
+			const { bytes, contentType } = fetched;
+			if (detectKind(bytes, contentType) !== "text" || bytes.length > this.#limits.maxBytes)
+				return undefined;
+			const text = await decodeInSlices(bytes, { contentType, isHtml: false });
+			return text.trim() === "" ? undefined : { text, uri: url.href };
+		} catch (error) {
+			signal.throwIfAborted();
+			// The page itself is at hand, so its source may be missing.
+			if (error instanceof PagingError) return undefined;
+			throw error;
+		}
+	}
+
 	async #convert(
 		bytes: Buffer,
 		source: Source,
@@ -196,7 +216,12 @@ export class ResourceLoader {
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
 		if (kind === "html") {
 			const page = await this.#extractor.extract({ html: text, baseUrl, everything }, signal);
-			const { markdown, reason: _, ...facts } = page;
+			const { markdown, reason: _, source: named, ...facts } = page;
+			const sourceText = everything ? undefined : await this.#namedSource(named, baseUrl, signal);
+			if (sourceText !== undefined) {
+				const { text: plain, uri: finalUri } = sourceText;
+				return textResource("text", plain, { ...shared, title: facts.title, finalUri });
+			}
 			return textResource("html", markdown, { ...shared, ...facts });
 		}
 		const format = everything ? undefined : textFormat(text, contentType, name);
@@ -217,6 +242,17 @@ export interface ReadVariant {
 	readonly everything?: boolean | undefined;
 	/** The password of an encrypted PDF. */
 	readonly password?: string | undefined;
+}
+
+/** Hosts from which forges serve the files of their pages. */
+const RAW_HOSTS: Readonly<Record<string, string>> = { "github.com": "raw.githubusercontent.com" };
+
+function isSameSite(url: URL, page: string): boolean {
+	const { origin, hostname, protocol } = new URL(page);
+	if (!/^https?:$/.test(protocol)) return false;
+	return (
+		url.origin === origin || (url.protocol === "https:" && url.hostname === RAW_HOSTS[hostname])
+	);
 }
 
 /** The password itself stays out of keys. */

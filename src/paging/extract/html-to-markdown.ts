@@ -13,6 +13,8 @@ export interface PageMarkdown {
 	/** When the page says it was published, as it says it. */
 	readonly published?: string | undefined;
 	readonly leftOut?: LeftOut | undefined;
+	/** The address of the same content as plain text, if the page names one. */
+	readonly source?: string | undefined;
 	/** Where elements with an id begin in the Markdown. */
 	readonly anchors?: ReadonlyMap<string, number> | undefined;
 }
@@ -43,11 +45,13 @@ export function htmlToMarkdown(
 		baseUrl,
 		...(keep && { keep }),
 	});
-	const { author, published } = tree.signals;
+	const { author, published, source } = tree.signals;
+	const sourceUrl = source === undefined ? undefined : URL.parse(source, baseUrl)?.href;
 	return {
 		markdown,
 		anchors,
 		...(title && { title }),
+		...(sourceUrl && { source: sourceUrl }),
 		...(author && { author }),
 		...(published && { published }),
 		...(!options.everything && { leftOut: leftOut(tree, kept) }),

@@ -136,7 +136,7 @@ function headWhatFollows({ tree: { blocks }, chances }: Page, kept: boolean[]): 
 	for (let i = blocks.length - 1; i >= 0; i--) {
 		if (headingLevel(blocks[i] as TextBlock) < 2) continue;
 		const chance = chances[i] as number;
-		if (kept[i + 1] === true && chance >= 0.2) kept[i] = true;
+		if (kept[i + 1] === true && chance >= 0.08) kept[i] = true;
 		else if (kept[i + 1] === false && kept[i + 2] !== true && chance < 0.8) kept[i] = false;
 	}
 }

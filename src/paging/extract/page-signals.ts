@@ -6,6 +6,8 @@ import { collapse } from "./inline-text.ts";
 export class PageSignals {
 	title = "";
 	generator = "";
+	/** The address of the same content as plain text, if the page names one. */
+	source: string | undefined;
 	author: string | undefined;
 	published: string | undefined;
 	codeBlocks = 0;
@@ -47,10 +49,21 @@ export class PageSignals {
 		if (name === "pre") this.codeBlocks++;
 		else if (name === "dt") this.terms++;
 		else if (name === "meta") this.#readMeta(tokens);
+		else if (name === "link" || name === "a") this.#readLink(tokens);
 		else if (name === "title" && this.title === "")
 			this.title = decodeEntities((tokens.rawText ?? "").slice(0, 500));
 		else if (name === "script" && tokens.attribute("type") === "application/ld+json")
 			this.#readSchema(tokens.rawText ?? "");
+	}
+
+	#readLink(tokens: HtmlTokenizer): void {
+		if (this.source !== undefined || !tokens.hasAttributes) return;
+		const isSource =
+			tokens.name === "link"
+				? tokens.attribute("rel") === "alternate" &&
+					/^text\/(?:x-)?markdown\b/.test(tokens.attribute("type") ?? "")
+				: RAW_LINK.test(tokens.attribute("data-testid") ?? tokens.attribute("id") ?? "");
+		if (isSource) this.source = tokens.attribute("href");
 	}
 
 	#readMeta(tokens: HtmlTokenizer): void {
@@ -83,6 +96,8 @@ export class PageSignals {
 	}
 }
 
+/** How forges mark the link from a file's page to the file. */
+const RAW_LINK = /^raw-(?:button|url)$/;
 const CERTAIN = /^(?:Opinion|Analysis|Reportage|Review)?NewsArticle$|^BlogPosting$/;
 const DOCUMENTATION = /^(?:TechArticle|APIReference)$/;
 const THREAD = /^(?:DiscussionForumPosting|QAPage|Question|Answer|Comment)$/;

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { htmlToMarkdown } from "../../../src/paging/extract/html-to-markdown.ts";
+import { leftOutLine } from "../../../src/paging/extract/left-out.ts";
 
 const baseUrl = "https://example.com/blog/post.html";
 const sentence =
@@ -419,6 +420,93 @@ describe("the white space of code is as the page has it", () => {
 	])("%s", (_, html, expected) => {
 		const { markdown } = htmlToMarkdown(page(html), baseUrl);
 		expect(markdown).toContain(`\n\`\`\`python\n${expected}\n\`\`\`\n`);
+	});
+});
+
+describe("code", () => {
+	test.each([
+		[
+			"in an editor's lines without a pre, blank ones too",
+			'<div class="cm-editor"><div class="cm-content" data-language="js"><div class="cm-line">if (a) {</div><div class="cm-line">  b();</div><div class="cm-line"></div><div class="cm-line">}</div></div></div>',
+			"```js\nif (a) {\n  b();\n\n}\n```",
+		],
+		[
+			"in lines that are elements without line ends (shiki)",
+			'<pre class="shiki"><code class="language-ts"><span class="line">const a = 1;</span><span class="line">  a;</span></code></pre>',
+			"```ts\nconst a = 1;\n  a;\n```",
+		],
+		[
+			"with its language in an element of its own, and without popups (twoslash)",
+			'<pre class="shiki"><div class="language-id">ts</div><div class="code-container"><code><div class="line">let x<span class="twoslash-popup-container">let x: number</span></div><div class="line">x</div></code></div></pre>',
+			"```ts\nlet x\nx\n```",
+		],
+		[
+			"with its language as a bare class",
+			'<pre class="rust rust-example-rendered"><code>let x;</code></pre>',
+			"```rust\nlet x;\n```",
+		],
+		[
+			"with its language in Gatsby's class",
+			'<div class="gatsby-highlight"><pre class="gatsby-code-jsx"><code>&lt;A /></code></pre></div>',
+			"```jsx\n<A />\n```",
+		],
+	])("%s is kept", (_, html, expected) => {
+		expect(htmlToMarkdown(page(html), baseUrl).markdown).toContain(`\n\n${expected}\n\n`);
+	});
+});
+
+describe("questions and answers", () => {
+	const answer = (attributes: string, text: string) =>
+		`<div class="answer" ${attributes}><div class="votecell">4</div><div class="post-text"><p>${text} ${sentence.repeat(3)}</p></div></div>`;
+
+	test("answers have a boundary, their score, and whether they were accepted", () => {
+		const html = `<!doctype html><html><head><title>How? - Answers</title></head><body><div class="question"><h1>How?</h1>${paragraph}</div>${answer('data-answerid="1" data-score="12" itemprop="acceptedAnswer"', "First.")}${answer('data-answerid="2" data-score="-3" itemprop="suggestedAnswer"', "Second.")}</body></html>`;
+		const { markdown } = htmlToMarkdown(html, "https://qa.example.com/questions/1/how");
+		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score 12, accepted\)\n\n(?:4\n\n)?First\./);
+		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score -3\)\n\n(?:4\n\n)?Second\./);
+	});
+});
+
+describe("what a page says about itself", () => {
+	test("is apart from its text: title, author, date", () => {
+		const head =
+			'<meta name="author" content="Ada L."><meta property="article:published_time" content="2026-11-15">';
+		const found = htmlToMarkdown(page("").replace("</head>", `${head}</head>`), baseUrl);
+		expect(found).toMatchObject({
+			title: "The Post – A Site",
+			author: "Ada L.",
+			published: "2026-11-15",
+		});
+		expect(found.markdown).not.toContain("Ada");
+	});
+
+	test("may be in its data for search engines", () => {
+		const data =
+			'<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-01-02","author":[{"@type":"Person","name":"Bo"}]}</script>';
+		expect(htmlToMarkdown(page(data), baseUrl)).toMatchObject({
+			author: "Bo",
+			published: "2026-01-02",
+		});
+	});
+});
+
+describe("what was left out", () => {
+	test("is listed by kind and size, and can be had", () => {
+		const html = page("");
+		const { leftOut = {}, markdown } = htmlToMarkdown(html, baseUrl);
+		expect(leftOut).toMatchObject({ navigation: 9, footer: 29, header: 6 });
+		const whole = htmlToMarkdown(html, baseUrl, { everything: true });
+		expect(whole.leftOut).toBeUndefined();
+		for (const text of ["Alpha", "Gamma", "rights reserved"]) {
+			expect(markdown).not.toContain(text);
+			expect(whole.markdown).toContain(text);
+		}
+	});
+
+	test("is said in one line", () => {
+		expect(leftOutLine({ navigation: 1200, footer: 30 })).toBe(
+			"navigation 1,200 characters, footer 30",
+		);
 	});
 });
 
