@@ -55,14 +55,12 @@ async function measure({ kind, html, main, around }: SamplePage) {
 		noise: shareFound(around, found.markdown),
 		linearKept: shareFound(main, whole.markdown),
 		linearNoise: shareFound(around, whole.markdown),
-		via: found.via,
 	};
 }
 
 function summary(kind: string, list: readonly Figures[]): Line[] {
 	const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 	const percent = (values: number[]) => 100 * mean(values);
-	const via = Object.entries(Object.groupBy(list, (page) => page.via));
 	return [
 		{
 			case: `${kind}: to markdown`,
@@ -73,7 +71,6 @@ function summary(kind: string, list: readonly Figures[]): Line[] {
 				"worst ms": rounded(Math.max(...list.map((page) => page.ms))),
 				pages: list.length,
 				"kB a page": rounded(mean(list.map((page) => page.kilobytes)), 0),
-				via: via.map(([name, { length }]) => `${name} ${length}`).join(", "),
 			},
 		},
 		{

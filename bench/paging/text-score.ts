@@ -26,13 +26,12 @@ function wordsOf(text: string): string[] {
 	return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }
 
-/** Markdown without images, the addresses of links, and marks. */
+/** Markdown without images, the addresses of links, and marks. It has no tags outside code, and code may have any `<`. */
 function withoutMarks(markdown: string): string {
 	return markdown
 		.replace(/```[a-z]*\n?/g, " ")
 		.replace(/!\[[^\]]*\]\((?:[^()]|\([^)]*\))*\)/g, " ")
 		.replace(/\[([^\]]*)\]\((?:[^()]|\([^)]*\))*\)/g, "$1")
-		.replace(/<[^>]+>/g, " ")
 		.replace(/[*_`#>|\\]/g, "");
 }
 

@@ -1,5 +1,6 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
+import { leftOutLine } from "../paging/extract/left-out.ts";
 import type { Chunk } from "../paging/index.ts";
 import {
 	type Command,
@@ -12,14 +13,24 @@ import {
 
 export const read: Command = {
 	name: "read",
-	usage: "<uri> [--cursor <cursor>] [--max-chars <n>] [--all] [--json]",
+	usage:
+		"<uri> [--cursor <cursor>] [--max-chars <n>] [--everything] [--password <password>] [--all] [--json]",
 	details: [
 		"",
 		"<uri> is an http(s): or file: address, or a path below the current folder.",
+		"An address may end in #section, a PDF in #page=12 or #page=12-15. --everything prints the whole page, not only its",
+		"main text, and data as it is stored. --password opens an encrypted PDF.",
 		"--cursor continues after an earlier chunk, --all prints every chunk, --json prints the answer",
 		"as an object (with --all: one object per line). strata.json sets limits and allowed networks.",
 	],
-	options: { cursor: TEXT, "max-chars": TEXT, all: FLAG, json: FLAG },
+	options: {
+		cursor: TEXT,
+		"max-chars": TEXT,
+		all: FLAG,
+		json: FLAG,
+		everything: FLAG,
+		password: TEXT,
+	},
 	maxArguments: 1,
 	async run(options, [uri], terminal) {
 		if (uri === undefined) throw new UsageError("no address or path given");
@@ -33,7 +44,13 @@ export const read: Command = {
 			let cursor = options.cursor as string | undefined;
 			for (;;) {
 				terminal.progress?.(cursor ? `continuing ${uri} …` : `reading ${uri} …`);
-				const answer = await reader.read({ uri, cursor, max_chars: maxChars });
+				const answer = await reader.read({
+					uri,
+					cursor,
+					max_chars: maxChars,
+					everything: options.everything === true,
+					password: options.password as string | undefined,
+				});
 				terminal.progress?.("");
 				// Chunks of old and new content must not be mixed, and the loop might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
@@ -74,6 +91,11 @@ function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): v
 		printError("The content has changed since this cursor was issued: this is its beginning.");
 	if (answer.degraded)
 		printError("The page was too large to convert fully: its layout may be rough.");
+	if (answer.left_out) {
+		printError(
+			`Left out: ${leftOutLine(answer.left_out)}. To read the whole page, add --everything`,
+		);
+	}
 	if (answer.warning) printError(answer.warning);
 	if (!all && answer.next_cursor)
 		printError(`There is more. To continue, add --cursor ${answer.next_cursor}`);

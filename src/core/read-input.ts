@@ -4,7 +4,7 @@ import { isRecord } from "./property.ts";
  * The `read` tool accepts pi's form (`path`, `offset`, `limit`) and the paging form (`uri`, `cursor`,
  * `max_chars`). The session stores the form that the model wrote, so the tool, the ledger and replay
  * all convert it to pi's form here. In pi's form, `path` holds a continuation as a token:
- * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty.
+ * `page:<cursor>;<max_chars>;<last_page>;<uri>`. Fields may be empty; `*` as the last page means everything.
  */
 export interface PageToken {
 	readonly uri: string;
@@ -12,13 +12,21 @@ export interface PageToken {
 	readonly maxChars?: number;
 	/** The last PDF page to read. */
 	readonly lastPage?: number;
+	/** The whole page, not only its main text. */
+	readonly everything?: boolean;
 }
 
 const PREFIX = "page:";
 
-export function encodePageToken({ uri, cursor = "", maxChars, lastPage }: PageToken): string {
+export function encodePageToken({
+	uri,
+	cursor = "",
+	maxChars,
+	lastPage,
+	everything,
+}: PageToken): string {
 	// Our cursors have no ";". A malformed cursor must not spill into the fields after it.
-	return `${PREFIX}${cursor.replaceAll(";", "%3B")};${maxChars ?? ""};${lastPage ?? ""};${uri}`;
+	return `${PREFIX}${cursor.replaceAll(";", "%3B")};${maxChars ?? ""};${everything ? "*" : (lastPage ?? "")};${uri}`;
 }
 
 export function isPageToken(path: string): boolean {
@@ -26,14 +34,14 @@ export function isPageToken(path: string): boolean {
 }
 
 export function decodePageToken(path: string): PageToken | undefined {
-	const match = /^page:([^;]*);(\d*);(\d*);(.+)$/s.exec(path);
+	const match = /^page:([^;]*);(\d*);(\d*|\*);(.+)$/s.exec(path);
 	if (!match) return undefined;
 	const [, cursor, maxChars, lastPage, uri = ""] = match;
 	return {
 		uri,
 		...(cursor && { cursor }),
 		...(maxChars && { maxChars: Number(maxChars) }),
-		...(lastPage && { lastPage: Number(lastPage) }),
+		...(lastPage === "*" ? { everything: true } : lastPage && { lastPage: Number(lastPage) }),
 	};
 }
 

@@ -87,8 +87,12 @@ function continuedQuery(uri: string): Paging.ChunkQuery {
 			`"${oneLine(uri).slice(0, 200)}" is not a token of an answer: copy it as it was, or read from the beginning`,
 		);
 	}
-	const { cursor, maxChars: max_chars, lastPage: last } = token;
-	return { uri: token.uri, cursor, max_chars, ...(last !== undefined && { pages: { last } }) };
+	const { cursor, maxChars: max_chars, lastPage: last, everything } = token;
+	return {
+		...{ uri: token.uri, cursor, max_chars },
+		...(last !== undefined && { pages: { last } }),
+		...(everything && { everything }),
+	};
 }
 
 function pagesOf(pages: string): Pick<Paging.ChunkQuery, "pages"> {

@@ -11,8 +11,10 @@ export type PagingErrorCode =
 	/** the server did not send the whole resource: a status other than 200 or 203, or an invalid redirect */
 	| "http_status"
 	| "network"
-	/** binary content other than a PDF */
+	/** binary content of a format that is not read */
 	| "not_text"
+	/** an office document, book or archive that is damaged, encrypted, or too large when unpacked */
+	| "bad_document"
 	/** declared as a PDF, but damaged or something else */
 	| "not_a_pdf"
 	| "encrypted_pdf"

@@ -10,15 +10,17 @@ import {
 	type Position,
 } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
+import { leftOutLine } from "./extract/left-out.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
 import {
 	type PagedReaderOptions,
+	type PdfResource,
 	type Resource,
 	ResourceLoader,
 	type TextResource,
 	textResource,
 } from "./resource-loader.ts";
-import { MAX_URI_CHARS } from "./uri.ts";
+import { MAX_URI_CHARS, pagesOf, splitFragment } from "./uri.ts";
 
 /** Selects a resource, a position in it and the size of the chunk. */
 export interface ChunkQuery {
@@ -30,6 +32,10 @@ export interface ChunkQuery {
 	readonly max_chars?: number | undefined;
 	/** The pages of a PDF to read, counted from 1. `last` also applies if there is a `cursor`. */
 	readonly pages?: { first?: number | undefined; last?: number | undefined } | undefined;
+	/** True for the whole page, not only its main text, and for data as it is stored. */
+	readonly everything?: boolean | undefined;
+	/** The password of an encrypted PDF. */
+	readonly password?: string | undefined;
 }
 
 /** One answer of paging. Chunks joined in order are the whole extracted text. */
@@ -39,9 +45,16 @@ export interface Chunk {
 	readonly truncated: boolean;
 	readonly next_cursor?: string;
 	readonly content_type?: string;
-	readonly kind?: "html" | "text" | "pdf" | "unknown";
+	readonly kind?: "html" | "text" | "pdf" | "document" | "unknown";
 	readonly page_info?: { page_start: number; page_end: number; total_pages: number };
 	readonly title?: string;
+	/** The headings of a PDF's outline with their pages, at most 50. Only in the first chunk. */
+	readonly outline?: readonly { title: string; level: number; page: number }[];
+	/** As the page names them. */
+	readonly author?: string;
+	readonly published?: string;
+	/** What of the page is not in its text, by kind in characters. Only in the first chunk. */
+	readonly left_out?: Readonly<Record<string, number>>;
 	readonly final_uri?: string;
 	/** Length of the whole text in UTF-16 units; absent for a PDF. */
 	readonly total_chars?: number;
@@ -63,7 +76,7 @@ export interface PagedReader {
 const DEFAULT_CHARS = 8_000;
 const MAX_CHARS = 20_000;
 /** Part of every cursor. Raise it when extraction changes, so that old positions are not reused. */
-const EXTRACTOR_VERSION = 2;
+const EXTRACTOR_VERSION = 3;
 
 /** Creates a reader for one root. Threads start with the first read that needs them. */
 export function createPagedReader(options: PagedReaderOptions): PagedReader {
@@ -72,11 +85,13 @@ export function createPagedReader(options: PagedReaderOptions): PagedReader {
 		async read(query, signal) {
 			checkUri(query.uri);
 			const parsed = parseQuery(query);
-			const lookup = await loader.lookup(query.uri);
+			const { resource: uri, fragment } = splitFragment(query.uri);
+			const { everything, password } = query;
+			const lookup = await loader.lookup(uri, { everything, password });
 			const address = digest(JSON.stringify([EXTRACTOR_VERSION, options.root, lookup.key]));
 			// With a cursor, the TTL counts from the last use: a resource stays cached while it is being read.
 			return loader.use({ ...lookup, signal, sinceLoad: !parsed.cursor }, (resource) =>
-				readChunk(resource, parsed, address, signal),
+				readChunk(resource, { ...parsed, fragment }, address, signal),
 			);
 		},
 		close: () => loader.close(),
@@ -99,12 +114,15 @@ function parseQuery(query: ChunkQuery) {
 
 async function readChunk(
 	resource: Resource,
-	{ query, size, cursor }: ReturnType<typeof parseQuery>,
+	{ query, size, cursor, fragment = "" }: ReturnType<typeof parseQuery> & { fragment?: string },
 	address: Digest,
 	signal?: AbortSignal,
 ): Promise<Chunk> {
-	const { position, reset } = startPosition(resource, cursor, address, query.pages?.first);
-	const { last: lastPage } = query.pages ?? {};
+	const { position, reset } = startPosition(resource, cursor, address, {
+		...query.pages,
+		fragment,
+	});
+	const lastPage = query.pages?.last ?? pagesOf(fragment)?.last;
 	const { next, ...body } =
 		resource.kind === "pdf"
 			? await readPdfChunk(resource.pages, { page: 1, ...position, size, lastPage }, signal)
@@ -116,7 +134,7 @@ async function readChunk(
 		...(next && {
 			next_cursor: encodeCursor({ resource: address, content: resource.content, position: next }),
 		}),
-		...metadataOf(resource),
+		...metadataOf(resource, cursor === undefined || reset),
 		...(reset && { cursor_reset: true, cursor_reason: "content_changed" as const }),
 	};
 }
@@ -143,10 +161,12 @@ function startPosition(
 	resource: Resource,
 	cursor: Cursor | undefined,
 	address: Digest,
-	firstPage = 1,
+	{ first, fragment }: { first?: number | undefined; fragment: string },
 ): { position: Position; reset: boolean } {
 	const start: Position =
-		resource.kind === "pdf" ? { kind: "pdf", page: firstPage, char: 0 } : { kind: "text", char: 0 };
+		resource.kind === "pdf"
+			? { kind: "pdf", page: first ?? pagesOf(fragment)?.first ?? 1, char: 0 }
+			: { kind: "text", char: sectionStart(resource, fragment) };
 	if (!cursor) return { position: start, reset: false };
 	if (cursor.content === resource.content && cursor.position.kind === start.kind) {
 		return { position: cursor.position, reset: false };
@@ -157,6 +177,12 @@ function startPosition(
 		throw new PagingError("cursor_foreign", message);
 	}
 	return { position: start, reset: true };
+}
+
+/** Where the section with this id starts; 0 if there is none. */
+function sectionStart({ anchors, text }: TextResource, fragment: string): number {
+	const start = fragment === "" ? 0 : (anchors?.get(fragment) ?? 0);
+	return start < text.length && !splitsPair(text, start) ? start : 0;
 }
 
 function textChunk({ text, chunker }: TextResource, start: number, size: number) {
@@ -170,14 +196,31 @@ function textChunk({ text, chunker }: TextResource, start: number, size: number)
 }
 
 /** The values are untrusted text, so overlong ones are dropped or cut. Titles were cut when extracted. */
-function metadataOf(resource: Resource) {
+function metadataOf(resource: Resource, isFirst: boolean) {
 	const { kind, contentType, title, finalUri } = resource;
 	return {
 		kind,
 		...(contentType !== undefined && { content_type: contentType.slice(0, 200) }),
 		...(title && { title }),
 		...(finalUri !== undefined && finalUri.length <= MAX_URI_CHARS && { final_uri: finalUri }),
-		...(resource.kind !== "pdf" && resource.degraded && { degraded: true }),
+		...(resource.kind === "pdf" ? outlineOf(resource, isFirst) : pageFacts(resource, isFirst)),
+	};
+}
+
+const MAX_OUTLINE = 50;
+
+function outlineOf({ document }: PdfResource, isFirst: boolean) {
+	if (!isFirst || document.outline.length === 0) return {};
+	return { outline: document.outline.slice(0, MAX_OUTLINE) };
+}
+
+function pageFacts({ degraded, author, published, leftOut }: TextResource, isFirst: boolean) {
+	const hasLeftOut = isFirst && leftOut !== undefined && Object.keys(leftOut).length > 0;
+	return {
+		...(degraded && { degraded: true }),
+		...(author && { author }),
+		...(published && { published }),
+		...(hasLeftOut && { left_out: leftOut }),
 	};
 }
 
@@ -187,14 +230,27 @@ export function pageText(
 	query: ChunkQuery,
 	continued: (token: string) => string,
 ): string {
-	const { content, cursor_reset, degraded, warning } = chunk;
+	const { content, cursor_reset, degraded, warning, left_out, outline } = chunk;
+	const everything = encodePageToken({ uri: query.uri, everything: true });
 	const notes = [
+		outline && `Outline: ${outline.map(({ title, page }) => `${title} (page ${page})`).join("; ")}`,
+		left_out && `Left out: ${leftOutLine(left_out)}. For the whole page, read: ${everything}`,
 		cursor_reset && "The content has changed since the last read: this is its beginning.",
 		degraded && "This page was too large for the full conversion: its layout may be rough.",
 		warning,
 		[placeOf(chunk), continuation(chunk, query, continued)].filter(Boolean).join(" "),
 	].flatMap((note) => (note ? `[${note}]` : []));
-	return [content, ...notes].join("\n\n");
+	return [...headOf(chunk, query), content, ...notes].join("\n\n");
+}
+
+/** One line about a page, before its first chunk: title, author, date. The address is in the call, unless it changed. */
+function headOf(
+	{ kind, title, author, published, final_uri }: Chunk,
+	{ cursor }: ChunkQuery,
+): string[] {
+	if (kind !== "html" || cursor !== undefined) return [];
+	const facts = [title, author && `by ${author}`, published, final_uri].filter(Boolean);
+	return facts.length === 0 ? [] : [`[${facts.join(" · ")}]`];
 }
 
 /** The chunk, with a remark instead of its content if the whole resource is blank, not just one chunk of it. */
@@ -213,7 +269,7 @@ function placeOf({ page_info: pages, next_cursor, total_chars }: Chunk): string 
 
 function continuation(
 	{ next_cursor: cursor }: Chunk,
-	{ uri, max_chars: maxChars, pages }: ChunkQuery,
+	{ uri, max_chars: maxChars, pages, everything }: ChunkQuery,
 	continued: (token: string) => string,
 ): string | undefined {
 	if (!cursor) return undefined;
@@ -221,6 +277,7 @@ function continuation(
 		...{ uri, cursor },
 		...(maxChars !== undefined && { maxChars }),
 		...(pages?.last !== undefined && { lastPage: pages.last }),
+		...(everything && { everything }),
 	});
 	return continued(token);
 }

@@ -14,8 +14,8 @@ export interface PdfChunkQuery {
 }
 
 /**
- * Returns as many whole pages as fit, or a part of the first page if it does not fit. A page with text ends
- * in a blank line. Following pages without text are included, so that the next chunk is not empty.
+ * Returns as many whole pages as fit, or a part of the first page if it does not fit. A page with text begins with
+ * its number and ends in a blank line. Following pages without text are included, so that the next chunk is not empty.
  */
 export async function readPdfChunk(
 	pages: Pick<PdfPageCache, "totalPages" | "get">,
@@ -61,7 +61,9 @@ export async function readPdfChunk(
 
 	function finish(next?: { page: number; char: number }) {
 		const kinds = Map.groupBy(flawed, (page) => page.warning);
-		const warning = Array.from(kinds, ([kind, pages]) => warningText(kind, pages)).join(" ");
+		const warning = Array.from(kinds, ([kind, pages]) => warningText(kind, pages, totalPages)).join(
+			" ",
+		);
 		return {
 			content,
 			page_info: { page_start: query.page, page_end: pageEnd, total_pages: totalPages },
@@ -91,7 +93,8 @@ function boundaryBefore(text: string, start: number, limit: number): number | un
 	return places.find((at) => text.charAt(at - 1) === " ") ?? places[0];
 }
 
-const textOf = ({ text }: PdfPage) => (text === "" ? "" : `${text}\n\n`);
+/** Each page with text begins with a mark by which it can be cited. */
+const textOf = ({ text, number }: PdfPage) => (text === "" ? "" : `[page ${number}]\n${text}\n\n`);
 
 function checkPages({ page, lastPage }: PdfChunkQuery, last: number, totalPages: number): void {
 	const isPage = (value: number) => Number.isSafeInteger(value) && value >= 1;
@@ -106,10 +109,10 @@ function noTextInTime(first: number, next: number): PagingError {
 	return new PagingError("timeout", message);
 }
 
-function warningText(kind: PdfPage["warning"], pages: PdfPage[]): string {
+function warningText(kind: PdfPage["warning"], pages: PdfPage[], totalPages: number): string {
 	if (kind === "unreadable") return `${subject(pages)} damage: nothing could be read there.`;
 	return kind === "no_text"
-		? `${subject(pages)} no text layer (a scan?): its content can only be seen as an image.`
+		? `${subject(pages)} no text layer (a scan?), of ${totalPages} in all: the content can only be seen as an image.`
 		: `${subject(pages)} a broken character encoding: the text may be garbled.`;
 }
 

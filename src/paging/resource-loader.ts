@@ -1,5 +1,6 @@
 import { readlink, realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve, sep } from "node:path";
+import { pathToFileURL } from "node:url";
 import type { Config } from "../core/config.ts";
 import { matchesAny } from "../core/glob.ts";
 import { readRegularFile } from "../core/regular-file.ts";
@@ -8,6 +9,7 @@ import { Chunker } from "./chunk.ts";
 import { type Digest, digest, digestInSlices } from "./cursor.ts";
 import { PagingError, tooLarge } from "./errors.ts";
 import { Extractor } from "./extract/extractor.ts";
+import type { PageMarkdown } from "./extract/html-to-markdown.ts";
 import { displayUrl, parseAllowRanges } from "./fetch/address.ts";
 import type { BodyLimits } from "./fetch/body.ts";
 import { decodeInSlices, detectKind, parseMediaType } from "./fetch/content.ts";
@@ -16,6 +18,7 @@ import { SafeFetch } from "./fetch/safe-fetch.ts";
 import { type PdfDocument, PdfEngine } from "./pdf/pdf-engine.ts";
 import { PdfPageCache } from "./pdf-chunk.ts";
 import { type CacheLookup, type Loader, ResourceCache } from "./resource-cache.ts";
+import { textFormat } from "./text-format.ts";
 import { normaliseUri } from "./uri.ts";
 
 /** Options of a reader. The settings have the same defaults as in `strata.json`. */
@@ -41,12 +44,15 @@ interface ResourceFields {
 	readonly validators: unknown;
 }
 
-export interface TextResource extends ResourceFields {
-	readonly kind: "html" | "text";
+export interface TextResource extends ResourceFields, Pick<PageMarkdown, PageFacts> {
+	readonly kind: "html" | "text" | "document";
 	readonly text: string;
 	readonly chunker: Chunker;
 	readonly degraded?: boolean;
 }
+
+/** What a page says about itself, and what of it is not in the text. */
+type PageFacts = "author" | "published" | "leftOut" | "anchors";
 
 export interface PdfResource extends ResourceFields {
 	readonly kind: "pdf";
@@ -107,9 +113,12 @@ export class ResourceLoader {
 	}
 
 	/** Checks the address without loading the resource. */
-	async lookup(uri: string): Promise<CacheLookup<Resource>> {
+	async lookup(uri: string, variant: ReadVariant = {}): Promise<CacheLookup<Resource>> {
 		const address = normaliseUri(uri, this.#roots[0]);
-		if (address.kind === "web") return { key: address.key, load: this.#webLoader(address.url) };
+		const mark = variantKey(variant);
+		if (address.kind === "web") {
+			return { key: `${address.key}${mark}`, load: this.#webLoader(address.url, variant) };
+		}
 		const { path, validators } = await locateFile(address.path, this.#roots);
 		if ([address.path, path].some((one) => matchesAny(this.#exclude, one))) {
 			const message = `${address.path} is excluded by readcache.exclude in strata.json`;
@@ -118,10 +127,11 @@ export class ResourceLoader {
 		const load: Loader<Resource> = async ({ previous, signal }) => {
 			if (previous?.validators === validators) return previous;
 			const bytes = await readLocated(path, this.#limits.maxPdfBytes);
-			return this.#convert(bytes, { name: basename(path), validators }, signal);
+			const baseUrl = pathToFileURL(path).href;
+			return this.#convert(bytes, { name: basename(path), baseUrl, validators }, variant, signal);
 		};
 		// Each use revalidates a file, since checking it is cheap.
-		return { key: `file:${path}`, load, revalidate: true, version: validators };
+		return { key: `file:${path}${mark}`, load, revalidate: true, version: validators };
 	}
 
 	use<R>(lookup: CacheLookup<Resource>, work: (resource: Resource) => Promise<R>): Promise<R> {
@@ -133,7 +143,7 @@ export class ResourceLoader {
 		await Promise.all([this.#web.close(), this.#extractor.close(), this.#pdf.close()]);
 	}
 
-	#webLoader(url: URL): Loader<Resource> {
+	#webLoader(url: URL, variant: ReadVariant): Loader<Resource> {
 		return async ({ previous, signal }) => {
 			const validators = previous?.validators as Validators | undefined;
 			const fetched = await this.#web.fetch(url, { signal, validators });
@@ -144,16 +154,41 @@ export class ResourceLoader {
 			const finalUri = baseUrl === url.href ? undefined : baseUrl;
 			const name = displayUrl(fresh.finalUrl);
 			const source = { name, baseUrl, contentType, finalUri, validators: fresh };
-			return this.#convert(bytes, source, signal);
+			return this.#convert(bytes, source, variant, signal);
 		};
 	}
 
-	async #convert(bytes: Buffer, source: Source, signal: AbortSignal): Promise<Resource> {
+	/** The plain text that a page names as its source, if it is on the same site or on its host for files. */
+	async #namedSource(named: string | undefined, baseUrl: string, signal: AbortSignal) {
+		const url = named === undefined ? null : URL.parse(named);
+		if (!url || !isSameSite(url, baseUrl)) return undefined;
+		try {
+			const fetched = await this.#web.fetch(url, { signal });
+			if (fetched.kind === "not_modified") return undefined;
+			const { bytes, contentType } = fetched;
+			if (detectKind(bytes, contentType) !== "text" || bytes.length > this.#limits.maxBytes)
+				return undefined;
+			const text = await decodeInSlices(bytes, { contentType, isHtml: false });
+			return text.trim() === "" ? undefined : { text, uri: url.href };
+		} catch (error) {
+			signal.throwIfAborted();
+			// The page itself is at hand, so its source may be missing.
+			if (error instanceof PagingError) return undefined;
+			throw error;
+		}
+	}
+
+	async #convert(
+		bytes: Buffer,
+		source: Source,
+		{ everything, password }: ReadVariant,
+		signal: AbortSignal,
+	): Promise<Resource> {
 		const { name, baseUrl, ...shared } = source;
 		const { contentType } = source;
 		const kind = detectKind(bytes, contentType, name);
 		if (kind === "pdf") {
-			const document = await this.#pdf.open(bytes, signal);
+			const document = await this.#pdf.open(bytes, signal, password);
 			return {
 				kind,
 				document,
@@ -164,24 +199,71 @@ export class ResourceLoader {
 				...shared,
 			};
 		}
+		if (kind === "archive") {
+			const { markdown, title } = await this.#extractor.document(
+				{ kind, bytes, name },
+				name,
+				signal,
+			);
+			return textResource("document", markdown, { ...shared, title });
+		}
 		const { maxBytes } = this.#limits;
 		if (bytes.length > maxBytes) throw tooLarge(name, maxBytes);
 		if (kind === "binary") {
-			const message = `read supports only text and PDF; ${name} is ${displayType(contentType)}`;
+			const message = `read supports only text, PDF, office documents, books and archives; ${name} is ${displayType(contentType)}`;
 			throw new PagingError("not_text", message);
 		}
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
-		if (kind === "text" || baseUrl === undefined) return textResource("text", text, shared);
-		const page = await this.#extractor.extract({ html: text, baseUrl }, signal);
-		const { markdown, title, degraded } = page;
-		return textResource("html", markdown, { ...shared, title, degraded });
+		if (kind === "html") {
+			const page = await this.#extractor.extract({ html: text, baseUrl, everything }, signal);
+			const { markdown, reason: _, source: named, ...facts } = page;
+			const sourceText = everything ? undefined : await this.#namedSource(named, baseUrl, signal);
+			if (sourceText !== undefined) {
+				const { text: plain, uri: finalUri } = sourceText;
+				return textResource("text", plain, { ...shared, title: facts.title, finalUri });
+			}
+			return textResource("html", markdown, { ...shared, ...facts });
+		}
+		const format = everything ? undefined : textFormat(text, contentType, name);
+		if (format === undefined) return textResource("text", text, shared);
+		try {
+			const found = await this.#extractor.document({ kind, format, text }, name, signal);
+			return await textResource("text", found.markdown, { ...shared, title: found.title });
+		} catch (error) {
+			// The text as it is says the same, if less readably.
+			if (!(error instanceof PagingError) || error.code !== "bad_document") throw error;
+			return textResource("text", text, { ...shared, degraded: true });
+		}
 	}
+}
+
+/** Ways to read the same resource that give different texts. */
+export interface ReadVariant {
+	readonly everything?: boolean | undefined;
+	/** The password of an encrypted PDF. */
+	readonly password?: string | undefined;
+}
+
+/** Hosts from which forges serve the files of their pages. */
+const RAW_HOSTS: Readonly<Record<string, string>> = { "github.com": "raw.githubusercontent.com" };
+
+function isSameSite(url: URL, page: string): boolean {
+	const { origin, hostname, protocol } = new URL(page);
+	if (!/^https?:$/.test(protocol)) return false;
+	return (
+		url.origin === origin || (url.protocol === "https:" && url.hostname === RAW_HOSTS[hostname])
+	);
+}
+
+/** The password itself stays out of keys. */
+function variantKey({ everything, password }: ReadVariant): string {
+	return `${everything ? " everything" : ""}${password === undefined ? "" : ` ${digest(password)}`}`;
 }
 
 interface Source extends Pick<Resource, "validators" | "contentType" | "finalUri"> {
 	readonly name: string;
-	/** The address of a web page after redirects. Absent for local files: their HTML is read as source code. */
-	readonly baseUrl?: string;
+	/** The address after redirects, against which links are resolved. */
+	readonly baseUrl: string;
 }
 
 /** The header is untrusted text: it reaches the model only if it looks like a media type. */

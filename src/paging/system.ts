@@ -7,10 +7,12 @@ import { property } from "../core/property.ts";
 import { decodePageToken, isPageToken } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
 import { blobNamed, parseShorthand, pathCandidates } from "../session/read-path.ts";
+import { isArchive } from "./fetch/magic.ts";
 import type { Chunk, ChunkQuery, PagedReader } from "./paged-reader.ts";
+import { splitFragment } from "./uri.ts";
 
 const GUIDELINE =
-	"read also takes https:// addresses and PDFs; when an answer ends with a page:… token, read that token as the path to continue.";
+	"read also takes https:// addresses, PDFs (file.pdf#page=12), office documents and books; when an answer ends with a page:… token, read that token as the path to continue.";
 
 /** Serves web and `file:` addresses, PDFs and continuation tokens of the `read` tool. */
 export function createPagingSystem(): System & Required<Pick<System, "read" | "stop">> {
@@ -113,17 +115,25 @@ async function queryFor(
 			throw new Error(message);
 		}
 		refuseRange(call);
-		const { cursor, maxChars, lastPage } = token;
+		const { cursor, maxChars, lastPage, everything } = token;
 		const uri = isAddress(token.uri) ? token.uri : findFile(token.uri, cwd);
-		return { uri, cursor, max_chars: maxChars, pages: { last: lastPage } };
+		return { uri, cursor, max_chars: maxChars, pages: { last: lastPage }, everything };
 	}
 	if (/^(?:https?|file):/i.test(path)) {
 		refuseRange(call);
 		return { uri: path };
 	}
 	if (isBlob) return { uri: pathCandidates(path, cwd)[0] ?? path };
-	const pdf = /\.pdf$/i.test(path) ? await findPdf(path, cwd) : undefined;
+	if (DOCUMENT.test(path) && !hasRange(call)) {
+		const file = await findByStart(path, cwd, isArchive);
+		return file === undefined ? undefined : { uri: file };
+	}
+	const pages = splitFragment(path);
+	const pdf = /\.pdf$/i.test(pages.resource)
+		? await findByStart(pages.resource, cwd, (start) => start.includes("%PDF-"))
+		: undefined;
 	if (!pdf) return undefined;
+	if (pages.fragment !== "" && !hasRange(call)) return { uri: `${pdf}#${pages.fragment}` };
 	const last = limit === undefined ? undefined : (offset ?? 1) + limit - 1;
 	return { uri: pdf, pages: { first: offset, last } };
 }
@@ -147,14 +157,22 @@ function findFile(path: string, cwd: string): string {
 /** Without O_NONBLOCK (absent on Windows), opening a pipe blocks until it has a writer. */
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
-async function findPdf(path: string, cwd: string): Promise<string | undefined> {
+/** Files that pi's own read would show as unreadable bytes. */
+const DOCUMENT = /\.(?:docx|xlsx|pptx|odt|ods|odp|epub|zip|gz|tgz|jar|whl)$/i;
+
+/** Returns the file that pi would read, if it begins as expected. */
+async function findByStart(
+	path: string,
+	cwd: string,
+	isExpected: (start: Buffer) => boolean,
+): Promise<string | undefined> {
 	for (const candidate of pathCandidates(path, cwd)) {
 		const file = await open(candidate, READ_FLAGS).catch(() => undefined);
 		if (!file) continue;
 		try {
 			if (!(await file.stat()).isFile()) return undefined;
 			const { buffer, bytesRead } = await file.read(Buffer.alloc(1024), 0, 1024, 0);
-			return buffer.subarray(0, bytesRead).includes("%PDF-") ? candidate : undefined;
+			return isExpected(buffer.subarray(0, bytesRead)) ? candidate : undefined;
 		} finally {
 			await file.close();
 		}

@@ -35,6 +35,29 @@ export function normaliseUri(
 	throw new PagingError("unsupported_scheme", message);
 }
 
+/**
+ * Takes the fragment from an address, decoded: a section of a page, or pages of a PDF. In a plain path, only
+ * `#page=` after a PDF is one, since files may have a `#` in their name.
+ */
+export function splitFragment(uri: string): { resource: string; fragment: string } {
+	const isAddress = /^\s*[a-z][a-z0-9+.-]+:/i.test(uri);
+	const at = isAddress ? uri.indexOf("#") : uri.search(/(?<=\.pdf)#page=[\d-]+$/i);
+	if (at === -1) return { resource: uri, fragment: "" };
+	const written = uri.slice(at + 1).trim();
+	try {
+		return { resource: uri.slice(0, at), fragment: decodeURIComponent(written) };
+	} catch {
+		return { resource: uri.slice(0, at), fragment: written }; // a percent sign that encodes nothing
+	}
+}
+
+/** The pages that a fragment names: `page=12` or `page=12-15`. */
+export function pagesOf(fragment: string): { first: number; last?: number } | undefined {
+	const [, first, last] = /^page=(\d{1,7})(?:-(\d{1,7}))?$/.exec(fragment) ?? [];
+	if (first === undefined) return undefined;
+	return { first: Number(first), ...(last !== undefined && { last: Number(last) }) };
+}
+
 type PathContext = { readonly root: string | undefined; readonly isWindows: boolean };
 
 function webAddress(uri: string): ResourceAddress {

@@ -39,6 +39,7 @@ const TTL_MS = 60_000;
 const ANSWER_KEYS = new Set([
 	...["uri", "content", "truncated", "next_cursor", "content_type", "kind", "page_info"],
 	...["title", "final_uri", "total_chars", "cursor_reset", "cursor_reason", "degraded", "warning"],
+	...["author", "published", "left_out", "outline"],
 ]);
 
 /** An empty place with a server. Close it. */

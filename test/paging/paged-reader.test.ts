@@ -1,7 +1,15 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import {
+	mkdirSync,
+	realpathSync,
+	renameSync,
+	symlinkSync,
+	utimesSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
 import { type ChunkQuery, instructions, readText } from "../../src/paging/index.ts";
 import {
@@ -12,6 +20,14 @@ import {
 	testPagedSource,
 	type Version,
 } from "../contracts/paged-source.ts";
+import {
+	docxParagraph,
+	makeDocx,
+	makeEpub,
+	makeOpenDocument,
+	makePptx,
+	makeXlsx,
+} from "../support/make-documents.ts";
 import { makePdf, type PageContent } from "../support/make-pdf.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { fc, runs } from "../support/property.ts";
@@ -116,9 +132,136 @@ testPagedSource(
 	}),
 );
 testPagedSource(
-	webSource("web JSON", "application/json", hardJson, { ...asText, whole: hardJson("one") }),
+	webSource("web JSON", "application/json", hardJson, {
+		...asText,
+		whole: JSON.stringify(JSON.parse(hardJson("one")), null, 2),
+	}),
 );
 testPagedSource(webSource("a web PDF", "application/pdf", hardPdf, asPdf));
+
+const SENTENCE = "the quick brown fox jumps over the lazy dog, and then it rests in the shade";
+/** As many paragraphs as a document needs to have several chunks. */
+const paragraphs = (version: Version) =>
+	version === "empty"
+		? []
+		: Array.from({ length: 300 }, (_, i) => `Paragraph ${i} of ${version}: ${SENTENCE}.`);
+const asDocument = {
+	kind: "document",
+	landmarks: ["Paragraph 0 of one", "Paragraph 299 of one"],
+} as const;
+const rowsOf = (version: Version) => paragraphs(version).map((text, i) => [text, i]);
+const odfParagraph = (text: string) => `<text:p>${text}</text:p>`;
+const odsRow = (text: string) =>
+	`<table:table-row><table:table-cell>${odfParagraph(text)}</table:table-cell></table:table-row>`;
+
+testPagedSource(
+	fileSource(
+		"a Word document",
+		"docx",
+		(version) =>
+			makeDocx(
+				paragraphs(version)
+					.map((text) => docxParagraph(text))
+					.join(""),
+			),
+		asDocument,
+	),
+);
+testPagedSource(
+	webSource(
+		"a workbook",
+		"application/octet-stream",
+		(version) => makeXlsx(version === "empty" ? {} : { S: rowsOf(version) }),
+		asDocument,
+	),
+);
+testPagedSource(
+	fileSource(
+		"slides",
+		"pptx",
+		(version) => makePptx(paragraphs(version).map((text, i) => ({ title: `${i}`, text }))),
+		asDocument,
+	),
+);
+testPagedSource(
+	fileSource(
+		"an OpenDocument text",
+		"odt",
+		(version) => makeOpenDocument("text", paragraphs(version).map(odfParagraph).join("")),
+		asDocument,
+	),
+);
+testPagedSource(
+	fileSource(
+		"an OpenDocument sheet",
+		"ods",
+		(version) =>
+			makeOpenDocument(
+				"spreadsheet",
+				version === "empty"
+					? ""
+					: `<table:table table:name="S">${paragraphs(version).map(odsRow).join("")}</table:table>`,
+			),
+		asDocument,
+	),
+);
+testPagedSource(
+	webSource(
+		"a book",
+		"application/epub+zip",
+		(version) =>
+			makeEpub(
+				"Foxes",
+				paragraphs(version).map((text) => `<p>${text}</p>`),
+			),
+		asDocument,
+	),
+);
+testPagedSource(
+	fileSource("text in gzip", "txt.gz", (version) => gzipSync(paragraphs(version).join("\n")), {
+		...asDocument,
+		whole: paragraphs("one").join("\n"),
+	}),
+);
+testPagedSource(
+	fileSource(
+		"a notebook",
+		"ipynb",
+		(version) =>
+			JSON.stringify({
+				cells: paragraphs(version).map((source) => ({ cell_type: "markdown", source })),
+			}),
+		{
+			...asDocument,
+			kind: "text",
+		},
+	),
+);
+testPagedSource(
+	fileSource(
+		"comma-separated values",
+		"csv",
+		(version) =>
+			paragraphs(version)
+				.map((text, i) => `"${text}",${i}\n`)
+				.join(""),
+		{
+			...asDocument,
+			kind: "text",
+		},
+	),
+);
+testPagedSource(
+	webSource(
+		"a feed",
+		"application/rss+xml",
+		(version) =>
+			`<rss><channel><title>F</title>${paragraphs(version)
+				.map((text) => `<item><title>x</title><description>${text}</description></item>`)
+				.join("")}</channel></rss>`,
+		{ ...asDocument, kind: "text" },
+	),
+);
 
 async function open() {
 	const place = await openPlace();
@@ -331,7 +474,7 @@ describe("the web", () => {
 		place.web.serve("/a.png", { headers: { "content-type": "image/png" }, body: png });
 		await expect(reader.read({ uri: place.web.url("/a.png").href })).rejects.toMatchObject({
 			code: "not_text",
-			message: expect.stringMatching(/only text and PDF.*image\/png/),
+			message: expect.stringMatching(/only text, PDF.*image\/png/),
 		});
 		place.web.serve("/b", { headers: { "content-type": "application/octet-stream" }, body: png });
 		await expect(reader.read({ uri: place.web.url("/b").href })).rejects.toMatchObject({
@@ -397,12 +540,13 @@ describe("files", () => {
 		await expect(reader.read({ uri: "a.txt" })).rejects.toMatchObject({ code: "not_found" });
 	});
 
-	test("local HTML is source code", async () => {
+	test("local HTML is read as a web page", { tags: "slow" }, async () => {
 		const place = await open();
-		writeFileSync(join(place.root, "a.html"), "<!doctype html><p>source");
+		writeFileSync(join(place.root, "a.html"), '<!doctype html><p>see <a href="b.html">this</a>');
+		const target = pathToFileURL(join(realpathSync(place.root), "b.html")).href;
 		expect(await place.reader().read({ uri: "a.html" })).toMatchObject({
-			kind: "text",
-			content: "<!doctype html><p>source",
+			kind: "html",
+			content: `see [this](${target})`,
 		});
 	});
 
@@ -642,7 +786,7 @@ describe("a PDF", () => {
 		const pages = { first: 20, last: 45 };
 		const answers = await readAll(reader, { uri: "a.pdf", max_chars: 200, pages }, 200);
 		const text = joined(answers);
-		expect(text.match(/page \d+/g)).toEqual(
+		expect(text.match(/(?<!\[)page \d+/g)).toEqual(
 			Array.from({ length: 26 }, (_, index) => `page ${index + 20}`),
 		);
 		expect(answers[0]?.page_info?.page_start).toBe(20);
@@ -683,7 +827,7 @@ describe("a PDF", () => {
 		const onFirst = answers.filter(({ page_info }) => page_info?.page_end === 1);
 		expect(onFirst.length).toBeGreaterThan(5);
 		expect(onFirst.every(({ page_info }) => page_info?.page_start === 1)).toBe(true);
-		expect(joined(answers)).toBe(`${lines.join("\n")}\n\nthe end\n\n`);
+		expect(joined(answers)).toBe(`[page 1]\n${lines.join("\n")}\n\n[page 2]\nthe end\n\n`);
 	});
 
 	test("of pictures alone says that it may be a scan", { tags: "slow" }, async () => {
@@ -733,7 +877,7 @@ describe("a PDF", () => {
 		stop.abort();
 		await expect(reading).rejects.toMatchObject({ code: "aborted" });
 		const { content } = await reader.read({ uri: "a.pdf", pages: { first: 2000 } });
-		expect(content).toBe("This is page 2000.\n\n");
+		expect(content).toBe("[page 2000]\nThis is page 2000.\n\n");
 	});
 });
 

@@ -93,7 +93,7 @@ test("no chunk of a PDF is only the blank line below a page, however small", {
 					content += chunk.content;
 					at = chunk.next;
 				}
-				expect(content).toBe(`${text}\n\n${text}\n\n`);
+				expect(content).toBe(`[page 1]\n${text}\n\n[page 2]\n${text}\n\n`);
 			}
 		}
 	}

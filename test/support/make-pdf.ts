@@ -15,6 +15,8 @@ export interface PageContent {
 	operators?: string;
 	/** A grey picture over most of the page. */
 	image?: boolean;
+	/** Annotations of the page, as dictionaries in the language of PDF. */
+	annotations?: readonly string[];
 	/** The page's own size in points. Default 612 × 792. */
 	size?: readonly [width: number, height: number];
 }
@@ -26,6 +28,8 @@ export interface PdfOptions {
 	compress?: boolean;
 	/** A second font's map from character codes to Unicode; an empty text leaves the code out. */
 	toUnicode?: (code: number) => string;
+	/** Headings of the outline, with the number of their page. */
+	outline?: readonly (readonly [title: string, page: number])[];
 	/** Encrypt with 40-bit RC4. An empty user password opens without asking. */
 	userPassword?: string;
 }
@@ -77,13 +81,41 @@ export function makePdf(options: PdfOptions): Buffer {
 			const [width, height] = node.page.size ?? DEFAULT_SIZE;
 			file.put(
 				node.id,
-				`<< /Type /Page ${up} /MediaBox [0 0 ${width} ${height}] /Resources ${resources} 0 R ${stream} >>`,
+				`<< /Type /Page ${up} /MediaBox [0 0 ${width} ${height}] /Resources ${resources} 0 R ${stream} ${annotationsOf(node.page)} >>`,
 			);
 		}
 	};
 	write(root, undefined);
-	file.put(catalog, `<< /Type /Catalog /Pages ${root.id} 0 R >>`);
+	const outline = outlineOf(options.outline ?? [], pages, file);
+	file.put(catalog, `<< /Type /Catalog /Pages ${root.id} 0 R ${outline} >>`);
 	return file.finish(catalog, options.title);
+}
+
+function annotationsOf({ annotations = [] }: PageContent): string {
+	return annotations.length === 0 ? "" : `/Annots [${annotations.join(" ")}]`;
+}
+
+function outlineOf(
+	entries: readonly (readonly [string, number])[],
+	pages: readonly TreeNode[],
+	file: ReturnType<typeof createFile>,
+): string {
+	if (entries.length === 0) return "";
+	const root = file.reserve();
+	const ids = entries.map(() => file.reserve());
+	for (const [i, [title, page]] of entries.entries()) {
+		const next = i + 1 < ids.length ? `/Next ${ids[i + 1]} 0 R` : "";
+		const before = i > 0 ? `/Prev ${ids[i - 1]} 0 R` : "";
+		file.put(
+			ids[i] as number,
+			`<< /Title ${literal(title)} /Parent ${root} 0 R /Dest [${pages[page - 1]?.id} 0 R /Fit] ${next} ${before} >>`,
+		);
+	}
+	file.put(
+		root,
+		`<< /Type /Outlines /First ${ids[0]} 0 R /Last ${ids.at(-1)} 0 R /Count ${ids.length} >>`,
+	);
+	return `/Outlines ${root} 0 R`;
 }
 
 /** The same document with a cross-reference table that points nowhere: readers have to find the objects themselves. */

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lockedPackages, registryTrouble } from "./npm.ts";
 
-const known = new Set(["typebox", "@mozilla/readability"]);
+const known = new Set(["typebox", "@hyzyla/pdfium"]);
 
 function notFound(name: string): string {
 	return [
@@ -18,7 +18,7 @@ test.each([
 	["one that is not reached", "npm error code EAI_AGAIN\nnpm error request to …", "EAI_AGAIN"],
 	["a connection that broke", "npm error code ECONNRESET\nnpm error network", "ECONNRESET"],
 	["one that lacks what it had", notFound("typebox"), "E404 for typebox"],
-	["the same in a scope", notFound("@mozilla/readability"), "E404 for @mozilla/readability"],
+	["the same in a scope", notFound("@hyzyla/pdfium"), "E404 for @hyzyla/pdfium"],
 	[
 		"one that lacks a version",
 		"npm error code ETARGET\nnpm error notarget No matching version found for typebox@1.3.27.",
@@ -41,5 +41,5 @@ test("of pi's packages none is among those that an installed pi-strata needs", (
 	const ofPi = (name: string) => name.startsWith("@earendil-works/");
 	expect([...lockedPackages("production")].filter(ofPi)).toEqual([]);
 	expect([...lockedPackages("all")].filter(ofPi)).toContain("@earendil-works/pi-coding-agent");
-	expect(lockedPackages("production")).toContain("@mozilla/readability");
+	expect(lockedPackages("production")).toContain("@hyzyla/pdfium");
 });

@@ -1,13 +1,8 @@
 export const names = (list: string): ReadonlySet<string> => new Set(list.split(" "));
 
 export const VOID = names("area base br col embed hr img input link meta param source track wbr");
-/** Elements that most pages do not close. */
-export const RARELY_CLOSED = names(
-	"p li dt dd tr td th thead tbody tfoot option optgroup html head body",
-);
 export const INLINE_CODE = names("code tt kbd samp");
 export const HEADINGS = names("h1 h2 h3 h4 h5 h6");
-export const ANY_HEADING = [...HEADINGS].join(", ");
 export const CONTAINERS = names("ul ol menu dir blockquote");
 /** Blocks that are not tracked as open, since their end does not matter. */
 export const PARAGRAPHS = names(
@@ -21,26 +16,48 @@ export const BLOCKS = names(
 );
 /** Some highlighters wrap each line of code in one of these. */
 export const CODE_LINES = names("div p li tr");
-/** Classes of the line numbers that highlighters add. */
+/** Classes of the line numbers and popups that highlighters add. */
 export const LINE_NUMBER_CLASSES = names(
-	"gutter rouge-gutter lineno linenos linenodiv blob-num hljs-ln-numbers",
+	"gutter rouge-gutter twoslash-popup-container lineno linenos linenodiv blob-num hljs-ln-numbers",
 );
-/** ARIA roles of page parts around the main text. */
-export const CLUTTER_ROLES = names("navigation contentinfo banner search dialog alertdialog");
-
 /** Returns the language of code as highlighters declare it, or an empty string. */
 export function codeLanguage(attribute: (name: string) => string | null | undefined): string {
 	const declared = attribute("data-lang") ?? attribute("data-language");
-	const named = declared || (IN_CLASS.exec(attribute("class") ?? "")?.[1] ?? "");
+	const classes = attribute("class") ?? "";
+	const named = declared || (IN_CLASS.exec(classes)?.[1] ?? bareLanguage(classes));
 	const language = named.toLowerCase();
 	return IS_LANGUAGE.test(language) && !NO_LANGUAGE.has(language) ? language : "";
 }
 
-// language- (HTML 5), lang- (prettify), highlight-source- (GitHub), highlight- (Sphinx), brush:
+// language- (HTML 5), lang- (prettify), highlight-source- (GitHub), highlight- (Sphinx), brush:, gatsby-code-
 const IN_CLASS =
-	/(?:^|\s)(?:language-|lang-|highlight-source-|highlight-(?:text-)?|sourceCode |src-|brush:\s*)([\w+#.-]+)/i;
+	/(?:^|\s)(?:language-(?!id\b)|lang-|highlight-source-|highlight-(?:text-)?|sourceCode |src-|gatsby-code-|brush:\s*)([\w+#.-]+)/i;
 const IS_LANGUAGE = /^[a-z][\w+#.-]{0,20}$/;
 const NO_LANGUAGE = names("none default plaintext text plain source notranslate");
+
+/** Some highlighters name the language alone, beside a class for the box: `rust rust-example-rendered`. */
+function bareLanguage(classes: string): string {
+	if (!/(?:^|[\s-])(?:highlight|code|hljs|prettyprint|rendered|snippet)(?:$|[\s-])/i.test(classes))
+		return "";
+	return (
+		classes
+			.toLowerCase()
+			.split(/\s+/)
+			.find((name) => BARE_LANGUAGES.has(name)) ?? ""
+	);
+}
+
+const BARE_LANGUAGES = names(
+	"bash c cpp csharp css dart diff elixir erlang fortran fsharp go graphql groovy haskell hcl html http ini java javascript js json " +
+		"jsx julia kotlin less lisp lua makefile markdown matlab nginx nix objectivec ocaml perl php powershell proto python r ruby rust " +
+		"sass scala scheme scss sh shell sql swift toml ts tsx typescript vb vue xml yaml yml zig",
+);
+
+/** Boxes of editors that show code without a `pre`: CodeMirror and Monaco. */
+export const CODE_BOX = /(?:^|\s)(?:cm-content|CodeMirror-code|view-lines)(?:\s|$)/;
+/** Elements that hold one line of code each, whatever their name. */
+export const CODE_LINE =
+	/(?:^|\s)(?:line|code-line|token-line|cm-line|view-line|CodeMirror-line|react-code-line-contents)(?:\s|$)/;
 
 /**
  * The stack of open elements, with HTML's rules for implied ends. No query walks the stack, and

@@ -1,12 +1,10 @@
 import { serveJobs } from "../../core/worker-entry.ts";
-import type { ExtractAnswer, ExtractPage, Fallback } from "./extractor.ts";
-import { htmlToMarkdown } from "./html-to-markdown.ts";
-import { linearHtmlToMarkdown } from "./linear-html.ts";
-import { isTooLarge } from "./page-signals.ts";
+import type { DocumentJob, DocumentText } from "../documents/convert.ts";
+import type { ExtractPage } from "./extractor.ts";
+import { htmlToMarkdown, type PageMarkdown } from "./html-to-markdown.ts";
 
-serveJobs<ExtractPage, ExtractAnswer, Fallback>(({ html, baseUrl }, { notify }) => {
-	const page = linearHtmlToMarkdown(html, { baseUrl });
-	const { markdown, title } = page;
-	notify({ markdown, ...(title && { title }) });
-	return isTooLarge(page.shape) ? "too_large" : htmlToMarkdown(html, baseUrl, page);
+serveJobs<ExtractPage | DocumentJob, PageMarkdown | DocumentText>(async (job) => {
+	if ("html" in job) return htmlToMarkdown(job.html, job.baseUrl, { everything: job.everything });
+	const { convertDocument } = await import("../documents/convert.ts");
+	return convertDocument(job);
 });

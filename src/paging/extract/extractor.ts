@@ -1,13 +1,10 @@
 import { setImmediate } from "node:timers/promises";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { thread } from "../../core/worker-port.ts";
-import {
-	type RunningJob,
-	type WorkerError,
-	WorkerSupervisor,
-} from "../../core/worker-supervisor.ts";
+import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
 import { splitsPair } from "../chunk.ts";
-import { PagingError } from "../errors.ts";
+import type { DocumentJob, DocumentText } from "../documents/convert.ts";
+import { PagingError, truncate } from "../errors.ts";
 import { decodeEntities } from "./entities.ts";
 import type { PageMarkdown } from "./html-to-markdown.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
@@ -17,23 +14,18 @@ export interface ExtractPage {
 	readonly html: string;
 	/** The address after redirects. */
 	readonly baseUrl: string;
+	/** Convert the whole page, not only its main text. */
+	readonly everything?: boolean | undefined;
 }
 
-/** The result of the linear conversion, which the worker sends before its answer. */
-export type Fallback = Omit<PageMarkdown, "via">;
-
-/** `too_large`: use the fallback, since Defuddle and Readability would miss the deadline. */
-export type ExtractAnswer = PageMarkdown | "too_large";
-
-export interface Extracted extends Fallback {
-	readonly via: PageMarkdown["via"] | "text";
-	/** True if Defuddle and Readability gave no result, so the text has more clutter and less structure. */
+export interface Extracted extends PageMarkdown {
+	/** True if the conversion failed, so the text is the page without its tags. */
 	readonly degraded: boolean;
-	readonly reason?: "too_large" | "deadline" | "out_of_memory" | "failed";
+	readonly reason?: "deadline" | "out_of_memory" | "failed";
 }
 
 export interface ExtractorOptions {
-	/** Time limit for finding the main text, counted from the fallback's arrival. Default: 10 s. */
+	/** Time limit for one page. Default: 10 s. */
 	readonly deadlineMs?: number;
 	/** Maximum old generation of the worker's heap, in MiB. Default: 512. */
 	readonly maxOldGenerationMb?: number;
@@ -41,37 +33,52 @@ export interface ExtractorOptions {
 	readonly idleMs?: number;
 }
 
-/** Time limit for the fallback. The deadline starts afterwards. 10 MB take up to 1 s on an idle machine. */
-const FALLBACK_MS = 15_000;
-
-/**
- * Converts pages in a worker, which sends a linear-time fallback first. The fallback is the answer
- * if the search for the main text fails; without a fallback, tags are stripped in this thread, in slices.
- */
+/** Converts pages in a worker. If the worker fails, tags are stripped in this thread, in slices. */
 export class Extractor {
-	readonly #deadlineMs: number;
 	readonly #closing = new AbortController();
-	readonly #supervisor: WorkerSupervisor<ExtractPage, ExtractAnswer, Fallback>;
+	readonly #supervisor: WorkerSupervisor<ExtractPage | DocumentJob, PageMarkdown | DocumentText>;
 
 	constructor(options: ExtractorOptions = {}) {
 		const { deadlineMs = 10_000, maxOldGenerationMb = 512, idleMs = 60_000 } = options;
 		const entry = workerEntry("./extract-worker", import.meta.url);
-		this.#deadlineMs = deadlineMs;
 		this.#supervisor = new WorkerSupervisor({
 			start: () =>
 				thread(entry, { resourceLimits: { maxOldGenerationSizeMb: maxOldGenerationMb } }),
-			deadlineMs: FALLBACK_MS,
+			deadlineMs,
 			idleMs,
 			endOnFailure: true,
 		});
 	}
 
+	/** Rejects with the `PagingError` code `bad_document` if the document cannot be read, and on abort. */
+	async document(job: DocumentJob, name: string, signal?: AbortSignal): Promise<PageMarkdown> {
+		return this.#stoppable(signal, async (stop) => {
+			try {
+				return await this.#supervisor.run(job, { signal: stop });
+			} catch (error) {
+				stop.throwIfAborted();
+				const { fault, message } = error as WorkerError;
+				const why = FAULTS[fault] ?? message;
+				throw new PagingError("bad_document", `cannot read ${name}: ${truncate(why)}`, {
+					cause: error,
+				});
+			}
+		});
+	}
+
 	/** Always returns a text. Rejects only on abort or close, with the `PagingError` code `aborted`. */
 	async extract(page: ExtractPage, signal?: AbortSignal): Promise<Extracted> {
+		return this.#stoppable(signal, (stop) => this.#convert(page, stop));
+	}
+
+	async #stoppable<T>(
+		signal: AbortSignal | undefined,
+		work: (stop: AbortSignal) => Promise<T>,
+	): Promise<T> {
 		const closing = this.#closing.signal;
 		const stop = AbortSignal.any(signal ? [signal, closing] : [closing]);
 		try {
-			return await this.#convert(page, stop);
+			return await work(stop);
 		} catch (error) {
 			if (!stop.aborted) throw error;
 			const message = "Reading the page was stopped before its text was found.";
@@ -85,19 +92,18 @@ export class Extractor {
 	}
 
 	async #convert(page: ExtractPage, signal: AbortSignal): Promise<Extracted> {
-		let fallback: Fallback | undefined;
-		const onNote = (note: Fallback, job: RunningJob) => {
-			fallback = note;
-			job.extend(this.#deadlineMs);
-		};
-		const found = await this.#supervisor.run(page, { signal, onNote }).catch(reasonOf);
-		if (typeof found === "object") return { ...found, degraded: false };
+		const found = await this.#supervisor.run(page, { signal }).catch(reasonOf);
+		if (typeof found === "object") return { ...(found as PageMarkdown), degraded: false };
 		signal.throwIfAborted();
-		if (fallback) return { ...fallback, via: "linear", degraded: true, reason: found };
 		const markdown = await stripTags(page.html, signal);
-		return { markdown, via: "text", degraded: true, reason: found };
+		return { markdown, degraded: true, reason: found };
 	}
 }
+
+const FAULTS: Partial<Record<WorkerError["fault"], string>> = {
+	deadline: "it took too long",
+	memory: "it needs too much memory",
+};
 
 function reasonOf({ fault }: WorkerError): NonNullable<Extracted["reason"]> {
 	if (fault === "deadline") return fault;

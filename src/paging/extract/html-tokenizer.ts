@@ -11,6 +11,8 @@ export class HtmlTokenizer {
 	/** The tag's name in lower case. */
 	name = "";
 	selfClosing = false;
+	/** Where the current token starts. */
+	start = 0;
 	/** Content of `script`, `style`, `title`, …, which have no `"close"` token. */
 	rawText: string | undefined;
 	/** Number of characters examined; tests check that it grows linearly. */
@@ -23,19 +25,29 @@ export class HtmlTokenizer {
 	/** Strings known not to occur in the rest of the document. */
 	readonly #missing = new Set<string>();
 
-	constructor(html: string) {
+	readonly #isXml: boolean;
+
+	/** In XML, no element has raw text. */
+	constructor(html: string, { xml = false } = {}) {
 		this.#html = html;
+		this.#isXml = xml;
 	}
 
 	next(): "text" | "open" | "close" | "end" {
 		const html = this.#html;
 		while (this.#at < html.length) {
 			const start = this.#at;
+			this.start = start;
 			const kind = this.#token(start);
 			this.work += this.#at - start;
 			if (kind !== undefined) return kind;
 		}
 		return "end";
+	}
+
+	/** Where the current token ends. */
+	get end(): number {
+		return this.#at;
 	}
 
 	get text(): string {
@@ -114,7 +126,7 @@ export class HtmlTokenizer {
 		this.name = this.#html.slice(start + 1, nameEnd).toLowerCase();
 		this.rawText = undefined;
 		if (!this.#readAttributes(nameEnd)) return undefined;
-		if (RAW_TEXT.has(this.name)) this.#readRawText();
+		if (!this.#isXml && RAW_TEXT.has(this.name)) this.#readRawText();
 		return "open";
 	}
 

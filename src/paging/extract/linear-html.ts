@@ -1,6 +1,8 @@
+import { answerNote } from "./answers.ts";
+import { CodeText } from "./code-text.ts";
 import {
 	BLOCKS,
-	CODE_LINES,
+	CODE_BOX,
 	CONTAINERS,
 	codeLanguage,
 	HEADINGS,
@@ -13,16 +15,14 @@ import { decodeEntities } from "./entities.ts";
 import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapse, escapeTags, MARKS, PageLinks, pageTitle, stripControls } from "./inline-text.ts";
-import { MarkdownBlocks, type Part, type PartKind } from "./markdown-blocks.ts";
-import { isExcluded, type PageShape, PageSignals } from "./page-signals.ts";
+import { MarkdownBlocks } from "./markdown-blocks.ts";
+import { isUnreadable } from "./visibility.ts";
 
 export interface LinearMarkdown {
 	readonly markdown: string;
 	readonly title?: string;
-	readonly mainPart?: PartKind;
-	readonly isArticle: boolean;
-	/** Size of the page's tree, which determines the cost of Defuddle and Readability. */
-	readonly shape: PageShape;
+	/** Where the elements with an id begin in the Markdown, by id. */
+	readonly anchors: ReadonlyMap<string, number>;
 	/** Number of characters examined and elements closed; tests check that it grows linearly. */
 	readonly work: number;
 }
@@ -30,40 +30,45 @@ export interface LinearMarkdown {
 export interface LinearOptions {
 	/** Links are resolved against this address. Without it, they stay as they are. */
 	readonly baseUrl?: string;
-	/** `"page"` (the default) skips clutter, and everything outside a marked main part. */
-	readonly scope?: "page" | "everything";
+	/** What to write of the page. Without it, everything that can be read is written. */
+	readonly keep?: KeptText;
+}
+
+/** A decision about each piece of a page's text. Pieces are counted as the tokenizer finds them. */
+export interface KeptText {
+	text(piece: number): boolean;
+	/** Whether to keep an image, a frame or a rule between the pieces before and after it. */
+	between(piece: number): boolean;
 }
 
 /** Converts in one pass without a tree or recursion: linear time and memory. No HTML remains outside code. */
 export function linearHtmlToMarkdown(html: string, options: LinearOptions = {}): LinearMarkdown {
-	const conversion = new Conversion(html, options);
-	const first = conversion.run();
-	if (first.markdown !== "" || !conversion.hasSkippedText) return first;
-	// All of the page's text is in parts that are usually clutter, so nothing is skipped this time.
-	const second = new Conversion(html, { ...options, scope: "everything" }).run();
-	return { ...second, work: first.work + second.work };
+	return new Conversion(html, options).run();
 }
 
 class Conversion {
-	hasSkippedText = false;
 	readonly #tokens: HtmlTokenizer;
 	readonly #blocks = new MarkdownBlocks();
 	/** The open blocks. Code adds its paragraphs, and a skipped part all its elements, to find their ends. */
 	readonly #open = new OpenElements<ElementInfo>((name, info, place) =>
 		this.#closed(name, info, place),
 	);
-	readonly #wholePage: boolean;
+	readonly #keep: KeptText | undefined;
+	/** Number of text tokens so far. */
+	#piece = 0;
 	readonly #links: PageLinks;
 	#title: string | undefined;
 	#inPageLink = false;
+	/** What to write before the next text. */
+	#note = "";
+	/** Ids of elements, with the number of pieces written before them. */
+	readonly #anchors: { id: string; piece: number }[] = [];
 	#work = 0;
-	readonly #signals = new PageSignals();
 
 	/** Index in `#open` of the element being skipped. */
 	#skipped: number | undefined;
-	#code: Code | undefined;
+	#code: CodeText | undefined;
 	#formula: Formula | undefined;
-	readonly #parts: Part[] = [];
 
 	readonly #blockStarts = new Map<string, () => void>([
 		["ul", () => this.#blocks.openList()],
@@ -92,40 +97,63 @@ class Conversion {
 		["base", () => this.#links.rebase(this.#tokens.attribute("href") ?? "")],
 	]);
 
-	constructor(html: string, { baseUrl, scope = "page" }: LinearOptions) {
+	constructor(html: string, { baseUrl, keep }: LinearOptions) {
 		this.#tokens = new HtmlTokenizer(html);
-		this.#wholePage = scope === "page";
+		this.#keep = keep;
 		this.#links = new PageLinks(baseUrl, html.length);
 	}
 
 	run(): LinearMarkdown {
 		const tokens = this.#tokens;
 		for (let kind = tokens.next(); kind !== "end"; kind = tokens.next()) {
-			if (kind === "open") {
-				this.#signals.onOpen(tokens);
-				this.#openTag(tokens.name);
-			} else if (kind === "close") {
-				this.#signals.onClose(tokens.name);
-				this.#closeTag(tokens.name);
-			} else if (this.#skipped === undefined) this.#text(tokens.text);
-			else this.hasSkippedText = true;
+			if (kind === "open") this.#openTag(tokens.name);
+			else if (kind === "close") this.#closeTag(tokens.name);
+			else {
+				const isKept = this.#keep === undefined || this.#keep.text(this.#piece);
+				this.#piece++;
+				if (isKept && this.#skipped === undefined) this.#text(tokens.text);
+			}
 		}
 		this.#endFormula();
 		this.#open.closeDownTo(0);
 		this.#blocks.endBlock();
 		return {
-			...(this.#wholePage ? this.#blocks.joinMain(this.#parts) : { markdown: this.#blocks.join() }),
+			markdown: this.#blocks.join(),
 			...(this.#title ? { title: this.#title } : {}),
-			isArticle: this.#signals.isArticle,
-			shape: this.#signals.shape,
+			anchors: this.#anchorOffsets(),
 			work: this.#work + tokens.work,
 		};
 	}
 
+	#anchorOffsets(): ReadonlyMap<string, number> {
+		const offsets = this.#blocks.offsets(this.#anchors.map(({ piece }) => piece));
+		const found = new Map<string, number>();
+		for (const [i, { id }] of this.#anchors.entries()) {
+			if (!found.has(id)) found.set(id, offsets[i] as number);
+		}
+		return found;
+	}
+
 	#text(text: string): void {
 		if (this.#formula) this.#formula.add(text);
-		else if (this.#code) this.#code.pieces.push(text);
-		else if (!this.#inPageLink || !PERMALINK.test(text)) this.#blocks.inline.add(text);
+		else if (this.#code) this.#code.add(text);
+		else if (!this.#inPageLink || !this.#isPermalink(text)) {
+			if (this.#note !== "" && text.trim() !== "") this.#writeNote();
+			this.#blocks.inline.add(text);
+		}
+	}
+
+	#isPermalink(text: string): boolean {
+		return PERMALINK.test(text) || (this.#blocks.isHeading && PERMALINK_WORD.test(text));
+	}
+
+	/** Answers of a question begin with a rule and their score, written when the first text of the answer is kept. */
+	#writeNote(): void {
+		const note = this.#note;
+		this.#note = "";
+		this.#blocks.endBlock();
+		this.#blocks.block("---");
+		this.#blocks.block(note);
 	}
 
 	#openTag(name: string): void {
@@ -136,7 +164,7 @@ class Conversion {
 			if (!VOID.has(name) && rawText === undefined) this.#open.push(name, SILENT);
 		} else if (rawText !== undefined) this.#rawElement(name, rawText);
 		else if (this.#formula) this.#insideFormula(name, this.#formula);
-		else if (isExcluded(this.#tokens, this.#wholePage, this.#open)) this.#skip(name);
+		else if (isUnreadable(this.#tokens)) this.#skip(name);
 		else if (name === "math") this.#startFormula();
 		else if (this.#code) this.#insideCode(name, this.#code);
 		else if (mark) this.#blocks.inline.open(mark);
@@ -146,6 +174,7 @@ class Conversion {
 	}
 
 	#closeTag(name: string): void {
+		this.#code?.close();
 		if (this.#formula) {
 			if (name === "math") this.#endFormula();
 			else if (name.startsWith("annotation")) this.#formula.endAnnotation();
@@ -175,11 +204,26 @@ class Conversion {
 	#openBlock(name: string): void {
 		const blocks = this.#blocks;
 		blocks.endBlock();
+		this.#anchor();
 		if (HEADINGS.has(name)) blocks.heading(Number(name[1]));
-		if (name === "hr") blocks.block("---");
+		if (name === "hr" && this.#isKeptHere) blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
-		this.#open.push(name, this.#infoOf(name));
+		if (this.#tokens.hasAttributes) {
+			this.#note = answerNote(this.#tokens, this.#note);
+			if (name === "div" && CODE_BOX.test(this.#tokens.attribute("class") ?? "")) {
+				this.#open.push(name, { ...this.#infoOf(), isCode: true });
+				this.#startCode();
+				return;
+			}
+		}
+		this.#open.push(name, this.#infoOf());
 		this.#blockStarts.get(name)?.();
+	}
+
+	#anchor(): void {
+		if (!this.#tokens.hasAttributes || this.#anchors.length >= MAX_ANCHORS) return;
+		const id = this.#tokens.attribute("id") ?? this.#tokens.attribute("name");
+		if (id && id.length <= 200) this.#anchors.push({ id, piece: this.#blocks.length });
 	}
 
 	#startCell(header: boolean): void {
@@ -187,27 +231,26 @@ class Conversion {
 		this.#blocks.table?.startCell({ header, columns, rows });
 	}
 
-	#infoOf(name: string): ElementInfo {
-		if (!this.#tokens.hasAttributes && name !== "main" && name !== "article") return PLAIN;
-		const isMain = name === "main" || this.#tokens.attribute("role") === "main";
-		const info: ElementInfo = { silent: false, language: this.#language() };
-		if (!isMain && name !== "article") return info;
-		const part: Part = { kind: isMain ? "main" : "article", from: this.#blocks.length };
-		this.#parts.push(part);
-		return { ...info, part };
+	#infoOf(): ElementInfo {
+		return this.#tokens.hasAttributes ? { silent: false, language: this.#language() } : PLAIN;
 	}
 
-	#closed(name: string, { silent, part }: ElementInfo, place: number): void {
+	/** Whether an image or a rule belongs to what is kept. */
+	get #isKeptHere(): boolean {
+		return this.#keep === undefined || this.#keep.between(this.#piece);
+	}
+
+	#closed(name: string, { silent, isCode, codeFrom }: ElementInfo, place: number): void {
 		this.#work++;
+		if (codeFrom !== undefined) this.#code?.closeLine(codeFrom);
 		const blocks = this.#blocks;
 		if (this.#skipped === place) this.#skipped = undefined;
 		if (silent) return;
 		blocks.endBlock();
-		if (name === "pre") this.#endCode();
+		if (name === "pre" || isCode) this.#endCode();
 		else if (CONTAINERS.has(name)) blocks.closeContainer();
 		else if (name === "table") blocks.closeTable();
 		else if (name === "td" || name === "th") blocks.table?.endCell();
-		if (part) part.to = blocks.length;
 	}
 
 	#closeInline(name: string): void {
@@ -224,6 +267,7 @@ class Conversion {
 	#openLink(): void {
 		const { inline } = this.#blocks;
 		inline.close("link");
+		this.#anchor();
 		const address = this.#tokens.attribute("href") ?? "";
 		const target = this.#links.target(address);
 		this.#inPageLink = address.startsWith("#");
@@ -231,6 +275,7 @@ class Conversion {
 	}
 
 	#image(): void {
+		if (!this.#isKeptHere) return;
 		const tokens = this.#tokens;
 		const alt = tokens.attribute("alt") ?? "";
 		const latex = imagedFormula(alt, tokens.attribute("class") ?? "");
@@ -249,12 +294,12 @@ class Conversion {
 	#embedded(name: string): void {
 		const target = this.#links.target(this.#tokens.attribute("src") ?? "");
 		const title = collapse(this.#tokens.attribute("title") ?? "").trim();
-		if (target === undefined) return;
+		if (target === undefined || !this.#isKeptHere) return;
 		this.#blocks.block(`[${escapeTags(title || name)}](${target})`);
 	}
 
 	#checkbox(): void {
-		if (this.#tokens.attribute("type") !== "checkbox") return;
+		if (this.#tokens.attribute("type") !== "checkbox" || !this.#isKeptHere) return;
 		const isChecked = this.#tokens.attribute("checked") !== undefined;
 		this.#blocks.inline.literal(isChecked ? "[x]" : "[ ]");
 		this.#blocks.inline.add(" ");
@@ -263,6 +308,7 @@ class Conversion {
 	#rawElement(name: string, content: string): void {
 		const type = this.#tokens.attribute("type") ?? "";
 		if (name === "title") this.#title ??= pageTitle(decodeEntities(content));
+		else if (!this.#isKeptHere) return;
 		else if (name === "xmp") this.#blocks.code(stripControls(content), "");
 		else if (name === "iframe") this.#embedded(name);
 		else if (name === "script" && /^math\/tex/i.test(type)) {
@@ -273,7 +319,8 @@ class Conversion {
 	#startFormula(): void {
 		const tokens = this.#tokens;
 		const latex = tokens.attribute("data-latex") ?? tokens.attribute("alttext");
-		this.#formula = new Formula(latex, tokens.attribute("display") === "block");
+		const isKept = this.#keep === undefined || this.#keep.text(this.#piece);
+		this.#formula = new Formula(isKept ? latex : "", tokens.attribute("display") === "block");
 		if (tokens.selfClosing) this.#endFormula();
 	}
 
@@ -300,33 +347,29 @@ class Conversion {
 		const asBlock = display && !this.#blocks.table && !this.#code;
 		const markdown = formulaMarkdown(stripControls(latex), asBlock);
 		if (markdown === "") return;
-		if (this.#code) this.#code.pieces.push(markdown);
+		if (this.#code) this.#code.add(markdown);
 		else if (asBlock) this.#blocks.block(markdown);
 		else this.#blocks.inline.literal(markdown);
 	}
 
 	#startCode(): void {
-		// The code's own element or one of the two around it names the language.
-		const named = this.#open.innermostValues(3).find(({ language }) => language !== "");
-		this.#code = { pieces: [], language: named?.language ?? "" };
+		// The code's own element or one of those closely around it names the language.
+		const named = this.#open.innermostValues(6).find(({ language }) => language !== "");
+		this.#code = new CodeText(named?.language ?? "");
 	}
 
-	#insideCode(name: string, code: Code): void {
+	#insideCode(name: string, code: CodeText): void {
 		if (name === "code" && code.language === "") code.language = this.#language();
-		if (name === "br") code.pieces.push("\n");
-		if (VOID.has(name)) return;
-		// Some highlighters wrap every line in an element.
-		const isLine = CODE_LINES.has(name) && code.pieces.length > 0;
-		if (isLine && !code.pieces.at(-1)?.endsWith("\n")) code.pieces.push("\n");
-		if (BLOCKS.has(name)) this.#open.push(name, SILENT);
+		const classes = this.#tokens.hasAttributes ? (this.#tokens.attribute("class") ?? "") : "";
+		const isLine = code.open(name, classes);
+		if (VOID.has(name) || !BLOCKS.has(name)) return;
+		this.#open.push(name, isLine ? { ...SILENT, codeFrom: code.length } : SILENT);
 	}
 
 	#endCode(): void {
 		const code = this.#code;
 		this.#code = undefined;
-		if (!code) return;
-		const text = stripControls(code.pieces.join("")).replace(/\r\n?/g, "\n");
-		this.#blocks.code(text, code.language);
+		if (code) this.#blocks.code(code.text, code.language);
 	}
 
 	#language(): string {
@@ -346,16 +389,14 @@ class Conversion {
 	}
 }
 
-interface Code {
-	readonly pieces: string[];
-	language: string;
-}
-
 interface ElementInfo {
 	/** True inside code or a skipped part, where the element's end has no effect. */
 	readonly silent: boolean;
 	readonly language: string;
-	readonly part?: Part;
+	/** True for an element other than `pre` that holds code. */
+	readonly isCode?: boolean;
+	/** For a line of code, the pieces of code before it. */
+	readonly codeFrom?: number;
 }
 
 const PLAIN: ElementInfo = { silent: false, language: "" };
@@ -363,6 +404,12 @@ const SILENT: ElementInfo = { silent: true, language: "" };
 
 /** The symbol of a permalink or of a footnote's back link. */
 const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
+
+/** Words that stand for the symbol, in headings only. */
+const PERMALINK_WORD = /^\s*(?:(?:perma|copy |direct )?link|anchor)\s*$/i;
+
+/** Anchors to remember; a page may have more ids than text. */
+const MAX_ANCHORS = 5000;
 
 /** The first attribute with a usable address is used, since lazy images have a placeholder in `src`. */
 const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

@@ -1,16 +1,5 @@
 import { InlineText, longestRun } from "./inline-text.ts";
 
-export type PartKind = "main" | "article";
-
-/** A marked part of a page: a range of finished blocks. Without `to`, it ends at the last block. */
-export interface Part {
-	readonly kind: PartKind;
-	readonly from: number;
-	to?: number;
-}
-
-/** Minimum share of the text for a marked part to be the main text: pages of teasers may mark one teaser. */
-const FAIR_SHARE = 0.2;
 /** Deeper lists and quotes are not indented further, since the cost is quadratic in the depth. */
 const MAX_DEPTH = 5;
 
@@ -28,27 +17,31 @@ export class MarkdownBlocks {
 	#marker: { text: string; outer: string; inner: string } | undefined;
 	#followsItem = false;
 
+	/** Number of pieces written so far; see {@link offsets}. */
 	get length(): number {
 		return this.#out.length;
 	}
 
-	join(from = 0, to = this.#out.length): string {
-		return this.#out
-			.slice(from, to)
-			.join("")
-			.replace(/^\n+|\n+$/g, "");
+	get isHeading(): boolean {
+		return this.#heading !== "";
 	}
 
-	/** Joins the only marked part of a kind if it has a fair share of the text, or else all blocks. */
-	joinMain(parts: readonly Part[]): { markdown: string; mainPart?: PartKind } {
-		const whole = this.join();
-		for (const mainPart of ["main", "article"] as const) {
-			const [only, ...others] = parts.filter(({ kind }) => kind === mainPart);
-			if (!only || others.length > 0) continue;
-			const markdown = this.join(only.from, only.to);
-			if (markdown.length >= FAIR_SHARE * whole.length) return { markdown, mainPart };
+	/** Where in the joined text each of the given pieces starts; the list must ascend. */
+	offsets(pieces: readonly number[]): number[] {
+		const trimmed = /^\n*/.exec(this.#out.slice(0, 2).join(""))?.[0].length ?? 0;
+		const found: number[] = [];
+		let [at, offset] = [0, 0];
+		for (const piece of pieces) {
+			while (at < piece && at < this.#out.length) offset += (this.#out[at++] as string).length;
+			// A piece begins with the white space before its block.
+			const space = this.#out[at]?.length ?? 0;
+			found.push(Math.max(0, offset + space - trimmed));
 		}
-		return { markdown: whole };
+		return found;
+	}
+
+	join(): string {
+		return this.#out.join("").replace(/^\n+|\n+$/g, "");
 	}
 
 	endBlock(): void {

@@ -1,21 +1,26 @@
-import { CLUTTER_ROLES, LINE_NUMBER_CLASSES, names, RARELY_CLOSED, VOID } from "./elements.ts";
+import { decodeEntities } from "./entities.ts";
 import type { HtmlTokenizer } from "./html-tokenizer.ts";
+import { collapse } from "./inline-text.ts";
 
-/** Signals collected from the tags of a page: is it an article, and how large is its tree? */
+/** Signals collected from the tags of a page: what it declares about itself. */
 export class PageSignals {
-	readonly shape: PageShape = { elements: 0, depth: 0 };
-	#depth = 0;
+	title = "";
+	generator = "";
+	/** The address of the same content as plain text, if the page names one. */
+	source: string | undefined;
+	author: string | undefined;
+	published: string | undefined;
+	codeBlocks = 0;
+	terms = 0;
 	#openGraphType: string | undefined;
 	#isDated = false;
 	readonly #schemaTypes = new Set<string>();
-	#codeBlocks = 0;
-	#terms = 0;
 
 	/** Whether the page is from a newspaper, magazine or blog. */
 	get isArticle(): boolean {
-		if (this.#codeBlocks > 1) return false;
+		if (this.codeBlocks > 1) return false;
 		if (this.#hasSchemaType(CERTAIN)) return true;
-		if (this.#terms > 5 || this.#hasSchemaType(DOCUMENTATION)) return false;
+		if (this.terms > 5 || this.#hasSchemaType(DOCUMENTATION)) return false;
 		const isArticle = this.#schemaTypes.has("Article");
 		if (this.#openGraphType === undefined) return isArticle;
 		// Some sites declare every page an article. Their schema types then name the real kind of page.
@@ -23,39 +28,67 @@ export class PageSignals {
 		return this.#openGraphType === "article" && !isPlainPage;
 	}
 
+	/** What the page declares to be: 0 for nothing, 1 news, 2 post, 3 article, 4 thread or question, 5 product, 6 listing, 7 documentation, 8 page. */
+	get kind(): number {
+		const kinds = [
+			CERTAIN,
+			/^BlogPosting$/,
+			/^Article$/,
+			THREAD,
+			/^(?:Product|Offer)$/,
+			LISTING,
+			DOCUMENTATION,
+			/^WebPage$/,
+		];
+		const found = kinds.findIndex((types) => this.#hasSchemaType(types));
+		return found + 1;
+	}
+
 	onOpen(tokens: HtmlTokenizer): void {
-		this.shape.elements++;
-		// An element with raw text has already ended.
-		if (tokens.rawText === undefined) this.#step(tokens.name, 1);
-		if (tokens.name === "pre") this.#codeBlocks++;
-		else if (tokens.name === "dt") this.#terms++;
-		else if (tokens.name === "meta") this.#readMeta(tokens);
-		else if (tokens.name === "script" && tokens.attribute("type") === "application/ld+json")
-			this.#readSchemaTypes(tokens.rawText ?? "");
+		const { name } = tokens;
+		if (name === "pre") this.codeBlocks++;
+		else if (name === "dt") this.terms++;
+		else if (name === "meta") this.#readMeta(tokens);
+		else if (name === "link" || name === "a") this.#readLink(tokens);
+		else if (name === "title" && this.title === "")
+			this.title = decodeEntities((tokens.rawText ?? "").slice(0, 500));
+		else if (name === "script" && tokens.attribute("type") === "application/ld+json")
+			this.#readSchema(tokens.rawText ?? "");
 	}
 
-	onClose(name: string): void {
-		this.#step(name, -1);
-	}
-
-	#step(name: string, by: 1 | -1): void {
-		if (VOID.has(name) || RARELY_CLOSED.has(name)) return;
-		this.#depth = Math.max(0, this.#depth + by);
-		this.shape.depth = Math.max(this.shape.depth, this.#depth);
+	#readLink(tokens: HtmlTokenizer): void {
+		if (this.source !== undefined || !tokens.hasAttributes) return;
+		const isSource =
+			tokens.name === "link"
+				? tokens.attribute("rel") === "alternate" &&
+					/^text\/(?:x-)?markdown\b/.test(tokens.attribute("type") ?? "")
+				: RAW_LINK.test(tokens.attribute("data-testid") ?? tokens.attribute("id") ?? "");
+		if (isSource) this.source = tokens.attribute("href");
 	}
 
 	#readMeta(tokens: HtmlTokenizer): void {
 		const name = ["property", "name", "itemprop"]
 			.map((attribute) => tokens.attribute(attribute))
 			.find((value) => value !== undefined);
+		if (name === "generator") this.generator ||= (tokens.attribute("content") ?? "").slice(0, 100);
 		if (name === "og:type") this.#openGraphType ??= tokens.attribute("content")?.toLowerCase();
-		if (name === "article:published_time" || name === "datePublished") this.#isDated = true;
+		if (name === "article:published_time" || name === "datePublished") {
+			this.#isDated = true;
+			this.published ??= shortLine(tokens.attribute("content"));
+		}
+		if (name === "author" || name === "article:author" || name === "dc.creator")
+			this.author ??= personName(tokens.attribute("content"));
 	}
 
-	#readSchemaTypes(json: string): void {
+	#readSchema(json: string): void {
 		for (const [, type = ""] of json.matchAll(/"@type"\s*:\s*\[?\s*"(\w+)"/g)) {
 			this.#schemaTypes.add(type);
 		}
+		this.published ??= shortLine(/"datePublished"\s*:\s*"([^"\\]{4,40})"/.exec(json)?.[1]);
+		const author = /"author"\s*:\s*\[?\s*\{[^{}]{0,300}?"name"\s*:\s*"([^"\\]{2,80})"/.exec(
+			json,
+		)?.[1];
+		this.author ??= personName(author);
 	}
 
 	#hasSchemaType(types: RegExp): boolean {
@@ -63,56 +96,22 @@ export class PageSignals {
 	}
 }
 
+/** How forges mark the link from a file's page to the file. */
+const RAW_LINK = /^raw-(?:button|url)$/;
 const CERTAIN = /^(?:Opinion|Analysis|Reportage|Review)?NewsArticle$|^BlogPosting$/;
 const DOCUMENTATION = /^(?:TechArticle|APIReference)$/;
+const THREAD = /^(?:DiscussionForumPosting|QAPage|Question|Answer|Comment)$/;
+const LISTING = /^(?:CollectionPage|ItemList|SearchResultsPage)$/;
 const OTHER_PAGES = /^(?:WebPage|CollectionPage|FAQPage|Product)$/;
 
-export interface PageShape {
-	elements: number;
-	/** Maximum nesting; counts only elements that are usually closed. */
-	depth: number;
+/** The values are untrusted, and every chunk may carry them: one short line, or nothing. */
+function shortLine(text: string | undefined): string | undefined {
+	const line = collapse((text ?? "").slice(0, 400)).trim();
+	return line !== "" && line.length <= 80 ? line : undefined;
 }
 
-// Larger pages miss the deadline: Defuddle takes 0.05 to 0.15 ms per element, and its time is quadratic
-// in the depth (1,000 levels: 4 to 12 s; 2,000: most of a minute).
-const MAX_ELEMENTS = 150_000;
-const MAX_DEPTH = 1500;
-
-/** Whether Defuddle and Readability, which build a tree, would miss the deadline. */
-export function isTooLarge({ elements, depth }: PageShape): boolean {
-	return elements > MAX_ELEMENTS || depth > MAX_DEPTH;
+/** Some pages name an address instead of a person. */
+function personName(text: string | undefined): string | undefined {
+	const name = shortLine(text);
+	return name !== undefined && !/^https?:/i.test(name) ? name : undefined;
 }
-
-/** Whether the element that `tokens` just opened is clutter or has no text to read. */
-export function isExcluded(
-	tokens: HtmlTokenizer,
-	wholePage: boolean,
-	open: { isOpen(name: string): boolean },
-): boolean {
-	const { name } = tokens;
-	if (NON_TEXT.has(name)) return true;
-	if (name === "footer" && wholePage) return !open.isOpen("blockquote");
-	if (name === "nav" && wholePage) return true;
-	if (!tokens.hasAttributes) return false;
-	if (GUTTERED.has(name) && GUTTER.test(tokens.attribute("class") ?? "")) return true;
-	if (!wholePage || ALWAYS_VISIBLE.has(name)) return false;
-	const role = tokens.attribute("role") ?? "";
-	return CLUTTER_ROLES.has(role) || (role !== "tabpanel" && isHidden(tokens));
-}
-
-function isHidden(tokens: HtmlTokenizer): boolean {
-	const hidden = tokens.attribute("hidden") ?? "until-found";
-	// React sends late parts of a page hidden, with an id like `S:1`.
-	if (hidden !== "until-found") return !tokens.attribute("id")?.startsWith("S:");
-	return (
-		tokens.attribute("aria-hidden") === "true" || HIDING_STYLE.test(tokens.attribute("style") ?? "")
-	);
-}
-
-const HIDING_STYLE = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden)/i;
-const GUTTER = new RegExp(`(?:^|\\s)(?:${[...LINE_NUMBER_CLASSES].join("|")})(?:\\s|$)`);
-
-const NON_TEXT = names("template svg noscript canvas object select datalist dialog map");
-const GUTTERED = names("td pre span div");
-/** Some pages hide these elements until their scripts have run, so hiding them is ignored. */
-const ALWAYS_VISIBLE = names("html body main article");

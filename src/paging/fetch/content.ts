@@ -2,15 +2,17 @@ import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import { WINDOWS_1252 } from "../extract/entities.ts";
+import { isArchive } from "./magic.ts";
 
 /**
- * Decides by the bytes, the `Content-Type` and, without one, the name. A PDF header at the start overrides
+ * Decides by the bytes, the `Content-Type` and, without one, the name. Zip and gzip are known by their first bytes. A PDF header at the start overrides
  * any type; after junk it counts only if the bytes are not text. Bytes that are not text are binary, whatever
  * the type. For an unspecific type the bytes decide: only a whole document is HTML, since a fragment is more
  * often Markdown. Content declared as a PDF is `pdf` even if it is not one; the PDF reader reports that.
  */
 export function detectKind(bytes: Buffer, contentType: string | undefined, name = "") {
 	const { type } = parseMediaType(contentType);
+	if (isArchive(bytes)) return "archive";
 	if (isPdfType(type) || isSurelyPdf(bytes)) return "pdf";
 	const hasHeader = hasPdfHeader(bytes);
 	if (hasHeader && type === "" && /\.pdf$/i.test(name)) return "pdf";

@@ -1,3 +1,5 @@
+import { findRegions, type TextPiece } from "./layout.ts";
+
 type PageWarning =
 	/** pictures or drawings only: usually a scan */
 	| "no_text"
@@ -11,6 +13,9 @@ export interface RawPage {
 	/** Indices of the U+FFFE that are hyphens, ascending. The line break after each is already removed. */
 	readonly hyphens: readonly number[];
 	readonly painted: boolean;
+	/** Values of form fields, and notes. */
+	readonly notes?: readonly string[];
+	readonly pieces?: readonly TextPiece[];
 }
 
 export interface PageText {
@@ -22,15 +27,87 @@ export interface PageText {
 // With broken fonts, about 60 % of characters are meaningless; with bullets and icons, well below 20 %.
 const BROKEN_SHARE = 0.25;
 
-/** Trims lines, joins hyphenated words, drops control characters. Meaningless characters become U+FFFD. */
-export function pageText({ text: raw, hyphens, painted }: RawPage): PageText {
-	const joined = joinWords(raw, hyphens).replaceAll("\r\n", "\n");
-	if (joined !== "" && !UNCLEAN.test(joined)) return { text: joined };
+/**
+ * Trims lines, joins hyphenated words, puts tables in rows, drops control characters and spaces between Chinese characters.
+ * Meaningless characters become U+FFFD. Notes and form fields follow the text.
+ */
+export function pageText(page: RawPage): PageText {
+	const found = ownText(page);
+	const notes = (page.notes ?? [])
+		.map((note) => clean(note.replaceAll("\r\n", "\n")))
+		.filter(Boolean);
+	if (notes.length === 0) return found;
+	const { warning, text } = found;
+	const all = [text, ...notes.map((note) => `[${note}]`)].filter(Boolean).join("\n");
+	return { text: all, ...(warning && warning !== "no_text" && { warning }) };
+}
+
+function ownText({ text: raw, hyphens, painted, pieces = [] }: RawPage): PageText {
+	const joined = joinChinese(arranged(raw, hyphens, pieces).replaceAll("\r\n", "\n"));
+	const isMixed = mixesScripts(joined);
+	if (joined !== "" && !isMixed && !UNCLEAN.test(joined)) return { text: joined };
 	const text = clean(joined);
-	const isBroken = meaninglessShare(raw, hyphens.length) >= BROKEN_SHARE;
+	const isBroken = isMixed || meaninglessShare(raw, hyphens.length) >= BROKEN_SHARE;
 	if (isBroken) return { text, warning: "broken_encoding" };
 	if (text === "" && painted) return { text, warning: "no_text" };
 	return { text };
+}
+
+/** Joins hyphenated words, outside of the tables and columns that the layout finds. */
+function arranged(raw: string, hyphens: readonly number[], pieces: readonly TextPiece[]): string {
+	const parts: string[] = [];
+	let from = 0;
+	const addPlain = (to: number) => {
+		const inside = hyphens.filter((at) => at >= from && at < to).map((at) => at - from);
+		parts.push(joinWords(raw.slice(from, to), inside));
+	};
+	for (const region of findRegions(raw, pieces)) {
+		addPlain(region.from);
+		parts.push(region.text);
+		from = region.to;
+	}
+	addPlain(raw.length);
+	return parts.join("");
+}
+
+const CHINESE =
+	"[\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}。、，！？（）「」《》：；]";
+const SPACED_CHINESE = new RegExp(`(?<=${CHINESE}) (?=${CHINESE})`, "gu");
+const ADJACENT_CHINESE = new RegExp(`${CHINESE}(?=${CHINESE})`, "gu");
+
+/** Removes the spaces between Chinese and Japanese characters if most of them have one: it is how the page places them. */
+function joinChinese(text: string): string {
+	const spaced = text.match(SPACED_CHINESE)?.length ?? 0;
+	if (spaced === 0) return text;
+	return spaced > (text.match(ADJACENT_CHINESE)?.length ?? 0)
+		? text.replace(SPACED_CHINESE, "")
+		: text;
+}
+
+/** Words that mix three scripts are wrong characters; a share of them means a broken encoding. */
+const MIXED_SHARE = 0.2;
+const SCRIPTS = [
+	"Latin",
+	"Greek",
+	"Cyrillic",
+	"Arabic",
+	"Hebrew",
+	"Han",
+	"Thai",
+	"Devanagari",
+	"Armenian",
+	"Georgian",
+	"Hangul",
+	"Ethiopic",
+].map((name) => new RegExp(`\\p{Script=${name}}`, "u"));
+
+function mixesScripts(text: string): boolean {
+	// Most pages have one script, which a look at the codes shows.
+	if (!/[\u0370-\uffff]/.test(text)) return false;
+	const words = text.match(/\p{L}{3,}/gu) ?? [];
+	if (words.length < 5) return false;
+	const mixed = words.filter((word) => SCRIPTS.filter((script) => script.test(word)).length >= 3);
+	return mixed.length >= words.length * MIXED_SHARE;
 }
 
 const UNCLEAN =

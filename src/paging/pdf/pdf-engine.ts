@@ -15,7 +15,7 @@ import type {
 	ReturnedBuffer,
 	WorkerState,
 } from "./pdf-worker.ts";
-import type { OpenFailure } from "./pdfium.ts";
+import type { OpenFailure, OutlineEntry } from "./pdfium.ts";
 import { ReadAhead, type ReadSpan } from "./read-ahead.ts";
 
 export type { PdfPage } from "./pdf-worker.ts";
@@ -62,9 +62,9 @@ export class PdfEngine {
 	 * Keeps the bytes, which must not change.
 	 * @throws PagingError `not_a_pdf`, `encrypted_pdf`, `too_large` (memory), `timeout` or `aborted`
 	 */
-	async open(bytes: Buffer, signal?: AbortSignal): Promise<PdfDocument> {
+	async open(bytes: Buffer, signal?: AbortSignal, password?: string): Promise<PdfDocument> {
 		checkHeader(bytes);
-		const source = { id: ++this.#lastId, bytes };
+		const source = { id: ++this.#lastId, bytes, password };
 		const evict = () => this.#supervisor.broadcast(source.id);
 		try {
 			const opened = await this.#read(source, { first: 1, last: 0, maxChars: 0 }, signal);
@@ -121,7 +121,7 @@ export class PdfEngine {
 		return reply;
 	}
 
-	#runJob({ id, bytes }: Source, span: PageSpan, signal: AbortSignal | undefined) {
+	#runJob({ id, bytes, password }: Source, span: PageSpan, signal: AbortSignal | undefined) {
 		let sent = 0;
 		const onNote = (returned: ReturnedBuffer, job: RunningJob) => {
 			if (returned) this.#buffers.push(returned);
@@ -135,7 +135,7 @@ export class PdfEngine {
 		};
 		// A quarter of the deadline, so that only a single slow page can miss it, never a long list of pages.
 		const budgetMs = this.#options.deadlineMs / 4;
-		const job = { ...span, document: id, total: bytes.length, budgetMs };
+		const job = { ...span, document: id, total: bytes.length, budgetMs, password };
 		const prefer = (worker: number) => !!this.#states.get(worker)?.documents.includes(id);
 		return this.#supervisor.run(job, { signal, prefer, onNote });
 	}
@@ -145,6 +145,7 @@ export class PdfEngine {
 interface Source {
 	readonly id: number;
 	readonly bytes: Uint8Array;
+	readonly password: string | undefined;
 }
 
 /** Documents are sent in parts, so that this thread fills one part while the worker copies another. */
@@ -162,12 +163,15 @@ interface DocumentEngine {
 export class PdfDocument {
 	readonly totalPages: number;
 	readonly title?: string;
+	/** Headings with their pages, for a document that has an outline. */
+	readonly outline: readonly OutlineEntry[];
 	readonly #engine: DocumentEngine;
 	readonly #readAhead: ReadAhead;
 	#isClosed = false;
 
-	constructor({ totalPages, title }: ReadReply, engine: DocumentEngine) {
+	constructor({ totalPages, title, outline }: ReadReply, engine: DocumentEngine) {
 		this.totalPages = totalPages;
+		this.outline = outline;
 		if (title) this.title = title;
 		this.#engine = engine;
 		const read: ReadSpan = (span, signal) => this.#readSpan(span, signal);
@@ -240,7 +244,7 @@ const ABORTED = "reading the PDF was aborted";
 const OPEN_ERRORS = {
 	password: [
 		"encrypted_pdf",
-		"this PDF is protected with a password: save a copy without one and read that",
+		"this PDF is protected with a password, and none or a wrong one was given: pass it as password (strata read --password), or read a copy without one",
 	],
 	format: [
 		"not_a_pdf",

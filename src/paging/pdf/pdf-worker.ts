@@ -2,7 +2,13 @@ import { setImmediate } from "node:timers/promises";
 import { threadId, workerData } from "node:worker_threads";
 import { type JobContext, serveJobs } from "../../core/worker-entry.ts";
 import { type PageText, pageText, titleText } from "./page-text.ts";
-import { loadPdfium, type OpenFailure, type PdfiumDocument, type PdfiumFile } from "./pdfium.ts";
+import {
+	loadPdfium,
+	type OpenFailure,
+	type OutlineEntry,
+	type PdfiumDocument,
+	type PdfiumFile,
+} from "./pdfium.ts";
 
 /** Pages are counted from 1. Reading ends early when the text reaches `maxChars`, after at least one page. */
 export interface PageSpan {
@@ -17,11 +23,13 @@ export interface ReadJob extends PageSpan {
 	readonly total: number;
 	/** Reading stops after the page that exceeds this time. */
 	readonly budgetMs: number;
+	readonly password?: string | undefined;
 }
 
 export interface ReadReply {
 	readonly totalPages: number;
 	readonly title: string;
+	readonly outline: readonly OutlineEntry[];
 	readonly pages: PdfPage[];
 	readonly worker: WorkerState;
 }
@@ -70,7 +78,7 @@ serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 		let isOpen = false;
 		try {
 			const entry = openDocuments.get(job.document) ?? (await load(job, context));
-			const document = entry.document ?? entry.file.open();
+			const document = entry.document ?? entry.file.open(job.password);
 			checkMemory();
 			if (typeof document === "string") return document;
 			isOpen = true;
@@ -82,7 +90,10 @@ serveJobs<ReadJob, ReadReply | OpenFailure, ReturnedBuffer, BytesPart>(
 			const documents = [...openDocuments.keys()];
 			const memoryBytes = pdfium.memoryBytes();
 			const worker = { id: threadId, pagesLoaded, documents, memoryBytes };
-			return { totalPages: document.totalPages, title: titleText(document.title), pages, worker };
+			const title = titleText(document.title);
+			// Only the job that opens the document needs the outline.
+			const outline = job.last === 0 ? document.outline() : [];
+			return { totalPages: document.totalPages, title, outline, pages, worker };
 		} catch (error) {
 			if (error === context.signal.reason) throw error;
 			const code = pdfium.isOutOfMemory() ? "memory" : "crash";

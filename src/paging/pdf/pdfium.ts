@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { PDFiumModule } from "@hyzyla/pdfium";
-import type { RawPage } from "./page-text.ts";
+import type { TextPiece } from "./layout.ts";
+import { type RawPage, titleText } from "./page-text.ts";
 
 export type PdfiumFile = ReturnType<typeof reserveFile>;
 
@@ -47,8 +48,10 @@ function reserveFile(api: PdfiumExports, size: number) {
 	return {
 		write: (part: Uint8Array, offset: number) =>
 			new Uint8Array(api.memory.buffer).set(part, address + offset),
-		open(): PdfiumDocument | OpenFailure {
-			const handle = api.FPDF_LoadMemDocument(address, size, 0);
+		open(password?: string): PdfiumDocument | OpenFailure {
+			const secret = password === undefined ? 0 : writeString(api, password);
+			const handle = api.FPDF_LoadMemDocument(address, size, secret);
+			if (secret !== 0) api.free(secret);
 			if (handle !== 0) return openDocument(api, handle, size);
 			return ENCRYPTED.includes(api.FPDF_GetLastError()) ? "password" : "format";
 		},
@@ -71,6 +74,7 @@ function openDocument(api: PdfiumExports, handle: number, size: number) {
 			api.FPDF_ClosePage(page);
 			return raw;
 		},
+		outline: () => readOutline(api, handle),
 		close: () => api.FPDF_CloseDocument(handle),
 	};
 }
@@ -88,18 +92,164 @@ function rawPage(api: PdfiumExports, page: number): RawPage | undefined {
 		const character = api.FPDFText_GetCharIndexFromTextIndex(textPage, at);
 		if (api.FPDFText_IsHyphen(textPage, character) === 1) hyphens.push(at);
 	}
+	const pieces = readPieces(api, textPage, text, count);
 	api.FPDFText_ClosePage(textPage);
-	return { text, hyphens, painted };
+	return { text, hyphens, painted, notes: readNotes(api, page), pieces };
+}
+
+/** Pages with more characters are not searched for tables. */
+const MAX_LAYOUT_CHARS = 20_000;
+
+/** The pieces of the page's lines, cut where the gap between two words is wide. Hyphenated lines have none. */
+function readPieces(
+	api: PdfiumExports,
+	textPage: number,
+	text: string,
+	count: number,
+): TextPiece[] {
+	if (count > MAX_LAYOUT_CHARS || text.length < 20) return [];
+	const isSame = text.length === count;
+	const address = allocate(api, 32);
+	const boxAt = (index: number) => {
+		const character = isSame ? index : api.FPDFText_GetCharIndexFromTextIndex(textPage, index);
+		if (
+			api.FPDFText_GetCharBox(
+				textPage,
+				character,
+				address,
+				address + 8,
+				address + 16,
+				address + 24,
+			) === 0
+		)
+			return undefined;
+		const [left = 0, right = 0, bottom = 0, top = 0] = new Float64Array(
+			api.memory.buffer,
+			address,
+			4,
+		);
+		return { left, right, bottom, top };
+	};
+	const pieces: TextPiece[] = [];
+	for (const { index, 0: line } of text.matchAll(/[^\r\n]+/g)) {
+		if (line.includes("\ufffe") || line.trim() === "") continue;
+		let from = index + (line.length - line.trimStart().length);
+		const end = index + line.trimEnd().length;
+		const first = boxAt(from);
+		if (!first) continue;
+		let start = first;
+		const close = (to: number) => {
+			const last = boxAt(to - 1);
+			if (last)
+				pieces.push({
+					from,
+					to,
+					left: start.left,
+					right: last.right,
+					bottom: start.bottom,
+					top: Math.max(start.top, last.top),
+				});
+		};
+		for (const { index: at, 0: gap } of line.matchAll(/\S( +)(?=\S)/g)) {
+			const before = boxAt(index + at);
+			const after = boxAt(index + at + gap.length);
+			const height = before ? Math.max(before.top - before.bottom, first.top - first.bottom) : 0;
+			if (!before || !after || after.left - before.right < 1.5 * height) continue;
+			close(index + at + 1);
+			from = index + at + gap.length;
+			start = after;
+		}
+		close(end);
+	}
+	api.free(address);
+	return pieces;
+}
+
+/** A heading of a document's outline. `page` counts from 1. */
+export interface OutlineEntry {
+	readonly title: string;
+	readonly level: number;
+	readonly page: number;
+}
+
+/** Entries of an outline that are read; an outline may be a circle. */
+const MAX_OUTLINE = 500;
+const MAX_OUTLINE_DEPTH = 6;
+
+function readOutline(api: PdfiumExports, document: number): OutlineEntry[] {
+	const entries: OutlineEntry[] = [];
+	const visit = (parent: number, level: number): void => {
+		let bookmark = api.FPDFBookmark_GetFirstChild(document, parent);
+		while (bookmark !== 0 && entries.length < MAX_OUTLINE) {
+			const size = Math.min(1000, api.FPDFBookmark_GetTitle(bookmark, 0, 0));
+			const current = bookmark;
+			const raw = readUtf16(api, size, (buffer) =>
+				api.FPDFBookmark_GetTitle(current, buffer, size),
+			);
+			const page =
+				api.FPDFDest_GetDestPageIndex(document, api.FPDFBookmark_GetDest(document, bookmark)) + 1;
+			entries.push({ title: titleText(raw), level, page: Math.max(0, page) });
+			if (level < MAX_OUTLINE_DEPTH) visit(bookmark, level + 1);
+			bookmark = api.FPDFBookmark_GetNextSibling(document, bookmark);
+		}
+	};
+	visit(0, 1);
+	return entries.filter(({ title, page }) => title !== "" && page > 0);
+}
+
+/** Annotations with text of their own: free text, fields of forms, notes. */
+const TEXT_NOTE = 1;
+const FREE_TEXT = 3;
+const HIGHLIGHTS = [9, 10, 11, 12];
+const WIDGET = 20;
+const MAX_NOTES = 500;
+
+function readNotes(api: PdfiumExports, page: number): string[] {
+	const notes: string[] = [];
+	const count = Math.min(MAX_NOTES, api.FPDFPage_GetAnnotCount(page));
+	for (let i = 0; i < count; i++) {
+		const annotation = api.FPDFPage_GetAnnot(page, i);
+		if (annotation === 0) continue;
+		const kind = api.FPDFAnnot_GetSubtype(annotation);
+		const value = (key: string) => annotationText(api, annotation, key);
+		if (kind === WIDGET) {
+			const filled = value("V");
+			const name = value("TU") || value("T");
+			if (filled !== "" && filled !== "Off")
+				notes.push(name === "" ? filled : `${name}: ${filled}`);
+		} else if (kind === FREE_TEXT || kind === TEXT_NOTE || HIGHLIGHTS.includes(kind)) {
+			const text = value("Contents");
+			if (text !== "") notes.push(kind === FREE_TEXT ? text : `Note: ${text}`);
+		}
+		api.FPDFPage_CloseAnnot(annotation);
+	}
+	return notes;
+}
+
+function annotationText(api: PdfiumExports, annotation: number, key: string): string {
+	const tag = writeString(api, key);
+	const size = Math.min(20_000, api.FPDFAnnot_GetStringValue(annotation, tag, 0, 0));
+	const text = readUtf16(api, size, (buffer) =>
+		api.FPDFAnnot_GetStringValue(annotation, tag, buffer, size),
+	);
+	api.free(tag);
+	return text.trim();
 }
 
 function metaText(api: PdfiumExports, document: number, key: string): string {
-	const name = Buffer.from(`${key}\0`);
-	const tag = allocate(api, name.length);
-	new Uint8Array(api.memory.buffer).set(name, tag);
+	const tag = writeString(api, key);
 	const size = api.FPDF_GetMetaText(document, tag, 0, 0);
 	const text = readUtf16(api, size, (buffer) => api.FPDF_GetMetaText(document, tag, buffer, size));
 	api.free(tag);
 	return text;
+}
+
+/** The caller frees the result. */
+function writeString(api: PdfiumExports, text: string): number {
+	const bytes = Buffer.from(`${text}\0`);
+	const address = allocate(api, bytes.length);
+	new Uint8Array(api.memory.buffer).set(bytes, address);
+	return address;
 }
 
 /** `fill` returns how many bytes it wrote, including the final NUL. */
@@ -149,4 +299,23 @@ interface PdfiumExports {
 	FPDFText_GetText(textPage: number, start: number, count: number, buffer: number): number;
 	FPDFText_GetCharIndexFromTextIndex(textPage: number, index: number): number;
 	FPDFText_IsHyphen(textPage: number, index: number): number;
+	/** Writes left, right, bottom and top as doubles. */
+	FPDFText_GetCharBox(
+		textPage: number,
+		index: number,
+		left: number,
+		right: number,
+		bottom: number,
+		top: number,
+	): number;
+	FPDFPage_GetAnnotCount(page: number): number;
+	FPDFPage_GetAnnot(page: number, index: number): number;
+	FPDFPage_CloseAnnot(annotation: number): void;
+	FPDFAnnot_GetSubtype(annotation: number): number;
+	FPDFAnnot_GetStringValue(annotation: number, key: number, buffer: number, size: number): number;
+	FPDFBookmark_GetFirstChild(document: number, bookmark: number): number;
+	FPDFBookmark_GetNextSibling(document: number, bookmark: number): number;
+	FPDFBookmark_GetTitle(bookmark: number, buffer: number, size: number): number;
+	FPDFBookmark_GetDest(document: number, bookmark: number): number;
+	FPDFDest_GetDestPageIndex(document: number, destination: number): number;
 }

@@ -10,8 +10,8 @@ const article = {
 	html: `<html><head><title>Rivers</title></head><body><nav>Menu</nav><article>${"<p>All rivers, in the end, run into the sea, as they say.</p>".repeat(20)}</article></body></html>`,
 	baseUrl,
 };
-/** The readers need far longer than a minute for it. */
-const endless = { html: `${"<div>".repeat(1499)}needle${"</div>".repeat(1499)}`, baseUrl };
+/** Its conversion takes seconds, far longer than the deadlines here. */
+const endless = { html: `${"<p>some words, and more of them</p>".repeat(600_000)}needle`, baseUrl };
 
 const open: Extractor[] = [];
 function extractor(options: ExtractorOptions = {}) {
@@ -28,7 +28,7 @@ afterEach(async () => {
 describe("an extractor", () => {
 	test("finds the text of a page", { tags: "slow" }, async () => {
 		const found = await extractor().extract(article);
-		expect(found).toMatchObject({ via: "defuddle", degraded: false, title: "Rivers" });
+		expect(found).toMatchObject({ degraded: false, title: "Rivers" });
 		expect(found.markdown.match(/All rivers/g)).toHaveLength(20);
 		expect(found.markdown).not.toContain("Menu");
 	});
@@ -56,15 +56,16 @@ describe("an extractor", () => {
 });
 
 describe("a page that takes too long", () => {
-	test("is answered with what linear time could make of it, and the next one is read as usual", {
+	test("is stripped of its tags, and the next one is read as usual", {
 		tags: "slow",
 	}, async () => {
-		const { extract } = extractor({ deadlineMs: 5000 });
+		const { extract } = extractor({ deadlineMs: 300 });
 		const [late, next] = await Promise.all([
 			extract(endless),
 			extract({ html: "<p>x</p>", baseUrl }),
 		]);
-		expect(late).toEqual({ markdown: "needle", via: "linear", degraded: true, reason: "deadline" });
+		expect(late).toMatchObject({ degraded: true, reason: "deadline" });
+		expect(late.markdown.endsWith("\nneedle")).toBe(true);
 		expect(next).toMatchObject({ markdown: "x", degraded: false });
 	});
 
@@ -80,24 +81,14 @@ describe("a page that takes too long", () => {
 });
 
 describe("a page that takes too much memory", () => {
-	test("is answered from the draft, and the next one is read as usual", {
-		tags: "slow",
-	}, async () => {
-		const { extract } = extractor({ maxOldGenerationMb: 64 });
-		const html = `<article>${"<p>some <i>text</i> and <b>more</b>".repeat(20_000)}needle</article>`;
-		const found = await extract({ html, baseUrl });
-		expect(found).toMatchObject({ via: "linear", degraded: true, reason: "out_of_memory" });
-		expect(found.markdown.includes("needle")).toBe(true);
-		expect(await extract(article)).toMatchObject({ via: "defuddle", degraded: false });
-	});
-
-	test("is stripped of its tags if there is no draft either", { tags: "slow" }, async () => {
+	test("is stripped of its tags, and the next one is read as usual", { tags: "slow" }, async () => {
 		const { extract } = extractor({ maxOldGenerationMb: 24 });
 		const html = `<title>T</title><style>p{}</style>${"<p>a &lt; b<br>".repeat(400_000)}needle<script>x`;
 		const found = await extract({ html, baseUrl });
-		expect(found).toMatchObject({ via: "text", degraded: true, reason: "out_of_memory" });
+		expect(found).toMatchObject({ degraded: true, reason: "out_of_memory" });
 		expect(found.markdown.slice(0, 12)).toBe("a < b\na < b\n");
 		expect(found.markdown.slice(-12)).toBe("a < b\nneedle");
+		expect(await extract(article)).toMatchObject({ degraded: false });
 	});
 });
 
@@ -115,7 +106,7 @@ describe("hostile pages", () => {
 			expect(found.markdown.includes("needle")).toBe(true);
 			expect(/<\/?[a-z]/i.test(found.markdown)).toBe(false);
 			expect(next.markdown).toContain("All rivers");
-			expect(ticks).toBeGreaterThan(5);
+			expect(ticks).toBeGreaterThan(1);
 		},
 	);
 });
@@ -134,7 +125,7 @@ describe("stopping", () => {
 		const third = extract(article);
 		setTimeout(() => running.abort(), 200);
 		await expect(first).rejects.toMatchObject({ code: "aborted" });
-		expect(await third).toMatchObject({ via: "defuddle", degraded: false });
+		expect(await third).toMatchObject({ degraded: false });
 	});
 
 	test("closing rejects what is under way and what comes after", async () => {

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { htmlToMarkdown } from "../../../src/paging/extract/html-to-markdown.ts";
+import { leftOutLine } from "../../../src/paging/extract/left-out.ts";
 
 const baseUrl = "https://example.com/blog/post.html";
 const sentence =
@@ -16,8 +17,7 @@ function page(content: string): string {
 
 describe("an article", () => {
 	test("is found, without what is around it", () => {
-		const { markdown, title, via } = htmlToMarkdown(page("<p>The middle.</p>"), baseUrl);
-		expect(via).toBe("defuddle");
+		const { markdown, title } = htmlToMarkdown(page("<p>The middle.</p>"), baseUrl);
 		expect(title).toContain("The Post");
 		expect(markdown.match(/Every sentence/g)).toHaveLength(40);
 		expect(markdown).toContain("\n\nThe middle.\n\n");
@@ -83,8 +83,7 @@ describe("an article", () => {
 			"## Steps\n\n1. one\n   - detail\n2. two",
 		],
 	])("keeps %s", (_, html, expected) => {
-		const { markdown, via } = htmlToMarkdown(page(html), baseUrl);
-		expect(via).toBe("defuddle");
+		const { markdown } = htmlToMarkdown(page(html), baseUrl);
 		expect(markdown).toContain(expected);
 	});
 
@@ -148,10 +147,9 @@ describe("pages that hide their text from the readers", () => {
 			`<html><head><title>T</title></head><body></body></html>${paragraph.repeat(6)}`,
 		],
 	])("a document with %s is read", (_, html) => {
-		const { markdown, title, via } = htmlToMarkdown(html, baseUrl);
+		const { markdown, title } = htmlToMarkdown(html, baseUrl);
 		expect(markdown.match(/Every sentence/g)).toHaveLength(30);
 		expect(title).toBe("T");
-		expect(via).toBe("defuddle");
 	});
 
 	test.each([
@@ -250,40 +248,22 @@ describe("a page that says it is an article", () => {
 		["Open Graph", openGraph],
 		["schema.org", schema("NewsArticle")],
 		["schema.org, for a blog", schema("BlogPosting")],
-	])("by %s is read by Readability", (_, head) => {
-		const { markdown, via } = htmlToMarkdown(news(head, paragraph.repeat(4)), baseUrl);
-		expect(via).toBe("readability");
+	])("by %s is read", (_, head) => {
+		const { markdown } = htmlToMarkdown(news(head, paragraph.repeat(4)), baseUrl);
 		expect(markdown.match(/Every sentence/g)).toHaveLength(20);
 	});
 
-	test.each([
-		["is documentation by schema.org", schema("TechArticle"), "", baseUrl],
-		[
-			"has several blocks of code",
-			openGraph,
-			"<pre>a = 1</pre><p>and</p><pre>b = 2</pre>",
-			baseUrl,
-		],
-		["is at an address of documentation", openGraph, "", "https://docs.example.com/start"],
-		["is in a folder of documentation", openGraph, "", "https://example.com/docs/start"],
-	])("but %s is read by Defuddle", (_, head, content, address) => {
-		const html = news(head, paragraph.repeat(4) + content);
-		expect(htmlToMarkdown(html, address).via).toBe("defuddle");
-	});
-
-	test("is read by Defuddle where Readability finds nothing", () => {
+	test("is read although it hides its text until a script runs", () => {
 		const unfolded = `<div style="display:none">${paragraph.repeat(4)}</div>`;
 		const html = `<html><head><title>News</title>${openGraph}</head><body>${unfolded}</body></html>`;
-		const { markdown, via } = htmlToMarkdown(html, baseUrl);
-		expect(via).toBe("defuddle");
+		const { markdown } = htmlToMarkdown(html, baseUrl);
 		expect(markdown.match(/Every sentence/g)).toHaveLength(20);
 	});
 
 	test("is not held against what surrounds it, however much that is", () => {
 		const teaser = `<div class="teaser"><h3><a href="/t">Another story</a></h3><p>${"A word on another story. ".repeat(20)}</p></div>`;
 		const html = `<!doctype html><html><head><title>News</title>${openGraph}</head><body><div class="story-body">${paragraph.repeat(2)}</div><div class="stream">${teaser.repeat(60)}</div></body></html>`;
-		const { markdown, via } = htmlToMarkdown(html, baseUrl);
-		expect(via).toBe("readability");
+		const { markdown } = htmlToMarkdown(html, baseUrl);
 		expect(markdown.match(/Every sentence/g)).toHaveLength(10);
 	});
 
@@ -295,8 +275,7 @@ describe("a page that says it is an article", () => {
 		],
 	])("%s is left out", (_, content) => {
 		const html = news(openGraph, `${paragraph}${paragraph}${content}${paragraph}`);
-		const { markdown, via } = htmlToMarkdown(html, baseUrl);
-		expect(via).toBe("readability");
+		const { markdown } = htmlToMarkdown(html, baseUrl);
 		expect(markdown).not.toContain("GONE");
 	});
 
@@ -304,8 +283,7 @@ describe("a page that says it is an article", () => {
 		const content = `<ul><li>First of all</li><li>Second of all</li></ul><blockquote><p>Quoted words.</p></blockquote>
 <table><tr><th>Name</th><th>Size</th></tr><tr><td>a</td><td>1</td></tr></table><p>Short.</p><pre><code class="language-js"><div class="cm-line">if (a) {</div><div class="cm-line">  b();</div><div class="cm-line"><br></div><div class="cm-line"><span class="lineno">4</span>}</div></code></pre>`;
 		const html = news(openGraph, `${paragraph}${paragraph}${content}${paragraph}`);
-		const { markdown, via } = htmlToMarkdown(html, baseUrl);
-		expect(via).toBe("readability");
+		const { markdown } = htmlToMarkdown(html, baseUrl);
 		for (const part of [
 			"- First of all\n- Second of all",
 			"> Quoted words.",
@@ -440,13 +418,99 @@ describe("the white space of code is as the page has it", () => {
 			python,
 		],
 	])("%s", (_, html, expected) => {
-		const { markdown, via } = htmlToMarkdown(page(html), baseUrl);
-		expect(via).toBe("defuddle");
+		const { markdown } = htmlToMarkdown(page(html), baseUrl);
 		expect(markdown).toContain(`\n\`\`\`python\n${expected}\n\`\`\`\n`);
 	});
 });
 
-describe("the libraries", () => {
+describe("code", () => {
+	test.each([
+		[
+			"in an editor's lines without a pre, blank ones too",
+			'<div class="cm-editor"><div class="cm-content" data-language="js"><div class="cm-line">if (a) {</div><div class="cm-line">  b();</div><div class="cm-line"></div><div class="cm-line">}</div></div></div>',
+			"```js\nif (a) {\n  b();\n\n}\n```",
+		],
+		[
+			"in lines that are elements without line ends (shiki)",
+			'<pre class="shiki"><code class="language-ts"><span class="line">const a = 1;</span><span class="line">  a;</span></code></pre>',
+			"```ts\nconst a = 1;\n  a;\n```",
+		],
+		[
+			"with its language in an element of its own, and without popups (twoslash)",
+			'<pre class="shiki"><div class="language-id">ts</div><div class="code-container"><code><div class="line">let x<span class="twoslash-popup-container">let x: number</span></div><div class="line">x</div></code></div></pre>',
+			"```ts\nlet x\nx\n```",
+		],
+		[
+			"with its language as a bare class",
+			'<pre class="rust rust-example-rendered"><code>let x;</code></pre>',
+			"```rust\nlet x;\n```",
+		],
+		[
+			"with its language in Gatsby's class",
+			'<div class="gatsby-highlight"><pre class="gatsby-code-jsx"><code>&lt;A /></code></pre></div>',
+			"```jsx\n<A />\n```",
+		],
+	])("%s is kept", (_, html, expected) => {
+		expect(htmlToMarkdown(page(html), baseUrl).markdown).toContain(`\n\n${expected}\n\n`);
+	});
+});
+
+describe("questions and answers", () => {
+	const answer = (attributes: string, text: string) =>
+		`<div class="answer" ${attributes}><div class="votecell">4</div><div class="post-text"><p>${text} ${sentence.repeat(3)}</p></div></div>`;
+
+	test("answers have a boundary, their score, and whether they were accepted", () => {
+		const html = `<!doctype html><html><head><title>How? - Answers</title></head><body><div class="question"><h1>How?</h1>${paragraph}</div>${answer('data-answerid="1" data-score="12" itemprop="acceptedAnswer"', "First.")}${answer('data-answerid="2" data-score="-3" itemprop="suggestedAnswer"', "Second.")}</body></html>`;
+		const { markdown } = htmlToMarkdown(html, "https://qa.example.com/questions/1/how");
+		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score 12, accepted\)\n\n(?:4\n\n)?First\./);
+		expect(markdown).toMatch(/---\n\n\*\*Answer\*\* \(score -3\)\n\n(?:4\n\n)?Second\./);
+	});
+});
+
+describe("what a page says about itself", () => {
+	test("is apart from its text: title, author, date", () => {
+		const head =
+			'<meta name="author" content="Ada L."><meta property="article:published_time" content="2026-11-15">';
+		const found = htmlToMarkdown(page("").replace("</head>", `${head}</head>`), baseUrl);
+		expect(found).toMatchObject({
+			title: "The Post – A Site",
+			author: "Ada L.",
+			published: "2026-11-15",
+		});
+		expect(found.markdown).not.toContain("Ada");
+	});
+
+	test("may be in its data for search engines", () => {
+		const data =
+			'<script type="application/ld+json">{"@type":"NewsArticle","datePublished":"2026-01-02","author":[{"@type":"Person","name":"Bo"}]}</script>';
+		expect(htmlToMarkdown(page(data), baseUrl)).toMatchObject({
+			author: "Bo",
+			published: "2026-01-02",
+		});
+	});
+});
+
+describe("what was left out", () => {
+	test("is listed by kind and size, and can be had", () => {
+		const html = page("");
+		const { leftOut = {}, markdown } = htmlToMarkdown(html, baseUrl);
+		expect(leftOut).toMatchObject({ navigation: 9, footer: 29, header: 6 });
+		const whole = htmlToMarkdown(html, baseUrl, { everything: true });
+		expect(whole.leftOut).toBeUndefined();
+		for (const text of ["Alpha", "Gamma", "rights reserved"]) {
+			expect(markdown).not.toContain(text);
+			expect(whole.markdown).toContain(text);
+		}
+	});
+
+	test("is said in one line", () => {
+		expect(leftOutLine({ navigation: 1200, footer: 30 })).toBe(
+			"navigation 1,200 characters, footer 30",
+		);
+	});
+});
+
+describe("reading a page", () => {
 	const fetched = vi.fn(() => Promise.reject(new Error("no network here")));
 	const spies = ["log", "warn", "error"] as const;
 
@@ -459,7 +523,7 @@ describe("the libraries", () => {
 		vi.restoreAllMocks();
 	});
 
-	test("make no requests and do not write to the terminal", () => {
+	test("makes no requests and does not write to the terminal", () => {
 		for (const url of [
 			"https://www.youtube.com/watch?v=abc",
 			"https://x.com/a/status/1",

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { linearHtmlToMarkdown } from "../../../src/paging/extract/linear-html.ts";
+import { readPageTree } from "../../../src/paging/extract/page-tree.ts";
 import { fc, runs } from "../../support/property.ts";
 import { htmlSoup } from "./html-soup.ts";
 
@@ -222,23 +223,19 @@ describe("what is left out", () => {
 	test.each([
 		["scripts and styles", "a<script>b</SCRIPT ><style>c</style>d", "ad"],
 		["scripts without end", "<p>a</p><script>b<p>c</p>", "a"],
-		[
-			"navigation, footers, templates",
-			"<nav>a</nav>b<footer>c</footer><template>d</template>",
-			"b",
-		],
-		[
-			"hidden parts",
-			'<p hidden>a<p>b<div style="display:none"><div>c</div></div><i aria-hidden=true>d</i>e',
-			"b\n\ne",
-		],
+		["templates", "b<template>d</template>", "b"],
+		["hidden pieces of a line", "<p>b<i aria-hidden=true>d</i>e", "be"],
 		["comments, doctypes, instructions", "<!doctype html><!-- a > b --><?xml c?><!-->d", "d"],
 		[
 			"drawings and forms",
 			"<svg><title>a</title><text>b</text></svg><select><option>c</select>d",
 			"d",
 		],
-		["a part that is never closed ends with what it is in", "<div><nav>a<ul><li>b</div>c", "c"],
+		[
+			"a part that is never closed ends with what it is in",
+			"<div><template>a<ul><li>b</div>c",
+			"c",
+		],
 	])("%s", (_, html, expected) => {
 		expect(markdown(html)).toBe(expected);
 	});
@@ -247,16 +244,31 @@ describe("what is left out", () => {
 		expect(markdown("a<![CDATA[b & c]]>d<![CDATA[e>f")).toBe("ab & cdf");
 	});
 
-	test("the part marked as the main one is the page, if it holds a fair share of it", () => {
-		expect(markdown("<div>around</div><main><p>the text</p></main><div>after</div>")).toBe(
-			"the text",
-		);
-		expect(markdown(`<p>${"long ".repeat(50)}</p><main>short</main>`)).toContain("long");
-		expect(markdown("<article>a</article><article>b</article>c")).toBe("a\n\nb\n\nc");
+	test("what the caller does not keep, with its marks, lists, cells and images", () => {
+		const html =
+			'<h2>a</h2><p>b <b>c</b><ul><li><a href="/x">d</a></ul><table><tr><td>e<td>f<tr><td>g<td>h</table><img src=i.png><p>j';
+		const pieces = ["a", "b ", "c", "d", "e", "f", "g", "h", "j"];
+		const keep = (kept: string) => ({
+			text: (piece: number) => kept.includes(pieces[piece]?.trim() ?? ""),
+			between: () => kept.includes("i"),
+		});
+		const written = (kept: string) =>
+			linearHtmlToMarkdown(html, { baseUrl, keep: keep(kept) }).markdown;
+		expect(written("abcdefghij")).toBe(linearHtmlToMarkdown(html, { baseUrl }).markdown);
+		expect(written("b")).toBe("b");
+		expect(written("dj")).toBe("- [d](https://example.com/x)\n\nj");
+		expect(written("efgh")).toBe("| e | f |\n| --- | --- |\n| g | h |");
+		expect(written("")).toBe("");
 	});
 
-	test("a page with nothing but navigation is shown all the same", () => {
-		expect(markdown("<nav><a href=/x>a</a></nav>")).toBe("[a](https://example.com/x)");
+	test("anchors are where their elements begin in the text", () => {
+		const { markdown: text, anchors } = linearHtmlToMarkdown(
+			'<h1 id="top">A</h1><p>b<h2 id="c">C</h2><p><a name="d"></a>e<div id="f"><pre>g</pre></div>',
+		);
+		expect(text.slice(anchors.get("top"))).toBe(text);
+		expect(text.slice(anchors.get("c"))).toMatch(/^## C\n\ne/);
+		expect(text.slice(anchors.get("d"))).toMatch(/^e\n\n/);
+		expect(text.slice(anchors.get("f"))).toBe("```\ng\n```");
 	});
 
 	test("the title is found, on one line and of bounded length", () => {
@@ -358,7 +370,7 @@ describe("an article by its own word", () => {
 	const data = (...types: string[]) =>
 		`<script type="application/ld+json">{"@graph":[${types.map((type) => `{ "@type": "${type}" }`).join(",")}]}</script>`;
 	const dated = '<meta property="article:published_time" content="2026-11-15">';
-	const isArticle = (html: string) => linearHtmlToMarkdown(html).isArticle;
+	const isArticle = (html: string) => readPageTree(html).signals.isArticle;
 
 	test.each([
 		["an article to Open Graph", og("article")],

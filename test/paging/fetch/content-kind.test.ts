@@ -208,7 +208,7 @@ describe("binary content", () => {
 		"is found in the bytes when the type is %j",
 		(type) => {
 			expect(detectKind(PNG, type)).toBe("binary");
-			expect(detectKind(gzipSync("text ".repeat(100)), type)).toBe("binary");
+			expect(detectKind(gzipSync("text ".repeat(100)), type)).toBe("archive");
 			expect(detectKind(Buffer.from("a\0b"), type)).toBe("binary");
 		},
 	);
@@ -217,13 +217,13 @@ describe("binary content", () => {
 describe("data that is no text", () => {
 	const types = fc.constantFrom(...OF_NO_TYPE, "text/plain", "text/html", "application/json");
 
-	test("is refused when it is compressed, whatever it was", () => {
+	test("is an archive when it is compressed, whatever it was", () => {
 		const packed = fc
 			.tuple(fc.uint8Array(), fc.constantFrom(gzipSync, zipped))
 			.map(([bytes, pack]) => pack(bytes));
 		fc.assert(
 			fc.property(packed, types, (bytes, type) => {
-				expect(detectKind(bytes, type)).toBe("binary");
+				expect(detectKind(bytes, type)).toBe("archive");
 			}),
 		);
 	});

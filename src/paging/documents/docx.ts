@@ -1,0 +1,256 @@
+import { escapeHtml, relations, visitXml } from "./xml.ts";
+import type { ZipArchive } from "./zip.ts";
+
+/** Writes a Word document as HTML: headings, lists, tables, links, notes. Deleted text is left out. */
+export async function docxToHtml(zip: ZipArchive): Promise<string> {
+	const path = "word/document.xml";
+	const links = relations(await zip.text("word/_rels/document.xml.rels"));
+	const headings = headingStyles(await zip.text("word/styles.xml"));
+	const numbered = numberedLists(await zip.text("word/numbering.xml"));
+	const body = new BodyWriter({ links, headings, numbered }).write(await zip.text(path));
+	const notes: string[] = [];
+	for (const part of ["footnotes", "endnotes", "comments"]) {
+		if (!zip.has(`word/${part}.xml`)) continue;
+		const text = new BodyWriter({ links, headings, numbered }).write(
+			await zip.text(`word/${part}.xml`),
+		);
+		if (text.replace(/<[^>]*>/g, "").trim() !== "")
+			notes.push(`<h2>${part[0]?.toUpperCase()}${part.slice(1)}</h2>${text}`);
+	}
+	return body + notes.join("");
+}
+
+interface Context {
+	readonly links: ReadonlyMap<string, string>;
+	readonly headings: ReadonlyMap<string, number>;
+	readonly numbered: ReadonlySet<string>;
+}
+
+class BodyWriter {
+	readonly #context: Context;
+	readonly #out: string[] = [];
+	#paragraph: string[] = [];
+	#heading = 0;
+	#list: { level: number; isNumbered: boolean } | undefined;
+	#openLists: boolean[] = [];
+	#isDeleted = 0;
+	#inText = false;
+	#isBold = false;
+	#isItalic = false;
+	#inRunProperties = false;
+	#isCode = false;
+
+	constructor(context: Context) {
+		this.#context = context;
+	}
+
+	write(xml: string): string {
+		visitXml(xml, {
+			open: (name, attribute) => this.#open(name, attribute),
+			close: (name) => this.#close(name),
+			text: (text) => {
+				if (this.#inText && this.#isDeleted === 0) this.#addText(text);
+			},
+		});
+		this.#closeLists(0);
+		return this.#out.join("");
+	}
+
+	#addText(text: string): void {
+		const marks = [
+			this.#isBold ? "b" : "",
+			this.#isItalic ? "i" : "",
+			this.#isCode ? "code" : "",
+		].filter(Boolean);
+		const open = marks.map((mark) => `<${mark}>`).join("");
+		const close = marks
+			.toReversed()
+			.map((mark) => `</${mark}>`)
+			.join("");
+		this.#paragraph.push(open + escapeHtml(text) + close);
+	}
+
+	#open(name: string, attribute: (name: string) => string): void {
+		switch (name) {
+			case "p":
+				this.#paragraph = [];
+				this.#heading = 0;
+				this.#list = undefined;
+				return;
+			case "pstyle":
+				this.#heading = this.#context.headings.get(attribute("w:val")) ?? 0;
+				return;
+			case "ilvl":
+				this.#list = { level: Number(attribute("w:val")) || 0, isNumbered: false };
+				return;
+			case "numid": {
+				const id = attribute("w:val");
+				const level = this.#list?.level ?? 0;
+				if (id !== "0")
+					this.#list = {
+						level: Math.min(level, 8),
+						isNumbered: this.#context.numbered.has(`${id}.${level}`),
+					};
+				else this.#list = undefined;
+				return;
+			}
+			case "r":
+				this.#isBold = false;
+				this.#isItalic = false;
+				this.#isCode = false;
+				return;
+			case "rpr":
+				this.#inRunProperties = true;
+				return;
+			case "b":
+				if (this.#inRunProperties)
+					this.#isBold = attribute("w:val") !== "0" && attribute("w:val") !== "false";
+				return;
+			case "i":
+				if (this.#inRunProperties)
+					this.#isItalic = attribute("w:val") !== "0" && attribute("w:val") !== "false";
+				return;
+			case "rfonts":
+				this.#isCode = /courier|consolas|mono/i.test(attribute("w:ascii"));
+				return;
+			case "t":
+				this.#inText = true;
+				return;
+			case "tab":
+				if (!this.#inRunProperties) this.#paragraph.push(" ");
+				return;
+			case "br":
+			case "cr":
+				this.#paragraph.push("<br>");
+				return;
+			case "del":
+			case "movefrom":
+				this.#isDeleted++;
+				return;
+			case "hyperlink": {
+				const target = this.#context.links.get(attribute("r:id")) ?? "";
+				this.#paragraph.push(target === "" ? "<a>" : `<a href="${escapeHtml(target)}">`);
+				return;
+			}
+			case "footnotereference":
+			case "endnotereference":
+				this.#paragraph.push(`[^${escapeHtml(attribute("w:id"))}]`);
+				return;
+			case "footnote":
+			case "endnote":
+				this.#out.push(`<p>[^${escapeHtml(attribute("w:id"))}]:</p>`);
+				return;
+			case "tbl":
+				this.#closeLists(0);
+				this.#out.push("<table>");
+				return;
+			case "tr":
+				this.#out.push("<tr>");
+				return;
+			case "tc":
+				this.#out.push("<td>");
+				return;
+			case "gridspan":
+				this.#out.push(
+					this.#out.pop() === "<td>" ? `<td colspan="${Number(attribute("w:val")) || 1}">` : "<td>",
+				);
+				return;
+		}
+	}
+
+	#close(name: string): void {
+		switch (name) {
+			case "t":
+				this.#inText = false;
+				return;
+			case "rpr":
+				this.#inRunProperties = false;
+				return;
+			case "del":
+			case "movefrom":
+				this.#isDeleted = Math.max(0, this.#isDeleted - 1);
+				return;
+			case "hyperlink":
+				this.#paragraph.push("</a>");
+				return;
+			case "p":
+				this.#endParagraph();
+				return;
+			case "tbl":
+				this.#closeLists(0);
+				this.#out.push("</table>");
+				return;
+			case "tr":
+				this.#out.push("</tr>");
+				return;
+			case "tc":
+				this.#closeLists(0);
+				this.#out.push("</td>");
+		}
+	}
+
+	#endParagraph(): void {
+		const text = this.#paragraph.join("");
+		this.#paragraph = [];
+		if (text === "") return;
+		const list = this.#list;
+		if (!list) {
+			this.#closeLists(0);
+			const tag = this.#heading > 0 ? `h${this.#heading}` : "p";
+			this.#out.push(`<${tag}>${text}</${tag}>`);
+			return;
+		}
+		this.#closeLists(list.level + 1);
+		while (this.#openLists.length <= list.level) {
+			this.#openLists.push(list.isNumbered);
+			this.#out.push(list.isNumbered ? "<ol>" : "<ul>");
+		}
+		this.#out.push(`<li>${text}`);
+	}
+
+	#closeLists(depth: number): void {
+		while (this.#openLists.length > depth)
+			this.#out.push(this.#openLists.pop() ? "</ol>" : "</ul>");
+	}
+}
+
+function headingStyles(xml: string): Map<string, number> {
+	const levels = new Map<string, number>([
+		["Title", 1],
+		["Subtitle", 2],
+	]);
+	for (let level = 1; level <= 6; level++) levels.set(`Heading${level}`, level);
+	let style = "";
+	visitXml(xml, {
+		open(name, attribute) {
+			if (name === "style") style = attribute("w:styleid");
+			else if (name === "outlinelvl") {
+				const level = Number(attribute("w:val"));
+				if (level >= 0 && level < 6) levels.set(style, level + 1);
+			}
+		},
+	});
+	return levels;
+}
+
+/** The lists and levels with numbers, as `<number>.<level>`. */
+function numberedLists(xml: string): Set<string> {
+	const formats = new Map<string, string>();
+	const found = new Set<string>();
+	let [list, level, number] = ["", "", ""];
+	visitXml(xml, {
+		open(name, attribute) {
+			if (name === "abstractnum") list = attribute("w:abstractnumid");
+			else if (name === "lvl") level = attribute("w:ilvl");
+			else if (name === "numfmt") formats.set(`${list}.${level}`, attribute("w:val"));
+			else if (name === "num") number = attribute("w:numid");
+			else if (name === "abstractnumid") {
+				for (let i = 0; i < 9; i++) {
+					const format = formats.get(`${attribute("w:val")}.${i}`) ?? "bullet";
+					if (format !== "bullet" && format !== "none") found.add(`${number}.${i}`);
+				}
+			}
+		},
+	});
+	return found;
+}

@@ -1,0 +1,49 @@
+import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
+import { resolvePath, visitXml } from "./xml.ts";
+import type { ZipArchive } from "./zip.ts";
+
+/** Writes the chapters of a book in their order, and returns its title. */
+export async function epubToMarkdown(
+	zip: ZipArchive,
+): Promise<{ markdown: string; title?: string }> {
+	let path = "";
+	visitXml(await zip.text("META-INF/container.xml"), {
+		open(name, attribute) {
+			if (name === "rootfile") path ||= attribute("full-path");
+		},
+	});
+	const files = new Map<string, string>();
+	const order: string[] = [];
+	let [title, inTitle] = ["", false];
+	visitXml(await zip.text(path), {
+		open(name, attribute) {
+			if (name === "item") files.set(attribute("id"), attribute("href"));
+			else if (name === "itemref" && attribute("linear") !== "no") order.push(attribute("idref"));
+			else if (name === "title") inTitle = title === "";
+		},
+		text(text) {
+			if (inTitle) title += text;
+		},
+		close(name) {
+			if (name === "title") inTitle = false;
+		},
+	});
+	const chapters: string[] = [];
+	for (const id of order) {
+		const href = files.get(id);
+		if (href === undefined) continue;
+		const file = resolvePath(path, decodePath(href));
+		const { markdown } = linearHtmlToMarkdown(await zip.text(file));
+		if (markdown !== "") chapters.push(markdown);
+	}
+	const name = title.trim().slice(0, 200);
+	return { markdown: chapters.join("\n\n"), ...(name && { title: name }) };
+}
+
+function decodePath(href: string): string {
+	try {
+		return decodeURIComponent(href.split("#", 1)[0] ?? "");
+	} catch {
+		return href; // not encoded, but with a percent sign
+	}
+}

@@ -1,0 +1,72 @@
+import { isRecord } from "../../core/property.ts";
+
+/** Longer outputs are cut: they are logs or data, and the cell can be run again. */
+const MAX_OUTPUT = 10_000;
+
+/** Writes the cells of a Jupyter notebook: Markdown as it is, code and text outputs in fences. Images are named only. */
+export function notebookToMarkdown(text: string): string | undefined {
+	let notebook: unknown;
+	try {
+		notebook = JSON.parse(text);
+	} catch {
+		return undefined; // not JSON: the caller shows it as it is
+	}
+	if (!isRecord(notebook) || !Array.isArray(notebook.cells)) return undefined;
+	const language = languageOf(notebook);
+	const parts: string[] = [];
+	for (const cell of notebook.cells) {
+		if (!isRecord(cell)) continue;
+		const source = joined(cell.source);
+		if (cell.cell_type !== "code") {
+			if (source.trim() !== "") parts.push(source.trim());
+			continue;
+		}
+		if (source.trim() !== "") parts.push(fenced(source, language));
+		for (const output of Array.isArray(cell.outputs) ? cell.outputs : []) {
+			const shown = outputText(output);
+			if (shown !== "") parts.push(shown);
+		}
+	}
+	return parts.join("\n\n");
+}
+
+function languageOf({ metadata }: Record<string, unknown>): string {
+	if (!isRecord(metadata)) return "";
+	const { language_info: info, kernelspec } = metadata;
+	const name = isRecord(info) ? info.name : isRecord(kernelspec) ? kernelspec.language : "";
+	return typeof name === "string" && /^[\w+#.-]{1,20}$/.test(name) ? name.toLowerCase() : "";
+}
+
+function outputText(output: unknown): string {
+	if (!isRecord(output)) return "";
+	if (output.output_type === "error")
+		return fenced(joined(output.traceback, "\n").replace(ANSI, ""), "");
+	const data = isRecord(output.data) ? output.data : {};
+	const text = joined(output.text) || joined(data["text/markdown"]) || joined(data["text/plain"]);
+	const image = Object.keys(data).find((type) => type.startsWith("image/"));
+	const parts = [
+		text.trim() === "" ? "" : fenced(text.replace(ANSI, ""), ""),
+		image ? `[${image}]` : "",
+	];
+	return parts.filter((part) => part !== "").join("\n\n");
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
+const ANSI = /\u001b\[[\d;]*m/g;
+
+function fenced(text: string, language: string): string {
+	const cut =
+		text.length > MAX_OUTPUT && language === ""
+			? `${text.slice(0, MAX_OUTPUT).toWellFormed()}\n…`
+			: text;
+	const longest = Math.max(0, ...(cut.match(/`{3,}/g) ?? []).map(({ length }) => length));
+	const fence = "`".repeat(Math.max(3, longest + 1));
+	return `${fence}${language}\n${cut.replace(/\n+$/, "")}\n${fence}`;
+}
+
+function joined(value: unknown, separator = ""): string {
+	if (typeof value === "string") return value;
+	return Array.isArray(value)
+		? value.filter((part) => typeof part === "string").join(separator)
+		: "";
+}

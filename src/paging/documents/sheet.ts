@@ -1,0 +1,129 @@
+/** Cells of one sheet. More are left out, and the text says so. */
+const MAX_CELLS = 1_000_000;
+const MAX_COLUMNS = 500;
+
+/** Writes rows as a Markdown table, without rows and columns that are empty. The first row is the header. */
+export class SheetWriter {
+	readonly #rows: string[][] = [];
+	#row: string[] = [];
+	#cells = 0;
+	#width = 0;
+	#isCut = false;
+
+	/** Sets the cell of the current row; `column` counts from 0. */
+	cell(column: number, text: string): void {
+		if (text === "") return;
+		if (column >= MAX_COLUMNS || this.#cells >= MAX_CELLS) {
+			this.#isCut = true;
+			return;
+		}
+		while (this.#row.length < column) this.#row.push("");
+		this.#row[column] = cellText(text);
+		this.#cells++;
+	}
+
+	endRow(): void {
+		if (this.#row.length > 0) {
+			this.#rows.push(this.#row);
+			this.#width = Math.max(this.#width, this.#row.length);
+		}
+		this.#row = [];
+	}
+
+	get isFull(): boolean {
+		return this.#cells >= MAX_CELLS;
+	}
+
+	finish(): string {
+		this.endRow();
+		if (this.#rows.length === 0) return "";
+		const used = new Uint8Array(this.#width);
+		for (const row of this.#rows)
+			for (const [i, text] of row.entries()) if (text !== "") used[i] = 1;
+		const columns = [...used.keys()].filter((i) => used[i] === 1);
+		const line = (row: readonly string[]) => {
+			// Short rows stay short: padding a thousand of them to the width of one costs too much.
+			let text = "|";
+			for (const i of columns) {
+				if (i >= row.length) break;
+				text += ` ${row[i] ?? ""} |`;
+			}
+			return text;
+		};
+		const [first = [], ...rest] = this.#rows;
+		const header = `|${columns.map((i) => ` ${first[i] ?? ""} |`).join("")}`;
+		const rule = `|${columns.map(() => " --- |").join("")}`;
+		const lines = [header, rule, ...rest.map(line)];
+		if (this.#isCut) lines.push("", "[The sheet has more cells than are read.]");
+		return lines.join("\n");
+	}
+}
+
+function cellText(text: string): string {
+	return /[\n\r|<]/.test(text)
+		? text
+				.trim()
+				.replace(/\s*[\r\n]+\s*/g, " ")
+				.replaceAll("|", "\\|")
+				.replace(/<(?=[A-Za-z/!?])/g, "&lt;")
+		: text.trim();
+}
+
+/** Writes comma-, semicolon- or tab-separated values as a table. Quotes may hold separators and line ends. */
+export function csvToMarkdown(text: string): string {
+	const sheet = new SheetWriter();
+	const separator = separatorOf(text);
+	const separatorCode = separator.charCodeAt(0);
+	let at = 0;
+	let column = 0;
+	while (at < text.length && !sheet.isFull) {
+		let value: string;
+		if (text.charCodeAt(at) === QUOTE) {
+			const parts: string[] = [];
+			let from = at + 1;
+			for (;;) {
+				const end = text.indexOf('"', from);
+				parts.push(text.slice(from, end === -1 ? text.length : end));
+				if (end === -1) from = text.length;
+				else from = end + 1;
+				if (text.charCodeAt(from) !== QUOTE) break;
+				parts.push('"');
+				from++;
+			}
+			at = from;
+			const end = fieldEnd(text, at, separatorCode);
+			value = parts.join("") + text.slice(at, end);
+			at = end;
+		} else {
+			const end = fieldEnd(text, at, separatorCode);
+			value = text.slice(at, end);
+			at = end;
+		}
+		sheet.cell(column++, value);
+		if (text.charCodeAt(at) === separatorCode) at++;
+		else {
+			if (text.charCodeAt(at) === 13) at++;
+			if (text.charCodeAt(at) === 10) at++;
+			sheet.endRow();
+			column = 0;
+		}
+	}
+	return sheet.finish();
+}
+
+const QUOTE = 34;
+
+function fieldEnd(text: string, from: number, separator: number): number {
+	let at = from;
+	for (; at < text.length; at++) {
+		const code = text.charCodeAt(at);
+		if (code === separator || code === 10 || code === 13) break;
+	}
+	return at;
+}
+
+function separatorOf(text: string): string {
+	const line = text.slice(0, 10_000).split("\n", 1)[0] ?? "";
+	const count = (sign: string) => line.split(sign).length;
+	return [",", "\t", ";"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
+}

@@ -1,0 +1,130 @@
+import { SheetWriter } from "./sheet.ts";
+import { relations, resolvePath, visitXml } from "./xml.ts";
+import type { ZipArchive } from "./zip.ts";
+
+/** Writes each sheet of a workbook as a heading and a table. Formulas are shown by their last value. */
+export async function xlsxToMarkdown(zip: ZipArchive): Promise<string> {
+	const workbook = await zip.text("xl/workbook.xml");
+	const targets = relations(await zip.text("xl/_rels/workbook.xml.rels"));
+	const sheets: { name: string; path: string }[] = [];
+	let startsIn1904 = false;
+	visitXml(workbook, {
+		open(name, attribute) {
+			if (name === "workbookpr") startsIn1904 = /^(?:1|true)$/.test(attribute("date1904"));
+			if (name !== "sheet") return;
+			const target = targets.get(attribute("r:id"));
+			if (target)
+				sheets.push({ name: attribute("name"), path: resolvePath("xl/workbook.xml", target) });
+		},
+	});
+	const strings = sharedStrings(await zip.text("xl/sharedStrings.xml"));
+	const dates = dateStyles(await zip.text("xl/styles.xml"));
+	const parts: string[] = [];
+	for (const { name, path } of sheets) {
+		const table = sheetTable(await zip.text(path), { strings, dates, startsIn1904 });
+		parts.push(`## ${name.replace(/\s+/g, " ").slice(0, 100)}`, table === "" ? "(empty)" : table);
+	}
+	return parts.join("\n\n");
+}
+
+interface Book {
+	readonly strings: readonly string[];
+	readonly dates: ReadonlySet<number>;
+	readonly startsIn1904: boolean;
+}
+
+function sheetTable(xml: string, { strings, dates, startsIn1904 }: Book): string {
+	const sheet = new SheetWriter();
+	let [type, style, column, next] = ["", 0, 0, 0];
+	let [value, inValue] = ["", false];
+	visitXml(xml, {
+		open(name, attribute) {
+			if (name === "c") {
+				type = attribute("t");
+				style = Number(attribute("s")) || 0;
+				column = columnOf(attribute("r")) ?? next;
+				next = column + 1;
+				value = "";
+			} else if (name === "v" || name === "t") inValue = true;
+			else if (name === "row") next = 0;
+		},
+		text(text) {
+			if (inValue) value += text;
+		},
+		close(name) {
+			if (name === "v" || name === "t") inValue = false;
+			else if (name === "row") sheet.endRow();
+			else if (name === "c") sheet.cell(column, cellValue());
+		},
+	});
+	return sheet.finish();
+
+	function cellValue(): string {
+		if (type === "s") return strings[Number(value)] ?? "";
+		if (type === "b") return value === "1" ? "TRUE" : value === "" ? "" : "FALSE";
+		if ((type === "" || type === "n") && dates.has(style) && value !== "")
+			return dateOf(Number(value), startsIn1904) ?? value;
+		return value;
+	}
+}
+
+function columnOf(reference: string): number | undefined {
+	const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];
+	if (letters === undefined) return undefined;
+	let column = 0;
+	for (const letter of letters) column = column * 26 + letter.charCodeAt(0) - 64;
+	return column - 1;
+}
+
+/** Days since the end of 1899, or since 1904. Excel counts a 29 February 1900 that did not exist. */
+function dateOf(days: number, startsIn1904: boolean): string | undefined {
+	if (!Number.isFinite(days) || days < 0 || days > 2_958_465) return undefined;
+	const shifted = startsIn1904 ? days + 1462 : days < 60 ? days + 1 : days;
+	const iso = new Date(Math.round((shifted - 25_569) * 86_400) * 1000).toISOString();
+	if (days < 1) return iso.slice(11, 19);
+	return days % 1 === 0 ? iso.slice(0, 10) : iso.slice(0, 19).replace("T", " ");
+}
+
+function sharedStrings(xml: string): string[] {
+	const strings: string[] = [];
+	let [text, inText, isReading] = ["", false, 0];
+	visitXml(xml, {
+		open(name) {
+			if (name === "si") text = "";
+			else if (name === "t") inText = isReading === 0;
+			else if (name === "rph") isReading++;
+		},
+		text(part) {
+			if (inText) text += part;
+		},
+		close(name) {
+			if (name === "t") inText = false;
+			else if (name === "rph") isReading--;
+			else if (name === "si") strings.push(text);
+		},
+	});
+	return strings;
+}
+
+/** The cell styles whose number format is a date or a time. */
+function dateStyles(xml: string): Set<number> {
+	const formats = new Set<number>([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
+	const styles = new Set<number>();
+	let [inCells, count] = [false, 0];
+	visitXml(xml, {
+		open(name, attribute) {
+			if (name === "numfmt") {
+				const code = attribute("formatcode").replace(/"[^"]*"|\[[^\]]*\]|\\./g, "");
+				if (/[ymdhs]/i.test(code) && !/[0#]/.test(code)) formats.add(Number(attribute("numfmtid")));
+			} else if (name === "cellxfs") inCells = true;
+			else if (name === "xf" && inCells) {
+				if (formats.has(Number(attribute("numfmtid")))) styles.add(count);
+				count++;
+			}
+		},
+		close(name) {
+			if (name === "cellxfs") inCells = false;
+		},
+	});
+	return styles;
+}

@@ -1,0 +1,12 @@
+/** Whether the bytes begin like an archive: a zip, which office documents and books are too, or gzip. */
+export function isArchive(bytes: Uint8Array): boolean {
+	return isZip(bytes) || isGzip(bytes);
+}
+
+const isZip = (bytes: Uint8Array) =>
+	bytes[0] === 0x50 &&
+	bytes[1] === 0x4b &&
+	(bytes[2] === 3 || bytes[2] === 5) &&
+	(bytes[3] === 4 || bytes[3] === 6);
+export const isGzip = (bytes: Uint8Array) =>
+	bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;
