@@ -20,6 +20,7 @@ type InputOf<Name extends Topic> = Parameters<typeof Kota.answerTo<Name>>[1];
 interface CommandLine {
 	readonly kota: KotaDoor;
 	readonly toPath: (path: string) => string;
+	readonly toTarget: (target: string) => InputOf<"outline">;
 	readonly words: string[];
 	readonly options: OptionValues;
 }
@@ -62,6 +63,34 @@ export const deps = question("dependencies", {
 			depth: wholeNumber(options, "depth") ?? 1,
 			includeTests: options["no-tests"] !== true,
 		};
+	},
+});
+
+export const outline = question("outline", {
+	name: "outline",
+	usage: "<file|name|Owner.member|file#name> [--json]",
+	options: ROOT,
+	maxArguments: 1,
+	input({ toTarget, words: [target] }) {
+		if (target === undefined || target.trim() === "")
+			throw new UsageError("no file or symbol given");
+		return toTarget(target);
+	},
+});
+
+export const symbol = question("symbol", {
+	name: "symbol",
+	usage: "<name|Owner.member|file#name> [--file <file>] [--json]",
+	options: { ...ROOT, file: TEXT },
+	maxArguments: 1,
+	input({ toPath, toTarget, words: [target], options }) {
+		if (target === undefined || target.trim() === "") throw new UsageError("no symbol given");
+		if (typeof options.file === "string") return { symbol: target, file: toPath(options.file) };
+		const { symbol: name, file } = toTarget(target);
+		if (name === undefined) {
+			throw new UsageError(`${target} is a file: name a symbol in it, as in ${target}#name`);
+		}
+		return { symbol: name, ...(file !== undefined && { file }) };
 	},
 });
 
@@ -154,7 +183,8 @@ function question<Name extends Topic>(
 					...kota.projectPaths(project.root, terminal.cwd),
 					advice: kota.COMMAND_ADVICE,
 				};
-				const given = input({ kota, toPath: paths.find, words, options });
+				const { find: toPath, target: toTarget } = paths;
+				const given = input({ kota, toPath, toTarget, words, options });
 				const { answer, render } = await kota.answerTo(topic, given, { project, paths, caller });
 				show(options, terminal, answer, () => kota.wholeAnswer(render(Date.now())));
 				return 0;

@@ -16,9 +16,11 @@ import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
 import { type Audience, coverageLine, type RenderedAnswer } from "./outline.ts";
+import { outlineForms, sourceForms } from "./source-text.ts";
 import { searchForms, usagesForms } from "./symbols-text.ts";
 import {
 	type DepsInput,
+	type OutlineInput,
 	type SearchInput,
 	searchQuery,
 	type TaskContextInput,
@@ -44,6 +46,8 @@ export async function openEngine(settings: Config["kota"], root: string): Promis
 interface Inputs extends Record<QuestionName, object> {
 	readonly search: SearchInput;
 	readonly dependencies: DepsInput;
+	readonly outline: OutlineInput;
+	readonly symbol: QueryOf<"symbol">;
 	readonly usages: UsagesInput;
 	readonly impact: QueryOf<"impact">;
 	readonly taskContext: TaskContextInput;
@@ -59,6 +63,8 @@ const topics: {
 } = {
 	search: { query: searchQuery, forms: searchForms },
 	dependencies: { query: same, forms: depsForms },
+	outline: { query: same, forms: outlineForms },
+	symbol: { query: same, forms: sourceForms },
 	usages: { query: same, forms: usagesForms },
 	impact: { query: same, forms: impactForms },
 	taskContext: { query: same, forms: taskContextForms },

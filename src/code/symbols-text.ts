@@ -1,4 +1,11 @@
-import type { AnswerOf, Definition, SearchHit, SymbolBrief, Usage } from "../codeindex/index.ts";
+import type {
+	AnswerOf,
+	Definition,
+	QueryOf,
+	SearchHit,
+	SymbolBrief,
+	Usage,
+} from "../codeindex/index.ts";
 import { chunks } from "../core/chunks.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
@@ -271,7 +278,11 @@ function perFolder(usages: readonly Usage[]): string[] {
 	);
 }
 
-function nothingNamed(answer: AnswerOf<"usages">, { symbol, file }: UsagesInput, advice: Advice) {
+export function nothingNamed(
+	answer: Pick<AnswerOf<"usages">, "coverage" | "suggestions">,
+	{ symbol, file }: QueryOf<"symbol">,
+	advice: Advice,
+): string[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [nothing];
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);

@@ -48,6 +48,8 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 		},
 		search: asked("search"),
 		dependencies: asked("dependencies"),
+		outline: asked("outline"),
+		symbol: asked("symbol"),
 		usages: asked("usages"),
 		impact: asked("impact"),
 		taskContext: asked("taskContext"),

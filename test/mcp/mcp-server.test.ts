@@ -13,8 +13,8 @@ test("all tools are listed in 1,800 tokens, those that Claude Code always loads 
 	const { client } = await connect(writeProject());
 	const { tools } = await client.listTools();
 	expect(tools.map(({ name }) => name)).toEqual([
-		...["kota_search", "kota_deps", "kota_usages", "kota_impact", "kota_task_context"],
-		...["kota_index", "read_page", "strata_recall"],
+		...["kota_search", "kota_deps", "kota_outline", "kota_symbol", "kota_usages", "kota_impact"],
+		...["kota_task_context", "kota_index", "read_page", "strata_recall"],
 	]);
 	const tokensOf = (some: typeof tools) => estimateTokens(JSON.stringify(some).length);
 	expect(tokensOf(tools)).toBeLessThanOrEqual(1800);

@@ -226,6 +226,7 @@ interface Kind {
 
 function describe({ facts }: Place, described: Described): Member {
 	const { key, node, symbol, type, members = [] } = described;
+	const doc = docBefore(facts.source, node.start);
 	return {
 		name: key.name,
 		symbol,
@@ -233,6 +234,7 @@ function describe({ facts }: Place, described: Described): Member {
 		at: facts.positions.at(key.start),
 		endLine: facts.positions.line(Math.max(node.end - 1, 0)),
 		signature: headOf(facts.source, node.start, headEnd(node)),
+		...(doc !== undefined && { doc }),
 		...(type && { type }),
 		...(members.length > 0 && { members }),
 	};

@@ -99,7 +99,7 @@ export function describe(reader: IndexReader, entity: Entity): FoundSymbol | und
 	return { entity, facts, exported, owners };
 }
 
-export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
+export function toBrief({ facts, exported, owners }: Omit<FoundSymbol, "entity">): SymbolBrief {
 	return {
 		name: facts.name,
 		...(owners.length > 0 && { owner: owners.join(".") }),
@@ -108,7 +108,7 @@ export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
 		endLine: facts.endLine,
 		exported,
 		signature: facts.signature,
-		...("doc" in facts && facts.doc !== undefined && { doc: facts.doc }),
+		...(facts.doc !== undefined && { doc: facts.doc }),
 	};
 }
 

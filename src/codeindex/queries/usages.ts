@@ -18,26 +18,77 @@ import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from ".
 
 export function usages(
 	reader: IndexReader,
-	{ symbol, file: path, includeTests = true }: UsagesQuery,
+	{ symbol, file, includeTests = true }: UsagesQuery,
 ): Uncovered<UsagesAnswer> {
-	const linker = linkerOf(reader);
-	const file = path === undefined ? undefined : knownFile(reader, path);
-	const { name } = splitName(symbol);
-	const { found, omitted } = definitionsOf(linker, symbol, file);
-	if (found.length === 0) {
-		return { symbol, definitions: [], suggestions: suggest(reader, name) };
-	}
-	let members: MemberUsages | undefined;
-	const definitions = found.map((one) => {
-		if (one.entity.kind === "declared") {
-			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity).all(), includeTests);
-		}
-		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
-		const definition = toDefinition(reader, one, members.forMember(one.entity), includeTests);
+	const { found, omitted, suggestions } = definitionsByUse(reader, symbol, file);
+	if (found.length === 0) return { symbol, definitions: [], suggestions };
+	const definitions = found.map(({ symbol: one, sites, members }) => {
+		const definition = toDefinition(reader, one, sites(), includeTests);
+		if (!members) return definition;
 		const possible = possibleIn(reader, members.unclear, includeTests);
 		return possible.count > 0 ? { ...definition, possible } : definition;
 	});
 	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
+}
+
+interface UsedSymbol {
+	readonly symbol: FoundSymbol;
+	readonly sites: () => readonly UsageSite[];
+	/** Of a member: all members of the name, since their accesses are resolved together. */
+	readonly members?: MemberUsages;
+}
+
+/** Definitions of a name: tests last, most used first. In a named file, the top level comes first. */
+export function definitionsByUse(
+	reader: IndexReader,
+	symbol: string,
+	path: string | undefined,
+): {
+	readonly found: readonly UsedSymbol[];
+	readonly omitted: number;
+	readonly suggestions: readonly string[];
+} {
+	const linker = linkerOf(reader);
+	const file = path === undefined ? undefined : knownFile(reader, path);
+	const { name } = splitName(symbol);
+	const { found, omitted } = definitionsOf(linker, symbol, file);
+	if (found.length === 0) return { found: [], omitted, suggestions: suggest(reader, name) };
+	let members: MemberUsages | undefined;
+	const used = found.map((one): UsedSymbol => {
+		const { entity } = one;
+		if (entity.kind === "declared") {
+			return { symbol: one, sites: once(() => usagesOfSymbol(linker, entity).all()) };
+		}
+		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
+		const known = members;
+		return { symbol: one, members, sites: once(() => known.forMember(entity)) };
+	});
+	if (used.length === 1) return { found: used, omitted, suggestions: [] };
+	const isTest = ({ symbol }: UsedSymbol) =>
+		Number(reader.files.get(symbol.entity.file)?.isTest ?? false);
+	// The sort is stable: equally used definitions keep their order of importance.
+	const uses = new Map(used.map((one) => [one, countOf(one.sites())]));
+	// In a named file, a name without an owner means the top level.
+	const isMeant = ({ symbol }: UsedSymbol) =>
+		Number(file !== undefined && symbol.entity.kind === "declared");
+	used.sort(
+		(a, b) =>
+			isMeant(b) - isMeant(a) || isTest(a) - isTest(b) || (uses.get(b) ?? 0) - (uses.get(a) ?? 0),
+	);
+	return { found: used, omitted, suggestions: [] };
+}
+
+/** Overloads and merged declarations are no uses. */
+function countOf(sites: readonly UsageSite[]): number {
+	return sites.reduce((count, { kind }) => (kind === "declaration" ? count : count + 1), 0);
+}
+
+function once<Value>(make: () => Value): () => Value {
+	let made: { readonly value: Value } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
+	};
 }
 
 /** Maximum number. If there are more, callers have to name an owner or a file. */

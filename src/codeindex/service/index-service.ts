@@ -331,6 +331,8 @@ type Query<Name extends QuestionName> = (
 export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
 	search: async () => (await import("../queries/search.ts")).search,
 	dependencies: async () => (await import("../queries/dependencies.ts")).dependencies,
+	outline: async () => (await import("../queries/outline.ts")).outline,
+	symbol: async () => (await import("../queries/outline.ts")).symbolSource,
 	usages: async () => (await import("../queries/usages.ts")).usages,
 	impact: async () => (await import("../queries/impact.ts")).impact,
 	taskContext: async () => (await import("../queries/dependencies.ts")).taskContext,

@@ -50,7 +50,7 @@ function withLists(
 	for (const name of FILE_LISTS) if (name in copy) copy[name] = changed("files", copy[name]);
 	if (Array.isArray(copy.definitions)) {
 		copy.definitions = copy.definitions.map((one) => {
-			return { ...one, usages: changed("usages", one.usages) };
+			return "usages" in one ? { ...one, usages: changed("usages", one.usages) } : one;
 		});
 	}
 	return copy;
