@@ -121,7 +121,7 @@ export interface SymbolMatch {
 	readonly score: number;
 }
 
-type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
+export type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
 
 export function matchingSymbols(
 	reader: IndexReader,
@@ -151,15 +151,22 @@ export function exactMatches(
 	return matchesByFile(found, filters);
 }
 
+export function matchesFilters(
+	{ facts, exported }: FoundSymbol,
+	{ symbolKinds, exportedOnly = false }: SymbolFilters,
+): boolean {
+	const isKind = !symbolKinds || (symbolKinds as readonly string[]).includes(facts.symbol);
+	return isKind && (exported || !exportedOnly);
+}
+
 function matchesByFile(
 	found: readonly (readonly [symbol: FoundSymbol, strength: number])[],
-	{ symbolKinds, exportedOnly = false }: SymbolFilters,
+	filters: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> {
-	const kinds = symbolKinds && new Set<string>(symbolKinds);
 	const byFile = new Map<FileId, SymbolMatch[]>();
 	for (const [symbol, strength] of found) {
-		const { facts, exported, entity } = symbol;
-		if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
+		const { exported, entity } = symbol;
+		if (!matchesFilters(symbol, filters)) continue;
 		const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
 		getOrAdd(byFile, entity.file, () => []).push({ symbol, score });
 	}

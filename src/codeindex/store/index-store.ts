@@ -177,6 +177,7 @@ export class IndexStore {
 	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
+			this.#database.exec("INSERT INTO symbols (symbols) VALUES ('optimize')");
 			this.#database.exec("VACUUM");
 			this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 		} catch (error) {
@@ -240,6 +241,11 @@ export const migrations: Migration[] = [
 	empty,
 	// Adds CommonJS exports that are also variables.
 	empty,
+	// Adds comments of members, and full-text search of symbols.
+	(database) => {
+		database.exec(SYMBOL_TABLE);
+		empty(database);
+	},
 ];
 
 /**
@@ -290,10 +296,20 @@ const TABLES = `
 	);
 `;
 
+/** One row a symbol; see `symbolRow`. Words are stemmed before they are stored. */
+const SYMBOL_TABLE = `
+	CREATE VIRTUAL TABLE symbols USING fts5 (
+		name, owner, path, doc, signature,
+		content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
+	);
+`;
+
 /** Deletes all facts. Keeps the files and marks them as not yet indexed (size -1). */
 function empty(database: DatabaseSync): void {
 	const tables = "links bindings refs owned names declared mentions imports passes";
 	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);
+	const hasSymbols = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'symbols'").get();
+	if (hasSymbols) database.exec("INSERT INTO symbols (symbols) VALUES ('delete-all')");
 	database.exec(`
 		INSERT INTO words (words) VALUES ('delete-all');
 		UPDATE files SET

@@ -1,3 +1,4 @@
+import { stemsOf } from "../../../src/codeindex/extract/symbol-words.ts";
 import type { FileId, IndexReader } from "../../../src/codeindex/index-reader.ts";
 
 /** Everything a reader can tell, with paths for ids, so that two indexes of one tree can be compared. */
@@ -52,6 +53,10 @@ export function dumpIndex(reader: IndexReader): unknown {
 		matching: reader
 			.matching([name.toLowerCase()], 100)
 			.map(({ file }) => path(file))
+			.sort(),
+		symbols: reader
+			.matchingSymbols(stemsOf(name), 100)
+			.map(({ file, place }) => `${path(file)} ${place}`)
 			.sort(),
 	}));
 	const unresolved = sorted(reader.unresolved().map((one) => ({ ...one, file: path(one.file) })));
