@@ -1,4 +1,4 @@
-import { stemsOf, symbolWords } from "../../src/codeindex/extract/symbol-words.ts";
+import { declaredStems, stemsOf } from "../../src/codeindex/extract/symbol-words.ts";
 import type { EdgeKind, Export, FileFacts, Member, Reference } from "../../src/codeindex/facts.ts";
 import type {
 	BindingRef,
@@ -132,7 +132,11 @@ export function memoryReader(sources: readonly MemoryFile[]): IndexReader {
 		},
 		accessing: (name) => byStep.get(name) ?? [],
 		matching: (words, limit) => matching(sources, words).slice(0, limit),
-		matchingSymbols: (stems, limit) => matchingSymbols(sources, stems).slice(0, limit),
+		declaring: (stem) =>
+			[...indexed.values()].flatMap(({ id, path }) => {
+				const has = [...stemsOf(path), ...declaredStems(of(id).facts)].includes(stem);
+				return has ? [id] : [];
+			}),
 	};
 }
 
@@ -182,29 +186,6 @@ function* memberNames(members: readonly Member[] = []): Generator<string> {
 		yield member.name;
 		yield* memberNames(member.members);
 	}
-}
-
-/** Symbols that have the most of the stems, in their names above all: a stand-in for BM25. */
-function matchingSymbols(sources: readonly MemoryFile[], stems: readonly string[]) {
-	return sources
-		.flatMap(({ path, facts }, file) =>
-			symbolWords(facts).map(({ name, owner, doc, signature }, place) => {
-				const columns: [string, number][] = [
-					[name, 4],
-					[owner, 1.5],
-					[stemsOf(path).join(" "), 1],
-					[doc, 1.5],
-					[signature, 0.7],
-				];
-				const rank = stems.reduce((sum, stem) => {
-					const has = columns.filter(([text]) => text.split(" ").includes(stem));
-					return has.reduce((less, [text, weight]) => less - weight / text.split(" ").length, sum);
-				}, 0);
-				return { file: file as FileId, place, rank };
-			}),
-		)
-		.filter(({ rank }) => rank < 0)
-		.sort((a, b) => a.rank - b.rank || a.file - b.file || a.place - b.place);
 }
 
 /** Files that have the most of the words, by how often: a stand-in for BM25. */

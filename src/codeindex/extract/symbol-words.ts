@@ -1,26 +1,33 @@
-import type { FileFacts } from "../facts.ts";
+import type { Binding, FileFacts } from "../facts.ts";
 import { symbolsOf } from "../symbol-order.ts";
 import { stemOf } from "./stem.ts";
 import { identifierWords } from "./words.ts";
 
 /** Stems of the words of one symbol, by where they stand. */
 export interface SymbolWords {
-	readonly name: string;
-	readonly owner: string;
-	readonly doc: string;
-	readonly signature: string;
+	readonly name: readonly string[];
+	readonly owner: readonly string[];
+	readonly doc: readonly string[];
+	readonly signature: readonly string[];
 }
 
 /** In the order of `symbolsOf`. */
-export function symbolWords({ bindings }: FileFacts): SymbolWords[] {
+export function symbolWords(bindings: readonly Binding[]): readonly SymbolWords[] {
 	return symbolsOf(bindings).map(({ facts, owners }) => ({
-		name: stemsOf(facts.name).join(" "),
-		owner: [...new Set(owners.flatMap(stemsOf))].join(" "),
-		doc: stemsOf(facts.doc ?? "").join(" "),
-		signature: stemsOf(facts.signature)
-			.filter((stem) => !KEYWORDS.has(stem))
-			.join(" "),
+		name: stemsOf(facts.name),
+		owner: [...new Set(owners.flatMap(stemsOf))],
+		doc: stemsOf(facts.doc ?? ""),
+		signature: stemsOf(facts.signature).filter((stem) => !KEYWORDS.has(stem)),
 	}));
+}
+
+/** Distinct stems of all symbols of a file. */
+export function declaredStems({ bindings }: FileFacts): string[] {
+	const all = new Set<string>();
+	for (const { name, doc, signature } of symbolWords(bindings)) {
+		for (const stems of [name, doc, signature]) for (const stem of stems) all.add(stem);
+	}
+	return [...all];
 }
 
 /** Distinct stems of the words in a text, camel case split; `utf8` also gives `utf`. */

@@ -1,9 +1,11 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
-import { stemsOf } from "../extract/symbol-words.ts";
+import { type SymbolWords, stemsOf, symbolWords } from "../extract/symbol-words.ts";
+import type { Binding } from "../facts.ts";
 import type { FileId, IndexReader } from "../index-reader.ts";
 import { linkerOf } from "../link/linker.ts";
 import { keyOf, pairsOf } from "../link/modules.ts";
-import { symbolsOf } from "../symbol-order.ts";
+import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
+import { isMinified } from "./known-file.ts";
 import {
 	type FoundSymbol,
 	matchesFilters,
@@ -11,8 +13,8 @@ import {
 	type SymbolMatch,
 } from "./symbols.ts";
 
-/** Rows that are looked at. The best symbols are among them, since BM25 has ranked them. */
-const MAX_ROWS = 200;
+/** Files whose symbols are looked at: those that have the most telling of the words. */
+const MAX_FILES = 150;
 
 /** Symbols by the words of a question, per file, best first. The best of all has a score of 1. */
 export function symbolsByWords(
@@ -21,37 +23,133 @@ export function symbolsByWords(
 	filters: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> {
 	const stems = questionStems(query);
-	const rows = reader.matchingSymbols(stems, MAX_ROWS);
-	const found = new Map<string, { symbol: FoundSymbol; score: number }>();
-	for (const { file, place, rank } of rows) {
-		const symbol = symbolAt(reader, file, place);
-		if (!symbol || !matchesFilters(symbol, filters)) continue;
-		const score = -rank * weightOf(reader, symbol, stems);
+	const files = stems.map((stem) => reader.declaring(stem));
+	const rarity = new Map(stems.map((stem, at) => [stem, rarityOf(reader, files[at] ?? [])]));
+	const ranked = rankedSymbols(reader, candidateFiles(reader, stems, { files, rarity }), rarity);
+	const found = new Map<string, SymbolMatch>();
+	for (const { symbol, score } of ranked) {
+		if (!matchesFilters(symbol, filters)) continue;
 		// A declaration file stands for its JavaScript.
 		const key = keyOf(linkerOf(reader).implementation(symbol.entity) ?? symbol.entity);
 		const known = found.get(key);
-		if (!known || isBetter(reader, symbol, known.symbol)) {
-			found.set(key, { symbol, score: Math.max(score, known?.score ?? 0) });
-		} else known.score = Math.max(score, known.score);
+		if (!known) found.set(key, { symbol, score });
+		else if (describes(reader, known.symbol, symbol))
+			found.set(key, { symbol, score: known.score });
 	}
-	const best = Math.max(...[...found.values()].map(({ score }) => score));
+	const matches = [...found.values()];
+	const best = matches[0]?.score ?? 1;
 	const byFile = new Map<FileId, SymbolMatch[]>();
-	for (const { symbol, score } of [...found.values()].sort((a, b) => b.score - a.score)) {
+	for (const { symbol, score } of matches) {
 		getOrAdd(byFile, symbol.entity.file, () => []).push({ symbol, score: score / best });
 	}
 	return byFile;
 }
 
-function isBetter(reader: IndexReader, one: FoundSymbol, other: FoundSymbol): boolean {
-	const pairs = pairsOf(reader);
-	return pairs.implementation(other.entity.file) === one.entity.file;
+/** Whether `one` is the declaration of `other` in a declaration file. */
+function describes(reader: IndexReader, one: FoundSymbol, other: FoundSymbol): boolean {
+	return pairsOf(reader).implementation(one.entity.file) === other.entity.file;
 }
 
-function symbolAt(reader: IndexReader, file: FileId, place: number): FoundSymbol | undefined {
-	const one = symbolsOf(reader.bindings(file))[place];
-	if (!one) return undefined;
-	const { binding, path, owners, facts } = one;
-	const exported = linkerOf(reader).ownExports(file).byBinding.has(binding);
+function rarityOf(reader: IndexReader, files: readonly FileId[]): number {
+	return Math.log(1 + reader.files.size / (1 + files.length));
+}
+
+function candidateFiles(
+	reader: IndexReader,
+	stems: readonly string[],
+	{ files, rarity }: { files: readonly (readonly FileId[])[]; rarity: ReadonlyMap<string, number> },
+): FileId[] {
+	const sums = new Map<FileId, number>();
+	for (const [at, stem] of stems.entries()) {
+		for (const id of files[at] ?? []) sums.set(id, (sums.get(id) ?? 0) + (rarity.get(stem) ?? 0));
+	}
+	const order = [...sums].flatMap(([id, sum]) => {
+		const file = reader.files.get(id);
+		if (!file) return [];
+		return [{ id, sum: sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1) }];
+	});
+	order.sort((a, b) => b.sum - a.sum || a.id - b.id);
+	return order.slice(0, MAX_FILES).map(({ id }) => id);
+}
+
+function rankedSymbols(
+	reader: IndexReader,
+	files: readonly FileId[],
+	rarity: ReadonlyMap<string, number>,
+): SymbolMatch[] {
+	const found: SymbolMatch[] = [];
+	for (const file of files) {
+		const { path = "", isTest = false } = reader.files.get(file) ?? {};
+		const inPath = new Set(stemsOf(path));
+		const { byBinding } = linkerOf(reader).ownExports(file);
+		for (const { symbol, words } of wordsOf(reader.bindings(file))) {
+			const { sum, covered } = scoreOf(words, inPath, rarity);
+			if (covered === 0) continue;
+			const exported = byBinding.has(symbol.binding);
+			const weight =
+				(WEIGHTS[symbol.facts.symbol] ?? 1) * (exported ? 1 : 0.9) * (isTest ? 0.5 : 1);
+			found.push({
+				symbol: toFound(file, symbol, exported),
+				score: sum * weight * (0.2 + covered),
+			});
+		}
+	}
+	return found.sort((a, b) => b.score - a.score);
+}
+
+/** Of each file's bindings, which stay the same object while they are cached. */
+const wordsOfBindings = new WeakMap<readonly Binding[], SymbolWithWords[]>();
+
+interface SymbolWithWords {
+	readonly symbol: OrderedSymbol;
+	readonly words: SymbolWords;
+}
+
+function wordsOf(bindings: readonly Binding[]): SymbolWithWords[] {
+	return getOrAdd(wordsOfBindings, bindings, () => {
+		const words = symbolWords(bindings);
+		return symbolsOf(bindings).flatMap((symbol, place) => {
+			const own = words[place];
+			return own ? [{ symbol, words: own }] : [];
+		});
+	});
+}
+
+/** BM25 with fields: a word counts by where it stands, how rare it is, and how few others stand there. */
+function scoreOf(
+	words: SymbolWords,
+	inPath: ReadonlySet<string>,
+	rarity: ReadonlyMap<string, number>,
+): { readonly sum: number; readonly covered: number } {
+	let sum = 0;
+	let own = 0;
+	for (const [stem, rare] of rarity) {
+		let count = 0;
+		for (const [field, { weight, usual }] of FIELDS) {
+			const stems = words[field];
+			if (stems.includes(stem)) count += weight / (0.25 + (0.75 * stems.length) / usual);
+		}
+		if (count > 0) own++;
+		if (inPath.has(stem)) count += PATH_WEIGHT;
+		sum += (rare * count * 2.2) / (count + 1.2);
+	}
+	return { sum, covered: own / rarity.size };
+}
+
+/** The name says most. `usual` is how many stems a field has on average. */
+const FIELDS: readonly (readonly [keyof SymbolWords, { weight: number; usual: number }])[] = [
+	["name", { weight: 4, usual: 3 }],
+	["owner", { weight: 1.5, usual: 3 }],
+	["doc", { weight: 1.5, usual: 10 }],
+	["signature", { weight: 0.7, usual: 8 }],
+];
+const PATH_WEIGHT = 1;
+
+function toFound(
+	file: FileId,
+	{ binding, path, owners, facts }: OrderedSymbol,
+	exported: boolean,
+): FoundSymbol {
 	const entity: FoundSymbol["entity"] =
 		path.length === 0
 			? { kind: "declared", file, binding }
@@ -59,16 +157,7 @@ function symbolAt(reader: IndexReader, file: FileId, place: number): FoundSymbol
 	return { entity, facts, exported, owners };
 }
 
-/** What words alone do not say: functions and classes answer more questions than fields do. */
-function weightOf(reader: IndexReader, symbol: FoundSymbol, stems: readonly string[]): number {
-	const { facts, exported, entity, owners } = symbol;
-	const isTest = reader.files.get(entity.file)?.isTest ?? false;
-	const kind = WEIGHTS[facts.symbol] ?? 1;
-	const names = new Set([facts.name, ...owners, facts.doc ?? "", facts.signature].flatMap(stemsOf));
-	const covered = stems.filter((stem) => names.has(stem)).length / stems.length;
-	return kind * (exported ? 1 : 0.9) * (isTest ? 0.5 : 1) * (0.2 + covered);
-}
-
+/** Functions and classes answer more questions than fields do. */
 const WEIGHTS: Partial<Record<string, number>> = {
 	property: 0.6,
 	variable: 0.8,

@@ -177,7 +177,7 @@ export class IndexStore {
 	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
-			this.#database.exec("INSERT INTO symbols (symbols) VALUES ('optimize')");
+			this.#database.exec("INSERT INTO stems (stems) VALUES ('optimize')");
 			this.#database.exec("VACUUM");
 			this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 		} catch (error) {
@@ -241,9 +241,9 @@ export const migrations: Migration[] = [
 	empty,
 	// Adds CommonJS exports that are also variables.
 	empty,
-	// Adds comments of members, and full-text search of symbols.
+	// Adds comments of members, and stems of symbols.
 	(database) => {
-		database.exec(SYMBOL_TABLE);
+		database.exec(STEM_TABLE);
 		empty(database);
 	},
 ];
@@ -296,11 +296,10 @@ const TABLES = `
 	);
 `;
 
-/** One row a symbol; see `symbolRow`. Words are stemmed before they are stored. */
-const SYMBOL_TABLE = `
-	CREATE VIRTUAL TABLE symbols USING fts5 (
-		name, owner, path, doc, signature,
-		content = '', contentless_delete = 1, tokenize = "unicode61 remove_diacritics 0"
+/** One row a file, for lookup by one stem: ranking happens by symbol, so positions are not stored. */
+const STEM_TABLE = `
+	CREATE VIRTUAL TABLE stems USING fts5 (
+		words, content = '', contentless_delete = 1, detail = none, tokenize = "unicode61 remove_diacritics 0"
 	);
 `;
 
@@ -308,8 +307,8 @@ const SYMBOL_TABLE = `
 function empty(database: DatabaseSync): void {
 	const tables = "links bindings refs owned names declared mentions imports passes";
 	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);
-	const hasSymbols = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'symbols'").get();
-	if (hasSymbols) database.exec("INSERT INTO symbols (symbols) VALUES ('delete-all')");
+	const hasStems = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'stems'").get();
+	if (hasStems) database.exec("INSERT INTO stems (stems) VALUES ('delete-all')");
 	database.exec(`
 		INSERT INTO words (words) VALUES ('delete-all');
 		UPDATE files SET

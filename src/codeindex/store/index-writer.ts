@@ -5,7 +5,6 @@ import { stemsOf } from "../extract/symbol-words.ts";
 import type { Export, Imported, ModuleRequest } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../index-reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
-import { MAX_SYMBOLS, symbolsOf } from "../symbol-order.ts";
 import { type FileRow, type FileTable, toColumns } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
@@ -63,10 +62,7 @@ export class IndexWriter {
 		this.#addNames(id, packed.names);
 		const { path, symbols, text } = packed.text;
 		this.#sql.addText.run(id, path, symbols, text);
-		const pathStems = stemsOf(scanned.path).join(" ");
-		packed.symbolWords.forEach(({ name, owner, doc, signature }, place) => {
-			this.#sql.addSymbol.run(symbolRow(id, place), name, owner, pathStems, doc, signature);
-		});
+		this.#sql.addStems.run(id, `${stemsOf(scanned.path).join(" ")} ${packed.stems}`);
 		const imported = new Map(records.importedOnly(new ByteReader(packed.imported)));
 		const exports = records.exports(new ByteReader(packed.exports));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
@@ -135,9 +131,7 @@ export class IndexWriter {
 			this.#sql.removeMention.run(name, id);
 		}
 		this.#sql.removeText.run(id);
-		for (let place = 0; place < links.symbols; place++) {
-			this.#sql.removeSymbol.run(symbolRow(id, place));
-		}
+		this.#sql.removeStems.run(id);
 	}
 
 	#addNames(id: FileId, names: Uint8Array): void {
@@ -183,22 +177,17 @@ export class IndexWriter {
 		const row = this.#sql.getLinks.get(id);
 		if (!row) return undefined;
 		const imported = new Map<number, Imported>();
-		const bindings = records.unpackBindings(this.#sql.getBindings.get(id)?.data as Uint8Array);
-		bindings.forEach((binding, index) => {
+		const data = this.#sql.getBindings.get(id)?.data as Uint8Array;
+		records.unpackBindings(data).forEach((binding, index) => {
 			if (binding.kind === "imported") imported.set(index, binding);
 		});
-		return { imported, symbols: symbolsOf(bindings).length, ...records.unpackLinks(row) };
+		return { imported, ...records.unpackLinks(row) };
 	}
 
 	#resolutions(resolutions: readonly Resolution[]): Uint8Array {
 		records.resolutions(this.#bytes, resolutions);
 		return this.#bytes.take();
 	}
-}
-
-/** The row of a symbol in the full-text table: its file, and its place among the file's symbols. */
-export function symbolRow(file: FileId, place: number): number {
-	return file * MAX_SYMBOLS + place;
 }
 
 type LinkRows = ReturnType<typeof linkRows>;
@@ -268,9 +257,7 @@ function prepare(database: DatabaseSync) {
 		removePass: sql("DELETE FROM passes WHERE target = ? AND file = ?"),
 		addText: sql("INSERT INTO words (rowid, path, symbols, text) VALUES (?, ?, ?, ?)"),
 		removeText: sql("DELETE FROM words WHERE rowid = ?"),
-		addSymbol: sql(
-			"INSERT INTO symbols (rowid, name, owner, path, doc, signature) VALUES (?, ?, ?, ?, ?, ?)",
-		),
-		removeSymbol: sql("DELETE FROM symbols WHERE rowid = ?"),
+		addStems: sql("INSERT INTO stems (rowid, words) VALUES (?, ?)"),
+		removeStems: sql("DELETE FROM stems WHERE rowid = ?"),
 	};
 }

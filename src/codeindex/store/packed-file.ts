@@ -1,5 +1,5 @@
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
-import { type SymbolWords, symbolWords } from "../extract/symbol-words.ts";
+import { declaredStems } from "../extract/symbol-words.ts";
 import type { FileWords } from "../extract/words.ts";
 import type { FileFacts, Member } from "../facts.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
@@ -19,8 +19,8 @@ export interface PackedFile {
 	readonly references: Uint8Array;
 	readonly names: Uint8Array;
 	readonly text: FileWords;
-	/** In the order of `symbolsOf`. */
-	readonly symbolWords: readonly SymbolWords[];
+	/** See `declaredStems`. */
+	readonly stems: string;
 }
 
 export function packFile(facts: FileFacts, text: FileWords): PackedFile {
@@ -45,7 +45,7 @@ export function packFile(facts: FileFacts, text: FileWords): PackedFile {
 		references: packed(() => packReferences(writer, facts.references)),
 		names: packed(() => packNames(writer, facts)),
 		text,
-		symbolWords: symbolWords(facts),
+		stems: declaredStems(facts).join(" "),
 	};
 }
 

@@ -10,10 +10,8 @@ import type {
 	IndexedFile,
 	IndexReader,
 	Resolution,
-	SymbolTextMatch,
 	TextMatch,
 } from "../index-reader.ts";
-import { MAX_SYMBOLS } from "../symbol-order.ts";
 import type { FileTable } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import {
@@ -155,13 +153,11 @@ export class StoredReader implements IndexReader {
 		return [...found.values()].slice(0, limit);
 	}
 
-	matchingSymbols(stems: readonly string[], limit: number): readonly SymbolTextMatch[] {
-		const terms = stems.map((stem) => term(stem, "")).filter((text) => text !== "");
-		if (terms.length === 0) return [];
-		return this.#facts.sql.matchingSymbols.all(terms.join(" OR "), limit).map((row) => {
-			const { id, rank } = row as { id: number; rank: number };
-			return { file: Math.floor(id / MAX_SYMBOLS) as FileId, place: id % MAX_SYMBOLS, rank };
-		});
+	declaring(stem: string): readonly FileId[] {
+		const query = term(stem, "");
+		if (query === "") return [];
+		const { files } = this.#facts.sql.declaring.get(query) as { files: string };
+		return JSON.parse(files);
 	}
 
 	#rowsOf(table: "declared" | "mentions", name: string): { file: FileId; data: Uint8Array }[] {
@@ -317,10 +313,8 @@ function prepare(database: DatabaseSync) {
 		matching: sql(
 			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
 		),
-		// The name says most, then the owner, the path and the comment.
-		matchingSymbols: sql(
-			"SELECT rowid AS id, bm25(symbols, 4.0, 1.5, 1.0, 1.5, 0.7) AS rank FROM symbols WHERE symbols MATCH ? ORDER BY rank, rowid LIMIT ?",
-		),
+		// One row with all files: thousands of rows take ten times as long.
+		declaring: sql("SELECT json_group_array(rowid) AS files FROM stems WHERE stems MATCH ?"),
 	};
 }
 

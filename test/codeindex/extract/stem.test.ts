@@ -37,13 +37,13 @@ test("a symbol's words are those of its name, owners, comment and signature", ()
 		"a.ts",
 		"/** Reads lines. */\nexport class Reader {\n\t/** Waits for it. */\n\tnextLine(limit: number): Handle {}\n}\n",
 	);
-	expect(symbolWords(facts)).toEqual([
-		{ name: "read", owner: "", doc: "read lin", signature: "read" },
+	expect(symbolWords(facts.bindings)).toEqual([
+		{ name: ["read"], owner: [], doc: ["read", "lin"], signature: ["read"] },
 		{
-			name: "next lin nextlin",
-			owner: "read",
-			doc: "wait for it",
-			signature: "next lin nextlin limit handl",
+			name: ["next", "lin", "nextlin"],
+			owner: ["read"],
+			doc: ["wait", "for", "it"],
+			signature: ["next", "lin", "nextlin", "limit", "handl"],
 		},
 	]);
 });

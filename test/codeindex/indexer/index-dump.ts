@@ -54,10 +54,7 @@ export function dumpIndex(reader: IndexReader): unknown {
 			.matching([name.toLowerCase()], 100)
 			.map(({ file }) => path(file))
 			.sort(),
-		symbols: reader
-			.matchingSymbols(stemsOf(name), 100)
-			.map(({ file, place }) => `${path(file)} ${place}`)
-			.sort(),
+		declaring: stemsOf(name).map((stem) => reader.declaring(stem).map(path).sort()),
 	}));
 	const unresolved = sorted(reader.unresolved().map((one) => ({ ...one, file: path(one.file) })));
 	return { perFile, perName, unresolved };

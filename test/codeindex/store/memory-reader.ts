@@ -16,7 +16,7 @@ export interface MemoryFile {
 	readonly resolutions: readonly Resolution[];
 }
 
-type WithoutText = Omit<IndexReader, "matching" | "matchingSymbols">;
+type WithoutText = Omit<IndexReader, "matching" | "declaring">;
 
 /** What {@link IndexReader} promises, by looking through everything. Full text is not part of it. */
 export function memoryReader(all: readonly MemoryFile[]): WithoutText {
