@@ -39,12 +39,13 @@ function otherDefinitions(count: number): string {
 	return `${counted(count, "more definition")}: name a file, or Owner.member`;
 }
 
-type SymbolText = (symbol: OutlineSymbol, isTop: boolean) => string;
+/** How a symbol reads in an outline. */
+export type SymbolText = (symbol: OutlineSymbol, isTop: boolean) => string;
 
 const TOP = "  ";
 
 /** One item a symbol: `  12-40 class Reader`, with deeper lines for its members. */
-function symbolLines(symbol: OutlineSymbol, text: SymbolText, indent = TOP): string[] {
+export function symbolLines(symbol: OutlineSymbol, text: SymbolText, indent = TOP): string[] {
 	const { line, endLine, members = [] } = symbol;
 	return [
 		`${indent}${span(line, endLine)} ${text(symbol, indent === TOP)}`,
@@ -75,6 +76,8 @@ function shortSignature(symbol: OutlineSymbol, isTop: boolean): string {
 function nameOnly({ name }: OutlineSymbol): string {
 	return clip(oneLine(name), NAME_BYTES);
 }
+
+export const symbolForms = { full: signature, short: shortSignature, name: nameOnly };
 
 /** Forms, fullest first: all sources; the first one; its members; as many of its lines as fit. */
 export function sourceForms(

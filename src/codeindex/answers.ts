@@ -217,8 +217,22 @@ export interface Definition {
 	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
 	readonly global?: true;
+	/** Of a member: the members that it implements or overrides, and those that implement or override it. */
+	readonly family?: {
+		readonly above: readonly FamilyMember[];
+		readonly below: readonly FamilyMember[];
+		/** Other members that implement one of `above`. Their own usages are not counted here. */
+		readonly beside: number;
+	};
 	/** Accesses of a member with this name on values of unknown type. They may be usages. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
+}
+
+export interface FamilyMember {
+	/** `Owner.member` */
+	readonly name: string;
+	readonly path: string;
+	readonly line: number;
 }
 
 export interface Usage {
@@ -227,6 +241,8 @@ export interface Usage {
 	readonly column: number;
 	readonly kind: UsageKind;
 	readonly isTest: boolean;
+	/** The symbol around it: a name, or `Owner.member`. Absent at the top level, and in very long lists. */
+	readonly within?: string;
 }
 
 export interface ImpactQuery {
@@ -272,7 +288,8 @@ export interface TaskContextAnswer extends Covered {
 		readonly path: string;
 		readonly dependencies: readonly string[];
 		readonly dependentCount: number;
-		readonly symbols: readonly SymbolBrief[];
+		/** An outline, if symbols are asked for. */
+		readonly symbols: readonly OutlineSymbol[];
 	}[];
 	readonly impacted: readonly FileAtDepth[];
 	readonly impactedCount: number;

@@ -123,6 +123,21 @@ export function usagesOfMembers(
 	return {
 		/** Per file, the number of accesses of the name on receivers of unknown type. */
 		unclear,
+		/** Members related by heritage. `beside` counts those that share one of `above`. */
+		familyOf(member: MemberEntity) {
+			const own = keyOf(member);
+			const { above } = usesOf(member);
+			const all = [...uses];
+			const others = all.filter(([key]) => key !== own && !above.has(key));
+			const isBelow = ({ above: aboveOther }: Uses) => aboveOther.has(own);
+			return {
+				above: linker.overridden(member),
+				below: others.flatMap(([, one]) => (isBelow(one) ? [one.member] : [])),
+				beside: others.filter(([, one]) => {
+					return !isBelow(one) && [...one.above].some((key) => above.has(key));
+				}).length,
+			};
+		},
 		/** Includes uses of members that it overrides or that override it. */
 		forMember(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);

@@ -41,7 +41,7 @@ function toOutline({ path, isTest, lines }: IndexedFile): Omit<FileOutline, "sym
 	return { path, isTest, lines };
 }
 
-function withMembers(found: Omit<FoundSymbol, "entity">): OutlineSymbol {
+export function withMembers(found: Omit<FoundSymbol, "entity">): OutlineSymbol {
 	const { exported } = found;
 	const members = (found.facts.members ?? [])
 		.map((facts) => withMembers({ facts, exported, owners: [] }))

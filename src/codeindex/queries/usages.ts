@@ -1,17 +1,19 @@
 import { compareText } from "../../core/compare-text.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { nearest } from "../../text/nearest.ts";
 import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { type Linker, linkerOf } from "../link/linker.ts";
-import { keyOf } from "../link/modules.ts";
+import { type Entity, keyOf } from "../link/modules.ts";
 import {
 	type MemberUsages,
 	type UsageSite,
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../link/usages.ts";
+import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
@@ -22,11 +24,16 @@ export function usages(
 ): Uncovered<UsagesAnswer> {
 	const { found, omitted, suggestions } = definitionsByUse(reader, symbol, file);
 	if (found.length === 0) return { symbol, definitions: [], suggestions };
+	const around = enclosing(reader);
 	const definitions = found.map(({ symbol: one, sites, members }) => {
-		const definition = toDefinition(reader, one, sites(), includeTests);
-		if (!members) return definition;
+		const definition = toDefinition(reader, one, toUsages(reader, sites(), includeTests, around));
+		if (!members || one.entity.kind !== "member") return definition;
 		const possible = possibleIn(reader, members.unclear, includeTests);
-		return possible.count > 0 ? { ...definition, possible } : definition;
+		return {
+			...definition,
+			...familyOf(reader, members.familyOf(one.entity)),
+			...(possible.count > 0 && { possible }),
+		};
 	});
 	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
 }
@@ -160,8 +167,7 @@ function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {
 function toDefinition(
 	reader: IndexReader,
 	found: FoundSymbol,
-	sites: readonly UsageSite[],
-	includeTests: boolean,
+	usages: readonly Usage[],
 ): Definition {
 	const { entity, facts, exported, owners } = found;
 	const [line, column] = facts.at;
@@ -174,7 +180,7 @@ function toDefinition(
 		...(owners.length > 0 && { owner: owners.join(".") }),
 		exported,
 		signature: facts.signature,
-		usages: toUsages(reader, sites, includeTests),
+		usages,
 		...(isGlobal && { global: true as const }),
 	};
 }
@@ -183,6 +189,7 @@ function toUsages(
 	reader: IndexReader,
 	sites: readonly UsageSite[],
 	includeTests: boolean,
+	around: ReturnType<typeof enclosing>,
 ): readonly Usage[] {
 	const files = new Map<string, Usage[]>();
 	let current: { file: FileId; path: string; isTest: boolean; usages: Usage[] } | undefined;
@@ -193,9 +200,43 @@ function toUsages(
 			if (includeTests || !isTest) files.set(path, current.usages);
 		}
 		const { path, isTest } = current;
-		current.usages.push({ path, line: at[0], column: at[1], kind, isTest });
+		const within = kind === "import" || kind === "re-export" ? undefined : around(file, at[0]);
+		const usage = { path, line: at[0], column: at[1], kind, isTest };
+		current.usages.push(within === undefined ? usage : { ...usage, within });
 	}
 	return [...files.keys()].sort().flatMap((path) => files.get(path) ?? []);
+}
+
+/** More files than this are not shown one by one, so their symbols are not looked up. */
+const MAX_GROUPED_FILES = 200;
+
+/** Returns the name of the innermost symbol around a line, for the first few files. */
+function enclosing(reader: IndexReader): (file: FileId, line: number) => string | undefined {
+	const spans = new Map<FileId, readonly OrderedSymbol[]>();
+	return (file, line) => {
+		if (!spans.has(file) && spans.size >= MAX_GROUPED_FILES) return undefined;
+		const symbols = getOrAdd(spans, file, () => symbolsOf(reader.bindings(file)));
+		// Members follow their owners, so the last one around the line is the innermost.
+		const one = symbols.findLast(({ facts }) => facts.at[0] <= line && line <= facts.endLine);
+		return one && [...one.owners, one.facts.name].join(".");
+	};
+}
+
+const MAX_FAMILY = 20;
+
+function familyOf(
+	reader: IndexReader,
+	{ above, below, beside }: ReturnType<MemberUsages["familyOf"]>,
+): Pick<Definition, "family"> {
+	if (above.length + below.length === 0) return {};
+	const named = (members: readonly Entity[]) =>
+		members.slice(0, MAX_FAMILY).flatMap((entity) => {
+			const found = describe(reader, entity);
+			if (!found) return [];
+			const name = [...found.owners, found.facts.name].join(".");
+			return [{ name, path: pathOf(reader, found), line: found.facts.at[0] }];
+		});
+	return { family: { above: named(above), below: named(below), beside } };
 }
 
 function possibleIn(
