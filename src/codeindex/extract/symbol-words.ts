@@ -23,23 +23,33 @@ export function symbolWords(bindings: readonly Binding[]): readonly SymbolWords[
 
 /** Distinct stems of all symbols of a file. */
 export function declaredStems({ bindings }: FileFacts): string[] {
-	const all = new Set<string>();
-	for (const { name, doc, signature } of symbolWords(bindings)) {
-		for (const stems of [name, doc, signature]) for (const stem of stems) all.add(stem);
+	const parts = new Set<string>();
+	const add = (text: string) => {
+		for (const part of text.match(WORD) ?? []) parts.add(part);
+	};
+	for (const { facts } of symbolsOf(bindings)) {
+		add(facts.name);
+		add(facts.signature);
+		if (facts.doc !== undefined) add(facts.doc);
 	}
-	return [...all];
+	return stemsOfParts(parts);
 }
 
 /** Distinct stems of the words in a text, camel case split; `utf8` also gives `utf`. */
 export function stemsOf(text: string): string[] {
+	return stemsOfParts(text.match(WORD) ?? []);
+}
+
+function stemsOfParts(parts: Iterable<string>): string[] {
 	const found = new Set<string>();
-	for (const part of text.match(WORD) ?? []) {
+	for (const part of parts) {
 		for (const stem of known.get(part) ?? remember(part)) found.add(stem);
 	}
 	return [...found];
 }
 
-const WORD = /[\p{L}\p{N}_$]+/gu;
+/** Without Unicode classes, which are slow: other scripts have no camel case and few separators. */
+const WORD = /[A-Za-z0-9_$\u00aa-\uffff]+/g;
 
 /** Most words repeat, within a file and among files. */
 const known = new Map<string, readonly string[]>();

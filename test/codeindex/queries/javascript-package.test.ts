@@ -307,9 +307,9 @@ describe("a module for several loaders", () => {
 		expect(places("Whole")).toEqual([
 			[
 				"whole.js:2",
-				"whole.js:3:9 re-export",
 				"test/lib.test.js:2:7 import",
 				"test/lib.test.js:3:14 new",
+				"whole.js:3:9 re-export",
 			],
 		]);
 	});
