@@ -207,7 +207,8 @@ async function withProject(
 	const root = projectRoot(startFolder(options.root, terminal.cwd));
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 	const { confirmIndex } = config.kota;
-	const open = () => kota.openEngine(config.kota, root);
+	// A thread of its own would start slower than it answers one question.
+	const open = () => kota.openEngine(config.kota, root, { inThisThread: true });
 	const project = new kota.CodeProject({ root, confirmIndex, open });
 	const { confirm, progress } = terminal;
 	const caller: Kota.Caller = {

@@ -33,14 +33,18 @@ interface Engine extends CodeIndex {
 }
 
 /** Opens the configured engine. Loads the engine's code on first use. */
-export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
+export async function openEngine(
+	settings: Config["kota"],
+	root: string,
+	{ inThisThread = false }: { readonly inThisThread?: boolean } = {},
+): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { ExternalIndex } = await import("./external/external-index.ts");
 		const { command, args, timeoutSeconds } = settings;
 		return new ExternalIndex({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
-	return openCodeIndex({ root });
+	return openCodeIndex({ root, inThisThread });
 }
 
 interface Inputs extends Record<QuestionName, object> {

@@ -1,7 +1,7 @@
 import type { Binding, FileFacts } from "../facts.ts";
 import { symbolsOf } from "../symbol-order.ts";
+import { identifierWords } from "./identifier-words.ts";
 import { stemOf } from "./stem.ts";
-import { identifierWords } from "./words.ts";
 
 /** Stems of the words of one symbol, by where they stand. */
 export interface SymbolWords {
@@ -17,7 +17,7 @@ export function symbolWords(bindings: readonly Binding[]): readonly SymbolWords[
 		name: stemsOf(facts.name),
 		owner: [...new Set(owners.flatMap(stemsOf))],
 		doc: stemsOf(facts.doc ?? ""),
-		signature: stemsOf(facts.signature).filter((stem) => !KEYWORDS.has(stem)),
+		signature: stemsOfParts(partsOf(facts.signature).filter((part) => !KEYWORDS.has(part))),
 	}));
 }
 
@@ -25,7 +25,7 @@ export function symbolWords(bindings: readonly Binding[]): readonly SymbolWords[
 export function declaredStems({ bindings }: FileFacts): string[] {
 	const parts = new Set<string>();
 	const add = (text: string) => {
-		for (const part of text.match(WORD) ?? []) parts.add(part);
+		for (const part of partsOf(text)) parts.add(part);
 	};
 	for (const { facts } of symbolsOf(bindings)) {
 		add(facts.name);
@@ -37,7 +37,11 @@ export function declaredStems({ bindings }: FileFacts): string[] {
 
 /** Distinct stems of the words in a text, camel case split; `utf8` also gives `utf`. */
 export function stemsOf(text: string): string[] {
-	return stemsOfParts(text.match(WORD) ?? []);
+	return stemsOfParts(partsOf(text));
+}
+
+function partsOf(text: string): readonly string[] {
+	return text.match(WORD) ?? [];
 }
 
 function stemsOfParts(parts: Iterable<string>): string[] {
@@ -62,9 +66,9 @@ function remember(part: string): readonly string[] {
 	return stems;
 }
 
-/** Stems of words that most signatures have. */
+/** Words that most signatures have. */
 const KEYWORDS: ReadonlySet<string> = new Set(
-	"export default const let var function async await class interface type enum readonly static private protected public abstract override extends implements new get set return void string number boolean unknown any undefined null true false promise array record partial this"
-		.split(" ")
-		.map(stemOf),
+	"export default const let var function async await class interface type enum readonly static private protected public abstract override extends implements new get set return void string number boolean unknown any undefined null true false Promise Array Record Partial this".split(
+		" ",
+	),
 );

@@ -1,7 +1,7 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
-import { identifierWords } from "../extract/words.ts";
+import { identifierWords } from "../extract/identifier-words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
 import { keyOf } from "../link/modules.ts";
 import { ranksOf } from "./graph.ts";

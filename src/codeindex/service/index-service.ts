@@ -95,12 +95,15 @@ export class IndexService {
 		call: ServiceCall,
 	): Promise<Uncovered<AnswerOf<Name>> & Covered> {
 		if (!this.#opened && !existsSync(this.#path)) throw this.#notIndexed();
-		const answer = await queries[name]();
+		// The query's code is loaded while git lists the files.
+		const loading = queries[name]();
+		loading.catch(() => {});
 		return await this.#withRecovery(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
 			if (isMissing && !(inMemory && this.#hasConsent)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
+			const answer = await loading;
 			return store.read((reader) => ({
 				...answer(reader, query, (path) => this.#readText(path)),
 				coverage: this.#coverage(store, reader, done),

@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { isRecord } from "../../core/property.ts";
 import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { FileAtDepth, Questions, Usage } from "../answers.ts";
-import type { BuildReport, IndexStatus } from "../code-index.ts";
+import type { BuildReport, CallOptions, IndexStatus } from "../code-index.ts";
 import type { EdgeKind, UsageKind } from "../facts.ts";
 
 export interface IndexWorkerStart {
@@ -16,6 +16,17 @@ export interface Calls extends Questions {
 }
 
 export type Method = keyof Calls;
+
+/** Reaches an index, in this thread or another one. */
+export interface IndexCaller {
+	call<M extends Method>(
+		method: M,
+		query: Calls[M]["query"],
+		options?: CallOptions,
+	): Promise<Calls[M]["answer"]>;
+	/** Calls in flight end first, or reject. */
+	close(): Promise<void>;
+}
 
 /** The worker sends `IndexProgress` messages before its answer. */
 export type IndexCall = {

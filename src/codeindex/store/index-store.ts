@@ -298,7 +298,7 @@ const TABLES = `
 
 /** One row a file, for lookup by one stem: ranking happens by symbol, so positions are not stored. */
 const STEM_TABLE = `
-	CREATE VIRTUAL TABLE stems USING fts5 (
+	CREATE VIRTUAL TABLE IF NOT EXISTS stems USING fts5 (
 		words, content = '', contentless_delete = 1, detail = none, tokenize = "unicode61 remove_diacritics 0"
 	);
 `;
