@@ -19,6 +19,7 @@ import {
 	type Outline,
 	remark,
 	type Section,
+	section,
 	whyNothingIndexed,
 } from "./outline.ts";
 import type { SearchInput, UsagesInput } from "./tool-inputs.ts";
@@ -28,7 +29,8 @@ export function searchForms(
 	input: SearchInput,
 	{ show, advice }: Audience,
 ): (() => Outline)[] {
-	if (answer.hits.length === 0) {
+	const { documents = [] } = answer;
+	if (answer.hits.length + documents.length === 0) {
 		return [() => [remark(...nothingFound(answer, input, advice))]];
 	}
 	const item = {
@@ -45,6 +47,7 @@ export function searchForms(
 	};
 	const form = (lines: (hit: SearchHit) => string[]) => () => [
 		{ head: [heading(answer, input)], items: answer.hits.map((hit) => lines(hit).join("\n")) },
+		...section("documents and settings", documents, (hit) => lines(hit).join("\n")),
 	];
 	return FORMS[input.output].map((name) => form(item[name]));
 
@@ -80,7 +83,7 @@ function nothingFound({ coverage }: AnswerOf<"search">, input: SearchInput, advi
 	];
 	const within = Object.keys(filters).length > 0 ? " within the filters" : "";
 	return [
-		`Nothing matches ${quoted(input.query)}${within}. Only indexed source is searched: no other file types, nothing git ignores.`,
+		`Nothing matches ${quoted(input.query)}${within}. Sources, documents and settings are searched: no other file types, nothing git ignores.`,
 		`Try ${tries.join(", or ")}; grep finds exact text.`,
 	];
 }

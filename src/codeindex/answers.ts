@@ -79,6 +79,8 @@ export interface SearchAnswer extends Covered {
 	readonly atLeast?: true;
 	/** Set if no file contains the exact name. The hits contain only parts of it. */
 	readonly inexact?: true;
+	/** Documents and configuration files with the words, best first. Absent if there are none. */
+	readonly documents?: readonly SearchHit[];
 }
 
 export interface SearchHit {

@@ -120,6 +120,7 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan) {
 		removed: removed.length,
 		checkedMs: scan.scannedMs,
 		trouble: scan.tree.trouble,
+		texts: scan.tree.texts,
 	};
 }
 

@@ -80,6 +80,25 @@ describe("kota_search", () => {
 		]);
 	});
 
+	test("documents stand apart, below the code", () => {
+		const documents = [
+			{
+				path: "README.md",
+				isTest: false,
+				symbols: [],
+				lines: [{ first: 3, text: ["Opens things."], matches: [3] }],
+				matchingLines: 1,
+			},
+		];
+		expect(lines(forms({}, { ...answer, documents })[0]).slice(-3)).toEqual([
+			"documents and settings (1):",
+			"README.md",
+			"  3: Opens things.",
+		]);
+		const [only] = forms({}, { ...answer, hits: [], total: 0, documents });
+		expect(lines(only)[0]).toBe('0 files for "open thing", best first');
+	});
+
 	test("snippet shows the lines around, and what matches in them", () => {
 		expect(lines(forms({ output: "snippet" })[0]).slice(1, 10)).toEqual([
 			"src/open.ts",

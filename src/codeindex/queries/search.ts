@@ -4,6 +4,7 @@ import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers
 import { identifierWords } from "../extract/identifier-words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
 import { keyOf } from "../link/modules.ts";
+import { searchDocuments } from "./documents.ts";
 import { ranksOf } from "./graph.ts";
 import { isMinified, stemOf } from "./known-file.ts";
 import { symbolsByWords } from "./symbol-search.ts";
@@ -15,6 +16,17 @@ import { exactMatches, matchingSymbols, type SymbolMatch, toBrief } from "./symb
  * files whose text has the words. Tests are last. `readText` returns undefined if a file is gone.
  */
 export function search(
+	reader: IndexReader,
+	query: SearchQuery,
+	readText: ReadText,
+	texts: readonly string[] = [],
+): Uncovered<SearchAnswer> {
+	const documents = searchDocuments(query, texts, readText);
+	const answer = searchCode(reader, query, readText);
+	return documents.length > 0 ? { ...answer, documents } : answer;
+}
+
+function searchCode(
 	reader: IndexReader,
 	query: SearchQuery,
 	readText: ReadText,

@@ -167,7 +167,7 @@ const WEIGHTS: Partial<Record<string, number>> = {
 };
 
 /** Stems of the words that say something. If none does, of all. */
-function questionStems(query: string): readonly string[] {
+export function questionStems(query: string): readonly string[] {
 	const words = query.match(/[\p{L}\p{N}_$]+/gu) ?? [];
 	const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
 	return stemsOf((telling.length > 0 ? telling : words).slice(0, MAX_WORDS).join(" "));

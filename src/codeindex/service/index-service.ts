@@ -105,7 +105,7 @@ export class IndexService {
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			const answer = await loading;
 			return store.read((reader) => ({
-				...answer(reader, query, (path) => this.#readText(path)),
+				...answer(reader, query, (path) => this.#readText(path), done.texts),
 				coverage: this.#coverage(store, reader, done),
 			}));
 		});
@@ -328,6 +328,8 @@ type Query<Name extends QuestionName> = (
 	reader: IndexReader,
 	query: QueryOf<Name>,
 	readText: ReadText,
+	/** Paths of documents and configuration files. */
+	texts?: readonly string[],
 ) => Uncovered<AnswerOf<Name>>;
 
 /** Each query is loaded on first use. */

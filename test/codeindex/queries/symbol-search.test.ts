@@ -76,6 +76,26 @@ describe("a question in words", () => {
 		]);
 	});
 
+	test("finds documents and configuration files as text, apart from the code", () => {
+		const texts: Record<string, string> = {
+			"README.md":
+				"# Tool\n\nSome text.\n\n## Retries\n\nWhich errors are retried is in the settings.\n",
+			"docs/other.md": "Nothing of it, but errors.\n",
+			"config/app.yaml": "retry:\n  errors: 3\n",
+			"data.json": `"retried errors" ${"x".repeat(300_000)}`,
+		};
+		const ask = (query: string, more = {}) =>
+			search(reader, { query, ...more }, (path) => texts[path] ?? files[path], Object.keys(texts));
+		const { documents = [], hits } = ask("which errors are retried");
+		expect(hits.map(({ path }) => path)).not.toContain("README.md");
+		expect(documents.map(({ path }) => path)).toEqual(["README.md", "config/app.yaml"]);
+		expect(documents[0]?.lines.map(({ first }) => first)).toEqual([5, 7]);
+		expect(ask("which errors are retried", { language: "typescript" })).not.toHaveProperty(
+			"documents",
+		);
+		expect(ask("errors retried", { glob: "src/**" })).not.toHaveProperty("documents");
+	});
+
 	test("of one inflected word finds names with its stem", () => {
 		expect(symbolsOf("retrying")[0]).toBe("src/session.ts#Session.isRetryableError");
 	});
