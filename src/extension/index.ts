@@ -55,7 +55,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const clearing = new ClearingSystem(session, { fileTouchOf, touchesExcluded });
 	const systems: System[] = [
 		...more.map((create) => create(session)),
-		createPagingSystem(),
+		createPagingSystem((call, view) => code.readSymbol(call, view)),
 		readCache,
 		pruning,
 		workset,

@@ -47,6 +47,18 @@ test("a question is answered about the root that holds the named file", async ()
 	expect((await call("kota_deps", { file_path: "src/cart.ts" })).text).toContain("src/price.ts");
 });
 
+test("a page named file#symbol is that symbol, unless a file has that very name", async () => {
+	const files = { "src/a.ts": "export function a() {\n\treturn 1;\n}\n", "src/b#a.ts": "// b\n" };
+	const { call } = await connect(writeProject(files), INDEXED);
+	const symbol = await call("read_page", { uri: "src/a.ts#a" });
+	expect(symbol.text).toContain("src/a.ts:1-3  function a\nlines 1-3:\nexport function a() {");
+	expect((await call("read_page", { uri: "src/b#a.ts" })).text).toContain("// b");
+	expect((await call("kota_outline", { target: "src/a.ts" })).text).toContain(
+		"1-3 export function a()",
+	);
+	expect((await call("read_page", { uri: "src/c.ts#a" })).isError).toBe(true);
+});
+
 test("a page of another root is continued there", async () => {
 	const lines = Array.from({ length: 2000 }, (_, at) => `line ${at}`).join("\n");
 	const [one, other] = [writeProject(), writeProject({ "long.txt": lines })];
