@@ -28,6 +28,7 @@ type InputOf<Name extends Topic> = Parameters<typeof Kota.answerTo<Name>>[1];
 interface CommandLine {
 	readonly kota: KotaDoor;
 	readonly toPath: (path: string) => string;
+	readonly toTarget: (target: string) => InputOf<"outline">;
 	readonly words: string[];
 	readonly options: OptionValues;
 	/** Of the project. */
@@ -77,6 +78,34 @@ export const deps = question("dependencies", {
 			depth: wholeNumber(options, "depth") ?? 1,
 			includeTests: options["no-tests"] !== true,
 		};
+	},
+});
+
+export const outline = question("outline", {
+	name: "outline",
+	usage: "<file|name|Owner.member|file#name> [--json]",
+	options: QUESTION,
+	maxArguments: 1,
+	input({ toTarget, words: [target] }) {
+		if (target === undefined || target.trim() === "")
+			throw new UsageError("no file or symbol given");
+		return toTarget(target);
+	},
+});
+
+export const symbol = question("symbol", {
+	name: "symbol",
+	usage: "<name|Owner.member|file#name> [--file <file>] [--json]",
+	options: { ...QUESTION, file: TEXT },
+	maxArguments: 1,
+	input({ toPath, toTarget, words: [target], options }) {
+		if (target === undefined || target.trim() === "") throw new UsageError("no symbol given");
+		if (typeof options.file === "string") return { symbol: target, file: toPath(options.file) };
+		const { symbol: name, file } = toTarget(target);
+		if (name === undefined) {
+			throw new UsageError(`${target} is a file: name a symbol in it, as in ${target}#name`);
+		}
+		return { symbol: name, ...(file !== undefined && { file }) };
 	},
 });
 
@@ -210,7 +239,8 @@ function question<Name extends Topic>(topic: Name, asked: Question<Name>): Comma
 				const maxBytes = maxBytesIn(options);
 				const { root } = project;
 				const paths = { ...kota.projectPaths(root, terminal.cwd), advice: kota.COMMAND_ADVICE };
-				const given = await input({ kota, toPath: paths.find, words, options, root });
+				const { find: toPath, target: toTarget } = paths;
+				const given = await input({ kota, toPath, toTarget, words, options, root });
 				if (given === undefined) return nothingFound(terminal, nothing);
 				const answered = await kota
 					.answerTo(topic, given, { project, paths, caller })
@@ -260,7 +290,8 @@ async function withProject(
 	const root = projectRoot(startFolder(options.root, terminal.cwd));
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 	const { confirmIndex } = config.kota;
-	const open = () => kota.openEngine(config.kota, root);
+	// A thread of its own would start slower than it answers one question.
+	const open = () => kota.openEngine(config.kota, root, { inThisThread: true });
 	const project = new kota.CodeProject({ root, confirmIndex, open });
 	const { confirm, progress } = terminal;
 	const caller: Kota.Caller = {

@@ -37,6 +37,8 @@ export const commands: readonly ListedCommand[] = [
 	listed("index", "Index the TypeScript and JavaScript of a project, or update its index.", code),
 	listed("search", "Find files and symbols by words and names, best match first.", code),
 	listed("deps", "Show the dependencies and dependents of a file.", code),
+	listed("outline", "Show what a file or symbol contains: signatures, members and lines.", code),
+	listed("symbol", "Print the source of one symbol, with the imports it needs.", code),
 	listed("usages", "Show where a symbol is used, for each definition of that name.", code),
 	listed("impact", "Show which files a change affects, and which tests to run.", code),
 	listed("context", "Show the dependencies, dependents and tests of files to work on.", code),

@@ -14,7 +14,7 @@ import {
 	section,
 	whyNothingIndexed,
 } from "./outline.ts";
-import { symbolText } from "./symbols-text.ts";
+import { type SymbolText, symbolForms, symbolLines } from "./source-text.ts";
 import type { DepsInput, TaskContextInput } from "./tool-inputs.ts";
 
 /** Forms, fullest first: with kinds and steps; by depth and folder; by folder with totals. */
@@ -183,7 +183,7 @@ function usedExports({ symbols }: AnswerOf<"impact">): AnswerOf<"impact">["symbo
 		.toSorted((a, b) => b.otherFiles - a.otherFiles || b.usages - a.usages);
 }
 
-/** Forms, fullest first: kinds and all symbols; folders and few symbols; folders, no symbols. */
+/** Forms, fullest first: kinds and outlines; folders and outlines, ever shorter; folders, no symbols. */
 export function taskContextForms(
 	answer: AnswerOf<"taskContext">,
 	input: TaskContextInput,
@@ -192,33 +192,34 @@ export function taskContextForms(
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [() => [remark(nothing)]];
 	const impacted = shownFiles(answer.impacted, show);
-	const outline = (detail: { most: number; files: string[] }) => [
-		...answer.targets.map((target) => targetPart(target, detail.most, show)),
+	const outline = (detail: { text?: SymbolText; files: string[] }) => [
+		...answer.targets.map((target) => targetPart(target, detail.text, show)),
 		...section("not in the index", answer.unknown, (path) => `  ${oneLine(show(path))}`),
 		{ head: [impactedHead(answer)], items: detail.files },
 		...(input.includeTests ? [testsPart(answer, show)] : []),
 	];
 	return [
-		() => outline({ most: Number.POSITIVE_INFINITY, files: impacted.map(described) }),
-		() => outline({ most: 20, files: byFolder(impacted) }),
-		() => outline({ most: 0, files: byFolder(impacted) }),
+		() => outline({ text: symbolForms.full, files: impacted.map(described) }),
+		() => outline({ text: symbolForms.full, files: byFolder(impacted) }),
+		() => outline({ text: symbolForms.short, files: byFolder(impacted) }),
+		() => outline({ text: symbolForms.name, files: byFolder(impacted) }),
+		() => outline({ files: byFolder(impacted) }),
 	];
 }
 
 function targetPart(
 	{ path, dependencies, dependentCount, symbols }: AnswerOf<"taskContext">["targets"][number],
-	most: number,
+	text: SymbolText | undefined,
 	show: (path: string) => string,
 ): Section {
-	const shown = symbols.slice(0, most);
-	const hidden = symbols.length - shown.length;
+	const hidden = text ? 0 : symbols.length;
 	return {
 		head: [`${oneLine(show(path))}: ${counted(dependentCount, "dependent")}`],
 		items: [
 			...byFolder(dependencies.map((dependency) => ({ path: show(dependency) }))).map(
 				(line) => `  imports${line.slice(1)}`,
 			),
-			...shown.map((symbol) => `  ${symbol.line} ${symbolText(symbol)}`),
+			...(text ? symbols.flatMap((symbol) => symbolLines(symbol, text)) : []),
 			...(hidden > 0 ? [`  … ${counted(hidden, "symbol")} not shown`] : []),
 		],
 	};

@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { relative, resolve, sep } from "node:path";
-import type { Coverage } from "../codeindex/index.ts";
+import type { Coverage, QueryOf } from "../codeindex/index.ts";
 import { chunks } from "../core/chunks.ts";
 import { expandHome } from "../core/places.ts";
 import { bytesOf, clip, clipMiddle } from "../text/clip.ts";
@@ -44,15 +44,47 @@ export function wholeText(outline: Outline): string {
 	return outline.flatMap(({ head, items }) => [...head, ...items]).join("\n");
 }
 
-/** Returns the first form that fits, or as much of the last form as fits. */
+/**
+ * Returns the first form that fits, or as much of the last form as fits. If longer forms have the same
+ * items, the first items take theirs, as far as there is room.
+ */
 export function fitText(forms: RenderedAnswer["forms"], maxBytes: number): string {
-	let outline: Outline = [];
+	const longer: Outline[] = [];
 	for (const form of forms) {
-		outline = form();
-		const text = wholeText(outline);
-		if (bytesOf(text) <= maxBytes) return text;
+		const outline = form();
+		const room = maxBytes - bytesOf(wholeText(outline));
+		if (room >= 0) return wholeText(filled(outline, longer, room));
+		longer.push(outline);
 	}
-	return cutText(outline, maxBytes);
+	return cutText(longer.at(-1) ?? [], maxBytes);
+}
+
+/** `longer` has other forms of the outline, longest first. */
+function filled(outline: Outline, longer: readonly Outline[], room: number): Outline {
+	const alike = longer.filter((other) => isParallel(outline, other));
+	if (alike.length === 0) return outline;
+	let left = room;
+	return outline.map(({ head, items }, part) => ({
+		head,
+		items: items.map((item, index) => {
+			const bytes = bytesOf(item);
+			for (const other of alike) {
+				const more = other[part]?.items[index] ?? item;
+				const cost = bytesOf(more) - bytes;
+				if (cost > left) continue;
+				left -= cost;
+				return more;
+			}
+			return item;
+		}),
+	}));
+}
+
+function isParallel(one: Outline, other: Outline): boolean {
+	return (
+		one.length === other.length &&
+		one.every(({ items }, part) => items.length === other[part]?.items.length)
+	);
 }
 
 /** Maximum length of a single head line, as a share of the budget. */
@@ -209,6 +241,7 @@ export function projectPaths(
 	root: string,
 	cwd: string,
 	exists: (path: string) => boolean = existsSync,
+	isFile: (path: string) => boolean = isRegularFile,
 ) {
 	const fromRoot = (path: string) => slashed(relative(root, path));
 	const folder = fromRoot(cwd);
@@ -234,7 +267,29 @@ export function projectPaths(
 			const places = placesOf(path);
 			return fromRoot(places.find(exists) ?? places[0] ?? cwd);
 		},
+		/** Tells files, symbols and `file#symbol` apart. An existing file of that very name wins. */
+		target(text: string): QueryOf<"outline"> {
+			const fileAt = (path: string) => {
+				const place = path === "" ? undefined : placesOf(path).find(isFile);
+				return place === undefined ? undefined : fromRoot(place);
+			};
+			const whole = fileAt(text);
+			if (whole !== undefined) return { file: whole };
+			for (let at = text.indexOf("#"); at !== -1; at = text.indexOf("#", at + 1)) {
+				const file = fileAt(text.slice(0, at));
+				const symbol = text.slice(at + 1);
+				if (file !== undefined && symbol !== "") return { file, symbol };
+			}
+			// A path that does not exist gets the index's advice on paths.
+			const [path = "", symbol] = text.split(/#(.*)/s);
+			if (!path.includes("/")) return { symbol: text };
+			return { file: fromRoot(resolve(cwd, path)), ...(symbol && { symbol }) };
+		},
 	};
+}
+
+function isRegularFile(path: string): boolean {
+	return statSync(path, { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 /** Replaces Node's `relative`, which is too slow for thousands of paths. */

@@ -16,9 +16,11 @@ import { property } from "../core/property.ts";
 import { Waiters } from "../core/waiters.ts";
 import { depsForms, impactForms, symbolMapForms, taskContextForms } from "./files-text.ts";
 import { type Audience, coverageLine, type RenderedAnswer } from "./outline.ts";
+import { outlineForms, sourceForms } from "./source-text.ts";
 import { searchForms, usagesForms } from "./symbols-text.ts";
 import {
 	type DepsInput,
+	type OutlineInput,
 	type SearchInput,
 	searchQuery,
 	type TaskContextInput,
@@ -31,19 +33,25 @@ interface Engine extends CodeIndex {
 }
 
 /** Opens the configured engine. Loads the engine's code on first use. */
-export async function openEngine(settings: Config["kota"], root: string): Promise<Engine> {
+export async function openEngine(
+	settings: Config["kota"],
+	root: string,
+	{ inThisThread = false }: { readonly inThisThread?: boolean } = {},
+): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { ExternalIndex } = await import("./external/external-index.ts");
 		const { command, args, timeoutSeconds } = settings;
 		return new ExternalIndex({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
-	return openCodeIndex({ root });
+	return openCodeIndex({ root, inThisThread });
 }
 
 interface Inputs extends Record<QuestionName, object> {
 	readonly search: SearchInput;
 	readonly dependencies: DepsInput;
+	readonly outline: OutlineInput;
+	readonly symbol: QueryOf<"symbol">;
 	readonly usages: UsagesInput;
 	readonly impact: QueryOf<"impact">;
 	readonly taskContext: TaskContextInput;
@@ -59,6 +67,8 @@ const topics: {
 } = {
 	search: { query: searchQuery, forms: searchForms },
 	dependencies: { query: same, forms: depsForms },
+	outline: { query: same, forms: outlineForms },
+	symbol: { query: same, forms: sourceForms },
 	usages: { query: same, forms: usagesForms },
 	impact: { query: same, forms: impactForms },
 	taskContext: { query: same, forms: taskContextForms },

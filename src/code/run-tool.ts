@@ -19,7 +19,9 @@ import type { ToolCalls } from "./tool-definitions.ts";
 import {
 	depsInput,
 	impactQuery,
+	outlineInput,
 	searchInput,
+	symbolInput,
 	taskContextInput,
 	usagesInput,
 } from "./tool-inputs.ts";
@@ -66,6 +68,8 @@ const answers: {
 	},
 	kota_search: (call, run) => answerTo("search", searchInput(call), run),
 	kota_deps: (call, run) => answerTo("dependencies", depsInput(call, run.paths.find), run),
+	kota_outline: (call, run) => answerTo("outline", outlineInput(call, run.paths.target), run),
+	kota_symbol: (call, run) => answerTo("symbol", symbolInput(call, run.paths.target), run),
 	kota_usages: (call, run) => answerTo("usages", usagesInput(call, run.paths.find), run),
 	kota_impact: (call, run) => answerTo("impact", impactQuery(call, run.paths.find), run),
 	kota_task_context: (call, run) =>

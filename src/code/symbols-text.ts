@@ -1,4 +1,12 @@
-import type { AnswerOf, Definition, SearchHit, SymbolBrief, Usage } from "../codeindex/index.ts";
+import type {
+	AnswerOf,
+	Definition,
+	FamilyMember,
+	QueryOf,
+	SearchHit,
+	SymbolBrief,
+	Usage,
+} from "../codeindex/index.ts";
 import { chunks } from "../core/chunks.ts";
 import { clip } from "../text/clip.ts";
 import { counted, grouped } from "../text/figures.ts";
@@ -11,6 +19,7 @@ import {
 	type Outline,
 	remark,
 	type Section,
+	section,
 	whyNothingIndexed,
 } from "./outline.ts";
 import type { SearchInput, UsagesInput } from "./tool-inputs.ts";
@@ -20,7 +29,8 @@ export function searchForms(
 	input: SearchInput,
 	{ show, advice }: Audience,
 ): (() => Outline)[] {
-	if (answer.hits.length === 0) {
+	const { documents = [] } = answer;
+	if (answer.hits.length + documents.length === 0) {
 		return [() => [remark(...nothingFound(answer, input, advice))]];
 	}
 	const item = {
@@ -37,6 +47,7 @@ export function searchForms(
 	};
 	const form = (lines: (hit: SearchHit) => string[]) => () => [
 		{ head: [heading(answer, input)], items: answer.hits.map((hit) => lines(hit).join("\n")) },
+		...section("documents and settings", documents, (hit) => lines(hit).join("\n")),
 	];
 	return FORMS[input.output].map((name) => form(item[name]));
 
@@ -72,7 +83,7 @@ function nothingFound({ coverage }: AnswerOf<"search">, input: SearchInput, advi
 	];
 	const within = Object.keys(filters).length > 0 ? " within the filters" : "";
 	return [
-		`Nothing matches ${quoted(input.query)}${within}. Only indexed source is searched: no other file types, nothing git ignores.`,
+		`Nothing matches ${quoted(input.query)}${within}. Sources, documents and settings are searched: no other file types, nothing git ignores.`,
 		`Try ${tries.join(", or ")}; grep finds exact text.`,
 	];
 }
@@ -91,7 +102,7 @@ function symbolLines({ symbols }: SearchHit, most: number): string[] {
 }
 
 /** One line: the signature, prefixed with the owner of a member. */
-export function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
+function symbolText({ signature, kind, name, owner }: SymbolBrief): string {
 	const head = oneLine(signature.trim() || `${kind} ${name}`);
 	return clip(owner ? `${oneLine(owner)}: ${head}` : head, LINE_BYTES);
 }
@@ -132,7 +143,7 @@ function places({ symbols, lines }: SearchHit): string {
 	return numbers.length > 0 ? `  line ${numbers.join(", ")}` : "";
 }
 
-/** Forms, fullest first: every place; lines by kind; counts by file; totals by folder or definition. */
+/** Forms, fullest first: every place, by the symbol around it; lines by kind; counts by file; totals by folder or definition. */
 export function usagesForms(
 	answer: AnswerOf<"usages">,
 	input: UsagesInput,
@@ -153,12 +164,13 @@ export function usagesForms(
 			]),
 		];
 	const lines = (usages: readonly Usage[]) => perFile(usages, linesOf);
+	const isGrouped = definitions.some(({ usages }) => usages.some(({ within }) => within));
 	return [
-		form((usages) => perFile(usages, placesOf)),
+		form((usages) => perFile(usages, isGrouped ? groupsOf : placesOf)),
 		form(lines),
 		form(perFolder),
 		definitions.length > SINGLE_PARTS
-			? () => [heading, { head: [], items: definitions.map(oneDefinition) }]
+			? () => [heading, { head: [], items: oneLineEach(definitions) }]
 			: form(lines, (usages) => ({
 					head: ["  by folder:"],
 					items: folderTotals(usages, "usage"),
@@ -171,12 +183,16 @@ const SINGLE_PARTS = 4;
 const SIGNATURE_BYTES = 160;
 
 function shown(definition: Definition, show: (path: string) => string): Definition {
-	const { possible } = definition;
+	const { possible, family } = definition;
+	const member = (one: FamilyMember) => ({ ...one, path: show(one.path) });
 	return {
 		...definition,
 		path: show(definition.path),
 		usages: definition.usages.map((usage) => ({ ...usage, path: show(usage.path) })),
 		...(possible && { possible: { ...possible, files: possible.files.map(show) } }),
+		...(family && {
+			family: { ...family, above: family.above.map(member), below: family.below.map(member) },
+		}),
 	};
 }
 
@@ -214,9 +230,30 @@ function describe(definition: Definition, input: UsagesInput, advice: Advice): s
 		...(signature ? [`  ${clip(oneLine(signature), SIGNATURE_BYTES)}`] : []),
 		...(usages.length > 0 ? [`  ${inFiles(usages)}: ${kinds.join(", ")}`] : []),
 		...(global ? [`  ${GLOBAL}`] : usages.length === 0 ? [`  ${unused(input, advice)}`] : []),
+		...familyText(definition),
 		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
 	];
 }
+
+/** Usages of the members named here are counted; those of members beside them are not. */
+function familyText({ family }: Definition): string[] {
+	if (!family) return [];
+	const named = (members: readonly FamilyMember[]) =>
+		members
+			.slice(0, FAMILY_NAMED)
+			.map(({ name, path, line }) => `${clip(oneLine(name), 80)} (${oneLine(path)}:${line})`)
+			.join(", ") + (members.length > FAMILY_NAMED ? ", …" : "");
+	const { above, below, beside } = family;
+	const others = beside > 0 ? `, as ${counted(beside, "other")} do: ask for that one` : "";
+	return [
+		...(above.length > 0 ? [`  implements or overrides ${named(above)}${others}`] : []),
+		...(below.length > 0
+			? [`  implemented or overridden by ${grouped(below.length)}: ${named(below)}`]
+			: []),
+	];
+}
+
+const FAMILY_NAMED = 3;
 
 const GLOBAL = "this file's top level is global: uses in other files are not followed";
 
@@ -229,6 +266,19 @@ function maybe({ count: accesses, files }: NonNullable<Definition["possible"]>):
 	const named = files.slice(0, 5).map((path) => clip(oneLine(path), 100));
 	const more = files.length > named.length ? ", …" : "";
 	return `possibly ${grouped(accesses)} more, on values whose type is not known, in ${named.join(", ")}${more}`;
+}
+
+function oneLineEach(definitions: readonly Definition[]): string[] {
+	const { used = [], unused: others = [] } = Object.groupBy(definitions, ({ usages, global }) =>
+		usages.length > 0 || global ? "used" : "unused",
+	);
+	const places = others.map(({ path, line, owner }) => {
+		return `${owner ? `${clip(oneLine(owner), 80)} ` : ""}${oneLine(path)}:${line}`;
+	});
+	return [
+		...used.map(oneDefinition),
+		...chunks(places, 4).map((some) => `  no usage found: ${some.join(", ")}`),
+	];
 }
 
 function oneDefinition(definition: Definition): string {
@@ -251,6 +301,23 @@ function placesOf(usages: readonly Usage[]): string[] {
 	return chunks(places, PLACES_A_LINE).map((some) => some.join(", "));
 }
 
+/** `Session.check 1816, 1820; import 3`: by the symbol around, and what is no call by its kind. */
+function groupsOf(usages: readonly Usage[]): string[] {
+	const groups = Map.groupBy(usages, ({ within, kind }) => within ?? `\0${kind}`);
+	const texts = [...groups].flatMap(([name, some]) => {
+		const isKind = name.startsWith("\0");
+		const label = isKind ? name.slice(1) : clip(oneLine(name), 100);
+		const places = some.map(({ line, kind }) => {
+			return isKind || CALLS.has(kind) ? String(line) : `${line} ${kind}`;
+		});
+		return chunks([...new Set(places)], PLACES_A_LINE).map((list) => `${label} ${list.join(", ")}`);
+	});
+	return chunks(texts, GROUPS_A_LINE).map((some) => some.join("; "));
+}
+
+const CALLS: ReadonlySet<Usage["kind"]> = new Set(["call", "new", "jsx"]);
+const GROUPS_A_LINE = 6;
+
 function linesOf(usages: readonly Usage[]): string[] {
 	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)];
 	return chunks(
@@ -271,7 +338,11 @@ function perFolder(usages: readonly Usage[]): string[] {
 	);
 }
 
-function nothingNamed(answer: AnswerOf<"usages">, { symbol, file }: UsagesInput, advice: Advice) {
+export function nothingNamed(
+	answer: Pick<AnswerOf<"usages">, "coverage" | "suggestions">,
+	{ symbol, file }: QueryOf<"symbol">,
+	advice: Advice,
+): string[] {
 	const nothing = whyNothingIndexed(answer.coverage, advice);
 	if (nothing) return [nothing];
 	const where = file === undefined ? "the indexed files" : clip(oneLine(file), 200);

@@ -1,10 +1,11 @@
 import { statSync } from "node:fs";
+import { join } from "node:path";
 import type { SymbolMapAnswer, SymbolMapQuery } from "../codeindex/index.ts";
 import { BRIEFING_ENTRY } from "../core/entry-types.ts";
 import { inTime } from "../core/in-time.ts";
 import { isNestedCall } from "../core/nested-call.ts";
 import { property } from "../core/property.ts";
-import type { Host, SessionView, Spine, System } from "../session/index.ts";
+import type { Host, ReadAnswer, ReadCall, SessionView, Spine, System } from "../session/index.ts";
 import { type CodeSession, callerOf, createCodeSession, showStatus } from "./code-session.ts";
 import { registerKotaCommand, type Subcommand } from "./command.ts";
 import type * as Code from "./index.ts";
@@ -53,6 +54,22 @@ export class CodeSystem implements System {
 		return this.#codeSession.close();
 	}
 
+	/** Serves a read of `file#symbol`, if that is no file's name and the project is indexed. */
+	async readSymbol(call: ReadCall, session: SessionView): Promise<ReadAnswer | undefined> {
+		if (!session.config.kota.enabled || !/^(?!\w+:)[^#]*[^#/]#./.test(call.path)) return undefined;
+		const opened = await this.#codeSession.open(session);
+		const { project, paths } = opened;
+		const { file, symbol } = paths.target(call.path);
+		const isOfFile = file !== undefined && isFile(join(project.root, file));
+		if (!isOfFile || symbol === undefined) return undefined;
+		const status = await project.status();
+		if (status.state === "absent") return undefined;
+		const { text, details } = await this.#answer("kota_symbol", { symbol: call.path }, opened, {
+			caller: callerOf(session, opened.code, call.signal),
+		});
+		return { content: [{ type: "text", text }], details };
+	}
+
 	/** Adds a briefing to prompts that name one to three files; in mode `always`, else on the files last worked on. Shows an error once per session. */
 	async onPrompt(prompt: string | undefined, session: SessionView) {
 		const { enabled, autoContext } = session.config.kota;
@@ -82,22 +99,31 @@ export class CodeSystem implements System {
 			prepareArguments: prepareInput as () => Record<string, unknown>,
 			execute: async (toolCallId, params, signal, onUpdate, ctx) => {
 				const session = this.#spine.at(ctx);
-				const { code, project, paths, blobs, settings } = await this.#codeSession.open(session);
-				const isOffered = this.#mayOffer && settings.offerWhole && session.hasUI;
+				const opened = await this.#codeSession.open(session);
+				const isOffered = this.#mayOffer && opened.settings.offerWhole && session.hasUI;
 				const offerWhole = (bytes: number) => this.#offer(bytes, tool.name, session, signal);
-				const { text, details } = await code.runTool(tool.name, params as never, {
-					project,
-					paths,
-					caller: callerOf(session, code, signal, onUpdate),
-					delivery: {
-						maxBytes: settings.maxAnswerBytes,
-						blobs,
-						...(isOffered && !isNestedCall(toolCallId) && { offerWhole }),
-					},
-					now: Date.now,
+				const { text, details } = await this.#answer(tool.name, params, opened, {
+					caller: callerOf(session, opened.code, signal, onUpdate),
+					...(isOffered && !isNestedCall(toolCallId) && { offerWhole }),
 				});
 				return { content: [{ type: "text", text }], details };
 			},
+		});
+	}
+
+	#answer(
+		name: (typeof codeTools)[number]["name"],
+		input: unknown,
+		{ code, project, paths, blobs, settings }: OpenedCode,
+		{
+			caller,
+			offerWhole,
+		}: { caller: Code.Caller; offerWhole?: (bytes: number) => Promise<boolean> },
+	) {
+		const { maxAnswerBytes: maxBytes } = settings;
+		return code.runTool(name, input as never, {
+			...{ project, paths, caller, now: Date.now },
+			delivery: { maxBytes, blobs, ...(offerWhole && { offerWhole }) },
 		});
 	}
 
@@ -143,6 +169,8 @@ export class CodeSystem implements System {
 		}
 	}
 }
+
+type OpenedCode = Awaited<ReturnType<CodeSession["open"]>>;
 
 /** Before the first request, the prefix cache is empty, so removing tools costs nothing. */
 function withdrawTools(host: Host): void {

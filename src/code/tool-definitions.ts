@@ -55,6 +55,20 @@ const tools = {
 			include_tests: optional.flag(),
 		}),
 	},
+	kota_outline: {
+		description: "Symbols of a file, or members of a symbol, with signatures and lines.",
+		promptSnippet: "Show what a file or class contains, without reading it",
+		parameters: Type.Object({
+			target: Type.String({ description: "file, name, Owner.member or file#name" }),
+		}),
+	},
+	kota_symbol: {
+		description: "Source of one symbol, with the imports it needs.",
+		promptSnippet: "Read one function, class or member instead of its file",
+		parameters: Type.Object({
+			symbol: Type.String({ description: "name, Owner.member or file#name" }),
+		}),
+	},
 	kota_usages: {
 		description: "Every use of a symbol, through re-exports and aliases, by definition.",
 		promptSnippet: "Find every use of a function, class, type or member",

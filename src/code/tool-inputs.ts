@@ -10,6 +10,7 @@ const CAPS = {
 } as const;
 
 type FindPath = (path: string) => string;
+type FindTarget = (target: string) => QueryOf<"outline">;
 
 export type SearchInput = Required<Omit<ToolCalls["kota_search"], "context_lines">> & {
 	readonly contextLines: number;
@@ -57,6 +58,22 @@ export function depsInput(call: ToolCalls["kota_deps"], find: FindPath): DepsInp
 		depth: within(call.depth, 1, 1, CAPS.depth),
 		includeTests: call.include_tests ?? false,
 	};
+}
+
+export type OutlineInput = QueryOf<"outline">;
+
+/** `target` is a file, a name, `Owner.member`, or `file#Owner.member`. */
+export function outlineInput(call: ToolCalls["kota_outline"], target: FindTarget): OutlineInput {
+	return target(required("target", call.target));
+}
+
+/** Throws if only a file is named. */
+export function symbolInput(call: ToolCalls["kota_symbol"], target: FindTarget): QueryOf<"symbol"> {
+	const { file, symbol } = target(required("symbol", call.symbol));
+	if (symbol === undefined) {
+		throw new Error(`${file} is a file: name a symbol in it, as in ${file}#name, or read it`);
+	}
+	return { symbol, ...(file !== undefined && { file }) };
 }
 
 export type UsagesInput = QueryOf<"usages"> & { readonly includeTests: boolean };

@@ -34,6 +34,10 @@ export interface Questions {
 	readonly search: { query: SearchQuery; answer: SearchAnswer };
 	/** The files that a file imports, and those that import it. */
 	readonly dependencies: { query: DependenciesQuery; answer: DependenciesAnswer };
+	/** Symbols of a file, or of one symbol, with their members and lines. */
+	readonly outline: { query: OutlineQuery; answer: OutlineAnswer };
+	/** The source of a symbol, and what it needs. */
+	readonly symbol: { query: SymbolQuery; answer: SymbolAnswer };
 	/** Every place that refers to a symbol. */
 	readonly usages: { query: UsagesQuery; answer: UsagesAnswer };
 	/** Files, symbols and tests that a change would affect. */
@@ -75,6 +79,8 @@ export interface SearchAnswer extends Covered {
 	readonly atLeast?: true;
 	/** Set if no file contains the exact name. The hits contain only parts of it. */
 	readonly inexact?: true;
+	/** Documents and configuration files with the words, best first. Absent if there are none. */
+	readonly documents?: readonly SearchHit[];
 }
 
 export interface SearchHit {
@@ -100,6 +106,59 @@ export interface SymbolBrief {
 	readonly exported: boolean;
 	readonly signature: string;
 	readonly doc?: string;
+}
+
+/** A file, a symbol, or a symbol of that file. */
+export interface OutlineQuery {
+	readonly file?: string;
+	/** A name, or `Owner.member`. */
+	readonly symbol?: string;
+}
+
+export interface OutlineAnswer extends Covered {
+	/** One for a file; one per definition of a symbol, most used first. */
+	readonly outlines: readonly FileOutline[];
+	readonly omittedDefinitions?: number;
+	readonly suggestions?: readonly string[];
+}
+
+export interface FileOutline {
+	readonly path: string;
+	readonly isTest: boolean;
+	readonly lines: number;
+	readonly symbols: readonly OutlineSymbol[];
+}
+
+export interface OutlineSymbol extends SymbolBrief {
+	readonly members?: readonly OutlineSymbol[];
+}
+
+export interface SymbolQuery {
+	/** A name, or `Owner.member`. */
+	readonly symbol: string;
+	readonly file?: string;
+}
+
+export interface SymbolAnswer extends Covered {
+	readonly symbol: string;
+	/** Most used first. Only the first few have a text. */
+	readonly definitions: readonly SymbolSource[];
+	readonly omittedDefinitions?: number;
+	readonly suggestions?: readonly string[];
+}
+
+export interface SymbolSource extends OutlineSymbol {
+	readonly path: string;
+	readonly isTest: boolean;
+	/** From its comment and decorators on. Absent if the file is gone. */
+	readonly source?: {
+		readonly firstLine: number;
+		readonly lines: readonly string[];
+		/** Names that it imports, by specifier. */
+		readonly imports: readonly { readonly from: string; readonly names: readonly string[] }[];
+		/** Other top-level names of the file that it refers to. */
+		readonly uses: readonly { readonly name: string; readonly line: number }[];
+	};
 }
 
 export interface DependenciesQuery {
@@ -160,8 +219,22 @@ export interface Definition {
 	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
 	readonly global?: true;
+	/** Of a member: the members that it implements or overrides, and those that implement or override it. */
+	readonly family?: {
+		readonly above: readonly FamilyMember[];
+		readonly below: readonly FamilyMember[];
+		/** Other members that implement one of `above`. Their own usages are not counted here. */
+		readonly beside: number;
+	};
 	/** Accesses of a member with this name on values of unknown type. They may be usages. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
+}
+
+export interface FamilyMember {
+	/** `Owner.member` */
+	readonly name: string;
+	readonly path: string;
+	readonly line: number;
 }
 
 export interface Usage {
@@ -170,6 +243,8 @@ export interface Usage {
 	readonly column: number;
 	readonly kind: UsageKind;
 	readonly isTest: boolean;
+	/** The symbol around it: a name, or `Owner.member`. Absent at the top level, and in very long lists. */
+	readonly within?: string;
 }
 
 export interface ImpactQuery {
@@ -215,7 +290,8 @@ export interface TaskContextAnswer extends Covered {
 		readonly path: string;
 		readonly dependencies: readonly string[];
 		readonly dependentCount: number;
-		readonly symbols: readonly SymbolBrief[];
+		/** An outline, if symbols are asked for. */
+		readonly symbols: readonly OutlineSymbol[];
 	}[];
 	readonly impacted: readonly FileAtDepth[];
 	readonly impactedCount: number;

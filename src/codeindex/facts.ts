@@ -80,6 +80,8 @@ export interface Member {
 	readonly alsoAt?: readonly Position[];
 	readonly endLine: number;
 	readonly signature: string;
+	/** As of {@link Declared}. */
+	readonly doc?: string;
 	readonly type?: TypeName;
 	readonly members?: readonly Member[];
 }

@@ -69,6 +69,8 @@ export interface IndexReader {
 
 	/** Full-text search, best first. Spaces separate the parts of a word; the last part may be a prefix. */
 	matching(words: readonly string[], limit: number): readonly TextMatch[];
+	/** Files whose path or symbols have the stem; see `stemsOf`. */
+	declaring(stem: string): readonly FileId[];
 }
 
 export interface TextMatch {

@@ -54,6 +54,13 @@ export class Indexer {
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
 		const { signal, onProgress } = options;
 		const store = this.#store;
+		const isFirst = options.mayBuild && store.files.indexed.size === 0;
+		// The parser starts while git lists the files. If its code cannot be loaded, `#run` says so.
+		if (isFirst)
+			this.#openRunner().then(
+				(runner) => runner.start(),
+				() => {},
+			);
 		const scannedMs = Date.now();
 		const tree = await this.#scanner.scan({
 			...(signal && { signal }),
@@ -78,10 +85,15 @@ export class Indexer {
 	}
 
 	async #run(plan: RefreshPlan, options: RefreshOptions): Promise<void> {
-		// The runner is loaded only when there is something to write.
+		const runner = await this.#openRunner();
+		await runner.run(plan, options);
+	}
+
+	/** The runner is loaded only when there is something to write. */
+	async #openRunner(): Promise<RefreshRunner> {
 		const { RefreshRunner } = await import("./refresh-runner.ts");
 		this.#runner ??= new RefreshRunner(this.#root, this.#store, this.#parser);
-		await this.#runner.run(plan, options);
+		return this.#runner;
 	}
 
 	async #whileLocked<T>({ signal, mayBuild }: RefreshOptions, work: () => Promise<T>): Promise<T> {
@@ -108,6 +120,7 @@ function reportOf({ added, changed, removed, scan }: RefreshPlan) {
 		removed: removed.length,
 		checkedMs: scan.scannedMs,
 		trouble: scan.tree.trouble,
+		texts: scan.tree.texts,
 	};
 }
 

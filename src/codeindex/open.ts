@@ -5,23 +5,11 @@ import { basename, dirname, join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { cacheFolder } from "../core/places.ts";
 import { openStoreFolder } from "../core/store-version.ts";
-import { workerEntry } from "../core/worker-entry.ts";
-import { thread } from "../core/worker-port.ts";
-import { type WorkerError, WorkerSupervisor } from "../core/worker-supervisor.ts";
 import type { QuestionName } from "./answers.ts";
-import {
-	type CallOptions,
-	type CodeIndex,
-	CodeIndexError,
-	type IndexProgress,
-} from "./code-index.ts";
-import {
-	type Calls,
-	fromColumns,
-	type IndexCall,
-	type IndexWorkerStart,
-	type Method,
-} from "./service/messages.ts";
+import { type CallOptions, type CodeIndex, CodeIndexError } from "./code-index.ts";
+import { IndexClient } from "./service/index-client.ts";
+import { LocalClient } from "./service/local-client.ts";
+import type { Calls, IndexCaller } from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
 /** The project, and where its index is stored. */
@@ -29,12 +17,16 @@ export interface OpenOptions {
 	readonly root: string;
 	/** Holds one subfolder per index. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
+	/** Answers in the calling thread, for one question: a thread of its own starts slower than it answers. */
+	readonly inThisThread?: boolean;
 }
 
-/** Opens a project's index. The first call starts its worker. Throws if `root` does not exist. */
-export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions): CodeIndex {
+/** Opens a project's index. The first call starts its worker, unless the index is in this thread. Throws if `root` does not exist. */
+export function openCodeIndex(options: OpenOptions): CodeIndex {
+	const { root, folder = codeIndexFolder(), inThisThread = false } = options;
 	const real = realRoot(root);
-	const client = new IndexClient({ root: real, database: indexFile(folder, real) });
+	const place = { root: real, database: indexFile(folder, real) };
+	const client: IndexCaller = inThisThread ? new LocalClient(place) : new IndexClient(place);
 	const asked =
 		<Name extends QuestionName>(name: Name) =>
 		(query: Calls[Name]["query"], options?: CallOptions) =>
@@ -48,6 +40,8 @@ export function openCodeIndex({ root, folder = codeIndexFolder() }: OpenOptions)
 		},
 		search: asked("search"),
 		dependencies: asked("dependencies"),
+		outline: asked("outline"),
+		symbol: asked("symbol"),
 		usages: asked("usages"),
 		impact: asked("impact"),
 		taskContext: asked("taskContext"),
@@ -99,57 +93,4 @@ function realRoot(root: string): string {
 		const message = `The project folder ${root} cannot be used: ${describeError(error)}`;
 		throw new CodeIndexError("unavailable", message, { cause: error });
 	}
-}
-
-const CLOSE_MS = 3_000;
-
-export class IndexClient {
-	readonly #supervisor: WorkerSupervisor<IndexCall, unknown, IndexProgress>;
-	#isClosed = false;
-
-	constructor(workerData: IndexWorkerStart) {
-		const entry = workerEntry("./service/index-worker", import.meta.url);
-		this.#supervisor = new WorkerSupervisor({
-			start: () => thread(entry, { workerData }),
-			maxInFlight: Number.POSITIVE_INFINITY,
-			closeMs: CLOSE_MS,
-			onAbort: "signal",
-		});
-	}
-
-	/** Rejects with a `CodeIndexError`; an abort rejects at once with `aborted`. */
-	async call<M extends Method>(
-		method: M,
-		query: Calls[M]["query"],
-		{ signal, onProgress = () => {} }: CallOptions = {},
-	): Promise<Calls[M]["answer"]> {
-		if (this.#isClosed) throw new CodeIndexError("failed", "The code index has been closed.");
-		try {
-			const job = { method, query } as IndexCall;
-			const value = await this.#supervisor.run(job, { signal, onNote: onProgress });
-			return fromColumns(value) as Calls[M]["answer"]; // the worker uses the same `Calls`
-		} catch (error) {
-			throw indexError(error as WorkerError);
-		}
-	}
-
-	close(): Promise<void> {
-		this.#isClosed = true;
-		return this.#supervisor.close();
-	}
-}
-
-function indexError(cause: WorkerError): CodeIndexError {
-	const { fault, message, code } = cause;
-	if (fault === "failed")
-		return new CodeIndexError((code ?? fault) as CodeIndexError["code"], message);
-	if (fault === "aborted") return new CodeIndexError("aborted", "The call was aborted.");
-	if (fault === "closed") return new CodeIndexError("aborted", "The code index was closed.");
-	if (fault === "unsendable") {
-		const unsendable = `The question cannot be sent to the code index: ${message}`;
-		return new CodeIndexError("bad-query", unsendable, { cause });
-	}
-	if (fault === "busy") return new CodeIndexError("failed", `The code index is busy: ${message}.`);
-	const stopped = `The code index stopped unexpectedly (${message}). The next question starts it again.`;
-	return new CodeIndexError("failed", stopped);
 }

@@ -44,7 +44,7 @@ export interface RefreshPlan {
 	readonly isEmpty: boolean;
 }
 
-export type FileParser = Pick<Parser, "parse" | "close">;
+export type FileParser = Pick<Parser, "parse" | "close"> & Partial<Pick<Parser, "start">>;
 
 export class RefreshRunner {
 	readonly #store: IndexStore;
@@ -55,6 +55,11 @@ export class RefreshRunner {
 		this.#store = store;
 		this.#imports = new ImportResolver(store);
 		this.#parser = parser;
+	}
+
+	/** Starts a parser process, which takes longer than the scan of a small project. */
+	start(): void {
+		this.#parser.start?.();
 	}
 
 	close(): void {

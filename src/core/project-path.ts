@@ -41,12 +41,13 @@ export function* foldersUpwards(folder: string): Generator<string> {
 	yield "";
 }
 
-export type PathKind = "source" | "config" | "other";
+export type PathKind = "source" | "config" | "text" | "other";
 
-/** `config` is a file that affects how imports are resolved. */
+/** `config` is a file that affects how imports are resolved, `text` a document or another configuration file. */
 export function pathKind(path: string): PathKind {
 	if (SOURCE_NAME.test(path)) return "source";
-	return CONFIG_NAME.test(path) ? "config" : "other";
+	if (CONFIG_NAME.test(path)) return "config";
+	return TEXT_NAME.test(path) && !LOCK_NAME.test(path) ? "text" : "other";
 }
 
 /** Test helpers count as tests. */
@@ -60,6 +61,10 @@ export function isTestPath(path: string): boolean {
 const SOURCE_NAME = /\.[cm]?[jt]s$|\.[jt]sx$/;
 const CONFIG_NAME =
 	/(?:^|\/)(?:[tj]sconfig(?:[.-][^/]*)?\.json|package\.json|pnpm-workspace\.yaml)$/;
+
+const TEXT_NAME = /\.(?:mdx?|markdown|rst|adoc|txt|jsonc?|json5|ya?ml|toml|ini)$/i;
+/** Written by package managers. */
+const LOCK_NAME = /(?:^|\/)(?:package-lock\.json|npm-shrinkwrap\.json|pnpm-lock\.yaml)$/;
 
 /** Matches `a.test.ts`, `a.e2e-spec.ts`, `a.cy.js`, `a.test-d.ts`, `a_test.ts`, but no `*.config.*` file. */
 const TEST_NAME =

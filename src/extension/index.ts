@@ -60,7 +60,7 @@ export function compose(pi: ExtensionAPI, more: readonly CreateSystem[] = []): S
 	const saved = new SavedSystem(session.host.agentDir);
 	const systems: System[] = [
 		...more.map((create) => create(session)),
-		createPagingSystem(),
+		createPagingSystem((call, view) => code.readSymbol(call, view)),
 		readCache,
 		pruning,
 		workset,

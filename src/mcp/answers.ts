@@ -1,3 +1,5 @@
+import { statSync } from "node:fs";
+import { join } from "node:path";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { isHash } from "../core/hash.ts";
 import { expandHome } from "../core/places.ts";
@@ -27,7 +29,13 @@ const MAX_BYTES = 5_000;
 const DEFAULT_CHARS = 4_000;
 
 export async function answer(call: ToolCall, folder: Folder, asker: Asker): Promise<ToolAnswer> {
-	if (call.name === "read_page") return await readPage(call.input, folder, asker.signal);
+	if (call.name === "read_page") {
+		const { uri: symbol } = call.input;
+		if (!(await namesSymbol(symbol, folder))) {
+			return await readPage(call.input, folder, asker.signal);
+		}
+		return await answer({ name: "kota_symbol", input: { symbol } }, folder, asker);
+	}
 	if (call.name === "strata_recall") return await recall(call.input, folder);
 	const { code, project, paths } = await folder.code();
 	const { signal, confirm } = asker;
@@ -40,6 +48,15 @@ export async function answer(call: ToolCall, folder: Folder, asker: Asker): Prom
 			...(confirm && { confirm: (status) => confirm(code.consentText(status)) }),
 		},
 	});
+}
+
+/** Whether a path is `file#symbol`, and no file has that very name. */
+async function namesSymbol(uri: string, folder: Folder): Promise<boolean> {
+	if (!folder.config.kota.enabled || !/^(?!\w+:)[^#]*[^#/]#./.test(uri)) return false;
+	const { paths, project } = await folder.code();
+	const { file, symbol } = paths.target(uri);
+	if (file === undefined || symbol === undefined) return false;
+	return statSync(join(project.root, file), { throwIfNoEntry: false })?.isFile() ?? false;
 }
 
 async function readPage(call: PageCall, folder: Folder, signal: AbortSignal): Promise<ToolAnswer> {

@@ -130,6 +130,10 @@ function pathsIn({ name, input }: ToolCall): string[] {
 	switch (name) {
 		case "kota_deps":
 			return [input.file_path];
+		case "kota_outline":
+			return [input.target.replace(/#.*$/, "")];
+		case "kota_symbol":
+			return [input.symbol.replace(/#.*$/, "")];
 		case "kota_usages":
 			return input.file === undefined ? [] : [input.file];
 		case "kota_impact":

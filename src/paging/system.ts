@@ -14,14 +14,24 @@ import { splitFragment } from "./uri.ts";
 const GUIDELINE =
 	"read also takes https:// addresses, PDFs (file.pdf#page=12), office documents and books; when an answer ends with a page:… token, read that token as the path to continue.";
 
+/** Serves a path with a fragment, such as `file#symbol`; `undefined` if it is none of its own. */
+export type FragmentRead = (
+	call: ReadCall,
+	session: SessionView,
+) => Promise<ReadAnswer | undefined>;
+
 /** Serves web and `file:` addresses, PDFs and continuation tokens of the `read` tool. */
-export function createPagingSystem(): System & Required<Pick<System, "read" | "stop">> {
+export function createPagingSystem(
+	readFragment?: FragmentRead,
+): System & Required<Pick<System, "read" | "stop">> {
 	let sessionReaders = new SessionReaders();
 	return {
 		name: "paging",
 		readGuideline: GUIDELINE,
 		async read(call, session, plain) {
 			const { config, cwd } = session;
+			const part = call.path.includes("#") ? await readFragment?.(call, session) : undefined;
+			if (part) return part;
 			const blobs = createBlobStore(config.blobs);
 			const readers = sessionReaders;
 			const named = blobNamed(call.path, cwd, blobs);

@@ -4,7 +4,10 @@ import type {
 	DependenciesAnswer,
 	FileAtDepth,
 	ImpactAnswer,
+	OutlineAnswer,
+	OutlineSymbol,
 	SearchAnswer,
+	SymbolAnswer,
 	SymbolBrief,
 	TaskContextAnswer,
 	UsagesAnswer,
@@ -60,6 +63,45 @@ const symbol: fc.Arbitrary<SymbolBrief> = fc.record(
 	},
 	{ requiredKeys: ["name", "kind", "line", "endLine", "exported", "signature"] },
 );
+
+const outlineSymbol: fc.Arbitrary<OutlineSymbol> = fc
+	.tuple(symbol, many(symbol))
+	.map(([one, members]) => ({ ...one, members }));
+
+/** Any outline. */
+export const outlineAnswer: fc.Arbitrary<OutlineAnswer> = fc.record({
+	outlines: fc.array(
+		fc.record({
+			path,
+			isTest: fc.boolean(),
+			lines: line,
+			symbols: fc.array(outlineSymbol, { maxLength: 8 }),
+		}),
+		{ maxLength: 5 },
+	),
+	coverage,
+});
+
+/** Any source of a symbol. */
+export const symbolAnswer: fc.Arbitrary<SymbolAnswer> = fc.record({
+	symbol: word,
+	definitions: fc.array(
+		fc
+			.tuple(
+				outlineSymbol,
+				path,
+				fc.record({
+					firstLine: line,
+					lines: many(word),
+					imports: fc.array(fc.record({ from: word, names: many(word) }), { maxLength: 9 }),
+					uses: many(fc.record({ name: word, line })),
+				}),
+			)
+			.map(([one, path, source]) => ({ ...one, path, isTest: false, source })),
+		{ maxLength: 6 },
+	),
+	coverage,
+});
 
 const fileAtDepth: fc.Arbitrary<FileAtDepth> = fc.record(
 	{

@@ -7,7 +7,9 @@ import { fc, runs } from "../support/property.ts";
 import {
 	depsAnswer,
 	impactAnswer,
+	outlineAnswer,
 	searchAnswer,
+	symbolAnswer,
 	taskContextAnswer,
 	usagesAnswer,
 } from "./arbitrary-answers.ts";
@@ -106,6 +108,22 @@ describe("every answer", () => {
 				maxBytes,
 				store,
 			),
+		));
+
+	test("of kota_outline is within its budget", () =>
+		law(outlineAnswer, (answer, maxBytes, store) =>
+			answerOf(
+				"kota_outline",
+				{ target: "no/such.ts" },
+				{ outline: async () => answer },
+				maxBytes,
+				store,
+			),
+		));
+
+	test("of kota_symbol is within its budget", () =>
+		law(symbolAnswer, (answer, maxBytes, store) =>
+			answerOf("kota_symbol", { symbol: "x" }, { symbol: async () => answer }, maxBytes, store),
 		));
 
 	test("of kota_usages is within its budget", { tags: "slow" }, () =>

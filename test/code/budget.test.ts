@@ -7,7 +7,7 @@ const names = (prefix: string, length: number) =>
 describe("fitting an answer", () => {
 	test("takes the first form that fits as a whole", () => {
 		const forms: Outline[] = [
-			[{ head: ["long"], items: names("x".repeat(20), 10) }],
+			[{ head: ["long"], items: names("x".repeat(20), 11) }],
 			[{ head: ["brief"], items: names("x", 10) }],
 			[{ head: ["paths"], items: [] }],
 		];
@@ -16,6 +16,25 @@ describe("fitting an answer", () => {
 			100,
 		);
 		expect(fitted).toBe(wholeText(forms[1] ?? []));
+	});
+
+	test("gives the first items their longer forms, as far as there is room", () => {
+		const forms: Outline[] = [
+			[{ head: ["long"], items: names("x".repeat(20), 10) }],
+			[{ head: ["shorter"], items: names("x".repeat(9), 10) }],
+			[{ head: ["brief"], items: names("x", 10) }],
+		];
+		const fitted = fitText(
+			forms.map((form) => () => form),
+			104,
+		);
+		expect(fitted.split("\n")).toEqual([
+			"brief",
+			...names("x".repeat(20), 2),
+			...names("x".repeat(9), 3).slice(2),
+			...names("x", 10).slice(3),
+		]);
+		expect(fitted.length).toBeLessThanOrEqual(104);
 	});
 
 	test("makes no form that is not needed", () => {

@@ -95,6 +95,8 @@ export function fakeIndex(answers: Answers = {}, state: IndexStatus["state"] = "
 		},
 		search: question("search", answers.search),
 		dependencies: question("dependencies", answers.dependencies),
+		outline: question("outline", answers.outline),
+		symbol: question("symbol", answers.symbol),
 		usages: question("usages", answers.usages),
 		impact: question("impact", answers.impact),
 		taskContext: question("taskContext", answers.taskContext),

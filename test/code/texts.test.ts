@@ -80,6 +80,25 @@ describe("kota_search", () => {
 		]);
 	});
 
+	test("documents stand apart, below the code", () => {
+		const documents = [
+			{
+				path: "README.md",
+				isTest: false,
+				symbols: [],
+				lines: [{ first: 3, text: ["Opens things."], matches: [3] }],
+				matchingLines: 1,
+			},
+		];
+		expect(lines(forms({}, { ...answer, documents })[0]).slice(-3)).toEqual([
+			"documents and settings (1):",
+			"README.md",
+			"  3: Opens things.",
+		]);
+		const [only] = forms({}, { ...answer, hits: [], total: 0, documents });
+		expect(lines(only)[0]).toBe('0 files for "open thing", best first');
+	});
+
 	test("snippet shows the lines around, and what matches in them", () => {
 		expect(lines(forms({ output: "snippet" })[0]).slice(1, 10)).toEqual([
 			"src/open.ts",
@@ -270,6 +289,39 @@ describe("kota_usages", () => {
 		]);
 	});
 
+	test("names who uses it, and the family of a member", () => {
+		const [first, second] = answer.definitions;
+		const family = {
+			above: [{ name: "Part.render", path: "src/part.ts", line: 4 }],
+			below: [],
+			beside: 43,
+		};
+		const grouped = {
+			...answer,
+			definitions: [
+				{
+					...(first as NonNullable<typeof first>),
+					usages: [
+						usage("src/a.ts", 1, { kind: "import" }),
+						usage("src/a.ts", 9, { within: "Screen.paint" }),
+						usage("src/a.ts", 12, { within: "Screen.paint", kind: "type" }),
+						usage("src/a.ts", 30, { within: "main" }),
+						usage("src/b.ts", 2),
+					],
+				},
+				{ ...(second as NonNullable<typeof second>), family },
+			],
+		};
+		const [text = ""] = texts(usagesForms(grouped, input(), paths));
+		expect(lines(text).slice(4, 6)).toEqual([
+			"  src/a.ts  import 1; Screen.paint 9, 12 type; main 30",
+			"  src/b.ts  call 2",
+		]);
+		expect(text).toContain(
+			"  implements or overrides Part.render (src/part.ts:4), as 43 others do: ask for that one",
+		);
+	});
+
 	test("with tests counted, the numbers are those of kota_impact", () => {
 		const [text] = texts(usagesForms(answer, input({ include_tests: true }), paths));
 		expect(lines(text)[0]).toBe("render: 2 definitions, 4 usages in 2 files");
@@ -363,7 +415,7 @@ describe("kota_task_context", () => {
 				path: "src/a.ts",
 				dependencies: ["src/b.ts", "src/c.ts"],
 				dependentCount: 57,
-				symbols: [symbol("open")],
+				symbols: [{ ...symbol("open"), members: [symbol("inner", { line: 11, endLine: 11 })] }],
 			},
 		],
 		impacted: [file("src/d.ts")],
@@ -378,7 +430,8 @@ describe("kota_task_context", () => {
 		expect(lines(texts(taskContextForms(answer, input, paths))[0])).toEqual([
 			"src/a.ts: 57 dependents",
 			"  imports src/: b.ts, c.ts",
-			"  10 export function open(): void",
+			"  10-12 export function open(): void",
+			"    11 export function inner(): void",
 			"not in the index (1):",
 			"  src/new.ts",
 			"impacted files (1 of 57), most important first:",

@@ -33,6 +33,7 @@ export function indexProject(files: ProjectFiles): IndexReader {
 					.join(" ")
 					.split(" "),
 				isTest: isTestPath(path),
+				bytes: Buffer.byteLength(text),
 			};
 		}),
 	);

@@ -1,3 +1,4 @@
+import { declaredStems, stemsOf } from "../../src/codeindex/extract/symbol-words.ts";
 import type { EdgeKind, Export, FileFacts, Member, Reference } from "../../src/codeindex/facts.ts";
 import type {
 	BindingRef,
@@ -25,6 +26,8 @@ export interface MemoryFile {
 	/** Words for full text search. */
 	readonly words?: readonly string[];
 	readonly isTest?: boolean;
+	/** Default: 40 a line. */
+	readonly bytes?: number;
 }
 
 /** A reader over facts in memory, to try linking and queries without a store. */
@@ -129,14 +132,19 @@ export function memoryReader(sources: readonly MemoryFile[]): IndexReader {
 		},
 		accessing: (name) => byStep.get(name) ?? [],
 		matching: (words, limit) => matching(sources, words).slice(0, limit),
+		declaring: (stem) =>
+			[...indexed.values()].flatMap(({ id, path }) => {
+				const has = [...stemsOf(path), ...declaredStems(of(id).facts)].includes(stem);
+				return has ? [id] : [];
+			}),
 	};
 }
 
-function toIndexed({ path, facts, isTest }: MemoryFile, index: number): IndexedFile {
+function toIndexed({ path, facts, isTest, bytes }: MemoryFile, index: number): IndexedFile {
 	return {
 		id: index as FileId,
 		path,
-		bytes: facts.lines * 40,
+		bytes: bytes ?? facts.lines * 40,
 		lines: facts.lines,
 		isTest: isTest ?? /\.(test|spec)\.|(^|\/)tests?\//.test(path),
 		isModule: facts.isModule,

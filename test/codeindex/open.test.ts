@@ -16,7 +16,8 @@ import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { writeMonorepo } from "../../bench/codeindex/monorepo.ts";
 import { type CodeIndex, CodeIndexError } from "../../src/codeindex/code-index.ts";
-import { IndexClient, openCodeIndex } from "../../src/codeindex/open.ts";
+import { openCodeIndex } from "../../src/codeindex/open.ts";
+import { IndexClient } from "../../src/codeindex/service/index-client.ts";
 import type { IndexWorkerStart } from "../../src/codeindex/service/messages.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -54,6 +55,27 @@ async function usesOf(index: CodeIndex, symbol: string): Promise<string[]> {
 	const { definitions } = await index.usages({ symbol });
 	return definitions.flatMap(({ usages }) => usages.map(({ path, line }) => `${path}:${line}`));
 }
+
+test("an index in the calling thread gives the same answers, one call after the other", async () => {
+	const root = tempDir();
+	writeFileSync(join(root, "a.ts"), "export const a = 1;\n");
+	writeFileSync(join(root, "b.ts"), 'import { a } from "./a.ts";\na;\n');
+	const folder = tempDir();
+	const here = openCodeIndex({ root, folder, inThisThread: true });
+	await expect(here.usages({ symbol: "a" })).rejects.toMatchObject({ code: "not-indexed" });
+	await here.build();
+	const [first, second] = await Promise.all([
+		here.usages({ symbol: "a" }),
+		here.outline({ file: "b.ts" }),
+	]);
+	expect(second.outlines).toMatchObject([{ path: "b.ts", symbols: [] }]);
+	await expect(here.outline({ file: "c.ts" })).rejects.toMatchObject({ code: "unknown-file" });
+	await here.close();
+	const worker = openCodeIndex({ root, folder });
+	const { definitions } = await worker.usages({ symbol: "a" });
+	await worker.close();
+	expect(definitions).toEqual(first.definitions);
+});
 
 describe("a code index", () => {
 	test("answers once it was built, and follows the files from then on", {

@@ -54,11 +54,11 @@ function dialogs(...answers: boolean[]) {
 }
 
 describe("what the model is told of the tools", () => {
-	test("is small: names, descriptions and schemas of all six", () => {
+	test("is small: names, descriptions and schemas of all eight", () => {
 		const bytes = codeTools.map(({ name, description, parameters }) =>
 			Buffer.byteLength(JSON.stringify({ name, description, parameters })),
 		);
-		expect(bytes).toHaveLength(6);
+		expect(bytes).toHaveLength(8);
 		expect(bytes.reduce((sum, size) => sum + size)).toBeLessThan(3000);
 	});
 

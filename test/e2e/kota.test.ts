@@ -67,7 +67,9 @@ describe("in a project of a few files", () => {
 		const { text, isError } = await call("kota_search", { query: "describe shape" });
 		expect(isError).toBe(false);
 		expect(text.split("\n").slice(1, 3)).toEqual(["src/shape.ts", expect.stringContaining("5 ")]);
-		expect(text).not.toContain("README");
+		expect(text).toContain(
+			"documents and settings (1):\nREADME.md\n  1: describeShape is documented here",
+		);
 		expect(text).toMatch(/\[5 files indexed; checked just now.*\]$/);
 		const paths = await call("kota_search", { query: "Square", output: "paths", limit: 1 });
 		expect(paths.text).toContain("\nsrc/square.ts\n");
@@ -115,7 +117,7 @@ describe("in a project of a few files", () => {
 			files: ["src/square.ts", "src/none.ts"],
 			include_symbols: true,
 		});
-		expect(text).toMatch(/^src\/square\.ts: 1 dependent\n {2}imports src\/: index\.ts\n {2}2 /);
+		expect(text).toMatch(/^src\/square\.ts: 1 dependent\n {2}imports src\/: index\.ts\n {2}2-6 /);
 		expect(text).toContain("not in the index (1):\n  src/none.ts");
 		expect(text).toMatch(/impacted files \(1\)[^\n]*\n {2}src\/main\.ts/);
 	});
@@ -207,6 +209,18 @@ test("the whole extension has the tools, and says so", { tags: "slow" }, async (
 		],
 		"done",
 	]);
+	pi.write("src/odd#name.ts", "export const odd = 1;\n");
+	await pi.run("read on", [
+		[
+			{ tool: "read", args: { path: "src/shape.ts#describeShape" }, id: "symbol" },
+			{ tool: "read", args: { path: "src/odd#name.ts" }, id: "file" },
+			{ tool: "read", args: { path: "src/gone.ts#name" }, id: "gone" },
+		],
+		"done",
+	]);
+	expect(pi.textOf("symbol")).toMatch(/^src\/shape\.ts:5-7 {2}function describeShape\n/);
+	expect(pi.textOf("file")).toBe("export const odd = 1;\n");
+	expect(pi.textOf("gone")).toMatch(/ENOENT|not found|no such file/i);
 	expect(pi.textOf("usages")).toContain("class at src/square.ts:2:14, exported");
 	expect(pi.textOf("deps")).toContain("src/main.ts: 0 dependents, 2 dependencies (depth 1)");
 	await pi.command("/strata");

@@ -13,8 +13,8 @@ test("all tools are listed in 1,800 tokens, those that Claude Code always loads 
 	const { client } = await connect(writeProject());
 	const { tools } = await client.listTools();
 	expect(tools.map(({ name }) => name)).toEqual([
-		...["kota_search", "kota_deps", "kota_usages", "kota_impact", "kota_task_context"],
-		...["kota_index", "read_page", "strata_recall"],
+		...["kota_search", "kota_deps", "kota_outline", "kota_symbol", "kota_usages", "kota_impact"],
+		...["kota_task_context", "kota_index", "read_page", "strata_recall"],
 	]);
 	const tokensOf = (some: typeof tools) => estimateTokens(JSON.stringify(some).length);
 	expect(tokensOf(tools)).toBeLessThanOrEqual(1800);
@@ -45,6 +45,18 @@ test("a question is answered about the root that holds the named file", async ()
 		"lib/other.ts",
 	);
 	expect((await call("kota_deps", { file_path: "src/cart.ts" })).text).toContain("src/price.ts");
+});
+
+test("a page named file#symbol is that symbol, unless a file has that very name", async () => {
+	const files = { "src/a.ts": "export function a() {\n\treturn 1;\n}\n", "src/b#a.ts": "// b\n" };
+	const { call } = await connect(writeProject(files), INDEXED);
+	const symbol = await call("read_page", { uri: "src/a.ts#a" });
+	expect(symbol.text).toContain("src/a.ts:1-3  function a\nlines 1-3:\nexport function a() {");
+	expect((await call("read_page", { uri: "src/b#a.ts" })).text).toContain("// b");
+	expect((await call("kota_outline", { target: "src/a.ts" })).text).toContain(
+		"1-3 export function a()",
+	);
+	expect((await call("read_page", { uri: "src/c.ts#a" })).isError).toBe(true);
 });
 
 test("a page of another root is continued there", async () => {

@@ -130,10 +130,16 @@ export class ExternalIndex implements CodeIndex {
 		};
 	}
 
-	readonly symbolMap: CodeIndex["symbolMap"] = async () => {
-		const message = 'An external KotaDB has no symbol map: set kota.engine to "embedded" for one';
-		throw new CodeIndexError("unavailable", message);
-	};
+	readonly symbolMap: CodeIndex["symbolMap"] = this.#missing("symbol map");
+	readonly outline: CodeIndex["outline"] = this.#missing("outline");
+	readonly symbol: CodeIndex["symbol"] = this.#missing("text of single symbols");
+
+	#missing(what: string) {
+		return async (): Promise<never> => {
+			const message = `An external KotaDB has no ${what}: set kota.engine to "embedded" for it`;
+			throw new CodeIndexError("unavailable", message);
+		};
+	}
 
 	#question<N extends QuestionName>(name: N) {
 		return (query: Query<N>, options?: CallOptions) => this.#ask(name, query, options);

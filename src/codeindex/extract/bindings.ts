@@ -41,7 +41,10 @@ import { enterNamespace, innerOwner, isAmbient } from "./types.ts";
 
 export function describeBindings(facts: FactsBuilder): void {
 	for (const [index, binding] of facts.bindings.entries()) {
-		if (binding.kind === "pending") facts.bindings[index] = describeBinding(facts, binding, index);
+		if (binding.kind !== "pending") continue;
+		const nodes = binding.declarations.map(({ node }) => node);
+		facts.declaring.set(index, nodes);
+		facts.bindings[index] = describeBinding(facts, binding, index);
 	}
 }
 
@@ -101,6 +104,11 @@ function heritageOf(outer: Place, node: Node): (TypeName | undefined)[] {
 	switch (node.type) {
 		case "VariableDeclarator":
 			return node.init ? heritageOf(place, unwrap(node.init)) : [];
+		case "ObjectExpression":
+			// What is spread last comes first, since it replaces the others.
+			return node.properties.toReversed().flatMap((one) => {
+				return one.type === "SpreadElement" ? [typeOfExpression(place, one.argument)] : [];
+			});
 		case "ClassDeclaration":
 		case "ClassExpression": {
 			const base = node.superClass ? [instanceOf(typeOfExpression(place, node.superClass))] : [];
@@ -226,6 +234,7 @@ interface Kind {
 
 function describe({ facts }: Place, described: Described): Member {
 	const { key, node, symbol, type, members = [] } = described;
+	const doc = docBefore(facts.source, node.start);
 	return {
 		name: key.name,
 		symbol,
@@ -233,6 +242,7 @@ function describe({ facts }: Place, described: Described): Member {
 		at: facts.positions.at(key.start),
 		endLine: facts.positions.line(Math.max(node.end - 1, 0)),
 		signature: headOf(facts.source, node.start, headEnd(node)),
+		...(doc !== undefined && { doc }),
 		...(type && { type }),
 		...(members.length > 0 && { members }),
 	};

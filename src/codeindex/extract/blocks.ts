@@ -87,6 +87,9 @@ function block(
 	}
 	const scope = new Scope(walk.scope, { isFunction });
 	declareStatements({ facts: walk.facts, scope }, statements);
+	for (const [name, binding] of walk.facts.innerBindings.get(statements) ?? []) {
+		scope.names.set(name, { kind: "binding", binding, meaning: VALUE | TYPE });
+	}
 	if (scope.names.size > 0) walk.within(scope, visit);
 	else visit();
 }
@@ -145,6 +148,10 @@ function functionLike(walk: Walk, node: FunctionNode): void {
 	walk.within(scope, () => {
 		walk.visit(node.typeParameters);
 		node.params.forEach((parameter, index) => {
+			if (parameter.type === "AssignmentPattern") {
+				const type = typeOfAnnotation(walk, annotationOf(parameter.left));
+				expectType(facts, parameter.right, type);
+			}
 			visitPattern(walk, parameter, known(index));
 		});
 		walk.visit(node.returnType);

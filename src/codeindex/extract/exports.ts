@@ -14,6 +14,7 @@ import {
 } from "./ast.ts";
 import { type Declaration, type FactsBuilder, type Place, SYMBOLS } from "./facts-builder.ts";
 import { moduleCall } from "./imports.ts";
+import { calledAtOnce, exportedFromInside, factoryResult, innerScope } from "./inner-exports.ts";
 import { eachName, Scope, VALUE } from "./scope.ts";
 
 /** All top-level names must already be declared. */
@@ -59,7 +60,7 @@ function exportValue(
 }
 
 function exportBinding(facts: FactsBuilder, name: string, id: Key, scope: Scope): boolean {
-	const binding = scope.bindingOf(id.name);
+	const binding = scope.bindingOf(id.name) ?? exportedFromInside(facts, scope, id.name);
 	if (binding === undefined) return false;
 	const at = [facts.positions.at(id.start)];
 	facts.exports.push({ kind: "local", name, binding, at, typeOnly: false });
@@ -136,7 +137,7 @@ function defaultName(facts: FactsBuilder, node: Node): Key {
 	return { name: "default", start };
 }
 
-/** Records CommonJS exports, including conditional ones. Ignores exports inside functions. */
+/** Records CommonJS exports, including conditional ones and those of functions that run at once. */
 export function exportCommonJs(place: Place, node: Node): void {
 	switch (node.type) {
 		case "VariableDeclaration":
@@ -150,9 +151,14 @@ export function exportCommonJs(place: Place, node: Node): void {
 			for (const one of node.body) exportCommonJs({ facts: place.facts, scope }, one);
 			return;
 		}
-		case "CallExpression":
-			exportCall(place, node);
+		case "CallExpression": {
+			const atOnce = calledAtOnce(node);
+			if (!atOnce) return exportCall(place, node);
+			const { facts, scope: outer } = place;
+			const { scope, statements } = innerScope(facts, outer, atOnce.inner, atOnce.given);
+			for (const one of statements) exportCommonJs({ facts, scope }, one);
 			return;
+		}
 		case "AssignmentExpression":
 			exportAssigned(place, node);
 			return;
@@ -166,6 +172,7 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 	TryStatement: ["block", "handler", "finalizer"],
 	CatchClause: ["body"],
 	ExpressionStatement: ["expression"],
+	UnaryExpression: ["argument"],
 	LogicalExpression: ["right"],
 	ConditionalExpression: ["consequent", "alternate"],
 	SequenceExpression: ["expressions"],
@@ -237,6 +244,11 @@ function exportWhole(place: Place, value: Node, outer: Node): boolean {
 		return false;
 	}
 	if (exportModule(place, "=", value)) return false;
+	const made = factoryResult(place.facts, place.scope, value);
+	if (made) {
+		exportWhole({ facts: place.facts, scope: made.scope }, made.value, outer);
+		return false;
+	}
 	return exportValue(place.facts, "=", value, outer, place.scope);
 }
 

@@ -1,5 +1,6 @@
 import type { TypeName } from "../facts.ts";
 import {
+	annotationOf,
 	isConst,
 	isFunction,
 	isIndex,
@@ -12,6 +13,7 @@ import {
 import { exportsAccess } from "./exports.ts";
 import type { FactsBuilder } from "./facts-builder.ts";
 import {
+	calledFunction,
 	elementBy,
 	elementOf,
 	member,
@@ -55,6 +57,7 @@ export function reach(walk: Walk, node: Node): Reached {
 		case "NewExpression": {
 			const made = walk.reach(node.callee);
 			walk.visit(node.typeArguments);
+			expectParameters(walk, node);
 			walk.visitAll(node.arguments);
 			return call(facts, made, "new");
 		}
@@ -133,6 +136,7 @@ function reachCall(walk: Walk, node: Of<"CallExpression">): Reached {
 	if (element && isFunction(callback)) facts.callbackArguments.set(callback, element);
 	const called = walk.reach(callee);
 	walk.visit(node.typeArguments);
+	expectParameters(walk, node);
 	walk.visitAll(node.arguments);
 	const item = elementBy(ONE_ELEMENT, walk, node);
 	if (item) {
@@ -171,6 +175,26 @@ export function expectType(
 		expectType(facts, value.consequent, type);
 		expectType(facts, value.alternate, type);
 	}
+}
+
+/** Gives object literals among the arguments the parameters' declared types, if the function is in this file. */
+function expectParameters(
+	walk: Walk,
+	{ callee, arguments: given }: Of<"CallExpression"> | Of<"NewExpression">,
+): void {
+	if (callee.type !== "Identifier" || !given.some(mayBeLiteral)) return;
+	const found = calledFunction(walk, callee.name);
+	found?.node.params.forEach((parameter, index) => {
+		const value = given[index];
+		if (value?.type === "SpreadElement" || parameter.type === "RestElement") return;
+		const plain = parameter.type === "TSParameterProperty" ? parameter.parameter : parameter;
+		const id = plain.type === "AssignmentPattern" ? plain.left : plain;
+		expectType(walk.facts, value, typeOfAnnotation(found.place, annotationOf(id)));
+	});
+}
+
+function mayBeLiteral({ type }: Node): boolean {
+	return type === "ObjectExpression" || type === "ConditionalExpression" || type.startsWith("TS");
 }
 
 function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {

@@ -11,7 +11,7 @@ import type {
 	TypeName,
 } from "../facts.ts";
 import type { Key, Node } from "./ast.ts";
-import { ANY, Scope, TYPE, VALUE } from "./scope.ts";
+import { ANY, type LocalName, Scope, TYPE, VALUE } from "./scope.ts";
 
 export class FactsBuilder {
 	readonly source: string;
@@ -32,6 +32,8 @@ export class FactsBuilder {
 	readonly commonJsNames = new Map<string, number>();
 	/** Exported names of namespaces, by path. Merged declarations share a scope. */
 	readonly namespaces = new Map<string, Scope>();
+	/** Declaring nodes of top-level names, by binding. */
+	readonly declaring = new Map<number, readonly Node[]>();
 	/** Type of a callback's first argument, by callback. */
 	readonly callbackArguments = new Map<Node, TypeName>();
 	/** Declared types of object literals. */
@@ -41,6 +43,13 @@ export class FactsBuilder {
 	/** Types of declared or exported classes and object literals: `A` for `const A = class {}`. */
 	readonly owners = new Map<Node, TypeName>();
 	readonly entered = new Map<Node, Scope>();
+	/** Names inside of functions that run at once; see `inner-exports.ts`. */
+	readonly innerNames = new Map<
+		LocalName,
+		{ declaration: Declaration; statements: readonly Node[] }
+	>();
+	/** Bindings of those that are exported, by the statements that declare them. */
+	readonly innerBindings = new Map<readonly Node[], Map<string, number>>();
 	isModule = false;
 	commonJs = false;
 

@@ -3,6 +3,7 @@ import {
 	dotted,
 	type FunctionNode,
 	isFunction,
+	isFunctionDeclaration,
 	isIndex,
 	type Key,
 	keyOf,
@@ -96,15 +97,17 @@ export function resultOf(place: Place, node: FunctionNode): Receiver {
 	if (node.returnType) return typeOfAnnotation(place, node.returnType);
 	const { body } = node;
 	if (!body || (node.type !== "ArrowFunctionExpression" && node.generator)) return undefined;
-	// Supports only `new` and `as`: names local to the body are unknown here.
+	// Supports only `new`, `as` and `import()`: names local to the body are unknown here.
 	const last = body.type === "BlockStatement" ? body.body.at(-1) : undefined;
 	const value =
 		body.type === "BlockStatement" ? last?.type === "ReturnStatement" && last.argument : body;
 	if (!value) return undefined;
 	const made = unwrap(value);
-	const isMade = made.type === "NewExpression" || made.type === "TSAsExpression";
+	const isMade = MADE.has(made.type);
 	return isMade ? typeOfExpression(place, made) : undefined;
 }
+
+const MADE = new Set(["NewExpression", "TSAsExpression", "ImportExpression"]);
 
 export function typeOfName(facts: FactsBuilder, name: Name): Receiver {
 	if (name.kind === "binding") return { binding: name.binding, side: "value" };
@@ -176,6 +179,40 @@ function resultOfLocal(facts: FactsBuilder, name: LocalName): Receiver {
 		return resultOf({ facts, scope }, inner as FunctionNode);
 	}
 	return instanceOf(typeOfName(facts, name));
+}
+
+/** The function or constructor that a name of this file stands for, and where its types are looked up. */
+export function calledFunction(
+	{ facts, scope }: Place,
+	name: string,
+): { readonly node: FunctionNode; readonly place: Place } | undefined {
+	const found = scope.lookup(name, VALUE);
+	if (found?.kind === "binding") {
+		const nodes = facts.declaring.get(found.binding) ?? [];
+		// Overloads have several parameter lists.
+		const node = nodes.length === 1 ? functionIn(nodes[0]) : undefined;
+		return (
+			node && { node, place: { facts, scope: facts.top.withTypeParameters(node.typeParameters) } }
+		);
+	}
+	const value = found?.kind === "local" ? found.value : undefined;
+	if (found?.kind !== "local" || !value || value.path || value.annotation) return undefined;
+	const node = value.function ?? functionIn(value.init);
+	return (
+		node && { node, place: { facts, scope: found.scope.withTypeParameters(node.typeParameters) } }
+	);
+}
+
+function functionIn(node: Node | undefined): FunctionNode | undefined {
+	const value = node?.type === "VariableDeclarator" ? node.init : node;
+	const inner = value && unwrap(value);
+	if (inner && (isFunction(inner) || isFunctionDeclaration(inner))) return inner;
+	if (inner?.type !== "ClassDeclaration" && inner?.type !== "ClassExpression") return undefined;
+	const made = inner.body.body.filter((one) => {
+		return one.type === "MethodDefinition" && one.kind === "constructor";
+	});
+	const [only, more] = made;
+	return only?.type === "MethodDefinition" && !more ? only.value : undefined;
 }
 
 // Types that are treated like their first type argument.

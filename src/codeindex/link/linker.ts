@@ -239,7 +239,10 @@ export function visitReferrers(
 		const references = path.length > 0 ? reader.referencesOfAll(bindings) : undefined;
 		visitor.bindings(bindings, path, references);
 		for (const [index, at] of bindings.entries()) {
-			if (references?.[index]?.some((one) => stopsWithin(one, path))) throughCopies(at, path);
+			// A module without a name may be the result of a function: `() => import("x")`.
+			const isNameless = references !== undefined && "as" in at && at.as.name === "";
+			const isCopied = references?.[index]?.some((one) => stopsWithin(one, path));
+			if (isNameless || isCopied) throughCopies(at, path);
 			if ("isExported" in at && !at.isExported) continue;
 			for (const one of linker.ownExports(at.file).byBinding.get(at.binding) ?? []) {
 				if (path.length === 0 && one.at) visitor.exported?.(at.file, one.at);
@@ -248,7 +251,7 @@ export function visitReferrers(
 		}
 	}
 
-	/** Follows copies of a namespace: `const copy = namespace`, `const api = { namespace }`. */
+	/** Follows copies of a namespace: `const copy = namespace`, `const api = { namespace, ...other }`. */
 	function throughCopies({ file, binding }: BindingRef, path: readonly string[]): void {
 		for (const [index, holder] of reader.bindings(file).entries()) {
 			if (holder.kind !== "declared") continue;
@@ -368,23 +371,32 @@ function stopsWithin({ usage, steps = [] }: Reference, path: readonly string[]):
 }
 
 function* pathsThroughCopies(
-	{ symbol, type, members = [] }: Declared | Member,
+	holder: Declared | Member,
 	binding: number,
 	path: readonly string[],
 ): Generator<readonly string[]> {
-	// Functions are skipped, because their `type` is the type of their result.
+	const { symbol, type, members = [] } = holder;
 	const isHolder = symbol === "variable" || symbol === "property";
-	if (isHolder && type?.binding === binding && type.side === "value") {
-		const { path: steps = [] } = type;
+	const spread = isHolder && "heritage" in holder ? (holder.heritage ?? []) : [];
+	const types = type ? [type, ...spread] : spread;
+	for (const { binding: copied, side, path: steps = [] } of types) {
+		if (copied !== binding || side !== "value") continue;
 		const leadsThere = steps.every(({ name, called }, index) => !called && name === path[index]);
 		// A copy of the symbol itself is a different symbol.
-		if (leadsThere && steps.length < path.length) yield path.slice(steps.length);
+		if (!leadsThere || steps.length >= path.length) continue;
+		const rest = path.slice(steps.length);
+		if (isHolder) yield rest;
+		// The type of a function is that of its result.
+		else if (symbol === "function" || symbol === "method") yield [CALL, ...rest];
 	}
 	for (const member of members) {
 		if (!member.static) continue;
 		for (const rest of pathsThroughCopies(member, binding, path)) yield [member.name, ...rest];
 	}
 }
+
+/** In a path: what follows is looked up on the result of a call. */
+export const CALL = "()";
 
 /** Maximum number of names in a path, and of steps in a reference. */
 const MAX_PATH = 4;

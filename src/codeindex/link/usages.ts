@@ -1,7 +1,7 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
 import type { FileId } from "../index-reader.ts";
-import { type ExportRef, type Linker, visitReferrers } from "./linker.ts";
+import { CALL, type ExportRef, type Linker, visitReferrers } from "./linker.ts";
 import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
 
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSites {
@@ -50,8 +50,9 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, sites: Usa
 				for (const one of references[index] ?? []) {
 					if (!leadsAlong(one, path)) continue;
 					const { usage, steps = [] } = one;
-					const written = path.length === 0 ? one.at : steps[path.length - 1]?.at;
-					if (written) sites.add(at.file, written, steps.length === path.length ? usage : "read");
+					const names = path.filter((name) => name !== CALL).length;
+					const written = names === 0 ? one.at : steps[names - 1]?.at;
+					if (written) sites.add(at.file, written, steps.length === names ? usage : "read");
 				}
 			}
 		},
@@ -68,14 +69,17 @@ function addUsages(linker: Linker, start: DeclaredEntity | ExportRef, sites: Usa
 }
 
 function leadsAlong({ side, steps = [] }: Reference, path: readonly string[]): boolean {
-	if (path.length === 0) return true;
-	return (
-		side !== "instance" &&
-		path.every((name, index) => {
-			const step = steps[index];
-			return step?.name === name && (index === path.length - 1 || !step.called);
-		})
-	);
+	let isCalled = path.length > 0 && side === "instance";
+	let taken = 0;
+	for (const name of path) {
+		if (isCalled !== (name === CALL)) return false;
+		isCalled = false;
+		if (name === CALL) continue;
+		const step = steps[taken++];
+		if (step?.name !== name) return false;
+		isCalled = step.called === true;
+	}
+	return true;
 }
 
 export type MemberUsages = ReturnType<typeof usagesOfMembers>;
@@ -123,6 +127,21 @@ export function usagesOfMembers(
 	return {
 		/** Per file, the number of accesses of the name on receivers of unknown type. */
 		unclear,
+		/** Members related by heritage. `beside` counts those that share one of `above`. */
+		familyOf(member: MemberEntity) {
+			const own = keyOf(member);
+			const { above } = usesOf(member);
+			const all = [...uses];
+			const others = all.filter(([key]) => key !== own && !above.has(key));
+			const isBelow = ({ above: aboveOther }: Uses) => aboveOther.has(own);
+			return {
+				above: linker.overridden(member),
+				below: others.flatMap(([, one]) => (isBelow(one) ? [one.member] : [])),
+				beside: others.filter(([, one]) => {
+					return !isBelow(one) && [...one.above].some((key) => above.has(key));
+				}).length,
+			};
+		},
 		/** Includes uses of members that it overrides or that override it. */
 		forMember(member: MemberEntity): readonly UsageSite[] {
 			const own = keyOf(member);

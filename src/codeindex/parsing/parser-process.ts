@@ -1,16 +1,7 @@
 /** Parser entry. A process, not a thread, since deeply nested text crashes the native parser. */
-import { constants, setPriority } from "node:os";
-import { serveJobs } from "../../core/worker-entry.ts";
-import type { FileOutcome } from "./file-outcome.ts";
-import { parseFile } from "./parse-file.ts";
+import module from "node:module";
 
-const root = process.argv[2] ?? process.cwd();
-
-// Lowers the priority, in favor of other processes.
-try {
-	setPriority(constants.priority.PRIORITY_BELOW_NORMAL);
-} catch {
-	// A sandbox may forbid this.
-}
-
-serveJobs<readonly string[], FileOutcome[]>((paths) => paths.map((path) => parseFile(root, path)));
+// The environment is empty, so the folder is an argument. It must be set before the parser's code loads.
+const compileCache = process.argv[3];
+if (compileCache) module.enableCompileCache?.(compileCache);
+await import("./serve-parser.ts");

@@ -1,4 +1,6 @@
+import module from "node:module";
 import { availableParallelism } from "node:os";
+import { dirname } from "node:path";
 import { workerEntry } from "../../core/worker-entry.ts";
 import { childProcess } from "../../core/worker-port.ts";
 import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor.ts";
@@ -13,6 +15,9 @@ export interface ParserOptions {
 	readonly idleMs?: number;
 }
 
+/** Below both, one process is as fast as several: each would compile the same code first. */
+const FEW_FILES = 600;
+const FEW_BYTES = 6_000_000;
 const BATCH_FILES = 32;
 const BATCH_BYTES = 400_000;
 /** Batches in flight per process: one running, one queued. */
@@ -23,19 +28,32 @@ const MAX_HEAP_MB = 512;
 /** Parses in child processes: untrusted text can crash or hang the native parser. */
 export class Parser {
 	readonly #processes: number;
+	/** How many processes the files in hand are worth. */
+	#useful = 1;
 	readonly #supervisor: WorkerSupervisor<readonly string[], readonly FileOutcome[]>;
 
 	constructor(root: string, options: ParserOptions = {}) {
 		this.#processes = options.processes ?? Math.min(4, availableParallelism());
 		const entry = workerEntry("./parser-process", import.meta.url);
+		const useful = () => this.#useful;
+		const folder = module.getCompileCacheDir?.();
+		// Node names a folder of its version in the one that it was given.
+		const cache = folder === undefined ? [] : [dirname(folder)];
 		this.#supervisor = new WorkerSupervisor({
-			start: () => childProcess(entry, { args: [root], maxHeapMb: MAX_HEAP_MB }),
-			size: this.#processes,
+			start: () => childProcess(entry, { args: [root, ...cache], maxHeapMb: MAX_HEAP_MB }),
+			get size() {
+				return useful();
+			},
 			maxInFlight: BATCHES_AHEAD,
 			deadlineMs: options.deadlineMs ?? 30_000,
 			idleMs: options.idleMs ?? 60_000,
 			endOnFailure: true,
 		});
+	}
+
+	/** Starts a process ahead of the first files. A failure is reported by `parse`. */
+	start(): void {
+		this.#supervisor.run([]).catch(() => {});
 	}
 
 	/** Calls `take` in any order. A file that crashes or hangs its process is reported as failed. */
@@ -45,6 +63,9 @@ export class Parser {
 		signal?: AbortSignal,
 	): Promise<void> {
 		if (signal?.aborted) throw aborted();
+		const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+		const isFew = files.length < FEW_FILES && bytes < FEW_BYTES;
+		this.#useful = isFew ? 1 : this.#processes;
 		const queue = batchesOf(files).reverse();
 		const failure = new AbortController();
 		const stop = AbortSignal.any([failure.signal, ...(signal ? [signal] : [])]);
@@ -57,7 +78,7 @@ export class Parser {
 				else queue.push(...batch.map((path) => [path]));
 			}
 		};
-		const workers = Math.min(this.#processes * BATCHES_AHEAD, queue.length);
+		const workers = Math.min(this.#useful * BATCHES_AHEAD, queue.length);
 		try {
 			await Promise.all(Array.from({ length: workers }, work));
 		} catch (error) {

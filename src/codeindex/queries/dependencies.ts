@@ -9,7 +9,8 @@ import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { dependenciesOf, dependentsOf } from "../link/modules.ts";
 import { byPath, cyclesAmong, ranksOf, reach, toFileAtDepth } from "./graph.ts";
 import { isGlobalFile, knownFile } from "./known-file.ts";
-import { symbolsIn, toBrief } from "./symbols.ts";
+import { withMembers } from "./outline.ts";
+import { symbolsIn } from "./symbols.ts";
 import { testsOf } from "./tests-of.ts";
 
 export function dependencies(
@@ -73,7 +74,7 @@ export function taskContext(
 				.map(({ path }) => path),
 			dependentCount: dependentsOf(reader, target.id).filter(({ file }) => file !== target.id)
 				.length,
-			symbols: includeSymbols ? symbolsIn(reader, target.id).map(toBrief) : [],
+			symbols: includeSymbols ? symbolsIn(reader, target.id).map(withMembers) : [],
 		})),
 		impacted: impacted.slice(0, maxImpactedFiles).map(toFileAtDepth),
 		impactedCount: impacted.length,

@@ -17,6 +17,8 @@ export interface UsedExport {
 	/** Counted as in the query `usages`. For a re-export, only usages through this file count. */
 	readonly usages: number;
 	readonly files: number;
+	/** Where it is used: neither imported, re-exported nor declared. */
+	readonly places: readonly { readonly file: FileId; readonly line: number }[];
 }
 
 export function exportsUsed(reader: IndexReader, files: readonly IndexedFile[]): UsedExport[] {
@@ -96,23 +98,25 @@ function usesOf(
 	reader: IndexReader,
 	file: FileId,
 	sites: ReturnType<typeof usagesOfSymbol>,
-): Pick<UsedExport, "users" | "usages" | "files"> {
+): Pick<UsedExport, "users" | "usages" | "files" | "places"> {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);
 	const users = new Map<FileId, boolean>();
 	let usages = 0;
 	let files = 0;
 	let last: FileId | undefined;
-	sites.each((user, _, kind) => {
+	const places: { file: FileId; line: number }[] = [];
+	sites.each((user, [line], kind) => {
 		usages++;
 		if (user !== last) files++;
 		last = user;
-		if (user === file || user === other) return;
 		const isDeclarationFile = kind === "declaration" && pairs.implementation(user) !== undefined;
 		const isUse = kind !== "import" && kind !== "re-export" && !isDeclarationFile;
+		if (isUse && kind !== "declaration") places.push({ file: user, line });
+		if (user === file || user === other) return;
 		users.set(user, isUse || (users.get(user) ?? false));
 	});
-	return { users, usages, files };
+	return { users, usages, files, places };
 }
 
 /** If no file exports one of the names, files that export none of them count as wholly changed. */

@@ -6,6 +6,7 @@ import { dependenciesOf, dependentsOf, pairsOf } from "../link/modules.ts";
 import { byUse, changedExports, exportsUsed, firstFew, type UsedExport } from "./exports-used.ts";
 import { byPath, cyclesAmong, type Reached, reach, toFileAtDepth } from "./graph.ts";
 import { hintFor, isGlobalFile, isOutside, knownFile } from "./known-file.ts";
+import { reachedThrough } from "./symbol-reach.ts";
 import { type TestOf, testsOf } from "./tests-of.ts";
 
 /** Throws if every path is unknown or outside the project. */
@@ -29,10 +30,16 @@ export function impact(reader: IndexReader, query: ImpactQuery): Uncovered<Impac
 	const reaching = testsOf(reader, changed, dependents);
 	const tests = named ? testsAmong(reaching, affected) : reaching;
 	const warnings = impactWarnings(reader, query);
+	// Whole files that are changed are in both figures alike.
+	const ofFiles = named &&
+		named.used.length > 0 && { files: dependents.length, tests: reaching.length };
 	return {
-		...assessRisk({ changed, created: create.length, affected, used, tests, warnings }),
+		...assessRisk({
+			...{ changed, created: create.length, affected, used, tests, warnings },
+			...(ofFiles && { ofFiles }),
+		}),
 		affected: affected.map(toFileAtDepth),
-		symbols: used.map(({ users, ...one }) => ({ ...one, otherFiles: users.size })),
+		symbols: used.map(({ users, places: _, ...one }) => ({ ...one, otherFiles: users.size })),
 		tests: tests.map(({ file, depth, via }) => ({ path: file.path, depth, via })),
 		warnings: [...(named?.warnings ?? []), ...warnings.all],
 	};
@@ -42,7 +49,10 @@ function known(reader: IndexReader, paths: readonly string[] = []): IndexedFile[
 	return paths.flatMap((path) => reader.fileAt(path) ?? []);
 }
 
-/** A file that only re-exports a symbol is affected, but does not propagate the change. */
+/**
+ * Follows the symbols, not their files: what uses them, what uses the symbols around those uses, and so
+ * on. A file that only re-exports a symbol is affected, but does not propagate the change.
+ */
 function affectedBySymbols(
 	reader: IndexReader,
 	isChanged: ReadonlySet<FileId>,
@@ -58,11 +68,12 @@ function affectedBySymbols(
 		const edge = dependenciesOf(reader, id).find((one) => isChanged.has(one.file));
 		return [{ file, depth: 1, kinds: edge?.kinds ?? ["value"] }];
 	});
-	const using = direct.map(({ file }) => file).filter(({ id }) => users.get(id));
-	const further = reach(reader, using, { direction: "dependents" });
+	const places = used.flatMap(({ places }) =>
+		places.map((place) => ({ ...place, depth: isChanged.has(place.file) ? 0 : 1 })),
+	);
 	return nearest([
 		...direct,
-		...further.map((one) => ({ ...one, depth: one.depth + 1 })),
+		...reachedThrough(reader, places),
 		...reach(reader, whole, { direction: "dependents" }),
 	]).filter(({ file }) => !isChanged.has(file.id));
 }
@@ -93,6 +104,8 @@ interface ChangeFacts {
 	readonly used: readonly UsedExport[];
 	readonly tests: readonly TestOf[];
 	readonly warnings: ReturnType<typeof impactWarnings>;
+	/** If only some symbols change: what a change of their whole files would reach. */
+	readonly ofFiles?: { readonly files: number; readonly tests: number };
 }
 
 /** The thresholds are rules of thumb. */
@@ -134,10 +147,11 @@ function reasonsOf({ changed, affected, used, tests, warnings }: ChangeFacts): R
 	return reasons.filter((reason) => reason !== undefined && reason !== false);
 }
 
-function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
+function reachOf({ changed, created, affected, tests, ofFiles }: ChangeFacts): string {
 	const direct = affected.filter(({ depth }) => depth === 1).length;
+	const files = counted(changed.length, "file");
 	const what = [
-		changed.length > 0 && `Changing ${counted(changed.length, "file")}`,
+		changed.length > 0 && (ofFiles ? `Changing these symbols of ${files}` : `Changing ${files}`),
 		created > 0 && `creating ${counted(created, "file")}`,
 	]
 		.filter((text) => text !== false)
@@ -146,7 +160,11 @@ function reachOf({ changed, created, affected, tests }: ChangeFacts): string {
 		affected.length === 0
 			? "reaches no other file"
 			: `reaches ${counted(affected.length, "file")} (${direct} directly)`;
-	return `${what.charAt(0).toUpperCase()}${what.slice(1)} ${reached} and ${counted(tests.length, "test")}.`;
+	const subject = `${what.charAt(0).toUpperCase()}${what.slice(1)}`;
+	const whole = ofFiles
+		? ` All of what they export reaches ${counted(ofFiles.files, "file")} and ${counted(ofFiles.tests, "test")}.`
+		: "";
+	return `${subject} ${reached} and ${counted(tests.length, "test")}.${whole}`;
 }
 
 function impactWarnings(reader: IndexReader, query: ImpactQuery) {

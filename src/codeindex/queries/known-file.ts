@@ -36,6 +36,16 @@ export function stemOf(path: string): string {
 	return nameOf(path).replace(/\.[^.]+$/, "");
 }
 
+/** Whether the file was written by a program for programs: minified code and bundles. */
+export function isMinified({ path, bytes, lines }: IndexedFile): boolean {
+	if (/[.-]min\.[cm]?js$/.test(path)) return true;
+	return bytes > MIN_MINIFIED_BYTES && bytes / Math.max(1, lines) > MINIFIED_LINE_BYTES;
+}
+
+const MIN_MINIFIED_BYTES = 2_000;
+/** People write lines of 30 to 100 bytes on average. */
+const MINIFIED_LINE_BYTES = 250;
+
 /** Whether the file declares global names. Their uses are not in the index. */
 export function isGlobalFile(reader: IndexReader, file: IndexedFile): boolean {
 	if (file.isModule) return false;

@@ -1,17 +1,32 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
-import { identifierWords } from "../extract/words.ts";
+import { identifierWords } from "../extract/identifier-words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
+import { keyOf } from "../link/modules.ts";
+import { searchDocuments } from "./documents.ts";
 import { ranksOf } from "./graph.ts";
-import { stemOf } from "./known-file.ts";
+import { isMinified, stemOf } from "./known-file.ts";
+import { symbolsByWords } from "./symbol-search.ts";
 import { exactMatches, matchingSymbols, type SymbolMatch, toBrief } from "./symbols.ts";
 
 /**
- * Declaring files first, tests last. If the query is one name that is declared anywhere, only that
- * name matches; otherwise parts of it match too. `readText` returns undefined if a file is gone.
+ * If the query is one name that is declared anywhere, only that name matches, declaring files first.
+ * Several words match symbols first: their names, owners, comments and signatures, by stem. Then come
+ * files whose text has the words. Tests are last. `readText` returns undefined if a file is gone.
  */
 export function search(
+	reader: IndexReader,
+	query: SearchQuery,
+	readText: ReadText,
+	texts: readonly string[] = [],
+): Uncovered<SearchAnswer> {
+	const documents = searchDocuments(query, texts, readText);
+	const answer = searchCode(reader, query, readText);
+	return documents.length > 0 ? { ...answer, documents } : answer;
+}
+
+function searchCode(
 	reader: IndexReader,
 	query: SearchQuery,
 	readText: ReadText,
@@ -24,7 +39,13 @@ export function search(
 	const hasNoWords = words.length === 0;
 	if (hasNoWords && !declared) return { hits: [], total: 0 };
 	const texts = words.map(({ text }) => text);
-	const symbols = declared ?? matchingSymbols(reader, texts, query);
+	const isOneWord = words.length === 1 && words[0]?.parts.length === 1;
+	const byWords = () => symbolsByWords(reader, query.query, query);
+	const byNames = () => matchingSymbols(reader, texts, query);
+	// A single word may be inflected: `truncated` for `truncateTail`.
+	const symbols =
+		declared ??
+		(name === undefined ? byWords() : isOneWord ? joined(byNames(), byWords()) : byNames());
 	const isWanted = pathFilter(query);
 	const textLimit = isWanted ? MAX_FILES_FILTERED : MAX_FILES;
 	const matching =
@@ -32,27 +53,27 @@ export function search(
 			? matchingTexts(reader, words, { limit: textLimit, wholeOnly: declared !== undefined })
 			: [];
 	const places = placesOf(matching);
-	const listsSymbols = declared !== undefined || scope.includes("symbols");
+	const listsSymbols = declared !== undefined || name === undefined || scope.includes("symbols");
 	const ids = new Set([...places.keys(), ...(listsSymbols ? symbols.keys() : [])]);
 	const found = [...ids].flatMap((id): Candidate[] => {
 		const file = reader.files.get(id);
 		if (!file || isWanted?.(file) === false) return [];
 		const matches = symbols.get(id) ?? [];
-		const score =
-			textScore(places.get(id)) +
-			(matches[0]?.score ?? 0) +
-			pathScore(file, texts) +
-			importance(ranksOf(reader).get(id) ?? 0);
-		return [{ file, matches, score }];
+		const bonus =
+			textScore(places.get(id)) + pathScore(file, texts) + importance(ranksOf(reader).get(id) ?? 0);
+		const ranked = matches.map(({ symbol, score }) => {
+			return { symbol, score: (name === undefined ? SYMBOLS_FIRST : 1) * score + bonus };
+		});
+		return [{ file, matches: ranked, score: ranked[0]?.score ?? bonus }];
 	});
-	found.sort(declared ? byDeclaration : byScore);
-	const isOneWord = words.length === 1 && words[0]?.parts.length === 1;
+	const candidates = withoutMinified(found);
+	candidates.sort(declared ? byDeclaration : byScore);
 	const { files, having, isCut }: Checked =
 		name === undefined
-			? { files: found }
+			? { files: outranking(candidates) }
 			: isOneWord && !declared
-				? rankByName(found, name, readText)
-				: filterByName(found, name, { isDeclared: declared !== undefined, readText });
+				? rankByName(candidates, name, readText)
+				: filterByName(candidates, name, { isDeclared: declared !== undefined, readText });
 	const wanted = { words, ...(having === "name" && { name }) };
 	return {
 		hits: files.slice(0, limit).map((one) => toHit(one, wanted, query, readText)),
@@ -66,6 +87,41 @@ export function search(
 const MAX_FILES = 300;
 const MAX_FILES_FILTERED = 2000;
 const MAX_SYMBOLS_OF_HIT = 5;
+/** With several words, the score of a file's best symbol, from 0 to 1, outweighs the rest. */
+const SYMBOLS_FIRST = 12;
+
+type Matches = ReadonlyMap<FileId, readonly SymbolMatch[]>;
+
+/** Matches of both, those of `more` after those of `first`. */
+function joined(first: Matches, more: Matches): Matches {
+	const all = new Map(first);
+	for (const [file, matches] of more) {
+		const known = all.get(file) ?? [];
+		const isKnown = new Set(known.map(({ symbol }) => keyOf(symbol.entity)));
+		all.set(file, [
+			...known,
+			...matches.filter(({ symbol }) => !isKnown.has(keyOf(symbol.entity))),
+		]);
+	}
+	return all;
+}
+
+/** Minified files answer only if nothing else does. */
+function withoutMinified(found: readonly Candidate[]): Candidate[] {
+	const written = found.filter(({ file }) => !isMinified(file));
+	return written.length > 0 ? written : [...found];
+}
+
+/** Symbols are shown in the order of their scores: a file's further ones only if they outrank the next file. */
+function outranking(candidates: readonly Candidate[]): Candidate[] {
+	return candidates.map((one, index) => {
+		const next = candidates[index + 1];
+		const least = next?.file.isTest === one.file.isTest ? next.score : 0;
+		const [best, ...others] = one.matches;
+		if (!best) return one;
+		return { ...one, matches: [best, ...others.filter(({ score }) => score >= least)] };
+	});
+}
 
 interface Candidate {
 	readonly file: IndexedFile;

@@ -99,7 +99,7 @@ export function describe(reader: IndexReader, entity: Entity): FoundSymbol | und
 	return { entity, facts, exported, owners };
 }
 
-export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
+export function toBrief({ facts, exported, owners }: Omit<FoundSymbol, "entity">): SymbolBrief {
 	return {
 		name: facts.name,
 		...(owners.length > 0 && { owner: owners.join(".") }),
@@ -108,7 +108,7 @@ export function toBrief({ facts, exported, owners }: FoundSymbol): SymbolBrief {
 		endLine: facts.endLine,
 		exported,
 		signature: facts.signature,
-		...("doc" in facts && facts.doc !== undefined && { doc: facts.doc }),
+		...(facts.doc !== undefined && { doc: facts.doc }),
 	};
 }
 
@@ -121,7 +121,7 @@ export interface SymbolMatch {
 	readonly score: number;
 }
 
-type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
+export type SymbolFilters = Pick<SearchQuery, "symbolKinds" | "exportedOnly">;
 
 export function matchingSymbols(
 	reader: IndexReader,
@@ -151,15 +151,22 @@ export function exactMatches(
 	return matchesByFile(found, filters);
 }
 
+export function matchesFilters(
+	{ facts, exported }: FoundSymbol,
+	{ symbolKinds, exportedOnly = false }: SymbolFilters,
+): boolean {
+	const isKind = !symbolKinds || (symbolKinds as readonly string[]).includes(facts.symbol);
+	return isKind && (exported || !exportedOnly);
+}
+
 function matchesByFile(
 	found: readonly (readonly [symbol: FoundSymbol, strength: number])[],
-	{ symbolKinds, exportedOnly = false }: SymbolFilters,
+	filters: SymbolFilters,
 ): ReadonlyMap<FileId, readonly SymbolMatch[]> {
-	const kinds = symbolKinds && new Set<string>(symbolKinds);
 	const byFile = new Map<FileId, SymbolMatch[]>();
 	for (const [symbol, strength] of found) {
-		const { facts, exported, entity } = symbol;
-		if ((kinds && !kinds.has(facts.symbol)) || (exportedOnly && !exported)) continue;
+		const { exported, entity } = symbol;
+		if (!matchesFilters(symbol, filters)) continue;
 		const score = strength * (exported ? 1 : 0.8) * (entity.kind === "member" ? 0.6 : 1);
 		getOrAdd(byFile, entity.file, () => []).push({ symbol, score });
 	}

@@ -1,43 +1,101 @@
 import { compareText } from "../../core/compare-text.ts";
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { nearest } from "../../text/nearest.ts";
 import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
 import { type Linker, linkerOf } from "../link/linker.ts";
-import { keyOf } from "../link/modules.ts";
+import { type Entity, keyOf } from "../link/modules.ts";
 import {
 	type MemberUsages,
 	type UsageSite,
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../link/usages.ts";
+import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
 
 export function usages(
 	reader: IndexReader,
-	{ symbol, file: path, includeTests = true }: UsagesQuery,
+	{ symbol, file, includeTests = true }: UsagesQuery,
 ): Uncovered<UsagesAnswer> {
+	const { found, omitted, suggestions } = definitionsByUse(reader, symbol, file);
+	if (found.length === 0) return { symbol, definitions: [], suggestions };
+	const around = enclosing(reader);
+	const definitions = found.map(({ symbol: one, sites, members }) => {
+		const definition = toDefinition(reader, one, toUsages(reader, sites(), includeTests, around));
+		if (!members || one.entity.kind !== "member") return definition;
+		const possible = possibleIn(reader, members.unclear, includeTests);
+		return {
+			...definition,
+			...familyOf(reader, members.familyOf(one.entity)),
+			...(possible.count > 0 && { possible }),
+		};
+	});
+	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
+}
+
+interface UsedSymbol {
+	readonly symbol: FoundSymbol;
+	readonly sites: () => readonly UsageSite[];
+	/** Of a member: all members of the name, since their accesses are resolved together. */
+	readonly members?: MemberUsages;
+}
+
+/** Definitions of a name: tests last, most used first. In a named file, the top level comes first. */
+export function definitionsByUse(
+	reader: IndexReader,
+	symbol: string,
+	path: string | undefined,
+): {
+	readonly found: readonly UsedSymbol[];
+	readonly omitted: number;
+	readonly suggestions: readonly string[];
+} {
 	const linker = linkerOf(reader);
 	const file = path === undefined ? undefined : knownFile(reader, path);
 	const { name } = splitName(symbol);
 	const { found, omitted } = definitionsOf(linker, symbol, file);
-	if (found.length === 0) {
-		return { symbol, definitions: [], suggestions: suggest(reader, name) };
-	}
+	if (found.length === 0) return { found: [], omitted, suggestions: suggest(reader, name) };
 	let members: MemberUsages | undefined;
-	const definitions = found.map((one) => {
-		if (one.entity.kind === "declared") {
-			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity).all(), includeTests);
+	const used = found.map((one): UsedSymbol => {
+		const { entity } = one;
+		if (entity.kind === "declared") {
+			return { symbol: one, sites: once(() => usagesOfSymbol(linker, entity).all()) };
 		}
 		members ??= usagesOfMembers(linker, name, reachersOf(linker, found));
-		const definition = toDefinition(reader, one, members.forMember(one.entity), includeTests);
-		const possible = possibleIn(reader, members.unclear, includeTests);
-		return possible.count > 0 ? { ...definition, possible } : definition;
+		const known = members;
+		return { symbol: one, members, sites: once(() => known.forMember(entity)) };
 	});
-	return { symbol, definitions, ...(omitted > 0 && { omittedDefinitions: omitted }) };
+	if (used.length === 1) return { found: used, omitted, suggestions: [] };
+	const isTest = ({ symbol }: UsedSymbol) =>
+		Number(reader.files.get(symbol.entity.file)?.isTest ?? false);
+	// The sort is stable: equally used definitions keep their order of importance.
+	const uses = new Map(used.map((one) => [one, countOf(one.sites())]));
+	// In a named file, a name without an owner means the top level.
+	const isMeant = ({ symbol }: UsedSymbol) =>
+		Number(file !== undefined && symbol.entity.kind === "declared");
+	used.sort(
+		(a, b) =>
+			isMeant(b) - isMeant(a) || isTest(a) - isTest(b) || (uses.get(b) ?? 0) - (uses.get(a) ?? 0),
+	);
+	return { found: used, omitted, suggestions: [] };
+}
+
+/** Overloads and merged declarations are no uses. */
+function countOf(sites: readonly UsageSite[]): number {
+	return sites.reduce((count, { kind }) => (kind === "declaration" ? count : count + 1), 0);
+}
+
+function once<Value>(make: () => Value): () => Value {
+	let made: { readonly value: Value } | undefined;
+	return () => {
+		made ??= { value: make() };
+		return made.value;
+	};
 }
 
 /** Maximum number. If there are more, callers have to name an owner or a file. */
@@ -109,8 +167,7 @@ function pathOf(reader: IndexReader, { entity }: FoundSymbol): string {
 function toDefinition(
 	reader: IndexReader,
 	found: FoundSymbol,
-	sites: readonly UsageSite[],
-	includeTests: boolean,
+	usages: readonly Usage[],
 ): Definition {
 	const { entity, facts, exported, owners } = found;
 	const [line, column] = facts.at;
@@ -123,7 +180,7 @@ function toDefinition(
 		...(owners.length > 0 && { owner: owners.join(".") }),
 		exported,
 		signature: facts.signature,
-		usages: toUsages(reader, sites, includeTests),
+		usages,
 		...(isGlobal && { global: true as const }),
 	};
 }
@@ -132,6 +189,7 @@ function toUsages(
 	reader: IndexReader,
 	sites: readonly UsageSite[],
 	includeTests: boolean,
+	around: ReturnType<typeof enclosing>,
 ): readonly Usage[] {
 	const files = new Map<string, Usage[]>();
 	let current: { file: FileId; path: string; isTest: boolean; usages: Usage[] } | undefined;
@@ -142,9 +200,43 @@ function toUsages(
 			if (includeTests || !isTest) files.set(path, current.usages);
 		}
 		const { path, isTest } = current;
-		current.usages.push({ path, line: at[0], column: at[1], kind, isTest });
+		const within = kind === "import" || kind === "re-export" ? undefined : around(file, at[0]);
+		const usage = { path, line: at[0], column: at[1], kind, isTest };
+		current.usages.push(within === undefined ? usage : { ...usage, within });
 	}
 	return [...files.keys()].sort().flatMap((path) => files.get(path) ?? []);
+}
+
+/** More files than this are not shown one by one, so their symbols are not looked up. */
+const MAX_GROUPED_FILES = 200;
+
+/** Returns the name of the innermost symbol around a line, for the first few files. */
+function enclosing(reader: IndexReader): (file: FileId, line: number) => string | undefined {
+	const spans = new Map<FileId, readonly OrderedSymbol[]>();
+	return (file, line) => {
+		if (!spans.has(file) && spans.size >= MAX_GROUPED_FILES) return undefined;
+		const symbols = getOrAdd(spans, file, () => symbolsOf(reader.bindings(file)));
+		// Members follow their owners, so the last one around the line is the innermost.
+		const one = symbols.findLast(({ facts }) => facts.at[0] <= line && line <= facts.endLine);
+		return one && [...one.owners, one.facts.name].join(".");
+	};
+}
+
+const MAX_FAMILY = 20;
+
+function familyOf(
+	reader: IndexReader,
+	{ above, below, beside }: ReturnType<MemberUsages["familyOf"]>,
+): Pick<Definition, "family"> {
+	if (above.length + below.length === 0) return {};
+	const named = (members: readonly Entity[]) =>
+		members.slice(0, MAX_FAMILY).flatMap((entity) => {
+			const found = describe(reader, entity);
+			if (!found) return [];
+			const name = [...found.owners, found.facts.name].join(".");
+			return [{ name, path: pathOf(reader, found), line: found.facts.at[0] }];
+		});
+	return { family: { above: named(above), below: named(below), beside } };
 }
 
 function possibleIn(

@@ -11,6 +11,7 @@ import { ListingSnapshot, rulesAround } from "./listing-snapshot.ts";
 import {
 	MAX_FILES,
 	MAX_SOURCE_BYTES,
+	MAX_TEXTS,
 	type ScannedFile,
 	type ScannedTree,
 	type ScanTrouble,
@@ -30,6 +31,7 @@ export interface ScanOptions {
 interface Listing {
 	readonly listedBy: ScannedTree["listedBy"];
 	readonly entries: readonly ListedEntry[];
+	readonly texts: ReadonlySet<string>;
 	readonly trouble: readonly ScanTrouble[];
 }
 
@@ -106,6 +108,7 @@ class TreeScan {
 	readonly #options: ScanOptions;
 	readonly #files = new Map<string, ScannedFile>();
 	readonly #configs = new Map<string, ScannedFile>();
+	readonly #texts = new Set<string>();
 	readonly #links = new Map<string, Symlink>();
 	readonly #trouble = new Map<string, ScanTrouble>();
 	/** Checked folders. False for a folder that is a link or lies behind a link. */
@@ -148,13 +151,14 @@ class TreeScan {
 			const file = this.#mapFor(entry.kind).get(entry.path);
 			if (file) entry.file = file;
 		}
-		return { listedBy: this.#listedBy, entries, trouble };
+		return { listedBy: this.#listedBy, entries, texts: this.#texts, trouble };
 	}
 
 	/** Returns false if the listing is outdated. */
-	async rescan({ listedBy, entries, trouble }: Listing): Promise<boolean> {
+	async rescan({ listedBy, entries, texts, trouble }: Listing): Promise<boolean> {
 		this.#throwIfAborted();
 		this.#listedBy = listedBy;
+		for (const path of texts) this.#texts.add(path);
 		for (const one of trouble) this.#note(one);
 		for (const entry of entries) {
 			const stats = this.#lstat(entry.path);
@@ -173,6 +177,7 @@ class TreeScan {
 		return {
 			files: byPath(this.#files.values()),
 			configs: byPath(this.#configs.values()),
+			texts: [...this.#texts].sort(),
 			links: byPath(this.#links.values()),
 			trouble: byPath(this.#trouble.values()),
 			listedBy: this.#listedBy,
@@ -181,7 +186,7 @@ class TreeScan {
 
 	#restat(entry: ListedEntry, stats: Stats): void {
 		const { path, kind, file } = entry;
-		if (kind === "other") return;
+		if (!isScanned(kind)) return;
 		if (file && haveSameTimes(file, timesOf(stats))) {
 			this.#mapFor(kind).set(path, file);
 		} else {
@@ -266,6 +271,10 @@ class TreeScan {
 		const kind = pathKind(path);
 		if (kind === "other" && listedAs === "file") return;
 		if (!isPathBelow(path)) return;
+		const isText = kind === "text" || kind === "config";
+		// Documents are read only by a search, which finds out what became of them.
+		if (isText && listedAs === "file" && this.#texts.size < MAX_TEXTS) this.#texts.add(path);
+		if (kind === "text" && listedAs === "file") return;
 		if (this.#mapFor(kind).has(path) || this.#links.has(path)) return;
 		if (kind === "source" && this.#files.size >= MAX_FILES) {
 			const message = `there are more than ${MAX_FILES} source files; the rest is left out`;
@@ -276,7 +285,7 @@ class TreeScan {
 		if (stats === undefined) return;
 		if (stats.isFile() || stats.isSymbolicLink()) this.#listed.push({ path, kind });
 		if (stats.isSymbolicLink()) this.#addLink(path);
-		else if (stats.isFile() && kind !== "other") this.#add(path, kind, stats);
+		else if (stats.isFile() && isScanned(kind)) this.#add(path, kind, stats);
 	}
 
 	#mapFor(kind: PathKind): Map<string, ScannedFile> {
@@ -346,6 +355,11 @@ class TreeScan {
 			throw new CodeIndexError("aborted", "Scanning the project was aborted.");
 		}
 	}
+}
+
+/** Whether the metadata of such files decides what is indexed. */
+function isScanned(kind: PathKind): kind is "source" | "config" {
+	return kind === "source" || kind === "config";
 }
 
 function isPathBelow(path: string): boolean {

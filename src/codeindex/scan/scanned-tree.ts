@@ -33,6 +33,8 @@ export interface ScannedTree {
 	readonly files: readonly ScannedFile[];
 	/** `tsconfig*.json`, `package.json` and similar files. */
 	readonly configs: readonly ScannedFile[];
+	/** Paths of documents and configuration files, which are searched as text. */
+	readonly texts: readonly string[];
 	readonly links: readonly Symlink[];
 	readonly trouble: readonly ScanTrouble[];
 	readonly listedBy: "git" | "walk";
@@ -42,6 +44,7 @@ export interface ScannedTree {
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
 /** Maximum number of source files, to limit memory. */
 export const MAX_FILES = 250_000;
+export const MAX_TEXTS = 20_000;
 
 export interface KnownFile extends ScannedFile {
 	/** When the metadata was read, before the content (ms since 1970). */

@@ -95,14 +95,17 @@ export class IndexService {
 		call: ServiceCall,
 	): Promise<Uncovered<AnswerOf<Name>> & Covered> {
 		if (!this.#opened && !existsSync(this.#path)) throw this.#notIndexed();
-		const answer = await queries[name]();
+		// The query's code is loaded while git lists the files.
+		const loading = queries[name]();
+		loading.catch(() => {});
 		return await this.#withRecovery(call, async ({ store, indexer, inMemory }) => {
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
 			if (isMissing && !(inMemory && this.#hasConsent)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
+			const answer = await loading;
 			return store.read((reader) => ({
-				...answer(reader, query, (path) => this.#readText(path)),
+				...answer(reader, query, (path) => this.#readText(path), done.texts),
 				coverage: this.#coverage(store, reader, done),
 			}));
 		});
@@ -325,12 +328,16 @@ type Query<Name extends QuestionName> = (
 	reader: IndexReader,
 	query: QueryOf<Name>,
 	readText: ReadText,
+	/** Paths of documents and configuration files. */
+	texts?: readonly string[],
 ) => Uncovered<AnswerOf<Name>>;
 
 /** Each query is loaded on first use. */
 export const queries: { readonly [Name in QuestionName]: () => Promise<Query<Name>> } = {
 	search: async () => (await import("../queries/search.ts")).search,
 	dependencies: async () => (await import("../queries/dependencies.ts")).dependencies,
+	outline: async () => (await import("../queries/outline.ts")).outline,
+	symbol: async () => (await import("../queries/outline.ts")).symbolSource,
 	usages: async () => (await import("../queries/usages.ts")).usages,
 	impact: async () => (await import("../queries/impact.ts")).impact,
 	taskContext: async () => (await import("../queries/dependencies.ts")).taskContext,

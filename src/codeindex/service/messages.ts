@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { isRecord } from "../../core/property.ts";
 import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { FileAtDepth, Questions, Usage } from "../answers.ts";
-import type { BuildReport, IndexStatus } from "../code-index.ts";
+import type { BuildReport, CallOptions, IndexStatus } from "../code-index.ts";
 import type { EdgeKind, UsageKind } from "../facts.ts";
 
 export interface IndexWorkerStart {
@@ -16,6 +16,17 @@ export interface Calls extends Questions {
 }
 
 export type Method = keyof Calls;
+
+/** Reaches an index, in this thread or another one. */
+export interface IndexCaller {
+	call<M extends Method>(
+		method: M,
+		query: Calls[M]["query"],
+		options?: CallOptions,
+	): Promise<Calls[M]["answer"]>;
+	/** Calls in flight end first, or reject. */
+	close(): Promise<void>;
+}
 
 /** The worker sends `IndexProgress` messages before its answer. */
 export type IndexCall = {
@@ -50,7 +61,7 @@ function withLists(
 	for (const name of FILE_LISTS) if (name in copy) copy[name] = changed("files", copy[name]);
 	if (Array.isArray(copy.definitions)) {
 		copy.definitions = copy.definitions.map((one) => {
-			return { ...one, usages: changed("usages", one.usages) };
+			return "usages" in one ? { ...one, usages: changed("usages", one.usages) } : one;
 		});
 	}
 	return copy;
@@ -60,10 +71,11 @@ function packUsages(usages: readonly Usage[]) {
 	const paths: string[] = [];
 	/** Per run of usages in one file: length, 1 for a test. */
 	const runs: number[] = [];
-	/** Per usage: line, column, index of the kind. */
-	const places = new Int32Array(usages.length * 3);
+	/** Per usage: line, column, index of the kind, index into `within` or -1. */
+	const places = new Int32Array(usages.length * 4);
+	const names = new Map<string, number>();
 	let at = 0;
-	for (const { path, line, column, kind, isTest } of usages) {
+	for (const { path, line, column, kind, isTest, within } of usages) {
 		if (paths.at(-1) !== path) {
 			paths.push(path);
 			runs.push(0, isTest ? 1 : 0);
@@ -72,11 +84,15 @@ function packUsages(usages: readonly Usage[]) {
 		places[at++] = line;
 		places[at++] = column;
 		places[at++] = USAGE_KINDS.indexOf(kind);
+		places[at++] = within === undefined ? -1 : getOrAdd(names, within, () => names.size);
 	}
-	return { paths: paths.join(SEPARATOR), runs: Int32Array.from(runs), places };
+	const within = [...names.keys()].join(SEPARATOR);
+	return { paths: paths.join(SEPARATOR), within, runs: Int32Array.from(runs), places };
 }
 
-function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): Usage[] {
+function unpackUsages(columns: ReturnType<typeof packUsages>): Usage[] {
+	const { paths, within, runs, places } = columns;
+	const names = within.split(SEPARATOR);
 	const usages: Usage[] = [];
 	let at = 0;
 	for (const [run, path] of paths.split(SEPARATOR).entries()) {
@@ -85,7 +101,9 @@ function unpackUsages({ paths, runs, places }: ReturnType<typeof packUsages>): U
 			const line = places[at++] as number;
 			const column = places[at++] as number;
 			const kind = USAGE_KINDS[places[at++] as number] as UsageKind;
-			usages.push({ path, line, column, kind, isTest });
+			const name = places[at++] as number;
+			const usage = { path, line, column, kind, isTest };
+			usages.push(name < 0 ? usage : { ...usage, within: names[name] as string });
 		}
 	}
 	return usages;

@@ -177,6 +177,7 @@ export class IndexStore {
 	vacuum(): void {
 		try {
 			this.#database.exec("INSERT INTO words (words) VALUES ('optimize')");
+			this.#database.exec("INSERT INTO stems (stems) VALUES ('optimize')");
 			this.#database.exec("VACUUM");
 			this.#database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
 		} catch (error) {
@@ -240,6 +241,11 @@ export const migrations: Migration[] = [
 	empty,
 	// Adds CommonJS exports that are also variables.
 	empty,
+	// Adds comments of members, and stems of symbols.
+	(database) => {
+		database.exec(STEM_TABLE);
+		empty(database);
+	},
 ];
 
 /**
@@ -290,10 +296,19 @@ const TABLES = `
 	);
 `;
 
+/** One row a file, for lookup by one stem: ranking happens by symbol, so positions are not stored. */
+const STEM_TABLE = `
+	CREATE VIRTUAL TABLE IF NOT EXISTS stems USING fts5 (
+		words, content = '', contentless_delete = 1, detail = none, tokenize = "unicode61 remove_diacritics 0"
+	);
+`;
+
 /** Deletes all facts. Keeps the files and marks them as not yet indexed (size -1). */
 function empty(database: DatabaseSync): void {
 	const tables = "links bindings refs owned names declared mentions imports passes";
 	for (const table of tables.split(" ")) database.exec(`DELETE FROM ${table}`);
+	const hasStems = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'stems'").get();
+	if (hasStems) database.exec("INSERT INTO stems (stems) VALUES ('delete-all')");
 	database.exec(`
 		INSERT INTO words (words) VALUES ('delete-all');
 		UPDATE files SET

@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from "node:sqlite";
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
+import { stemsOf } from "../extract/symbol-words.ts";
 import type { Export, Imported, ModuleRequest } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../index-reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
@@ -61,6 +62,7 @@ export class IndexWriter {
 		this.#addNames(id, packed.names);
 		const { path, symbols, text } = packed.text;
 		this.#sql.addText.run(id, path, symbols, text);
+		this.#sql.addStems.run(id, `${stemsOf(scanned.path).join(" ")} ${packed.stems}`);
 		const imported = new Map(records.importedOnly(new ByteReader(packed.imported)));
 		const exports = records.exports(new ByteReader(packed.exports));
 		this.#addLinkRows(id, linkRows(imported, exports, resolutions));
@@ -129,6 +131,7 @@ export class IndexWriter {
 			this.#sql.removeMention.run(name, id);
 		}
 		this.#sql.removeText.run(id);
+		this.#sql.removeStems.run(id);
 	}
 
 	#addNames(id: FileId, names: Uint8Array): void {
@@ -254,5 +257,7 @@ function prepare(database: DatabaseSync) {
 		removePass: sql("DELETE FROM passes WHERE target = ? AND file = ?"),
 		addText: sql("INSERT INTO words (rowid, path, symbols, text) VALUES (?, ?, ?, ?)"),
 		removeText: sql("DELETE FROM words WHERE rowid = ?"),
+		addStems: sql("INSERT INTO stems (rowid, words) VALUES (?, ?)"),
+		removeStems: sql("DELETE FROM stems WHERE rowid = ?"),
 	};
 }

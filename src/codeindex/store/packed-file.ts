@@ -1,4 +1,5 @@
 import { ByteReader, ByteWriter } from "../../core/bytes.ts";
+import { declaredStems } from "../extract/symbol-words.ts";
 import type { FileWords } from "../extract/words.ts";
 import type { FileFacts, Member } from "../facts.ts";
 import { exports, importedOnly, packBindings, requests } from "./records.ts";
@@ -18,6 +19,8 @@ export interface PackedFile {
 	readonly references: Uint8Array;
 	readonly names: Uint8Array;
 	readonly text: FileWords;
+	/** See `declaredStems`. */
+	readonly stems: string;
 }
 
 export function packFile(facts: FileFacts, text: FileWords): PackedFile {
@@ -42,6 +45,7 @@ export function packFile(facts: FileFacts, text: FileWords): PackedFile {
 		references: packed(() => packReferences(writer, facts.references)),
 		names: packed(() => packNames(writer, facts)),
 		text,
+		stems: declaredStems(facts).join(" "),
 	};
 }
 

@@ -139,11 +139,14 @@ function signatureOf(io: Bytes, name: string, signature = ""): string {
 }
 
 const member: Layout<Member> = (io, from: Fields<Member> = NONE) => {
-	const flags = io.number(sharedFlags(from) | bit(from.static, STATIC));
+	const flags = io.number(
+		sharedFlags(from) | bit(from.doc !== undefined, DOC) | bit(from.static, STATIC),
+	);
 	const { name, symbol, at, endLine, signature, alsoAt } = shared(io, flags, from);
 	const isStatic = (flags & STATIC) !== 0;
 	const found: Writable<Member> = { name, symbol, static: isStatic, at, endLine, signature };
 	if (alsoAt) found.alsoAt = alsoAt;
+	if (flags & DOC) found.doc = io.string(from.doc);
 	if (flags & TYPE) found.type = typeName(io, from.type);
 	if (flags & MEMBERS) found.members = members(io, from.members);
 	return found;

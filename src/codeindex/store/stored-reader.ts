@@ -153,6 +153,13 @@ export class StoredReader implements IndexReader {
 		return [...found.values()].slice(0, limit);
 	}
 
+	declaring(stem: string): readonly FileId[] {
+		const query = term(stem, "");
+		if (query === "") return [];
+		const { files } = this.#facts.sql.declaring.get(query) as { files: string };
+		return JSON.parse(files);
+	}
+
 	#rowsOf(table: "declared" | "mentions", name: string): { file: FileId; data: Uint8Array }[] {
 		const id = this.#names.find(name);
 		if (id === undefined) return [];
@@ -306,6 +313,8 @@ function prepare(database: DatabaseSync) {
 		matching: sql(
 			"SELECT rowid AS file, bm25(words, 4.0, 3.0, 1.0) AS rank FROM words WHERE words MATCH ? ORDER BY rank, rowid LIMIT ?",
 		),
+		// One row with all files: thousands of rows take ten times as long.
+		declaring: sql("SELECT json_group_array(rowid) AS files FROM stems WHERE stems MATCH ?"),
 	};
 }
 

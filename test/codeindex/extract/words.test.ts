@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { extractFacts } from "../../../src/codeindex/extract/extract.ts";
-import { fileWords, identifierWords } from "../../../src/codeindex/extract/words.ts";
+import { identifierWords } from "../../../src/codeindex/extract/identifier-words.ts";
+import { fileWords } from "../../../src/codeindex/extract/words.ts";
 
 test.each([
 	["getUserName", ["get", "user", "name", "getusername"]],

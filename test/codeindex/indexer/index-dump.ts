@@ -1,3 +1,4 @@
+import { stemsOf } from "../../../src/codeindex/extract/symbol-words.ts";
 import type { FileId, IndexReader } from "../../../src/codeindex/index-reader.ts";
 
 /** Everything a reader can tell, with paths for ids, so that two indexes of one tree can be compared. */
@@ -53,6 +54,7 @@ export function dumpIndex(reader: IndexReader): unknown {
 			.matching([name.toLowerCase()], 100)
 			.map(({ file }) => path(file))
 			.sort(),
+		declaring: stemsOf(name).map((stem) => reader.declaring(stem).map(path).sort()),
 	}));
 	const unresolved = sorted(reader.unresolved().map((one) => ({ ...one, file: path(one.file) })));
 	return { perFile, perName, unresolved };

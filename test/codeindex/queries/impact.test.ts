@@ -74,6 +74,36 @@ describe("impact", () => {
 		expect(answer.symbols.map(({ name }) => name)).toEqual(["alone"]);
 	});
 
+	test("a change of symbols is followed by symbol: through the bodies that use them", () => {
+		const chain = indexProject({
+			"src/a.ts":
+				"export function one() {}\nexport function two() { helper(); }\nfunction helper() { one(); }\nexport function three() {}\n",
+			"src/b.ts":
+				"import { one } from './a';\nexport function usesOne() { one(); }\nexport function other() {}\n",
+			"src/c.ts": "import { usesOne } from './b';\nexport const c = () => usesOne();\n",
+			"src/d.ts": "import { other } from './b';\nexport const d = () => other();\n",
+			"src/e.ts": "import { two } from './a';\nexport const e = two;\n",
+			"src/f.ts": "import { three } from './a';\nthree();\n",
+			"src/start.ts": "import { one } from './a';\none();\nexport const started = 1;\n",
+			"src/g.ts": "import './start';\n",
+			"test/c.test.ts": "import { c } from '../src/c';\nc();\n",
+			"test/d.test.ts": "import { d } from '../src/d';\nd();\n",
+		});
+		const answer = impact(chain, { modify: ["src/a.ts"], symbols: ["one"] });
+		expect(answer.affected.map(({ path, depth }) => `${depth} ${path}`)).toEqual([
+			"1 src/b.ts",
+			"1 src/e.ts",
+			"1 src/start.ts",
+			"2 src/c.ts",
+			"2 src/g.ts",
+			"3 test/c.test.ts",
+		]);
+		expect(answer.tests.map(({ path }) => path)).toEqual(["test/c.test.ts"]);
+		expect(answer.summary).toContain(
+			"Changing these symbols of 1 file reaches 6 files (3 directly) and 1 test. All of what they export reaches 9 files and 2 tests.",
+		);
+	});
+
 	test("the summary says what is reached and why the risk is what it is", () => {
 		expect(impact(reader, { modify: ["src/core.ts"] })).toMatchObject({
 			risk: "low",

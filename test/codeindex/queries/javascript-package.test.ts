@@ -269,3 +269,53 @@ test("a search for a name gives only files that have it", () => {
 		"test/test-readable.js",
 	]);
 });
+
+describe("a module for several loaders", () => {
+	const universal = indexProject({
+		"lib.js": [
+			"(function (root, factory) {",
+			"	if (typeof define === 'function' && define.amd) define([], factory);",
+			"	else if (typeof module === 'object' && module.exports) module.exports = factory();",
+			"	else root.lib = factory();",
+			"})(this, function () {",
+			"	function parse() { return check(); }",
+			"	function check() { return parse; }",
+			"	return { parse: parse, check };",
+			"});",
+		].join("\n"),
+		"whole.js":
+			"(function (factory) { module.exports = factory(); })(function () {\n\tfunction Whole() {}\n\treturn Whole;\n});\n",
+		"test/lib.test.js":
+			"const { parse } = require('../lib');\nconst Whole = require('../whole');\nparse(); new Whole();\n",
+	});
+	const places = (symbol: string) =>
+		usages(universal, { symbol }).definitions.map(({ path, line, usages }) => [
+			`${path}:${line}`,
+			...usages.map((one) => `${one.path}:${one.line}:${one.column} ${one.kind}`),
+		]);
+
+	test("exports what its factory returns", () => {
+		expect(places("parse")).toEqual([
+			[
+				"lib.js:6",
+				"lib.js:7:28 read",
+				"lib.js:8:18 re-export",
+				"test/lib.test.js:1:9 import",
+				"test/lib.test.js:3:1 call",
+			],
+		]);
+		expect(places("Whole")).toEqual([
+			[
+				"whole.js:2",
+				"test/lib.test.js:2:7 import",
+				"test/lib.test.js:3:14 new",
+				"whole.js:3:9 re-export",
+			],
+		]);
+	});
+
+	test("reaches its tests by symbol", () => {
+		const { tests } = impact(universal, { modify: ["lib.js"], symbols: ["check"] });
+		expect(tests.map(({ path }) => path)).toEqual(["test/lib.test.js"]);
+	});
+});

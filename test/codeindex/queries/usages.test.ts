@@ -55,6 +55,57 @@ describe("usages", () => {
 		expect(warn?.possible).toEqual({ count: 1, files: ["app.ts"] });
 	});
 
+	test("each use names the symbol around it, imports and uses at the top level do not", () => {
+		const [warn] = usages(reader, { symbol: "Log.warn" }).definitions;
+		expect(warn?.usages.map(({ path, line, within }) => [path, line, within])).toEqual([
+			["app.ts", 3, undefined],
+			["log.ts", 2, "Quiet.warn"],
+			["log.ts", 2, "Quiet.warn"],
+			["test/log.test.ts", 2, undefined],
+		]);
+		const around = indexProject({
+			"a.ts": "export function used() {}\nexport class Box {\n\topen() {\n\t\tused();\n\t}\n}\n",
+			"b.ts":
+				"import { used } from './a';\nexport const list = [used];\nfunction outer() {\n\tused();\n}\nouter();\n",
+		});
+		const [used] = usages(around, { symbol: "used" }).definitions;
+		expect(used?.usages.map(({ path, line, within }) => [path, line, within])).toEqual([
+			["a.ts", 4, "Box.open"],
+			["b.ts", 1, undefined],
+			["b.ts", 2, "list"],
+			["b.ts", 4, "outer"],
+		]);
+	});
+
+	test("of a name with several definitions the most used one comes first", () => {
+		const many = indexProject({
+			"a.ts": "export class A { render() {} }\n",
+			"b.ts": "export class B { render() {} }\nconst b = new B();\nb.render();\nb.render();\n",
+			"c.ts": "export function render() {}\n",
+			"test/d.ts": "export function render() {}\nrender();\nrender();\nrender();\n",
+		});
+		const { definitions } = usages(many, { symbol: "render" });
+		expect(definitions.map(({ path }) => path)).toEqual(["b.ts", "c.ts", "a.ts", "test/d.ts"]);
+	});
+
+	test("a member names its family: the interface, and how many others implement it", () => {
+		const family = indexProject({
+			"part.ts": "export interface Part { draw(): void }\n",
+			"a.ts": "import type { Part } from './part';\nexport class A implements Part { draw() {} }\n",
+			"b.ts":
+				"import type { Part } from './part';\nexport class B implements Part { draw() {} }\nexport class C extends B { draw() {} }\n",
+		});
+		const of = (symbol: string) => usages(family, { symbol }).definitions[0]?.family;
+		expect(of("A.draw")).toEqual({
+			above: [{ name: "Part.draw", path: "part.ts", line: 1 }],
+			below: [],
+			beside: 2,
+		});
+		expect(of("Part.draw")).toMatchObject({ above: [], below: [{ name: "A.draw" }, {}, {}] });
+		expect(of("B.draw")).toMatchObject({ below: [{ name: "C.draw" }], beside: 1 });
+		expect(usages(family, { symbol: "Part" }).definitions[0]).not.toHaveProperty("family");
+	});
+
 	test("a member of a plain object is not mixed with methods of the same name", () => {
 		const { definitions } = usages(reader, { symbol: "warn" });
 		expect(definitions.map(({ owner, path }) => `${owner} ${path}`)).toEqual([

@@ -240,7 +240,7 @@ describe("a scanner that has seen a project", () => {
 		write(root, "x.ts.tmp", "from elsewhere");
 		renameSync(join(root, "x.ts.tmp"), join(root, "x.ts"));
 		rmSync(join(root, "a/c/y.js"));
-		write(root, "a/notes.md", "of no interest");
+		write(root, "a/notes.png", "of no interest");
 		const tree = await scanWithoutGit(scanner);
 		expect(tree.listedBy).toBe("git");
 		expect(tree).toEqual(await scanTree(root));

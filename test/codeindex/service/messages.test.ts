@@ -4,13 +4,17 @@ import { fromColumns, toColumns } from "../../../src/codeindex/service/messages.
 import { fc } from "../../support/property.ts";
 
 const anyPath = fc.constantFrom("a.ts", "b/c.tsx", "b/ü 漢.ts", "d/e/f.js");
-const anyUsage: fc.Arbitrary<Usage> = fc.record({
-	path: anyPath,
-	line: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-	column: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
-	kind: fc.constantFrom("call", "import", "type"),
-	isTest: fc.boolean(),
-});
+const anyUsage: fc.Arbitrary<Usage> = fc.record(
+	{
+		path: anyPath,
+		line: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+		column: fc.integer({ min: 1, max: 2 ** 31 - 1 }),
+		kind: fc.constantFrom("call", "import", "type"),
+		isTest: fc.boolean(),
+		within: fc.constantFrom("run", "Owner.member", "größe"),
+	},
+	{ requiredKeys: ["path", "line", "column", "kind", "isTest"], noNullPrototype: true },
+);
 const anyFile: fc.Arbitrary<FileAtDepth> = fc.record(
 	{
 		path: anyPath,

@@ -60,7 +60,7 @@ function put(store: IndexStore, { path, facts, resolutions = [], text = "" }: Ne
 }
 
 /** Everything a reader can tell about the files, in an order of its own. */
-function everything(reader: Omit<IndexReader, "matching">, files: readonly FileId[]) {
+function everything(reader: Omit<IndexReader, "matching" | "declaring">, files: readonly FileId[]) {
 	const sorted = (items: Iterable<unknown>) => [...items].map(inOneOrder).sort();
 	return {
 		files: sorted(reader.files.values()),

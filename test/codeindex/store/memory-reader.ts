@@ -16,8 +16,10 @@ export interface MemoryFile {
 	readonly resolutions: readonly Resolution[];
 }
 
+type WithoutText = Omit<IndexReader, "matching" | "declaring">;
+
 /** What {@link IndexReader} promises, by looking through everything. Full text is not part of it. */
-export function memoryReader(all: readonly MemoryFile[]): Omit<IndexReader, "matching"> {
+export function memoryReader(all: readonly MemoryFile[]): WithoutText {
 	const byId = new Map(all.map((one) => [one.file.id, one]));
 	const facts = (file: FileId) => byId.get(file)?.facts;
 	const edges = (from: MemoryFile): Edge[] => {
@@ -35,7 +37,7 @@ export function memoryReader(all: readonly MemoryFile[]): Omit<IndexReader, "mat
 	};
 	const memberNames = (members: readonly Member[] = []): string[] =>
 		members.flatMap((member) => [member.name, ...memberNames(member.members)]);
-	const reader: Omit<IndexReader, "matching"> = {
+	const reader: WithoutText = {
 		files: new Map(all.map(({ file }) => [file.id, file])),
 		shape: {},
 		fileAt: (path) => all.find(({ file }) => file.path === path)?.file,

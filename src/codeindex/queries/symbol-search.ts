@@ -1,0 +1,183 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
+import { type SymbolWords, stemsOf, symbolWords } from "../extract/symbol-words.ts";
+import type { Binding } from "../facts.ts";
+import type { FileId, IndexReader } from "../index-reader.ts";
+import { linkerOf } from "../link/linker.ts";
+import { keyOf, pairsOf } from "../link/modules.ts";
+import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
+import { isMinified } from "./known-file.ts";
+import {
+	type FoundSymbol,
+	matchesFilters,
+	type SymbolFilters,
+	type SymbolMatch,
+} from "./symbols.ts";
+
+/** Files whose symbols are looked at: those that have the most telling of the words. */
+const MAX_FILES = 150;
+
+/** Symbols by the words of a question, per file, best first. The best of all has a score of 1. */
+export function symbolsByWords(
+	reader: IndexReader,
+	query: string,
+	filters: SymbolFilters,
+): ReadonlyMap<FileId, readonly SymbolMatch[]> {
+	const stems = questionStems(query);
+	const files = stems.map((stem) => reader.declaring(stem));
+	const rarity = new Map(stems.map((stem, at) => [stem, rarityOf(reader, files[at] ?? [])]));
+	const ranked = rankedSymbols(reader, candidateFiles(reader, stems, { files, rarity }), rarity);
+	const found = new Map<string, SymbolMatch>();
+	for (const { symbol, score } of ranked) {
+		if (!matchesFilters(symbol, filters)) continue;
+		// A declaration file stands for its JavaScript.
+		const key = keyOf(linkerOf(reader).implementation(symbol.entity) ?? symbol.entity);
+		const known = found.get(key);
+		if (!known) found.set(key, { symbol, score });
+		else if (describes(reader, known.symbol, symbol))
+			found.set(key, { symbol, score: known.score });
+	}
+	const matches = [...found.values()];
+	const best = matches[0]?.score ?? 1;
+	const byFile = new Map<FileId, SymbolMatch[]>();
+	for (const { symbol, score } of matches) {
+		getOrAdd(byFile, symbol.entity.file, () => []).push({ symbol, score: score / best });
+	}
+	return byFile;
+}
+
+/** Whether `one` is the declaration of `other` in a declaration file. */
+function describes(reader: IndexReader, one: FoundSymbol, other: FoundSymbol): boolean {
+	return pairsOf(reader).implementation(one.entity.file) === other.entity.file;
+}
+
+function rarityOf(reader: IndexReader, files: readonly FileId[]): number {
+	return Math.log(1 + reader.files.size / (1 + files.length));
+}
+
+function candidateFiles(
+	reader: IndexReader,
+	stems: readonly string[],
+	{ files, rarity }: { files: readonly (readonly FileId[])[]; rarity: ReadonlyMap<string, number> },
+): FileId[] {
+	const sums = new Map<FileId, number>();
+	for (const [at, stem] of stems.entries()) {
+		for (const id of files[at] ?? []) sums.set(id, (sums.get(id) ?? 0) + (rarity.get(stem) ?? 0));
+	}
+	const order = [...sums].flatMap(([id, sum]) => {
+		const file = reader.files.get(id);
+		if (!file) return [];
+		return [{ id, sum: sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1) }];
+	});
+	order.sort((a, b) => b.sum - a.sum || a.id - b.id);
+	return order.slice(0, MAX_FILES).map(({ id }) => id);
+}
+
+function rankedSymbols(
+	reader: IndexReader,
+	files: readonly FileId[],
+	rarity: ReadonlyMap<string, number>,
+): SymbolMatch[] {
+	const found: SymbolMatch[] = [];
+	for (const file of files) {
+		const { path = "", isTest = false } = reader.files.get(file) ?? {};
+		const inPath = new Set(stemsOf(path));
+		const { byBinding } = linkerOf(reader).ownExports(file);
+		for (const { symbol, words } of wordsOf(reader.bindings(file))) {
+			const { sum, covered } = scoreOf(words, inPath, rarity);
+			if (covered === 0) continue;
+			const exported = byBinding.has(symbol.binding);
+			const weight =
+				(WEIGHTS[symbol.facts.symbol] ?? 1) * (exported ? 1 : 0.9) * (isTest ? 0.5 : 1);
+			found.push({
+				symbol: toFound(file, symbol, exported),
+				score: sum * weight * (0.2 + covered),
+			});
+		}
+	}
+	return found.sort((a, b) => b.score - a.score);
+}
+
+/** Of each file's bindings, which stay the same object while they are cached. */
+const wordsOfBindings = new WeakMap<readonly Binding[], SymbolWithWords[]>();
+
+interface SymbolWithWords {
+	readonly symbol: OrderedSymbol;
+	readonly words: SymbolWords;
+}
+
+function wordsOf(bindings: readonly Binding[]): SymbolWithWords[] {
+	return getOrAdd(wordsOfBindings, bindings, () => {
+		const words = symbolWords(bindings);
+		return symbolsOf(bindings).flatMap((symbol, place) => {
+			const own = words[place];
+			return own ? [{ symbol, words: own }] : [];
+		});
+	});
+}
+
+/** BM25 with fields: a word counts by where it stands, how rare it is, and how few others stand there. */
+function scoreOf(
+	words: SymbolWords,
+	inPath: ReadonlySet<string>,
+	rarity: ReadonlyMap<string, number>,
+): { readonly sum: number; readonly covered: number } {
+	let sum = 0;
+	let own = 0;
+	for (const [stem, rare] of rarity) {
+		let count = 0;
+		for (const [field, { weight, usual }] of FIELDS) {
+			const stems = words[field];
+			if (stems.includes(stem)) count += weight / (0.25 + (0.75 * stems.length) / usual);
+		}
+		if (count > 0) own++;
+		if (inPath.has(stem)) count += PATH_WEIGHT;
+		sum += (rare * count * 2.2) / (count + 1.2);
+	}
+	return { sum, covered: own / rarity.size };
+}
+
+/** The name says most. `usual` is how many stems a field has on average. */
+const FIELDS: readonly (readonly [keyof SymbolWords, { weight: number; usual: number }])[] = [
+	["name", { weight: 4, usual: 3 }],
+	["owner", { weight: 1.5, usual: 3 }],
+	["doc", { weight: 1.5, usual: 10 }],
+	["signature", { weight: 0.7, usual: 8 }],
+];
+const PATH_WEIGHT = 1;
+
+function toFound(
+	file: FileId,
+	{ binding, path, owners, facts }: OrderedSymbol,
+	exported: boolean,
+): FoundSymbol {
+	const entity: FoundSymbol["entity"] =
+		path.length === 0
+			? { kind: "declared", file, binding }
+			: { kind: "member", file, binding, path };
+	return { entity, facts, exported, owners };
+}
+
+/** Functions and classes answer more questions than fields do. */
+const WEIGHTS: Partial<Record<string, number>> = {
+	property: 0.6,
+	variable: 0.8,
+	type: 0.85,
+	interface: 0.85,
+	enum: 0.7,
+};
+
+/** Stems of the words that say something. If none does, of all. */
+export function questionStems(query: string): readonly string[] {
+	const words = query.match(/[\p{L}\p{N}_$]+/gu) ?? [];
+	const telling = words.filter((word) => !STOP_WORDS.has(word.toLowerCase()));
+	return stemsOf((telling.length > 0 ? telling : words).slice(0, MAX_WORDS).join(" "));
+}
+
+/** The first words of a long query carry its topic. */
+const MAX_WORDS = 16;
+
+const STOP_WORDS = new Set(
+	"a about after all also an and any are as at be been before between but by can could did do does during each for from had has have how i if in into is it its just many me more most much my no not of on once one only or other our out over own same should so some such than that the their them then there these they this those through to too under until up us was we were what when where whether which while who whom whose why will with within without would you your".split(
+		" ",
+	),
+);
