@@ -1,7 +1,7 @@
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
 import type { Done } from "./call.ts";
-import { ANSWER_GONE, dependencyFailed, NOT_DURABLE } from "./failures.ts";
+import { ANSWER_GONE, dependencyFailed, NOT_DURABLE, SESSION_LOST } from "./failures.ts";
 import { type Effects, finishRecord, startRecord } from "./known-commands.ts";
 import { digestOf, type Failure, failed, isLong, type Outcome, type PastRun } from "./outcome.ts";
 import { type EngineParts, type InTurn, type Replies, sendNotice, sendStarted } from "./replies.ts";
@@ -100,7 +100,10 @@ export class Completion {
 		if (finished === undefined) return;
 		const { received } = run;
 		const { success } = finished.past.outcome.response;
-		if (isDurable || received.row.effect !== "change" || !success) {
+		if (run.isLost && !isDurable) {
+			const past = { ...finished.past, outcome: failed(received.command.type, SESSION_LOST) };
+			run.enter({ ...finished, name: "durable", past, isKept: false });
+		} else if (isDurable || received.row.effect !== "change" || !success) {
 			run.enter({ ...finished, name: "durable" });
 		} else {
 			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };

@@ -5,8 +5,11 @@ import type { Response } from "../../protocol/index.ts";
 import { type Durability, GroupCommit } from "./group-commit.ts";
 import {
 	type AdmittedCommand,
+	type Claim,
+	type ClaimOptions,
 	type CommandHistoryEntry,
 	type CommandHistoryQuery,
+	type CommandName,
 	DEFAULT_JOURNAL_LIMITS,
 	type FinishedCommand,
 	interrupted,
@@ -154,6 +157,12 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
+	find(names: readonly CommandName[]): (StoredCommand | undefined)[] {
+		return names.map((name) =>
+			"id" in name ? this.byId(name.principal, name.id) : this.byKey(name, name.key),
+		);
+	}
+
 	byId(principal: string, id: string): StoredCommand | undefined {
 		const uncommitted = this.#uncommitted.command(principal, id);
 		if (uncommitted) return uncommitted;
@@ -201,6 +210,19 @@ export class SqliteJournal implements Journal {
 		const isKept = first > 0 && first <= last;
 		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
 	}
+
+	lastSeq(stream: StreamName): number {
+		return this.extent(stream).last;
+	}
+
+	/** This process holds all sessions of its file, so there is nothing to take. */
+	claim(_name: StreamName, { create }: ClaimOptions = {}): Claim {
+		return create ? { kind: "held", version: 0 } : { kind: "none" };
+	}
+
+	async release(): Promise<void> {}
+
+	onLost(): void {}
 
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[] {
 		const stored = this.#read((reader) => reader.commandHistory(query)) ?? [];

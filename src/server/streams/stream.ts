@@ -1,8 +1,9 @@
+import { type Later, whenThere } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { type Client, Message } from "../engine/message.ts";
-import type { Journal, StreamName } from "../journal/journal.ts";
+import type { Journal, StreamEvent, StreamName } from "../journal/journal.ts";
 
-export type StreamsJournal = Pick<Journal, "append" | "events" | "extent">;
+export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
 /** Numbers the events of one session, and sends each event when the journal has stored it. */
 export class Stream {
@@ -26,7 +27,7 @@ export class Stream {
 	readonly #onDrained: (() => void)[] = [];
 
 	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
-		const { last } = journal.extent(name);
+		const last = journal.lastSeq(name);
 		this.name = name;
 		this.seqAtStart = last;
 		this.last = last;
@@ -68,10 +69,11 @@ export class Stream {
 	}
 
 	/** Whether catching up from `after` would send the request. */
-	hasUiRequest(requestId: string, after: number): boolean {
+	hasUiRequest(requestId: string, after: number): Later<boolean> {
 		const seq = this.#uiRequests.get(requestId);
 		if (seq === undefined || seq <= after) return false;
-		return this.#journal.events(this.name, seq - 1, 1)[0]?.seq === seq;
+		const found = this.#journal.events(this.name, seq - 1, 1);
+		return whenThere(found, ([event]) => event?.seq === seq);
 	}
 
 	join(client: Client): void {
@@ -90,7 +92,17 @@ export class Stream {
 			if (cursor > after || client.hasRoom === false) await client.whenDrained?.();
 			await turn();
 			if (controller.signal.aborted || client.gone) return;
-			cursor = this.#sendPage(client, cursor);
+			// The journal also has unflushed events, which no client may see yet.
+			const to = this.last;
+			const found = this.#journal.events(this.name, cursor, PAGE_EVENTS);
+			const page = found instanceof Promise ? await found.catch(() => undefined) : found;
+			if (controller.signal.aborted || client.gone) return;
+			if (page === undefined) {
+				// The client is told nothing wrong: it can subscribe again from its last number.
+				this.leave(client);
+				return;
+			}
+			cursor = this.#sendPage(client, cursor, to, page);
 		} while (cursor !== this.last);
 		// Runs synchronously after the last page, so that no event is lost in between.
 		this.#live = [...this.#live, client];
@@ -117,12 +129,10 @@ export class Stream {
 	}
 
 	/** Returns the last number that was sent to the client, as an event or in a gap. */
-	#sendPage(client: Client, from: number): number {
+	#sendPage(client: Client, from: number, to: number, page: readonly StreamEvent[]): number {
 		const { sessionId } = this.name;
-		// The journal also has unflushed events, which no client may see yet.
-		const to = this.last;
 		let sent = from;
-		for (const { seq, body } of this.#journal.events(this.name, from, PAGE_EVENTS)) {
+		for (const { seq, body } of page) {
 			if (seq > to) break;
 			if (seq > sent + 1) client.send(gapMessage(sessionId, sent + 1, seq - 1));
 			client.send(Message.fromJson(eventJson(sessionId, seq, body)));

@@ -1,4 +1,5 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { Later } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Client } from "../engine/message.ts";
@@ -67,8 +68,8 @@ export class Streams {
 		return this.#open(name).seqAtStart;
 	}
 
-	hasUiRequest(name: StreamName, requestId: string, after: number): boolean {
-		return this.#find(name)?.hasUiRequest(requestId, after) === true;
+	hasUiRequest(name: StreamName, requestId: string, after: number): Later<boolean> {
+		return this.#find(name)?.hasUiRequest(requestId, after) ?? false;
 	}
 
 	isSubscribed(client: Client, name: StreamName): boolean {
