@@ -38,7 +38,8 @@ export const serve: Command = {
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
-		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json]",
+		"[--demo auto|always|never] [--allow-project-trust] [--no-dashboard] [--open] [--json] " +
+		"[--database <url> [--advertise <address>] [--lease <seconds>] [--shared-workspaces]]",
 	details: [
 		"",
 		"By default the server listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address",
@@ -53,6 +54,11 @@ export const serve: Command = {
 		"--allow-project-trust lets clients load a project's own settings, extensions and skills.",
 		"In a clone, the dashboard is built on first use. --no-dashboard turns it off, --open opens it in the",
 		'browser. --json prints one line when the server is ready: {"type":"ready","port":3141,…}.',
+		"--database postgres://user@host/name (or STRATA_DATABASE) keeps journal, sessions and conversations in a",
+		"PostgreSQL database that several servers share; each session is on one of them at a time. The password",
+		"goes into STRATA_DATABASE, PGPASSWORD or ~/.pgpass. --advertise is where clients reach this server,",
+		"--lease how long the others wait for one that is silent (15 seconds). --shared-workspaces says that other",
+		"servers see the same working trees, so tools end with the lease.",
 		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
 	options: {
@@ -68,6 +74,10 @@ export const serve: Command = {
 		"tls-key": TEXT,
 		limit: TEXTS,
 		demo: TEXT,
+		database: TEXT,
+		advertise: TEXT,
+		lease: TEXT,
+		"shared-workspaces": FLAG,
 		"allow-project-trust": FLAG,
 		"no-dashboard": FLAG,
 		open: FLAG,
@@ -112,7 +122,7 @@ export const serve: Command = {
 function serverOptions(
 	values: OptionValues,
 	terminal: Terminal,
-	{ limitsFrom, claimStdio }: ServerModule,
+	{ limitsFrom, claimStdio, databaseFrom }: ServerModule,
 ): ServerOptions {
 	const { cwd, env } = terminal;
 	const path = (name: string) => {
@@ -142,10 +152,12 @@ function serverOptions(
 	} catch (error) {
 		throw new UsageError(describeError(error), { cause: error });
 	}
+	const database = databaseOptions(values, terminal, databaseFrom);
 	return {
 		dataDir,
 		agentDir,
 		cwd,
+		...(database && { database }),
 		...(startFolder !== undefined && { startFolder }),
 		demo,
 		allowProjectTrust: values["allow-project-trust"] === true,
@@ -156,6 +168,40 @@ function serverOptions(
 		limits,
 		warn: (line) => terminal.printError(`strata serve: ${line}`),
 		...(values.stdio === true && { stdio: claimStdio() }),
+	};
+}
+
+const MIN_LEASE_SECONDS = 0.5;
+
+function databaseOptions(
+	values: OptionValues,
+	{ env }: Terminal,
+	databaseFrom: ServerModule["databaseFrom"],
+): ServerOptions["database"] {
+	const flag = values.database === undefined ? undefined : String(values.database);
+	let address: ReturnType<typeof databaseFrom>;
+	try {
+		address = databaseFrom(flag, env);
+	} catch (error) {
+		throw new UsageError(describeError(error));
+	}
+	if (!address) {
+		for (const name of ["advertise", "lease", "shared-workspaces"]) {
+			if (values[name] !== undefined) throw new UsageError(`--${name} needs --database`);
+		}
+		return undefined;
+	}
+	const seconds = Number(values.lease ?? Number.NaN);
+	if (values.lease !== undefined && !(seconds >= MIN_LEASE_SECONDS && seconds <= 3_600)) {
+		throw new UsageError(
+			`--lease needs seconds from ${MIN_LEASE_SECONDS} to 3600, got "${values.lease}"`,
+		);
+	}
+	return {
+		address,
+		...(values.advertise !== undefined && { advertise: String(values.advertise) }),
+		...(values.lease !== undefined && { leaseMs: seconds * 1_000 }),
+		...(values["shared-workspaces"] === true && { sharesWorkspaces: true }),
 	};
 }
 

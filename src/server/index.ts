@@ -1,3 +1,4 @@
+export { databaseFrom } from "./journal/postgres/database-url.ts";
 export { DEFAULT_LIMITS, limitsFrom, type ServerLimits } from "./limits.ts";
 export type { ServerOptions } from "./options.ts";
 export { type RunningServer, startServer } from "./serve.ts";

@@ -1,20 +1,24 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { createAccess } from "../core/http-access.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
 import { loadTokens, type Tokens } from "../core/token-file.ts";
+import { chooseJournal } from "./choose-journal.ts";
 import { lockDataFolder } from "./data-folder.ts";
 import type { Models } from "./demo/demo-provider.ts";
 import { Engine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
-import { openJournal } from "./journal/sqlite-journal.ts";
+import type { StreamName } from "./journal/journal.ts";
+import type { PostgresJournal } from "./journal/postgres/postgres-journal.ts";
 import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { SessionFinder } from "./replay/session-finder.ts";
 import { SessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
 import { Streams } from "./streams/streams.ts";
+import { startToolGuard } from "./tool-guard.ts";
 import { ServerTraffic } from "./traffic/server-traffic.ts";
 import { Connections } from "./transports/connections.ts";
 import { type HttpOptions, listenHttp } from "./transports/http.ts";
@@ -31,6 +35,10 @@ export interface RunningServer {
 	/** Notifies all clients, drains for up to `drainMs`, then closes everything. */
 	stop(reason: string): Promise<void>;
 }
+
+const NO_LEASE =
+	"The server cannot reach its database, so another server may have this session: the tool was not run.";
+const MOVED = "a session of this connection is on another server now; connect again";
 
 /** How long `stop` waits for unsent output, and for sessions to close. */
 const FLUSH_MS = 2_000;
@@ -67,7 +75,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		throw error;
 	}
 
-	const ready = openBackend(options).then(
+	const ready = openBackend(options, addressOf(options, listeners.port)).then(
 		(opened) => {
 			backend = opened;
 			connections.resolve(opened.connections);
@@ -113,10 +121,22 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
+/** A tool begins only while no other server can have the session: it cannot be taken back. */
+async function mayRunTool({ lease }: PostgresJournal): Promise<string | undefined> {
+	return (await lease.check()) ? undefined : NO_LEASE;
+}
+
+/** Where clients reach the server, as far as it knows. */
+function addressOf({ listen, socketPath }: ServerOptions, port: number | undefined): string {
+	if (!listen) return socketPath === undefined ? "its standard input" : `unix:${socketPath}`;
+	const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+	return `${listen.tls ? "wss" : "ws"}://${host}:${port}/`;
+}
+
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
 /** Opens everything that answers commands: journal, streams, sessions and engine, but no listeners. */
-async function openBackend(options: ServerOptions) {
+async function openBackend(options: ServerOptions, clientAddress: string) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large, so it loads while the journal is read.
 	const loading = Promise.all([
@@ -125,7 +145,16 @@ async function openBackend(options: ServerOptions) {
 		import("./demo/sample-projects.ts"),
 	]);
 	loading.catch(() => {}); // awaited below, which throws the error
-	const journal = await openJournal({ dataDir, warn });
+	const guard = startToolGuard();
+	const onRenewed = (leftMs: number) => {
+		if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
+	};
+	const { journal, shared } = await chooseJournal(options, clientAddress, onRenewed).catch(
+		(error: unknown) => {
+			guard.dismiss();
+			throw error;
+		},
+	);
 	let models: Models | undefined;
 	try {
 		const { sessions: recovered, cutOff, crashed } = journal.recovered;
@@ -152,6 +181,9 @@ async function openBackend(options: ServerOptions) {
 				});
 			},
 			owners: journal,
+			conversations: journal.conversations,
+			...(shared && { mayRunTool: () => mayRunTool(shared) }),
+			reserve: (name) => journal.claim(name, { create: true }),
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
@@ -172,6 +204,12 @@ async function openBackend(options: ServerOptions) {
 				metrics: () => metrics(),
 			}),
 			onAnsweredAgain: attachments.attachAgain,
+			accepts: ({ cwd }) => existsSync(cwd),
+			onClaimed(record, isCutOff) {
+				sessions.hold(record);
+				const stream = { principal: record.principal, sessionId: record.id };
+				if (isCutOff) streams.emit(stream, { type: "agent_settled", interrupted: true });
+			},
 			limits,
 			serverVersion: packageVersion(),
 			transports: [
@@ -185,6 +223,13 @@ async function openBackend(options: ServerOptions) {
 			traffic.unsubscribe(client);
 		};
 		const connections = new Connections({ engine, limits, onEnd });
+		journal.onLost((names: readonly StreamName[]) => {
+			warn(`another server has ${names.length} of this server's sessions now`);
+			engine.lose(names);
+			// Subscribers connect again, and learn where the session is.
+			for (const name of names) connections.drop(streams.lose(name), MOVED);
+			sessions.lose(names).catch((error: unknown) => warn(describeError(error)));
+		});
 		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
 			engine: engine.counters(),
@@ -211,12 +256,14 @@ async function openBackend(options: ServerOptions) {
 					await models?.close();
 				} finally {
 					await journal.close();
+					guard.dismiss();
 				}
 			},
 		};
 	} catch (error) {
 		await models?.close();
 		await journal.close();
+		guard.dismiss();
 		throw error;
 	}
 }

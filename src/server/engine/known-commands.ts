@@ -261,7 +261,8 @@ export function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
 	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, unsaved };
 }
 
-function outcomeIn({ response, type, unsaved }: StoredCommand): Outcome {
+function outcomeIn({ response, type, unsaved, elsewhere }: StoredCommand): Outcome {
+	if (elsewhere) return failed(type, failures.IN_FLIGHT_ELSEWHERE);
 	if (response === undefined) return failed(type, failures.OUTCOME_NOT_KEPT);
 	return unsaved && response.success ? failed(type, failures.NOT_DURABLE) : outcomeOf(response);
 }

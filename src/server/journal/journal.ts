@@ -51,6 +51,8 @@ export interface Journal {
 	release(names: readonly StreamName[]): Promise<void>;
 	/** Called with sessions that another process has now: nothing of them can be recorded here any more. */
 	onLost(listener: (names: readonly StreamName[]) => void): void;
+	/** Absent if conversations are only in pi's files. */
+	readonly conversations?: ConversationStore;
 	stats(): JournalStats;
 	close(): Promise<void>;
 }
@@ -175,6 +177,8 @@ export interface StoredCommand
 		Partial<Pick<FinishedCommand, "response" | "finishedAtMs" | "digest">> {
 	/** The disk refused the outcome: only this process knows it. */
 	unsaved?: true;
+	/** Another server has it in flight. */
+	elsewhere?: true;
 }
 
 export interface StreamName {
@@ -189,6 +193,23 @@ export interface StreamEvent extends StreamName {
 	readonly body: string;
 	/** A run, compaction or dialog is open after this event. Used only for {@link Recovered.cutOff}. */
 	readonly inProgress?: true;
+}
+
+/** Entries of pi's session file in their order, each as JSON; the first is the header. */
+export interface ConversationPart extends StreamName {
+	/** Names the file's content: pi's id of the session. */
+	readonly conversation: string;
+	/** The number of the first entry. */
+	readonly from: number;
+	readonly bodies: readonly string[];
+}
+
+/** Conversations beside the journal, so that another server can go on with them. */
+export interface ConversationStore {
+	/** Written before records that come later. Rejects like `append`. */
+	keep(part: ConversationPart): Promise<void>;
+	/** All entries, or none. */
+	entries(name: StreamName, conversation: string): Promise<string[]>;
 }
 
 export interface CommandHistoryQuery {

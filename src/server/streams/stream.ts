@@ -1,7 +1,12 @@
 import { type Later, whenThere } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { type Client, Message } from "../engine/message.ts";
-import type { Journal, StreamEvent, StreamName } from "../journal/journal.ts";
+import {
+	type Journal,
+	SessionLost,
+	type StreamEvent,
+	type StreamName,
+} from "../journal/journal.ts";
 
 export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
@@ -25,6 +30,7 @@ export class Stream {
 	/** Subscribers that have caught up. Copied on change, because clients come and go during delivery. */
 	#live: readonly Client[] = [];
 	readonly #onDrained: (() => void)[] = [];
+	#isEnded = false;
 
 	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
 		const last = journal.lastSeq(name);
@@ -37,6 +43,7 @@ export class Stream {
 	}
 
 	emit(event: Data<"SessionEvent">): void {
+		if (this.#isEnded) return;
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
 		const seq = ++this.#lastAssigned;
@@ -60,7 +67,8 @@ export class Stream {
 				unsent.isJournalled = true;
 				this.#deliver();
 			},
-			() => {
+			(error: unknown) => {
+				if (error instanceof SessionLost) this.end();
 				// Sent without its number, which a crash may reuse. A `gap` precedes the next stored event.
 				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
@@ -98,7 +106,7 @@ export class Stream {
 			const page = found instanceof Promise ? await found.catch(() => undefined) : found;
 			if (controller.signal.aborted || client.gone) return;
 			if (page === undefined) {
-				// The client is told nothing wrong: it can subscribe again from its last number.
+				// Nothing is better than something wrong: the client can subscribe again from its last number.
 				this.leave(client);
 				return;
 			}
@@ -121,6 +129,14 @@ export class Stream {
 
 	stopCatchingUp(): void {
 		for (const controller of this.#subscribers.values()) controller.abort();
+	}
+
+	/** Sends nothing more: what is not journalled must not be seen. */
+	end(): Client[] {
+		const clients = [...this.#subscribers.keys()];
+		for (const client of clients) this.leave(client);
+		this.#isEnded = true;
+		return clients;
 	}
 
 	whenDrained(): Promise<void> {

@@ -93,6 +93,14 @@ export class Streams {
 		if (streams?.size === 0) this.#byPrincipal.delete(name.principal);
 	}
 
+	/** Drops a stream that another server has now. Returns its subscribers, which get nothing more. */
+	lose(name: StreamName): Client[] {
+		const stream = this.#find(name);
+		const clients = stream?.end() ?? [];
+		this.remove(name);
+		return clients;
+	}
+
 	async whenDrained(): Promise<void> {
 		const all = [...this.#byPrincipal.values()].flatMap((streams) => [...streams.values()]);
 		await Promise.all([...this.#catchingUp, ...all.map((stream) => stream.whenDrained())]);

@@ -1,0 +1,584 @@
+import type { ClientBase } from "pg";
+import type { Response } from "../../../protocol/index.ts";
+import { type Durability, GroupCommit } from "../group-commit.ts";
+import {
+	type AdmittedCommand,
+	type Claim,
+	type ClaimOptions,
+	type CommandHistoryEntry,
+	type CommandHistoryQuery,
+	type CommandName,
+	type ConversationPart,
+	type ConversationStore,
+	DEFAULT_JOURNAL_LIMITS,
+	type FinishedCommand,
+	interrupted,
+	type Journal,
+	type JournalLimits,
+	type JournalStats,
+	JournalUnavailable,
+	KEY_LIFE_MS,
+	type Ownership,
+	type Recovered,
+	SessionLost,
+	type SessionRecord,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
+} from "../journal.ts";
+import type { EvictionMark, JournalRecord, SessionColumns } from "../messages.ts";
+import { keptOutcome } from "../outcome-columns.ts";
+import { streamKey, Uncommitted } from "../uncommitted.ts";
+import {
+	adopt,
+	buryExpired,
+	giveUp,
+	leave,
+	lookAt,
+	type Node,
+	register,
+	reserveName,
+	takeSession,
+} from "./claims.ts";
+import { Connection } from "./connection.ts";
+import { databaseRefusal } from "./database-refusal.ts";
+import { addPartitions, marks } from "./database-retention.ts";
+import type { DatabaseAddress } from "./database-url.ts";
+import { type Held, HeldSessions, newId } from "./held.ts";
+import { DEFAULT_LEASE, Lease, type LeaseLimits } from "./lease.ts";
+import { DatabaseReader } from "./reader.ts";
+import { migrate } from "./schema.ts";
+import { DatabaseWriter } from "./writer.ts";
+
+export interface PostgresJournalOptions {
+	readonly address: DatabaseAddress;
+	/** The data folder of this server, by a name that no other server has. */
+	readonly home: string;
+	/** Where clients reach this server. */
+	readonly clientAddress: string;
+	readonly lease?: Partial<LeaseLimits>;
+	readonly limits?: Partial<JournalLimits>;
+	readonly now?: () => number;
+	readonly warn?: (line: string) => void;
+	/** Longest time for a question. */
+	readonly questionMs?: number;
+	/** Called after each renewal with the time left. */
+	onRenewed?(leftMs: number): void;
+}
+
+const QUESTION_MS = 2_000;
+const RECORD_BYTES = 512;
+const FIRST_SWEEP_MS = 1_000;
+
+/** Rejects if the database cannot be used at the start. */
+export async function openPostgresJournal(
+	options: PostgresJournalOptions,
+): Promise<PostgresJournal> {
+	const journal = new PostgresJournal(options);
+	try {
+		await journal.open();
+		return journal;
+	} catch (error) {
+		await journal.end();
+		throw new Error(`cannot use the database ${options.address.description}: ${reasonOf(error)}`, {
+			cause: error,
+		});
+	}
+}
+
+function reasonOf(error: unknown): string {
+	const { why } = databaseRefusal(error);
+	const code = (error as NodeJS.ErrnoException)?.code;
+	return code === undefined || why.includes(code) ? why : `${why} (${code})`;
+}
+
+/**
+ * The journal of several servers. Each session has one owner at a time; every statement that writes for it compares
+ * the owner's claim. Clients learn of a record after its commit.
+ */
+export class PostgresJournal implements Journal {
+	readonly #limits: JournalLimits;
+	readonly #now: () => number;
+	readonly #leaseLimits: LeaseLimits;
+	readonly #writing: Connection;
+	readonly #asking: Connection;
+	readonly #leasing: Connection;
+	readonly #reader: DatabaseReader;
+	readonly #commit: GroupCommit;
+	readonly #uncommitted = new Uncommitted();
+	readonly #held = new HeldSessions();
+	readonly #rights = new WeakMap<JournalRecord, Held | "lost">();
+	/** Changes that ended lately: a late outcome does not hide the first one until it is written. */
+	readonly #recent = new RecentNames();
+	readonly #claiming = new Map<string, Promise<Claim>>();
+	readonly #evictedBefore = new Map<string, number>();
+	readonly #onLost: ((names: readonly StreamName[]) => void)[] = [];
+	readonly lease: Lease;
+	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
+	/** Events since the start, for metrics. */
+	readonly counters = { claims: 0, lost: 0, buried: 0 };
+	#node: Node;
+	#timers: NodeJS.Timeout[] = [];
+	#isClosed = false;
+
+	constructor(options: PostgresJournalOptions) {
+		const { address, now = Date.now, warn, questionMs = QUESTION_MS } = options;
+		this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...options.limits };
+		this.#now = now;
+		this.#leaseLimits = { ...DEFAULT_LEASE, ...options.lease };
+		this.#node = { id: newId(), home: options.home, address: options.clientAddress };
+		const { leaseMs } = this.#leaseLimits;
+		const nodeId = () => this.#node.id;
+		// Separate, so that a slow batch delays neither questions nor the lease.
+		this.#writing = new Connection({ address, name: "journal", timeoutMs: leaseMs });
+		this.#asking = new Connection({ address, name: "questions", timeoutMs: questionMs });
+		this.#leasing = new Connection({ address, name: "lease", timeoutMs: leaseMs });
+		this.#reader = new DatabaseReader(this.#asking, now);
+		this.lease = new Lease({
+			...this.#leaseLimits,
+			connection: this.#leasing,
+			nodeId,
+			onBuried: () => this.#comeBack(),
+			onRenewed: (leftMs) => options.onRenewed?.(leftMs),
+			now,
+		});
+		this.#commit = new GroupCommit({
+			file: new DatabaseWriter({
+				connection: this.#writing,
+				nodeId,
+				rightOf: (record) => this.#rightOf(record),
+				reserve: (record) => this.#reserve(record),
+				onLost: (lost) => this.#lose(lost),
+				onBuried: () => this.#comeBack(),
+				patienceMs: leaseMs,
+				opened: () => this.#writing.run((client) => this.#opened(client), START_MS),
+			}),
+			now,
+			limits: this.#limits,
+			onEvicted: (evicted) => this.#noteEvicted(evicted),
+			onRefusal: ({ why }) => warn?.(`changes are refused: ${why}`),
+		});
+	}
+
+	async open(): Promise<void> {
+		await this.#commit.open();
+		const sweep = () => this.#commit.sweep();
+		this.#timers = [
+			setTimeout(sweep, FIRST_SWEEP_MS).unref(),
+			setInterval(sweep, this.#limits.sweepMs).unref(),
+		];
+	}
+
+	async #opened(client: ClientBase): Promise<void> {
+		await migrate(client);
+		await addPartitions(client);
+		const before = performance.now();
+		await register(client, this.#node, this.#leaseLimits.leaseMs);
+		const { held, recovered } = await adopt(client, this.#node, this.#now());
+		for (const one of held) this.#held.add(one);
+		this.recovered = recovered;
+		this.#noteEvicted(await marks(client));
+		this.lease.begin(before);
+	}
+
+	health(): { ok: true } | { ok: false; why: string } {
+		const { refusal } = this.#commit;
+		if (refusal) return { ok: false, why: refusal.why };
+		if (this.lease.isValid) return { ok: true };
+		return { ok: false, why: "the database has not confirmed this server's lease" };
+	}
+
+	admit(command: AdmittedCommand): Promise<void> {
+		this.#uncommitted.admit(command);
+		return this.#write({ kind: "admit", command }, "intent", 0, {
+			settle: (error) => {
+				if (error) this.#uncommitted.dismiss(command);
+			},
+		});
+	}
+
+	finish(outcome: FinishedCommand): Promise<void> {
+		return this.#finish(outcome, true);
+	}
+
+	note(outcome: FinishedCommand): void {
+		this.#finish(outcome, false).catch(() => {});
+	}
+
+	saveSession(record: SessionRecord): Promise<void> {
+		const session = columnsOf(record);
+		return this.#write({ kind: "session", session }, "fact", session.settings.length);
+	}
+
+	own = (owner: Ownership): Promise<void> => this.#changeOwner(owner, true);
+	disown = (owner: Ownership): Promise<void> => this.#changeOwner(owner, false);
+
+	async owners(conversations: readonly string[]): Promise<ReadonlyMap<string, string>> {
+		const stored = await this.#read(this.#reader.owners(conversations));
+		const owners = new Map<string, string>();
+		for (const conversation of conversations) {
+			const owner = this.#uncommitted.owner(conversation, stored.get(conversation));
+			if (owner !== undefined) owners.set(conversation, owner);
+		}
+		return owners;
+	}
+
+	async hasOtherOwner(principal: string): Promise<boolean> {
+		if (this.#uncommitted.hasOtherOwner(principal)) return true;
+		return this.#read(this.#reader.hasOtherOwner(principal));
+	}
+
+	append(event: StreamEvent): Promise<void> {
+		this.#uncommitted.append(event);
+		const held = this.#held.get(event);
+		if (held) held.last = Math.max(held.last, event.seq);
+		return this.#write({ kind: "event", event }, "event", event.body.length, {
+			release: () => this.#uncommitted.dropEvent(event),
+		});
+	}
+
+	async find(names: readonly CommandName[]): Promise<(StoredCommand | undefined)[]> {
+		return Promise.all(names.map((name) => ("id" in name ? this.#byId(name) : this.#byKey(name))));
+	}
+
+	async #byId(name: { principal: string; id: string }): Promise<StoredCommand | undefined> {
+		const uncommitted = this.#uncommitted.command(name.principal, name.id);
+		return uncommitted ?? this.#settled(await this.#read(this.#reader.find(name)));
+	}
+
+	async #byKey(name: Extract<CommandName, { key: string }>): Promise<StoredCommand | undefined> {
+		const uncommitted = this.#uncommitted.byKey(name, name.key);
+		const { principal, sessionId } = name;
+		const isGone =
+			sessionId !== undefined &&
+			this.#uncommitted.removalEnd({ principal, sessionId }) !== undefined;
+		const stored = uncommitted || isGone ? undefined : await this.#read(this.#reader.find(name));
+		// The database may have only the admission of a command whose outcome is in memory.
+		const inMemory = stored && this.#uncommitted.command(stored.principal, stored.id);
+		const found = uncommitted ?? inMemory ?? this.#settled(stored);
+		const since = this.#now() - KEY_LIFE_MS;
+		return found?.finishedAtMs !== undefined && found.finishedAtMs > since ? found : undefined;
+	}
+
+	/** A command without outcome runs on another server, or was this one's, and ended without one. */
+	#settled(found: (StoredCommand & { node: string }) | undefined): StoredCommand | undefined {
+		if (!found) return undefined;
+		const { node, ...command } = found;
+		if (command.response) return command;
+		if (node === this.#node.id) return interrupted(command, this.#now());
+		return { ...command, elsewhere: true, unsaved: true };
+	}
+
+	evictedBefore(principal: string): number {
+		return this.#evictedBefore.get(principal) ?? 0;
+	}
+
+	async events(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
+		const uncommitted = this.#uncommitted.events(stream);
+		const isGone = this.#uncommitted.removalEnd(stream) !== undefined;
+		const events = isGone ? [] : await this.#read(this.#reader.events(stream, after, limit));
+		if (events.length >= limit || uncommitted.length === 0) return events;
+		const last = events.at(-1)?.seq ?? after;
+		const lastStored = isGone ? 0 : (await this.#read(this.#reader.extent(stream))).last;
+		const next = uncommitted.find(({ seq }) => seq > last)?.seq;
+		// A page of large events may end early, so the next event may be in the database.
+		if (last < lastStored && next !== last + 1) return events;
+		for (const event of uncommitted) {
+			if (event.seq > last && events.length < limit) events.push(event);
+		}
+		return events;
+	}
+
+	async extent(stream: StreamName): Promise<{ first: number; last: number }> {
+		const uncommitted = this.#uncommitted.events(stream);
+		const removalEnd = this.#uncommitted.removalEnd(stream);
+		const { first, last } =
+			removalEnd === undefined
+				? await this.#read(this.#reader.extent(stream))
+				: { first: removalEnd && removalEnd + 1, last: removalEnd };
+		const oldest = uncommitted[0]?.seq;
+		const newest = uncommitted.at(-1)?.seq;
+		if (oldest === undefined || newest === undefined) return { first, last };
+		const isKept = first > 0 && first <= last;
+		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
+	}
+
+	lastSeq(stream: StreamName): number {
+		const newest = this.#uncommitted.events(stream).at(-1)?.seq ?? 0;
+		const removed = this.#uncommitted.removalEnd(stream) ?? 0;
+		return Math.max(this.#held.get(stream)?.last ?? 0, newest, removed);
+	}
+
+	async commandHistory(query: CommandHistoryQuery): Promise<CommandHistoryEntry[]> {
+		const pending = this.#uncommitted.mergeCommandHistory([], { ...query, limit: Infinity });
+		const stored = await this.#read(this.#reader.commandHistory(query));
+		const known = new Set(pending.map(({ commandId }) => commandId));
+		return [...pending, ...stored.filter(({ commandId }) => !known.has(commandId))]
+			.sort((a, b) => b.atMs - a.atMs)
+			.slice(0, query.limit);
+	}
+
+	/** Commands of one tick share a claim. */
+	claim(name: StreamName, options: ClaimOptions = {}): Promise<Claim> {
+		const key = streamKey(name);
+		const pending = this.#claiming.get(key);
+		if (pending) return pending;
+		const claiming = this.#claim(name, options).finally(() => this.#claiming.delete(key));
+		this.#claiming.set(key, claiming);
+		return claiming;
+	}
+
+	async #claim(name: StreamName, { create, accepts }: ClaimOptions): Promise<Claim> {
+		const known = this.#held.get(name);
+		const take = async (client: ClientBase): Promise<Claim> => {
+			const found = await lookAt(client, name);
+			if (create) {
+				if (found && found.record !== null) return { kind: "exists" };
+				if (known) return { kind: "held", version: 0 };
+				const held = await reserveName(client, this.#node, name);
+				if (!held) return { kind: "exists" };
+				this.#held.add(held);
+				return { kind: "held", version: 0 };
+			}
+			if (!found || found.record === null) return { kind: "none" };
+			const { owner, address, expired } = found;
+			const isTaken = owner !== null && address !== null && owner !== this.#node.id;
+			if (isTaken && !(expired && this.lease.mayBury)) return { kind: "elsewhere", address };
+			if (accepts && !accepts(JSON.parse(found.record))) return { kind: "refused" };
+			if (isTaken) await buryExpired(client, this.#now());
+			const taken = await takeSession(client, this.#node, name, this.#now());
+			if (!taken) return { kind: "elsewhere", address: address ?? "another server" };
+			this.#held.add(taken.held);
+			this.counters.claims++;
+			const { version, record, isCutOff } = taken;
+			return { kind: "held", version, isCutOff, ...(record && { record }) };
+		};
+		return this.#read(this.#asking.run(take));
+	}
+
+	async release(names: readonly StreamName[]): Promise<void> {
+		await this.#commit.flush();
+		const all = names.flatMap((name) => this.#held.get(name) ?? []);
+		if (all.length === 0) return;
+		await this.#read(this.#asking.run((client) => giveUp(client, all)));
+		for (const held of all) this.#held.release(held);
+	}
+
+	onLost(listener: (names: readonly StreamName[]) => void): void {
+		this.#onLost.push(listener);
+	}
+
+	readonly conversations: ConversationStore = {
+		keep: (part: ConversationPart) => {
+			const bytes = part.bodies.reduce((sum, body) => sum + body.length, 0);
+			return this.#write({ kind: "entries", ...part }, "fact", bytes);
+		},
+		entries: (name, conversation) => this.#read(this.#reader.entries(name, conversation)),
+	};
+
+	stats(): JournalStats {
+		return this.#commit.stats();
+	}
+
+	get heldCount(): number {
+		return this.#held.size;
+	}
+
+	flush(): Promise<void> {
+		return this.#commit.flush();
+	}
+
+	async close(): Promise<void> {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		await this.#commit.flush();
+		await this.lease.close();
+		await this.#commit.close();
+		// If the database is away, the lease runs out by itself.
+		await this.#leasing
+			.run((client) => leave(client, this.#node, this.#now()), QUESTION_MS)
+			.catch(() => {});
+		await this.end();
+	}
+
+	/** Without a word to the others, as when the process dies. */
+	async end(): Promise<void> {
+		this.#isClosed = true;
+		for (const timer of this.#timers) clearTimeout(timer);
+		await this.lease.close();
+		await Promise.all([this.#writing, this.#asking, this.#leasing].map((one) => one.close()));
+	}
+
+	#finish(outcome: FinishedCommand, changing: boolean): Promise<void> {
+		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
+		const { principal } = command;
+		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
+		const { data: _data, ...withoutData } = response;
+		const stored: StoredCommand = { ...command, response };
+		if (!changing || !this.#recent.has(nameKey(command))) this.#uncommitted.finish(stored);
+		if (changing) this.#recent.add(nameKey(command));
+		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
+		// Skips one number, so that a client at the last event sees a gap before the next session's events.
+		const end = stream ? this.lastSeq(stream) : 0;
+		const last = end === 0 ? 0 : end + 1;
+		if (stream) {
+			this.#uncommitted.beginRemoval(stream, last);
+			const held = this.#held.get(stream);
+			if (held) held.last = Math.max(held.last, last);
+		}
+		const columns = session && columnsOf(session);
+		const record: JournalRecord = {
+			kind: "outcome",
+			command,
+			changing,
+			outcome: json,
+			response: withoutData as Omit<Response, "data">,
+			version,
+			session: columns,
+			removed: stream && { sessionId: stream.sessionId, last },
+		};
+		const bytes = json.length + (columns?.settings.length ?? 0);
+		return this.#write(record, changing ? "fact" : "note", bytes, {
+			release: () => {
+				this.#uncommitted.drop(stored);
+				if (stream) this.#uncommitted.finishRemoval(stream);
+			},
+			settle(refused) {
+				if (refused) stored.unsaved = true;
+			},
+		});
+	}
+
+	#changeOwner({ principal, conversation }: Ownership, owns: boolean): Promise<void> {
+		const change = { principal, conversation, owns };
+		this.#uncommitted.changeOwner(change);
+		return this.#write({ kind: "owner", ...change }, "fact", 0, {
+			release: () => this.#uncommitted.dropOwner(change),
+		});
+	}
+
+	#write(
+		record: JournalRecord,
+		durability: Durability,
+		bytes: number,
+		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
+	): Promise<void> {
+		const name = nameOf(record);
+		if (name) {
+			const right = this.#held.get(name) ?? (this.#held.isLost(name) ? "lost" : undefined);
+			if (right) this.#rights.set(record, right);
+			if (right === "lost") {
+				release();
+				const lost = new SessionLost();
+				settle?.(lost);
+				return Promise.reject(lost);
+			}
+		}
+		return new Promise((resolve, reject) => {
+			this.#commit.add({
+				record,
+				bytes: RECORD_BYTES + bytes,
+				durability,
+				release,
+				settle(error) {
+					settle?.(error);
+					if (error) reject(error);
+					else resolve();
+				},
+			});
+		});
+	}
+
+	#rightOf(record: JournalRecord): Held | undefined | "lost" {
+		const right = this.#rights.get(record);
+		if (right) return right;
+		const name = nameOf(record);
+		return name && this.#held.get(name);
+	}
+
+	/** For a record about a session whose name was not claimed before. */
+	async #reserve(record: JournalRecord): Promise<Held | undefined> {
+		const name = nameOf(record);
+		if (!name) return undefined;
+		const held = await this.#writing.run((client) => reserveName(client, this.#node, name));
+		if (held) this.#held.add(held);
+		return held;
+	}
+
+	/** Tells the server before the records are refused, so that it can say why. */
+	#lose(all: readonly Held[]): void {
+		const lost = this.#held.lose(all);
+		if (lost.length === 0) return;
+		this.counters.lost += lost.length;
+		const names = lost.map(({ principal, sessionId }) => ({ principal, sessionId }));
+		for (const listener of this.#onLost) listener(names);
+	}
+
+	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
+	async #comeBack(): Promise<void> {
+		if (this.#isClosed) return;
+		this.counters.buried++;
+		this.#lose(this.#held.all());
+		this.#node = { ...this.#node, id: newId() };
+		const node = this.#node;
+		const before = performance.now();
+		const { leaseMs } = this.#leaseLimits;
+		await this.#asking
+			.run((client) => register(client, node, leaseMs))
+			.then(
+				() => this.lease.begin(before),
+				() => {}, // the next renewal finds that it is missing, and comes here again
+			);
+	}
+
+	#noteEvicted(evicted: readonly EvictionMark[]): void {
+		for (const { principal, before } of evicted) {
+			this.#evictedBefore.set(principal, Math.max(this.evictedBefore(principal), before));
+		}
+	}
+
+	async #read<T>(answer: Promise<T>): Promise<T> {
+		try {
+			return await answer;
+		} catch (error) {
+			const { why } = databaseRefusal(error);
+			throw new JournalUnavailable("journal_unavailable", why);
+		}
+	}
+}
+
+/** Migrations may take long, and wait for another server's. */
+const START_MS = 60_000;
+
+/** The session that a record is about. */
+function nameOf(record: JournalRecord): StreamName | undefined {
+	if (record.kind === "event") return record.event;
+	if (record.kind === "entries") return record;
+	if (record.kind === "session") {
+		return { principal: record.session.principal, sessionId: record.session.id };
+	}
+	if (record.kind === "owner") return undefined;
+	const { principal, sessionId: given } = record.command;
+	const about =
+		record.kind === "outcome" ? (record.session?.id ?? record.removed?.sessionId) : undefined;
+	const sessionId = about ?? given;
+	return sessionId === undefined ? undefined : { principal, sessionId };
+}
+
+function nameKey({ principal, id }: AdmittedCommand): string {
+	return `${principal} ${id}`;
+}
+
+class RecentNames extends Set<string> {
+	override add(name: string): this {
+		super.add(name);
+		if (this.size > MAX_RECENT) this.delete(this.values().next().value as string);
+		return this;
+	}
+}
+
+const MAX_RECENT = 10_000;
+
+function columnsOf(session: SessionRecord): SessionColumns {
+	return { ...session, settings: JSON.stringify(session.settings) };
+}
