@@ -7,7 +7,8 @@ import { agentFolder } from "../core/places.ts";
 import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
 import { knownStores, measureStore } from "./clean.ts";
-import { type Command, FLAG } from "./command.ts";
+import { type Command, FLAG, TEXT } from "./command.ts";
+import { checkNamedDatabase } from "./doctor-database.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 
 /** Result of a check. If a `required` one fails, the exit status is 1. */
@@ -20,9 +21,13 @@ interface Finding {
 
 export const doctor: Command = {
 	name: "doctor",
-	usage: "[--json]",
-	details: ["", "The exit status is 1 if a required check fails."],
-	options: { json: FLAG },
+	usage: "[--database <url>] [--json]",
+	details: [
+		"",
+		"The exit status is 1 if a required check fails. --database (or STRATA_DATABASE) also checks the database",
+		"of strata serve.",
+	],
+	options: { database: TEXT, json: FLAG },
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
 		const loaded = loadConfig({ agentDir, cwd: terminal.cwd });
@@ -32,6 +37,7 @@ export const doctor: Command = {
 			{ name: "pi", required: false, ...describePi(installedPi()) },
 			await checkSqlite(),
 			await checkWorker(),
+			...(await checkNamedDatabase(options, terminal)),
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));

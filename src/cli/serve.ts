@@ -17,6 +17,7 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { databaseOption } from "./database.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
 import { watchSignals } from "./signals.ts";
 
@@ -122,7 +123,7 @@ export const serve: Command = {
 function serverOptions(
 	values: OptionValues,
 	terminal: Terminal,
-	{ limitsFrom, claimStdio, databaseFrom }: ServerModule,
+	{ limitsFrom, claimStdio }: ServerModule,
 ): ServerOptions {
 	const { cwd, env } = terminal;
 	const path = (name: string) => {
@@ -152,7 +153,7 @@ function serverOptions(
 	} catch (error) {
 		throw new UsageError(describeError(error), { cause: error });
 	}
-	const database = databaseOptions(values, terminal, databaseFrom);
+	const database = databaseOptions(values, terminal);
 	return {
 		dataDir,
 		agentDir,
@@ -173,18 +174,8 @@ function serverOptions(
 
 const MIN_LEASE_SECONDS = 0.5;
 
-function databaseOptions(
-	values: OptionValues,
-	{ env }: Terminal,
-	databaseFrom: ServerModule["databaseFrom"],
-): ServerOptions["database"] {
-	const flag = values.database === undefined ? undefined : String(values.database);
-	let address: ReturnType<typeof databaseFrom>;
-	try {
-		address = databaseFrom(flag, env);
-	} catch (error) {
-		throw new UsageError(describeError(error));
-	}
+function databaseOptions(values: OptionValues, terminal: Terminal): ServerOptions["database"] {
+	const address = databaseOption(values, terminal);
 	if (!address) {
 		for (const name of ["advertise", "lease", "shared-workspaces"]) {
 			if (values[name] !== undefined) throw new UsageError(`--${name} needs --database`);

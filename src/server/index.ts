@@ -1,4 +1,3 @@
-export { databaseFrom } from "./journal/postgres/database-url.ts";
 export { DEFAULT_LIMITS, limitsFrom, type ServerLimits } from "./limits.ts";
 export type { ServerOptions } from "./options.ts";
 export { type RunningServer, startServer } from "./serve.ts";

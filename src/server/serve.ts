@@ -12,6 +12,7 @@ import { Engine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
 import type { StreamName } from "./journal/journal.ts";
 import type { PostgresJournal } from "./journal/postgres/postgres-journal.ts";
+import type { TokenTable } from "./journal/postgres/token-table.ts";
 import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { SessionFinder } from "./replay/session-finder.ts";
@@ -54,11 +55,18 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 	const lock = await lockDataFolder(options.dataDir);
 	let tokens: Tokens | "none";
-	let listeners: Awaited<ReturnType<typeof openListeners>>;
+	let table: TokenTable | undefined;
+	let listeners: Awaited<ReturnType<typeof openListeners>> | undefined;
 	try {
 		// Clients of the socket and of stdio need no token.
 		const { auth, listen } = options;
 		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
+		if (tokens !== "none" && options.database) {
+			const { TokenTable } = await import("./journal/postgres/token-table.ts");
+			table = new TokenTable(options.database.address, () => listeners?.recheck());
+			await table.refresh();
+			tokens = eitherOf(tokens, table);
+		}
 		listeners = await openListeners({
 			...options,
 			tokens,
@@ -71,11 +79,13 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			replays: () => backend?.replay,
 		});
 	} catch (error) {
+		await table?.close();
 		lock.release();
 		throw error;
 	}
+	const listening = listeners;
 
-	const ready = openBackend(options, addressOf(options, listeners.port)).then(
+	const ready = openBackend(options, addressOf(options, listening.port)).then(
 		(opened) => {
 			backend = opened;
 			connections.resolve(opened.connections);
@@ -96,22 +106,23 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 	async function stop(reason: string): Promise<void> {
 		try {
-			listeners.stopListening();
+			listening.stopListening();
 			await ready.catch(() => {}); // `ready` reports the error
 			if (backend) {
 				await backend.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(backend.streams.whenDrained(), FLUSH_MS);
 				await backend.connections.close(FLUSH_MS);
 			}
-			await listeners.close();
+			await listening.close();
 			await backend?.close();
 		} finally {
+			await table?.close();
 			lock.release();
 		}
 	}
 
 	return {
-		...(listeners.port !== undefined && { port: listeners.port }),
+		...(listening.port !== undefined && { port: listening.port }),
 		...(tokens !== "none" && { token: tokens.first.token }),
 		ready,
 		stop(reason) {
@@ -124,6 +135,14 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 /** A tool begins only while no other server can have the session: it cannot be taken back. */
 async function mayRunTool({ lease }: PostgresJournal): Promise<string | undefined> {
 	return (await lease.check()) ? undefined : NO_LEASE;
+}
+
+/** Tokens of this server's file, and of the database. */
+function eitherOf(file: Tokens, table: TokenTable): Tokens {
+	return {
+		first: file.first,
+		principalOf: (token) => file.principalOf(token) ?? table.principalOf(token),
+	};
 }
 
 /** Where clients reach the server, as far as it knows. */
@@ -236,6 +255,7 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			connections: connections.counters(),
 			journal: { ...journal.stats(), healthy: journal.health().ok },
 			sessions: sessions.count(),
+			cluster: shared && { ...shared.counters, leaseSecondsLeft: shared.lease.leftMs / 1e3 },
 			process: gauge.read(),
 			latencyMs: engine.latencyMs(),
 		});
@@ -284,6 +304,7 @@ async function openListeners(options: ListenersOptions) {
 			path === undefined ? undefined : await listenUnixSocket({ path, connections, ...limits });
 		return {
 			port: web?.port,
+			recheck: () => web?.recheck(),
 			stopListening() {
 				web?.stopListening();
 				socket?.stopListening();
@@ -319,6 +340,7 @@ async function openWeb(options: ListenersOptions) {
 	});
 	return {
 		...http,
+		recheck: () => websocket.recheck(),
 		async close() {
 			websocket.close();
 			await http.close();
