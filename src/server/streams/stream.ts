@@ -7,6 +7,7 @@ import {
 	type StreamEvent,
 	type StreamName,
 } from "../journal/journal.ts";
+import { isTakenOut } from "../safeguards.ts";
 
 export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
@@ -60,7 +61,16 @@ export class Stream {
 			atMs: this.#now(),
 			...(inProgress && { inProgress }),
 		};
-		this.#journal.append(stored).then(
+		const written = this.#journal.append(stored);
+		if (SENDS_EARLY) {
+			const value = { type: "event", sessionId, seq, event } as const;
+			unsent.message = new Message(value, eventJson(sessionId, seq, body));
+			unsent.isJournalled = true;
+			this.#deliver();
+			written.catch(() => {});
+			return;
+		}
+		written.then(
 			() => {
 				const value = { type: "event", sessionId, seq, event } as const;
 				unsent.message = new Message(value, eventJson(sessionId, seq, body));
@@ -196,6 +206,8 @@ interface UnsentEvent {
 	next?: UnsentEvent;
 }
 
+/** For tests. */
+const SENDS_EARLY = isTakenOut("send-after-commit");
 const PAGE_EVENTS = 256;
 /** Maximum number of remembered UI requests: enough for all open ones; the oldest is evicted. */
 const MAX_UI_REQUESTS = 256;

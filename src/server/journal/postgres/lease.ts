@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import { isTakenOut } from "../../safeguards.ts";
 import { buryExpired } from "./claims.ts";
 import type { Connection } from "./connection.ts";
 
@@ -97,7 +98,7 @@ export class Lease {
 		try {
 			const isAlive = await connection.run((client) => this.#ask(client), leaseMs);
 			if (isAlive) this.#confirmedAt = before;
-			else if (!this.#isClosed) await this.#options.onBuried();
+			else if (!this.#isClosed && !isTakenOut("fence")) await this.#options.onBuried();
 			if (wasOver) this.#reachableSince = performance.now();
 			this.renewals++;
 			onRenewed?.(this.leftMs);

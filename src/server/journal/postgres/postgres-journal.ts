@@ -1,4 +1,5 @@
 import type { ClientBase } from "pg";
+import type { Later } from "../../../core/later.ts";
 import type { Response } from "../../../protocol/index.ts";
 import { type Durability, GroupCommit } from "../group-commit.ts";
 import {
@@ -47,6 +48,7 @@ import type { DatabaseAddress } from "./database-url.ts";
 import { type Held, HeldSessions, newId } from "./held.ts";
 import { DEFAULT_LEASE, Lease, type LeaseLimits } from "./lease.ts";
 import { DatabaseReader } from "./reader.ts";
+import { RecentEvents } from "./recent-events.ts";
 import { migrate } from "./schema.ts";
 import { DatabaseWriter } from "./writer.ts";
 
@@ -109,7 +111,8 @@ export class PostgresJournal implements Journal {
 	readonly #held = new HeldSessions();
 	readonly #rights = new WeakMap<JournalRecord, Held | "lost">();
 	/** Changes that ended lately: a late outcome does not hide the first one until it is written. */
-	readonly #recent = new RecentNames();
+	readonly #ended = new RecentNames();
+	readonly #recent = new RecentEvents();
 	readonly #claiming = new Map<string, Promise<Claim>>();
 	readonly #evictedBefore = new Map<string, number>();
 	readonly #onLost: ((names: readonly StreamName[]) => void)[] = [];
@@ -234,6 +237,9 @@ export class PostgresJournal implements Journal {
 		if (held) held.last = Math.max(held.last, event.seq);
 		return this.#write({ kind: "event", event }, "event", event.body.length, {
 			release: () => this.#uncommitted.dropEvent(event),
+			settle: (error) => {
+				if (!error) this.#recent.add(event);
+			},
 		});
 	}
 
@@ -273,7 +279,17 @@ export class PostgresJournal implements Journal {
 		return this.#evictedBefore.get(principal) ?? 0;
 	}
 
-	async events(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
+	/** At once, if the last events are in memory. */
+	events(stream: StreamName, after: number, limit: number): Later<StreamEvent[]> {
+		const isGone = this.#uncommitted.removalEnd(stream) !== undefined;
+		const recent = isGone ? undefined : this.#recent.after(stream, after, limit);
+		if (!recent) return this.#storedEvents(stream, after, limit);
+		const last = recent.at(-1)?.seq ?? after;
+		const next = this.#uncommitted.events(stream).filter(({ seq }) => seq > last);
+		return [...recent, ...next].slice(0, limit);
+	}
+
+	async #storedEvents(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
 		const uncommitted = this.#uncommitted.events(stream);
 		const isGone = this.#uncommitted.removalEnd(stream) !== undefined;
 		const events = isGone ? [] : await this.#read(this.#reader.events(stream, after, limit));
@@ -415,14 +431,15 @@ export class PostgresJournal implements Journal {
 		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
 		const { data: _data, ...withoutData } = response;
 		const stored: StoredCommand = { ...command, response };
-		if (!changing || !this.#recent.has(nameKey(command))) this.#uncommitted.finish(stored);
-		if (changing) this.#recent.add(nameKey(command));
+		if (!changing || !this.#ended.has(nameKey(command))) this.#uncommitted.finish(stored);
+		if (changing) this.#ended.add(nameKey(command));
 		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
 		// Skips one number, so that a client at the last event sees a gap before the next session's events.
 		const end = stream ? this.lastSeq(stream) : 0;
 		const last = end === 0 ? 0 : end + 1;
 		if (stream) {
 			this.#uncommitted.beginRemoval(stream, last);
+			this.#recent.forget(stream);
 			const held = this.#held.get(stream);
 			if (held) held.last = Math.max(held.last, last);
 		}
@@ -510,6 +527,7 @@ export class PostgresJournal implements Journal {
 		const lost = this.#held.lose(all);
 		if (lost.length === 0) return;
 		this.counters.lost += lost.length;
+		for (const held of lost) this.#recent.forget(held);
 		const names = lost.map(({ principal, sessionId }) => ({ principal, sessionId }));
 		for (const listener of this.#onLost) listener(names);
 	}
