@@ -97,8 +97,8 @@ export class Lease {
 		const wasOver = !this.isValid;
 		try {
 			const isAlive = await connection.run((client) => this.#ask(client), leaseMs);
-			if (isAlive) this.#confirmedAt = before;
-			else if (!this.#isClosed && !isTakenOut("fence")) await this.#options.onBuried();
+			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
+			else if (!this.#isClosed) await this.#options.onBuried();
 			if (wasOver) this.#reachableSince = performance.now();
 			this.renewals++;
 			onRenewed?.(this.leftMs);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { ClientBase } from "pg";
+import { isTakenOut } from "../../safeguards.ts";
 import { AlreadyKnown, SessionLost, type StoredCommand } from "../journal.ts";
 import type { JournalRecord, JournalSize, Reply, WriterJob } from "../messages.ts";
 import type { Refusal } from "../refusal.ts";
@@ -136,7 +137,7 @@ export class DatabaseWriter {
 		const [{ alive, held, commands }] = rows as [
 			{ alive: string; held: string[] | null; commands: string },
 		];
-		if (Number(alive) === 0) {
+		if (Number(alive) === 0 && !isTakenOut("fence")) {
 			await onBuried();
 			for (const index of segment.indexes) batch.refused.set(index, new SessionLost());
 			return;
