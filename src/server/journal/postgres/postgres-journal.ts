@@ -165,7 +165,7 @@ export class PostgresJournal implements Journal {
 
 	async open(): Promise<void> {
 		await this.#commit.open();
-		const sweep = () => this.#commit.sweep();
+		const sweep = () => this.sweep();
 		this.#timers = [
 			setTimeout(sweep, FIRST_SWEEP_MS).unref(),
 			setInterval(sweep, this.#limits.sweepMs).unref(),
@@ -400,8 +400,9 @@ export class PostgresJournal implements Journal {
 		return this.#held.size;
 	}
 
-	flush(): Promise<void> {
-		return this.#commit.flush();
+	/** Evicts old records in the background; a timer calls it too. */
+	sweep(): void {
+		this.#commit.sweep();
 	}
 
 	async close(): Promise<void> {
