@@ -18,8 +18,9 @@ export const journal: Command = {
 		"strata serve --database. All or nothing; the data folder stays as it is.",
 	],
 	options: { "data-dir": TEXT, database: TEXT, json: FLAG },
-	async run(values, [verb, ...rest], terminal) {
-		if (verb !== "migrate" || rest.length > 0) throw new UsageError("use journal migrate");
+	maxArguments: 1,
+	async run(values, [verb], terminal) {
+		if (verb !== "migrate") throw new UsageError("use journal migrate");
 		const address = requiredDatabase(values, terminal);
 		const named = values["data-dir"];
 		const dataDir =

@@ -19,8 +19,8 @@ export const tokens: Command = {
 		"server are in its token file.",
 	],
 	options: { database: TEXT, json: FLAG },
-	async run(values, [verb, which, ...rest], terminal) {
-		if (rest.length > 0) throw new UsageError(`unexpected "${rest[0]}"`);
+	maxArguments: 2,
+	async run(values, [verb, which], terminal) {
 		if (verb === "list" && which === undefined) {
 			const all = await withDatabase(requiredDatabase(values, terminal), listTokens);
 			if (values.json) terminal.print(JSON.stringify(all, null, 2));

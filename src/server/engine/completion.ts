@@ -1,5 +1,6 @@
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
+import { isTakenOut } from "../safeguards.ts";
 import type { Done } from "./call.ts";
 import { ANSWER_GONE, dependencyFailed, NOT_DURABLE, SESSION_LOST } from "./failures.ts";
 import { type Effects, finishRecord, startRecord } from "./known-commands.ts";
@@ -58,7 +59,7 @@ export class Completion {
 		});
 		const writing = keeps ? this.#record(run, past, applied) : undefined;
 		run.place?.lane.finished(run.place, running?.isWorking === true);
-		if (writing === undefined) this.#written(run, true);
+		if (writing === undefined || ANSWERS_EARLY) this.#written(run, true);
 		else writing.then((isDurable) => this.#written(run, isDurable));
 	}
 
@@ -154,6 +155,9 @@ export class Completion {
 		}
 	}
 }
+
+/** For tests. */
+const ANSWERS_EARLY = isTakenOut("send-after-commit");
 
 /** Resolves to whether the write succeeded. Until then, answers to reads of the session wait. */
 function tracked(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {

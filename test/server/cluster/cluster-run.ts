@@ -272,7 +272,7 @@ async function torment(
 			pending.push(sleep(lease(0.2, 2.5)).then(() => server.proxy.set("pass")));
 		} else if (fault === "hang and kill") {
 			server.proxy.set("hang");
-			await sleep(lease(0.2, 0.6));
+			await sleep(lease(0.4, 0.9));
 			await server.kill();
 			server.proxy.set("pass");
 			pending.push(revive(server));
