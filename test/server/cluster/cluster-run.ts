@@ -274,6 +274,8 @@ async function torment(
 			server.proxy.set("hang");
 			await sleep(lease(0.4, 0.9));
 			await server.kill();
+			// What was held back arrives late, or never.
+			if (random.chance(0.7)) server.proxy.set("cut");
 			server.proxy.set("pass");
 			pending.push(revive(server));
 		}
