@@ -1,6 +1,10 @@
 import { configuredFolder } from "../core/places.ts";
-import { lockDataFolder } from "../server/data-folder.ts";
-import { homeOf, importJournal, withDatabase } from "../server/journal/postgres/index.ts";
+import {
+	homeOf,
+	importJournal,
+	lockDataFolder,
+	withDatabase,
+} from "../server/journal/postgres/index.ts";
 import { counted } from "../text/figures.ts";
 import { type Command, FLAG, TEXT, UsageError } from "./command.ts";
 import { requiredDatabase } from "./database.ts";

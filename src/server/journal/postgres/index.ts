@@ -1,4 +1,5 @@
 /** What commands of the CLI use of the database, without the server. */
+export { lockDataFolder } from "../../data-folder.ts";
 export { checkDatabase, type DatabaseFinding } from "./database-checks.ts";
 export { type DatabaseAddress, databaseFrom } from "./database-url.ts";
 export { homeOf } from "./home.ts";
