@@ -255,7 +255,7 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			connections: connections.counters(),
 			journal: { ...journal.stats(), healthy: journal.health().ok },
 			sessions: sessions.count(),
-			cluster: shared && { ...shared.counters, leaseSecondsLeft: shared.lease.leftMs / 1e3 },
+			cluster: shared && { ...shared.counters(), leaseSecondsLeft: shared.lease.leftMs / 1e3 },
 			process: gauge.read(),
 			latencyMs: engine.latencyMs(),
 		});

@@ -58,10 +58,6 @@ export class HeldSessions {
 		return [...this.#held.values()];
 	}
 
-	get size(): number {
-		return this.#held.size;
-	}
-
 	add(held: Held): void {
 		this.#held.set(streamKey(held), held);
 		this.#lost.delete(streamKey(held));

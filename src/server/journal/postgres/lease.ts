@@ -92,11 +92,11 @@ export class Lease {
 	}
 
 	async #renew(): Promise<void> {
-		const { connection, leaseMs, renewMs, onRenewed } = this.#options;
+		const { connection, renewMs, onRenewed } = this.#options;
 		const before = performance.now();
 		const wasOver = !this.isValid;
 		try {
-			const isAlive = await connection.run((client) => this.#ask(client), leaseMs);
+			const isAlive = await connection.run((client) => this.#ask(client));
 			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
 			else if (!this.#isClosed) await this.#options.onBuried();
 			if (wasOver) this.#reachableSince = performance.now();

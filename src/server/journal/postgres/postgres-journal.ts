@@ -1,24 +1,19 @@
 import type { ClientBase } from "pg";
-import type { Later } from "../../../core/later.ts";
 import type { Response } from "../../../protocol/index.ts";
 import { type Durability, GroupCommit } from "../group-commit.ts";
 import {
 	type AdmittedCommand,
 	type Claim,
 	type ClaimOptions,
-	type CommandHistoryEntry,
 	type CommandHistoryQuery,
 	type CommandName,
 	type ConversationPart,
 	type ConversationStore,
 	DEFAULT_JOURNAL_LIMITS,
 	type FinishedCommand,
-	interrupted,
 	type Journal,
 	type JournalLimits,
 	type JournalStats,
-	JournalUnavailable,
-	KEY_LIFE_MS,
 	type Ownership,
 	type Recovered,
 	SessionLost,
@@ -29,26 +24,19 @@ import {
 } from "../journal.ts";
 import type { EvictionMark, JournalRecord, SessionColumns } from "../messages.ts";
 import { keptOutcome } from "../outcome-columns.ts";
-import { streamKey, Uncommitted } from "../uncommitted.ts";
-import {
-	adopt,
-	buryExpired,
-	giveUp,
-	leave,
-	lookAt,
-	type Node,
-	register,
-	reserveName,
-	takeSession,
-} from "./claims.ts";
+import { Uncommitted } from "../uncommitted.ts";
+import { Claiming } from "./claiming.ts";
+import { adopt, leave, type Node, register } from "./claims.ts";
 import { Connection } from "./connection.ts";
 import { databaseRefusal } from "./database-refusal.ts";
 import { addPartitions, marks } from "./database-retention.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 import { type Held, HeldSessions, newId } from "./held.ts";
 import { DEFAULT_LEASE, Lease, type LeaseLimits } from "./lease.ts";
+import { Questions } from "./questions.ts";
 import { DatabaseReader } from "./reader.ts";
 import { RecentEvents } from "./recent-events.ts";
+import { explained, RecentNames, sessionOf } from "./records.ts";
 import { migrate } from "./schema.ts";
 import { DatabaseWriter } from "./writer.ts";
 
@@ -69,6 +57,7 @@ export interface PostgresJournalOptions {
 }
 
 const QUESTION_MS = 2_000;
+const MIN_TIMEOUT_MS = 500;
 const RECORD_BYTES = 512;
 const FIRST_SWEEP_MS = 1_000;
 
@@ -113,13 +102,13 @@ export class PostgresJournal implements Journal {
 	/** Changes that ended lately: a late outcome does not hide the first one until it is written. */
 	readonly #ended = new RecentNames();
 	readonly #recent = new RecentEvents();
-	readonly #claiming = new Map<string, Promise<Claim>>();
+	readonly #claiming: Claiming;
+	readonly #questions: Questions;
 	readonly #evictedBefore = new Map<string, number>();
 	readonly #onLost: ((names: readonly StreamName[]) => void)[] = [];
 	readonly lease: Lease;
 	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
-	/** Events since the start, for metrics. */
-	readonly counters = { claims: 0, lost: 0, buried: 0 };
+	readonly #counters = { lost: 0, buried: 0 };
 	#node: Node;
 	#timers: NodeJS.Timeout[] = [];
 	#isClosed = false;
@@ -133,9 +122,9 @@ export class PostgresJournal implements Journal {
 		const { leaseMs } = this.#leaseLimits;
 		const nodeId = () => this.#node.id;
 		// Separate, so that a slow batch delays neither questions nor the lease.
-		this.#writing = new Connection({ address, name: "journal", timeoutMs: leaseMs });
+		this.#writing = new Connection({ address, name: "journal", timeoutMs: share(leaseMs, 2) });
 		this.#asking = new Connection({ address, name: "questions", timeoutMs: questionMs });
-		this.#leasing = new Connection({ address, name: "lease", timeoutMs: leaseMs });
+		this.#leasing = new Connection({ address, name: "lease", timeoutMs: share(leaseMs, 3) });
 		this.#reader = new DatabaseReader(this.#asking, now);
 		this.lease = new Lease({
 			...this.#leaseLimits,
@@ -145,12 +134,29 @@ export class PostgresJournal implements Journal {
 			onRenewed: (leftMs) => options.onRenewed?.(leftMs),
 			now,
 		});
+		this.#questions = new Questions({
+			uncommitted: this.#uncommitted,
+			reader: this.#reader,
+			recent: this.#recent,
+			nodeId,
+			now,
+		});
+		this.#claiming = new Claiming({
+			connection: this.#asking,
+			held: this.#held,
+			lease: this.lease,
+			node: () => this.#node,
+			now,
+		});
 		this.#commit = new GroupCommit({
 			file: new DatabaseWriter({
 				connection: this.#writing,
 				nodeId,
 				rightOf: (record) => this.#rightOf(record),
-				reserve: (record) => this.#reserve(record),
+				reserve: async (record) => {
+					const name = sessionOf(record);
+					return name && this.#writing.run((client) => this.#claiming.reserve(client, name));
+				},
 				onLost: (lost) => this.#lose(lost),
 				onBuried: () => this.#comeBack(),
 				patienceMs: leaseMs,
@@ -216,20 +222,13 @@ export class PostgresJournal implements Journal {
 	own = (owner: Ownership): Promise<void> => this.#changeOwner(owner, true);
 	disown = (owner: Ownership): Promise<void> => this.#changeOwner(owner, false);
 
-	async owners(conversations: readonly string[]): Promise<ReadonlyMap<string, string>> {
-		const stored = await this.#read(this.#reader.owners(conversations));
-		const owners = new Map<string, string>();
-		for (const conversation of conversations) {
-			const owner = this.#uncommitted.owner(conversation, stored.get(conversation));
-			if (owner !== undefined) owners.set(conversation, owner);
-		}
-		return owners;
-	}
-
-	async hasOtherOwner(principal: string): Promise<boolean> {
-		if (this.#uncommitted.hasOtherOwner(principal)) return true;
-		return this.#read(this.#reader.hasOtherOwner(principal));
-	}
+	owners = (conversations: readonly string[]) => this.#questions.owners(conversations);
+	hasOtherOwner = (principal: string) => this.#questions.hasOtherOwner(principal);
+	find = (names: readonly CommandName[]) => this.#questions.find(names);
+	events = (stream: StreamName, after: number, limit: number) =>
+		this.#questions.events(stream, after, limit);
+	extent = (stream: StreamName) => this.#questions.extent(stream);
+	commandHistory = (query: CommandHistoryQuery) => this.#questions.commandHistory(query);
 
 	append(event: StreamEvent): Promise<void> {
 		this.#uncommitted.append(event);
@@ -243,80 +242,8 @@ export class PostgresJournal implements Journal {
 		});
 	}
 
-	async find(names: readonly CommandName[]): Promise<(StoredCommand | undefined)[]> {
-		return Promise.all(names.map((name) => ("id" in name ? this.#byId(name) : this.#byKey(name))));
-	}
-
-	async #byId(name: { principal: string; id: string }): Promise<StoredCommand | undefined> {
-		const uncommitted = this.#uncommitted.command(name.principal, name.id);
-		return uncommitted ?? this.#settled(await this.#read(this.#reader.find(name)));
-	}
-
-	async #byKey(name: Extract<CommandName, { key: string }>): Promise<StoredCommand | undefined> {
-		const uncommitted = this.#uncommitted.byKey(name, name.key);
-		const { principal, sessionId } = name;
-		const isGone =
-			sessionId !== undefined &&
-			this.#uncommitted.removalEnd({ principal, sessionId }) !== undefined;
-		const stored = uncommitted || isGone ? undefined : await this.#read(this.#reader.find(name));
-		// The database may have only the admission of a command whose outcome is in memory.
-		const inMemory = stored && this.#uncommitted.command(stored.principal, stored.id);
-		const found = uncommitted ?? inMemory ?? this.#settled(stored);
-		const since = this.#now() - KEY_LIFE_MS;
-		return found?.finishedAtMs !== undefined && found.finishedAtMs > since ? found : undefined;
-	}
-
-	/** A command without outcome runs on another server, or was this one's, and ended without one. */
-	#settled(found: (StoredCommand & { node: string }) | undefined): StoredCommand | undefined {
-		if (!found) return undefined;
-		const { node, ...command } = found;
-		if (command.response) return command;
-		if (node === this.#node.id) return interrupted(command, this.#now());
-		return { ...command, elsewhere: true, unsaved: true };
-	}
-
 	evictedBefore(principal: string): number {
 		return this.#evictedBefore.get(principal) ?? 0;
-	}
-
-	/** At once, if the last events are in memory. */
-	events(stream: StreamName, after: number, limit: number): Later<StreamEvent[]> {
-		const isGone = this.#uncommitted.removalEnd(stream) !== undefined;
-		const recent = isGone ? undefined : this.#recent.after(stream, after, limit);
-		if (!recent) return this.#storedEvents(stream, after, limit);
-		const last = recent.at(-1)?.seq ?? after;
-		const next = this.#uncommitted.events(stream).filter(({ seq }) => seq > last);
-		return [...recent, ...next].slice(0, limit);
-	}
-
-	async #storedEvents(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
-		const uncommitted = this.#uncommitted.events(stream);
-		const isGone = this.#uncommitted.removalEnd(stream) !== undefined;
-		const events = isGone ? [] : await this.#read(this.#reader.events(stream, after, limit));
-		if (events.length >= limit || uncommitted.length === 0) return events;
-		const last = events.at(-1)?.seq ?? after;
-		const lastStored = isGone ? 0 : (await this.#read(this.#reader.extent(stream))).last;
-		const next = uncommitted.find(({ seq }) => seq > last)?.seq;
-		// A page of large events may end early, so the next event may be in the database.
-		if (last < lastStored && next !== last + 1) return events;
-		for (const event of uncommitted) {
-			if (event.seq > last && events.length < limit) events.push(event);
-		}
-		return events;
-	}
-
-	async extent(stream: StreamName): Promise<{ first: number; last: number }> {
-		const uncommitted = this.#uncommitted.events(stream);
-		const removalEnd = this.#uncommitted.removalEnd(stream);
-		const { first, last } =
-			removalEnd === undefined
-				? await this.#read(this.#reader.extent(stream))
-				: { first: removalEnd && removalEnd + 1, last: removalEnd };
-		const oldest = uncommitted[0]?.seq;
-		const newest = uncommitted.at(-1)?.seq;
-		if (oldest === undefined || newest === undefined) return { first, last };
-		const isKept = first > 0 && first <= last;
-		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
 	}
 
 	lastSeq(stream: StreamName): number {
@@ -325,59 +252,13 @@ export class PostgresJournal implements Journal {
 		return Math.max(this.#held.get(stream)?.last ?? 0, newest, removed);
 	}
 
-	async commandHistory(query: CommandHistoryQuery): Promise<CommandHistoryEntry[]> {
-		const pending = this.#uncommitted.mergeCommandHistory([], { ...query, limit: Infinity });
-		const stored = await this.#read(this.#reader.commandHistory(query));
-		const known = new Set(pending.map(({ commandId }) => commandId));
-		return [...pending, ...stored.filter(({ commandId }) => !known.has(commandId))]
-			.sort((a, b) => b.atMs - a.atMs)
-			.slice(0, query.limit);
-	}
-
-	/** Commands of one tick share a claim. */
 	claim(name: StreamName, options: ClaimOptions = {}): Promise<Claim> {
-		const key = streamKey(name);
-		const pending = this.#claiming.get(key);
-		if (pending) return pending;
-		const claiming = this.#claim(name, options).finally(() => this.#claiming.delete(key));
-		this.#claiming.set(key, claiming);
-		return claiming;
-	}
-
-	async #claim(name: StreamName, { create, accepts }: ClaimOptions): Promise<Claim> {
-		const known = this.#held.get(name);
-		const take = async (client: ClientBase): Promise<Claim> => {
-			const found = await lookAt(client, name);
-			if (create) {
-				if (found && found.record !== null) return { kind: "exists" };
-				if (known) return { kind: "held", version: 0 };
-				const held = await reserveName(client, this.#node, name);
-				if (!held) return { kind: "exists" };
-				this.#held.add(held);
-				return { kind: "held", version: 0 };
-			}
-			if (!found || found.record === null) return { kind: "none" };
-			const { owner, address, expired } = found;
-			const isTaken = owner !== null && address !== null && owner !== this.#node.id;
-			if (isTaken && !(expired && this.lease.mayBury)) return { kind: "elsewhere", address };
-			if (accepts && !accepts(JSON.parse(found.record))) return { kind: "refused" };
-			if (isTaken) await buryExpired(client, this.#now());
-			const taken = await takeSession(client, this.#node, name, this.#now());
-			if (!taken) return { kind: "elsewhere", address: address ?? "another server" };
-			this.#held.add(taken.held);
-			this.counters.claims++;
-			const { version, record, isCutOff } = taken;
-			return { kind: "held", version, isCutOff, ...(record && { record }) };
-		};
-		return this.#read(this.#asking.run(take));
+		return explained(this.#claiming.claim(name, options));
 	}
 
 	async release(names: readonly StreamName[]): Promise<void> {
 		await this.#commit.flush();
-		const all = names.flatMap((name) => this.#held.get(name) ?? []);
-		if (all.length === 0) return;
-		await this.#read(this.#asking.run((client) => giveUp(client, all)));
-		for (const held of all) this.#held.release(held);
+		await explained(this.#claiming.release(names));
 	}
 
 	onLost(listener: (names: readonly StreamName[]) => void): void {
@@ -389,15 +270,15 @@ export class PostgresJournal implements Journal {
 			const bytes = part.bodies.reduce((sum, body) => sum + body.length, 0);
 			return this.#write({ kind: "entries", ...part }, "fact", bytes);
 		},
-		entries: (name, conversation) => this.#read(this.#reader.entries(name, conversation)),
+		entries: (name, conversation) => explained(this.#reader.entries(name, conversation)),
 	};
 
 	stats(): JournalStats {
 		return this.#commit.stats();
 	}
 
-	get heldCount(): number {
-		return this.#held.size;
+	counters() {
+		return { ...this.#counters, claims: this.#claiming.taken };
 	}
 
 	/** Evicts old records in the background; a timer calls it too. */
@@ -481,7 +362,7 @@ export class PostgresJournal implements Journal {
 		bytes: number,
 		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
 	): Promise<void> {
-		const name = nameOf(record);
+		const name = sessionOf(record);
 		if (name) {
 			const right = this.#held.get(name) ?? (this.#held.isLost(name) ? "lost" : undefined);
 			if (right) this.#rights.set(record, right);
@@ -510,24 +391,15 @@ export class PostgresJournal implements Journal {
 	#rightOf(record: JournalRecord): Held | undefined | "lost" {
 		const right = this.#rights.get(record);
 		if (right) return right;
-		const name = nameOf(record);
+		const name = sessionOf(record);
 		return name && this.#held.get(name);
-	}
-
-	/** For a record about a session whose name was not claimed before. */
-	async #reserve(record: JournalRecord): Promise<Held | undefined> {
-		const name = nameOf(record);
-		if (!name) return undefined;
-		const held = await this.#writing.run((client) => reserveName(client, this.#node, name));
-		if (held) this.#held.add(held);
-		return held;
 	}
 
 	/** Tells the server before the records are refused, so that it can say why. */
 	#lose(all: readonly Held[]): void {
 		const lost = this.#held.lose(all);
 		if (lost.length === 0) return;
-		this.counters.lost += lost.length;
+		this.#counters.lost += lost.length;
 		for (const held of lost) this.#recent.forget(held);
 		const names = lost.map(({ principal, sessionId }) => ({ principal, sessionId }));
 		for (const listener of this.#onLost) listener(names);
@@ -536,7 +408,7 @@ export class PostgresJournal implements Journal {
 	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
 	async #comeBack(): Promise<void> {
 		if (this.#isClosed) return;
-		this.counters.buried++;
+		this.#counters.buried++;
 		this.#lose(this.#held.all());
 		this.#node = { ...this.#node, id: newId() };
 		const node = this.#node;
@@ -555,48 +427,19 @@ export class PostgresJournal implements Journal {
 			this.#evictedBefore.set(principal, Math.max(this.evictedBefore(principal), before));
 		}
 	}
-
-	async #read<T>(answer: Promise<T>): Promise<T> {
-		try {
-			return await answer;
-		} catch (error) {
-			const { why } = databaseRefusal(error);
-			throw new JournalUnavailable("journal_unavailable", why);
-		}
-	}
 }
 
 /** Migrations may take long, and wait for another server's. */
 const START_MS = 60_000;
 
-/** The session that a record is about. */
-function nameOf(record: JournalRecord): StreamName | undefined {
-	if (record.kind === "event") return record.event;
-	if (record.kind === "entries") return record;
-	if (record.kind === "session") {
-		return { principal: record.session.principal, sessionId: record.session.id };
-	}
-	if (record.kind === "owner") return undefined;
-	const { principal, sessionId: given } = record.command;
-	const about =
-		record.kind === "outcome" ? (record.session?.id ?? record.removed?.sessionId) : undefined;
-	const sessionId = about ?? given;
-	return sessionId === undefined ? undefined : { principal, sessionId };
+/** A hung connection must be noticed while the lease still holds. */
+function share(leaseMs: number, parts: number): number {
+	return Math.max(MIN_TIMEOUT_MS, leaseMs / parts);
 }
 
 function nameKey({ principal, id }: AdmittedCommand): string {
 	return `${principal} ${id}`;
 }
-
-class RecentNames extends Set<string> {
-	override add(name: string): this {
-		super.add(name);
-		if (this.size > MAX_RECENT) this.delete(this.values().next().value as string);
-		return this;
-	}
-}
-
-const MAX_RECENT = 10_000;
 
 function columnsOf(session: SessionRecord): SessionColumns {
 	return { ...session, settings: JSON.stringify(session.settings) };

@@ -15,10 +15,12 @@ import { atEnd } from "../../../support/temp.ts";
 import { newDatabase, startPostgresJournal } from "./start-postgres-journal.ts";
 
 const name = { principal: "ann", sessionId: "s" };
-const lease = { leaseMs: 400, renewMs: 80 };
+/** Short, where a lease has to run out. Elsewhere a busy machine must not end it. */
+const SHORT = { leaseMs: 400, renewMs: 80 };
+const LONG = { leaseMs: 60_000, renewMs: 1_000 };
 
 /** Two servers; the session `s` is on the first. */
-async function twoServers() {
+async function twoServers(lease = LONG) {
 	const url = await newDatabase();
 	const a = await startPostgresJournal(url, { home: "a", clientAddress: "ws://a/", lease });
 	const b = await startPostgresJournal(url, { home: "b", clientAddress: "ws://b/", lease });
@@ -73,7 +75,7 @@ describe.runIf(postgresPrograms)(
 		});
 
 		test("moves when its server is silent for a lease: open commands end as interrupted, and it writes no more", async () => {
-			const { a, b } = await twoServers();
+			const { a, b } = await twoServers(SHORT);
 			const lost: string[] = [];
 			a.onLost((names) => lost.push(...names.map(({ sessionId }) => sessionId)));
 			await a.admit(command("open", { sessionId: "s" }));
@@ -241,7 +243,9 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 	test("a longer one refuses changes, lets questions fail with a reason, and ends by itself", async () => {
 		const postgres = await startPostgres();
 		atEnd(() => postgres.stop());
-		const journal = await startPostgresJournal(await postgres.database(), { lease });
+		const journal = await startPostgresJournal(await postgres.database(), {
+			lease: SHORT,
+		});
 		await journal.claim(name, { create: true });
 		await postgres.kill();
 		await expect(journal.admit(command("refused", { sessionId: "s" }))).rejects.toMatchObject({
