@@ -128,6 +128,8 @@ async function measureTakeovers(postgres: TestPostgres): Promise<void> {
 	for (const signal of ["SIGKILL", "SIGTERM"] as const) {
 		for (let round = 0; round < takeovers; round++) {
 			const next = await startStrata(createFolder(), { words });
+			// As a server in use: the first session of a process loads pi's code.
+			await request(next, { type: "create_session", cwd: workspace });
 			await sleep(LEASE_MS); // who has just come buries no other
 			const ended = signal === "SIGKILL" ? owner.kill() : owner.stop();
 			await ended;

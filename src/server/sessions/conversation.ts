@@ -8,6 +8,11 @@ import { fileEntriesOf, replaceFile } from "./session-file.ts";
 import { parseJson, sessionFolder } from "./stored-sessions.ts";
 import { parseSettings } from "./stored-settings.ts";
 
+export interface RestoredConversation {
+	readonly id: string;
+	readonly count: number;
+}
+
 interface ConversationOptions {
 	readonly store: ConversationStore;
 	readonly name: StreamName;
@@ -24,10 +29,18 @@ export class Conversation {
 	#id: string | undefined;
 	#kept = 0;
 	#last: FileEntry | undefined;
+	#isRestored = false;
 	#events: Data<"SessionEvent">[] = [];
 
 	constructor(options: ConversationOptions) {
 		this.#options = options;
+	}
+
+	/** The journal has the first `count` entries of this conversation: pi's file was written from them. */
+	noteRestored({ id, count }: RestoredConversation): void {
+		this.#id = id;
+		this.#kept = count;
+		this.#isRestored = true;
 	}
 
 	emit(event: Data<"SessionEvent">): void {
@@ -47,6 +60,8 @@ export class Conversation {
 		const id = pi?.getHeader()?.id;
 		if (!pi || id === undefined) return;
 		const entries = fileEntriesOf(pi);
+		if (this.#isRestored) this.#last = entries[this.#kept - 1];
+		this.#isRestored = false;
 		const isSame = id === this.#id && (this.#kept === 0 || entries[this.#kept - 1] === this.#last);
 		const from = isSame ? this.#kept : 0;
 		if (from === entries.length) return;
@@ -69,13 +84,14 @@ export async function restoreConversation(
 	record: SessionRecord,
 	store: ConversationStore,
 	agentDir: string,
-): Promise<SessionRecord> {
+): Promise<{ record: SessionRecord; restored?: RestoredConversation }> {
 	const { piSessionId } = parseSettings(record.settings);
-	if (piSessionId === undefined) return withoutFile(record);
+	if (piSessionId === undefined) return { record: withoutFile(record) };
 	const name = { principal: record.principal, sessionId: record.id };
 	const entries = await store.entries(name, piSessionId);
 	if (entries.length === 0) {
-		return record.file !== undefined && existsSync(record.file) ? record : withoutFile(record);
+		const isHere = record.file !== undefined && existsSync(record.file);
+		return { record: isHere ? record : withoutFile(record) };
 	}
 	const file = join(sessionFolder(agentDir, record.cwd), fileName(record, entries[0], piSessionId));
 	const content = entries.map((entry) => `${entry}\n`).join("");
@@ -85,7 +101,7 @@ export async function restoreConversation(
 		if (before !== undefined && !content.startsWith(before)) setAside(file);
 		replaceFile(file, content, 0o600);
 	}
-	return { ...record, file };
+	return { record: { ...record, file }, restored: { id: piSessionId, count: entries.length } };
 }
 
 function withoutFile({ file: _, ...record }: SessionRecord): SessionRecord {

@@ -208,7 +208,9 @@ export class HeldSession implements StreamName {
 		const wasClaimed = this.#isClaimed;
 		if (wasClaimed && options.conversations && existsSync(this.record.cwd)) {
 			const { conversations, agentDir } = options;
-			this.record = await restoreConversation(this.record, conversations, agentDir);
+			const found = await restoreConversation(this.record, conversations, agentDir);
+			this.record = found.record;
+			if (found.restored) this.#conversation?.noteRestored(found.restored);
 			this.#isClaimed = false;
 		}
 		const { file, cwd, id } = this.record;
