@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { PATIENCE } from "./test/support/patience.ts";
+import { postgresPrograms } from "./test/support/postgres.ts";
 
 /**
  * Tests that mock modules, measure memory or count timers: each file has a process of its own. Others leave timers
@@ -44,6 +45,15 @@ const shared = (runs: string) => ({
 	execArgv: ["--no-memory-protection-keys"],
 });
 
+/** The suites of a whole server again, with its journal in a database. All of them are slow. */
+const onPostgres = (common: ReturnType<typeof shared>) => ({
+	...common,
+	name: "postgres",
+	env: { ...common.env, STRATA_TEST_DATABASE: "1" },
+	include: ["test/server/{conformance,crash}/*.test.ts"],
+	isolate: false,
+});
+
 /** `npm test` leaves out what is tagged as slow, and searches properties for a fifth of the runs. */
 export default defineConfig(({ mode }) => {
 	const common = shared(mode === "full" ? "1" : "0.2");
@@ -63,6 +73,7 @@ export default defineConfig(({ mode }) => {
 				},
 				{ resolve, test: { ...common, name: "pi", include: PI, exclude: ALONE, isolate: false } },
 				{ resolve, test: { ...common, name: "alone", include: ALONE } },
+				...(postgresPrograms === undefined ? [] : [{ resolve, test: onPostgres(common) }]),
 			],
 		},
 	};

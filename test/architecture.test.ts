@@ -64,6 +64,7 @@ const SECOND_DOORS = new Set([
 	"src/economy/clearing.ts",
 	// Replays are loaded by `strata replay` and by the server's worker only.
 	"src/economy/replay/index.ts",
+	"src/server/journal/postgres/index.ts",
 	// Where proxy and traffic meet; neither needs the other's code for it.
 	"src/wire/exchange.ts",
 	// Results with their texts, for the one folder that rewrites requests.

@@ -15,6 +15,8 @@ export interface ServerProcess {
 	/** Where its standard error went, so far. */
 	complaints(): string;
 	stop(): Promise<void>;
+	/** As a crash. */
+	kill(): Promise<void>;
 }
 
 const ECHO = fileURLToPath(new URL("./echo-server.ts", import.meta.url));
@@ -27,13 +29,14 @@ export function startEcho(): Promise<ServerProcess> {
 /** Starts `strata serve` in `folder`. The server is measured, not its limits, so those are raised. */
 export function startStrata(
 	folder: string,
-	{ nodeOptions = [], tokens }: { nodeOptions?: string[]; tokens?: Record<string, string> } = {},
+	given: { nodeOptions?: string[]; tokens?: Record<string, string>; words?: string[] } = {},
 ): Promise<ServerProcess> {
+	const { nodeOptions = [], tokens, words = [] } = given;
 	const limits = ["commandsPerMinute=1000000000", "maxPendingPerClient=100000", "maxSessions=1000"];
 	// In a clone the first start builds the dashboard, which takes longer than a quick run.
 	const page = sized([], ["--no-dashboard"]);
 	const auth = tokens ? ["--token-file", writeTokens(folder, tokens)] : ["--auth", "none"];
-	const args = ["serve", "--port", "0", ...auth, "--json", ...page];
+	const args = ["serve", "--port", "0", ...auth, "--json", ...page, ...words];
 	const env = { PI_CODING_AGENT_DIR: join(folder, "agent"), PI_OFFLINE: "1" };
 	return start([...nodeOptions, MAIN, ...args, ...limits.flatMap((one) => ["--limit", one])], env);
 }
@@ -88,17 +91,19 @@ async function start(args: string[], env: Record<string, string>): Promise<Serve
 		complaints += chunk;
 	});
 	const port = await portOf(child, () => complaints);
+	const end = async (signal: NodeJS.Signals) => {
+		const gone = new Promise((resolve) => child.once("exit", resolve));
+		child.kill(signal);
+		await gone;
+		children.delete(child);
+	};
 	return {
 		port,
 		pid: child.pid ?? 0,
 		readyMs: performance.now() - begun,
 		complaints: () => complaints,
-		async stop() {
-			const gone = new Promise((resolve) => child.once("exit", resolve));
-			child.kill("SIGTERM");
-			await gone;
-			children.delete(child);
-		},
+		stop: () => end("SIGTERM"),
+		kill: () => end("SIGKILL"),
 	};
 }
 

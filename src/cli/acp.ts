@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { packageFolder, packageVersion } from "../core/package-info.ts";
 import { configuredFolder } from "../core/places.ts";
+import { runningServer, type ServerAddress } from "../core/server-address.ts";
 import { loadTokens } from "../core/token-file.ts";
 import { CannotConnect, type Transport, webSocketTransport } from "../protocol/client.ts";
 import {
@@ -16,7 +17,6 @@ import {
 	UsageError,
 } from "./command.ts";
 import { serverFolder } from "./serve.ts";
-import { runningServer, type ServerAddress } from "./server-address.ts";
 
 /** A server that was started for editors ends when none was connected, and none of its sessions ran, for this long. */
 const IDLE_SECONDS = 600;

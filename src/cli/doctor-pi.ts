@@ -4,10 +4,10 @@ import { describeError } from "../core/errno.ts";
 import { packageFolder } from "../core/package-info.ts";
 import { expandHome } from "../core/places.ts";
 import { property } from "../core/property.ts";
+import { runningServer } from "../core/server-address.ts";
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
 import { installedPi, serveFault } from "./installed-pi.ts";
-import { runningServer } from "./server-address.ts";
 
 interface Finding {
 	readonly name: string;

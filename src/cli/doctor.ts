@@ -9,7 +9,8 @@ import { sqliteSupport } from "../core/sqlite.ts";
 import { workerEntry } from "../core/worker-entry.ts";
 import { agentLine, agentStatuses } from "./agent-status.ts";
 import { knownStores, measureStore } from "./clean.ts";
-import { type Command, FLAG } from "./command.ts";
+import { type Command, FLAG, TEXT } from "./command.ts";
+import { checkNamedDatabase } from "./doctor-database.ts";
 import { checkUse } from "./doctor-pi.ts";
 import { describePi, installedPi, missingPackages } from "./installed-pi.ts";
 import { serverFolder } from "./serve.ts";
@@ -24,13 +25,14 @@ interface Finding {
 
 export const doctor: Command = {
 	name: "doctor",
-	usage: "[--json]",
+	usage: "[--database <url>] [--json]",
 	details: [
 		"",
 		"For each agent on this machine it shows what strata setup added, starts the server as the agent would, and",
-		"says what is out of date. The exit status is 1 if a required check fails.",
+		"says what is out of date. --database (or STRATA_DATABASE) also checks the database of strata serve. The exit",
+		"status is 1 if a required check fails.",
 	],
-	options: { json: FLAG },
+	options: { database: TEXT, json: FLAG },
 	async run(options, _words, terminal) {
 		const agentDir = agentFolder(terminal.env);
 		const loaded = loadConfig({ agentDir, cwd: terminal.cwd });
@@ -45,6 +47,7 @@ export const doctor: Command = {
 				cwd: terminal.cwd,
 				serverFolder: serverFolder(terminal.env),
 			})),
+			...(await checkNamedDatabase(options, terminal)),
 		];
 		const settings = describeConfig(loaded);
 		const stores = await Promise.all(knownStores(loaded.config, terminal).map(measureStore));

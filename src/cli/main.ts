@@ -86,6 +86,16 @@ export const commands: readonly ListedCommand[] = [
 		"Try pi-strata in pi with a scripted model, without a key.",
 		() => import("./demo.ts"),
 	),
+	listed(
+		"tokens",
+		"Add, revoke and list the tokens of servers that share a database.",
+		() => import("./tokens.ts"),
+	),
+	listed(
+		"journal",
+		"Copy a server's journal into a database that servers share.",
+		() => import("./journal.ts"),
+	),
 	listed("doctor", "Check this machine and print all settings.", () => import("./doctor.ts")),
 	listed("clean", "List rebuildable data; delete it on request.", () => import("./clean.ts")),
 	listed("schema", "Print the JSON Schema of settings or protocol.", () => import("./schema.ts")),

@@ -17,8 +17,8 @@ import {
 	type Terminal,
 	UsageError,
 } from "./command.ts";
+import { databaseOption } from "./database.ts";
 import { explainPi, installedPi, serveFault } from "./installed-pi.ts";
-import { removeServerAddress, writeServerAddress } from "./server-address.ts";
 import { watchSignals } from "./signals.ts";
 
 type ServerModule = typeof import("../server/index.ts");
@@ -39,7 +39,8 @@ export const serve: Command = {
 	usage:
 		"[--port 3141] [--host 127.0.0.1] [--stdio] [--socket <path>] [--token-file <file>] [--auth token|none] " +
 		"[--origin <origin>…] [--data-dir <folder>] [--tls-cert <file> --tls-key <file>] [--limit <name=number>…] " +
-		"[--demo auto|always|never] [--allow-project-trust] [--stop-when-idle <seconds>] [--no-dashboard] [--open] [--json]",
+		"[--demo auto|always|never] [--allow-project-trust] [--stop-when-idle <seconds>] [--no-dashboard] [--open] [--json] " +
+		"[--database <url> [--advertise <address>] [--lease <seconds>] [--shared-workspaces]]",
 	details: [
 		"",
 		"By default the server listens on 127.0.0.1:3141 (or the port in PI_SERVER_PORT) and prints the address",
@@ -55,6 +56,11 @@ export const serve: Command = {
 		"In a clone, the dashboard is built on first use. --no-dashboard turns it off, --open opens it in the",
 		'browser. --json prints one line when the server is ready: {"type":"ready","port":3141,…}.',
 		"--stop-when-idle ends the server when it had neither a client nor a run for that long.",
+		"--database postgres://user@host/name (or STRATA_DATABASE) keeps journal, sessions and conversations in a",
+		"PostgreSQL database that several servers share; each session is on one of them at a time. The password",
+		"goes into STRATA_DATABASE, PGPASSWORD or ~/.pgpass. --advertise is where clients reach this server,",
+		"--lease how long the others wait for one that is silent (15 seconds). --shared-workspaces says that other",
+		"servers see the same working trees, so tools end with the lease.",
 		"SIGTERM and SIGINT stop the server gracefully; a second one stops it at once.",
 	],
 	options: {
@@ -70,6 +76,10 @@ export const serve: Command = {
 		"tls-key": TEXT,
 		limit: TEXTS,
 		demo: TEXT,
+		database: TEXT,
+		advertise: TEXT,
+		lease: TEXT,
+		"shared-workspaces": FLAG,
 		"allow-project-trust": FLAG,
 		"stop-when-idle": TEXT,
 		"no-dashboard": FLAG,
@@ -112,7 +122,6 @@ export const serve: Command = {
 			throw error;
 		} finally {
 			await rm(launchPage(options.dataDir), { force: true }).catch(() => {});
-			await removeServerAddress(options.dataDir);
 		}
 	},
 };
@@ -171,10 +180,12 @@ function serverOptions(
 	} catch (error) {
 		throw new UsageError(describeError(error), { cause: error });
 	}
+	const database = databaseOptions(values, terminal);
 	return {
 		dataDir,
 		agentDir,
 		cwd,
+		...(database && { database }),
 		...(startFolder !== undefined && { startFolder }),
 		demo,
 		allowProjectTrust: values["allow-project-trust"] === true,
@@ -185,6 +196,30 @@ function serverOptions(
 		limits,
 		warn: (line) => terminal.printError(`strata serve: ${line}`),
 		...(values.stdio === true && { stdio: claimStdio() }),
+	};
+}
+
+const MIN_LEASE_SECONDS = 0.5;
+
+function databaseOptions(values: OptionValues, terminal: Terminal): ServerOptions["database"] {
+	const address = databaseOption(values, terminal);
+	if (!address) {
+		for (const name of ["advertise", "lease", "shared-workspaces"]) {
+			if (values[name] !== undefined) throw new UsageError(`--${name} needs --database`);
+		}
+		return undefined;
+	}
+	const seconds = Number(values.lease ?? Number.NaN);
+	if (values.lease !== undefined && !(seconds >= MIN_LEASE_SECONDS && seconds <= 3_600)) {
+		throw new UsageError(
+			`--lease needs seconds from ${MIN_LEASE_SECONDS} to 3600, got "${values.lease}"`,
+		);
+	}
+	return {
+		address,
+		...(values.advertise !== undefined && { advertise: String(values.advertise) }),
+		...(values.lease !== undefined && { leaseMs: seconds * 1_000 }),
+		...(values["shared-workspaces"] === true && { sharesWorkspaces: true }),
 	};
 }
 
@@ -239,10 +274,6 @@ async function announce({ values, terminal, options, running }: Announcement): P
 	const url = listen && `${listen.tls ? "https" : "http"}://${host}:${port}/`;
 	const tokenFile = token !== undefined && auth !== "none" ? auth.tokenFile : undefined;
 	const page = token === undefined ? url : `${url}#token=${token}`;
-	// Only for other commands of this user, so errors are ignored.
-	await writeServerAddress(dataDir, { pid: process.pid, url, socket: socketPath, tokenFile }).catch(
-		() => {},
-	);
 	if (values.json) {
 		const ready = { type: "ready", port, url, socket: socketPath, tokenFile, dataDir };
 		say(JSON.stringify({ ...ready, pid: process.pid }));

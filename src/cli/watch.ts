@@ -1,11 +1,11 @@
 import { agentFolder } from "../core/places.ts";
+import { runningServer, type ServerAddress } from "../core/server-address.ts";
 import { markedSessions } from "../core/session-marks.ts";
 import { loadTokens } from "../core/token-file.ts";
 import { counted } from "../text/figures.ts";
 import { plainText } from "../text/one-line.ts";
 import { type Command, FLAG, type OptionValues, TEXT, type Terminal } from "./command.ts";
 import { openBrowser, serve, serverFolder } from "./serve.ts";
-import { runningServer, type ServerAddress } from "./server-address.ts";
 
 export const watch: Command = {
 	name: "watch",

@@ -3,8 +3,8 @@ import { readdir, readFile, realpath, rm, stat } from "node:fs/promises";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { writeFileAtomic } from "./atomic-file.ts";
-import { errnoOf } from "./errno.ts";
 import { inTime } from "./in-time.ts";
+import { isAlive } from "./is-alive.ts";
 import { isRecord } from "./property.ts";
 import { readRegularFile } from "./regular-file.ts";
 
@@ -79,11 +79,7 @@ async function readMark(path: string): Promise<Mark | undefined> {
 }
 
 async function isRunning({ pid, started }: Mark): Promise<boolean> {
-	try {
-		process.kill(pid, 0);
-	} catch (error) {
-		if (errnoOf(error) !== "EPERM") return false;
-	}
+	if (!isAlive(pid)) return false;
 	return started === undefined || started === (await startOf(pid));
 }
 

@@ -42,8 +42,11 @@ export interface StrataInside {
 }
 
 /** For hosts that mark and watch session files themselves. `onOpened` runs before each session. */
-export function createStrata(onOpened: (inside: StrataInside) => void): (pi: ExtensionAPI) => void {
-	return (pi) => onOpened(compose(pi));
+export function createStrata(
+	onOpened: (inside: StrataInside) => void,
+	more: readonly CreateSystem[] = [],
+): (pi: ExtensionAPI) => void {
+	return (pi) => onOpened(compose(pi, more));
 }
 
 /** Registers the systems with pi in the order in which they are called, `more` first. */

@@ -1,10 +1,9 @@
 import { closeSync, fchmodSync, openSync, type Stats } from "node:fs";
-import { chmod, mkdir, readFile, realpath, stat } from "node:fs/promises";
+import { chmod, mkdir, realpath, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
-import { writeFileAtomic } from "../core/atomic-file.ts";
 import { describeError, errnoOf } from "../core/errno.ts";
-import { property } from "../core/property.ts";
+import { lastServerAddress, serverLock, writeServerAddress } from "../core/server-address.ts";
 
 /** The server's files, except token files: `loadTokens` checks those. */
 const OWN_FILES = [
@@ -73,12 +72,11 @@ function unusable(folder: string, why: string, cause?: unknown): Error {
 	return new Error(message, { cause });
 }
 
-/** SQLite locks `lock.db`. The lock ends with the process. Rejects with a one-line error. */
-export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
+/** SQLite locks a file in it. The lock ends with the process. Rejects with a one-line error. */
+export async function lockDataFolder(folder: string): Promise<{ release(): void }> {
 	await claimDataFolder(folder);
 	const sqlite = await import("node:sqlite");
-	const path = join(folder, "lock.db");
-	const owner = join(folder, "lock.json");
+	const path = serverLock(folder);
 	let database: DatabaseSync | undefined;
 	try {
 		makePrivateFile(path); // if SQLite created it, the umask would apply
@@ -92,37 +90,15 @@ export async function lockDataFolder(folder: string): Promise<DataFolderLock> {
 			const message = `cannot write ${path} (${why}); choose another folder with --data-dir`;
 			throw new Error(message, { cause: error });
 		}
-		const { pid, address } = await ownerIn(owner);
+		const { pid, url } = (await lastServerAddress(folder)) ?? {};
 		const process = pid === undefined ? "" : ` (process ${pid})`;
-		const where = address === undefined ? "" : ` and listens on ${address}`;
+		const where =
+			url !== undefined && /^https?:[!-~]{1,200}$/.test(url) ? ` and listens on ${url}` : "";
 		throw new Error(
 			`another server${process} uses ${folder}${where}; stop it or choose another folder with --data-dir`,
 			{ cause: error },
 		);
 	}
-	// Only for the error message of a second server, so errors are ignored.
-	const tell = (about: object) =>
-		writeFileAtomic(owner, JSON.stringify({ pid: process.pid, ...about })).catch(() => {});
-	await tell({});
-	return { setAddress: (address) => tell({ address }), release: () => database.close() };
-}
-
-interface DataFolderLock {
-	/** Tells a second server where this one listens. */
-	setAddress(address: string): Promise<void>;
-	release(): void;
-}
-
-async function ownerIn(path: string): Promise<{ pid?: number; address?: string }> {
-	try {
-		const about: unknown = JSON.parse(await readFile(path, "utf8"));
-		const pid = property(about, "pid");
-		const address = property(about, "address");
-		return {
-			...(typeof pid === "number" && { pid }),
-			...(typeof address === "string" && /^https?:[!-~]{1,200}$/.test(address) && { address }),
-		};
-	} catch {
-		return {}; // the error message then names no process
-	}
+	await writeServerAddress(folder, { pid: process.pid });
+	return { release: () => database.close() };
 }

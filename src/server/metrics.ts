@@ -5,11 +5,20 @@ import type { Latency } from "./engine/replies.ts";
 import type { JournalStats } from "./journal/journal.ts";
 import type { ConnectionCounters } from "./transports/connections.ts";
 
+export interface ClusterMetrics {
+	readonly leaseSecondsLeft: number;
+	readonly claims: number;
+	readonly lost: number;
+	readonly buried: number;
+}
+
 export interface Metrics {
 	readonly engine: EngineCounters;
 	readonly connections: ConnectionCounters;
 	readonly journal: JournalStats & { healthy: boolean };
 	readonly sessions: number;
+	/** Present if servers share a database. */
+	readonly cluster?: ClusterMetrics | undefined;
 	readonly process: ReturnType<ProcessGauge["read"]>;
 	readonly latencyMs?: Latency | undefined;
 }
@@ -37,7 +46,8 @@ interface Row {
 }
 
 export function prometheusText(metrics: Metrics): string {
-	const lines = ROWS.flatMap(({ name, kind, help, value }) => [
+	const rows = metrics.cluster ? [...ROWS, ...CLUSTER_ROWS] : ROWS;
+	const lines = rows.flatMap(({ name, kind, help, value }) => [
 		`# HELP ${name} ${help}`,
 		`# TYPE ${name} ${kind}`,
 		`${name} ${value(metrics)}`,
@@ -79,6 +89,19 @@ const ROWS: readonly Row[] = [
 	gauge("heap_bytes", "JavaScript heap in use.", ({ process }) => process.memory.heapUsedBytes),
 	counter("cpu_seconds", "Processor time used.", ({ process }) => process.cpuSeconds),
 	gauge("loop_delay_seconds", "Event loop delay, p99.", ({ process }) => process.loopDelayMs / 1e3),
+];
+
+const CLUSTER_ROWS: readonly Row[] = [
+	gauge("lease_seconds_left", "Time that the lease still holds.", ({ cluster }) =>
+		Number(cluster?.leaseSecondsLeft),
+	),
+	counter("sessions_claimed", "Sessions taken from other servers.", (all) =>
+		Number(all.cluster?.claims),
+	),
+	counter("sessions_lost", "Sessions that others took.", ({ cluster }) => Number(cluster?.lost)),
+	counter("buried", "Times that the others gave this server up.", (all) =>
+		Number(all.cluster?.buried),
+	),
 ];
 
 function counter(name: string, help: string, value: Row["value"]): Row {

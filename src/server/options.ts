@@ -1,7 +1,18 @@
 import { normalizedOrigin } from "../core/http-access.ts";
 import { isLoopback } from "../core/loopback.ts";
+import type { DatabaseAddress } from "./journal/postgres/database-url.ts";
 import type { ServerLimits } from "./limits.ts";
 import type { Stdio } from "./transports/line-transports.ts";
+
+export interface DatabaseOptions {
+	readonly address: DatabaseAddress;
+	/** Where clients reach this server. Default: where it listens. */
+	readonly advertise?: string;
+	/** How long the others wait for a server that does not answer. */
+	readonly leaseMs?: number;
+	/** Other machines can reach the same working trees, so tools end with the lease. */
+	readonly sharesWorkspaces?: boolean;
+}
 
 export interface ServerOptions {
 	/** Folder of journal, lock and tokens. One server can use it at a time. */
@@ -24,6 +35,8 @@ export interface ServerOptions {
 	readonly auth: "none" | { tokenFile: string };
 	/** Allowed page origins besides the server's own. */
 	readonly origins: readonly string[];
+	/** The database of several servers. Without it, the journal is in `dataDir`. */
+	readonly database?: DatabaseOptions;
 	readonly limits: ServerLimits;
 	pageFolder?: string;
 	/** Reports a problem outside of any command, in one line. */

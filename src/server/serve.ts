@@ -1,21 +1,27 @@
+import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
 import { createAccess } from "../core/http-access.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
+import { writeServerAddress } from "../core/server-address.ts";
 import { loadTokens, type Tokens } from "../core/token-file.ts";
+import { chooseJournal } from "./choose-journal.ts";
 import { lockDataFolder } from "./data-folder.ts";
 import type { Models } from "./demo/demo-provider.ts";
 import { Engine } from "./engine/engine.ts";
 import type { Client } from "./engine/message.ts";
-import { openJournal } from "./journal/sqlite-journal.ts";
+import type { StreamName } from "./journal/journal.ts";
+import type { PostgresJournal } from "./journal/postgres/postgres-journal.ts";
+import type { TokenTable } from "./journal/postgres/token-table.ts";
 import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
 import { SessionFinder } from "./replay/session-finder.ts";
 import { SessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
 import { Streams } from "./streams/streams.ts";
+import { startToolGuard } from "./tool-guard.ts";
 import { ServerTraffic } from "./traffic/server-traffic.ts";
 import { Connections } from "./transports/connections.ts";
 import { type HttpOptions, listenHttp } from "./transports/http.ts";
@@ -35,6 +41,10 @@ export interface RunningServer {
 	stop(reason: string): Promise<void>;
 }
 
+const NO_LEASE =
+	"The server cannot reach its database, so another server may have this session: the tool was not run.";
+const MOVED = "a session of this connection is on another server now; connect again";
+
 /** How long `stop` waits for unsent output, and for sessions to close. */
 const FLUSH_MS = 2_000;
 const CLOSE_SESSIONS_MS = 5_000;
@@ -49,11 +59,18 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 	const lock = await lockDataFolder(options.dataDir);
 	let tokens: Tokens | "none";
-	let listeners: Awaited<ReturnType<typeof openListeners>>;
+	let table: TokenTable | undefined;
+	let listeners: Awaited<ReturnType<typeof openListeners>> | undefined;
 	try {
 		// Clients of the socket and of stdio need no token.
 		const { auth, listen } = options;
 		tokens = auth === "none" || !listen ? "none" : await loadTokens(auth.tokenFile);
+		if (tokens !== "none" && options.database) {
+			const { TokenTable } = await import("./journal/postgres/token-table.ts");
+			table = new TokenTable(options.database.address, () => listeners?.recheck());
+			await table.refresh();
+			tokens = eitherOf(tokens, table);
+		}
 		listeners = await openListeners({
 			...options,
 			tokens,
@@ -66,16 +83,19 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			replays: () => backend?.replay,
 		});
 	} catch (error) {
+		await table?.close();
 		lock.release();
 		throw error;
 	}
+	const listening = listeners;
 
-	if (listeners.port !== undefined && options.listen) {
-		const { host, tls } = options.listen;
-		const name = host.includes(":") ? `[${host}]` : host;
-		await lock.setAddress(`${tls ? "https" : "http"}://${name}:${listeners.port}/`);
-	}
-	const ready = openBackend(options).then(
+	await writeServerAddress(options.dataDir, {
+		pid: process.pid,
+		url: urlOf(options, listening.port, "http"),
+		socket: options.socketPath,
+		tokenFile: tokens === "none" || options.auth === "none" ? undefined : options.auth.tokenFile,
+	});
+	const ready = openBackend(options, addressOf(options, listening.port)).then(
 		(opened) => {
 			backend = opened;
 			connections.resolve(opened.connections);
@@ -96,22 +116,23 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 
 	async function stop(reason: string): Promise<void> {
 		try {
-			listeners.stopListening();
+			listening.stopListening();
 			await ready.catch(() => {}); // `ready` reports the error
 			if (backend) {
 				await backend.engine.shutdown(reason, options.limits.drainMs);
 				await inTime(backend.streams.whenDrained(), FLUSH_MS);
 				await backend.connections.close(FLUSH_MS);
 			}
-			await listeners.close();
+			await listening.close();
 			await backend?.close();
 		} finally {
+			await table?.close();
 			lock.release();
 		}
 	}
 
 	return {
-		...(listeners.port !== undefined && { port: listeners.port }),
+		...(listening.port !== undefined && { port: listening.port }),
 		...(tokens !== "none" && { token: tokens.first.token }),
 		ready,
 		isIdle: () => backend?.isIdle() ?? false,
@@ -122,10 +143,36 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 	};
 }
 
+/** A tool begins only while no other server can have the session: it cannot be taken back. */
+async function mayRunTool({ lease }: PostgresJournal): Promise<string | undefined> {
+	return (await lease.check()) ? undefined : NO_LEASE;
+}
+
+/** Tokens of this server's file, and of the database. */
+function eitherOf(file: Tokens, table: TokenTable): Tokens {
+	return {
+		first: file.first,
+		principalOf: (token) => file.principalOf(token) ?? table.principalOf(token),
+	};
+}
+
+/** Where clients reach the server, as far as it knows. */
+function addressOf(options: ServerOptions, port: number | undefined): string {
+	const { socketPath } = options;
+	const local = socketPath === undefined ? "its standard input" : `unix:${socketPath}`;
+	return urlOf(options, port, "ws") ?? local;
+}
+
+function urlOf({ listen }: ServerOptions, port: number | undefined, scheme: "http" | "ws") {
+	if (!listen) return undefined;
+	const host = listen.host.includes(":") ? `[${listen.host}]` : listen.host;
+	return `${scheme}${listen.tls ? "s" : ""}://${host}:${port}/`;
+}
+
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
 /** Opens everything that answers commands: journal, streams, sessions and engine, but no listeners. */
-async function openBackend(options: ServerOptions) {
+async function openBackend(options: ServerOptions, clientAddress: string) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large, so it loads while the journal is read.
 	const loading = Promise.all([
@@ -134,7 +181,16 @@ async function openBackend(options: ServerOptions) {
 		import("./demo/sample-projects.ts"),
 	]);
 	loading.catch(() => {}); // awaited below, which throws the error
-	const journal = await openJournal({ dataDir, warn });
+	const guard = startToolGuard();
+	const onRenewed = (leftMs: number) => {
+		if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
+	};
+	const { journal, shared } = await chooseJournal(options, clientAddress, onRenewed).catch(
+		(error: unknown) => {
+			guard.dismiss();
+			throw error;
+		},
+	);
 	let models: Models | undefined;
 	try {
 		const { sessions: recovered, cutOff, crashed } = journal.recovered;
@@ -164,6 +220,9 @@ async function openBackend(options: ServerOptions) {
 			},
 			owners: journal,
 			watchFolder,
+			conversations: journal.conversations,
+			...(shared && { mayRunTool: () => mayRunTool(shared) }),
+			reserve: (name) => journal.claim(name, { create: true }),
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
@@ -184,6 +243,12 @@ async function openBackend(options: ServerOptions) {
 				metrics: () => metrics(),
 			}),
 			onAnsweredAgain: attachments.attachAgain,
+			accepts: ({ cwd }) => existsSync(cwd),
+			onClaimed(record, isCutOff) {
+				sessions.hold(record);
+				const stream = { principal: record.principal, sessionId: record.id };
+				if (isCutOff) streams.emit(stream, { type: "agent_settled", interrupted: true });
+			},
 			limits,
 			serverVersion: packageVersion(),
 			transports: [
@@ -197,12 +262,20 @@ async function openBackend(options: ServerOptions) {
 			traffic.unsubscribe(client);
 		};
 		const connections = new Connections({ engine, limits, onEnd });
+		journal.onLost((names: readonly StreamName[]) => {
+			warn(`another server has ${names.length} of this server's sessions now`);
+			engine.lose(names);
+			// Subscribers connect again, and learn where the session is.
+			for (const name of names) connections.drop(streams.lose(name), MOVED);
+			sessions.lose(names).catch((error: unknown) => warn(describeError(error)));
+		});
 		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
 			engine: engine.counters(),
 			connections: connections.counters(),
 			journal: { ...journal.stats(), healthy: journal.health().ok },
 			sessions: sessions.count(),
+			cluster: shared && { ...shared.counters(), leaseSecondsLeft: shared.lease.leftMs / 1e3 },
 			process: gauge.read(),
 			latencyMs: engine.latencyMs(),
 		});
@@ -225,12 +298,14 @@ async function openBackend(options: ServerOptions) {
 					await models?.close();
 				} finally {
 					await journal.close();
+					guard.dismiss();
 				}
 			},
 		};
 	} catch (error) {
 		await models?.close();
 		await journal.close();
+		guard.dismiss();
 		throw error;
 	}
 }
@@ -251,6 +326,7 @@ async function openListeners(options: ListenersOptions) {
 			path === undefined ? undefined : await listenUnixSocket({ path, connections, ...limits });
 		return {
 			port: web?.port,
+			recheck: () => web?.recheck(),
 			stopListening() {
 				web?.stopListening();
 				socket?.stopListening();
@@ -286,6 +362,7 @@ async function openWeb(options: ListenersOptions) {
 	});
 	return {
 		...http,
+		recheck: () => websocket.recheck(),
 		async close() {
 			websocket.close();
 			await http.close();

@@ -1,3 +1,4 @@
+import type { Later } from "../core/later.ts";
 import { property } from "../core/property.ts";
 import type { Command, CommandOf, Data, ResponseData } from "../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handler, type Handlers } from "./engine/call.ts";
@@ -35,7 +36,7 @@ export function createServerHandlers(options: ServerHandlersOptions): Handlers {
 		...traffic.handlers,
 		...createSubscriptionHandlers(options),
 		...createStatusHandlers(options),
-		get_command_history: async (call) => commandHistory(call, options.journal),
+		get_command_history: (call) => commandHistory(call, options.journal),
 		async list_agent_sessions({ command, principal, signal }) {
 			const { filter = "", after, limit = DEFAULT_FILES_LIMIT } = command;
 			const query = { filter, limit, ...(after !== undefined && { after }) };
@@ -138,13 +139,13 @@ function createStatusHandlers(options: ServerHandlersOptions) {
 	} satisfies Partial<Handlers>;
 }
 
-function commandHistory(
+async function commandHistory(
 	{ principal, command }: Call<"get_command_history">,
 	journal: ServerHandlersOptions["journal"],
-): Done {
+): Promise<Done> {
 	const { sessionIdFilter, commandId, fromTimestamp, toTimestamp } = command;
 	const limit = command.limit ?? DEFAULT_HISTORY_LIMIT;
-	const found = journal.commandHistory({
+	const found = await journal.commandHistory({
 		principal,
 		...(sessionIdFilter !== undefined && { sessionId: sessionIdFilter }),
 		...(commandId !== undefined && { commandId }),
@@ -198,14 +199,19 @@ export function createAttachments(
 		const stream: StreamName = { principal: caller.principal, sessionId };
 		const { seq } = await streams.subscribe(caller.client, stream, after);
 		for (const event of sessions.openDialogs(stream)) {
-			if (isInStream(stream, event, after ?? seq)) continue;
+			const isSent = isInStream(stream, event, after ?? seq);
+			if (isSent instanceof Promise ? await isSent : isSent) continue;
 			caller.client.send(new Message({ type: "event", sessionId, event }));
 		}
 		return seq;
 	}
 
 	/** Whether catching up sends the event. Never for a question, which `attach` sends with its time left. */
-	function isInStream(stream: StreamName, event: Data<"SessionEvent">, after: number): boolean {
+	function isInStream(
+		stream: StreamName,
+		event: Data<"SessionEvent">,
+		after: number,
+	): Later<boolean> {
 		if (event.type !== "extension_ui_request" || isQuestion(event.method)) return false;
 		return streams.hasUiRequest(stream, event.requestId, after);
 	}

@@ -164,7 +164,7 @@ test("without a server, one is started in the background and serves the next edi
 	const agentDir = tempDir("agent");
 	const editor = openEditor({ agentDir, words: ["--demo"] });
 	const dataDir = join(agentDir, "strata", "server", "acp-demo");
-	const pidIn = () => JSON.parse(readFileSync(join(dataDir, "address.json"), "utf8")).pid as number;
+	const pidIn = () => JSON.parse(readFileSync(join(dataDir, "lock.json"), "utf8")).pid as number;
 	atEnd(() => {
 		try {
 			process.kill(pidIn(), "SIGKILL");
@@ -182,7 +182,7 @@ test("without a server, one is started in the background and serves the next edi
 	const resumed = await next.agent.request(session.resume, { sessionId, cwd: agentDir });
 	expect(resumed.configOptions).toMatchObject([{ id: "model" }]);
 	expect(pidIn()).toBe(pid);
-	expect(readFileSync(join(dataDir, "address.json"), "utf8")).not.toContain('token"');
+	expect(readFileSync(join(dataDir, "lock.json"), "utf8")).not.toContain('token"');
 	// Killed, it is started again.
 	process.kill(pid, "SIGKILL");
 	const named = await next.agent.request(session.prompt, { sessionId, prompt: say("/name Mine") });

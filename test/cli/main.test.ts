@@ -46,7 +46,7 @@ describe("strata", () => {
 		const { status, err } = await run("doctor", "--jsn");
 		expect(status).toBe(2);
 		expect(err).toContain("--jsn");
-		expect(err).toContain("usage: strata doctor [--json]");
+		expect(err).toContain("usage: strata doctor [--database <url>] [--json]");
 	});
 
 	test.each([

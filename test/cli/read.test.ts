@@ -135,7 +135,11 @@ describe("strata read", () => {
 	test.each([
 		[["missing.txt"], 1, /missing\.txt/],
 		[["/etc/passwd"], 1, /outside the folders.*; start strata in a folder that contains it/],
-		[["picture.bin"], 1, /read supports only text, PDF, office documents, books and archives; picture\.bin is binary/],
+		[
+			["picture.bin"],
+			1,
+			/read supports only text, PDF, office documents, books and archives; picture\.bin is binary/,
+		],
 		[["long.txt"], 1, /long\.txt is larger than the limit of 10 MB\. .*raise the limit/],
 		[["."], 1, /not an ordinary file/],
 		[["ftp://x/"], 1, /only http:, https: and file:/],

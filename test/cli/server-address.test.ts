@@ -1,8 +1,8 @@
 // @module-tag slow
-import { existsSync, readFileSync, statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { runningServer } from "../../src/cli/server-address.ts";
+import { runningServer } from "../../src/core/server-address.ts";
 import { startServe } from "../server/support/serve-process.ts";
 import { tempDir } from "../support/temp.ts";
 
@@ -12,13 +12,12 @@ test("a running server is found by its data folder, a dead one is not", async ()
 	const server = startServe(DEMO);
 	const { url, tokenFile, pid } = await server.ready();
 	const { dataDir } = server;
-	const file = join(dataDir, "address.json");
+	const file = join(dataDir, "lock.json");
 	expect(await runningServer(dataDir)).toMatchObject({ pid, url, tokenFile });
 	expect(readFileSync(file, "utf8")).not.toContain(server.token());
 	if (process.platform !== "win32") expect(statSync(file).mode & 0o777).toBe(0o600);
 	server.child.kill("SIGKILL");
 	await server.exited;
-	expect(existsSync(file)).toBe(true);
 	expect(await runningServer(dataDir)).toBeUndefined();
 
 	// A server without an address yet, next to the file of a dead one.
@@ -27,7 +26,7 @@ test("a running server is found by its data folder, a dead one is not", async ()
 	expect(await runningServer(dataDir)).toMatchObject({ pid: nextPid });
 	next.child.kill("SIGTERM");
 	await next.exited;
-	expect(existsSync(file)).toBe(false);
+	expect(await runningServer(dataDir)).toBeUndefined();
 	expect(await runningServer(tempDir("none"))).toBeUndefined();
 });
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 
 import { expect, test } from "vitest";
 import { main } from "../../src/cli/main.ts";
-import { writeServerAddress } from "../../src/cli/server-address.ts";
+import { writeServerAddress } from "../../src/core/server-address.ts";
 import { markSession } from "../../src/core/session-marks.ts";
 import { loadTokens } from "../../src/core/token-file.ts";
 import { lockDataFolder } from "../../src/server/data-folder.ts";

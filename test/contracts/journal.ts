@@ -3,6 +3,7 @@ import type {
 	AdmittedCommand,
 	FinishedCommand,
 	Journal,
+	KeyScope,
 	SessionRecord,
 	StreamEvent,
 } from "../../src/server/journal/journal.ts";
@@ -90,17 +91,25 @@ export function testJournal(
 		await journal.finish(finished(admitted, more));
 	}
 
+	async function byId(journal: Journal, principal: string, id: string) {
+		return (await journal.find([{ principal, id }]))[0];
+	}
+
+	async function byKey(journal: Journal, scope: KeyScope, key: string) {
+		return (await journal.find([{ ...scope, key }]))[0];
+	}
+
 	describe(`a journal: ${name}`, options, () => {
 		test("a command is known from the moment it is admitted, under way until it has an outcome", async () => {
 			const { journal } = await begin();
 			const admission = journal.admit(command("a"));
-			expect(journal.byId("ann", "a")).toEqual(command("a"));
+			expect(await byId(journal, "ann", "a")).toEqual(command("a"));
 			await admission;
-			expect(journal.byId("ann", "a")?.response).toBeUndefined();
+			expect((await byId(journal, "ann", "a"))?.response).toBeUndefined();
 			const finishing = journal.finish(finished(command("a")));
-			expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
+			expect(await byId(journal, "ann", "a")).toEqual(finished(command("a")));
 			await finishing;
-			expect(journal.byId("ann", "a")).toEqual(finished(command("a")));
+			expect(await byId(journal, "ann", "a")).toEqual(finished(command("a")));
 		});
 
 		test("outcomes, keys, sessions, versions and events are there after a crash", async () => {
@@ -116,32 +125,32 @@ export function testJournal(
 			await journal.append(event(1));
 			await journal.append(event(2));
 			const { journal: next } = await process.crash();
-			expect(next.byId("ann", "a")).toEqual(finished(keyed));
-			expect(next.byKey({ principal: "ann", sessionId: "s" }, "k")).toEqual(finished(keyed));
+			expect(await byId(next, "ann", "a")).toEqual(finished(keyed));
+			expect(await byKey(next, { principal: "ann", sessionId: "s" }, "k")).toEqual(finished(keyed));
 			expect(next.recovered).toEqual({
 				sessions: [{ ...session("s"), file: "/sessions/s.jsonl", settings: { n: 2 }, version: 7 }],
 				interrupted: [],
 				cutOff: [],
 				crashed: true,
 			});
-			expect(next.events(stream, 0, 10)).toEqual([event(1), event(2)]);
-			expect(next.extent(stream)).toEqual({ first: 1, last: 2 });
+			expect(await next.events(stream, 0, 10)).toEqual([event(1), event(2)]);
+			expect(await next.extent(stream)).toEqual({ first: 1, last: 2 });
 		});
 
 		test("the digest of an answer that is not kept is, at once and in the next process", async () => {
 			const { process, journal } = await begin();
 			const read = { ...finished(command("read")), digest: "9:abc" };
 			journal.note(read);
-			expect(journal.byId("ann", "read")).toEqual(read);
+			expect(await byId(journal, "ann", "read")).toEqual(read);
 			const { journal: next } = await process.restart();
-			expect(next.byId("ann", "read")).toEqual(read);
+			expect(await byId(next, "ann", "read")).toEqual(read);
 		});
 
 		test("a command under way in a crash ends in a stored failure, which is reported", async () => {
 			const { process, journal } = await begin();
 			await journal.admit(command("a", { idempotencyKey: "k" }));
 			const second = await process.crash();
-			const found = second.journal.byId("ann", "a");
+			const found = await byId(second.journal, "ann", "a");
 			expect(found?.response).toMatchObject({
 				type: "response",
 				command: "set_session_name",
@@ -149,9 +158,9 @@ export function testJournal(
 				code: "interrupted",
 			});
 			expect(second.journal.recovered.interrupted).toEqual([found]);
-			expect(second.journal.byKey({ principal: "ann" }, "k")).toEqual(found);
+			expect(await byKey(second.journal, { principal: "ann" }, "k")).toEqual(found);
 			const third = await second.crash();
-			expect(third.journal.byId("ann", "a")?.response).toEqual(found?.response);
+			expect((await byId(third.journal, "ann", "a"))?.response).toEqual(found?.response);
 		});
 
 		test("a stream is cut off while its last event left something under way, however often it is opened", async () => {
@@ -187,8 +196,8 @@ export function testJournal(
 			journal.note(finished(command("read")));
 			void journal.append(event(1));
 			const { journal: next } = await process.restart();
-			expect(next.byId("ann", "read")).toEqual(finished(command("read")));
-			expect(next.events(stream, 0, 10)).toEqual([event(1)]);
+			expect(await byId(next, "ann", "read")).toEqual(finished(command("read")));
+			expect(await next.events(stream, 0, 10)).toEqual([event(1)]);
 		});
 
 		test("the first outcome stays, and a later one only changes the session", async () => {
@@ -198,11 +207,11 @@ export function testJournal(
 			const timeout = { type: "response", command: type, success: false, timedOut: true } as const;
 			await run(journal, admitted, { response: timeout });
 			const late = journal.finish(finished(admitted, { version: 3 }));
-			expect(journal.byId("ann", "a")?.response).toEqual(timeout);
+			expect((await byId(journal, "ann", "a"))?.response).toEqual(timeout);
 			await late;
-			expect(journal.byId("ann", "a")?.response).toEqual(timeout);
+			expect((await byId(journal, "ann", "a"))?.response).toEqual(timeout);
 			const { journal: next } = await process.crash();
-			expect(next.byId("ann", "a")?.response).toEqual(timeout);
+			expect((await byId(next, "ann", "a"))?.response).toEqual(timeout);
 			expect(next.recovered.sessions[0]?.version).toBe(3);
 		});
 
@@ -210,17 +219,17 @@ export function testJournal(
 			const { clock, journal } = await begin();
 			const keyed = command("a", { idempotencyKey: "k", atMs: clock.now });
 			await journal.admit(keyed);
-			expect(journal.byKey({ principal: "ann" }, "k")).toBeUndefined();
+			expect(await byKey(journal, { principal: "ann" }, "k")).toBeUndefined();
 			const finishing = journal.finish(finished(keyed, { finishedAtMs: clock.now }));
-			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
+			expect((await byKey(journal, { principal: "ann" }, "k"))?.id).toBe("a");
 			await finishing;
 			clock.now += 599_999;
-			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
+			expect((await byKey(journal, { principal: "ann" }, "k"))?.id).toBe("a");
 			clock.now += 1;
-			expect(journal.byKey({ principal: "ann" }, "k")).toBeUndefined();
+			expect(await byKey(journal, { principal: "ann" }, "k")).toBeUndefined();
 			const again = command("b", { idempotencyKey: "k", atMs: clock.now });
 			await run(journal, again, { finishedAtMs: clock.now });
-			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("b");
+			expect((await byKey(journal, { principal: "ann" }, "k"))?.id).toBe("b");
 		});
 
 		test("keys are scoped by session and principal, ids by principal", async () => {
@@ -231,13 +240,13 @@ export function testJournal(
 			await run(journal, command("b", { atMs, idempotencyKey: "k", keySessionId }));
 			const bob = command("a", { atMs, principal: "bob", idempotencyKey: "k" });
 			await run(journal, bob);
-			expect(journal.byKey({ principal: "ann" }, "k")?.id).toBe("a");
-			expect(journal.byKey({ principal: "ann", sessionId: "s" }, "k")?.id).toBe("b");
-			expect(journal.byKey({ principal: "ann", sessionId: "t" }, "k")).toBeUndefined();
-			expect(journal.byKey({ principal: "bob" }, "k")?.principal).toBe("bob");
-			expect(journal.byKey({ principal: "eve" }, "k")).toBeUndefined();
-			expect(journal.byId("bob", "a")?.principal).toBe("bob");
-			expect(journal.byId("bob", "b")).toBeUndefined();
+			expect((await byKey(journal, { principal: "ann" }, "k"))?.id).toBe("a");
+			expect((await byKey(journal, { principal: "ann", sessionId: "s" }, "k"))?.id).toBe("b");
+			expect(await byKey(journal, { principal: "ann", sessionId: "t" }, "k")).toBeUndefined();
+			expect((await byKey(journal, { principal: "bob" }, "k"))?.principal).toBe("bob");
+			expect(await byKey(journal, { principal: "eve" }, "k")).toBeUndefined();
+			expect((await byId(journal, "bob", "a"))?.principal).toBe("bob");
+			expect(await byId(journal, "bob", "b")).toBeUndefined();
 		});
 
 		test("the keys of a removed session are gone with it; ids, other keys and what is under way stay", async () => {
@@ -256,18 +265,18 @@ export function testJournal(
 				journal.finish(finished({ ...remove, idempotencyKey: "k" }, { removed: "s" })),
 			];
 			for (let round = 0; round < 2; round++) {
-				for (const key of ["k", "late"]) expect(journal.byKey(scope, key)).toBeUndefined();
+				for (const key of ["k", "late"]) expect(await byKey(journal, scope, key)).toBeUndefined();
 				await Promise.all(all);
 			}
 			await journal.finish(finished(later));
 			const { journal: next } = await process.crash();
 			for (const known of [journal, next]) {
-				for (const key of ["k", "late"]) expect(known.byKey(scope, key)).toBeUndefined();
-				expect(known.byKey(scope, "later")?.id).toBe("later");
-				expect(known.byKey({ principal: "ann", sessionId: "t" }, "k")?.id).toBe("other");
-				expect(known.byKey({ principal: "ann" }, "k")?.id).toBe("remove");
-				expect(known.byId("ann", "old")?.response).toBeDefined();
-				expect(known.byId("ann", "late")?.response).toBeDefined();
+				for (const key of ["k", "late"]) expect(await byKey(known, scope, key)).toBeUndefined();
+				expect((await byKey(known, scope, "later"))?.id).toBe("later");
+				expect((await byKey(known, { principal: "ann", sessionId: "t" }, "k"))?.id).toBe("other");
+				expect((await byKey(known, { principal: "ann" }, "k"))?.id).toBe("remove");
+				expect((await byId(known, "ann", "old"))?.response).toBeDefined();
+				expect((await byId(known, "ann", "late"))?.response).toBeDefined();
 			}
 		});
 
@@ -286,27 +295,31 @@ export function testJournal(
 			const { journal: next } = await process.crash();
 			for (const [index, id] of ids.entries()) {
 				const fingerprint = String(index);
-				expect(next.byId("ann", id)).toMatchObject({ id, fingerprint });
-				expect(next.byKey({ principal: "ann" }, id)).toMatchObject({ id, fingerprint });
-				expect(next.commandHistory({ principal: "ann", commandId: id, limit: 5 })).toHaveLength(1);
+				expect(await byId(next, "ann", id)).toMatchObject({ id, fingerprint });
+				expect(await byKey(next, { principal: "ann" }, id)).toMatchObject({ id, fingerprint });
+				expect(
+					await next.commandHistory({ principal: "ann", commandId: id, limit: 5 }),
+				).toHaveLength(1);
 			}
-			for (const id of ["a", "\ud801", "\ufffd"]) expect(next.byId("ann", id)).toBeUndefined();
+			for (const id of ["a", "\ud801", "\ufffd"])
+				expect(await byId(next, "ann", id)).toBeUndefined();
 		});
 
 		test("another principal is an owner from its first conversation to its last", async () => {
 			const { process, journal } = await begin();
 			const bob = { principal: "bob", conversation: "b" };
 			await journal.own({ principal: "ann", conversation: "a" });
-			const isOther = (of: typeof journal) => ["ann", "bob"].map((name) => of.hasOtherOwner(name));
-			expect(isOther(journal)).toEqual([false, true]);
+			const isOther = (of: typeof journal) =>
+				Promise.all(["ann", "bob"].map((name) => of.hasOtherOwner(name)));
+			expect(await isOther(journal)).toEqual([false, true]);
 			const taken = journal.own(bob);
-			expect(isOther(journal)).toEqual([true, true]);
+			expect(await isOther(journal)).toEqual([true, true]);
 			await taken;
-			expect(isOther(journal)).toEqual([true, true]);
+			expect(await isOther(journal)).toEqual([true, true]);
 			const { journal: next } = await process.crash();
-			expect(isOther(next)).toEqual([true, true]);
+			expect(await isOther(next)).toEqual([true, true]);
 			await next.disown(bob);
-			expect(isOther(next)).toEqual([false, true]);
+			expect(await isOther(next)).toEqual([false, true]);
 		});
 
 		test("a conversation is the first one's who takes it, at once and after a crash, until they give it up", async () => {
@@ -315,35 +328,38 @@ export function testJournal(
 			const bob = { principal: "bob", conversation: "a" };
 			const names = ["a", "b", "a"];
 			const taken = [journal.own(ann), journal.own(bob), journal.disown(bob)];
-			expect(journal.owners(names)).toEqual(new Map([["a", "ann"]]));
+			expect(await journal.owners(names)).toEqual(new Map([["a", "ann"]]));
 			await Promise.all(taken);
-			expect(journal.owners(names)).toEqual(new Map([["a", "ann"]]));
+			expect(await journal.owners(names)).toEqual(new Map([["a", "ann"]]));
 			const { journal: next } = await process.crash();
-			expect(next.owners(names)).toEqual(new Map([["a", "ann"]]));
+			expect(await next.owners(names)).toEqual(new Map([["a", "ann"]]));
 			await next.own(bob);
-			expect(next.owners(names)).toEqual(new Map([["a", "ann"]]));
+			expect(await next.owners(names)).toEqual(new Map([["a", "ann"]]));
 			const given = next.disown(ann);
-			expect(next.owners(names)).toEqual(new Map());
+			expect(await next.owners(names)).toEqual(new Map());
 			await given;
-			expect(next.owners(names)).toEqual(new Map());
+			expect(await next.owners(names)).toEqual(new Map());
 			await next.own(bob);
-			expect(next.owners(names)).toEqual(new Map([["a", "bob"]]));
-			expect(next.owners([])).toEqual(new Map());
+			expect(await next.owners(names)).toEqual(new Map([["a", "bob"]]));
+			expect(await next.owners([])).toEqual(new Map());
 		});
 
 		test("events come in pages, also those that are not written yet", async () => {
 			const { journal } = await begin();
 			const appends = Array.from({ length: 10 }, (_, index) => journal.append(event(index + 1)));
 			for (let round = 0; round < 2; round++) {
-				expect(journal.events(stream, 0, 4).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
-				expect(journal.events(stream, 8, 4).map(({ seq }) => seq)).toEqual([9, 10]);
-				expect(journal.events(stream, 10, 4)).toEqual([]);
-				expect(journal.extent(stream)).toEqual({ first: 1, last: 10 });
+				expect((await journal.events(stream, 0, 4)).map(({ seq }) => seq)).toEqual([1, 2, 3, 4]);
+				expect((await journal.events(stream, 8, 4)).map(({ seq }) => seq)).toEqual([9, 10]);
+				expect(await journal.events(stream, 10, 4)).toEqual([]);
+				expect(await journal.extent(stream)).toEqual({ first: 1, last: 10 });
 				await Promise.all(appends);
 			}
 			void journal.append(event(11));
-			expect(journal.events(stream, 9, 4).map(({ seq }) => seq)).toEqual([10, 11]);
-			expect(journal.extent({ principal: "bob", sessionId: "s" })).toEqual({ first: 0, last: 0 });
+			expect((await journal.events(stream, 9, 4)).map(({ seq }) => seq)).toEqual([10, 11]);
+			expect(await journal.extent({ principal: "bob", sessionId: "s" })).toEqual({
+				first: 0,
+				last: 0,
+			});
 		});
 
 		test("a removed session is gone with its events at once, and one of its name goes on above their numbers", async () => {
@@ -353,19 +369,19 @@ export function testJournal(
 			const remove = command("remove", { type: "delete_session", sessionId: "s" });
 			await journal.admit(remove);
 			const removing = journal.finish(finished(remove, { removed: "s" }));
-			expect(journal.events(stream, 0, 10)).toEqual([]);
-			expect(journal.extent(stream)).toEqual({ first: 4, last: 3 });
+			expect(await journal.events(stream, 0, 10)).toEqual([]);
+			expect(await journal.extent(stream)).toEqual({ first: 4, last: 3 });
 			const fresh = event(4, { body: '"fresh"' });
 			const appending = journal.append(fresh);
-			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
+			expect(await journal.events(stream, 0, 10)).toEqual([fresh]);
 			const again = command("again", { type: "create_session" });
 			await journal.finish(finished(again, { session: session("s"), version: 0 }));
 			await Promise.all([removing, appending]);
-			expect(journal.events(stream, 0, 10)).toEqual([fresh]);
-			expect(journal.extent(stream)).toEqual({ first: 4, last: 4 });
+			expect(await journal.events(stream, 0, 10)).toEqual([fresh]);
+			expect(await journal.extent(stream)).toEqual({ first: 4, last: 4 });
 			const { journal: next } = await process.crash();
-			expect(next.events(stream, 0, 10)).toEqual([fresh]);
-			expect(next.extent(stream)).toEqual({ first: 4, last: 4 });
+			expect(await next.events(stream, 0, 10)).toEqual([fresh]);
+			expect(await next.extent(stream)).toEqual({ first: 4, last: 4 });
 			expect(next.recovered.sessions.map(({ version }) => version)).toEqual([0]);
 		});
 
@@ -383,17 +399,20 @@ export function testJournal(
 				journal.append(event(4)),
 				journal.finish(remove("r2")),
 			];
-			expect(journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			expect(await journal.extent(stream)).toEqual({ first: 6, last: 5 });
 			await Promise.all(all);
-			expect(journal.extent(stream)).toEqual({ first: 6, last: 5 });
-			expect(journal.extent({ principal: "bob", sessionId: "s" })).toEqual({ first: 0, last: 0 });
+			expect(await journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			expect(await journal.extent({ principal: "bob", sessionId: "s" })).toEqual({
+				first: 0,
+				last: 0,
+			});
 			const second = await process.crash();
-			expect(second.journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			expect(await second.journal.extent(stream)).toEqual({ first: 6, last: 5 });
 			await second.journal.finish(make("c2"));
 			const third = await second.restart();
-			expect(third.journal.extent(stream)).toEqual({ first: 6, last: 5 });
+			expect(await third.journal.extent(stream)).toEqual({ first: 6, last: 5 });
 			await third.journal.append(event(6));
-			expect(third.journal.events(stream, 2, 10)).toEqual([event(6)]);
+			expect(await third.journal.events(stream, 2, 10)).toEqual([event(6)]);
 		});
 
 		test("the numbers of a session that a crash kept from coming to be are not given again", async () => {
@@ -401,8 +420,8 @@ export function testJournal(
 			const never = { principal: "ann", sessionId: "never saved" };
 			await journal.append(event(1, never));
 			const { journal: next } = await process.crash();
-			expect(next.events(never, 0, 10)).toEqual([]);
-			expect(next.extent(never)).toEqual({ first: 3, last: 2 });
+			expect(await next.events(never, 0, 10)).toEqual([]);
+			expect(await next.extent(never)).toEqual({ first: 3, last: 2 });
 		});
 
 		test("the history has the newest first, by session, id and time", async () => {
@@ -422,23 +441,25 @@ export function testJournal(
 				sessionVersion: 4,
 			} as const;
 			void journal.admit(failed);
-			expect(journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
-				{ commandId: "failed", commandType: "bash", atMs: 3_000 },
-			]);
+			expect(
+				await journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 }),
+			).toEqual([{ commandId: "failed", commandType: "bash", atMs: 3_000 }]);
 			const finishing = journal.finish(finished(failed, { response }));
-			const ids = (query: object) =>
-				journal
-					.commandHistory({ principal: "ann", limit: 100, ...query })
-					.map((entry) => entry.commandId);
+			const ids = async (query: object) =>
+				(await journal.commandHistory({ principal: "ann", limit: 100, ...query })).map(
+					(entry) => entry.commandId,
+				);
 			for (let round = 0; round < 2; round++) {
-				expect(ids({})).toEqual(["failed", "c5", "c4", "c3", "c2", "c1", "create"]);
-				expect(ids({ limit: 2 })).toEqual(["failed", "c5"]);
-				expect(ids({ sessionId: "s" })).toEqual(["c5", "c3", "c1"]);
-				expect(ids({ fromMs: 2_002, toMs: 2_004 })).toEqual(["c4", "c3", "c2"]);
-				expect(ids({ principal: "bob" })).toEqual([]);
+				expect(await ids({})).toEqual(["failed", "c5", "c4", "c3", "c2", "c1", "create"]);
+				expect(await ids({ limit: 2 })).toEqual(["failed", "c5"]);
+				expect(await ids({ sessionId: "s" })).toEqual(["c5", "c3", "c1"]);
+				expect(await ids({ fromMs: 2_002, toMs: 2_004 })).toEqual(["c4", "c3", "c2"]);
+				expect(await ids({ principal: "bob" })).toEqual([]);
 				await finishing;
 			}
-			expect(journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 })).toEqual([
+			expect(
+				await journal.commandHistory({ principal: "ann", commandId: "failed", limit: 1 }),
+			).toEqual([
 				{
 					commandId: "failed",
 					commandType: "bash",
@@ -469,22 +490,52 @@ export function testJournal(
 			await journal.finish(finished(create, made));
 			const { journal: next } = await process.crash();
 			for (const known of [journal, next]) {
-				const about = (sessionId: string) =>
-					known
-						.commandHistory({ principal: "ann", sessionId, limit: 9 })
-						.map(({ commandId }) => commandId);
-				expect(about("s")).toEqual(["remove"]);
-				expect(about("t")).toEqual(["made"]);
-				expect(known.byKey({ principal: "ann" }, "k")?.id).toBe("remove");
-				expect(known.byKey({ principal: "ann", sessionId: "s" }, "k")).toBeUndefined();
+				const about = async (sessionId: string) =>
+					(await known.commandHistory({ principal: "ann", sessionId, limit: 9 })).map(
+						({ commandId }) => commandId,
+					);
+				expect(await about("s")).toEqual(["remove"]);
+				expect(await about("t")).toEqual(["made"]);
+				expect((await byKey(known, { principal: "ann" }, "k"))?.id).toBe("remove");
+				expect(await byKey(known, { principal: "ann", sessionId: "s" }, "k")).toBeUndefined();
 			}
+		});
+
+		test("a session that no process has can be claimed, one that does not exist cannot", async () => {
+			const { journal } = await begin();
+			const name = { principal: "ann", sessionId: "fresh" };
+			expect(await journal.claim({ principal: "ann", sessionId: "nowhere" })).toEqual({
+				kind: "none",
+			});
+			expect(await journal.claim(name, { create: true })).toMatchObject({
+				kind: "held",
+				version: 0,
+			});
+			expect(journal.lastSeq(name)).toBe(0);
+			await journal.append(event(1, name));
+			expect(journal.lastSeq(name)).toBe(1);
+		});
+
+		test("records of a released session are written before it is given up", async () => {
+			const { process, journal } = await begin();
+			await run(journal, command("a", { sessionId: "s" }), { version: 3 });
+			await journal.append(event(1));
+			await journal.release([stream]);
+			const { journal: next } = await process.restart();
+			expect(next.recovered.sessions).toMatchObject([{ id: "s", version: 3 }]);
+			expect(next.lastSeq(stream)).toBe(1);
+			expect(await next.events(stream, 0, 10)).toEqual([event(1)]);
 		});
 
 		test("the history of a command that was interrupted has the code for it", async () => {
 			const { process, journal } = await begin();
 			await journal.admit(command("cut short"));
 			const { journal: next } = await process.crash();
-			const [entry] = next.commandHistory({ principal: "ann", commandId: "cut short", limit: 1 });
+			const [entry] = await next.commandHistory({
+				principal: "ann",
+				commandId: "cut short",
+				limit: 1,
+			});
 			expect(entry).toMatchObject({ success: false, code: "interrupted" });
 		});
 	});

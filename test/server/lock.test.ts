@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { writeServerAddress } from "../../src/core/server-address.ts";
 import { lockDataFolder } from "../../src/server/data-folder.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
 
@@ -19,7 +20,8 @@ describe("the lock of a data folder", () => {
 	test("tells a second server where the first one listens", async () => {
 		const folder = tempDir();
 		const lock = await lockDataFolder(folder);
-		await lock.setAddress("http://127.0.0.1:3141/");
+		const url = "http://127.0.0.1:3141/";
+		await writeServerAddress(folder, { pid: process.pid, url });
 		await expect(lockDataFolder(folder)).rejects.toThrow("and listens on http://127.0.0.1:3141/;");
 		lock.release();
 	});

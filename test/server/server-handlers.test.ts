@@ -299,6 +299,7 @@ function setUp({ gone = false } = {}) {
 		unsubscribe() {},
 		unsubscribeAll() {},
 		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
+		lose: () => [],
 		async whenDrained() {},
 	};
 	const traffic = {

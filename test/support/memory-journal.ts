@@ -2,6 +2,8 @@ import type { Response } from "../../src/protocol/index.ts";
 import {
 	type AdmittedCommand,
 	type CommandHistoryEntry,
+	type CommandHistoryQuery,
+	type CommandName,
 	type FinishedCommand,
 	type Journal,
 	JournalUnavailable,
@@ -17,6 +19,12 @@ import {
 
 /** A journal without a disk, for tests: it commits and fails on demand, and can lose uncommitted records. */
 export interface MemoryJournal extends Journal {
+	byId(principal: string, id: string): StoredCommand | undefined;
+	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
+	find(names: readonly CommandName[]): (StoredCommand | undefined)[];
+	events(stream: StreamName, after: number, limit: number): StreamEvent[];
+	extent(stream: StreamName): { first: number; last: number };
+	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
 	/** `at-once`: in the same turn of the event loop. `manual`: when `commit` is called. */
 	mode: "at-once" | "manual";
 	/** Makes everything written so far durable, in order. */
@@ -158,6 +166,14 @@ export function createMemoryJournal(options: MemoryJournalOptions = {}): MemoryJ
 			return [...view.owners.values()].some((owner) => owner !== principal);
 		},
 		append: (event) => write({ kind: "event", event }),
+		find: (names) =>
+			names.map((name) =>
+				"id" in name ? journal.byId(name.principal, name.id) : journal.byKey(name, name.key),
+			),
+		lastSeq: (stream) => journal.extent(stream).last,
+		claim: (_name, options) => (options?.create ? { kind: "held", version: 0 } : { kind: "none" }),
+		release: async () => {},
+		onLost() {},
 		byId(principal, id) {
 			readable();
 			return view.commands.get(principal)?.get(id);

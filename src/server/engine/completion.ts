@@ -1,7 +1,8 @@
 import { property } from "../../core/property.ts";
 import type { Data } from "../../protocol/index.ts";
+import { isTakenOut } from "../safeguards.ts";
 import type { Done } from "./call.ts";
-import { ANSWER_GONE, dependencyFailed, NOT_DURABLE } from "./failures.ts";
+import { ANSWER_GONE, dependencyFailed, NOT_DURABLE, SESSION_LOST } from "./failures.ts";
 import { type Effects, finishRecord, startRecord } from "./known-commands.ts";
 import { digestOf, type Failure, failed, isLong, type Outcome, type PastRun } from "./outcome.ts";
 import { type EngineParts, type InTurn, type Replies, sendNotice, sendStarted } from "./replies.ts";
@@ -58,7 +59,7 @@ export class Completion {
 		});
 		const writing = keeps ? this.#record(run, past, applied) : undefined;
 		run.place?.lane.finished(run.place, running?.isWorking === true);
-		if (writing === undefined) this.#written(run, true);
+		if (writing === undefined || ANSWERS_EARLY) this.#written(run, true);
 		else writing.then((isDurable) => this.#written(run, isDurable));
 	}
 
@@ -100,7 +101,10 @@ export class Completion {
 		if (finished === undefined) return;
 		const { received } = run;
 		const { success } = finished.past.outcome.response;
-		if (isDurable || received.row.effect !== "change" || !success) {
+		if (run.isLost && !isDurable) {
+			const past = { ...finished.past, outcome: failed(received.command.type, SESSION_LOST) };
+			run.enter({ ...finished, name: "durable", past, isKept: false });
+		} else if (isDurable || received.row.effect !== "change" || !success) {
 			run.enter({ ...finished, name: "durable" });
 		} else {
 			const past = { ...finished.past, outcome: failed(received.command.type, NOT_DURABLE) };
@@ -151,6 +155,9 @@ export class Completion {
 		}
 	}
 }
+
+/** For tests. */
+const ANSWERS_EARLY = isTakenOut("send-after-commit");
 
 /** Resolves to whether the write succeeded. Until then, answers to reads of the session wait. */
 function tracked(writing: Promise<void>, session: SessionState | undefined): Promise<boolean> {

@@ -1,4 +1,5 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { Later } from "../../core/later.ts";
 import {
 	type Command,
 	PROTOCOL_VERSION,
@@ -6,15 +7,22 @@ import {
 	sessionOf,
 	timeoutOf,
 } from "../../protocol/index.ts";
-import type { Journal } from "../journal/journal.ts";
+import type {
+	Claim,
+	ClaimOptions,
+	Journal,
+	SessionRecord,
+	StreamName,
+} from "../journal/journal.ts";
 import { createRateBucket, type EngineLimits } from "../limits.ts";
+import { Arrivals } from "./arrivals.ts";
 import type { Call, Handlers } from "./call.ts";
 import { type Dependencies, Execution } from "./execution.ts";
 import * as failures from "./failures.ts";
 import { readFrame } from "./frame.ts";
-import { KnownCommands, type MemoryBounds } from "./known-commands.ts";
+import { type FoundNames, KnownCommands, type MemoryBounds } from "./known-commands.ts";
 import { type Client, Message } from "./message.ts";
-import { failureResponse } from "./outcome.ts";
+import { type Failure, failureResponse } from "./outcome.ts";
 import { type EngineParts, type Latency, Replies, sendAccepted } from "./replies.ts";
 import { type ReceivedCommand, type RepeatedRead, Run, type Sender, type Tenant } from "./run.ts";
 
@@ -30,9 +38,27 @@ export interface EngineOptions {
 	readonly memory?: MemoryBounds;
 	/** Called when a repetition got a stored success. Its connection lacks effects such as a subscription. */
 	onAnsweredAgain?(call: Omit<Call, "signal">, data: () => unknown): void;
+	/** Whether this process can run a session that no process has. Default: it can. */
+	readonly accepts?: ClaimOptions["accepts"];
+	/** Called with a session that this process has taken for a command. */
+	onClaimed?(record: SessionRecord, isCutOff: boolean): void;
 	readonly now?: EngineParts["now"];
 	readonly clock?: EngineParts["clock"];
 }
+
+interface Prepared {
+	readonly found: FoundNames;
+	/** Why the command cannot run here. */
+	readonly failure?: Failure | undefined;
+}
+
+/** Commands of the server that concern an existing session. */
+const NAMING_A_SESSION: ReadonlySet<string> = new Set([
+	"delete_session",
+	"subscribe",
+	"unsubscribe",
+	"switch_session",
+]);
 
 /** Enough for about 15 busy minutes. Repetitions of older commands are answered from the journal. */
 const DEFAULT_MEMORY: MemoryBounds = { names: 10_000, characters: 16_000_000 };
@@ -51,6 +77,7 @@ export class Engine {
 	readonly #knownCommands: KnownCommands;
 	readonly #replies: Replies;
 	readonly #execution: Execution;
+	readonly #arrivals: Arrivals<Prepared>;
 	#isStopping = false;
 
 	constructor(options: EngineOptions) {
@@ -71,6 +98,11 @@ export class Engine {
 				options.onAnsweredAgain?.({ command, principal: client.principal, client }, data),
 		});
 		this.#execution = new Execution({ ...parts, handlers, limits, replies: this.#replies });
+		this.#arrivals = new Arrivals({
+			prepare: (received) => this.#prepare(received),
+			accept: (received, prepared) => this.#accept(received, prepared),
+			replies: this.#replies,
+		});
 		for (const { principal, id, version } of journal.recovered.sessions) {
 			this.#tenantOf(principal).sessions.set(id, { version, writing: undefined });
 		}
@@ -99,7 +131,7 @@ export class Engine {
 			client.send(new Message(refusal));
 		} else if (frame.ok) {
 			const { command, row, fingerprint } = frame;
-			this.#accept({
+			this.#arrivals.add({
 				sender,
 				command,
 				row,
@@ -168,13 +200,60 @@ export class Engine {
 		return failure && { ...failureResponse(type, failure), ...(id !== undefined && { id }) };
 	}
 
+	/** What must be known before a command is admitted: earlier commands of its names, and its session. */
+	#prepare(received: ReceivedCommand): Later<Prepared> {
+		const found = this.#knownCommands.lookUp(received);
+		const session = this.#claimSession(received);
+		if (found instanceof Promise || session instanceof Promise) {
+			return Promise.all([found, session]).then(([found, failure]) => ({ found, failure }));
+		}
+		return session === undefined ? { found } : { found, failure: session };
+	}
+
+	/** Takes the session that the command names, if no process has it. Never throws or rejects. */
+	#claimSession({ sender, row, sessionId, command }: ReceivedCommand): Later<Failure | undefined> {
+		const { sessions, principal } = sender.tenant;
+		if (sessionId === undefined || sessions.has(sessionId)) return undefined;
+		if (row.target !== "session" && !NAMING_A_SESSION.has(command.type)) return undefined;
+		const name = { principal, sessionId };
+		const take = (claim: Claim): Failure | undefined => {
+			if (claim.kind === "elsewhere") return failures.ownedElsewhere(sessionId, claim.address);
+			if (claim.kind === "refused") return failures.noFolder(sessionId);
+			if (claim.kind !== "held" || !claim.record || sessions.has(sessionId)) return undefined;
+			sessions.set(sessionId, { version: claim.version, writing: undefined });
+			this.#options.onClaimed?.(claim.record, claim.isCutOff === true);
+			return undefined;
+		};
+		try {
+			const claim = this.#options.journal.claim(name, { accepts: this.#options.accepts });
+			if (!(claim instanceof Promise)) return take(claim);
+			return claim.then(take, failures.notClaimed);
+		} catch (error) {
+			return failures.notClaimed(error);
+		}
+	}
+
+	/** Drops sessions that another process has now. Their commands are not answered with an outcome. */
+	lose(names: readonly StreamName[]): void {
+		for (const { principal, sessionId } of names) {
+			const tenant = this.#tenants.get(principal);
+			if (!tenant?.sessions.delete(sessionId)) continue;
+			this.#knownCommands.releaseKeys(principal, sessionId);
+			this.#execution.lose(tenant, sessionId);
+		}
+	}
+
 	/** From here on, the command has lifecycle events and gets exactly one response. */
-	#accept(received: ReceivedCommand): void {
+	#accept(received: ReceivedCommand, { found, failure }: Prepared): void {
 		const replies = this.#replies;
 		replies.counters.accepted += 1;
 		sendAccepted(received);
+		if (failure !== undefined) {
+			replies.refuse(received, failure);
+			return;
+		}
 		const isNamed = received.fingerprint !== "";
-		const earlier = isNamed ? this.#knownCommands.findEarlier(received) : undefined;
+		const earlier = isNamed ? this.#knownCommands.findEarlier(received, found) : undefined;
 		if (earlier?.kind === "refused") {
 			replies.refuse(received, earlier.failure);
 		} else if (earlier?.command.kind === "past" && earlier.command.digest === undefined) {
@@ -183,7 +262,10 @@ export class Engine {
 			replies.refuse(received, failures.BUSY);
 		} else if (earlier?.command.kind === "run") {
 			replies.join({ received, names: earlier.names }, earlier.command);
-		} else this.#start(received, earlier && { past: earlier.command, names: earlier.names });
+		} else {
+			const repeats = earlier && { past: earlier.command, names: earlier.names };
+			this.#start(received, repeats, found);
+		}
 	}
 
 	#isBusy({ sender: { tenant }, bytes }: ReceivedCommand): boolean {
@@ -197,7 +279,7 @@ export class Engine {
 		);
 	}
 
-	#start(received: ReceivedCommand, repeats: RepeatedRead | undefined): void {
+	#start(received: ReceivedCommand, repeats: RepeatedRead | undefined, names: FoundNames): void {
 		const { sender, row, command } = received;
 		const { journal, limits } = this.#options;
 		const { rate } = sender.tenant;
@@ -214,20 +296,20 @@ export class Engine {
 		}
 		const run = new Run(received, timeoutOf(command), repeats);
 		// The dependencies of a repeated read succeeded the first time.
-		const found = repeats ? {} : this.#dependenciesOf(received);
+		const found = repeats ? {} : this.#dependenciesOf(received, names);
 		this.#knownCommands.claim(received, run);
 		this.#execution.start(run, found);
 	}
 
 	// The only possible cycle is a self-reference: a dependency must be known, so it arrived earlier,
 	// and lanes wait only for earlier commands.
-	#dependenciesOf({ command, sender }: ReceivedCommand): Dependencies {
+	#dependenciesOf({ command, sender }: ReceivedCommand, names: FoundNames): Dependencies {
 		if (command.dependsOn === undefined) return {};
 		const { principal } = sender.tenant;
 		const dependencies = new Set<Run>();
 		for (const id of new Set(command.dependsOn)) {
 			if (id === command.id) return { failure: failures.dependsOnItself(id) };
-			const known = this.#knownCommands.byId(principal, id);
+			const known = this.#knownCommands.byId(principal, id, names);
 			if (known === undefined) {
 				const evictedBeforeMs = this.#options.journal.evictedBefore(principal);
 				return { failure: failures.dependencyUnknown(id, evictedBeforeMs) };

@@ -1,5 +1,6 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import { laneOf, type Response } from "../../protocol/index.ts";
+import { AlreadyKnown } from "../journal/journal.ts";
 import type { EngineLimits } from "../limits.ts";
 import type { Call, Done, Handler, Handlers } from "./call.ts";
 import { type Applied, applyDone, Completion } from "./completion.ts";
@@ -115,6 +116,17 @@ export class Execution {
 		for (const turn of this.#unanswered) turn.take();
 	}
 
+	/** Fails the commands of a session that another process has now. Their outcomes are that one's to record. */
+	lose(tenant: Tenant, sessionId: string): void {
+		for (const run of this.#runs) {
+			const { sender, sessionId: id } = run.received;
+			if (sender.tenant !== tenant || id !== sessionId) continue;
+			run.isLost = true;
+			this.#completion.failWaiting(run, failures.SESSION_LOST, false);
+			if (run.in("running")) this.#stop(run, failures.SESSION_LOST, false);
+		}
+	}
+
 	/** At shutdown, fails the waiting reads of lost clients, except reads that another command waits for. */
 	interruptReads(isLost = ({ gone }: Client) => gone): void {
 		for (const run of this.#runs) {
@@ -138,7 +150,14 @@ export class Execution {
 			() => {
 				if (run.note("queued", { isRecorded: true })) this.#beginIfReady(run);
 			},
-			(thrown) => this.#completion.failWaiting(run, failures.notRecorded(thrown), false),
+			(thrown) => {
+				if (!run.isWaiting) return;
+				const outcome =
+					thrown instanceof AlreadyKnown
+						? outcomeElsewhere(run, thrown)
+						: failed(run.received.command.type, failures.notRecorded(thrown));
+				this.#completion.finish(run, outcome, { isKept: false });
+			},
 		);
 	}
 
@@ -281,11 +300,18 @@ export class Execution {
 	}
 
 	/** Aborts and fails a running command. Its lane waits up to `graceMs` for the handler to return. */
-	#stop(run: Run, failure: Failure): void {
+	#stop(run: Run, failure: Failure, isKept = true): void {
 		run.abort();
 		if (run.in("running")?.isWorking) this.#deadlines.grace.add(run);
-		this.#completion.finish(run, failed(run.received.command.type, failure));
+		this.#completion.finish(run, failed(run.received.command.type, failure), { isKept });
 	}
+}
+
+/** For an id that another process admitted first. */
+function outcomeElsewhere({ received }: Run, { command: known }: AlreadyKnown): Outcome {
+	const { type, id } = received.command;
+	if (known.fingerprint !== received.fingerprint) return failed(type, failures.idConflict(id));
+	return known.response ? outcomeOf(known.response) : failed(type, failures.IN_FLIGHT_ELSEWHERE);
 }
 
 /** Most reads take turns; otherwise a large number of them could starve everything else. */

@@ -1,4 +1,4 @@
-import { JournalUnavailable } from "../journal/journal.ts";
+import { JournalUnavailable, SessionLost } from "../journal/journal.ts";
 import type { Failure } from "./outcome.ts";
 
 export const SHUTTING_DOWN: Failure = {
@@ -93,10 +93,43 @@ export const journalUnavailable = (why: string): Failure => ({
 });
 
 export function notRecorded(thrown: unknown): Failure {
+	if (thrown instanceof SessionLost) return SESSION_LOST;
 	if (!(thrown instanceof JournalUnavailable)) return journalUnavailable("the journal failed");
 	return thrown.code === "busy"
 		? { code: "busy", error: `The command was not started: ${thrown.message}.` }
 		: journalUnavailable(thrown.message);
+}
+
+export const ownedElsewhere = (id: string, address: string): Failure => ({
+	code: "owned_elsewhere",
+	error: `Session "${id}" is on another server: connect to ${address}.`,
+});
+
+export const noFolder = (id: string): Failure => ({
+	code: "wrong_state",
+	error: `This server does not have the folder of session "${id}": connect to a server that has it.`,
+});
+
+/** For a command whose session another server took while it was in flight. */
+export const SESSION_LOST: Failure = {
+	code: "owned_elsewhere",
+	error:
+		"Another server has this session now. Connect to it and repeat the command under the same id to learn its outcome.",
+};
+
+/** For a command that another server has in flight. */
+export const IN_FLIGHT_ELSEWHERE: Failure = {
+	code: "busy",
+	error: "Another server has this command in flight: repeat it under the same id in a moment.",
+};
+
+export function notClaimed(thrown: unknown): Failure {
+	const why =
+		thrown instanceof JournalUnavailable ? thrown.message : "the database does not answer";
+	return {
+		code: "journal_unavailable",
+		error: `The server cannot tell which server has this session: ${why}.`,
+	};
 }
 
 export const idConflict = (id = ""): Failure => ({

@@ -1,6 +1,8 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { Later } from "../../core/later.ts";
 import {
 	type AdmittedCommand,
+	type CommandName,
 	type FinishedCommand,
 	type Journal,
 	KEY_LIFE_MS,
@@ -60,11 +62,21 @@ interface Remembered {
 	newer: Remembered | undefined;
 }
 
+/** What the journal and memory knew of a command's names when it arrived. */
+export interface FoundNames {
+	readonly ids: Map<string, PastRun | undefined>;
+	key: PastRun | undefined;
+	/** The journal could not answer. */
+	readonly isUnreadable: boolean;
+}
+
+export const NO_NAMES: FoundNames = { ids: new Map(), key: undefined, isUnreadable: false };
+
 const ALL: NewNames = { id: true, key: true };
 
 /** Finds commands by id or key, in memory or in the journal. Names of commands in flight are not evicted. */
 export class KnownCommands {
-	readonly #journal: Pick<Journal, "byId" | "byKey">;
+	readonly #journal: Pick<Journal, "find">;
 	readonly #bounds: MemoryBounds;
 	readonly #now: () => number;
 	readonly #known = new Map<string, Known>();
@@ -73,22 +85,57 @@ export class KnownCommands {
 	#count = 0;
 	#characters = 0;
 
-	constructor(journal: Pick<Journal, "byId" | "byKey">, bounds: MemoryBounds, now: () => number) {
+	constructor(journal: Pick<Journal, "find">, bounds: MemoryBounds, now: () => number) {
 		this.#journal = journal;
 		this.#bounds = bounds;
 		this.#now = now;
 	}
 
-	findEarlier(received: ReceivedCommand): EarlierCommand | undefined {
+	/** Asks for all names that a command mentions: its id, its key, its dependencies. Never throws or rejects. */
+	lookUp(received: ReceivedCommand): Later<FoundNames> {
+		const { principal } = received.sender.tenant;
+		const { id, idempotencyKey: key, dependsOn = [] } = received.command;
+		if (id === undefined && key === undefined && dependsOn.length === 0) return NO_NAMES;
+		const known = this.#knownOf(principal);
+		const asked: CommandName[] = [];
+		const found: FoundNames = { ids: new Map(), key: undefined, isUnreadable: false };
+		for (const name of id === undefined ? dependsOn : [id, ...dependsOn]) {
+			const remembered = known.ids.get(name);
+			if (remembered !== undefined) found.ids.set(name, pastIn(remembered));
+			else asked.push({ principal, id: name });
+		}
+		if (key !== undefined) {
+			const scope = keyScope(received);
+			const remembered = known.keys.get(scope)?.get(key);
+			if (remembered === undefined) asked.push({ principal, sessionId: scope, key });
+			else found.key = pastIn(remembered);
+		}
+		if (asked.length === 0) return found;
+		const take = (answers: readonly (StoredCommand | undefined)[]) => {
+			for (const [index, name] of asked.entries()) {
+				const past = pastOf(answers[index]);
+				if ("id" in name) found.ids.set(name.id, past);
+				else found.key = past;
+			}
+			return found;
+		};
+		try {
+			const answers = this.#journal.find(asked);
+			if (!(answers instanceof Promise)) return take(answers);
+			return answers.then(take, () => ({ ...found, isUnreadable: true }));
+		} catch {
+			return { ...found, isUnreadable: true };
+		}
+	}
+
+	/** `found` may be older than what is in memory, which therefore takes precedence. */
+	findEarlier(received: ReceivedCommand, found: FoundNames): EarlierCommand | undefined {
 		const { principal } = received.sender.tenant;
 		const { id, idempotencyKey: key } = received.command;
-		let byId: Run | PastRun | undefined;
-		let byKey: Run | PastRun | undefined;
-		try {
-			if (id !== undefined) byId = this.#byId(principal, id);
-			if (key !== undefined) byKey = this.#byKey(principal, keyScope(received), key);
-		} catch {
-			// A read may run twice, a change must not.
+		const byId = id === undefined ? undefined : this.byId(principal, id, found);
+		const byKey = key === undefined ? undefined : this.#byKey(received, key, found);
+		// A read may run twice, a change must not.
+		if (found.isUnreadable && !byId && !byKey) {
 			if (received.row.effect === "read") return undefined;
 			return { kind: "refused", failure: failures.JOURNAL_UNREADABLE };
 		}
@@ -103,12 +150,10 @@ export class KnownCommands {
 		return command && { kind: "known", command, names };
 	}
 
-	byId(principal: string, id: string): Run | PastRun | undefined {
-		try {
-			return this.#byId(principal, id);
-		} catch {
-			return undefined;
-		}
+	byId(principal: string, id: string, found: FoundNames): Run | PastRun | undefined {
+		const known = this.#knownOf(principal).ids.get(id);
+		if (known?.kind === "run") return known;
+		return known?.past ?? found.ids.get(id);
 	}
 
 	claim(received: ReceivedCommand, run: Run, which = ALL): void {
@@ -142,21 +187,14 @@ export class KnownCommands {
 		}
 	}
 
-	#byId(principal: string, id: string): Run | PastRun | undefined {
-		const known = this.#knownOf(principal).ids.get(id);
+	#byKey(received: ReceivedCommand, key: string, found: FoundNames): Run | PastRun | undefined {
+		const { principal } = received.sender.tenant;
+		const known = this.#knownOf(principal).keys.get(keyScope(received))?.get(key);
 		if (known?.kind === "run") return known;
-		return known?.past ?? pastOf(this.#journal.byId(principal, id));
-	}
-
-	#byKey(principal: string, sessionId: string | undefined, key: string): Run | PastRun | undefined {
-		const known = this.#knownOf(principal).keys.get(sessionId)?.get(key);
-		if (known?.kind === "run") return known;
-		if (known !== undefined) {
-			if (this.#now() - known.past.finishedAtMs < KEY_LIFE_MS) return known.past;
-			this.#evict(known);
-			return undefined;
-		}
-		return pastOf(this.#journal.byKey({ principal, sessionId }, key));
+		const past = known?.past ?? found.key;
+		if (past === undefined || this.#now() - past.finishedAtMs < KEY_LIFE_MS) return past;
+		if (known) this.#evict(known);
+		return undefined;
 	}
 
 	#knownOf(principal: string): Known {
@@ -205,17 +243,26 @@ function isSame(earlier: Run | PastRun, received: ReceivedCommand): boolean {
 }
 
 /** The key of a server command belongs to no session, even if the command names one. */
-function keyScope({ row, sessionId }: ReceivedCommand): string | undefined {
+function keyScope({
+	row,
+	sessionId,
+}: Pick<ReceivedCommand, "row" | "sessionId">): string | undefined {
 	return row.target === "session" ? sessionId : undefined;
 }
 
-function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
+/** A run in flight is found in memory again when the command is admitted. */
+function pastIn(known: Run | Remembered): PastRun | undefined {
+	return known.kind === "run" ? undefined : known.past;
+}
+
+export function pastOf(stored: StoredCommand | undefined): PastRun | undefined {
 	if (stored === undefined) return undefined;
 	const { fingerprint, digest, unsaved, finishedAtMs = stored.atMs } = stored;
 	return { kind: "past", fingerprint, outcome: outcomeIn(stored), finishedAtMs, digest, unsaved };
 }
 
-function outcomeIn({ response, type, unsaved }: StoredCommand): Outcome {
+function outcomeIn({ response, type, unsaved, elsewhere }: StoredCommand): Outcome {
+	if (elsewhere) return failed(type, failures.IN_FLIGHT_ELSEWHERE);
 	if (response === undefined) return failed(type, failures.OUTCOME_NOT_KEPT);
 	return unsaved && response.success ? failed(type, failures.NOT_DURABLE) : outcomeOf(response);
 }

@@ -57,6 +57,20 @@ export class Replies {
 	end({ sender, bytes, acceptedMs }: ReceivedCommand): void {
 		this.latencies.note(this.#options.clock() - acceptedMs);
 		this.#count(sender, -1, -bytes);
+		this.noteIdle({ sender });
+	}
+
+	/** Counts a command that waits to be admitted. */
+	hold({ sender, bytes }: ReceivedCommand): void {
+		this.#count(sender, 1, bytes);
+	}
+
+	/** Call `noteIdle` when the command is admitted or refused. */
+	letGo({ sender, bytes }: ReceivedCommand): void {
+		this.#count(sender, -1, -bytes);
+	}
+
+	noteIdle({ sender }: Pick<ReceivedCommand, "sender">): void {
 		if (sender.pending === 0) for (const resolve of sender.onAnswered.splice(0)) resolve();
 		if (this.counters.pending === 0) for (const resolve of this.#onIdle.splice(0)) resolve();
 	}

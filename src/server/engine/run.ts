@@ -127,6 +127,8 @@ export class Run {
 	/** Absent for a control command, which takes no place in a lane. */
 	place: Place<Run> | undefined;
 	isSlow = false;
+	/** Another process has the session now. */
+	isLost = false;
 	dependents: Set<Run> | undefined;
 	joiners: Repetition[] | undefined;
 	#phase: Phase = { name: "accepted" };

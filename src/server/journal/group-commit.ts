@@ -28,8 +28,11 @@ const DURABILITY = {
 
 export type Durability = keyof typeof DURABILITY;
 
+/** What keeps the records: a file or a database. */
+export type JournalKeeper = Pick<JournalFileProxy, "open" | "write" | "sweep" | "close">;
+
 export interface GroupCommitOptions {
-	readonly file: JournalFileProxy;
+	readonly file: JournalKeeper;
 	now(): number;
 	readonly limits: JournalLimits;
 	onEvicted(marks: readonly EvictionMark[]): void;
@@ -188,7 +191,7 @@ export class GroupCommit {
 				this.#commitMs += reply.ms;
 				if (reply.size.usedBytes > this.#options.limits.maxBytes) this.#sweepIsDue = true;
 				for (const queued of batch) queued.release();
-				for (const queued of batch) queued.settle();
+				for (const [index, queued] of batch.entries()) queued.settle(reply.refused?.get(index));
 				return;
 			}
 			if (reply.kind === "refused") {

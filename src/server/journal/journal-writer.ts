@@ -107,6 +107,8 @@ export class JournalWriter {
 				statement.run(record.conversation, record.principal);
 				return;
 			}
+			case "entries":
+				return; // a file's conversations are in pi's own files
 			case "event":
 				this.#applyEvent(record.event, lasts);
 		}

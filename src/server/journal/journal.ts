@@ -1,7 +1,12 @@
+import type { Later } from "../../core/later.ts";
 import type { Data, Response } from "../../protocol/index.ts";
 
-/** Records that survive the death of the process. There is one journal per data folder. */
+/**
+ * Records that survive the death of the process. The embedded journal answers questions at once; one in a
+ * database answers with promises. Who asks must handle both in the same tick: see `core/later.ts`.
+ */
 export interface Journal {
+	/** Sessions that this process holds from the start. */
 	readonly recovered: Recovered;
 	/** Whether changes can be made durable. `why` is for clients and contains no server paths. */
 	health(): { ok: true } | { ok: false; why: string };
@@ -16,26 +21,38 @@ export interface Journal {
 	own(owner: Ownership): Promise<void>;
 	disown(owner: Ownership): Promise<void>;
 	/** Owners by conversation. Conversations without an owner are absent. Throws {@link JournalUnavailable}. */
-	owners(conversations: readonly string[]): ReadonlyMap<string, string>;
+	owners(conversations: readonly string[]): Later<ReadonlyMap<string, string>>;
 	/** Whether another principal owns a conversation. Throws {@link JournalUnavailable}. */
-	hasOtherOwner(principal: string): boolean;
-	/** Also finds commands that are not on disk yet. */
-	byId(principal: string, id: string): StoredCommand | undefined;
+	hasOtherOwner(principal: string): Later<boolean>;
+	/**
+	 * The commands with these names, in their order; also those that are not on disk yet. A key finds a finished
+	 * command until {@link KEY_LIFE_MS} after it finished; repetitions are stored without the key. Questions of
+	 * one tick share a round trip.
+	 */
+	find(names: readonly CommandName[]): Later<readonly (StoredCommand | undefined)[]>;
 	/** The principal's commands from before this time may have been evicted. 0: none was evicted. */
 	evictedBefore(principal: string): number;
-	/** Finds a finished command until {@link KEY_LIFE_MS} after it finished. Repetitions are stored without the key. */
-	byKey(scope: KeyScope, key: string): StoredCommand | undefined;
 	/** Resolves when the event survives the death of the process. If it rejects, the event is not stored. */
 	append(event: StreamEvent): Promise<void>;
 	/** Returns the events above `after`, in order: at most `limit`, or fewer if they are large. */
-	events(stream: StreamName, after: number, limit: number): StreamEvent[];
+	events(stream: StreamName, after: number, limit: number): Later<StreamEvent[]>;
 	/**
 	 * Both are 0 without events. If all events are evicted, `first` is `last` + 1. Deleting the session adds
 	 * 1 to `last`.
 	 */
-	extent(stream: StreamName): { first: number; last: number };
+	extent(stream: StreamName): Later<{ first: number; last: number }>;
+	/** The last event number of a session that this process holds. */
+	lastSeq(stream: StreamName): number;
 	/** Newest first. */
-	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[];
+	commandHistory(query: CommandHistoryQuery): Later<CommandHistoryEntry[]>;
+	/** Takes a session for this process, unless another one has it. Throws {@link JournalUnavailable}. */
+	claim(name: StreamName, options?: ClaimOptions): Later<Claim>;
+	/** Gives sessions up, so that another process can claim them at once. Their records must be written. */
+	release(names: readonly StreamName[]): Promise<void>;
+	/** Called with sessions that another process has now: nothing of them can be recorded here any more. */
+	onLost(listener: (names: readonly StreamName[]) => void): void;
+	/** Absent if conversations are only in pi's files. */
+	readonly conversations?: ConversationStore;
 	stats(): JournalStats;
 	close(): Promise<void>;
 }
@@ -50,6 +67,46 @@ export class JournalUnavailable extends Error {
 		this.code = code;
 	}
 }
+
+/** Thrown for a record of a session that another process has now. The message is for clients. */
+export class SessionLost extends Error {
+	constructor() {
+		super(
+			"another server has this session now; repeat the command under the same id to learn its outcome",
+		);
+	}
+}
+
+/** Thrown by `admit` if another process used the id first. */
+export class AlreadyKnown extends Error {
+	readonly command: StoredCommand;
+
+	constructor(command: StoredCommand) {
+		super("the id of this command was used before");
+		this.command = command;
+	}
+}
+
+export interface ClaimOptions {
+	/** Reserves the name of a session that does not exist yet. */
+	readonly create?: true;
+	/** Whether this process can run the session, for example because it has the folder. Default: it can. */
+	readonly accepts?: ((record: SessionRecord) => boolean) | undefined;
+}
+
+export type Claim =
+	/** `record` is absent if the name is only reserved. `isCutOff`: see {@link Recovered.cutOff}. */
+	| {
+			readonly kind: "held";
+			readonly version: number;
+			readonly record?: SessionRecord;
+			readonly isCutOff?: boolean;
+	  }
+	/** There is no such session. With `create`: there is one. */
+	| { readonly kind: "none" }
+	| { readonly kind: "exists" }
+	| { readonly kind: "elsewhere"; readonly address: string }
+	| { readonly kind: "refused" };
 
 export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
@@ -81,6 +138,11 @@ export interface KeyScope {
 	/** Absent for server commands. */
 	readonly sessionId?: string | undefined;
 }
+
+/** The name of a command: its id, or the key it was sent with. */
+export type CommandName =
+	| { readonly principal: string; readonly id: string }
+	| (KeyScope & { readonly key: string });
 
 export interface AdmittedCommand {
 	readonly principal: string;
@@ -115,6 +177,8 @@ export interface StoredCommand
 		Partial<Pick<FinishedCommand, "response" | "finishedAtMs" | "digest">> {
 	/** The disk refused the outcome: only this process knows it. */
 	unsaved?: true;
+	/** Another server has it in flight. */
+	elsewhere?: true;
 }
 
 export interface StreamName {
@@ -129,6 +193,23 @@ export interface StreamEvent extends StreamName {
 	readonly body: string;
 	/** A run, compaction or dialog is open after this event. Used only for {@link Recovered.cutOff}. */
 	readonly inProgress?: true;
+}
+
+/** Entries of pi's session file in their order, each as JSON; the first is the header. */
+export interface ConversationPart extends StreamName {
+	/** Names the file's content: pi's id of the session. */
+	readonly conversation: string;
+	/** The number of the first entry. */
+	readonly from: number;
+	readonly bodies: readonly string[];
+}
+
+/** Conversations beside the journal, so that another server can go on with them. */
+export interface ConversationStore {
+	/** Written before records that come later. Rejects like `append`. */
+	keep(part: ConversationPart): Promise<void>;
+	/** All entries, or none. */
+	entries(name: StreamName, conversation: string): Promise<string[]>;
 }
 
 export interface CommandHistoryQuery {

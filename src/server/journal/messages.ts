@@ -1,6 +1,7 @@
 import type { Response } from "../../protocol/index.ts";
 import type {
 	AdmittedCommand,
+	ConversationPart,
 	FinishedCommand,
 	JournalLimits,
 	Ownership,
@@ -25,7 +26,9 @@ export type JournalRecord =
 	  }
 	| { kind: "session"; session: SessionColumns }
 	| ({ kind: "owner" } & OwnerChange)
-	| { kind: "event"; event: StreamEvent };
+	| { kind: "event"; event: StreamEvent }
+	/** Entries of a conversation, from number `from` on. Only a database keeps them. */
+	| ({ kind: "entries" } & ConversationPart);
 
 export type OwnerChange = Ownership & { owns: boolean };
 
@@ -55,7 +58,8 @@ export type WriterReply =
 			size: JournalSize;
 			refusal?: Refusal;
 	  }
-	| { kind: "written"; size: JournalSize; ms: number }
+	/** `refused`: records that were not written, by index, with the error for their callers. */
+	| { kind: "written"; size: JournalSize; ms: number; refused?: ReadonlyMap<number, Error> }
 	| { kind: "swept"; size: JournalSize; evicted: EvictionMark[]; more: boolean }
 	| { kind: "closed" }
 	| { kind: "refused"; refusal: Refusal }

@@ -1,12 +1,14 @@
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
 import { openForReading } from "../../core/sqlite.ts";
-import type { Response } from "../../protocol/index.ts";
 import { type Durability, GroupCommit } from "./group-commit.ts";
 import {
 	type AdmittedCommand,
+	type Claim,
+	type ClaimOptions,
 	type CommandHistoryEntry,
 	type CommandHistoryQuery,
+	type CommandName,
 	DEFAULT_JOURNAL_LIMITS,
 	type FinishedCommand,
 	interrupted,
@@ -26,6 +28,7 @@ import {
 import { createWriterThread, JournalFileProxy, type WriterThread } from "./journal-file-proxy.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { EvictionMark, JournalRecord, Reply, SessionColumns } from "./messages.ts";
+import { keptOutcome } from "./outcome-columns.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Uncommitted } from "./uncommitted.ts";
 
@@ -154,6 +157,12 @@ export class SqliteJournal implements Journal {
 		});
 	}
 
+	find(names: readonly CommandName[]): (StoredCommand | undefined)[] {
+		return names.map((name) =>
+			"id" in name ? this.byId(name.principal, name.id) : this.byKey(name, name.key),
+		);
+	}
+
 	byId(principal: string, id: string): StoredCommand | undefined {
 		const uncommitted = this.#uncommitted.command(principal, id);
 		if (uncommitted) return uncommitted;
@@ -201,6 +210,19 @@ export class SqliteJournal implements Journal {
 		const isKept = first > 0 && first <= last;
 		return { first: isKept ? first : oldest, last: Math.max(last, newest) };
 	}
+
+	lastSeq(stream: StreamName): number {
+		return this.extent(stream).last;
+	}
+
+	/** This process holds all sessions of its file, so there is nothing to take. */
+	claim(_name: StreamName, { create }: ClaimOptions = {}): Claim {
+		return create ? { kind: "held", version: 0 } : { kind: "none" };
+	}
+
+	async release(): Promise<void> {}
+
+	onLost(): void {}
 
 	commandHistory(query: CommandHistoryQuery): CommandHistoryEntry[] {
 		const stored = this.#read((reader) => reader.commandHistory(query)) ?? [];
@@ -364,27 +386,6 @@ const FIRST_SWEEP_MS = 1_000;
 const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which records the owners of session files";
-
-/** Drops data that is too large. The success of a change is kept; otherwise a client would repeat it. */
-function keptOutcome(
-	{ response, json = JSON.stringify(response) }: FinishedCommand,
-	changing: boolean,
-	maxBytes: number,
-): { response: Response; json: string } {
-	// Approximate: the UTF-16 length may be less than the byte count, but counting reads the text again.
-	if (json.length <= maxBytes) return { response, json };
-	const { data: _data, ...rest } = response;
-	const short: Response = changing
-		? { ...rest, ...(rest.error && { error: rest.error.slice(0, 1_000) }) }
-		: {
-				type: "response",
-				command: response.command,
-				success: false,
-				code: "failed",
-				error: `the outcome of this ${response.command} was too large to keep: send the command again with a new id`,
-			};
-	return { response: short, json: JSON.stringify(short) };
-}
 
 function columnsOf(session: SessionRecord): SessionColumns {
 	return { ...session, settings: JSON.stringify(session.settings) };

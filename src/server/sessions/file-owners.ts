@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { hashBytes } from "../../core/hash.ts";
+import { type Later, whenThere } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import { type Journal, JournalUnavailable, type SessionRecord } from "../journal/journal.ts";
@@ -47,13 +48,15 @@ export class VisibleFiles {
 		const file = await checkSessionFile(path, field, this.#places);
 		const roots = await realRoots(this.#places);
 		const lineage = await lineageOf({ path: file.path, head: file }, roots);
-		if (!this.#isVisible(lineage, principal)) throw noSuchFile(path, field);
+		if (!(await this.#isVisible(lineage, principal))) throw noSuchFile(path, field);
 		return { ...file, lineage };
 	}
 
 	/** Throws the error for a missing file if another principal has become the owner. */
-	assertVisible({ lineage }: { lineage: Lineage }, principal: string, path: string): void {
-		if (!this.#isVisible(lineage, principal)) throw noSuchFile(path, "sessionPath");
+	assertVisible({ lineage }: { lineage: Lineage }, principal: string, path: string): Later<void> {
+		return whenThere(this.#isVisible(lineage, principal), (isVisible) => {
+			if (!isVisible) throw noSuchFile(path, "sessionPath");
+		});
 	}
 
 	/** For a path that the server itself found. `undefined` if the file is not visible, or gone. */
@@ -61,7 +64,7 @@ export class VisibleFiles {
 		const file = await readHead(found).catch(() => undefined); // gone meanwhile
 		if (!file) return undefined;
 		const lineage = await lineageOf(file, await realRoots(this.#places));
-		if (!this.#isVisible(lineage, principal)) return undefined;
+		if (!(await this.#isVisible(lineage, principal))) return undefined;
 		const { path, head } = file;
 		return { path, title: head?.view.sessionName ?? head?.view.firstMessage };
 	}
@@ -83,17 +86,15 @@ export class VisibleFiles {
 	 * Visible: an open file to its session's principal, a closed one to its owner, an unowned one to all. A file
 	 * of a sub-agent is its session's. If that is unknown, it is visible unless another principal could own it.
 	 */
-	#isVisible(
-		{ sessions, isComplete }: Lineage,
-		principal: string,
-		open = this.#table.openFiles(),
-	): boolean {
-		const ownersBySession = this.#owners.ownersOf(sessions);
-		const owner = sessions
-			.map(({ path }, index) => open.get(path)?.principal ?? ownersBySession[index])
-			.find((one) => one !== undefined);
-		if (owner !== undefined) return owner === principal;
-		return isComplete || this.#owners.isSole(principal);
+	#isVisible({ sessions, isComplete }: Lineage, principal: string): Later<boolean> {
+		return whenThere(this.#owners.ownersOf(sessions), (ownersBySession) => {
+			const open = this.#table.openFiles();
+			const owner = sessions
+				.map(({ path }, index) => open.get(path)?.principal ?? ownersBySession[index])
+				.find((one) => one !== undefined);
+			if (owner !== undefined) return owner === principal;
+			return isComplete || this.#owners.isSole(principal);
+		});
 	}
 
 	async #visible(files: readonly StoredSession[], principal: string) {
@@ -102,10 +103,10 @@ export class VisibleFiles {
 		for (const head of files) {
 			read.push({ head, lineage: await lineageOf({ path: head.path, head }, roots) });
 		}
-		const open = this.#table.openFiles();
-		return read
-			.filter(({ lineage }) => this.#isVisible(lineage, principal, open))
-			.map(({ head }) => head);
+		const visible = await Promise.all(
+			read.map(({ lineage }) => this.#isVisible(lineage, principal)),
+		);
+		return read.filter((_, index) => visible[index]).map(({ head }) => head);
 	}
 }
 
@@ -142,20 +143,30 @@ export function createFileOwners(journal: OwnersJournal) {
 		ownersOf(files: readonly FileHeader[]) {
 			const names = files.map((file) => ({ own: conversationOf(file), parent: parentOf(file) }));
 			const all = names.flatMap(({ own, parent }) => [own, ...(parent ? [parent] : [])]);
-			const owners = readOwners(() => journal.owners(all));
-			return names.map(({ own, parent }) => owners.get(own) ?? owners.get(parent ?? ""));
+			return whenThere(
+				readOwners(() => journal.owners(all)),
+				(owners) => names.map(({ own, parent }) => owners.get(own) ?? owners.get(parent ?? "")),
+			);
 		},
 		/** Whether no other principal owns a file. Throws a {@link CommandError} if the journal is unreadable. */
-		isSole: (principal: string) => !readOwners(() => journal.hasOtherOwner(principal)),
+		isSole: (principal: string) =>
+			whenThere(
+				readOwners(() => journal.hasOtherOwner(principal)),
+				(isShared) => !isShared,
+			),
 	};
 }
 
-function readOwners<Answer>(read: () => Answer): Answer {
-	try {
-		return read();
-	} catch (error) {
+function readOwners<Answer>(read: () => Later<Answer>): Later<Answer> {
+	const explain = (error: unknown): never => {
 		if (!(error instanceof JournalUnavailable)) throw error;
 		throw new CommandError(error.code, error.message, { cause: error });
+	};
+	try {
+		const answer = read();
+		return answer instanceof Promise ? answer.catch(explain) : answer;
+	} catch (error) {
+		return explain(error);
 	}
 }
 

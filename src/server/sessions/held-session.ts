@@ -3,8 +3,9 @@ import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { CommandOf, CommandType, Data, ResponseData } from "../../protocol/index.ts";
 import type { Call } from "../engine/call.ts";
-import type { SessionRecord, StreamName } from "../journal/journal.ts";
+import type { ConversationStore, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError, wrongState } from "../safe-text.ts";
+import { Conversation, restoreConversation } from "./conversation.ts";
 import { warningEvent } from "./dialogs.ts";
 import type { FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
@@ -36,6 +37,8 @@ export interface HeldSessionOptions extends PiOptions {
 	readonly piProcesses: PiProcesses;
 	/** Private folder for copies of session files that are watched. Absent: nothing can be watched. */
 	readonly watchFolder?: string;
+	/** Keeps conversations beside pi's files, if other servers may have to go on with them. */
+	readonly conversations?: ConversationStore | undefined;
 	/** Whether the last server process crashed. Files may then be newer than their records. Default: false. */
 	readonly afterCrash?: boolean;
 }
@@ -56,19 +59,36 @@ export class HeldSession implements StreamName {
 	#mirror: SessionMirror | undefined;
 	/** Whether clients know the session, and so need events about its changes. */
 	#isKnown: boolean;
+	#isClaimed: boolean;
 	#wasOpen = false;
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
+	readonly #conversation: Conversation | undefined;
 	/** The last known file, and whether it was ever on disk. */
 	#ownFile: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
 
-	constructor(record: SessionRecord, options: HeldSessionOptions, isKnown: boolean) {
+	/** `isClaimed`: another server may have had the session last, so this one's file may be old. */
+	constructor(
+		record: SessionRecord,
+		options: HeldSessionOptions,
+		isKnown: boolean,
+		isClaimed = false,
+	) {
 		this.principal = record.principal;
 		this.sessionId = record.id;
 		this.#options = options;
 		this.#folders = new Set([record.cwd]);
 		this.record = record;
 		this.#isKnown = isKnown;
+		this.#isClaimed = isClaimed;
+		this.#conversation =
+			options.conversations &&
+			new Conversation({
+				store: options.conversations,
+				name: this,
+				manager: () => (this.current?.isBroken ? undefined : this.current?.session.sessionManager),
+				emit: (event) => this.#emitNow(event),
+			});
 		if (!options.allowProjectTrust && "trustedCwd" in record.settings) this.#withdrawTrust();
 	}
 
@@ -105,6 +125,7 @@ export class HeldSession implements StreamName {
 
 	/** Updates the record from the running pi. Returns whether it changed. */
 	refreshRecord(): boolean {
+		this.#conversation?.keep();
 		if (!this.current || this.#isClosed || this.current.isBroken) return false;
 		const next = recordOf(this.current, this.record);
 		if (JSON.stringify(next) === JSON.stringify(this.record)) return false;
@@ -147,8 +168,18 @@ export class HeldSession implements StreamName {
 		await live?.close();
 		this.#mirror?.close();
 		this.#mirror = undefined;
+		this.#conversation?.flush();
 		this.#isClosed = true; // up to here, pi's events are sent
 		this.#closedAs = live && recordOf(live, this.record);
+		this.current = undefined;
+		this.#opening = undefined;
+	}
+
+	/** Ends the session without a word: another server has it. */
+	async abandon(): Promise<void> {
+		this.#isClosed = true;
+		const live = await this.#opening?.catch(() => undefined);
+		await live?.close().catch(() => {});
 		this.current = undefined;
 		this.#opening = undefined;
 	}
@@ -185,8 +216,16 @@ export class HeldSession implements StreamName {
 	}
 
 	async #open(): Promise<LiveSession> {
-		const { file, cwd, id } = this.record;
 		const options = this.#options;
+		const wasClaimed = this.#isClaimed;
+		if (wasClaimed && options.conversations && existsSync(this.record.cwd)) {
+			const { conversations, agentDir } = options;
+			const found = await restoreConversation(this.record, conversations, agentDir);
+			this.record = found.record;
+			if (found.restored) this.#conversation?.noteRestored(found.restored);
+			this.#isClaimed = false;
+		}
+		const { file, cwd, id } = this.record;
 		const settings = parseSettings(this.record.settings);
 		if (!existsSync(cwd)) throw missing(id, "folder");
 		if (settings.watches !== undefined) return await this.#watch(settings.watches, settings);
@@ -203,16 +242,15 @@ export class HeldSession implements StreamName {
 				settings,
 				...(path && { file: path }),
 				// A session is opened again only after it broke, which counts as a crash.
-				afterCrash: options.afterCrash || this.#wasOpen || settings.cutOff === true,
-				emit: (event) => {
-					if (!this.#isClosed) options.emit(this, event);
-				},
+				afterCrash: options.afterCrash || this.#wasOpen || wasClaimed || settings.cutOff === true,
+				emit: (event) => this.#emit(event),
 				onChange: () => {
 					if (this.current && !this.current.isBroken) this.#claimFile(this.current);
 					this.#saveIfChanged();
 				},
 			});
 			this.current = live;
+			this.#conversation?.keep();
 			this.#claimFile(live);
 			if (this.#isKnown) this.#announce(live.warning);
 			this.#isKnown = true;
@@ -280,7 +318,7 @@ export class HeldSession implements StreamName {
 		if (this.fork) {
 			const { file, about } = this.fork;
 			const event = { type: "session_replaced", reason: "fork", sessionFile: file } as const;
-			this.#options.emit(this, event);
+			this.#emit(event);
 			this.#warn(about.warning);
 		}
 		if (warning) this.#warn(warning);
@@ -301,7 +339,16 @@ export class HeldSession implements StreamName {
 	}
 
 	#warn(message: string): void {
-		this.#options.emit(this, warningEvent(message));
+		this.#emit(warningEvent(message));
+	}
+
+	#emit(event: Data<"SessionEvent">): void {
+		if (this.#conversation) this.#conversation.emit(event);
+		else this.#emitNow(event);
+	}
+
+	#emitNow(event: Data<"SessionEvent">): void {
+		if (!this.#isClosed) this.#options.emit(this, event);
 	}
 }
 

@@ -109,8 +109,9 @@ async function loadSession(
 	const file = await files.resolve(sessionPath, principal);
 	const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
 	await table.waitForMoves(file.path);
+	const visible = files.assertVisible(file, principal, sessionPath);
+	if (visible) await visible;
 	// No await between here and `add`; otherwise two calls could open the same file.
-	files.assertVisible(file, principal, sessionPath);
 	const watching = command.watch && table.watching(principal, file.path);
 	const owner = watching || table.openFiles().get(file.path);
 	if (owner) {

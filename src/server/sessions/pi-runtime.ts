@@ -15,7 +15,7 @@ import {
 } from "@earendil-works/pi-coding-agent";
 import { errnoOf } from "../../core/errno.ts";
 import { isRecord } from "../../core/property.ts";
-import { createStrata, type StrataInside } from "../../extension/index.ts";
+import { type CreateSystem, createStrata, type StrataInside } from "../../extension/index.ts";
 import { memoizeName } from "./session-file.ts";
 import { parseJson } from "./stored-sessions.ts";
 import type { ChosenSettings, StoredSettings } from "./stored-settings.ts";
@@ -28,6 +28,8 @@ export interface PiOptions {
 	readonly allowProjectTrust?: boolean;
 	/** Timeout in ms of dialogs that set no timeout. Default: one minute. */
 	readonly dialogTimeoutMs?: number;
+	/** Asked before each tool call. Resolves to why the tool must not run, or to `undefined`. */
+	readonly mayRunTool?: (() => Promise<string | undefined>) | undefined;
 	/** In the demo, the scripted model must not work outside this folder. */
 	readonly sampleProjects?: string;
 }
@@ -52,9 +54,12 @@ export function createPiRuntime(
 	const create: CreateAgentSessionRuntimeFactory = async (target) => {
 		const { cwd, sessionManager, sessionStartEvent } = target;
 		memoizeName(sessionManager);
-		const factory = createStrata((opened) => {
-			state.inside = opened;
-		});
+		const factory = createStrata(
+			(opened) => {
+				state.inside = opened;
+			},
+			pi.mayRunTool ? [createToolCheck(pi.mayRunTool)] : [],
+		);
 		const services = await createAgentSessionServices({
 			cwd,
 			agentDir,
@@ -76,6 +81,17 @@ export function createPiRuntime(
 		return { ...made, services, diagnostics: services.diagnostics };
 	};
 	return createAgentSessionRuntime(create, { ...first, agentDir });
+}
+
+/** The first system, so that no other acts on a tool that does not run. */
+function createToolCheck(mayRun: NonNullable<PiOptions["mayRunTool"]>): CreateSystem {
+	return () => ({
+		name: "lease",
+		async onToolCall() {
+			const reason = await mayRun();
+			if (reason !== undefined) throw new Error(reason);
+		},
+	});
 }
 
 /** Project settings and extensions run code, so session and server must both allow it. */

@@ -129,7 +129,7 @@ export class FileGuard {
 }
 
 /** Entries in file order, with the header first. */
-function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
+export function fileEntriesOf(manager: SessionManager): readonly FileEntry[] {
 	// Uses pi's internal list if present, because `getEntries` copies, which is slow in a long session.
 	const { fileEntries } = manager as unknown as { fileEntries?: unknown };
 	if (Array.isArray(fileEntries)) return fileEntries;
@@ -186,7 +186,7 @@ function moveToCopy(session: AgentSession): void {
 	writeSessionFile(session, file, copy.getHeader());
 }
 
-function replaceFile(file: string, content: string, mode = 0o666): void {
+export function replaceFile(file: string, content: string, mode = 0o666): void {
 	mkdirSync(dirname(file), { recursive: true });
 	const temporary = join(dirname(file), temporaryName());
 	try {

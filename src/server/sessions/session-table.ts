@@ -1,6 +1,7 @@
+import type { Later } from "../../core/later.ts";
 import { type CommandType, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
-import type { Recovered, SessionRecord } from "../journal/journal.ts";
+import type { Claim, Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError, safeText } from "../safe-text.ts";
 import { AnswerCache, answerInputs, cacheKeyOf } from "./answer-cache.ts";
 import { HeldSession, type HeldSessionOptions, type SessionHandlers } from "./held-session.ts";
@@ -10,6 +11,8 @@ import { lastEntryOf } from "./session-file.ts";
 export interface SessionTableOptions extends HeldSessionOptions {
 	/** Sessions of the last process; each is reopened on first use. */
 	readonly recovered: Recovered["sessions"];
+	/** Takes the name of a new session, which another server may have. */
+	readonly reserve?: (name: StreamName) => Later<Claim>;
 	readonly maxSessions: number;
 	/** Default: `maxSessions`. */
 	readonly maxSessionsPerPrincipal?: number;
@@ -78,6 +81,9 @@ export class SessionTable {
 		this.#checkRoom(record);
 		const held = this.#hold(record, false);
 		try {
+			const reserved = this.#options.reserve?.(held);
+			const claim = reserved instanceof Promise ? await reserved : reserved;
+			if (claim && claim.kind !== "held") throw exists(record.id);
 			await held.live();
 		} catch (error) {
 			this.#drop(held);
@@ -85,6 +91,22 @@ export class SessionTable {
 		}
 		held.refreshRecord();
 		return held;
+	}
+
+	/** Takes in a session that this server has claimed. It is opened on first use. */
+	hold(record: SessionRecord): void {
+		this.#hold(record, true, true);
+	}
+
+	/** Ends sessions that another server has now. Nothing of them is saved or sent. */
+	async lose(names: readonly StreamName[]): Promise<void> {
+		const lost = names.flatMap(({ principal, sessionId }) => this.get(principal, sessionId) ?? []);
+		for (const held of lost) {
+			this.#drop(held);
+			this.#answers.evict(held);
+			this.#closing.add(held);
+		}
+		await Promise.all(lost.map((held) => held.abandon().finally(() => this.#closing.delete(held))));
 	}
 
 	async remove(held: HeldSession): Promise<void> {
@@ -115,8 +137,8 @@ export class SessionTable {
 		for (const held of all) held.saveClosed();
 	}
 
-	#hold(record: SessionRecord, isKnown: boolean): HeldSession {
-		const held = new HeldSession(record, this.#options, isKnown);
+	#hold(record: SessionRecord, isKnown: boolean, isClaimed = false): HeldSession {
+		const held = new HeldSession(record, this.#options, isKnown, isClaimed);
 		this.#sessions.set(keyOf(record.principal, record.id), held);
 		return held;
 	}
@@ -127,9 +149,7 @@ export class SessionTable {
 
 	#checkRoom({ principal, id }: SessionRecord): void {
 		const { maxSessions, maxSessionsPerPrincipal = maxSessions } = this.#options;
-		if (this.get(principal, id)) {
-			throw new CommandError("session_exists", `Session "${id}" already exists`);
-		}
+		if (this.get(principal, id)) throw exists(id);
 		const own = this.ownedBy(principal).length;
 		const isFull = this.count >= maxSessions;
 		if (!isFull && own < maxSessionsPerPrincipal) return;
@@ -172,6 +192,10 @@ export class SessionTable {
 			throw asCommandError(error);
 		}
 	}
+}
+
+function exists(id: string): CommandError {
+	return new CommandError("session_exists", `Session "${id}" already exists`);
 }
 
 /** Unambiguous, because a principal's name has no space. */

@@ -1,6 +1,6 @@
 import { initTheme } from "@earendil-works/pi-coding-agent";
 import { markedSessions } from "../../core/session-marks.ts";
-import type { StreamName } from "../journal/journal.ts";
+import type { SessionRecord, StreamName } from "../journal/journal.ts";
 import { createCodeHandlers, IndexPool } from "./code-handlers.ts";
 import { createFileOwners, type OwnersJournal, VisibleFiles } from "./file-owners.ts";
 import { createLifecycleHandlers, type LifecycleOptions } from "./lifecycle-handlers.ts";
@@ -41,6 +41,8 @@ export function createSessions(options: SessionsOptions) {
 		has: (principal: string, id: string) => table.get(principal, id) !== undefined,
 		count: () => table.count,
 		isBusy: () => table.isBusy,
+		hold: (record: SessionRecord) => table.hold(record),
+		lose: (names: readonly StreamName[]) => table.lose(names),
 		openDialogs: ({ principal, sessionId }: StreamName) =>
 			table.get(principal, sessionId)?.current?.dialogs.current() ?? [],
 		/** Resolves to the real path. Rejects if the principal may not read the file. */

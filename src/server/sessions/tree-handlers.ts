@@ -32,7 +32,8 @@ export function createTreeHandlers(
 			const file = await files.resolve(sessionPath, held.principal);
 			const cwd = await checkProject(file.cwd, sessionPath);
 			const pid = (await piProcesses()).get(file.path);
-			files.assertVisible(file, held.principal, sessionPath);
+			const visible = files.assertVisible(file, held.principal, sessionPath);
+			if (visible) await visible;
 			// Two pi sessions appending to one file would corrupt it.
 			const owner = table.openFiles().get(file.path);
 			if (owner && owner !== held) {

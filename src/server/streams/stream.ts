@@ -1,8 +1,15 @@
+import { type Later, whenThere } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { type Client, Message } from "../engine/message.ts";
-import type { Journal, StreamName } from "../journal/journal.ts";
+import {
+	type Journal,
+	SessionLost,
+	type StreamEvent,
+	type StreamName,
+} from "../journal/journal.ts";
+import { isTakenOut } from "../safeguards.ts";
 
-export type StreamsJournal = Pick<Journal, "append" | "events" | "extent">;
+export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 
 /** Numbers the events of one session, and sends each event when the journal has stored it. */
 export class Stream {
@@ -24,9 +31,10 @@ export class Stream {
 	/** Subscribers that have caught up. Copied on change, because clients come and go during delivery. */
 	#live: readonly Client[] = [];
 	readonly #onDrained: (() => void)[] = [];
+	#isEnded = false;
 
 	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
-		const { last } = journal.extent(name);
+		const last = journal.lastSeq(name);
 		this.name = name;
 		this.seqAtStart = last;
 		this.last = last;
@@ -36,6 +44,7 @@ export class Stream {
 	}
 
 	emit(event: Data<"SessionEvent">): void {
+		if (this.#isEnded) return;
 		const { sessionId } = this.name;
 		const body = JSON.stringify(event);
 		const seq = ++this.#lastAssigned;
@@ -52,14 +61,24 @@ export class Stream {
 			atMs: this.#now(),
 			...(inProgress && { inProgress }),
 		};
-		this.#journal.append(stored).then(
+		const written = this.#journal.append(stored);
+		if (SENDS_EARLY) {
+			const value = { type: "event", sessionId, seq, event } as const;
+			unsent.message = new Message(value, eventJson(sessionId, seq, body));
+			unsent.isJournalled = true;
+			this.#deliver();
+			written.catch(() => {});
+			return;
+		}
+		written.then(
 			() => {
 				const value = { type: "event", sessionId, seq, event } as const;
 				unsent.message = new Message(value, eventJson(sessionId, seq, body));
 				unsent.isJournalled = true;
 				this.#deliver();
 			},
-			() => {
+			(error: unknown) => {
+				if (error instanceof SessionLost) this.end();
 				// Sent without its number, which a crash may reuse. A `gap` precedes the next stored event.
 				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
@@ -68,10 +87,11 @@ export class Stream {
 	}
 
 	/** Whether catching up from `after` would send the request. */
-	hasUiRequest(requestId: string, after: number): boolean {
+	hasUiRequest(requestId: string, after: number): Later<boolean> {
 		const seq = this.#uiRequests.get(requestId);
 		if (seq === undefined || seq <= after) return false;
-		return this.#journal.events(this.name, seq - 1, 1)[0]?.seq === seq;
+		const found = this.#journal.events(this.name, seq - 1, 1);
+		return whenThere(found, ([event]) => event?.seq === seq);
 	}
 
 	join(client: Client): void {
@@ -90,7 +110,17 @@ export class Stream {
 			if (cursor > after || client.hasRoom === false) await client.whenDrained?.();
 			await turn();
 			if (controller.signal.aborted || client.gone) return;
-			cursor = this.#sendPage(client, cursor);
+			// The journal also has unflushed events, which no client may see yet.
+			const to = this.last;
+			const found = this.#journal.events(this.name, cursor, PAGE_EVENTS);
+			const page = found instanceof Promise ? await found.catch(() => undefined) : found;
+			if (controller.signal.aborted || client.gone) return;
+			if (page === undefined) {
+				// Nothing is better than something wrong: the client can subscribe again from its last number.
+				this.leave(client);
+				return;
+			}
+			cursor = this.#sendPage(client, cursor, to, page);
 		} while (cursor !== this.last);
 		// Runs synchronously after the last page, so that no event is lost in between.
 		this.#live = [...this.#live, client];
@@ -111,18 +141,24 @@ export class Stream {
 		for (const controller of this.#subscribers.values()) controller.abort();
 	}
 
+	/** Sends nothing more: what is not journalled must not be seen. */
+	end(): Client[] {
+		const clients = [...this.#subscribers.keys()];
+		for (const client of clients) this.leave(client);
+		this.#isEnded = true;
+		return clients;
+	}
+
 	whenDrained(): Promise<void> {
 		if (!this.#first) return Promise.resolve();
 		return new Promise((resolve) => this.#onDrained.push(resolve));
 	}
 
 	/** Returns the last number that was sent to the client, as an event or in a gap. */
-	#sendPage(client: Client, from: number): number {
+	#sendPage(client: Client, from: number, to: number, page: readonly StreamEvent[]): number {
 		const { sessionId } = this.name;
-		// The journal also has unflushed events, which no client may see yet.
-		const to = this.last;
 		let sent = from;
-		for (const { seq, body } of this.#journal.events(this.name, from, PAGE_EVENTS)) {
+		for (const { seq, body } of page) {
 			if (seq > to) break;
 			if (seq > sent + 1) client.send(gapMessage(sessionId, sent + 1, seq - 1));
 			client.send(Message.fromJson(eventJson(sessionId, seq, body)));
@@ -170,6 +206,8 @@ interface UnsentEvent {
 	next?: UnsentEvent;
 }
 
+/** For tests. */
+const SENDS_EARLY = isTakenOut("send-after-commit");
 const PAGE_EVENTS = 256;
 /** Maximum number of remembered UI requests: enough for all open ones; the oldest is evicted. */
 const MAX_UI_REQUESTS = 256;

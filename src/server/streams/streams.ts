@@ -1,4 +1,5 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
+import type { Later } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { CommandError } from "../engine/call.ts";
 import type { Client } from "../engine/message.ts";
@@ -67,8 +68,8 @@ export class Streams {
 		return this.#open(name).seqAtStart;
 	}
 
-	hasUiRequest(name: StreamName, requestId: string, after: number): boolean {
-		return this.#find(name)?.hasUiRequest(requestId, after) === true;
+	hasUiRequest(name: StreamName, requestId: string, after: number): Later<boolean> {
+		return this.#find(name)?.hasUiRequest(requestId, after) ?? false;
 	}
 
 	isSubscribed(client: Client, name: StreamName): boolean {
@@ -90,6 +91,14 @@ export class Streams {
 		const streams = this.#byPrincipal.get(name.principal);
 		streams?.delete(name.sessionId);
 		if (streams?.size === 0) this.#byPrincipal.delete(name.principal);
+	}
+
+	/** Drops a stream that another server has now. Returns its subscribers, which get nothing more. */
+	lose(name: StreamName): Client[] {
+		const stream = this.#find(name);
+		const clients = stream?.end() ?? [];
+		this.remove(name);
+		return clients;
 	}
 
 	async whenDrained(): Promise<void> {

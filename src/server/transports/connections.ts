@@ -8,6 +8,8 @@ import { type FrameWriter, Outbox, OutboxPool } from "./outbox.ts";
 
 /** The other side of a connection, implemented by its transport. */
 export interface Remote extends FrameWriter {
+	/** The client cannot connect again. */
+	readonly isOnly?: boolean;
 	pause(isPaused: boolean): void;
 	/** Sends the reason if the transport can. The transport then calls `Connection.end`. */
 	close(cause: "overload" | "shutdown", why: string): void;
@@ -94,6 +96,14 @@ export class Connections {
 		const rest = [...this.#all];
 		for (const { remote } of rest) remote.close("shutdown", "the server is shutting down");
 		await inTime(Promise.all(rest.map(({ ended }) => ended.promise)), ms);
+	}
+
+	/** Closes connections, which can be opened again. One that cannot (stdio) stays. */
+	drop(clients: readonly Client[], why: string): void {
+		for (const client of clients) {
+			if (!(client instanceof Connection) || client.remote.isOnly) continue;
+			client.remote.close("shutdown", why);
+		}
 	}
 
 	counters() {

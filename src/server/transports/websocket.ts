@@ -30,6 +30,7 @@ const PONG_BYTES = 64 * 1024;
 type Live = {
 	readonly ws: WebSocket;
 	readonly socket: Socket;
+	readonly request: IncomingMessage;
 	readonly connection: Connection;
 	heard: number;
 };
@@ -78,8 +79,17 @@ export class WebSocketTransport {
 		const why = connections.refusal(principal);
 		if (why !== undefined) return turnAway(CLOSE.overload, UNAVAILABLE, why);
 		this.#server.handleUpgrade(request, socket, head, (ws) =>
-			this.#accept(ws, socket, connections.open(principal, remoteOf(ws, socket))),
+			this.#accept(ws, socket, request, connections.open(principal, remoteOf(ws, socket))),
 		);
+	}
+
+	/** Closes connections whose token no longer counts. */
+	recheck(): void {
+		const { access } = this.#options;
+		for (const { ws, request, connection } of this.#live) {
+			if (access.principalOf(request.headers) === connection.principal) continue;
+			closeGently(ws, CLOSE.refused, "the token was revoked");
+		}
 	}
 
 	/** Terminates the connections that are still open after `Connections.close`. */
@@ -88,8 +98,8 @@ export class WebSocketTransport {
 		for (const { ws } of this.#live) ws.terminate();
 	}
 
-	#accept(ws: WebSocket, socket: Socket, connection: Connection): void {
-		const entry: Live = { ws, socket, connection, heard: -1 };
+	#accept(ws: WebSocket, socket: Socket, request: IncomingMessage, connection: Connection): void {
+		const entry: Live = { ws, socket, request, connection, heard: -1 };
 		this.#live.add(entry);
 		let unfinished = 0;
 		ws.on("message", (data: Buffer, isBinary) => {

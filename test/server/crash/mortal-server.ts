@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
+import { databaseWords } from "../../support/postgres.ts";
 import { tempDir } from "../../support/temp.ts";
 import { type ServeProcess, startServe } from "../support/serve-process.ts";
 
@@ -29,6 +30,7 @@ export interface MortalServer {
 
 export async function startMortalServer(agentDir = tempDir("agent")): Promise<MortalServer> {
 	const port = await quietPort();
+	const database = await databaseWords();
 	const lives: ServeProcess[] = [];
 	const asked = new Set<ServeProcess>();
 	const suicide = Promise.withResolvers<never>();
@@ -37,7 +39,7 @@ export async function startMortalServer(agentDir = tempDir("agent")): Promise<Mo
 	let startMs = 0;
 	const begin = () => {
 		const from = performance.now();
-		const words = ["--port", String(port), "--auth", "none", "--json"];
+		const words = ["--port", String(port), "--auth", "none", "--json", ...database];
 		const life = startServe(words, { agentDir });
 		lives.push(life);
 		life.ready().then(

@@ -1,7 +1,9 @@
 import type { Journal, StreamEvent, StreamName } from "../../../src/server/journal/journal.ts";
 
 /** As much of a journal as streams use, which keeps or refuses each event when it is told to. */
-export interface EventStore extends Pick<Journal, "append" | "events" | "extent"> {
+export interface EventStore extends Pick<Journal, "append" | "lastSeq"> {
+	events(stream: StreamName, after: number, limit: number): StreamEvent[];
+	extent(stream: StreamName): { first: number; last: number };
 	/** Decides about the oldest `count` events that wait. */
 	settle(count: number, isKept: boolean): void;
 	/** Forgets the oldest events of a stream, up to this number. */
@@ -42,6 +44,7 @@ export function createEventStore(): EventStore {
 			const events = kept.filter(isOf(stream));
 			return { first: events[0]?.seq ?? 0, last: events.at(-1)?.seq ?? 0 };
 		},
+		lastSeq: (stream) => store.extent(stream).last,
 		settle(count, isKept) {
 			for (const { event, resolve, reject } of waiting.splice(0, count)) {
 				if (isKept) {

@@ -8,6 +8,7 @@ import {
 	startLoopbackAnthropic,
 } from "../../support/loopback-anthropic.ts";
 import type { LoopbackBody } from "../../support/loopback-cache.ts";
+import { databaseWords } from "../../support/postgres.ts";
 import { tempDir } from "../../support/temp.ts";
 import { askingExtension } from "../sessions/asking-extension.ts";
 import { type ServeProcess, startServe } from "./serve-process.ts";
@@ -76,6 +77,7 @@ export async function startConformanceServer(
 		...["--stdio", "--port", "0", "--json"],
 		...(lines.length > 0 ? ["--token-file", tokenFile] : ["--auth", "none"]),
 		...(options.limits ?? []).flatMap((limit) => ["--limit", limit]),
+		...(await databaseWords()),
 		...(options.words ?? []),
 	];
 	const start = async () => {

@@ -1,0 +1,140 @@
+import type { Client, ClientBase, QueryConfig, QueryResult } from "pg";
+import { property } from "../../../core/property.ts";
+import type { DatabaseAddress } from "./database-url.ts";
+
+export interface ConnectionOptions {
+	readonly address: DatabaseAddress;
+	/** Shown in `pg_stat_activity`. */
+	readonly name: string;
+	/** Longest time for a connection, and for a statement. */
+	readonly timeoutMs: number;
+	/** Called once a connection, before its first use. */
+	prepare?(client: ClientBase): Promise<void>;
+}
+
+/** No answer in time. Whether a statement was carried out is unknown. */
+export class DatabaseTimeout extends Error {
+	constructor() {
+		super("the database does not answer");
+	}
+}
+
+export class NotPrimary extends Error {
+	constructor() {
+		super("the database is a standby or read-only; use the address of its primary");
+	}
+}
+
+/**
+ * One connection, opened when it is needed and again after a failure. One piece of work at a time: `pg` gives up
+ * its own queue in its next version. A statement that takes too long costs the connection, since `pg` keeps it
+ * busy until the database is done.
+ */
+export class Connection {
+	readonly #options: ConnectionOptions;
+	#client: Client | undefined;
+	#tail: Promise<unknown> = Promise.resolve();
+	#isClosed = false;
+
+	constructor(options: ConnectionOptions) {
+		this.#options = options;
+	}
+
+	query(config: QueryConfig, timeoutMs?: number): Promise<QueryResult> {
+		return this.run((client) => client.query(config), timeoutMs);
+	}
+
+	/** `work` must leave no transaction open if it resolves. If it rejects, the connection is given up. */
+	run<T>(
+		work: (client: ClientBase) => Promise<T>,
+		timeoutMs = this.#options.timeoutMs,
+	): Promise<T> {
+		const result = this.#tail.then(() => this.#run(work, timeoutMs));
+		this.#tail = result.catch(() => {});
+		return result;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		await this.#tail;
+		const client = this.#client;
+		this.#client = undefined;
+		if (!client) return;
+		await within(client.end(), CLOSE_MS).catch(() => destroy(client));
+	}
+
+	async #run<T>(work: (client: ClientBase) => Promise<T>, timeoutMs: number): Promise<T> {
+		if (this.#isClosed) throw new Error("the connection to the database is closed");
+		const client = this.#client ?? (await this.#connect());
+		try {
+			return await within(work(client), timeoutMs);
+		} catch (error) {
+			this.#drop(client);
+			throw error;
+		}
+	}
+
+	async #connect(): Promise<Client> {
+		const { address, name, timeoutMs, prepare } = this.#options;
+		const { default: pg } = await import("pg");
+		const client = new pg.Client({
+			connectionString: address.url,
+			...(address.password !== undefined && { password: address.password }),
+			application_name: `strata ${name}`,
+			connectionTimeoutMillis: timeoutMs,
+			keepAlive: true,
+		});
+		client.on("error", () => this.#drop(client));
+		client.on("end", () => this.#drop(client));
+		try {
+			await within(client.connect(), timeoutMs);
+			await within(setUp(client), timeoutMs);
+			if (prepare) await within(prepare(client), timeoutMs);
+		} catch (error) {
+			destroy(client);
+			throw error;
+		}
+		this.#client = client;
+		return client;
+	}
+
+	#drop(client: Client): void {
+		if (this.#client === client) this.#client = undefined;
+		destroy(client);
+	}
+}
+
+const CLOSE_MS = 1_000;
+
+/** Index scans only: the first plans are made while tables are small, and would be kept when they are large. */
+const SETTINGS = `SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off;
+	SELECT set_config('synchronous_commit', 'on', false) WHERE current_setting('synchronous_commit') = 'off'`;
+
+async function setUp(client: ClientBase): Promise<void> {
+	const { rows } = await client.query(
+		"SELECT pg_is_in_recovery() OR current_setting('default_transaction_read_only') = 'on' AS standby",
+	);
+	// A standby may show commits in another order than the primary, or not yet.
+	if (rows[0]?.standby) throw new NotPrimary();
+	await client.query(SETTINGS);
+}
+
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+	let timer: NodeJS.Timeout | undefined;
+	const late = new Promise<never>((_, reject) => {
+		timer = setTimeout(() => reject(new DatabaseTimeout()), ms);
+	});
+	try {
+		return await Promise.race([work, late]);
+	} finally {
+		clearTimeout(timer);
+		work.catch(() => {}); // it may fail later, when its connection is gone
+	}
+}
+
+/** `end` would wait for an answer. */
+function destroy(client: Client): void {
+	const stream = property(property(client, "connection"), "stream");
+	const end = property(stream, "destroy");
+	if (typeof end === "function") end.call(stream);
+}

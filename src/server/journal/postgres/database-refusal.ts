@@ -1,0 +1,49 @@
+import { property } from "../../../core/property.ts";
+import type { Refusal } from "../refusal.ts";
+import { DatabaseTimeout, NotPrimary } from "./connection.ts";
+import { NewerSchema } from "./schema.ts";
+
+/** SQLSTATE classes of an error about a value: data, size, constraint. Others are about the database. */
+const ABOUT_A_RECORD = /^(22|23|54)/;
+
+export function isAboutARecord(error: unknown): boolean {
+	return ABOUT_A_RECORD.test(stateOf(error) ?? "");
+}
+
+/** For clients: no address, no user, no content. */
+export function databaseRefusal(error: unknown): Refusal {
+	if (error instanceof NewerSchema) {
+		return { why: "the database was used by a newer pi-strata; update pi-strata", permanent: true };
+	}
+	if (error instanceof NotPrimary) return transient("the database is a standby or read-only");
+	if (error instanceof DatabaseTimeout) return transient("the database does not answer");
+	const state = stateOf(error);
+	if (state === undefined) return transient("the database cannot be reached");
+	return transient(
+		REASONS.find(([start]) => state.startsWith(start))?.[1] ?? `database error ${state}`,
+	);
+}
+
+/** SQLSTATE, or `undefined` if the error did not come from the database. */
+export function stateOf(error: unknown): string | undefined {
+	const code = property(error, "code");
+	const isState = typeof code === "string" && /^[0-9A-Z]{5}$/.test(code);
+	return isState && property(error, "severity") !== undefined ? code : undefined;
+}
+
+const REASONS: readonly (readonly [string, string])[] = [
+	["25006", "the database is read-only"],
+	["28", "the database refuses this server's user"],
+	["3D", "the database does not exist"],
+	["42501", "this server's user lacks rights in the database"],
+	["42", "the tables of the database are not those of pi-strata"],
+	["53100", "the disk of the database is full"],
+	["53200", "the database is out of memory"],
+	["53300", "the database has too many connections"],
+	["57P", "the database is stopping or starting"],
+	["08", "the connection to the database failed"],
+];
+
+function transient(why: string): Refusal {
+	return { why, permanent: false };
+}

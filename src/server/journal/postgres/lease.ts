@@ -1,0 +1,134 @@
+import type { ClientBase } from "pg";
+import { isTakenOut } from "../../safeguards.ts";
+import { buryExpired } from "./claims.ts";
+import type { Connection } from "./connection.ts";
+
+export interface LeaseLimits {
+	/** How long the others wait for a server that does not answer. */
+	readonly leaseMs: number;
+	readonly renewMs: number;
+}
+
+export const DEFAULT_LEASE: LeaseLimits = { leaseMs: 15_000, renewMs: 3_000 };
+
+/** Clocks may run at rates that differ by this share. */
+const MARGIN = 0.25;
+/** After a failure, renewal is tried this often. */
+const RETRY_MS = 250;
+/** `check` asks the database if its last answer is older than this. */
+const FRESH_MS = 1_000;
+
+interface LeaseOptions extends LeaseLimits {
+	readonly connection: Connection;
+	nodeId(): string;
+	/** The others have given this process up. */
+	onBuried(): Promise<void>;
+	/** Called after each renewal with the time left by this process's own clock. */
+	onRenewed?(leftMs: number): void;
+	now(): number;
+}
+
+/**
+ * The right to be the owner of sessions, renewed by a connection of its own. It is gentle: a lease that ran out
+ * while the database was away is renewed as well, as long as no other server has buried this one. So an outage
+ * that all servers see moves no session.
+ */
+export class Lease {
+	readonly #options: LeaseOptions;
+	#timer: NodeJS.Timeout | undefined;
+	#renewing: Promise<void> | undefined;
+	#isClosed = false;
+	/** By this process's own clock, counted from before the renewal was sent. */
+	#confirmedAt = Number.NEGATIVE_INFINITY;
+	/** Since when the database has answered without a break. */
+	#reachableSince = performance.now();
+	renewals = 0;
+
+	constructor(options: LeaseOptions) {
+		this.#options = options;
+	}
+
+	/** `atMs`: when the lease was asked for. */
+	begin(atMs: number): void {
+		this.#confirmedAt = atMs;
+		this.#reachableSince = atMs;
+		this.#schedule(this.#options.renewMs);
+	}
+
+	get leftMs(): number {
+		return this.#confirmedAt + this.#options.leaseMs * (1 - MARGIN) - performance.now();
+	}
+
+	get isValid(): boolean {
+		return this.leftMs > 0;
+	}
+
+	/** Whether this process may still act for its sessions. Asks the database unless it answered just now. */
+	async check(): Promise<boolean> {
+		if (performance.now() - this.#confirmedAt > FRESH_MS) await this.renew();
+		return this.isValid;
+	}
+
+	/**
+	 * Whether others may be buried: who could not reach the database waits one lease first, so that all come back
+	 * together after an outage.
+	 */
+	get mayBury(): boolean {
+		return performance.now() - this.#reachableSince >= this.#options.leaseMs;
+	}
+
+	/** Never rejects. */
+	renew(): Promise<void> {
+		this.#renewing ??= this.#renew().finally(() => {
+			this.#renewing = undefined;
+		});
+		return this.#renewing;
+	}
+
+	async close(): Promise<void> {
+		this.#isClosed = true;
+		clearTimeout(this.#timer);
+		await this.#renewing;
+	}
+
+	async #renew(): Promise<void> {
+		const { connection, renewMs, onRenewed } = this.#options;
+		const before = performance.now();
+		const wasOver = !this.isValid;
+		try {
+			const isAlive = await connection.run((client) => this.#ask(client));
+			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
+			else if (!this.#isClosed) await this.#options.onBuried();
+			if (wasOver) this.#reachableSince = performance.now();
+			this.renewals++;
+			onRenewed?.(this.leftMs);
+			this.#schedule(renewMs);
+		} catch {
+			this.#schedule(Math.min(renewMs, RETRY_MS));
+		}
+	}
+
+	async #ask(client: ClientBase): Promise<boolean> {
+		const { leaseMs, nodeId, now } = this.#options;
+		const { rowCount } = await client.query({ ...RENEW, values: [nodeId(), leaseMs] });
+		if (this.mayBury) {
+			const { rows } = await client.query(EXPIRED);
+			if (rows[0]?.any) await buryExpired(client, now());
+		}
+		return rowCount === 1;
+	}
+
+	#schedule(ms: number): void {
+		clearTimeout(this.#timer);
+		if (this.#isClosed) return;
+		this.#timer = setTimeout(() => void this.renew(), ms).unref();
+	}
+}
+
+const RENEW = {
+	name: "strata_renew",
+	text: "UPDATE strata.nodes SET expires_at = clock_timestamp() + $2 * interval '1 millisecond' WHERE id = $1",
+};
+
+const EXPIRED =
+	"SELECT EXISTS (SELECT 1 FROM strata.nodes WHERE expires_at < clock_timestamp()) AS any";

@@ -1,0 +1,446 @@
+import type { ClientBase } from "pg";
+import type { Response } from "../../../protocol/index.ts";
+import { type Durability, GroupCommit } from "../group-commit.ts";
+import {
+	type AdmittedCommand,
+	type Claim,
+	type ClaimOptions,
+	type CommandHistoryQuery,
+	type CommandName,
+	type ConversationPart,
+	type ConversationStore,
+	DEFAULT_JOURNAL_LIMITS,
+	type FinishedCommand,
+	type Journal,
+	type JournalLimits,
+	type JournalStats,
+	type Ownership,
+	type Recovered,
+	SessionLost,
+	type SessionRecord,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
+} from "../journal.ts";
+import type { EvictionMark, JournalRecord, SessionColumns } from "../messages.ts";
+import { keptOutcome } from "../outcome-columns.ts";
+import { Uncommitted } from "../uncommitted.ts";
+import { Claiming } from "./claiming.ts";
+import { adopt, leave, type Node, register } from "./claims.ts";
+import { Connection } from "./connection.ts";
+import { databaseRefusal } from "./database-refusal.ts";
+import { addPartitions, marks } from "./database-retention.ts";
+import type { DatabaseAddress } from "./database-url.ts";
+import { type Held, HeldSessions, newId } from "./held.ts";
+import { DEFAULT_LEASE, Lease, type LeaseLimits } from "./lease.ts";
+import { Questions } from "./questions.ts";
+import { DatabaseReader } from "./reader.ts";
+import { RecentEvents } from "./recent-events.ts";
+import { explained, RecentNames, sessionOf } from "./records.ts";
+import { migrate } from "./schema.ts";
+import { DatabaseWriter } from "./writer.ts";
+
+export interface PostgresJournalOptions {
+	readonly address: DatabaseAddress;
+	/** The data folder of this server, by a name that no other server has. */
+	readonly home: string;
+	/** Where clients reach this server. */
+	readonly clientAddress: string;
+	readonly lease?: Partial<LeaseLimits>;
+	readonly limits?: Partial<JournalLimits>;
+	readonly now?: () => number;
+	readonly warn?: (line: string) => void;
+	/** Longest time for a question. */
+	readonly questionMs?: number;
+	/** Called after each renewal with the time left. */
+	onRenewed?(leftMs: number): void;
+}
+
+const QUESTION_MS = 2_000;
+const MIN_TIMEOUT_MS = 500;
+const RECORD_BYTES = 512;
+const FIRST_SWEEP_MS = 1_000;
+
+/** Rejects if the database cannot be used at the start. */
+export async function openPostgresJournal(
+	options: PostgresJournalOptions,
+): Promise<PostgresJournal> {
+	const journal = new PostgresJournal(options);
+	try {
+		await journal.open();
+		return journal;
+	} catch (error) {
+		await journal.end();
+		throw new Error(`cannot use the database ${options.address.description}: ${reasonOf(error)}`, {
+			cause: error,
+		});
+	}
+}
+
+function reasonOf(error: unknown): string {
+	const { why } = databaseRefusal(error);
+	const code = (error as NodeJS.ErrnoException)?.code;
+	return code === undefined || why.includes(code) ? why : `${why} (${code})`;
+}
+
+/**
+ * The journal of several servers. Each session has one owner at a time; every statement that writes for it compares
+ * the owner's claim. Clients learn of a record after its commit.
+ */
+export class PostgresJournal implements Journal {
+	readonly #limits: JournalLimits;
+	readonly #now: () => number;
+	readonly #leaseLimits: LeaseLimits;
+	readonly #writing: Connection;
+	readonly #asking: Connection;
+	readonly #leasing: Connection;
+	readonly #reader: DatabaseReader;
+	readonly #commit: GroupCommit;
+	readonly #uncommitted = new Uncommitted();
+	readonly #held = new HeldSessions();
+	readonly #rights = new WeakMap<JournalRecord, Held | "lost">();
+	/** Changes that ended lately: a late outcome does not hide the first one until it is written. */
+	readonly #ended = new RecentNames();
+	readonly #recent = new RecentEvents();
+	readonly #claiming: Claiming;
+	readonly #questions: Questions;
+	readonly #evictedBefore = new Map<string, number>();
+	readonly #onLost: ((names: readonly StreamName[]) => void)[] = [];
+	readonly lease: Lease;
+	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
+	readonly #counters = { lost: 0, buried: 0 };
+	#node: Node;
+	#timers: NodeJS.Timeout[] = [];
+	#isClosed = false;
+
+	constructor(options: PostgresJournalOptions) {
+		const { address, now = Date.now, warn, questionMs = QUESTION_MS } = options;
+		this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...options.limits };
+		this.#now = now;
+		this.#leaseLimits = { ...DEFAULT_LEASE, ...options.lease };
+		this.#node = { id: newId(), home: options.home, address: options.clientAddress };
+		const { leaseMs } = this.#leaseLimits;
+		const nodeId = () => this.#node.id;
+		// Separate, so that a slow batch delays neither questions nor the lease.
+		this.#writing = new Connection({ address, name: "journal", timeoutMs: share(leaseMs, 2) });
+		this.#asking = new Connection({ address, name: "questions", timeoutMs: questionMs });
+		this.#leasing = new Connection({ address, name: "lease", timeoutMs: share(leaseMs, 3) });
+		this.#reader = new DatabaseReader(this.#asking, now);
+		this.lease = new Lease({
+			...this.#leaseLimits,
+			connection: this.#leasing,
+			nodeId,
+			onBuried: () => this.#comeBack(),
+			onRenewed: (leftMs) => options.onRenewed?.(leftMs),
+			now,
+		});
+		this.#questions = new Questions({
+			uncommitted: this.#uncommitted,
+			reader: this.#reader,
+			recent: this.#recent,
+			nodeId,
+			now,
+		});
+		this.#claiming = new Claiming({
+			connection: this.#asking,
+			held: this.#held,
+			lease: this.lease,
+			node: () => this.#node,
+			now,
+		});
+		this.#commit = new GroupCommit({
+			file: new DatabaseWriter({
+				connection: this.#writing,
+				nodeId,
+				rightOf: (record) => this.#rightOf(record),
+				reserve: async (record) => {
+					const name = sessionOf(record);
+					return name && this.#writing.run((client) => this.#claiming.reserve(client, name));
+				},
+				onLost: (lost) => this.#lose(lost),
+				onBuried: () => this.#comeBack(),
+				patienceMs: leaseMs,
+				opened: () => this.#writing.run((client) => this.#opened(client), START_MS),
+			}),
+			now,
+			limits: this.#limits,
+			onEvicted: (evicted) => this.#noteEvicted(evicted),
+			onRefusal: ({ why }) => warn?.(`changes are refused: ${why}`),
+		});
+	}
+
+	async open(): Promise<void> {
+		await this.#commit.open();
+		const sweep = () => this.sweep();
+		this.#timers = [
+			setTimeout(sweep, FIRST_SWEEP_MS).unref(),
+			setInterval(sweep, this.#limits.sweepMs).unref(),
+		];
+	}
+
+	async #opened(client: ClientBase): Promise<void> {
+		await migrate(client);
+		await addPartitions(client);
+		const before = performance.now();
+		await register(client, this.#node, this.#leaseLimits.leaseMs);
+		const { held, recovered } = await adopt(client, this.#node, this.#now());
+		for (const one of held) this.#held.add(one);
+		this.recovered = recovered;
+		this.#noteEvicted(await marks(client));
+		this.lease.begin(before);
+	}
+
+	health(): { ok: true } | { ok: false; why: string } {
+		const { refusal } = this.#commit;
+		if (refusal) return { ok: false, why: refusal.why };
+		if (this.lease.isValid) return { ok: true };
+		return { ok: false, why: "the database has not confirmed this server's lease" };
+	}
+
+	admit(command: AdmittedCommand): Promise<void> {
+		this.#uncommitted.admit(command);
+		return this.#write({ kind: "admit", command }, "intent", 0, {
+			settle: (error) => {
+				if (error) this.#uncommitted.dismiss(command);
+			},
+		});
+	}
+
+	finish(outcome: FinishedCommand): Promise<void> {
+		return this.#finish(outcome, true);
+	}
+
+	note(outcome: FinishedCommand): void {
+		this.#finish(outcome, false).catch(() => {});
+	}
+
+	saveSession(record: SessionRecord): Promise<void> {
+		const session = columnsOf(record);
+		return this.#write({ kind: "session", session }, "fact", session.settings.length);
+	}
+
+	own = (owner: Ownership): Promise<void> => this.#changeOwner(owner, true);
+	disown = (owner: Ownership): Promise<void> => this.#changeOwner(owner, false);
+
+	owners = (conversations: readonly string[]) => this.#questions.owners(conversations);
+	hasOtherOwner = (principal: string) => this.#questions.hasOtherOwner(principal);
+	find = (names: readonly CommandName[]) => this.#questions.find(names);
+	events = (stream: StreamName, after: number, limit: number) =>
+		this.#questions.events(stream, after, limit);
+	extent = (stream: StreamName) => this.#questions.extent(stream);
+	commandHistory = (query: CommandHistoryQuery) => this.#questions.commandHistory(query);
+
+	append(event: StreamEvent): Promise<void> {
+		this.#uncommitted.append(event);
+		const held = this.#held.get(event);
+		if (held) held.last = Math.max(held.last, event.seq);
+		return this.#write({ kind: "event", event }, "event", event.body.length, {
+			release: () => this.#uncommitted.dropEvent(event),
+			settle: (error) => {
+				if (!error) this.#recent.add(event);
+			},
+		});
+	}
+
+	evictedBefore(principal: string): number {
+		return this.#evictedBefore.get(principal) ?? 0;
+	}
+
+	lastSeq(stream: StreamName): number {
+		const newest = this.#uncommitted.events(stream).at(-1)?.seq ?? 0;
+		const removed = this.#uncommitted.removalEnd(stream) ?? 0;
+		return Math.max(this.#held.get(stream)?.last ?? 0, newest, removed);
+	}
+
+	claim(name: StreamName, options: ClaimOptions = {}): Promise<Claim> {
+		return explained(this.#claiming.claim(name, options));
+	}
+
+	async release(names: readonly StreamName[]): Promise<void> {
+		await this.#commit.flush();
+		await explained(this.#claiming.release(names));
+	}
+
+	onLost(listener: (names: readonly StreamName[]) => void): void {
+		this.#onLost.push(listener);
+	}
+
+	readonly conversations: ConversationStore = {
+		keep: (part: ConversationPart) => {
+			const bytes = part.bodies.reduce((sum, body) => sum + body.length, 0);
+			return this.#write({ kind: "entries", ...part }, "fact", bytes);
+		},
+		entries: (name, conversation) => explained(this.#reader.entries(name, conversation)),
+	};
+
+	stats(): JournalStats {
+		return this.#commit.stats();
+	}
+
+	counters() {
+		return { ...this.#counters, claims: this.#claiming.taken };
+	}
+
+	/** Evicts old records in the background; a timer calls it too. */
+	sweep(): void {
+		this.#commit.sweep();
+	}
+
+	async close(): Promise<void> {
+		if (this.#isClosed) return;
+		this.#isClosed = true;
+		await this.#commit.flush();
+		await this.lease.close();
+		await this.#commit.close();
+		// If the database is away, the lease runs out by itself.
+		await this.#leasing
+			.run((client) => leave(client, this.#node, this.#now()), QUESTION_MS)
+			.catch(() => {});
+		await this.end();
+	}
+
+	/** Without a word to the others, as when the process dies. */
+	async end(): Promise<void> {
+		this.#isClosed = true;
+		for (const timer of this.#timers) clearTimeout(timer);
+		await this.lease.close();
+		await Promise.all([this.#writing, this.#asking, this.#leasing].map((one) => one.close()));
+	}
+
+	#finish(outcome: FinishedCommand, changing: boolean): Promise<void> {
+		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
+		const { principal } = command;
+		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
+		const { data: _data, ...withoutData } = response;
+		const stored: StoredCommand = { ...command, response };
+		if (!changing || !this.#ended.has(nameKey(command))) this.#uncommitted.finish(stored);
+		if (changing) this.#ended.add(nameKey(command));
+		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
+		// Skips one number, so that a client at the last event sees a gap before the next session's events.
+		const end = stream ? this.lastSeq(stream) : 0;
+		const last = end === 0 ? 0 : end + 1;
+		if (stream) {
+			this.#uncommitted.beginRemoval(stream, last);
+			this.#recent.forget(stream);
+			const held = this.#held.get(stream);
+			if (held) held.last = Math.max(held.last, last);
+		}
+		const columns = session && columnsOf(session);
+		const record: JournalRecord = {
+			kind: "outcome",
+			command,
+			changing,
+			outcome: json,
+			response: withoutData as Omit<Response, "data">,
+			version,
+			session: columns,
+			removed: stream && { sessionId: stream.sessionId, last },
+		};
+		const bytes = json.length + (columns?.settings.length ?? 0);
+		return this.#write(record, changing ? "fact" : "note", bytes, {
+			release: () => {
+				this.#uncommitted.drop(stored);
+				if (stream) this.#uncommitted.finishRemoval(stream);
+			},
+			settle(refused) {
+				if (refused) stored.unsaved = true;
+			},
+		});
+	}
+
+	#changeOwner({ principal, conversation }: Ownership, owns: boolean): Promise<void> {
+		const change = { principal, conversation, owns };
+		this.#uncommitted.changeOwner(change);
+		return this.#write({ kind: "owner", ...change }, "fact", 0, {
+			release: () => this.#uncommitted.dropOwner(change),
+		});
+	}
+
+	#write(
+		record: JournalRecord,
+		durability: Durability,
+		bytes: number,
+		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
+	): Promise<void> {
+		const name = sessionOf(record);
+		if (name) {
+			const right = this.#held.get(name) ?? (this.#held.isLost(name) ? "lost" : undefined);
+			if (right) this.#rights.set(record, right);
+			if (right === "lost") {
+				release();
+				const lost = new SessionLost();
+				settle?.(lost);
+				return Promise.reject(lost);
+			}
+		}
+		return new Promise((resolve, reject) => {
+			this.#commit.add({
+				record,
+				bytes: RECORD_BYTES + bytes,
+				durability,
+				release,
+				settle(error) {
+					settle?.(error);
+					if (error) reject(error);
+					else resolve();
+				},
+			});
+		});
+	}
+
+	#rightOf(record: JournalRecord): Held | undefined | "lost" {
+		const right = this.#rights.get(record);
+		if (right) return right;
+		const name = sessionOf(record);
+		return name && this.#held.get(name);
+	}
+
+	/** Tells the server before the records are refused, so that it can say why. */
+	#lose(all: readonly Held[]): void {
+		const lost = this.#held.lose(all);
+		if (lost.length === 0) return;
+		this.#counters.lost += lost.length;
+		for (const held of lost) this.#recent.forget(held);
+		const names = lost.map(({ principal, sessionId }) => ({ principal, sessionId }));
+		for (const listener of this.#onLost) listener(names);
+	}
+
+	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
+	async #comeBack(): Promise<void> {
+		if (this.#isClosed) return;
+		this.#counters.buried++;
+		this.#lose(this.#held.all());
+		this.#node = { ...this.#node, id: newId() };
+		const node = this.#node;
+		const before = performance.now();
+		const { leaseMs } = this.#leaseLimits;
+		await this.#asking
+			.run((client) => register(client, node, leaseMs))
+			.then(
+				() => this.lease.begin(before),
+				() => {}, // the next renewal finds that it is missing, and comes here again
+			);
+	}
+
+	#noteEvicted(evicted: readonly EvictionMark[]): void {
+		for (const { principal, before } of evicted) {
+			this.#evictedBefore.set(principal, Math.max(this.evictedBefore(principal), before));
+		}
+	}
+}
+
+/** Migrations may take long, and wait for another server's. */
+const START_MS = 60_000;
+
+/** A hung connection must be noticed while the lease still holds. */
+function share(leaseMs: number, parts: number): number {
+	return Math.max(MIN_TIMEOUT_MS, leaseMs / parts);
+}
+
+function nameKey({ principal, id }: AdmittedCommand): string {
+	return `${principal} ${id}`;
+}
+
+function columnsOf(session: SessionRecord): SessionColumns {
+	return { ...session, settings: JSON.stringify(session.settings) };
+}

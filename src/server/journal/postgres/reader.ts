@@ -1,0 +1,202 @@
+import {
+	type CommandHistoryEntry,
+	type CommandHistoryQuery,
+	type CommandName,
+	KEY_LIFE_MS,
+	type StoredCommand,
+	type StreamEvent,
+	type StreamName,
+} from "../journal.ts";
+import { keyScope, toBytes } from "./columns.ts";
+import {
+	COMMAND_COLUMNS,
+	type CommandRow,
+	type HistoryRow,
+	historyEntry,
+	storedCommand,
+} from "./command-rows.ts";
+import type { Connection } from "./connection.ts";
+
+/** A page of events ends with the event that brings it to this size. */
+const PAGE_CHARACTERS = 2 ** 20;
+/** An event is at most about this large in a first look at a page. */
+const FIRST_LOOK = 64;
+
+interface Question {
+	readonly name: CommandName;
+	resolve(row: CommandRow | undefined): void;
+	reject(error: unknown): void;
+}
+
+/** Questions to the primary. Those about commands wait for the end of the tick and share a round trip. */
+export class DatabaseReader {
+	readonly #connection: Connection;
+	readonly #now: () => number;
+	#questions: Question[] = [];
+	#isAsking = false;
+
+	constructor(connection: Connection, now: () => number) {
+		this.#connection = connection;
+		this.#now = now;
+	}
+
+	async find(name: CommandName): Promise<(StoredCommand & { node: string }) | undefined> {
+		const row = await new Promise<CommandRow | undefined>((resolve, reject) => {
+			this.#questions.push({ name, resolve, reject });
+			if (this.#isAsking) return;
+			this.#isAsking = true;
+			setImmediate(() => void this.#ask());
+		});
+		return row && { ...storedCommand(row), node: row.node };
+	}
+
+	async #ask(): Promise<void> {
+		while (this.#questions.length > 0) {
+			const asked = this.#questions.splice(0, MAX_QUESTIONS);
+			try {
+				const rows = await this.#lookUp(asked.map(({ name }) => name));
+				for (const [index, { resolve }] of asked.entries()) resolve(rows.get(index));
+			} catch (error) {
+				for (const { reject } of asked) reject(error);
+			}
+		}
+		this.#isAsking = false;
+	}
+
+	async #lookUp(names: readonly CommandName[]): Promise<Map<number, CommandRow>> {
+		const ids = names.flatMap((name, index) => ("id" in name ? [{ ...name, index }] : []));
+		const keys = names.flatMap((name, index) => ("key" in name ? [{ ...name, index }] : []));
+		const { rows } = await this.#connection.query({
+			...FIND,
+			values: [
+				ids.map(({ principal }) => principal),
+				ids.map(({ id }) => toBytes(id)),
+				ids.map(({ index }) => index),
+				keys.map(({ principal }) => principal),
+				keys.map(({ key }) => toBytes(key)),
+				keys.map(({ sessionId }) => keyScope(sessionId)),
+				keys.map(({ index }) => index),
+				this.#now() - KEY_LIFE_MS,
+			],
+		});
+		return new Map(rows.map((row) => [Number(row.index), row as CommandRow]));
+	}
+
+	async events(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
+		const { principal, sessionId } = stream;
+		const events: StreamEvent[] = [];
+		let characters = 0;
+		// Few first: a page of large events would be megabytes of which most are not wanted.
+		for (
+			let step = Math.min(limit, FIRST_LOOK);
+			events.length < limit;
+			step = limit - events.length
+		) {
+			const from = events.at(-1)?.seq ?? after;
+			const { rows } = await this.#connection.query({
+				...EVENTS,
+				values: [principal, toBytes(sessionId), from, step],
+			});
+			for (const { seq, at, body } of rows) {
+				events.push({ principal, sessionId, seq: Number(seq), atMs: Number(at), body });
+				characters += body.length;
+				if (characters >= PAGE_CHARACTERS) return events;
+			}
+			if (rows.length < step) break;
+		}
+		return events;
+	}
+
+	async extent({ principal, sessionId }: StreamName): Promise<{ first: number; last: number }> {
+		const { rows } = await this.#connection.query({
+			...EXTENT,
+			values: [principal, toBytes(sessionId)],
+		});
+		const [row] = rows;
+		if (!row) return { first: 0, last: 0 };
+		const last = Number(row.last);
+		if (last === 0) return { first: 0, last: 0 };
+		return { first: row.first === null ? last + 1 : Number(row.first), last };
+	}
+
+	async owners(conversations: readonly string[]): Promise<Map<string, string>> {
+		const { rows } = await this.#connection.query({ ...OWNERS, values: [conversations] });
+		return new Map(rows.map(({ conversation, principal }) => [conversation, principal]));
+	}
+
+	async hasOtherOwner(principal: string): Promise<boolean> {
+		const { rows } = await this.#connection.query({ ...OTHER_OWNER, values: [principal] });
+		return rows[0]?.found === true;
+	}
+
+	async commandHistory(query: CommandHistoryQuery): Promise<CommandHistoryEntry[]> {
+		const { principal, sessionId, commandId, fromMs, toMs, limit } = query;
+		const values: unknown[] = [principal, limit];
+		const conditions = ["principal = $1"];
+		const where = (condition: string, value: unknown) => {
+			if (value === undefined) return;
+			values.push(value);
+			conditions.push(`${condition} $${values.length}`);
+		};
+		where("session =", sessionId === undefined ? undefined : toBytes(sessionId));
+		where("id =", commandId === undefined ? undefined : toBytes(commandId));
+		where("admitted_at >=", fromMs);
+		where("admitted_at <=", toMs);
+		const { rows } = await this.#connection.query({
+			text: `SELECT id, type, session, admitted_at, finished_at, summary FROM strata.commands
+				WHERE ${conditions.join(" AND ")} ORDER BY admitted_at DESC, position DESC LIMIT $2`,
+			values,
+		});
+		return (rows as HistoryRow[]).map(historyEntry);
+	}
+
+	async entries({ principal, sessionId }: StreamName, conversation: string): Promise<string[]> {
+		const { rows } = await this.#connection.query({
+			...ENTRIES,
+			values: [principal, toBytes(sessionId), conversation],
+		});
+		return rows.map(({ body }) => body);
+	}
+}
+
+const MAX_QUESTIONS = 2_048;
+
+const STREAM = "(SELECT stream FROM strata.heads WHERE principal = $1 AND session = $2)";
+
+/** Each statement is prepared once a connection. */
+export const FIND = {
+	name: "strata_find",
+	text: `SELECT n.index, ${COMMAND_COLUMNS} FROM unnest($1::text[], $2::bytea[], $3::integer[])
+			AS n (principal, id, index)
+			JOIN strata.commands ON commands.principal = n.principal AND commands.id = n.id
+		UNION ALL
+		SELECT n.index, found.* FROM unnest($4::text[], $5::bytea[], $6::bytea[], $7::integer[])
+			AS n (principal, key, key_scope, index)
+			CROSS JOIN LATERAL (SELECT ${COMMAND_COLUMNS} FROM strata.commands
+				WHERE commands.principal = n.principal AND commands.key = n.key AND commands.key_scope = n.key_scope
+					AND (commands.finished_at IS NULL OR commands.finished_at > $8)
+				ORDER BY commands.position LIMIT 1) AS found`,
+};
+export const EVENTS = {
+	name: "strata_events",
+	text: `SELECT seq, at, body FROM strata.events WHERE stream = ${STREAM} AND seq > $3 ORDER BY seq LIMIT $4`,
+};
+const EXTENT = {
+	name: "strata_extent",
+	text: `SELECT last, (SELECT min(seq) FROM strata.events WHERE events.stream = heads.stream) AS first
+		FROM strata.heads WHERE principal = $1 AND session = $2`,
+};
+const OWNERS = {
+	name: "strata_owners",
+	text: "SELECT conversation, principal FROM strata.owners WHERE conversation = ANY($1::text[])",
+};
+// Two ranges of an index, not `<>`, which would read all rows of the principal.
+const OTHER_OWNER = {
+	name: "strata_other_owner",
+	text: `SELECT EXISTS (SELECT 1 FROM strata.owners WHERE principal < $1)
+		OR EXISTS (SELECT 1 FROM strata.owners WHERE principal > $1) AS found`,
+};
+const ENTRIES = {
+	name: "strata_entries",
+	text: `SELECT body FROM strata.entries WHERE stream = ${STREAM} AND conversation = $3 ORDER BY n`,
+};

@@ -1,0 +1,193 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { describe, expect, test, vi } from "vitest";
+import {
+	databaseFrom,
+	hasPassword,
+	parseDatabaseUrl,
+} from "../../src/server/journal/postgres/database-url.ts";
+import { startServe } from "../server/support/serve-process.ts";
+import { connectWire } from "../server/support/wire-client.ts";
+import { connectClient } from "../server/support/ws-client.ts";
+import { PATIENCE } from "../support/patience.ts";
+import { postgresPrograms, sharedPostgres, withPostgres } from "../support/postgres.ts";
+import { tempDir } from "../support/temp.ts";
+
+const MAIN = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
+
+/** A process with this environment says when it loads `pg`. */
+const NOTING_PG = {
+	NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(
+		`import { registerHooks } from "node:module";
+		registerHooks({ resolve(name, context, next) {
+			if (name === "pg") process.stderr.write("pg was loaded");
+			return next(name, context);
+		} });`,
+	)}`,
+};
+
+/** Runs `strata` and returns what it printed, also if it failed. */
+async function strata(words: string[], env: NodeJS.ProcessEnv = {}) {
+	const given = { env: { ...process.env, PI_CODING_AGENT_DIR: tempDir(), ...env } };
+	const run = promisify(execFile)(process.execPath, [MAIN, ...words], given);
+	const {
+		stdout,
+		stderr,
+		code = 0,
+	} = (await run.catch((error: { stdout: string; stderr: string; code: number }) => error)) as {
+		stdout: string;
+		stderr: string;
+		code?: number;
+	};
+	return { stdout, stderr, code };
+}
+
+describe("the address of a database", () => {
+	test("comes from the flag or the environment, and leaves no password behind", () => {
+		const env: NodeJS.ProcessEnv = { STRATA_DATABASE: "postgres://u:pw@h/d", PGPASSWORD: "other" };
+		expect(databaseFrom(undefined, env)).toMatchObject({ description: "h/d" });
+		expect(env).toEqual({ PGPASSWORD: "other" });
+		expect(databaseFrom("postgres://u@h:5/d", env)).toMatchObject({
+			description: "h:5/d",
+			password: "other",
+		});
+		expect(env).toEqual({});
+		expect(databaseFrom(undefined, {})).toBeUndefined();
+		expect(parseDatabaseUrl("postgresql://u@/d?host=/run/pg").description).toBe("/run/pg/d");
+	});
+
+	test("is refused with a password in the flag, or in another form, without being repeated", () => {
+		for (const text of ["postgres://u:secret@h/d", "postgres://u@h/d?password=secret"]) {
+			expect(hasPassword(text)).toBe(true);
+			expect(() => databaseFrom(text, {})).toThrow(/STRATA_DATABASE or PGPASSWORD/);
+		}
+		for (const text of ["mysql://u:secret@h/d", "secret", "postgres://u:secret@[/d"]) {
+			expect(() => parseDatabaseUrl(text)).toThrow(/^the database's address must look like \S+$/);
+		}
+	});
+});
+
+describe("strata without a database", { tags: "slow" }, () => {
+	test("names what is missing, and shows no password", async () => {
+		const none = await strata(["tokens", "list"]);
+		expect(none).toMatchObject({ code: 2, stdout: "" });
+		expect(none.stderr).toContain("--database postgres://");
+		const away = await strata(["doctor"], {
+			STRATA_DATABASE: "postgres://user:secret-word@127.0.0.1:1/name",
+		});
+		expect(away.code).toBe(1);
+		expect(away.stdout).toMatch(
+			/FAIL {2}database +127\.0\.0\.1:1\/name: the database cannot be reached/,
+		);
+		const serve = await strata(["serve", "--port", "0", "--no-dashboard"], {
+			STRATA_DATABASE: "postgres://user:secret-word@127.0.0.1:1/name",
+		});
+		expect(serve.code).toBe(1);
+		expect(serve.stderr).toContain("cannot use the database 127.0.0.1:1/name");
+		const flag = await strata(["serve", "--database", "postgres://user:secret-word@h/name"]);
+		expect(flag.code).toBe(2);
+		const all = [none, away, serve, flag].map(({ stdout, stderr }) => stdout + stderr).join("");
+		expect(all).not.toContain("secret-word");
+	});
+
+	test("never loads the client of the database", async () => {
+		const server = startServe(["--port", "0", "--auth", "none", "--json"], { env: NOTING_PG });
+		await server.ready();
+		server.child.kill("SIGTERM");
+		await server.exited;
+		expect(server.err()).not.toContain("pg was loaded");
+	});
+});
+
+describe.runIf(postgresPrograms)(withPostgres("strata with a database"), { tags: "slow" }, () => {
+	test("tokens are added, listed and revoked, on every server within five seconds", async () => {
+		const url = await (await sharedPostgres()).database();
+		const add = await strata(["tokens", "add", "ann", "--database", url]);
+		const token = add.stdout.trim();
+		expect(token).toMatch(/^[\w-]{43}$/);
+		const list = await strata(["tokens", "list", "--json", "--database", url]);
+		expect(JSON.parse(list.stdout)).toMatchObject([{ name: "ann" }]);
+		expect(list.stdout).not.toContain(token);
+		const server = startServe(["--port", "0", "--json", "--database", url]);
+		const { port } = await server.ready();
+		const address = `ws://127.0.0.1:${port}`;
+		const client = await connectClient(address, { token });
+		const later = (await strata(["tokens", "add", "bob", "--database", url])).stdout.trim();
+		await vi.waitFor(() => connectClient(address, { token: later }), PATIENCE);
+		const revoke = await strata(["tokens", "revoke", "ann", "--database", url]);
+		expect(revoke).toMatchObject({ code: 0, stdout: "1 token revoked\n" });
+		expect(await client.closed).toMatchObject({ reason: "the token was revoked" });
+		await expect(connectClient(address, { token })).rejects.toThrow("401");
+		expect((await strata(["tokens", "revoke", "nobody", "--database", url])).code).toBe(1);
+		expect((await strata(["tokens", "add", "a b", "--database", url])).stderr).toContain(
+			'got "a b"',
+		);
+	});
+
+	test("doctor looks at version, settings, schema, clock and standby", async () => {
+		const url = await (await sharedPostgres()).database();
+		const { stdout, code } = await strata(["doctor", "--json"], { STRATA_DATABASE: url });
+		const found = new Map(
+			(JSON.parse(stdout).findings as { name: string; ok: boolean; note: string }[]).map((one) => [
+				one.name,
+				one,
+			]),
+		);
+		expect(found.get("database")).toMatchObject({ ok: true });
+		expect(found.get("PostgreSQL")).toMatchObject({ ok: true });
+		// The tests' own Postgres runs without it.
+		expect(found.get("fsync")).toMatchObject({ ok: false, note: expect.stringContaining("off") });
+		expect(found.get("synchronous_commit")).toMatchObject({ ok: true });
+		expect(found.get("schema")?.note).toBe("none yet; the server creates it");
+		expect(found.get("standby")?.note).toContain("no synchronous standby");
+		expect(found.get("clock")).toMatchObject({ ok: true });
+		expect(code).toBe(1);
+	});
+
+	test("journal migrate takes sessions, outcomes, events and conversations along", async () => {
+		const url = await (await sharedPostgres()).database();
+		const agentDir = tempDir();
+		const words = ["--port", "0", "--auth", "none", "--json"];
+		const before = startServe(words, { agentDir });
+		const first = await connectWire(`ws://127.0.0.1:${(await before.ready()).port}`);
+		await first.ask({ type: "create_session", sessionId: "s", cwd: tempDir() });
+		const change = { type: "bash", id: "once", sessionId: "s", command: "echo migrated-word" };
+		const changed = await first.ask(change);
+		const { seq } = (await first.ask({ type: "subscribe", sessionId: "s" })).data as never;
+		before.child.kill("SIGTERM");
+		await before.exited;
+		const env = { PI_CODING_AGENT_DIR: agentDir };
+		const copied = await strata(["journal", "migrate", "--database", url], env);
+		expect(copied.stderr).toBe("");
+		expect(copied.stdout).toMatch(
+			/^copied 1 session, \d+ commands?, \d+ events? and 1 conversation to /,
+		);
+		const again = await strata(["journal", "migrate", "--database", url], env);
+		expect(again.stderr).toContain("the database already has commands");
+		const after = startServe([...words, "--database", url], { agentDir });
+		const second = await connectWire(`ws://127.0.0.1:${(await after.ready()).port}`);
+		expect(await second.ask(change)).toEqual({ ...changed, replayed: true });
+		const { data } = await second.ask({ type: "get_entries", sessionId: "s" });
+		expect(JSON.stringify(data)).toContain("migrated-word");
+		const joined = (await second.ask({ type: "subscribe", sessionId: "s" })).data as never;
+		expect((joined as { seq: number }).seq).toBeGreaterThanOrEqual(seq);
+	});
+
+	test("the password is in no command line, no output and no tool", async () => {
+		const url = await (await sharedPostgres()).database();
+		const secret = url.replace("strata@", "strata:secret-word@");
+		const server = startServe(["--port", "0", "--auth", "none", "--json"], {
+			env: { STRATA_DATABASE: secret, ...NOTING_PG },
+		});
+		const { pid, port } = await server.ready();
+		expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain("secret-word");
+		const client = await connectWire(`ws://127.0.0.1:${port}`);
+		await client.ask({ type: "create_session", sessionId: "s", cwd: tempDir() });
+		const shown = await client.ask({ type: "bash", sessionId: "s", command: "env" });
+		expect(JSON.stringify(shown)).not.toContain("secret-word");
+		expect(server.out() + server.err()).not.toContain("secret-word");
+		expect(server.err()).toContain("pg was loaded");
+	});
+});

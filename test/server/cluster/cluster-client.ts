@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { WebSocket } from "ws";
+import type { Data } from "../../../src/protocol/index.ts";
+import type { Random } from "../../readcache/law/random.ts";
+import type { Cluster } from "./cluster.ts";
+
+export type Frame = Data<"ServerMessage">;
+type Answer = Extract<Frame, { type: "response" }>;
+
+const CONNECT_MS = 1_500;
+const ANSWER_MS = 3_000;
+const RETRY_MS = 40;
+
+/** Failures that say nothing about the command: it is sent again under its id. */
+const PASSING = new Set([
+	"busy",
+	"journal_unavailable",
+	"not_durable",
+	"shutting_down",
+	"owned_elsewhere",
+]);
+
+/** One principal's way to any server: follows sessions to their owners, and repeats what was not answered. */
+export class ClusterClient {
+	readonly #cluster: Cluster;
+	readonly #token: string;
+	readonly #random: Random;
+	readonly #sockets = new Map<string, Promise<WebSocket | undefined>>();
+	/** Where each session was last. */
+	readonly #places = new Map<string, string>();
+	readonly #waiting = new Map<string, (answer: Answer | undefined) => void>();
+	onFrame: (frame: Frame, address: string) => void = () => {};
+	onClose: (address: string) => void = () => {};
+	#number = 0;
+
+	constructor(cluster: Cluster, principal: string, random: Random) {
+		this.#cluster = cluster;
+		this.#token = cluster.tokens.get(principal) ?? "";
+		this.#random = random;
+	}
+
+	/** Repeats the command until its outcome is known, or `isOver`. */
+	async settle(
+		command: { type: string; id: string; sessionId?: string; [field: string]: unknown },
+		isOver: () => boolean,
+	): Promise<{ answer: Answer; address: string } | undefined> {
+		while (!isOver()) {
+			const address = this.placeOf(command.sessionId);
+			const answer = address && (await this.ask(address, command));
+			if (answer && !PASSING.has(answer.code ?? "")) return { answer, address };
+			if (command.sessionId !== undefined) this.#follow(command.sessionId, answer || undefined);
+			await sleep(RETRY_MS);
+		}
+		return undefined;
+	}
+
+	placeOf(sessionId = ""): string | undefined {
+		const living = this.#cluster.servers.flatMap(({ address }) => address ?? []);
+		const known = this.#places.get(sessionId);
+		if (known !== undefined && living.includes(known) && !this.#random.chance(0.1)) return known;
+		return living.length === 0 ? undefined : this.#random.pick(living);
+	}
+
+	#follow(sessionId: string, answer: Answer | undefined): void {
+		const address = /connect to (\S+)\.$/.exec(answer?.error ?? "")?.[1];
+		if (answer?.code === "owned_elsewhere" && address) this.#places.set(sessionId, address);
+		else if (!answer) this.#places.delete(sessionId);
+	}
+
+	/** `undefined` without an answer in time. */
+	async ask(
+		address: string,
+		command: { type: string; id?: string; [field: string]: unknown },
+	): Promise<Answer | undefined> {
+		const socket = await this.#connect(address);
+		if (!socket) return undefined;
+		const id = command.id ?? `ask-${++this.#number}`;
+		const key = `${address} ${id}`;
+		return new Promise((resolve) => {
+			const timer = setTimeout(() => settle(undefined), ANSWER_MS);
+			const settle = (answer: Answer | undefined) => {
+				clearTimeout(timer);
+				this.#waiting.delete(key);
+				resolve(answer);
+			};
+			this.#waiting.set(key, settle);
+			socket.send(JSON.stringify({ ...command, id }));
+		});
+	}
+
+	close(): void {
+		for (const one of this.#sockets.values()) void one.then((socket) => socket?.terminate());
+	}
+
+	#connect(address: string): Promise<WebSocket | undefined> {
+		const known = this.#sockets.get(address);
+		if (known) return known;
+		const opening = new Promise<WebSocket | undefined>((resolve) => {
+			const socket = new WebSocket(address, {
+				headers: { authorization: `Bearer ${this.#token}` },
+				handshakeTimeout: CONNECT_MS,
+			});
+			const end = () => {
+				if (this.#sockets.get(address) === opening) this.#sockets.delete(address);
+				for (const [key, settle] of this.#waiting)
+					if (key.startsWith(`${address} `)) settle(undefined);
+				this.onClose(address);
+				resolve(undefined);
+			};
+			socket.on("error", () => socket.terminate());
+			socket.on("close", end);
+			socket.on("open", () => resolve(socket));
+			socket.on("message", (data) => {
+				const frame = JSON.parse(String(data)) as Frame;
+				if (frame.type === "response") this.#waiting.get(`${address} ${frame.id}`)?.(frame);
+				this.onFrame(frame, address);
+			});
+		});
+		this.#sockets.set(address, opening);
+		return opening;
+	}
+}

@@ -1,0 +1,378 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+import { fromBytes } from "../../../src/server/journal/postgres/columns.ts";
+import { createRandom, type Random } from "../../readcache/law/random.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { ClusterClient } from "./cluster-client.ts";
+import type { History, PlayedCommand, SeenAnswer, SeenEvent } from "./history.ts";
+
+export interface RunOptions {
+	readonly seed: number;
+	readonly ms: number;
+	/** A safeguard that is taken out. */
+	readonly without?: string;
+	/** Faults and how likely each is. */
+	readonly faults?: readonly (readonly [number, Fault])[];
+}
+
+export type Fault =
+	| "kill"
+	| "stop"
+	| "long stop"
+	| "hang"
+	| "cut"
+	| "postgres"
+	| "hang and kill"
+	| "none";
+
+const FAULTS: readonly (readonly [number, Fault])[] = [
+	[3, "kill"],
+	[4, "stop"],
+	[3, "hang"],
+	[3, "cut"],
+	[2, "postgres"],
+	[2, "hang and kill"],
+];
+const LEASE_MS = 1_000;
+const SESSIONS = ["s0", "s1"];
+const PRINCIPALS = ["ann", "bob"];
+/** How long the end may take: repairs, takeovers, and asking for every id again. */
+/** A start fails while Postgres is away. */
+const START_ATTEMPTS = 10;
+const END_MS = 30_000;
+/** An hour ahead, 20 % fast, 20 % slow. */
+const CLOCKS = [
+	[3_600_000, 1],
+	[0, 1.2],
+	[0, 0.8],
+] as const;
+
+export interface RunReport {
+	readonly history: History;
+	readonly faults: readonly Fault[];
+	readonly complaints: string;
+}
+
+/** Three servers, clients of two principals that use the same names, and a nemesis. */
+export async function runCluster({
+	seed,
+	ms,
+	without,
+	faults = FAULTS,
+}: RunOptions): Promise<RunReport> {
+	const random = createRandom(seed);
+	const cluster = await startCluster({
+		servers: 3,
+		leaseMs: LEASE_MS,
+		principals: PRINCIPALS,
+		clocks: CLOCKS,
+		...(without && { without }),
+	});
+	const commands: PlayedCommand[] = [];
+	const events: SeenEvent[] = [];
+	const clients: ClusterClient[] = [];
+	const client = (principal: string) => {
+		const made = new ClusterClient(cluster, principal, random);
+		clients.push(made);
+		return made;
+	};
+	await createSessions(cluster, client);
+	const endAt = performance.now() + ms;
+	const isOver = () => performance.now() > endAt;
+	const giveUpAt = endAt + END_MS;
+	const isLate = () => performance.now() > giveUpAt;
+	const names = PRINCIPALS.flatMap((principal) =>
+		SESSIONS.map((session) => ({ principal, session })),
+	);
+	const following = names.map((name, index) =>
+		follow({ ...name, client: client(name.principal), events, first: index * 100_000, isOver }),
+	);
+	const playing = names.map((name) =>
+		play({ ...name, client: client(name.principal), cluster, random, commands, isOver, isLate }),
+	);
+	const met = await torment(cluster, random, faults, isOver);
+	await Promise.all([...playing, ...following]);
+	const asked = await askAgain(commands, client, isLate);
+	const conversations = await conversationsOf(names, client, isLate);
+	const stored = await storedEvents(cluster.url);
+	const effects = names.flatMap(({ principal, session }) => effectsIn(cluster, principal, session));
+	for (const one of clients) one.close();
+	const deaths = new Map(cluster.servers.flatMap((server) => [...server.deaths]));
+	const complaints = cluster.servers.map((server) => server.err()).join("");
+	await cluster.close();
+	return {
+		history: { commands: asked, events, effects, stored, conversations, deaths },
+		faults: met,
+		complaints,
+	};
+}
+
+async function createSessions(cluster: Cluster, client: (principal: string) => ClusterClient) {
+	for (const principal of PRINCIPALS) {
+		const one = client(principal);
+		for (const sessionId of SESSIONS) {
+			const command = {
+				type: "create_session",
+				id: `create-${sessionId}`,
+				sessionId,
+				cwd: cluster.workspace,
+			};
+			const made = await one.settle(command, () => false);
+			if (!made?.answer.success) throw new Error(`no session: ${made?.answer.error}`);
+		}
+	}
+}
+
+interface Player {
+	readonly principal: string;
+	readonly session: string;
+	readonly client: ClusterClient;
+	readonly cluster: Cluster;
+	readonly random: Random;
+	readonly commands: PlayedCommand[];
+	isOver(): boolean;
+	isLate(): boolean;
+}
+
+/** One command after the other; some are sent to two servers at once. */
+async function play(player: Player): Promise<void> {
+	const { principal, session, client, random, commands, isOver, isLate } = player;
+	for (let number = 0; !isOver(); number++) {
+		const id = `${session}-${number}`;
+		const word = `${principal}-${id}-end`;
+		const type = random.chance(0.5) ? "bash" : "set_session_name";
+		const pauseSeconds = random.weighted([
+			[5, 0],
+			[3, 0.3],
+			[2, 4],
+		]);
+		const file = effectFile(principal, session);
+		const fields =
+			type === "bash"
+				? {
+						command: `sleep ${pauseSeconds}; echo ${word} $(date +%s%3N) $PPID >> ${file}; echo ${word}`,
+					}
+				: { name: `named by ${word}` };
+		const command = { type, id, sessionId: session, ...fields };
+		const sentMs = Date.now();
+		const other = random.chance(0.15) ? client.placeOf() : undefined;
+		const copy = other === undefined ? undefined : client.ask(other, command);
+		const settled = await client.settle(command, isLate);
+		const again = await copy;
+		const answers = [settled?.answer, again].flatMap((answer) => seen(answer) ?? []);
+		const { success, data } = settled?.answer ?? {};
+		const isComplete =
+			success === true && (data as { exitCode?: number } | undefined)?.exitCode === 0;
+		const answeredMs = Date.now();
+		commands.push({ principal, session, id, type, word, sentMs, answeredMs, isComplete, answers });
+	}
+}
+
+/** An answer that stands for the outcome. */
+function seen(
+	answer: { success: boolean; code?: string; sessionVersion?: number } | undefined,
+): SeenAnswer | undefined {
+	if (!answer) return undefined;
+	const { success, code, sessionVersion: version } = answer;
+	const isPassing = [
+		"busy",
+		"journal_unavailable",
+		"not_durable",
+		"shutting_down",
+		"owned_elsewhere",
+	];
+	if (code !== undefined && isPassing.includes(code)) return undefined;
+	return { success, ...(code && { code }), ...(version !== undefined && { version }) };
+}
+
+/** Subscribes to a session, wherever it is, and goes on from the last number it saw. */
+async function follow(options: {
+	principal: string;
+	session: string;
+	client: ClusterClient;
+	events: SeenEvent[];
+	first: number;
+	isOver(): boolean;
+}): Promise<void> {
+	const { principal, session, client, events, first, isOver } = options;
+	let last = 0;
+	let subscription = first;
+	let at: string | undefined;
+	client.onFrame = (frame, address) => {
+		if (address !== at || !("sessionId" in frame) || frame.sessionId !== session) return;
+		if (frame.type === "gap") {
+			last = frame.toSeq;
+			subscription++;
+		}
+		if (frame.type !== "event" || frame.seq === undefined) return;
+		// Merged deltas stand for several numbers.
+		if ("fromSeq" in frame && frame.fromSeq !== frame.seq) {
+			last = frame.seq;
+			subscription++;
+			return;
+		}
+		last = frame.seq;
+		events.push({
+			principal,
+			session,
+			subscription,
+			seq: frame.seq,
+			body: JSON.stringify(frame.event),
+		});
+	};
+	client.onClose = (address) => {
+		if (address === at) at = undefined;
+	};
+	while (!isOver()) {
+		if (at === undefined) {
+			const address = client.placeOf(session);
+			if (address !== undefined) {
+				subscription++;
+				at = address;
+				const answer = await client.ask(address, {
+					type: "subscribe",
+					sessionId: session,
+					after: last,
+				});
+				if (!answer?.success && at === address) at = undefined;
+			}
+		}
+		await sleep(50);
+	}
+	client.onFrame = () => {};
+}
+
+async function torment(
+	cluster: Cluster,
+	random: Random,
+	kinds: readonly (readonly [number, Fault])[],
+	isOver: () => boolean,
+): Promise<Fault[]> {
+	const met: Fault[] = [];
+	const pending: Promise<unknown>[] = [];
+	const lease = (least: number, most: number) =>
+		(random.between(least * 100, most * 100) / 100) * LEASE_MS;
+	while (!isOver()) {
+		await sleep(random.between(300, 900));
+		const fault = random.weighted(kinds);
+		const server = random.pick(cluster.servers);
+		met.push(fault);
+		if (fault === "kill") {
+			await server.kill();
+			pending.push(sleep(random.between(0, 1_500)).then(() => revive(server)));
+		} else if (fault === "stop") pending.push(server.pause(lease(0.3, 3)));
+		else if (fault === "long stop") pending.push(server.pause(lease(1.5, 3)));
+		else if (fault === "postgres") {
+			await cluster.postgres.kill();
+			await cluster.postgres.start();
+		} else if (fault === "cut" || fault === "hang") {
+			server.proxy.set(fault);
+			pending.push(sleep(lease(0.2, 2.5)).then(() => server.proxy.set("pass")));
+		} else if (fault === "hang and kill") {
+			server.proxy.set("hang");
+			await sleep(lease(0.4, 0.9));
+			await server.kill();
+			// What was held back arrives late, or never.
+			if (random.chance(0.7)) server.proxy.set("cut");
+			server.proxy.set("pass");
+			pending.push(revive(server));
+		}
+	}
+	await Promise.all(pending);
+	for (const server of cluster.servers) {
+		server.proxy.set("pass");
+		await revive(server);
+	}
+	return met;
+}
+
+async function revive(server: Cluster["servers"][number]): Promise<void> {
+	for (let attempt = 0; server.address === undefined && attempt < START_ATTEMPTS; attempt++) {
+		if (server.pid === undefined) await server.start().catch(() => server.kill());
+	}
+}
+
+/** Every id again, when all is over: the last word about it. */
+async function askAgain(
+	commands: readonly PlayedCommand[],
+	client: (principal: string) => ClusterClient,
+	isLate: () => boolean,
+): Promise<PlayedCommand[]> {
+	const byPrincipal = new Map(PRINCIPALS.map((name) => [name, client(name)]));
+	const asked: PlayedCommand[] = [];
+	for (const command of commands) {
+		const { principal, session, id } = command;
+		// Whatever the command was, its fingerprint must be the same: history tells what it became.
+		const one = byPrincipal.get(principal) as ClusterClient;
+		const found = await one.settle(
+			{
+				type: "get_command_history",
+				id: `history-${id}-${Math.random()}`,
+				commandId: id,
+				limit: 1,
+			},
+			isLate,
+		);
+		const [entry] = (found?.answer.data as { entries?: HistoryEntry[] } | undefined)?.entries ?? [];
+		const last =
+			entry?.success === undefined ? undefined : seen({ ...entry, success: entry.success });
+		asked.push({ ...command, session, answers: last ? [...command.answers, last] : [] });
+	}
+	return asked;
+}
+
+interface HistoryEntry {
+	readonly success?: boolean;
+	readonly code?: string;
+	readonly sessionVersion?: number;
+}
+
+async function conversationsOf(
+	names: readonly { principal: string; session: string }[],
+	client: (principal: string) => ClusterClient,
+	isLate: () => boolean,
+): Promise<Map<string, string>> {
+	const conversations = new Map<string, string>();
+	for (const { principal, session } of names) {
+		const command = { type: "get_entries", id: `entries-${session}`, sessionId: session };
+		const found = await client(principal).settle(command, isLate);
+		conversations.set(
+			`${principal} ${session}`,
+			JSON.stringify(found?.answer.data ?? found?.answer),
+		);
+	}
+	return conversations;
+}
+
+async function storedEvents(url: string): Promise<Map<string, string>> {
+	const database = new pg.Client({ connectionString: url });
+	await database.connect();
+	const { rows } = await database.query(
+		`SELECT principal, session, seq, body FROM strata.events JOIN strata.heads ON heads.stream = events.stream`,
+	);
+	await database.end();
+	return new Map(
+		rows.map(({ principal, session, seq, body }) => [
+			`${principal} ${fromBytes(session)} ${seq}`,
+			body,
+		]),
+	);
+}
+
+function effectFile(principal: string, session: string): string {
+	return `effects-${principal}-${session}`;
+}
+
+function effectsIn({ workspace }: Cluster, principal: string, session: string) {
+	const path = join(workspace, effectFile(principal, session));
+	if (!existsSync(path)) return [];
+	return readFileSync(path, "utf8")
+		.split("\n")
+		.filter((line) => line !== "")
+		.map((line) => {
+			const [word = "", atMs, pid] = line.split(" ");
+			return { word, atMs: Number(atMs), pid: Number(pid) };
+		});
+}

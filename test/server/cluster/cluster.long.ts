@@ -1,0 +1,49 @@
+import { describe, expect, test } from "vitest";
+import { postgresPrograms, withPostgres } from "../../support/postgres.ts";
+import { type Fault, runCluster } from "./cluster-run.ts";
+import { faultsIn } from "./history.ts";
+
+const seeds = Number(process.env.STRATA_LONG_STEPS ?? 20);
+const first = Number(process.env.STRATA_LONG_SEED ?? Date.now() % 1_000_000_000);
+const SEEDS_WITHOUT = 5;
+
+describe(withPostgres("three servers on one database"), () => {
+	const all = Array.from({ length: seeds }, (_, index) => first + index);
+
+	test.runIf(postgresPrograms).each(all)("keep their promises (seed %i)", async (seed) => {
+		const { history, complaints } = await runCluster({ seed, ms: 20_000 });
+		expect(faultsIn(history), complaints).toEqual([]);
+	});
+
+	/** A checker that never fails proves nothing. Faults that show the missing part soonest. */
+	const mutants: readonly [string, readonly (readonly [number, Fault])[]][] = [
+		["fence", [[1, "long stop"]]],
+		[
+			"interruption",
+			[
+				[2, "kill"],
+				[1, "none"],
+			],
+		],
+		[
+			"guard",
+			[
+				[1, "kill"],
+				[1, "long stop"],
+			],
+		],
+		["send-after-commit", [[1, "hang and kill"]]],
+	];
+
+	test.runIf(postgresPrograms).each(mutants)(
+		"the same run fails without %s",
+		async (without, faults) => {
+			const found: string[] = [];
+			for (let seed = first; seed < first + SEEDS_WITHOUT && found.length === 0; seed++) {
+				const { history } = await runCluster({ seed, ms: 20_000, without, faults });
+				found.push(...faultsIn(history));
+			}
+			expect(found).not.toEqual([]);
+		},
+	);
+});

@@ -1,0 +1,299 @@
+import pg from "pg";
+import { describe, expect, test, vi } from "vitest";
+import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
+import { EVENTS, FIND } from "../../../../src/server/journal/postgres/reader.ts";
+import {
+	migrate,
+	NewerSchema,
+	SCHEMA_VERSION,
+} from "../../../../src/server/journal/postgres/schema.ts";
+import { Segment, WRITE } from "../../../../src/server/journal/postgres/segment.ts";
+import { command, event, finished, session } from "../../../contracts/journal.ts";
+import { PATIENCE } from "../../../support/patience.ts";
+import { postgresPrograms, startPostgres, withPostgres } from "../../../support/postgres.ts";
+import { atEnd } from "../../../support/temp.ts";
+import { newDatabase, startPostgresJournal } from "./start-postgres-journal.ts";
+
+const name = { principal: "ann", sessionId: "s" };
+/** Short, where a lease has to run out. Elsewhere a busy machine must not end it. */
+const SHORT = { leaseMs: 400, renewMs: 80 };
+const LONG = { leaseMs: 60_000, renewMs: 1_000 };
+
+/** Two servers; the session `s` is on the first. */
+async function twoServers(lease = LONG) {
+	const url = await newDatabase();
+	const a = await startPostgresJournal(url, { home: "a", clientAddress: "ws://a/", lease });
+	const b = await startPostgresJournal(url, { home: "b", clientAddress: "ws://b/", lease });
+	await a.claim(name, { create: true });
+	await a.finish(finished(command("create"), { session: session("s"), version: 0 }));
+	return { url, a, b };
+}
+
+async function connect(url: string): Promise<pg.Client> {
+	const client = new pg.Client({ connectionString: url });
+	client.on("error", () => {});
+	await client.connect();
+	atEnd(() => client.end());
+	return client;
+}
+
+describe.runIf(postgresPrograms)(
+	withPostgres("a session of several servers"),
+	{ tags: "slow" },
+	() => {
+		test("belongs to one of them, and the others know its address", async () => {
+			const { a, b } = await twoServers();
+			expect(await b.claim(name)).toEqual({ kind: "elsewhere", address: "ws://a/" });
+			expect(await b.claim(name, { create: true })).toEqual({ kind: "exists" });
+			await a.admit(command("mine", { sessionId: "s" }));
+			await a.append(event(1));
+			expect(await b.events(name, 0, 10)).toEqual([event(1)]);
+		});
+
+		test("can be claimed at once when it was released, and goes on where it was", async () => {
+			const { a, b } = await twoServers();
+			await a.append(event(1, { inProgress: true }));
+			const change = command("change", { sessionId: "s" });
+			await a.admit(change);
+			await a.finish(finished(change, { version: 4 }));
+			await a.release([name]);
+			expect(await b.claim(name)).toMatchObject({
+				kind: "held",
+				version: 4,
+				isCutOff: true,
+				record: { id: "s" },
+			});
+			expect(b.lastSeq(name)).toBe(1);
+			await b.append(event(2));
+		});
+
+		test("is refused to a server that cannot run it, and stays free", async () => {
+			const { a, b } = await twoServers();
+			await a.release([name]);
+			expect(await b.claim(name, { accepts: () => false })).toEqual({ kind: "refused" });
+			expect(await a.claim(name)).toMatchObject({ kind: "held" });
+		});
+
+		test("moves when its server is silent for a lease: open commands end as interrupted, and it writes no more", async () => {
+			const { a, b } = await twoServers(SHORT);
+			const lost: string[] = [];
+			a.onLost((names) => lost.push(...names.map(({ sessionId }) => sessionId)));
+			await a.admit(command("open", { sessionId: "s" }));
+			await a.admit(command("server command"));
+			await a.lease.close();
+			await vi.waitFor(
+				async () => expect(await b.claim(name)).toMatchObject({ kind: "held" }),
+				PATIENCE,
+			);
+			for (const id of ["open", "server command"]) {
+				const [found] = await b.find([{ principal: "ann", id }]);
+				expect(found?.response).toMatchObject({ success: false, code: "interrupted" });
+			}
+			const late = finished(command("open", { sessionId: "s" }), { version: 9 });
+			await expect(a.finish(late)).rejects.toThrow(SessionLost);
+			await expect(a.append(event(1))).rejects.toThrow(SessionLost);
+			expect(lost).toEqual(["s"]);
+			await b.append(event(1, { body: '"of b"' }));
+			expect(await b.events(name, 0, 10)).toEqual([event(1, { body: '"of b"' })]);
+			const [open] = await b.find([{ principal: "ann", id: "open" }]);
+			expect(open?.response).toMatchObject({ code: "interrupted" });
+		});
+
+		test("a batch with records of a lost session keeps the others", async () => {
+			const { url, a } = await twoServers();
+			const other = { principal: "ann", sessionId: "t" };
+			await a.claim(other, { create: true });
+			const thief = await connect(url);
+			await thief.query(
+				"UPDATE strata.heads SET epoch = epoch + 1, claim = gen_random_uuid() WHERE session = 's'",
+			);
+			const results = await Promise.allSettled([
+				a.append(event(1)),
+				a.append(event(1, other)),
+				a.admit(command("x", { sessionId: "s" })),
+				a.admit(command("y", { sessionId: "t" })),
+				a.admit(command("z")),
+			]);
+			const states = results.map(({ status }) => status);
+			expect(states).toEqual(["rejected", "fulfilled", "rejected", "fulfilled", "fulfilled"]);
+			expect(await a.find([{ principal: "ann", id: "x" }])).toEqual([undefined]);
+		});
+
+		test("the same epoch with another claim id is not enough", async () => {
+			const { url, a } = await twoServers();
+			const thief = await connect(url);
+			await thief.query("UPDATE strata.heads SET claim = gen_random_uuid() WHERE session = 's'");
+			await expect(a.append(event(1))).rejects.toThrow(SessionLost);
+		});
+
+		test("an id that another server has used is known at its admission", async () => {
+			const { a, b } = await twoServers();
+			await a.admit(command("id"));
+			await expect(b.admit(command("id"))).rejects.toThrow(AlreadyKnown);
+			const [found] = await b.find([{ principal: "ann", id: "id" }]);
+			expect(found).toMatchObject({ id: "id", elsewhere: true });
+		});
+	},
+);
+
+describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags: "slow" }, () => {
+	test("any name a client may send works for ids, keys and sessions", async () => {
+		const journal = await startPostgresJournal(await newDatabase());
+		const names = ["a\u0000b", "\ud800", "\udfff", "\ufffd", "ÿ", "x".repeat(256), "'; --", "ä€😀"];
+		for (const sessionId of names) {
+			expect(await journal.claim({ principal: "ann", sessionId }, { create: true })).toMatchObject({
+				kind: "held",
+			});
+			const made = command(sessionId, {
+				sessionId,
+				idempotencyKey: sessionId,
+				keySessionId: sessionId,
+				fingerprint: "1:abc",
+			});
+			await journal.admit({ ...made, atMs: Date.now() });
+			const outcome = finished(made, { session: session(sessionId), finishedAtMs: Date.now() });
+			await journal.finish(outcome);
+			await journal.append(event(1, { sessionId, body: JSON.stringify(sessionId) }));
+		}
+		for (const sessionId of names) {
+			const [byId, byKey] = await journal.find([
+				{ principal: "ann", id: sessionId },
+				{ principal: "ann", sessionId, key: sessionId },
+			]);
+			expect(byId).toMatchObject({ id: sessionId, sessionId });
+			expect(byKey).toMatchObject({ id: sessionId });
+			const [found] = await journal.events({ principal: "ann", sessionId }, 0, 9);
+			expect(found?.body).toBe(JSON.stringify(sessionId));
+		}
+	});
+
+	test("a record that cannot be stored is refused alone", async () => {
+		const journal = await startPostgresJournal(await newDatabase());
+		await journal.claim(name, { create: true });
+		const results = await Promise.allSettled([
+			journal.append(event(1)),
+			journal.append(event(2, { body: "a NUL \u0000 is no JSON" })),
+			journal.append(event(3)),
+		]);
+		expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+		expect(journal.health()).toEqual({ ok: true });
+		const stored = await journal.events(name, 0, 10);
+		expect(stored.map(({ seq }) => seq)).toEqual([1, 3]);
+	});
+
+	test("a newer schema is refused, and one that several servers create at once is whole", async () => {
+		const url = await newDatabase();
+		const clients = await Promise.all([connect(url), connect(url), connect(url)]);
+		await Promise.all(clients.map((client) => migrate(client)));
+		const [client] = clients as [pg.Client, ...pg.Client[]];
+		await client.query("UPDATE strata.schema_version SET version = version + 1");
+		await expect(migrate(client)).rejects.toThrow(NewerSchema);
+		await expect(startPostgresJournal(url)).rejects.toThrow(
+			`cannot use the database ${new URL(url.replace("@/", "@h/")).searchParams.get("host")}`,
+		);
+		expect(SCHEMA_VERSION).toBe(1);
+	});
+
+	test("every statement of a tick uses indexes, and none notifies", async () => {
+		const url = await newDatabase();
+		const journal = await startPostgresJournal(url);
+		await journal.claim(name, { create: true });
+		const client = await connect(url);
+		await client.query(
+			"SET enable_seqscan = off; SET enable_hashjoin = off; SET enable_mergejoin = off; SET jit = off",
+		);
+		const node = "00000000-0000-0000-0000-000000000000";
+		const plan = async (text: string, values: unknown[]) => {
+			const { rows } = await client.query(`EXPLAIN ${text}`, values);
+			return rows.map((row) => row["QUERY PLAN"]).join("\n");
+		};
+		const plans = [
+			await plan(WRITE.text, [node, ...new Segment().values()]),
+			await plan(FIND.text, [[], [], [], [], [], [], [], 0]),
+			await plan(EVENTS.text, ["ann", Buffer.from("s"), 0, 9]),
+		];
+		expect(plans[0]).toMatch(/Index Scan using heads_pkey/);
+		expect(plans[1]).toMatch(/Index Scan using commands_pkey/);
+		expect(plans[1]).toMatch(/Index Scan using commands_by_key/);
+		for (const text of plans) expect(text).not.toMatch(/Seq Scan on/);
+		for (const text of [WRITE.text, FIND.text, EVENTS.text]) expect(text).not.toMatch(/notify/i);
+	});
+
+	test("an outage shorter than the lease costs only time", async () => {
+		const postgres = await startPostgres();
+		atEnd(() => postgres.stop());
+		const journal = await startPostgresJournal(await postgres.database(), {
+			lease: { leaseMs: 30_000, renewMs: 200 },
+		});
+		const lost: unknown[] = [];
+		journal.onLost((names) => lost.push(...names));
+		await journal.claim(name, { create: true });
+		await journal.admit(command("during", { sessionId: "s" }));
+		await postgres.kill();
+		const finishing = journal.finish(
+			finished(command("during", { sessionId: "s" }), { version: 1 }),
+		);
+		const appending = journal.append(event(1));
+		await postgres.start();
+		await Promise.all([finishing, appending]);
+		expect(lost).toEqual([]);
+		expect(await journal.events(name, 0, 10)).toEqual([event(1)]);
+	});
+
+	test("a longer one refuses changes, lets questions fail with a reason, and ends by itself", async () => {
+		const postgres = await startPostgres();
+		atEnd(() => postgres.stop());
+		const journal = await startPostgresJournal(await postgres.database(), {
+			lease: SHORT,
+		});
+		await journal.claim(name, { create: true });
+		await postgres.kill();
+		await expect(journal.admit(command("refused", { sessionId: "s" }))).rejects.toMatchObject({
+			code: "journal_unavailable",
+		});
+		expect(journal.health()).toMatchObject({ ok: false });
+		await expect(journal.owners(["c"])).rejects.toMatchObject({ code: "journal_unavailable" });
+		await postgres.start();
+		await vi.waitFor(() => expect(journal.health()).toEqual({ ok: true }), PATIENCE);
+		await journal.admit(command("later", { sessionId: "s" }));
+	});
+
+	test("events are evicted by the day, and other records by age", async () => {
+		const url = await newDatabase();
+		const now = { ms: Date.now() };
+		const journal = await startPostgresJournal(url, { now: () => now.ms });
+		await journal.claim(name, { create: true });
+		await journal.finish(
+			finished(command("old", { atMs: now.ms, sessionId: "s" }), { session: session("s") }),
+		);
+		await journal.append(event(1, { atMs: now.ms }));
+		await journal.append(event(2, { atMs: 1_000 }));
+		const client = await connect(url);
+		const count = async (table: string) =>
+			Number((await client.query(`SELECT count(*) AS n FROM strata.${table}`)).rows[0]?.n);
+		expect(await count("events")).toBe(2);
+		expect(await count("events_other")).toBe(1);
+		now.ms += 20 * 24 * 60 * 60_000;
+		journal.sweep();
+		await vi.waitFor(async () => {
+			expect(await count("events")).toBe(0);
+			expect(await count("commands")).toBe(0);
+		}, PATIENCE);
+		await vi.waitFor(() => expect(journal.evictedBefore("ann")).toBeGreaterThan(0), PATIENCE);
+		expect(await count("sessions")).toBe(1);
+	});
+
+	test("a conversation is read back as it was kept, under the claim only", async () => {
+		const { a, b } = await twoServers();
+		const bodies = Array.from({ length: 5 }, (_, n) => JSON.stringify({ n, text: "x".repeat(n) }));
+		const part = { ...name, conversation: "c", from: 0, bodies };
+		await a.conversations.keep({ ...part, bodies: bodies.slice(0, 2) });
+		await a.conversations.keep({ ...part, from: 2, bodies: bodies.slice(2) });
+		expect(await b.conversations.entries(name, "c")).toEqual(bodies);
+		expect(await b.conversations.entries(name, "d")).toEqual([]);
+		await a.release([name]);
+		await b.claim(name);
+		await b.conversations.keep({ ...part, from: 5, bodies: ['"of b"'] });
+		expect(await a.conversations.entries(name, "c")).toEqual([...bodies, '"of b"']);
+	});
+});

@@ -1,0 +1,171 @@
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import pg from "pg";
+
+/** Where Debian has the programs, and others may. */
+const FOLDERS = ["/usr/lib/postgresql", "/opt/homebrew/opt", "/usr/local/opt"];
+
+/** The folder of `postgres` and `initdb`, or `undefined` without a Postgres on this machine. */
+export const postgresPrograms = findPrograms();
+
+/** The name of a suite that needs Postgres: it says why it is skipped. */
+export function withPostgres(name: string): string {
+	return postgresPrograms ? name : `${name} (skipped: PostgreSQL is not installed)`;
+}
+
+function findPrograms(): string | undefined {
+	const named = process.env.STRATA_POSTGRES_BIN;
+	if (named) return named;
+	for (const folder of FOLDERS.filter((path) => existsSync(path))) {
+		const versions = readdirSync(folder).sort(
+			(a, b) => Number.parseInt(b, 10) - Number.parseInt(a, 10),
+		);
+		for (const version of versions) {
+			const programs = join(folder, version, "bin");
+			if (existsSync(join(programs, "initdb"))) return programs;
+		}
+	}
+	return undefined;
+}
+
+/** A Postgres of the tests: on a Unix socket, in a folder of its own, without a password. */
+export interface TestPostgres {
+	readonly folder: string;
+	readonly socketFolder: string;
+	readonly port: number;
+	readonly pid: number | undefined;
+	/** Creates a database and returns its address. */
+	database(): Promise<string>;
+	/** As a power cut of the process: nothing is written, the next start recovers. */
+	kill(): Promise<void>;
+	start(): Promise<void>;
+	stop(): Promise<void>;
+}
+
+const START_MS = 60_000;
+const PORT = 5432;
+
+/** initdb refuses root, so another user runs it. */
+function unprivileged(): { uid: number; gid: number } | undefined {
+	if (process.getuid?.() !== 0) return undefined;
+	for (const name of ["postgres", "nobody"]) {
+		try {
+			const id = (flag: string) => Number(execFileSync("id", [flag, name], { stdio: "pipe" }));
+			return { uid: id("-u"), gid: id("-g") };
+		} catch {
+			// the next one
+		}
+	}
+	return undefined;
+}
+
+/** `fsync` is off unless asked for: killing processes loses nothing without it, only a power cut would. */
+export async function startPostgres({ fsync = false } = {}): Promise<TestPostgres> {
+	if (!postgresPrograms) throw new Error("PostgreSQL is not installed");
+	const programs = postgresPrograms;
+	const user = unprivileged();
+	// A socket's path has at most 107 bytes.
+	const folder = mkdtempSync(join(tmpdir(), "strata-pg-"));
+	chmodSync(folder, 0o755);
+	if (user) chownSync(folder, user.uid, user.gid);
+	const data = join(folder, "data");
+	const owner = { ...user, cwd: folder, env: { PATH: process.env.PATH, LC_ALL: "C" } };
+	execFileSync(
+		join(programs, "initdb"),
+		["-D", data, "-U", "strata", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-k"],
+		{ ...owner, stdio: "pipe", timeout: START_MS },
+	);
+	let child: ChildProcess | undefined;
+	let exited: Promise<unknown> = Promise.resolve();
+	let databases = 0;
+	const url = (name: string) =>
+		`postgres://strata@/${name}?host=${encodeURIComponent(folder)}&port=${PORT}`;
+
+	async function start(): Promise<void> {
+		const settings = [
+			"listen_addresses=",
+			`unix_socket_directories=${folder}`,
+			`port=${PORT}`,
+			`fsync=${fsync ? "on" : "off"}`,
+			"max_connections=200",
+			"shared_buffers=32MB",
+			"autovacuum_naptime=5s",
+			"logging_collector=off",
+		];
+		const started = spawn(
+			join(programs, "postgres"),
+			["-D", data, ...settings.flatMap((setting) => ["-c", setting])],
+			{ ...owner, stdio: "ignore" },
+		);
+		child = started;
+		exited = new Promise((resolve) => started.once("exit", resolve));
+		const until = performance.now() + START_MS;
+		for (;;) {
+			const client = new pg.Client({ connectionString: url("postgres") });
+			client.on("error", () => {});
+			try {
+				await client.connect();
+				await client.end();
+				return;
+			} catch (error) {
+				await client.end().catch(() => {});
+				if (started.exitCode !== null) throw new Error("Postgres did not start", { cause: error });
+				if (performance.now() > until) throw error;
+				await sleep(20);
+			}
+		}
+	}
+
+	async function end(signal: NodeJS.Signals): Promise<void> {
+		child?.kill(signal);
+		await exited;
+		child = undefined;
+	}
+
+	await start();
+	return {
+		folder,
+		socketFolder: folder,
+		port: PORT,
+		get pid() {
+			return child?.pid;
+		},
+		async database() {
+			const name = `test_${process.pid}_${++databases}`;
+			const client = new pg.Client({ connectionString: url("postgres") });
+			await client.connect();
+			await client.query(`CREATE DATABASE ${name}`);
+			await client.end();
+			return url(name);
+		},
+		kill: () => end("SIGQUIT"),
+		start,
+		async stop() {
+			await end("SIGQUIT");
+			rmSync(folder, { recursive: true, force: true });
+		},
+	};
+}
+
+let shared: Promise<TestPostgres> | undefined;
+
+/** One Postgres for all files of a worker. It ends with the worker. */
+export function sharedPostgres(): Promise<TestPostgres> {
+	shared ??= startPostgres().then((postgres) => {
+		process.once("exit", () => {
+			if (postgres.pid !== undefined) process.kill(postgres.pid, "SIGQUIT");
+			rmSync(postgres.folder, { recursive: true, force: true });
+		});
+		return postgres;
+	});
+	return shared;
+}
+
+/** Words for `strata serve` in a run of the suites on a database: see the project "postgres" in vitest.config.ts. */
+export async function databaseWords(): Promise<string[]> {
+	if (!process.env.STRATA_TEST_DATABASE) return [];
+	return ["--database", await (await sharedPostgres()).database()];
+}
