@@ -223,6 +223,7 @@ function linkFigures(requests: readonly ModuleRequest[], resolutions: readonly R
 		if (resolution.kind === "unresolved") unresolved++;
 		if (resolution.kind !== "file") return;
 		const kinds = records.kindBits(requests[index]?.kinds ?? []);
+		if (kinds === 0) return;
 		edges.set(resolution.file, (edges.get(resolution.file) ?? 0) | kinds);
 	});
 	return { edges, unresolved };

@@ -1,0 +1,42 @@
+import {
+	isTestPath as isTestByPath,
+	pathKind as kindByPath,
+	type PathKind,
+} from "../core/project-path.ts";
+import { go } from "./extract/go/language.ts";
+import { python } from "./extract/python/language.ts";
+import { typescript } from "./extract/typescript.ts";
+import type { Language } from "./language.ts";
+
+/** The registry. A language is a folder in `extract/`, one in `resolve/`, and a row here. */
+export const LANGUAGES: readonly Language[] = [typescript, python, go];
+
+const byEnding = new Map(
+	LANGUAGES.flatMap((language) => language.endings.map((ending) => [ending, language] as const)),
+);
+const configNames = new Set(LANGUAGES.flatMap(({ configs = [] }) => configs));
+
+export function languageOf(path: string): Language | undefined {
+	const dot = path.lastIndexOf(".");
+	if (dot < 0) return undefined;
+	const ending = path.slice(dot);
+	return byEnding.get(ending) ?? byEnding.get(ending.toLowerCase());
+}
+
+export function languageNamed(name: string): Language | undefined {
+	return LANGUAGES.find((one) => one.name === name);
+}
+
+/** `config` is a file that affects how imports are resolved. */
+export function pathKind(path: string): PathKind {
+	const kind = kindByPath(path);
+	if (kind !== "other") return kind;
+	if (languageOf(path)) return "source";
+	return configNames.has(path.slice(path.lastIndexOf("/") + 1)) ? "config" : "other";
+}
+
+/** Test helpers count as tests. */
+export function isTestPath(path: string): boolean {
+	if (isTestByPath(path)) return true;
+	return languageOf(path)?.testName?.test(path.slice(path.lastIndexOf("/") + 1)) ?? false;
+}
