@@ -208,6 +208,8 @@ function add(
 	if (name === "_") return;
 	const known = names.declared.get(name);
 	if (known !== undefined) {
+		// Every `init` is a function of its own, which nothing can name.
+		if (name === "init") return;
 		const before = draft.bindings[known] as Declared;
 		draft.bindings[known] = { ...before, alsoAt: [...(before.alsoAt ?? []), draft.at(id.start)] };
 		return;
@@ -303,8 +305,21 @@ function fieldsOf(
 			const id = embeddedName(type);
 			return id ? [member(draft, id, field, "property", known.type)] : [];
 		}
-		return ids.map((id) => member(draft, id, field, "property", known.type));
+		// An anonymous struct's fields are members of the field.
+		const anonymous = type && anonymousStruct(type);
+		const inner = anonymous ? fieldsOf(draft, names, anonymous, block, []) : [];
+		return ids.map((id) => {
+			const found = member(draft, id, field, "property", known.type);
+			return inner.length > 0 ? { ...found, members: inner } : found;
+		});
 	});
+}
+
+function anonymousStruct(type: SyntaxNode): SyntaxNode | undefined {
+	if (type.type === "struct_type") return type;
+	return type.type === "pointer_type" && type.children[0]
+		? anonymousStruct(type.children[0])
+		: undefined;
 }
 
 /** An embedded field has its type's name. */

@@ -13,7 +13,7 @@ export function typeKnown(
 	const inner = (part: SyntaxNode | undefined) => typeKnown(draft, names, part, block);
 	switch (node?.type) {
 		case "type_identifier":
-			return { type: namedType(draft, names, draft.text(node), block) };
+			return { type: namedType(names, draft.text(node), block) };
 		case "qualified_type": {
 			const [module, name] = node.children;
 			const binding = module && names.imports.get(draft.text(module));
@@ -51,17 +51,11 @@ export function resultKnown(
 	return typeKnown(draft, names, type, block);
 }
 
-function namedType(
-	draft: FactsDraft,
-	names: FileNames,
-	name: string,
-	block: Block | undefined,
-): TypeName | undefined {
+function namedType(names: FileNames, name: string, block: Block | undefined): TypeName | undefined {
 	if (block?.find(name)) return undefined;
 	const declared = names.declared.get(name);
 	if (declared !== undefined) return { binding: declared, side: "instance" };
 	if (PREDECLARED.has(name) || names.dots.length > 0) return undefined;
-	void draft;
 	return { binding: names.package, side: "value", path: [{ name, called: true }] };
 }
 
@@ -75,6 +69,6 @@ export function nameChain(
 	const binding = names.declared.get(name) ?? names.imports.get(name);
 	if (binding !== undefined) return { bindings: [binding], at: start, side: "value", steps: [] };
 	if (PREDECLARED.has(name)) return undefined;
-	const bindings = [names.package, ...names.dots];
+	const bindings = /^\p{Lu}/u.test(name) ? [names.package, ...names.dots] : [names.package];
 	return { bindings, side: "value", steps: [{ name, at: draft.at(start) }] };
 }

@@ -7,7 +7,7 @@ import {
 	type FactsDraft,
 	typeOf,
 } from "../tree-sitter/facts-draft.ts";
-import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
+import { operandsOf, type SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 import { receiverBlock, typeParameters } from "./declarations.ts";
 import { Block, type FileNames, type Known, UNKNOWN } from "./scope.ts";
 import { nameChain, resultKnown, typeKnown } from "./types.ts";
@@ -325,6 +325,9 @@ export class GoWalk {
 				if (operand) this.#expression(operand, block, "read");
 				return type ? this.#genericCall(type, block) : NOTHING;
 			}
+			case "binary_expression":
+				for (const operand of operandsOf(node)) this.#visit(operand, block);
+				return NOTHING;
 			case "func_literal": {
 				const known = resultKnown(this.#draft, this.#names, child(node, "result"), block);
 				this.#function(node, block);

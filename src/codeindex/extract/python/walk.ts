@@ -7,7 +7,7 @@ import {
 	type FactsDraft,
 	typeOf,
 } from "../tree-sitter/facts-draft.ts";
-import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
+import { operandsOf, type SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 import { declareImport, type ImportPlace, type LoadedModules } from "./imports.ts";
 import {
 	bind,
@@ -31,6 +31,9 @@ interface ModuleChain extends Chain {
 	/** The dotted path so far, and all modules that imports load below it. */
 	readonly module?: { readonly path: string; readonly loaded: ReadonlySet<string> };
 }
+
+/** Expressions whose value has a chain. */
+const CHAINS = /^(?:identifier|attribute|call|await|parenthesized_expression|subscript)$/;
 
 /** Walks a module with its scopes, and records what its names refer to. */
 export class PythonWalk implements TypeReader {
@@ -86,6 +89,7 @@ export class PythonWalk implements TypeReader {
 
 	walkModule(statements: readonly SyntaxNode[]): void {
 		for (const statement of statements) this.visit(statement, this.module);
+		this.#joinImports();
 		this.exportNames();
 	}
 
@@ -166,6 +170,10 @@ export class PythonWalk implements TypeReader {
 						this.#target(part, scope);
 					else this.visit(part, scope);
 				}
+				return;
+			case "binary_operator":
+			case "boolean_operator":
+				for (const operand of operandsOf(node)) this.visit(operand, scope);
 				return;
 			case "as_pattern": {
 				const [value, target] = node.children;
@@ -256,16 +264,15 @@ export class PythonWalk implements TypeReader {
 			}
 		}
 		if (isRecording) {
-			if (/comprehension|generator|lambda|named_expression/.test(node.type))
-				this.visit(node, scope);
-			else this.#expressions(node, scope);
+			if (CHAINS.test(node.type)) this.#expressions(node, scope);
+			else this.visit(node, scope);
 		}
 		return undefined;
 	}
 
 	#named(name: string, start: number, scope: Scope): ModuleChain | undefined {
 		const found = scope.find(name);
-		if (!found) {
+		if (!found || this.#isEarlier(found, name, start, scope)) {
 			if (this.#stars.length === 0) return undefined;
 			return { bindings: this.#stars, side: "value", steps: [{ name, at: this.draft.at(start) }] };
 		}
@@ -287,6 +294,34 @@ export class PythonWalk implements TypeReader {
 		}
 		const { type } = this.knownOf(found);
 		return type && chainOf(type);
+	}
+
+	/** Whether the module reads the name before it binds it, as in `str = str`. The name is then a builtin. */
+	#isEarlier(found: Name, name: string, start: number, scope: Scope): boolean {
+		if (scope.kind === "function" || found !== this.module.names.get(name)) return false;
+		const first = this.tops.get(name)?.nodes[0];
+		if (!first || !("by" in first) || found.bindings.length > 1) return false;
+		return (
+			start !== first.id.start &&
+			start > 0 &&
+			start < first.by.end &&
+			first.by.type === "assignment"
+		);
+	}
+
+	/** A name that is imported or else assigned is one symbol: the import is one of its places. */
+	#joinImports(): void {
+		for (const { bindings } of this.module.names.values()) {
+			if (bindings.length < 2) continue;
+			const all = bindings.map((binding) => this.draft.bindings[binding]);
+			for (const [index, binding] of bindings.entries()) {
+				if (all[index]?.kind !== "declared") continue;
+				for (const one of all) {
+					if (one?.kind !== "imported") continue;
+					this.draft.references.push({ binding, at: one.at, usage: "import" });
+				}
+			}
+		}
 	}
 
 	#moduleBinding(path: string, start: number): number {
@@ -328,10 +363,7 @@ export class PythonWalk implements TypeReader {
 				if (known.element) return known;
 			}
 		}
-		const isTyped = /^(?:identifier|attribute|call|await|parenthesized_expression|subscript)$/.test(
-			node.type,
-		);
-		return isTyped ? { type: typeOf(this.#reach(node, scope, false)) } : {};
+		return CHAINS.test(node.type) ? { type: typeOf(this.#reach(node, scope, false)) } : {};
 	}
 
 	/** Records a name that is written. A name at the top level keeps its place of declaration. */

@@ -22,6 +22,23 @@ export interface SyntaxTree {
 /** Larger sources are data. Their trees would take hundreds of megabytes. */
 export const MAX_TREE_SOURCE = 4 * 1024 * 1024;
 
+/** Operands from left to right. Not recursive: generated sources join thousands of strings. */
+export function operandsOf(node: SyntaxNode): readonly SyntaxNode[] {
+	const operands: SyntaxNode[] = [];
+	let at = node;
+	for (;;) {
+		const [left, ...others] = at.children;
+		operands.push(...others.reverse());
+		if (!left) break;
+		if (left.type !== node.type) {
+			operands.push(left);
+			break;
+		}
+		at = left;
+	}
+	return operands.reverse();
+}
+
 export function tooLarge(source: string): FileFacts {
 	return {
 		status: "broken",

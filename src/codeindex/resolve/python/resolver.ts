@@ -3,6 +3,7 @@ import { below, folderOf, nameOf, restBelow } from "../../../core/project-path.t
 import type { RequestResolver } from "../../language.ts";
 import type { ResolverOptions } from "../resolver.ts";
 import type { ModuleResolution } from "../specifier.ts";
+import { STANDARD_LIBRARY } from "./standard-library.ts";
 
 export function createPythonResolver({ files }: Pick<ResolverOptions, "files">): RequestResolver {
 	return new PythonResolver(files);
@@ -55,8 +56,7 @@ class PythonResolver implements RequestResolver {
 		const path = name.slice(dots.length).replaceAll(".", "/");
 		if (dots !== "") return this.#relative(from, dots.length, path, name);
 		const [top = ""] = path.split("/", 1);
-		const around = this.#roots.filter((root) => restBelow(root, from) !== undefined);
-		const places = [...new Set([...around, ...this.#roots, folderOf(from)])];
+		const places = this.#placesFor(from, top);
 		for (const root of places) {
 			const found = this.#at(below(root, path));
 			if (found !== undefined) return { kind: "file", path: found };
@@ -66,6 +66,16 @@ class PythonResolver implements RequestResolver {
 		if (isOwn && path !== top)
 			return { kind: "unresolved", reason: `${name} is not in the project` };
 		return { kind: "external", name: top };
+	}
+
+	/** Folders that may hold the module, nearest first. Modules of Python itself hide those of other roots. */
+	#placesFor(from: string, top: string): readonly string[] {
+		const folder = folderOf(from);
+		const around = this.#roots.filter((root) => restBelow(root, from) !== undefined);
+		// A script finds modules beside it; a module of a package does not.
+		const own = this.#isPackage(folder) ? [] : [folder];
+		const others = STANDARD_LIBRARY.has(top) ? [] : this.#roots;
+		return [...new Set([...own, ...around, ...others])];
 	}
 
 	#relative(from: string, dots: number, path: string, name: string): ModuleResolution {
