@@ -160,6 +160,8 @@ export interface Definition {
 	/** Sorted by path, line, column. Excludes the definition. */
 	readonly usages: readonly Usage[];
 	readonly global?: true;
+	/** Set where usages are all places of this name in the language: some may mean something else. */
+	readonly byName?: true;
 	/** Accesses of a member with this name on values of unknown type. They may be usages. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }

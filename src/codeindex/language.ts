@@ -14,6 +14,9 @@ export interface RequestResolver {
 
 export type CreateResolver = (project: ResolverOptions) => RequestResolver;
 
+/** The specifier of a request that leads nowhere. Names that are bound to nothing are recorded as steps on it. */
+export const BY_NAME = "by name";
+
 /** A row of the registry (`languages.ts`). It is light: extractor and resolver are loaded when needed. */
 export interface Language {
 	/** In lower case, as in answers. */

@@ -3,13 +3,31 @@ import {
 	pathKind as kindByPath,
 	type PathKind,
 } from "../core/project-path.ts";
+import { c } from "./extract/c/language.ts";
+import { cpp } from "./extract/cpp/language.ts";
+import { csharp } from "./extract/csharp/language.ts";
 import { go } from "./extract/go/language.ts";
+import { java } from "./extract/java/language.ts";
+import { php } from "./extract/php/language.ts";
 import { python } from "./extract/python/language.ts";
+import { ruby } from "./extract/ruby/language.ts";
+import { rust } from "./extract/rust/language.ts";
 import { typescript } from "./extract/typescript.ts";
 import type { Language } from "./language.ts";
 
 /** The registry. A language is a folder in `extract/`, one in `resolve/`, and a row here. */
-export const LANGUAGES: readonly Language[] = [typescript, python, go];
+export const LANGUAGES: readonly Language[] = [
+	typescript,
+	python,
+	go,
+	rust,
+	java,
+	csharp,
+	php,
+	ruby,
+	c,
+	cpp,
+];
 
 const byEnding = new Map(
 	LANGUAGES.flatMap((language) => language.endings.map((ending) => [ending, language] as const)),

@@ -50,7 +50,11 @@ function symbolsNamed(
 	const linker = linkerOf(reader);
 	const symbols = chosen.flatMap((one) => {
 		const { file, binding } = one;
-		if (!one.isMember) return describe(reader, { kind: "declared", file, binding }) ?? [];
+		if (!one.isMember) {
+			const found = describe(reader, { kind: "declared", file, binding });
+			// A partial declaration only adds members to a type of another file.
+			return found && !("partial" in found.facts && found.facts.partial) ? found : [];
+		}
 		return linker.membersAt(one, name).flatMap((member) => describe(reader, member) ?? []);
 	});
 	return { symbols, omitted: all.length - chosen.length };

@@ -12,6 +12,7 @@ import {
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../link/usages.ts";
+import { languageByName, usagesByName } from "../link/usages-by-name.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
@@ -29,6 +30,12 @@ export function usages(
 	}
 	let members: MemberUsages | undefined;
 	const definitions = found.map((one) => {
+		const language = languageByName(reader, one.entity.file);
+		if (language) {
+			const definition = { file: one.entity.file, at: one.facts.at };
+			const sites = usagesByName(reader, name, language, definition);
+			return { ...toDefinition(reader, one, sites, includeTests), byName: true as const };
+		}
 		if (one.entity.kind === "declared") {
 			return toDefinition(reader, one, usagesOfSymbol(linker, one.entity).all(), includeTests);
 		}

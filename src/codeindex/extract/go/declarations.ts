@@ -396,7 +396,7 @@ function declareMethods(draft: FactsDraft, names: Draft, root: SyntaxNode): void
 				name,
 				symbol: "type",
 				partial: true,
-				at: draft.at(id.start),
+				at: draft.at(owner.start),
 				endLine: draft.line(node.end),
 				signature: `methods of ${name}`,
 			});
