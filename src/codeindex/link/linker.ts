@@ -8,10 +8,10 @@ import {
 	ExportChains,
 	keyOf,
 	type MemberEntity,
+	packagesOf,
 	pairsOf,
 	UNKNOWN,
 } from "./modules.ts";
-import { packagesOf } from "./packages.ts";
 
 /** One linker per reader, since a linker caches results. */
 export function linkerOf(reader: IndexReader): Linker {

@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
 import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../index-reader.ts";
 import { languageOf } from "../languages.ts";
-import { type Packages, packagesOf } from "./packages.ts";
+import { type PackageLookup, Packages } from "./packages.ts";
 
 /** `external`: declared in a package. `unknown`: the declaration was not found. */
 export type Entity =
@@ -39,7 +39,7 @@ type ExportTable = ReturnType<typeof sortExports>;
 /** Follows exports through re-exports and CommonJS to their declarations. Memoizes final results. */
 export abstract class ExportChains {
 	readonly reader: IndexReader;
-	protected readonly packages: Packages;
+	protected readonly packages: PackageLookup;
 	readonly #pairs: ModulePairs;
 	readonly #own = new Map<FileId, ExportTable>();
 	readonly #found = new Map<string, Entity | undefined>();
@@ -234,6 +234,25 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 }
 
 const pairsByShape = new WeakMap<object, ModulePairs>();
+
+/** Keyed by reader, since the name of a package is part of its files' content. */
+export function packagesOf(reader: IndexReader): PackageLookup {
+	return getOrAdd(packages, reader, () => {
+		for (const { path } of reader.files.values()) {
+			if (languageOf(path)?.hasPackages) return new Packages(reader);
+		}
+		return NO_PACKAGES;
+	});
+}
+
+const packages = new WeakMap<IndexReader, PackageLookup>();
+const NO_PACKAGES: PackageLookup = {
+	isEmpty: true,
+	others: () => [],
+	entry: (file) => file,
+	doors: () => [],
+	compiled: (file) => [file],
+};
 
 /** One edge per file. Both files of a pair get one; the declaration file's kind is `type`. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {

@@ -3,11 +3,24 @@ import { folderOf } from "../../core/project-path.ts";
 import type { FileId, IndexReader } from "../index-reader.ts";
 import { languageOf } from "../languages.ts";
 
+/** What the linker asks about packages. */
+export interface PackageLookup {
+	readonly isEmpty: boolean;
+	/** The other files of the file's package. */
+	others(file: FileId): readonly FileId[];
+	/** The file that stands for the folder's package when others import it: programs and tests come last. */
+	entry(file: FileId): FileId;
+	/** Files to which an import of the file's package may resolve, besides its own. */
+	doors(file: FileId): readonly FileId[];
+	/** All files that are compiled when the file's package is imported: tests are not. */
+	compiled(file: FileId): readonly FileId[];
+}
+
 /**
  * Packages: files of one folder that form one module, as in Go. A file names its package in its first
  * request, which has no kinds.
  */
-export class Packages {
+export class Packages implements PackageLookup {
 	readonly #reader: IndexReader;
 	readonly #folders = new Map<string, FileId[]>();
 	readonly #names = new Map<FileId, string>();
@@ -19,11 +32,8 @@ export class Packages {
 		}
 	}
 
-	get isEmpty(): boolean {
-		return this.#folders.size === 0;
-	}
+	readonly isEmpty = false;
 
-	/** The other files of the file's package. */
 	others(file: FileId): readonly FileId[] {
 		const all = this.#inFolder(file);
 		if (all.length < 2) return [];
@@ -31,7 +41,6 @@ export class Packages {
 		return all.filter((one) => one !== file && this.#nameOf(one) === name);
 	}
 
-	/** The file that stands for the folder's package when others import it: programs and tests come last. */
 	entry(file: FileId): FileId {
 		const all = this.#inFolder(file);
 		if (all.length < 2) return file;
@@ -48,7 +57,6 @@ export class Packages {
 		return all.reduce((best, one) => (rankOf(one) < rankOf(best) ? one : best), file);
 	}
 
-	/** Files to which an import of the file's package may resolve, besides its own. */
 	doors(file: FileId): readonly FileId[] {
 		const all = this.#inFolder(file);
 		if (all.length < 2) return [];
@@ -58,7 +66,6 @@ export class Packages {
 			: [];
 	}
 
-	/** All files that are compiled when the file's package is imported: tests are not. */
 	compiled(file: FileId): readonly FileId[] {
 		const isTest = (one: FileId) => this.#reader.files.get(one)?.path.endsWith("_test.go") === true;
 		const entry = this.entry(file);
@@ -67,7 +74,7 @@ export class Packages {
 
 	#inFolder(file: FileId): readonly FileId[] {
 		const path = this.#reader.files.get(file)?.path;
-		if (path === undefined || this.isEmpty || !languageOf(path)?.hasPackages) return [];
+		if (path === undefined || !languageOf(path)?.hasPackages) return [];
 		return this.#folders.get(folderOf(path)) ?? [];
 	}
 
@@ -78,10 +85,3 @@ export class Packages {
 		});
 	}
 }
-
-/** Keyed by reader, since a package's name is part of a file's content. */
-export function packagesOf(reader: IndexReader): Packages {
-	return getOrAdd(packages, reader, () => new Packages(reader));
-}
-
-const packages = new WeakMap<IndexReader, Packages>();

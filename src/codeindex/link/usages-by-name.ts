@@ -5,7 +5,7 @@ import { languageOf } from "../languages.ts";
 import type { UsageSite } from "./usages.ts";
 
 /** The language of a file whose usages are places of the same name, if it is one. */
-export function languageByName(reader: IndexReader, file: FileId): Language | undefined {
+function languageByName(reader: IndexReader, file: FileId): Language | undefined {
 	const language = languageOf(reader.files.get(file)?.path ?? "");
 	return language?.usages === "names" ? language : undefined;
 }

@@ -4,6 +4,7 @@ import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "..
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { type Linker, linkerOf } from "../link/linker.ts";
 import { keyOf } from "../link/modules.ts";
 import {
@@ -12,7 +13,7 @@ import {
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../link/usages.ts";
-import { languageByName, usagesByName } from "../link/usages-by-name.ts";
+import { usagesByName } from "../link/usages-by-name.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
 import { byPlace, describe, type FoundSymbol, splitName, symbolsByName } from "./symbols.ts";
@@ -30,8 +31,8 @@ export function usages(
 	}
 	let members: MemberUsages | undefined;
 	const definitions = found.map((one) => {
-		const language = languageByName(reader, one.entity.file);
-		if (language) {
+		const language = languageOf(pathOf(reader, one));
+		if (language?.usages === "names") {
 			const definition = { file: one.entity.file, at: one.facts.at };
 			const sites = usagesByName(reader, name, language, definition);
 			return { ...toDefinition(reader, one, sites, includeTests), byName: true as const };

@@ -1,16 +1,10 @@
 import type { UsageKind } from "../../facts.ts";
-import {
-	type Chain,
-	called,
-	chainOf,
-	child,
-	type FactsDraft,
-	typeOf,
-} from "../tree-sitter/facts-draft.ts";
+import { type Chain, called, chainOf, child, typeOf } from "../tree-sitter/facts-draft.ts";
 import { operandsOf, type SyntaxNode } from "../tree-sitter/syntax-tree.ts";
-import { receiverBlock, typeParameters } from "./declarations.ts";
-import { Block, type FileNames, type Known, UNKNOWN } from "./scope.ts";
-import { nameChain, resultKnown, typeKnown } from "./types.ts";
+import { receiverBlock, typeParameters } from "./methods.ts";
+import { Block, type Known, UNKNOWN } from "./scope.ts";
+import { GoTypeWalk } from "./type-walk.ts";
+import { resultKnown, typeKnown } from "./types.ts";
 
 /** An expression: where it starts, if that is known, and what is known of its value. */
 interface Value {
@@ -21,29 +15,21 @@ interface Value {
 const NOTHING: Value = { known: UNKNOWN };
 
 /** Walks declarations and bodies in order, and records what their names refer to. */
-export class GoWalk {
-	readonly #draft: FactsDraft;
-	readonly #names: FileNames;
-
-	constructor(draft: FactsDraft, names: FileNames) {
-		this.#draft = draft;
-		this.#names = names;
-	}
-
+export class GoWalk extends GoTypeWalk {
 	walkFile(root: SyntaxNode): void {
 		const file = new Block();
 		for (const node of root.children) {
 			if (node.type === "function_declaration") {
-				this.#function(node, typeParameters(this.#draft, node, file));
+				this.#function(node, typeParameters(this.draft, node, file));
 			} else if (node.type === "method_declaration") {
-				const block = receiverBlock(this.#draft, node, file);
+				const block = receiverBlock(this.draft, node, file);
 				this.#function(node, block);
 			} else if (node.type === "type_declaration") {
 				for (const spec of node.children) this.#typeSpec(spec, file);
 			} else if (/^(?:var|const)_declaration$/.test(node.type)) {
 				for (const spec of specsOf(node)) this.#specValues(spec, file);
 			} else if (node.type !== "import_declaration" && node.type !== "package_clause") {
-				this.#visit(node, file);
+				this.visit(node, file);
 			}
 		}
 	}
@@ -63,94 +49,49 @@ export class GoWalk {
 	#result(node: SyntaxNode, outer: Block, block: Block): void {
 		const result = child(node, "result");
 		if (result?.type === "parameter_list") this.#parameters(result, outer, block);
-		else if (result) this.#type(result, outer);
+		else if (result) this.type(result, outer);
 	}
 
 	#parameters(list: SyntaxNode, outer: Block, block: Block): void {
 		for (const parameter of list.children) {
 			const type = child(parameter, "type");
-			const known = typeKnown(this.#draft, this.#names, type, outer);
+			const known = typeKnown(this.draft, this.names, type, outer);
 			const isVariadic = parameter.type === "variadic_parameter_declaration";
 			for (const id of parameter.children) {
 				if (id.field !== "name") continue;
-				block.declare(this.#draft.text(id), isVariadic ? { element: known } : known);
+				block.declare(this.draft.text(id), isVariadic ? { element: known } : known);
 			}
-			if (type) this.#type(type, outer);
+			if (type) this.type(type, outer);
 		}
 	}
 
 	#typeParameterTypes(node: SyntaxNode, block: Block): void {
 		for (const parameter of child(node, "type_parameters")?.children ?? []) {
 			const type = child(parameter, "type");
-			if (type) this.#type(type, block);
+			if (type) this.type(type, block);
 		}
 	}
 
 	#typeSpec(spec: SyntaxNode, outer: Block): void {
 		const type = child(spec, "type");
-		const block = typeParameters(this.#draft, spec, outer);
+		const block = typeParameters(this.draft, spec, outer);
 		this.#typeParameterTypes(spec, block);
-		if (type) this.#type(type, block);
+		if (type) this.type(type, block);
 	}
 
 	#specValues(spec: SyntaxNode, block: Block): void {
 		const type = child(spec, "type");
-		if (type) this.#type(type, block);
+		if (type) this.type(type, block);
 		const value = child(spec, "value");
 		if (value) this.#children(value, block);
 	}
 
-	/** Names in a type. Embedded fields extend the struct. */
-	#type(node: SyntaxNode, block: Block, usage: UsageKind = "type"): void {
-		switch (node.type) {
-			case "type_identifier":
-				this.#record(this.#named(node, block), usage);
-				return;
-			case "qualified_type": {
-				const [module, name] = node.children;
-				if (!module || !name) return;
-				const chain = this.#named(module, block);
-				this.#record(chain && this.#draft.access(chain, this.#draft.text(name), name.start), usage);
-				return;
-			}
-			case "field_declaration": {
-				const type = child(node, "type");
-				const isEmbedded = !node.children.some(({ field }) => field === "name");
-				if (type) this.#type(type, block, isEmbedded ? "extends" : "type");
-				return;
-			}
-			case "parameter_declaration":
-			case "variadic_parameter_declaration":
-			case "method_elem":
-			case "function_type":
-				for (const part of node.children) if (part.field !== "name") this.#type(part, block);
-				return;
-			case "array_type": {
-				const length = child(node, "length");
-				const element = child(node, "element");
-				if (length) this.#visit(length, block);
-				if (element) this.#type(element, block);
-				return;
-			}
-			case "interpreted_string_literal":
-			case "raw_string_literal":
-			case "comment":
-				return;
-		}
-		for (const part of node.children)
-			this.#type(
-				part,
-				block,
-				node.type === "pointer_type" || node.type === "generic_type" ? usage : "type",
-			);
-	}
-
 	#children(node: SyntaxNode, block: Block): void {
-		for (const inner of node.children) this.#visit(inner, block);
+		for (const inner of node.children) this.visit(inner, block);
 	}
 
 	/** Statements open blocks, and declare names from there on. */
-	#visit(node: SyntaxNode, block: Block): void {
+	protected override visit(node: SyntaxNode, block: Block): void {
 		switch (node.type) {
 			case "comment":
 			case "label_name":
@@ -171,7 +112,7 @@ export class GoWalk {
 			case "type_declaration":
 				for (const spec of node.children) {
 					const id = child(spec, "name");
-					if (id) block.declare(this.#draft.text(id));
+					if (id) block.declare(this.draft.text(id));
 					this.#typeSpec(spec, block);
 				}
 				return;
@@ -187,7 +128,7 @@ export class GoWalk {
 			case "assignment_statement": {
 				const left = child(node, "left");
 				for (const target of left?.children ?? []) this.#expression(target, block, "write");
-				for (const part of node.children) if (part !== left) this.#visit(part, block);
+				for (const part of node.children) if (part !== left) this.visit(part, block);
 				return;
 			}
 			case "inc_statement":
@@ -195,21 +136,21 @@ export class GoWalk {
 				for (const part of node.children) this.#expression(part, block, "write");
 				return;
 		}
-		if (isType(node)) this.#type(node, block);
+		if (isType(node)) this.type(node, block);
 		else this.#expression(node, block, "read");
 	}
 
 	#localSpec(spec: SyntaxNode, block: Block): void {
 		const type = child(spec, "type");
 		const value = child(spec, "value");
-		if (type) this.#type(type, block);
+		if (type) this.type(type, block);
 		const values = (value?.children ?? []).map((one) => this.#expression(one, block, "read"));
-		const written = type && typeKnown(this.#draft, this.#names, type, block);
+		const written = type && typeKnown(this.draft, this.names, type, block);
 		const ids = spec.children.filter(
 			({ field, type: kind }) => field === "name" && kind === "identifier",
 		);
 		for (const [index, id] of ids.entries()) {
-			block.declare(this.#draft.text(id), written ?? knownAt(values, index, ids.length));
+			block.declare(this.draft.text(id), written ?? knownAt(values, index, ids.length));
 		}
 	}
 
@@ -220,13 +161,13 @@ export class GoWalk {
 		const list = right?.type === "expression_list" ? right.children : right ? [right] : [];
 		const values = list.map((one) => this.#expression(one, block, "read"));
 		if (!left) return;
-		const declares = this.#draft.source.slice(left.end, right?.start ?? left.end).includes(":=");
+		const declares = this.draft.source.slice(left.end, right?.start ?? left.end).includes(":=");
 		for (const [index, target] of left.children.entries()) {
 			if (!declares || target.type !== "identifier") {
 				this.#expression(target, block, "write");
 				continue;
 			}
-			const name = this.#draft.text(target);
+			const name = this.draft.text(target);
 			const ofRange = index === 1 ? (values[0]?.known.element ?? UNKNOWN) : UNKNOWN;
 			const known =
 				node.type === "range_clause" ? ofRange : knownAt(values, index, left.children.length);
@@ -239,7 +180,7 @@ export class GoWalk {
 		for (const part of node.children) {
 			if (part.field === "alias") continue;
 			if (part.type !== "type_case" && part.type !== "default_case") {
-				this.#visit(part, block);
+				this.visit(part, block);
 				continue;
 			}
 			const types = part.children.filter(({ field }) => field === "type");
@@ -247,12 +188,12 @@ export class GoWalk {
 			if (alias) {
 				const [only] = types;
 				const known =
-					only && types.length === 1 ? typeKnown(this.#draft, this.#names, only, block) : UNKNOWN;
-				inner.declare(this.#draft.text(alias), known);
+					only && types.length === 1 ? typeKnown(this.draft, this.names, only, block) : UNKNOWN;
+				inner.declare(this.draft.text(alias), known);
 			}
 			for (const one of part.children) {
-				if (one.field === "type") this.#type(one, block);
-				else this.#visit(one, inner);
+				if (one.field === "type") this.type(one, block);
+				else this.visit(one, inner);
 			}
 		}
 	}
@@ -260,26 +201,16 @@ export class GoWalk {
 	/** Walks an expression, and records its chain. Returns what is known of its value. */
 	#expression(node: SyntaxNode, block: Block, usage: UsageKind): Value {
 		const value = this.#value(node, block);
-		this.#record(value.chain, node.type === "call_expression" ? "call" : usage);
+		this.draft.record(value.chain, node.type === "call_expression" ? "call" : usage);
 		return value.chain ? { known: { ...value.known, type: typeOf(value.chain) } } : value;
-	}
-
-	#record(chain: Chain | undefined, usage: UsageKind): void {
-		this.#draft.record(chain, usage);
-	}
-
-	#named(id: SyntaxNode, block: Block): Chain | undefined {
-		const name = this.#draft.text(id);
-		if (name === "_" || block.find(name)) return undefined;
-		return nameChain(this.#draft, this.#names, name, id.start);
 	}
 
 	#value(node: SyntaxNode, block: Block): Value {
 		switch (node.type) {
 			case "identifier": {
-				const local = block.find(this.#draft.text(node));
+				const local = block.find(this.draft.text(node));
 				if (local) return { known: local, chain: local.type && chainOf(local.type) };
-				return { known: UNKNOWN, chain: this.#named(node, block) };
+				return { known: UNKNOWN, chain: this.named(node, block) };
 			}
 			case "selector_expression":
 				return this.#selector(node, block);
@@ -296,7 +227,7 @@ export class GoWalk {
 			case "unary_expression": {
 				const [operand] = node.children;
 				if (!operand) return NOTHING;
-				const operator = this.#draft.source[node.start];
+				const operator = this.draft.source[node.start];
 				if (operator === "&" || operator === "*") return this.#value(operand, block);
 				const { known } = this.#expression(operand, block, "read");
 				return operator === "<" && known.element ? ofKnown(known.element) : NOTHING;
@@ -306,13 +237,13 @@ export class GoWalk {
 			case "index_expression": {
 				const [operand, ...rest] = node.children;
 				const known = operand ? this.#expression(operand, block, "read").known : UNKNOWN;
-				for (const one of rest) this.#visit(one, block);
+				for (const one of rest) this.visit(one, block);
 				return known.element ? ofKnown(known.element) : NOTHING;
 			}
 			case "slice_expression": {
 				const [operand, ...rest] = node.children;
 				const value = operand ? this.#expression(operand, block, "read") : NOTHING;
-				for (const one of rest) this.#visit(one, block);
+				for (const one of rest) this.visit(one, block);
 				return { known: value.known.element ? { element: value.known.element } : UNKNOWN };
 			}
 			case "type_assertion_expression": {
@@ -326,10 +257,10 @@ export class GoWalk {
 				return type ? this.#genericCall(type, block) : NOTHING;
 			}
 			case "binary_expression":
-				for (const operand of operandsOf(node)) this.#visit(operand, block);
+				for (const operand of operandsOf(node)) this.visit(operand, block);
 				return NOTHING;
 			case "func_literal": {
-				const known = resultKnown(this.#draft, this.#names, child(node, "result"), block);
+				const known = resultKnown(this.draft, this.names, child(node, "result"), block);
 				this.#function(node, block);
 				return { known: { result: known } };
 			}
@@ -339,8 +270,8 @@ export class GoWalk {
 	}
 
 	#conversion(type: SyntaxNode, block: Block): Value {
-		this.#type(type, block);
-		return ofKnown(typeKnown(this.#draft, this.#names, type, block));
+		this.type(type, block);
+		return ofKnown(typeKnown(this.draft, this.names, type, block));
 	}
 
 	/** `F[int](x)` calls a generic function, or converts to a generic type. */
@@ -356,7 +287,7 @@ export class GoWalk {
 		if (!chain && known.type) return NOTHING;
 		return {
 			known: UNKNOWN,
-			chain: this.#draft.access(chain, this.#draft.text(field), field.start),
+			chain: this.draft.access(chain, this.draft.text(field), field.start),
 		};
 	}
 
@@ -364,16 +295,16 @@ export class GoWalk {
 		const target = child(node, "function");
 		const list = child(node, "arguments");
 		if (!target) return NOTHING;
-		const name = target.type === "identifier" ? this.#draft.text(target) : "";
+		const name = target.type === "identifier" ? this.draft.text(target) : "";
 		const [first] = list?.children ?? [];
 		if ((name === "new" || name === "make") && first && !block.find(name)) {
 			if (list) this.#children(list, block);
-			return ofKnown(typeKnown(this.#draft, this.#names, first, block));
+			return ofKnown(typeKnown(this.draft, this.names, first, block));
 		}
 		const { chain, known } = this.#value(target, block);
 		for (const part of node.children) if (part !== target) this.#arguments(part, block);
 		if (known.result) {
-			this.#record(chain, "call");
+			this.draft.record(chain, "call");
 			return ofKnown(known.result);
 		}
 		if (name === "append") return NOTHING;
@@ -382,8 +313,8 @@ export class GoWalk {
 
 	#arguments(list: SyntaxNode, block: Block): void {
 		for (const one of list.children) {
-			if (isType(one)) this.#type(one, block);
-			else this.#visit(one, block);
+			if (isType(one)) this.type(one, block);
+			else this.visit(one, block);
 		}
 	}
 
@@ -391,8 +322,8 @@ export class GoWalk {
 		const type = child(node, "type");
 		const body = child(node, "body");
 		if (!type || !body) return NOTHING;
-		this.#type(type, block, "new");
-		const known = typeKnown(this.#draft, this.#names, type, block);
+		this.type(type, block, "new");
+		const known = typeKnown(this.draft, this.names, type, block);
 		this.#elements(body, known, block, this.#isContainer(type));
 		return ofKnown(known);
 	}
@@ -400,7 +331,7 @@ export class GoWalk {
 	#isContainer(type: SyntaxNode): boolean {
 		return (
 			/^(?:map|slice|array|implicit_length_array)_type$/.test(type.type) ||
-			this.#names.containers.has(this.#draft.text(type))
+			this.names.containers.has(this.draft.text(type))
 		);
 	}
 
@@ -422,7 +353,7 @@ export class GoWalk {
 		const [name] = key.children;
 		if (name?.type === "identifier" && !isContainer) {
 			const chain = known.type && chainOf(known.type);
-			this.#record(this.#draft.access(chain, this.#draft.text(name), name.start), "write");
+			this.draft.record(this.draft.access(chain, this.draft.text(name), name.start), "write");
 		} else if (name?.type === "literal_value") this.#elements(name, UNKNOWN, block, true);
 		else this.#children(key, block);
 	}

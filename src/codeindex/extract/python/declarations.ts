@@ -2,14 +2,14 @@ import type { Declared, Member, TypeName } from "../../facts.ts";
 import { firstSentence } from "../tree-sitter/doc-text.ts";
 import { child, typeOf } from "../tree-sitter/facts-draft.ts";
 import type { SyntaxNode } from "../tree-sitter/syntax-tree.ts";
+import type { PythonChains, TopDeclaration } from "./chains.ts";
 import { fields, namesBoundIn, Scope, type Target } from "./scope.ts";
 import { annotated } from "./types.ts";
-import type { PythonWalk, TopDeclaration } from "./walk.ts";
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 /** Completes the declarations at the top level, after all names are known. */
-export function describeModule(walk: PythonWalk, statements: readonly SyntaxNode[]): void {
+export function describeModule(walk: PythonChains, statements: readonly SyntaxNode[]): void {
 	noteDecorated(walk, statements);
 	for (const top of walk.tops.values()) noteClasses(walk, top);
 	for (const top of walk.tops.values()) {
@@ -17,14 +17,14 @@ export function describeModule(walk: PythonWalk, statements: readonly SyntaxNode
 	}
 }
 
-function noteClasses(walk: PythonWalk, { binding, nodes }: TopDeclaration): void {
+function noteClasses(walk: PythonChains, { binding, nodes }: TopDeclaration): void {
 	for (const node of nodes) {
 		if ("by" in node || node.type !== "class_definition") continue;
 		noteClass(walk, node, { binding, side: "value" });
 	}
 }
 
-function noteClass(walk: PythonWalk, node: SyntaxNode, type: TypeName): void {
+function noteClass(walk: PythonChains, node: SyntaxNode, type: TypeName): void {
 	walk.classes.set(node, type);
 	for (const inner of definitionsIn(walk, node)) {
 		const id = child(inner, "name");
@@ -34,11 +34,11 @@ function noteClass(walk: PythonWalk, node: SyntaxNode, type: TypeName): void {
 	}
 }
 
-function definitionsIn(walk: PythonWalk, node: SyntaxNode): readonly SyntaxNode[] {
+function definitionsIn(walk: PythonChains, node: SyntaxNode): readonly SyntaxNode[] {
 	return namesBoundIn(child(node, "body")?.children ?? [], walk.source).definitions;
 }
 
-function describe(walk: PythonWalk, { name, binding, nodes }: TopDeclaration): Declared {
+function describe(walk: PythonChains, { name, binding, nodes }: TopDeclaration): Declared {
 	const { draft } = walk;
 	// A definition says more than an assignment, as in `try: from x import f` with its own `def f`.
 	const main = nodes.find((node) => !("by" in node)) ?? nodes[0];
@@ -70,7 +70,7 @@ function describe(walk: PythonWalk, { name, binding, nodes }: TopDeclaration): D
 }
 
 function describeVariable(
-	walk: PythonWalk,
+	walk: PythonChains,
 	name: string,
 	binding: number,
 	{ id, by }: Target,
@@ -91,7 +91,12 @@ function describeVariable(
 	};
 }
 
-function heritageOf(walk: PythonWalk, node: SyntaxNode, scope: Scope, owner: TypeName): TypeName[] {
+function heritageOf(
+	walk: PythonChains,
+	node: SyntaxNode,
+	scope: Scope,
+	owner: TypeName,
+): TypeName[] {
 	const parents = child(node, "superclasses")?.children ?? [];
 	const types = parents.flatMap((parent) => {
 		const base = parent.type === "subscript" ? parent.children[0] : parent;
@@ -107,7 +112,7 @@ function heritageOf(walk: PythonWalk, node: SyntaxNode, scope: Scope, owner: Typ
 	return types;
 }
 
-function membersOf(walk: PythonWalk, node: SyntaxNode, scope: Scope): Member[] {
+function membersOf(walk: PythonChains, node: SyntaxNode, scope: Scope): Member[] {
 	const { draft } = walk;
 	const owner = walk.classes.get(node);
 	const inner = new Scope("class", scope, owner);
@@ -154,7 +159,7 @@ function membersOf(walk: PythonWalk, node: SyntaxNode, scope: Scope): Member[] {
 }
 
 function describeMember(
-	walk: PythonWalk,
+	walk: PythonChains,
 	node: SyntaxNode,
 	scope: Scope,
 ): Omit<Member, "name" | "static" | "at"> {
@@ -172,7 +177,7 @@ function describeMember(
 }
 
 /** Attributes that a method assigns: `self.name = value`. */
-function selfAttributes(walk: PythonWalk, method: SyntaxNode, scope: Scope) {
+function selfAttributes(walk: PythonChains, method: SyntaxNode, scope: Scope) {
 	const { draft } = walk;
 	const found: { id: SyntaxNode; by: SyntaxNode; type: TypeName | undefined }[] = [];
 	const [parameters, body] = fields(method, "parameters", "body");
@@ -217,7 +222,7 @@ function selfAttributes(walk: PythonWalk, method: SyntaxNode, scope: Scope) {
 
 /** Of `Foo()`, a name of the module, or a parameter with an annotation. */
 function valueType(
-	walk: PythonWalk,
+	walk: PythonChains,
 	value: SyntaxNode,
 	parameters: SyntaxNode | undefined,
 	scope: Scope,
@@ -241,26 +246,26 @@ function valueType(
 const KEEPS_RESULT =
 	/^(?:staticmethod|classmethod|property|(?:functools\.)?(?:cached_property|wraps|lru_cache|cache)|(?:abc\.)?abstractmethod|(?:typing\.|t\.)?(?:overload|final|override|no_type_check)|\w+\.setter|\w+\.getter)$/;
 
-function resultOf(walk: PythonWalk, node: SyntaxNode, scope: Scope): TypeName | undefined {
+function resultOf(walk: PythonChains, node: SyntaxNode, scope: Scope): TypeName | undefined {
 	const annotation = child(node, "return_type");
 	if (!annotation || !walk.decoratorsOf(node).every((name) => KEEPS_RESULT.test(name)))
 		return undefined;
 	return annotated(walk, annotation, scope).type;
 }
 
-function noteDecorated(walk: PythonWalk, nodes: readonly SyntaxNode[]): void {
+function noteDecorated(walk: PythonChains, nodes: readonly SyntaxNode[]): void {
 	for (const node of nodes) {
 		if (node.type === "decorated_definition") walk.noteDecorators(node);
 		else if (/_statement$|_clause$|^block$/.test(node.type)) noteDecorated(walk, node.children);
 	}
 }
 
-function signatureOf(walk: PythonWalk, node: SyntaxNode): string {
+function signatureOf(walk: PythonChains, node: SyntaxNode): string {
 	const body = child(node, "body");
 	return walk.draft.signature(node.start, body?.start ?? node.end);
 }
 
-function docOf(walk: PythonWalk, node: SyntaxNode): string | undefined {
+function docOf(walk: PythonChains, node: SyntaxNode): string | undefined {
 	const first = child(node, "body")?.children[0];
 	const string = first?.type === "expression_statement" ? first.children[0] : undefined;
 	if (string?.type !== "string") return undefined;
