@@ -3,6 +3,7 @@ import {
 	pathKind as kindByPath,
 	type PathKind,
 } from "../core/project-path.ts";
+import type { Coverage } from "./answers.ts";
 import { c } from "./extract/c/language.ts";
 import { cpp } from "./extract/cpp/language.ts";
 import { csharp } from "./extract/csharp/language.ts";
@@ -41,8 +42,20 @@ export function languageOf(path: string): Language | undefined {
 	return byEnding.get(ending) ?? byEnding.get(ending.toLowerCase());
 }
 
-export function languageNamed(name: string): Language | undefined {
-	return LANGUAGES.find((one) => one.name === name);
+/** Languages by number of files. Nothing if the files are all TypeScript and JavaScript. */
+export function languagesIn(
+	files: Iterable<{ readonly path: string }>,
+): Pick<Coverage, "languages"> {
+	const counts = new Map<Language, number>();
+	for (const { path } of files) {
+		const language = languageOf(path);
+		if (language) counts.set(language, (counts.get(language) ?? 0) + 1);
+	}
+	if (counts.size === 0 || (counts.size === 1 && counts.has(typescript))) return {};
+	const languages = [...counts]
+		.sort(([, one], [, other]) => other - one)
+		.map(([{ name, usages }, count]) => ({ name, files: count, usages }));
+	return { languages };
 }
 
 /** `config` is a file that affects how imports are resolved. */

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 /** Headers may be C++. They are parsed as such if they have its keywords. */
@@ -21,8 +22,8 @@ export const c: Language = {
 				extractOutline(rules, source, tree);
 		};
 		const [plain, cpp] = await Promise.all([
-			withGrammar({ package: "tree-sitter-c", file: "tree-sitter-c.wasm" }, load),
-			withGrammar({ package: "tree-sitter-cpp", file: "tree-sitter-cpp.wasm" }, load),
+			withGrammar(GRAMMARS.c, load),
+			withGrammar(GRAMMARS.cpp, load),
 		]);
 		return (path, source) => (path.endsWith(".h") && CPP.test(source) ? cpp : plain)(path, source);
 	},

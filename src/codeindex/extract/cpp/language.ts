@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const cpp: Language = {
@@ -8,7 +9,7 @@ export const cpp: Language = {
 	usages: "names",
 	family: "c",
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-cpp", file: "tree-sitter-cpp.wasm" }, async () => {
+		withGrammar(GRAMMARS.cpp, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const csharp: Language = {
@@ -7,7 +8,7 @@ export const csharp: Language = {
 	testName: /Tests?\.cs$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-c-sharp", file: "tree-sitter-c_sharp.wasm" }, async () => {
+		withGrammar(GRAMMARS.csharp, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const go: Language = {
@@ -11,7 +12,7 @@ export const go: Language = {
 	hasPackages: true,
 	isPublic: (name) => /^\p{Lu}/u.test(name),
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-go", file: "tree-sitter-go.wasm" }, async () => {
+		withGrammar(GRAMMARS.go, async () => {
 			return (await import("./extract.ts")).extractGo;
 		}),
 	loadResolver: async () => (await import("../../resolve/go/resolver.ts")).createGoResolver,

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const java: Language = {
@@ -7,7 +8,7 @@ export const java: Language = {
 	testName: /Tests?\.java$|^Test\w+\.java$|IT\.java$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-java", file: "tree-sitter-java.wasm" }, async () => {
+		withGrammar(GRAMMARS.java, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const php: Language = {
@@ -8,7 +9,7 @@ export const php: Language = {
 	usages: "names",
 	configs: ["composer.json"],
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-php", file: "tree-sitter-php.wasm" }, async () => {
+		withGrammar(GRAMMARS.php, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

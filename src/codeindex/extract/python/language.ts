@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const python: Language = {
@@ -9,7 +10,7 @@ export const python: Language = {
 	isSideless: true,
 	isPublic: (name) => !name.startsWith("_"),
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-python", file: "tree-sitter-python.wasm" }, async () => {
+		withGrammar(GRAMMARS.python, async () => {
 			return (await import("./extract.ts")).extractPython;
 		}),
 	loadResolver: async () => (await import("../../resolve/python/resolver.ts")).createPythonResolver,

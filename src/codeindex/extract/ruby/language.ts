@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const ruby: Language = {
@@ -7,7 +8,7 @@ export const ruby: Language = {
 	testName: /_(?:test|spec)\.rb$|^test_.*\.rb$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-ruby", file: "tree-sitter-ruby.wasm" }, async () => {
+		withGrammar(GRAMMARS.ruby, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

@@ -1,4 +1,5 @@
 import type { Language } from "../../language.ts";
+import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 export const rust: Language = {
@@ -7,7 +8,7 @@ export const rust: Language = {
 	testName: /^tests?\.rs$|_tests?\.rs$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar({ package: "tree-sitter-rust", file: "tree-sitter-rust.wasm" }, async () => {
+		withGrammar(GRAMMARS.rust, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

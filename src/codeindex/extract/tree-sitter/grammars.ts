@@ -8,6 +8,23 @@ export interface GrammarFile {
 	readonly file: string;
 }
 
+const grammar = (name: string, file = name): GrammarFile => ({
+	package: `tree-sitter-${name}`,
+	file: `tree-sitter-${file}.wasm`,
+});
+
+export const GRAMMARS = {
+	python: grammar("python"),
+	go: grammar("go"),
+	rust: grammar("rust"),
+	java: grammar("java"),
+	csharp: grammar("c-sharp", "c_sharp"),
+	php: grammar("php"),
+	ruby: grammar("ruby"),
+	c: grammar("c"),
+	cpp: grammar("cpp"),
+};
+
 /** The only module that knows where grammars are: beside `dist/` in the package, in `node_modules` in a clone. */
 export function grammarPath({ package: from, file }: GrammarFile): string {
 	const packed = fileURLToPath(new URL(`../../../grammars/${file}`, import.meta.url));
