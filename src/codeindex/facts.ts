@@ -100,7 +100,10 @@ export interface TypeName {
 }
 
 export type Export =
-	/** `export { a }`, `export default a`, `exports.a = a`, or `module.exports = a`, which is named `=`. */
+	/**
+	 * `export { a }`, `export default a`, `exports.a = a`, or `module.exports = a`, which is named `=`. `+a` adds members
+	 * to the type `a` of the package. `/a` is a submodule, which every other name hides.
+	 */
 	| {
 			readonly kind: "local";
 			readonly name: string;

@@ -269,9 +269,16 @@ export function visitReferrers(
 			if ("isExported" in at && !at.isExported) continue;
 			for (const one of linker.ownExports(at.file).byBinding.get(at.binding) ?? []) {
 				if (path.length === 0 && one.at) visitor.exported?.(at.file, one.at);
-				enqueue({ file: at.file, name: one.name, path });
+				const name = one.name.replace(/^\/(?=.)/, "");
+				if (name === one.name || isImplicit(at, name)) enqueue({ file: at.file, name, path });
 			}
 		}
+	}
+
+	/** Whether a submodule is what its package exports under its name. */
+	function isImplicit(at: BindingRef, name: string): boolean {
+		const found = linker.resolveExport(at.file, name);
+		return found !== undefined && keyOf(found) === keyOf(linker.resolveBinding(at));
 	}
 
 	/** Follows copies of a namespace: `const copy = namespace`, `const api = { namespace }`. */

@@ -80,8 +80,15 @@ export abstract class ExportChains {
 		return (
 			this.#throughStars(file, name, new Set()) ??
 			this.#wholeModule(file, name) ??
-			this.#partOfWhole(file, name)
+			this.#partOfWhole(file, name) ??
+			this.#implicit(file, name)
 		);
+	}
+
+	/** A submodule that the package's own imports have loaded. All other names take precedence. */
+	#implicit(file: FileId, name: string): Entity | undefined {
+		const binding = this.ownExports(file).implicit.get(name);
+		return binding === undefined ? undefined : this.resolveBinding({ file, binding });
 	}
 
 	resolveBinding(at: BindingRef): Entity {
@@ -98,7 +105,11 @@ export abstract class ExportChains {
 	isFallbackUsed({ file, binding }: BindingRef): boolean {
 		const before = this.reader.bindings(file)[binding - 1];
 		if (before?.kind !== "imported") return false;
-		return !isInProject(this.#resolveImport(file, before.request, before.imported));
+		const entity = this.#resolveImport(file, before.request, before.imported);
+		if (!isInProject(entity)) return true;
+		// The module may export the submodule under its own name.
+		const fallback = this.#resolveFallback({ file, binding: binding - 1 });
+		return fallback !== undefined && keyOf(fallback) === keyOf(entity);
 	}
 
 	#resolveFallback({ file, binding }: BindingRef): Entity | undefined {
@@ -207,6 +218,7 @@ function outsideOf(target: Resolution | undefined): Entity {
 function sortExports(exports: readonly Export[]) {
 	const byName = new Map<string, NamedExport>();
 	const partials = new Map<string, number>();
+	const implicit = new Map<string, number>();
 	const local: (Export & { kind: "local" })[] = [];
 	for (const one of exports) {
 		if (one.kind === "star") continue;
@@ -215,11 +227,21 @@ function sortExports(exports: readonly Export[]) {
 			continue;
 		}
 		if (one.kind === "local") local.push(one);
+		if (one.kind === "local" && one.name.startsWith("/")) {
+			implicit.set(one.name.slice(1), one.binding);
+			continue;
+		}
 		if (!byName.has(one.name)) byName.set(one.name, one);
 	}
 	const stars = exports.filter((one) => one.kind === "star");
 	/** `partials`: bindings with members of types that other files of the package declare, by name. */
-	return { byName, stars, partials, byBinding: Map.groupBy(local, ({ binding }) => binding) };
+	return {
+		byName,
+		stars,
+		partials,
+		implicit,
+		byBinding: Map.groupBy(local, ({ binding }) => binding),
+	};
 }
 
 type ModulePairs = ReturnType<typeof findPairs>;

@@ -128,7 +128,9 @@ function declareTop(
 					const end = spec.end - spec.start <= 80 ? spec.end : id.end;
 					const keyword = node.type === "var_declaration" ? "var " : "const ";
 					const start =
-						node.children.length === 1 && node.children[0] === spec ? node.start : spec.start;
+						node.children.length === 1 && draft.source[spec.start - 1] === " "
+							? node.start
+							: spec.start;
 					const prefix = start === node.start ? "" : keyword;
 					add(
 						draft,

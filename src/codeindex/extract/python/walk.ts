@@ -33,7 +33,8 @@ export class PythonWalk extends PythonChains {
 		];
 		for (const { add } of all.sort((one, other) => one.start - other.start)) add();
 		for (const [name, binding] of this.#submodules ?? []) {
-			if (!scope.names.has(name)) this.draft.export(name, binding);
+			// Other names of the module take precedence, also those of `import *`.
+			if (!scope.names.has(name)) this.draft.export(`/${name}`, binding);
 		}
 	}
 
@@ -198,7 +199,7 @@ export class PythonWalk extends PythonChains {
 				const found = this.module.names.get(this.draft.text(content));
 				if (found && found.bindings.length > 0) {
 					this.draft.record(
-						{ bindings: found.bindings, at: node.start, side: "value", steps: [] },
+						{ bindings: found.bindings, at: content.start, side: "value", steps: [] },
 						"read",
 					);
 				}
