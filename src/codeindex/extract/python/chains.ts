@@ -78,6 +78,7 @@ export abstract class PythonChains implements TypeReader {
 				const [function_, arguments_] = fields(node, "function", "arguments");
 				if (isRecording && arguments_) this.visit(arguments_, scope);
 				if (!function_) return undefined;
+				if (isRecording && arguments_) this.#quotedTypes(function_, arguments_, scope);
 				const base = this.draft.text(function_) === "super" && scope.owner;
 				if (base) {
 					const parent = this.bases.get(JSON.stringify(base));
@@ -110,6 +111,19 @@ export abstract class PythonChains implements TypeReader {
 			else this.visit(node, scope);
 		}
 		return undefined;
+	}
+
+	/** `cast("Type", value)` and `TypeVar("T", bound="Type")` name types in strings. */
+	#quotedTypes(function_: SyntaxNode, arguments_: SyntaxNode, scope: Scope): void {
+		const name = this.draft.text(function_).replace(/^.*\./s, "");
+		const [first] = arguments_.children;
+		if (name === "cast" && first?.type === "string") this.type(first, scope);
+		if (name !== "TypeVar") return;
+		for (const argument of arguments_.children) {
+			const [key, value] = fields(argument, "name", "value");
+			const isBound = key !== undefined && this.draft.text(key) === "bound";
+			if (isBound && value?.type === "string") this.type(value, scope);
+		}
 	}
 
 	protected named(name: string, start: number, scope: Scope): ModuleChain | undefined {
