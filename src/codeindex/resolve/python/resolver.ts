@@ -1,3 +1,4 @@
+import { compareText } from "../../../core/compare-text.ts";
 import { getOrAdd } from "../../../core/get-or-add.ts";
 import { below, folderOf, nameOf, restBelow } from "../../../core/project-path.ts";
 import type { RequestResolver } from "../../language.ts";
@@ -9,6 +10,8 @@ export function createPythonResolver({ files }: Pick<ResolverOptions, "files">):
 	return new PythonResolver(files);
 }
 
+const PYTHON = /\.py[iw]?$/;
+
 /** There is nothing to find: the name is an attribute of a module that was found. */
 const NO_MODULE: ModuleResolution = { kind: "external", name: "" };
 
@@ -19,14 +22,15 @@ const NO_MODULE: ModuleResolution = { kind: "external", name: "" };
 class PythonResolver implements RequestResolver {
 	readonly #files: ReadonlySet<string>;
 	readonly #folders = new Set<string>();
-	readonly #roots: readonly string[];
+	/** Roots that hold a module or folder of the name, deepest first. */
+	readonly #rootsOf: ReadonlyMap<string, readonly string[]>;
 	readonly #answers = new Map<string, ModuleResolution>();
 
 	constructor(files: ReadonlySet<string>) {
 		this.#files = files;
 		const roots = new Set(["", "src", "lib", "python"]);
 		for (const path of files) {
-			if (!/\.py[iw]?$/.test(path)) continue;
+			if (!PYTHON.test(path)) continue;
 			for (let at = folderOf(path); !this.#folders.has(at); at = folderOf(at)) {
 				this.#folders.add(at);
 				if (nameOf(at) === "src") roots.add(at);
@@ -37,8 +41,22 @@ class PythonResolver implements RequestResolver {
 			if (!this.#isPackage(folder) || this.#isPackage(folderOf(folder))) continue;
 			if (folder !== "") roots.add(folderOf(folder));
 		}
+		this.#rootsOf = this.#topLevel(roots);
+	}
+
+	#topLevel(roots: ReadonlySet<string>): ReadonlyMap<string, readonly string[]> {
+		const found = new Map<string, Set<string>>();
+		const add = (path: string, name: string) => {
+			const root = folderOf(path);
+			if (path !== "" && roots.has(root)) getOrAdd(found, name, () => new Set()).add(root);
+		};
+		for (const folder of this.#folders) add(folder, nameOf(folder));
+		for (const path of this.#files) {
+			if (PYTHON.test(path)) add(path, nameOf(path).replace(PYTHON, ""));
+		}
 		// Deeper roots are more specific: a package inside of another project's folder.
-		this.#roots = [...roots].sort((a, b) => b.length - a.length || (a < b ? -1 : 1));
+		const byDepth = (a: string, b: string) => b.length - a.length || compareText(a, b);
+		return new Map([...found].map(([name, all]) => [name, [...all].sort(byDepth)]));
 	}
 
 	/** A specifier `package?name` asks for a submodule that may be an attribute instead. */
@@ -71,10 +89,11 @@ class PythonResolver implements RequestResolver {
 	/** Folders that may hold the module, nearest first. Modules of Python itself hide those of other roots. */
 	#placesFor(from: string, top: string): readonly string[] {
 		const folder = folderOf(from);
-		const around = this.#roots.filter((root) => restBelow(root, from) !== undefined);
+		const roots = this.#rootsOf.get(top) ?? [];
+		const around = roots.filter((root) => restBelow(root, from) !== undefined);
 		// A script finds modules beside it; a module of a package does not.
 		const own = this.#isPackage(folder) ? [] : [folder];
-		const others = STANDARD_LIBRARY.has(top) ? [] : this.#roots;
+		const others = STANDARD_LIBRARY.has(top) ? [] : roots;
 		return [...new Set([...own, ...around, ...others])];
 	}
 
