@@ -9,7 +9,7 @@ import { PATIENCE_MS } from "./support/patience.ts";
 
 const MOST: Record<string, number> = {
 	"A repeated read": 16,
-	"A code question": 25,
+	"A code question": 26,
 	"A prompt over WebSocket": 35,
 	"Prune and read back": 20,
 };

@@ -173,12 +173,12 @@ function splitPath(path: string): [folder: string, name: string] {
 /** The last line of every answer: coverage, freshness, unparsed files. */
 export function coverageLine(coverage: Coverage, nowMs: number, advice = TOOL_ADVICE): string {
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
-	const { leftOut, notStored } = coverage;
+	const { leftOut, notStored, languages = [] } = coverage;
 	const facts = [
 		...(complete
 			? []
 			: [`INCOMPLETE, the first indexing is not finished: ${advice.index} goes on with it`]),
-		`${counted(files, "file")} indexed`,
+		`${counted(files, "file")} indexed${languagesText(languages)}`,
 		`checked ${ago(nowMs - checkedMs)}`,
 		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
 		...(unparsed.count > 0 ? [unparsedFiles(unparsed)] : []),
@@ -189,10 +189,23 @@ export function coverageLine(coverage: Coverage, nowMs: number, advice = TOOL_AD
 	return `[${facts.join("; ")}]`;
 }
 
+/** `: 900 python, 304 rust; members where types are written, rust by name only`. */
+function languagesText(languages: NonNullable<Coverage["languages"]>): string {
+	if (languages.length === 0) return "";
+	const counts = languages.map(({ name, files }) => `${grouped(files)} ${name}`);
+	const byName = languages.filter(({ usages }) => usages === "names").map(({ name }) => name);
+	const hasTypes = byName.length < languages.length;
+	const covered = [
+		...(hasTypes ? ["members where types are written"] : []),
+		...(byName.length > 0 ? [`${byName.join(", ")} by name only`] : []),
+	];
+	return `: ${counts.join(", ")}; ${covered.join(", ")}`;
+}
+
 export function whyNothingIndexed({ files, complete }: Coverage, advice: Advice) {
 	if (files > 0) return undefined;
 	return complete
-		? "The project has no TypeScript or JavaScript files (.ts .tsx .mts .cts .js .jsx .mjs .cjs), or git ignores them all: use other tools."
+		? "The project has no source files in a language that is indexed (docs/kota.md lists them), or git ignores them all: use other tools."
 		: `Nothing is indexed yet: the first indexing was interrupted. ${advice.index} goes on with it.`;
 }
 

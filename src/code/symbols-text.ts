@@ -221,7 +221,7 @@ function title({ kind, owner, exported, path, line, column }: Definition): strin
 }
 
 function describe(definition: Definition, input: UsagesInput, advice: Advice): string[] {
-	const { signature, usages, possible, global } = definition;
+	const { signature, usages, possible, global, byName } = definition;
 	const kinds = [...Map.groupBy(usages, ({ kind }) => kind)]
 		.toSorted(([, a], [, b]) => b.length - a.length)
 		.map(([kind, some]) => `${grouped(some.length)} ${kind}`);
@@ -232,6 +232,7 @@ function describe(definition: Definition, input: UsagesInput, advice: Advice): s
 		...(global ? [`  ${GLOBAL}`] : usages.length === 0 ? [`  ${unused(input, advice)}`] : []),
 		...familyText(definition),
 		...(possible && possible.count > 0 ? [`  ${maybe(possible)}`] : []),
+		...(byName && usages.length > 0 ? [`  ${BY_NAME}`] : []),
 	];
 }
 
@@ -255,6 +256,7 @@ function familyText({ family }: Definition): string[] {
 
 const FAMILY_NAMED = 3;
 
+const BY_NAME = "all places of this name: some may mean something else of the same name";
 const GLOBAL = "this file's top level is global: uses in other files are not followed";
 
 function unused({ includeTests }: UsagesInput, { countTests }: Advice): string {

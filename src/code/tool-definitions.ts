@@ -25,7 +25,7 @@ const optional = {
 
 const tools = {
 	kota_search: {
-		description: "Ranked search of TypeScript/JavaScript code; definitions first, tests last.",
+		description: "Ranked search of code; definitions first, tests last.",
 		promptSnippet: "Find code by words or names",
 		parameters: Type.Object({
 			query: Type.String(),
@@ -37,7 +37,7 @@ const tools = {
 				Type.Object({
 					glob: optional.text(),
 					exclude: optional.strings(),
-					language: Type.Optional(oneOf(["typescript", "javascript"])),
+					language: optional.text("such as typescript, javascript, python, go"),
 					symbol_kind: Type.Optional(Type.Array(oneOf(SYMBOL_KINDS))),
 					exported_only: optional.flag(),
 					include_tests: optional.flag(),

@@ -3,6 +3,8 @@ import type { EdgeKind, SymbolKind, UsageKind } from "./facts.ts";
 /** Which files an answer is based on, and which are missing from it. */
 export interface Coverage {
 	readonly files: number;
+	/** By number of files. Absent if all of them are TypeScript and JavaScript. */
+	readonly languages?: readonly LanguageCoverage[];
 	/** Files that failed to parse, wholly or in part. `paths` holds the first few, sorted. */
 	readonly unparsed: { readonly count: number; readonly paths: readonly string[] };
 	readonly unresolvedImports: number;
@@ -20,6 +22,13 @@ export interface Coverage {
 	readonly linksNotFollowed?: number;
 	/** Set if the index could not be written to disk. It is then up to date in memory only. */
 	readonly notStored?: { readonly place: string; readonly reason: string };
+}
+
+/** `types`: names by scope and import, members by written types. `names`: places of the same name. */
+export interface LanguageCoverage {
+	readonly name: string;
+	readonly files: number;
+	readonly usages: "types" | "names";
 }
 
 export interface Covered {
@@ -65,7 +74,8 @@ export interface SearchQuery {
 	readonly contextLines?: number;
 	readonly glob?: string;
 	readonly exclude?: readonly string[];
-	readonly language?: "typescript" | "javascript";
+	/** `typescript`, `javascript`, or the name of another language. */
+	readonly language?: string;
 	readonly symbolKinds?: readonly SymbolKind[];
 	readonly exportedOnly?: boolean;
 	/** Default: true. Tests are listed last. */
@@ -226,6 +236,8 @@ export interface Definition {
 		/** Other members that implement one of `above`. Their own usages are not counted here. */
 		readonly beside: number;
 	};
+	/** Set where usages are all places of this name in the language: some may mean something else. */
+	readonly byName?: true;
 	/** Accesses of a member with this name on values of unknown type. They may be usages. */
 	readonly possible?: { readonly count: number; readonly files: readonly string[] };
 }

@@ -50,6 +50,8 @@ export interface Declared {
 	/** The type of a variable or of a function's result, if it is a name. Promises are unwrapped. */
 	readonly type?: TypeName;
 	readonly members?: readonly Member[];
+	/** Only adds members to a type of this name, which another file of the package declares. */
+	readonly partial?: true;
 }
 
 /**
@@ -68,6 +70,8 @@ export interface Imported {
 	readonly at: Position;
 	/** Position of the exported name if it is written separately: `a` in `a as b`. */
 	readonly importedAt?: Position;
+	/** Stands for the binding before it where that one does not resolve: a submodule for `from package import name`. */
+	readonly fallback?: true;
 }
 
 export interface Member {
@@ -98,7 +102,10 @@ export interface TypeName {
 }
 
 export type Export =
-	/** `export { a }`, `export default a`, `exports.a = a`, or `module.exports = a`, which is named `=`. */
+	/**
+	 * `export { a }`, `export default a`, `exports.a = a`, or `module.exports = a`, which is named `=`. `+a` adds members
+	 * to the type `a` of the package. `/a` is a submodule, which every other name hides.
+	 */
 	| {
 			readonly kind: "local";
 			readonly name: string;

@@ -1,14 +1,19 @@
 import { isDeepStrictEqual } from "node:util";
 import { ByteReader } from "../core/bytes.ts";
-import { isTestPath } from "../core/project-path.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { ModuleRequest } from "./facts.ts";
 import type { Resolution } from "./index-reader.ts";
+import type { CreateResolver, Language, RequestResolver } from "./language.ts";
+import { isTestPath, languageOf } from "./languages.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
 import { createConfigReader } from "./resolve/config-files.ts";
-import { ModuleResolver } from "./resolve/resolver.ts";
-import { affectedBy, type ModuleResolution, type ProjectChange } from "./resolve/specifier.ts";
+import {
+	affectedBy,
+	type ModuleResolution,
+	type ProjectChange,
+	type ResolvedModuleRequest,
+} from "./resolve/specifier.ts";
 import type { ProjectState, ScannedFile, ScannedTree } from "./scan/scanned-tree.ts";
 import type { IndexStore } from "./store/index-store.ts";
 import { requests as requestsOf } from "./store/records.ts";
@@ -71,6 +76,7 @@ export class RefreshRunner {
 		const store = this.#store;
 		store.begin();
 		try {
+			await this.#imports.load(plan.scan);
 			this.#prepare(plan);
 			const done = await this.#parse(plan, options);
 			const { lookedFor } = this.#imports;
@@ -152,10 +158,23 @@ export class RefreshRunner {
 
 class ImportResolver {
 	readonly #store: IndexStore;
-	#current: { readonly inputs: string; readonly resolver: ModuleResolver } | undefined;
+	readonly #creators = new Map<Language, CreateResolver>();
+	#current:
+		| { readonly inputs: string; readonly resolvers: Map<Language, RequestResolver> }
+		| undefined;
 
 	constructor(store: IndexStore) {
 		this.#store = store;
+	}
+
+	/** Loads the resolvers of all languages in the tree. */
+	async load({ tree }: Scan): Promise<void> {
+		const present = new Set(tree.files.map(({ path }) => languageOf(path)));
+		for (const { path } of this.#store.files.rows.values()) present.add(languageOf(path));
+		for (const language of present) {
+			if (!language || this.#creators.has(language)) continue;
+			this.#creators.set(language, await language.loadResolver());
+		}
 	}
 
 	/** All files of the tree must have ids before this call. */
@@ -166,22 +185,28 @@ class ImportResolver {
 			links,
 		]);
 		if (this.#current?.inputs === inputs) return;
-		const resolver = new ModuleResolver({
+		const project = {
 			root,
 			files: new Set(tree.files.map(({ path }) => path)),
 			configs: new Set(tree.configs.map(({ path }) => path)),
 			links,
 			readConfig: createConfigReader(root),
-		});
-		this.#current = { inputs, resolver };
+		};
+		const resolvers = new Map(
+			[...this.#creators].map(([language, create]) => [language, create(project)] as const),
+		);
+		this.#current = { inputs, resolvers };
 	}
 
 	get lookedFor(): readonly string[] {
-		return [...(this.#current?.resolver.lookedFor ?? [])].sort();
+		const all = [...(this.#current?.resolvers.values() ?? [])];
+		return all.flatMap(({ lookedFor = new Set<string>() }) => [...lookedFor]).sort();
 	}
 
 	resolve(from: string, { specifier, kinds }: ModuleRequest): Resolution {
-		const found = this.#current?.resolver.resolve(from, specifier, kinds);
+		const language = languageOf(from);
+		const resolver = language && this.#current?.resolvers.get(language);
+		const found = resolver?.resolve(from, specifier, kinds);
 		if (found?.kind !== "file") return found ?? NOWHERE;
 		const file = this.#store.files.rows.get(found.path)?.id;
 		if (file !== undefined) return { kind: "file", file };
@@ -198,7 +223,7 @@ class ImportResolver {
 			const after = requests.map((request, index) => {
 				const old = before[index] ?? NOWHERE;
 				const resolution = this.#withPath(old);
-				const isAffected = affectedBy(change, { from, specifier: request.specifier, resolution });
+				const isAffected = isAffectedBy(change, { from, specifier: request.specifier, resolution });
 				return isAffected ? this.resolve(from, request) : old;
 			});
 			const isSame = (one: Resolution, index: number) =>
@@ -215,3 +240,11 @@ class ImportResolver {
 }
 
 const NOWHERE: Resolution = { kind: "unresolved", reason: "it was not looked for yet" };
+
+/** TypeScript looks closely, since its resolver reads configurations. Others resolve again after any change of files. */
+function isAffectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
+	const language = languageOf(request.from);
+	if (language === undefined || language.name === "typescript") return affectedBy(change, request);
+	const isOwn = (path: string) => languageOf(path)?.name === language.name;
+	return change.configs.length > 0 || change.added.some(isOwn) || change.removed.some(isOwn);
+}

@@ -20,6 +20,7 @@ export const EDGE_KINDS = [
 	"dynamic",
 	"require",
 	"side-effect",
+	"package",
 ] as const;
 export type EdgeKind = (typeof EDGE_KINDS)[number];
 

@@ -135,7 +135,7 @@ describe("kota_search", () => {
 			/within the filters.*without filters/s,
 		);
 		expect(forms({}, { ...empty, coverage: coverage({ files: 0 }) })[0]).toMatch(
-			/^The project has no TypeScript or JavaScript files/,
+			/^The project has no source files in a language that is indexed/,
 		);
 		expect(forms({}, { ...empty, coverage: coverage({ files: 0, complete: false }) })[0]).toMatch(
 			/^Nothing is indexed yet/,

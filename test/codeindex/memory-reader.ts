@@ -166,7 +166,7 @@ function edgesOf(sources: readonly MemoryFile[], resolutions: readonly (readonly
 		const kinds = new Map<FileId, Set<EdgeKind>>();
 		for (const [at, request] of facts.requests.entries()) {
 			const target = resolutions[index]?.[at];
-			if (target?.kind !== "file") continue;
+			if (target?.kind !== "file" || request.kinds.length === 0) continue;
 			kinds.set(target.file, new Set([...(kinds.get(target.file) ?? []), ...request.kinds]));
 		}
 		for (const [file, found] of kinds) {

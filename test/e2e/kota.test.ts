@@ -263,7 +263,7 @@ test("a project without TypeScript or JavaScript says so", { tags: "slow" }, asy
 		["kota_usages", { symbol: "print" }],
 	] as const) {
 		const { text } = await call(tool, args);
-		expect(text).toMatch(/^The project has no TypeScript or JavaScript files/);
+		expect(text).toMatch(/^The project has no source files in a language that is indexed/);
 	}
 });
 

@@ -180,6 +180,7 @@ export const EDGE_WORDS: Record<EdgeKind, readonly string[]> = {
 	"re-export": ["re_export", "export_all"],
 	dynamic: ["dynamic_import"],
 	require: [],
+	package: [],
 };
 
 export type ProjectFiles = ReturnType<typeof projectFiles>;

@@ -1,12 +1,14 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Declared, Member, Position, Reference, Step, TypeName } from "../facts.ts";
 import type { BindingRef, FileId, ImportOf, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import {
 	type DeclaredEntity,
 	type Entity,
 	ExportChains,
 	keyOf,
 	type MemberEntity,
+	packagesOf,
 	pairsOf,
 	UNKNOWN,
 } from "./modules.ts";
@@ -85,18 +87,41 @@ export class Linker extends ExportChains {
 		const holder = this.#holderOf(entity);
 		if (!holder) return undefined;
 		const members = holder.members ?? [];
+		const isSideless = this.#isSideless(entity.file);
 		const index = members.findIndex(
-			(member) => member.name === name && member.static === (side === "value"),
+			(member) => member.name === name && (isSideless || member.static === (side === "value")),
 		);
 		if (index >= 0) {
 			const path = entity.kind === "member" ? [...entity.path, index] : [index];
 			return { kind: "member", file: entity.file, binding: entity.binding, path };
 		}
+		const added = entity.kind === "declared" ? this.#addedMember(entity, holder, name) : undefined;
+		if (added) return added;
 		for (const next of this.#inheritedFrom(entity, holder, side)) {
 			const inherited = this.#memberOf(next, name, seen);
 			if (inherited) return inherited;
 		}
 		return undefined;
+	}
+
+	/** A member that another file of the package adds to the type. */
+	#addedMember(
+		{ file }: DeclaredEntity,
+		holder: Declared | Member,
+		name: string,
+	): MemberEntity | undefined {
+		for (const other of this.packages.others(file)) {
+			const binding = this.ownExports(other).partials.get(holder.name);
+			if (binding === undefined) continue;
+			const members = this.declaredAt({ file: other, binding })?.members ?? [];
+			const index = members.findIndex((member) => member.name === name);
+			if (index >= 0) return { kind: "member", file: other, binding, path: [index] };
+		}
+		return undefined;
+	}
+
+	#isSideless(file: FileId): boolean {
+		return languageOf(this.reader.files.get(file)?.path ?? "")?.isSideless === true;
 	}
 
 	#holderOf(entity: DeclaredEntity | MemberEntity): Declared | Member | undefined {
@@ -208,6 +233,7 @@ export function visitReferrers(
 ): void {
 	const { reader } = linker;
 	const pairs = pairsOf(reader);
+	const packages = packagesOf(reader);
 	const visited = new Set<string>();
 	const queue: ExportedPath[] = [];
 	const copies: (BindingRef & Pick<ExportedPath, "path">)[] = [];
@@ -246,9 +272,16 @@ export function visitReferrers(
 			if ("isExported" in at && !at.isExported) continue;
 			for (const one of linker.ownExports(at.file).byBinding.get(at.binding) ?? []) {
 				if (path.length === 0 && one.at) visitor.exported?.(at.file, one.at);
-				enqueue({ file: at.file, name: one.name, path });
+				const name = one.name.replace(/^\/(?=.)/, "");
+				if (name === one.name || isImplicit(at, name)) enqueue({ file: at.file, name, path });
 			}
 		}
+	}
+
+	/** Whether a submodule is what its package exports under its name. */
+	function isImplicit(at: BindingRef, name: string): boolean {
+		const found = linker.resolveExport(at.file, name);
+		return found !== undefined && keyOf(found) === keyOf(linker.resolveBinding(at));
 	}
 
 	/** Follows copies of a namespace: `const copy = namespace`, `const api = { namespace, ...other }`. */
@@ -295,12 +328,26 @@ export function visitReferrers(
 	}
 
 	function importsOf(file: FileId, name: string): readonly ImportOf[] {
-		return ofPair(file, (one) => reader.importsOf(one, name));
+		const own = ofPair(file, (one) => reader.importsOf(one, name));
+		// An import may lead to any file in the package's folder. A file's own package is not imported.
+		const doors = packages.doors(file).flatMap((door) => {
+			return reader.importsOf(door, name).filter((one) => one.file !== door);
+		});
+		const all = doors.length > 0 ? [...own, ...doors] : own;
+		return all.some(({ as }) => as.fallback) ? all.flatMap(withoutFallback) : all;
+	}
+
+	/** References are stored with the binding for which a fallback stands. */
+	function withoutFallback(one: ImportOf): readonly ImportOf[] {
+		if (!one.as.fallback) return [one];
+		return linker.isFallbackUsed(one) ? [{ ...one, binding: one.binding - 1 }] : [];
 	}
 
 	function ofPair<T>(file: FileId, read: (file: FileId) => readonly T[]): readonly T[] {
 		const other = pairs.other(file);
-		return other === undefined ? read(file) : [...read(file), ...read(other)];
+		if (other !== undefined) return [...read(file), ...read(other)];
+		const others = packages.others(file);
+		return others.length === 0 ? read(file) : [file, ...others].flatMap(read);
 	}
 
 	function pathAfterImport(

@@ -1,6 +1,8 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Export } from "../facts.ts";
 import type { BindingRef, Edge, FileId, IndexReader, Resolution } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
+import { type PackageLookup, Packages } from "./packages.ts";
 
 /** `external`: declared in a package. `unknown`: the declaration was not found. */
 export type Entity =
@@ -37,6 +39,7 @@ type ExportTable = ReturnType<typeof sortExports>;
 /** Follows exports through re-exports and CommonJS to their declarations. Memoizes final results. */
 export abstract class ExportChains {
 	readonly reader: IndexReader;
+	protected readonly packages: PackageLookup;
 	readonly #pairs: ModulePairs;
 	readonly #own = new Map<FileId, ExportTable>();
 	readonly #found = new Map<string, Entity | undefined>();
@@ -45,6 +48,7 @@ export abstract class ExportChains {
 
 	constructor(reader: IndexReader) {
 		this.reader = reader;
+		this.packages = packagesOf(reader);
 		this.#pairs = pairsOf(reader);
 	}
 
@@ -76,8 +80,15 @@ export abstract class ExportChains {
 		return (
 			this.#throughStars(file, name, new Set()) ??
 			this.#wholeModule(file, name) ??
-			this.#partOfWhole(file, name)
+			this.#partOfWhole(file, name) ??
+			this.#implicit(file, name)
 		);
+	}
+
+	/** A submodule that the package's own imports have loaded. All other names take precedence. */
+	#implicit(file: FileId, name: string): Entity | undefined {
+		const binding = this.ownExports(file).implicit.get(name);
+		return binding === undefined ? undefined : this.resolveBinding({ file, binding });
 	}
 
 	resolveBinding(at: BindingRef): Entity {
@@ -86,7 +97,25 @@ export abstract class ExportChains {
 		if (binding.kind === "declared") {
 			return { kind: "declared", file: at.file, binding: at.binding };
 		}
-		return this.#resolveImport(at.file, binding.request, binding.imported);
+		const entity = this.#resolveImport(at.file, binding.request, binding.imported);
+		return isInProject(entity) ? entity : (this.#resolveFallback(at) ?? entity);
+	}
+
+	/** Whether a fallback stands for the binding before it, because that one does not resolve. */
+	isFallbackUsed({ file, binding }: BindingRef): boolean {
+		const before = this.reader.bindings(file)[binding - 1];
+		if (before?.kind !== "imported") return false;
+		const entity = this.#resolveImport(file, before.request, before.imported);
+		if (!isInProject(entity)) return true;
+		// The module may export the submodule under its own name.
+		const fallback = this.#resolveFallback({ file, binding: binding - 1 });
+		return fallback !== undefined && keyOf(fallback) === keyOf(entity);
+	}
+
+	#resolveFallback({ file, binding }: BindingRef): Entity | undefined {
+		const next = this.reader.bindings(file)[binding + 1];
+		if (next?.kind !== "imported" || !next.fallback) return undefined;
+		return this.#resolveImport(file, next.request, next.imported);
 	}
 
 	exportedNames(file: FileId): ReadonlySet<string> {
@@ -139,9 +168,17 @@ export abstract class ExportChains {
 		return outside;
 	}
 
+	/** Searches all files that form one module: both files of a pair, or all of a package. */
 	#inPair(file: FileId, find: (file: FileId) => Entity | undefined): Entity | undefined {
+		const own = find(file);
+		if (own) return own;
 		const other = this.#pairs.other(file);
-		return find(file) ?? (other === undefined ? undefined : find(other));
+		if (other !== undefined) return find(other);
+		for (const one of this.packages.others(file)) {
+			const found = find(one);
+			if (found) return found;
+		}
+		return undefined;
 	}
 
 	/** `import all from "./common.cjs"` gives the whole module if that has no `default` export. */
@@ -163,9 +200,15 @@ export abstract class ExportChains {
 	#resolveImport(file: FileId, request: number, name: string): Entity {
 		const target = this.reader.resolutions(file)[request];
 		if (target?.kind !== "file") return outsideOf(target);
-		if (name === "*") return { kind: "namespace", file: target.file };
-		return this.resolveExport(target.file, name) ?? UNKNOWN;
+		// A file's own package is that file's, even if another one in its folder can be imported.
+		const module = target.file === file ? file : this.packages.entry(target.file);
+		if (name === "*") return { kind: "namespace", file: module };
+		return this.resolveExport(module, name) ?? UNKNOWN;
 	}
+}
+
+function isInProject({ kind }: Entity): boolean {
+	return kind !== "unknown" && kind !== "external";
 }
 
 function outsideOf(target: Resolution | undefined): Entity {
@@ -174,12 +217,31 @@ function outsideOf(target: Resolution | undefined): Entity {
 
 function sortExports(exports: readonly Export[]) {
 	const byName = new Map<string, NamedExport>();
+	const partials = new Map<string, number>();
+	const implicit = new Map<string, number>();
+	const local: (Export & { kind: "local" })[] = [];
 	for (const one of exports) {
-		if (one.kind !== "star" && !byName.has(one.name)) byName.set(one.name, one);
+		if (one.kind === "star") continue;
+		if (one.kind === "local" && one.name.startsWith("+")) {
+			partials.set(one.name.slice(1), one.binding);
+			continue;
+		}
+		if (one.kind === "local") local.push(one);
+		if (one.kind === "local" && one.name.startsWith("/")) {
+			implicit.set(one.name.slice(1), one.binding);
+			continue;
+		}
+		if (!byName.has(one.name)) byName.set(one.name, one);
 	}
-	const local = exports.filter((one) => one.kind === "local");
 	const stars = exports.filter((one) => one.kind === "star");
-	return { byName, stars, byBinding: Map.groupBy(local, ({ binding }) => binding) };
+	/** `partials`: bindings with members of types that other files of the package declare, by name. */
+	return {
+		byName,
+		stars,
+		partials,
+		implicit,
+		byBinding: Map.groupBy(local, ({ binding }) => binding),
+	};
 }
 
 type ModulePairs = ReturnType<typeof findPairs>;
@@ -195,10 +257,37 @@ export function pairsOf(reader: IndexReader): ModulePairs {
 
 const pairsByShape = new WeakMap<object, ModulePairs>();
 
+/** Keyed by reader, since the name of a package is part of its files' content. */
+export function packagesOf(reader: IndexReader): PackageLookup {
+	return getOrAdd(packages, reader, () => {
+		for (const { path } of reader.files.values()) {
+			if (languageOf(path)?.hasPackages) return new Packages(reader);
+		}
+		return NO_PACKAGES;
+	});
+}
+
+const packages = new WeakMap<IndexReader, PackageLookup>();
+const NO_PACKAGES: PackageLookup = {
+	isEmpty: true,
+	others: () => [],
+	entry: (file) => file,
+	doors: () => [],
+	compiled: (file) => [file],
+};
+
 /** One edge per file. Both files of a pair get one; the declaration file's kind is `type`. */
 export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
+	const packages = packagesOf(reader);
 	const edges = reader.dependencies(file);
+	if (!packages.isEmpty && languageOf(reader.files.get(file)?.path ?? "")?.hasPackages) {
+		const siblings = packages.others(file).map((other) => ({ file: other, kinds: SAME_PACKAGE }));
+		const imported = edges.flatMap(({ file: target, kinds }) =>
+			packages.compiled(target).map((one) => ({ file: one, kinds })),
+		);
+		return merged([...imported, ...siblings]);
+	}
 	if (!edges.some((edge) => pairs.other(edge.file) !== undefined)) return edges;
 	return merged(
 		edges.flatMap((edge) => {
@@ -212,6 +301,14 @@ export function dependenciesOf(reader: IndexReader, file: FileId): readonly Edge
 /** One edge per file. Includes importers of both files of a pair. */
 export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[] {
 	const pairs = pairsOf(reader);
+	const packages = packagesOf(reader);
+	const siblings = packages.isEmpty ? [] : packages.others(file);
+	if (siblings.length > 0) {
+		const isCompiled = packages.compiled(file).includes(file);
+		const doors = isCompiled ? [file, ...siblings, ...packages.doors(file)] : [];
+		const importers = doors.flatMap((one) => reader.dependents(one));
+		return merged([...importers, ...siblings.map((one) => ({ file: one, kinds: SAME_PACKAGE }))]);
+	}
 	const other = pairs.other(file);
 	if (other === undefined) return reader.dependents(file);
 	return merged(
@@ -221,6 +318,8 @@ export function dependentsOf(reader: IndexReader, file: FileId): readonly Edge[]
 		})),
 	);
 }
+
+const SAME_PACKAGE = ["package"] as const;
 
 function kindsTo(pairs: ModulePairs, target: FileId, kinds: Edge["kinds"]): Edge["kinds"] {
 	return pairs.implementation(target) === undefined ? kinds : ["type"];

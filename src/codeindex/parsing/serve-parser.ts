@@ -2,7 +2,7 @@
 import { constants, setPriority } from "node:os";
 import { serveJobs } from "../../core/worker-entry.ts";
 import type { FileOutcome } from "./file-outcome.ts";
-import { parseFile } from "./parse-file.ts";
+import { loadLanguages, parseFile } from "./parse-file.ts";
 
 const root = process.argv[2] ?? process.cwd();
 
@@ -13,4 +13,7 @@ try {
 	// A sandbox may forbid this.
 }
 
-serveJobs<readonly string[], FileOutcome[]>((paths) => paths.map((path) => parseFile(root, path)));
+serveJobs<readonly string[], FileOutcome[]>(async (paths) => {
+	await loadLanguages(paths);
+	return paths.map((path) => parseFile(root, path));
+});

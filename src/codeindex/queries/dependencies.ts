@@ -44,7 +44,7 @@ function outsideOf(
 	const unresolved: { specifier: string; line: number }[] = [];
 	for (const [index, { specifier, at }] of reader.requests(id).entries()) {
 		const target = resolutions[index];
-		if (target?.kind === "external") external.add(target.name);
+		if (target?.kind === "external" && target.name !== "") external.add(target.name);
 		if (target?.kind === "unresolved") unresolved.push({ specifier, line: at[0] });
 	}
 	return { unresolved, external: [...external].sort() };

@@ -1,5 +1,6 @@
 import { compareText } from "../../core/compare-text.ts";
 import { getOrAdd } from "../../core/get-or-add.ts";
+import { EDGE_KINDS } from "../../text/kinds.ts";
 import type { FileAtDepth } from "../answers.ts";
 import type { EdgeKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
@@ -216,9 +217,9 @@ export function cyclesAmong(
 ): readonly (readonly string[])[] {
 	const key = kinds ? [...new Set(kinds)].sort().join(" ") : "";
 	const ofShape = getOrAdd(cyclesByKinds, reader.shape, () => new Map<string, Cycles>());
-	const cycles = getOrAdd(ofShape, key, () => {
-		return findCycles(graphOf(reader, kinds && new Set(kinds)));
-	});
+	// Files of one package may use each other.
+	const importing = new Set((kinds ?? EDGE_KINDS).filter((kind) => kind !== "package"));
+	const cycles = getOrAdd(ofShape, key, () => findCycles(graphOf(reader, importing)));
 	const found = files.map(({ id }) => cycles.get(id)).filter((group) => group !== undefined);
 	return [...new Set(found)];
 }

@@ -1,8 +1,10 @@
 import { compareText } from "../../core/compare-text.ts";
 import { matchesAny } from "../../core/glob.ts";
 import type { SearchAnswer, SearchHit, SearchQuery, Uncovered } from "../answers.ts";
+import { CodeIndexError } from "../code-index.ts";
 import { identifierWords } from "../extract/identifier-words.ts";
 import type { FileId, IndexedFile, IndexReader, ReadText, TextMatch } from "../index-reader.ts";
+import { LANGUAGES, languageOf } from "../languages.ts";
 import { keyOf } from "../link/modules.ts";
 import { searchDocuments } from "./documents.ts";
 import { ranksOf } from "./graph.ts";
@@ -239,6 +241,10 @@ function toHit(
 /** Returns undefined if every file is wanted. */
 function pathFilter(query: SearchQuery): ((file: IndexedFile) => boolean) | undefined {
 	const { glob, exclude = [], language, includeTests = true } = query;
+	if (language !== undefined && !LANGUAGE_NAMES.includes(language)) {
+		const known = LANGUAGE_NAMES.join(", ");
+		throw new CodeIndexError("bad-query", `No language is named ${language}. Known: ${known}.`);
+	}
 	if (glob === undefined && exclude.length === 0 && language === undefined && includeTests) {
 		return undefined;
 	}
@@ -246,11 +252,15 @@ function pathFilter(query: SearchQuery): ((file: IndexedFile) => boolean) | unde
 		(includeTests || !isTest) &&
 		(glob === undefined || matchesAny([glob], path)) &&
 		!matchesAny(exclude, path) &&
-		(language === undefined || languageOf(path) === language);
+		(language === undefined || writtenIn(path) === language);
 }
 
-function languageOf(path: string): "typescript" | "javascript" {
-	return /\.([cm]?ts|tsx)$/.test(path) ? "typescript" : "javascript";
+const LANGUAGE_NAMES = ["javascript", ...LANGUAGES.map(({ name }) => name)];
+
+/** JavaScript is a language of its own to those who ask. */
+function writtenIn(path: string): string {
+	if (/\.(?:[cm]?js|jsx)$/.test(path)) return "javascript";
+	return languageOf(path)?.name ?? "";
 }
 
 interface QueryWord {

@@ -3,6 +3,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import type { SearchQuery, SymbolBrief } from "../answers.ts";
 import type { Declared, Member, SymbolKind } from "../facts.ts";
 import type { BindingRef, FileId, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { linkerOf } from "../link/linker.ts";
 import type { DeclaredEntity, Entity, MemberEntity } from "../link/modules.ts";
 
@@ -15,14 +16,20 @@ export interface FoundSymbol {
 }
 
 export function symbolsIn(reader: IndexReader, file: FileId): readonly FoundSymbol[] {
-	const { byBinding } = linkerOf(reader).ownExports(file);
 	const found: FoundSymbol[] = [];
 	for (const [binding, declared] of reader.bindings(file).entries()) {
 		if (declared.kind !== "declared") continue;
 		const entity = { kind: "declared", file, binding } as const;
-		found.push({ entity, facts: declared, exported: byBinding.has(binding), owners: [] });
+		const exported = isExported(reader, entity, declared.name);
+		found.push({ entity, facts: declared, exported, owners: [] });
 	}
 	return found.sort(byPlace);
+}
+
+/** Some languages export all names of a module, and say by the name which ones are meant for others. */
+function isExported(reader: IndexReader, { file, binding }: BindingRef, name: string): boolean {
+	if (!linkerOf(reader).ownExports(file).byBinding.has(binding)) return false;
+	return languageOf(reader.files.get(file)?.path ?? "")?.isPublic?.(name) ?? true;
 }
 
 /** Above `limit`, prefers non-tests, then top-level symbols, then the first by path. Counts the others. */
@@ -50,7 +57,11 @@ function symbolsNamed(
 	const linker = linkerOf(reader);
 	const symbols = chosen.flatMap((one) => {
 		const { file, binding } = one;
-		if (!one.isMember) return describe(reader, { kind: "declared", file, binding }) ?? [];
+		if (!one.isMember) {
+			const found = describe(reader, { kind: "declared", file, binding });
+			// A partial declaration only adds members to a type of another file.
+			return found && !("partial" in found.facts && found.facts.partial) ? found : [];
+		}
 		return linker.membersAt(one, name).flatMap((member) => describe(reader, member) ?? []);
 	});
 	return { symbols, omitted: all.length - chosen.length };
@@ -87,7 +98,7 @@ export function describe(reader: IndexReader, entity: Entity): FoundSymbol | und
 	if (entity.kind !== "declared" && entity.kind !== "member") return undefined;
 	const declared = reader.bindings(entity.file)[entity.binding];
 	if (declared?.kind !== "declared") return undefined;
-	const exported = linkerOf(reader).ownExports(entity.file).byBinding.has(entity.binding);
+	const exported = isExported(reader, entity, declared.name);
 	const owners: string[] = [];
 	let facts: Declared | Member = declared;
 	for (const index of entity.kind === "member" ? entity.path : []) {

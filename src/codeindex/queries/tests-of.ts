@@ -1,4 +1,6 @@
+import { nameOf } from "../../core/project-path.ts";
 import type { IndexedFile, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { byPath, type Reached, reach } from "./graph.ts";
 import { stemOf } from "./known-file.ts";
 
@@ -33,7 +35,10 @@ const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/
 /** Whether the file can be run. Helpers in test folders count as tests, but cannot. */
 function isRun(path: string): boolean {
 	return (
-		TEST_NAME.test(stemOf(path)) || /(^|\/)__tests__\//.test(path) || /^tests?$/.test(stemOf(path))
+		languageOf(path)?.testName?.test(nameOf(path)) === true ||
+		TEST_NAME.test(stemOf(path)) ||
+		/(^|\/)__tests__\//.test(path) ||
+		/^tests?$/.test(stemOf(path))
 	);
 }
 

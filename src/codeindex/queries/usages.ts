@@ -5,6 +5,7 @@ import type { Definition, Uncovered, Usage, UsagesAnswer, UsagesQuery } from "..
 import { CodeIndexError } from "../code-index.ts";
 import type { SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { type Linker, linkerOf } from "../link/linker.ts";
 import { type Entity, keyOf } from "../link/modules.ts";
 import {
@@ -13,6 +14,7 @@ import {
 	usagesOfMembers,
 	usagesOfSymbol,
 } from "../link/usages.ts";
+import { usagesByName } from "../link/usages-by-name.ts";
 import { type OrderedSymbol, symbolsOf } from "../symbol-order.ts";
 import { reach } from "./graph.ts";
 import { knownFile } from "./known-file.ts";
@@ -25,8 +27,9 @@ export function usages(
 	const { found, omitted, suggestions } = definitionsByUse(reader, symbol, file);
 	if (found.length === 0) return { symbol, definitions: [], suggestions };
 	const around = enclosing(reader);
-	const definitions = found.map(({ symbol: one, sites, members }) => {
+	const definitions = found.map(({ symbol: one, sites, members, byName }) => {
 		const definition = toDefinition(reader, one, toUsages(reader, sites(), includeTests, around));
+		if (byName) return { ...definition, byName };
 		if (!members || one.entity.kind !== "member") return definition;
 		const possible = possibleIn(reader, members.unclear, includeTests);
 		return {
@@ -43,6 +46,8 @@ interface UsedSymbol {
 	readonly sites: () => readonly UsageSite[];
 	/** Of a member: all members of the name, since their accesses are resolved together. */
 	readonly members?: MemberUsages;
+	/** Set if the sites are all places of the name. */
+	readonly byName?: true;
 }
 
 /** Definitions of a name: tests last, most used first. In a named file, the top level comes first. */
@@ -63,6 +68,12 @@ export function definitionsByUse(
 	let members: MemberUsages | undefined;
 	const used = found.map((one): UsedSymbol => {
 		const { entity } = one;
+		const language = languageOf(pathOf(reader, one));
+		if (language?.usages === "names") {
+			const definition = { file: entity.file, at: one.facts.at };
+			const sites = once(() => usagesByName(reader, name, language, definition));
+			return { symbol: one, sites, byName: true };
+		}
 		if (entity.kind === "declared") {
 			return { symbol: one, sites: once(() => usagesOfSymbol(linker, entity).all()) };
 		}

@@ -10,7 +10,8 @@ import {
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { type FileTimes, isSurelySame, timesOf } from "../../core/file-times.ts";
-import { below, pathKind } from "../../core/project-path.ts";
+import { below } from "../../core/project-path.ts";
+import { pathKind } from "../languages.ts";
 import { excludesFiles, gitConfiguration } from "./git-files.ts";
 import type { OuterRules } from "./walk-files.ts";
 

@@ -4,8 +4,9 @@ import { setImmediate } from "node:timers/promises";
 import { compareText } from "../../core/compare-text.ts";
 import { describeError } from "../../core/errno.ts";
 import { haveSameTimes, timesOf } from "../../core/file-times.ts";
-import { below, folderOf, type PathKind, pathKind } from "../../core/project-path.ts";
+import { below, folderOf, type PathKind } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
+import { pathKind } from "../languages.ts";
 import { type GitEntry, listGitFiles } from "./git-files.ts";
 import { ListingSnapshot, rulesAround } from "./listing-snapshot.ts";
 import {

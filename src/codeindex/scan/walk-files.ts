@@ -2,9 +2,10 @@ import { isUtf8 } from "node:buffer";
 import { type Dirent, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describeError } from "../../core/errno.ts";
-import { below, pathKind } from "../../core/project-path.ts";
+import { below } from "../../core/project-path.ts";
 import { readPartSync } from "../../core/regular-file.ts";
 import { counted } from "../../text/figures.ts";
+import { pathKind } from "../languages.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
 import type { ScanTrouble } from "./scanned-tree.ts";
 

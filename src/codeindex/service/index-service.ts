@@ -11,6 +11,7 @@ import {
 } from "../code-index.ts";
 import type { IndexReader, ReadText } from "../index-reader.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
+import { languagesIn } from "../languages.ts";
 import { readSource } from "../read-source.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
@@ -295,6 +296,7 @@ export class IndexService {
 		this.#leftOut = leftOut(done);
 		return {
 			files: reader.files.size,
+			...languagesIn(reader.files.values()),
 			unparsed: { count: paths.length, paths: paths.slice(0, UNPARSED_NAMED) },
 			unresolvedImports: store.files.total("unresolved"),
 			checkedMs: done.checkedMs,

@@ -39,6 +39,11 @@ export class FileTable {
 		return this.#shape;
 	}
 
+	/** For what queries derive from files besides their edges. */
+	changeShape(): void {
+		this.#shape = {};
+	}
+
 	total(field: "symbols" | "unresolved"): number {
 		let sum = 0;
 		for (const { content } of this.rows.values()) sum += content?.[field] ?? 0;

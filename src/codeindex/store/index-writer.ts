@@ -54,7 +54,8 @@ export class IndexWriter {
 
 	put({ scanned, storedMs, hash, isTest, packed, requests, resolutions }: ParsedFile): FileId {
 		const id = this.register(scanned);
-		if (this.#files.indexed.has(id)) this.#removeContent(id);
+		const before = this.#files.indexed.has(id) ? this.#removeContent(id) : undefined;
+		if (packageOf(before) !== packageOf(requests)) this.#files.changeShape();
 
 		this.#sql.setLinks.run(id, packed.exports, packed.requests, this.#resolutions(resolutions));
 		this.#sql.setBindings.run(id, packed.bindings);
@@ -120,9 +121,10 @@ export class IndexWriter {
 		this.#files.set(row);
 	}
 
-	#removeContent(id: FileId): void {
+	/** Returns the file's requests. */
+	#removeContent(id: FileId): readonly ModuleRequest[] | undefined {
 		const links = this.#linksOf(id);
-		if (!links) return;
+		if (!links) return undefined;
 		this.#removeLinkRows(id, linkRows(links.imported, links.exports, links.resolutions));
 		const owned = new ByteReader(this.#sql.getOwned.get(id)?.names as Uint8Array);
 		for (let name = 0; !owned.isAtEnd; ) {
@@ -132,6 +134,7 @@ export class IndexWriter {
 		}
 		this.#sql.removeText.run(id);
 		this.#sql.removeStems.run(id);
+		return links.requests;
 	}
 
 	#addNames(id: FileId, names: Uint8Array): void {
@@ -190,6 +193,11 @@ export class IndexWriter {
 	}
 }
 
+/** A file's first request names its package, if it has no kinds. */
+function packageOf([first]: readonly ModuleRequest[] = []): string | undefined {
+	return first?.kinds.length === 0 ? first.specifier : undefined;
+}
+
 type LinkRows = ReturnType<typeof linkRows>;
 
 function linkRows(
@@ -226,6 +234,7 @@ function linkFigures(requests: readonly ModuleRequest[], resolutions: readonly R
 		if (resolution.kind === "unresolved") unresolved++;
 		if (resolution.kind !== "file") return;
 		const kinds = records.kindBits(requests[index]?.kinds ?? []);
+		if (kinds === 0) return;
 		edges.set(resolution.file, (edges.get(resolution.file) ?? 0) | kinds);
 	});
 	return { edges, unresolved };

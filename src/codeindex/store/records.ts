@@ -75,10 +75,15 @@ const typeNames = listOf(typeName);
 const TYPE_ONLY = 2;
 const IMPORTED_AT = 4;
 const SAME_NAME = 8;
+const FALLBACK = 16;
 
-function importFlags({ name, imported, typeOnly, importedAt }: Fields<Imported>): number {
+function importFlags(from: Fields<Imported>): number {
+	const { name, imported, typeOnly, importedAt, fallback } = from;
 	return (
-		bit(typeOnly, TYPE_ONLY) | bit(importedAt, IMPORTED_AT) | bit(name === imported, SAME_NAME)
+		bit(typeOnly, TYPE_ONLY) |
+		bit(importedAt, IMPORTED_AT) |
+		bit(name === imported, SAME_NAME) |
+		bit(fallback, FALLBACK)
 	);
 }
 
@@ -92,9 +97,10 @@ function importOf(
 ): Imported {
 	const typeOnly = (flags & TYPE_ONLY) !== 0;
 	const at = position(io, from.at);
-	if (!(flags & IMPORTED_AT)) return { kind: "imported", name, request, imported, typeOnly, at };
-	const importedAt = position(io, from.importedAt);
-	return { kind: "imported", name, request, imported, typeOnly, at, importedAt };
+	const found: Writable<Imported> = { kind: "imported", name, request, imported, typeOnly, at };
+	if (flags & IMPORTED_AT) found.importedAt = position(io, from.importedAt);
+	if (flags & FALLBACK) found.fallback = true;
+	return found;
 }
 
 function importedBinding(io: Bytes, flags: number, from: Fields<Imported>): Imported {
@@ -111,6 +117,7 @@ const HERITAGE = 8;
 const TYPE = 16;
 const MEMBERS = 32;
 const STATIC = 64;
+const PARTIAL = 128;
 
 type Shared = Pick<Declared, "name" | "symbol" | "at" | "alsoAt" | "endLine" | "signature">;
 
@@ -161,6 +168,7 @@ function declaredBinding(io: Bytes, flags: number, from: Fields<Declared>): Decl
 	if (flags & HERITAGE) found.heritage = typeNames(io, from.heritage);
 	if (flags & TYPE) found.type = typeName(io, from.type);
 	if (flags & MEMBERS) found.members = members(io, from.members);
+	if (flags & PARTIAL) found.partial = true;
 	return found;
 }
 
@@ -169,7 +177,10 @@ export const bindings = listOf<Binding>((io, value) => {
 	const flags = io.number(
 		value?.kind === "imported"
 			? IMPORTED | importFlags(value)
-			: sharedFlags(from) | bit(from.doc !== undefined, DOC) | bit(from.heritage, HERITAGE),
+			: sharedFlags(from) |
+					bit(from.doc !== undefined, DOC) |
+					bit(from.heritage, HERITAGE) |
+					bit(from.partial, PARTIAL),
 	);
 	return flags & IMPORTED ? importedBinding(io, flags, from) : declaredBinding(io, flags, from);
 });

@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Indexer } from "../../../src/codeindex/indexer.ts";
-import { parseFile } from "../../../src/codeindex/parsing/parse-file.ts";
+import { loadLanguages, parseFile } from "../../../src/codeindex/parsing/parse-file.ts";
 import type { Parser } from "../../../src/codeindex/parsing/parser.ts";
 import { IndexStore } from "../../../src/codeindex/store/index-store.ts";
 import { WriterLock } from "../../../src/codeindex/store/writer-lock.ts";
@@ -33,6 +33,7 @@ export function writeTree(root: string, files: Record<string, string | undefined
 function parserHere(root: string): Pick<Parser, "parse" | "close"> {
 	return {
 		async parse(files, take) {
+			await loadLanguages(files.map(({ path }) => path));
 			for (const { path } of files) take(parseFile(root, path));
 		},
 		close() {},

@@ -96,7 +96,9 @@ const declared: fc.Arbitrary<Declared> = fc
 			heritage: TypeName[];
 			type: TypeName;
 			members: Member[];
+			partial: true;
 		}>({
+			partial: fc.constant(true),
 			alsoAt: fc.array(position, { maxLength: 2 }),
 			doc: text,
 			heritage: fc.array(typeName, { maxLength: 2 }),
@@ -115,7 +117,10 @@ const imported: fc.Arbitrary<Imported> = fc
 			typeOnly: fc.boolean(),
 			at: position,
 		}),
-		optional<{ importedAt: Position }>({ importedAt: position }),
+		optional<{ importedAt: Position; fallback: true }>({
+			importedAt: position,
+			fallback: fc.constant(true),
+		}),
 	)
 	.map(([one, more]) => ({ ...one, ...more }));
 const exported: fc.Arbitrary<Export> = fc.oneof(

@@ -1,0 +1,11 @@
+/** Copies the grammars of all languages into `dist/`: their packages are needed for development only. */
+import { copyFileSync, mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { GRAMMARS, grammarPath } from "../src/codeindex/extract/tree-sitter/grammars.ts";
+
+const folder = fileURLToPath(new URL("../dist/grammars", import.meta.url));
+mkdirSync(folder, { recursive: true });
+for (const grammar of Object.values(GRAMMARS)) {
+	copyFileSync(grammarPath(grammar), join(folder, grammar.file));
+}

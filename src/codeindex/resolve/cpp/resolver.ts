@@ -1,0 +1,1 @@
+export { createResolver } from "../c/resolver.ts";
