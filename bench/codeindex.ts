@@ -125,6 +125,11 @@ function questions(): Record<string, AnyQuestion> {
 			query: { path: hub, direction: "dependents", depth: 3 },
 		},
 		"usages of the most used symbol": { method: "usages", query: { symbol: hubSymbol, file: hub } },
+		"outline of a file": { method: "outline", query: { file: sample } },
+		"source of the most used symbol": {
+			method: "symbol",
+			query: { symbol: hubSymbol, file: hub },
+		},
 		"impact of the most used file": { method: "impact", query: { modify: [hub] } },
 		"task context": { method: "taskContext", query: { files: [sample], includeSymbols: true } },
 		"symbol map of 2,000 tokens": { method: "symbolMap", query: { budgetTokens: 2000 } },

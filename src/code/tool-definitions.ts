@@ -25,14 +25,14 @@ const optional = {
 
 const tools = {
 	kota_search: {
-		description: "Ranked search of code; definitions first, tests last.",
+		description: "Ranked search of symbols, code and documents.",
 		promptSnippet: "Find code by words or names",
 		parameters: Type.Object({
 			query: Type.String(),
 			scope: Type.Optional(Type.Array(oneOf(["code", "symbols"]))),
 			output: Type.Optional(oneOf(["paths", "compact", "snippet"])),
 			limit: optional.whole("default 15, max 50"),
-			context_lines: optional.whole("of snippets; default 1, max 5"),
+			context_lines: optional.whole("default 1, max 5"),
 			filters: Type.Optional(
 				Type.Object({
 					glob: optional.text(),
@@ -46,7 +46,7 @@ const tools = {
 		}),
 	},
 	kota_deps: {
-		description: "Files that import a file and files it imports, with cycles.",
+		description: "What imports a file, what it imports, cycles.",
 		promptSnippet: "Show who imports a file and what it imports",
 		parameters: Type.Object({
 			file_path: Type.String(),
@@ -56,21 +56,21 @@ const tools = {
 		}),
 	},
 	kota_outline: {
-		description: "Symbols of a file, or members of a symbol, with signatures and lines.",
+		description: "Symbols and members, with signatures and lines.",
 		promptSnippet: "Show what a file or class contains, without reading it",
 		parameters: Type.Object({
-			target: Type.String({ description: "file, name, Owner.member or file#name" }),
+			target: Type.String({ description: "file, or as in kota_symbol" }),
 		}),
 	},
 	kota_symbol: {
-		description: "Source of one symbol, with the imports it needs.",
+		description: "Source of a symbol, with its imports.",
 		promptSnippet: "Read one function, class or member instead of its file",
 		parameters: Type.Object({
 			symbol: Type.String({ description: "name, Owner.member or file#name" }),
 		}),
 	},
 	kota_usages: {
-		description: "Every use of a symbol, through re-exports and aliases, by definition.",
+		description: "Every use of a symbol, through re-exports and aliases.",
 		promptSnippet: "Find every use of a function, class, type or member",
 		promptGuidelines: [
 			"In TypeScript or JavaScript, ask kota_usages, kota_deps or kota_impact, not grep, who uses something and what a change breaks",
@@ -82,7 +82,7 @@ const tools = {
 		}),
 	},
 	kota_impact: {
-		description: "What a change reaches: risk, tests to run, files and exports affected.",
+		description: "What a change reaches: risk, tests, files, exports.",
 		promptSnippet: "Tell what a change would break and which tests to run",
 		parameters: Type.Object({
 			change_type: Type.Optional(oneOf(["feature", "refactor", "fix", "chore"])),
@@ -96,7 +96,7 @@ const tools = {
 		}),
 	},
 	kota_task_context: {
-		description: "Briefing on files before working on them: imports, dependents, tests.",
+		description: "Briefing on files to work on: imports, dependents, tests.",
 		promptSnippet: "Brief on files before changing them",
 		parameters: Type.Object({
 			files: Type.Array(Type.String()),
@@ -106,8 +106,7 @@ const tools = {
 		}),
 	},
 	kota_index: {
-		description:
-			"Index the project for the other kota tools; later changes are taken in by themselves.",
+		description: "Index the project for the kota tools.",
 		promptSnippet: "Index the project for the kota tools",
 		parameters: Type.Object({ path: optional.text() }),
 	},

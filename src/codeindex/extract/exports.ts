@@ -153,7 +153,10 @@ export function exportCommonJs(place: Place, node: Node): void {
 		}
 		case "CallExpression": {
 			const atOnce = calledAtOnce(node);
-			if (!atOnce) return exportCall(place, node);
+			if (!atOnce) {
+				exportCall(place, node);
+				return;
+			}
 			const { facts, scope: outer } = place;
 			const { scope, statements } = innerScope(facts, outer, atOnce.inner, atOnce.given);
 			for (const one of statements) exportCommonJs({ facts, scope }, one);
