@@ -62,8 +62,10 @@ export function languagesIn(
 export function pathKind(path: string): PathKind {
 	const kind = kindByPath(path);
 	if (kind !== "other") return kind;
-	if (languageOf(path)) return "source";
-	return configNames.has(path.slice(path.lastIndexOf("/") + 1)) ? "config" : "other";
+	const name = path.slice(path.lastIndexOf("/") + 1);
+	// Such files hold secrets: `.env.php`.
+	if (languageOf(path)) return name.startsWith(".env") ? "other" : "source";
+	return configNames.has(name) ? "config" : "other";
 }
 
 /** Test helpers count as tests. */

@@ -254,9 +254,9 @@ test("an external KotaDB answers through the same tools, and its complaints are 
 	expect(status).toMatch(/it wrote:\n {2}warming up/);
 });
 
-test("a project without TypeScript or JavaScript says so", { tags: "slow" }, async () => {
+test("a project without source files says so", { tags: "slow" }, async () => {
 	const { pi, call } = await startKota({ kota: { confirmIndex: false } });
-	pi.write("main.py", "print(1)\n");
+	pi.write("main.lua", "print(1)\n");
 	for (const [tool, args] of [
 		["kota_index", {}],
 		["kota_search", { query: "print" }],

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Declared, Member } from "../../../src/codeindex/facts.ts";
 import type { IndexReader } from "../../../src/codeindex/index-reader.ts";
-import { LANGUAGES, languageOf } from "../../../src/codeindex/languages.ts";
+import { LANGUAGES, languageOf, pathKind } from "../../../src/codeindex/languages.ts";
 import { dependenciesOf } from "../../../src/codeindex/link/modules.ts";
 import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { packFile } from "../../../src/codeindex/store/packed-file.ts";
@@ -16,6 +16,14 @@ test("every language of the registry has a sample, and no two share a file endin
 	expect(Object.keys(SAMPLES).sort()).toEqual(LANGUAGES.map(({ name }) => name).sort());
 	const endings = LANGUAGES.flatMap((language) => language.endings);
 	expect(new Set(endings).size).toBe(endings.length);
+});
+
+test("a file of the environment is no source, even with the ending of one", () => {
+	expect(["app/.env.php", "app/env.php", "go.mod"].map(pathKind)).toEqual([
+		"other",
+		"source",
+		"config",
+	]);
 });
 
 describe.each(Object.entries(SAMPLES))("%s", (name, sample) => {

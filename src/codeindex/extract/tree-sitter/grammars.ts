@@ -8,22 +8,17 @@ export interface GrammarFile {
 	readonly file: string;
 }
 
-const grammar = (name: string, file = name): GrammarFile => ({
-	package: `tree-sitter-${name}`,
-	file: `tree-sitter-${file}.wasm`,
-});
-
 export const GRAMMARS = {
-	python: grammar("python"),
-	go: grammar("go"),
-	rust: grammar("rust"),
-	java: grammar("java"),
-	csharp: grammar("c-sharp", "c_sharp"),
-	php: grammar("php"),
-	ruby: grammar("ruby"),
-	c: grammar("c"),
-	cpp: grammar("cpp"),
-};
+	python: { package: "tree-sitter-python", file: "tree-sitter-python.wasm" },
+	go: { package: "tree-sitter-go", file: "tree-sitter-go.wasm" },
+	rust: { package: "tree-sitter-rust", file: "tree-sitter-rust.wasm" },
+	java: { package: "tree-sitter-java", file: "tree-sitter-java.wasm" },
+	csharp: { package: "tree-sitter-c-sharp", file: "tree-sitter-c_sharp.wasm" },
+	php: { package: "tree-sitter-php", file: "tree-sitter-php.wasm" },
+	ruby: { package: "tree-sitter-ruby", file: "tree-sitter-ruby.wasm" },
+	c: { package: "tree-sitter-c", file: "tree-sitter-c.wasm" },
+	cpp: { package: "tree-sitter-cpp", file: "tree-sitter-cpp.wasm" },
+} as const satisfies Record<string, GrammarFile>;
 
 /** The only module that knows where grammars are: beside `dist/` in the package, in `node_modules` in a clone. */
 export function grammarPath({ package: from, file }: GrammarFile): string {
