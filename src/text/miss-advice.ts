@@ -3,8 +3,8 @@ import type { MISS_CAUSES } from "./miss-causes.ts";
 /** What a user can do about a cause of cache misses. Absent where there is nothing to do. */
 export const MISS_ADVICE: Readonly<Partial<Record<keyof typeof MISS_CAUSES, string>>> = {
 	compaction: "A larger window or smaller results postpone it: page long files, fold output.",
-	pruning: "Nothing: each later request is cheaper by what was removed.",
-	edit: "Nothing: each later request is cheaper by what was removed.",
+	pruning: "Nothing to do: each later request is cheaper by what was removed.",
+	edit: "Nothing to do: each later request is cheaper by what was removed.",
 	model: "Change the model at the start of a task, not in the middle of it.",
 	thinking: "Change the thinking level at the start of a task, not in the middle of it.",
 	setting: "Change settings between tasks.",
@@ -12,10 +12,11 @@ export const MISS_ADVICE: Readonly<Partial<Record<keyof typeof MISS_CAUSES, stri
 	tools: "Choose the tools before the first message; each change rewrites the whole prompt.",
 	system:
 		"Look for an extension that writes something new, such as the time, into the system prompt.",
-	branch: "Nothing: another branch has other text.",
+	branch: "Nothing to do: another branch has other text.",
 	messages: "Look for an extension that changes earlier messages.",
-	dropped: "Nothing to do here: the provider drops thinking whose context has changed.",
-	cleared: "Nothing: the provider cleared old results, which later requests no longer pay for.",
+	dropped: "Nothing to do: the provider drops thinking whose context has changed.",
+	cleared:
+		"Nothing to do: the provider cleared old results, which later requests no longer pay for.",
 };
 
 export function missAdvice(cause: string): string | undefined {
