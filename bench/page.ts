@@ -68,9 +68,14 @@ async function measure(browser: Browser, { url, address }: Server): Promise<Line
 		{
 			case: "switching to another view",
 			unit: "ms",
-			value: quantile(switches, 0.9),
+			value: median(switches),
 			target: 200,
-			from: { ...about, median: Math.round(median(switches)), switches: switches.length },
+			from: {
+				...about,
+				fastest: Math.round(Math.min(...switches)),
+				"90 %": Math.round(quantile(switches, 0.9)),
+				switches: switches.length,
+			},
 		},
 		{
 			case: "a keystroke while an answer streams in",

@@ -211,7 +211,7 @@ export const serverCommands = {
 		watch: Type.Optional(Type.Boolean()),
 	}),
 	/** Reads a stored session without opening it: its folder and its model may be gone. Changes nothing. */
-	read_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReadSession, {
+	get_stored_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReadSession, {
 		sessionPath: SessionPath,
 	}),
 	get_startup_recovery: serverCommand(READ, StartupRecovery),

@@ -6,8 +6,7 @@ import type { SweepResult } from "../core/object-store.ts";
 import type { PinEntry, SessionView, Spine, ToolResultItem } from "../session/index.ts";
 import { counted, megabytes, short } from "../text/figures.ts";
 import type { LivePruning } from "./live.ts";
-import type { PrunedBatch, PruningSummary } from "./prune-log.ts";
-import type { Decision } from "./pruner.ts";
+import type { Decision, PrunedBatch, PruningSummary } from "./pruner.ts";
 import { callOf, pruningStatus, type StubTotals } from "./stub.ts";
 
 export interface Subcommand {
@@ -110,7 +109,7 @@ export function pruningCommands(
 	async function restore(session: SessionView, [id]: string[]): Promise<string> {
 		if (id === undefined) return "Name the call: /kota restore <call id>.";
 		if (!session.config.prune.enabled) return "Nothing was restored: prune.enabled is false.";
-		const why = (await openFor(session)).restoreByHand(session, id);
+		const why = await (await openFor(session)).restoreByHand(session, id);
 		const name = id.slice(0, 80);
 		if (why !== undefined) return `${name} was not restored: ${why}.`;
 		appendPin({ toolCallId: id, pinned: true });

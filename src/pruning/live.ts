@@ -6,10 +6,8 @@ import { estimateTokens } from "../core/tokens.ts";
 import { canCarryBreakpoint, withExtraBreakpoint } from "../economy/index.ts";
 import { costOf } from "../economy/rules.ts";
 import { type SessionView, shortenedOf, type ToolResultItem } from "../session/index.ts";
-import { toDrop, toRestore } from "./by-hand.ts";
 import { type Candidate, frontierOf, withReferrers, worthwhile } from "./candidates.ts";
-import { type BatchPlan, PruneLog } from "./prune-log.ts";
-import { type PrunableSession, Pruner } from "./pruner.ts";
+import { type BatchPlan, type PrunableSession, PruneLog, Pruner } from "./pruner.ts";
 import { contentOf, isStub, type StubTotals, stubFor, stubTotals } from "./stub.ts";
 import { createSurveyor, resultsIn, type Touches } from "./survey.ts";
 
@@ -90,6 +88,7 @@ export class LivePruning {
 		await this.#values.refresh();
 		this.#recordSettled(session);
 		if (this.#cancel(session, callId, this.#restored)) return undefined;
+		const { toDrop } = await import("./by-hand.ts");
 		const chosen = toDrop(this.prunable(session, false), callId);
 		if ("refusal" in chosen) return chosen.refusal;
 		const plan: BatchPlan = { why: "hand", rewrittenTokens: 0, rewriteCost: 0 };
@@ -98,11 +97,12 @@ export class LivePruning {
 	}
 
 	/** Shows a stub's text again because the user wants it. Returns why it cannot be, or nothing. */
-	restoreByHand(session: SessionView, callId: string): string | undefined {
+	async restoreByHand(session: SessionView, callId: string): Promise<string | undefined> {
 		this.#recordSettled(session);
 		if (this.#cancel(session, callId, this.#pendingStubs)) return undefined;
 		const { messages, results, facts } = this.survey(session);
 		const { editableFrom } = this.prunable(session, false);
+		const { toRestore } = await import("./by-hand.ts");
 		const item = toRestore({ messages, results, facts, editableFrom }, callId);
 		if ("refusal" in item) return item.refusal;
 		const { entryId, toolCallId: sentAs, text: original, returned = "" } = item;

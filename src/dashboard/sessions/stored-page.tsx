@@ -15,7 +15,7 @@ import { estimatedHeight, RowView, rowsOf } from "../session/row-view.tsx";
 
 /** A stored session, read from its file. Its folder and its model may be gone; nothing can be sent. */
 export function StoredPage({ path }: { path: string }) {
-	const answer = useAnswer("read_session", { sessionPath: path });
+	const answer = useAnswer("get_stored_session", { sessionPath: path });
 	return (
 		<section class="conversation" aria-label="Stored session">
 			<Answered answer={answer} waiting="Loading the session…">
@@ -25,7 +25,7 @@ export function StoredPage({ path }: { path: string }) {
 	);
 }
 
-type ReadSession = ResponseData["read_session"];
+type ReadSession = ResponseData["get_stored_session"];
 
 function Stored({ data }: { data: ReadSession }) {
 	const { stored, truncated, skipped } = data;

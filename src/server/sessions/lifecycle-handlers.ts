@@ -84,10 +84,10 @@ export function createLifecycleHandlers(
 /** Reads of the disk. They open no session. */
 function createStoredReads({ agentDir }: SessionPlaces, files: VisibleFiles) {
 	return {
-		async read_session({ command, principal }) {
+		async get_stored_session({ command, principal }) {
 			const file = await files.resolve(command.sessionPath, principal);
 			const data = { stored: file.view, ...(await readEntries(file)) };
-			return { data: data satisfies ResponseData["read_session"] };
+			return { data: data satisfies ResponseData["get_stored_session"] };
 		},
 		async list_folders({ command }) {
 			return { data: await listFolders(command.path) };

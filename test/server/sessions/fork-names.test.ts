@@ -22,9 +22,9 @@ test("a stored session is read though its folder is gone", { tags: "slow" }, asy
 	const { sessionFile = "", cwd } = await server.run("get_state", {});
 	await server.run("delete_session", { sessionId: "s" });
 	rmSync(cwd, { recursive: true });
-	const read = (await server.run("read_session", {
+	const read = (await server.run("get_stored_session", {
 		sessionPath: sessionFile,
-	})) as ResponseData["read_session"];
+	})) as ResponseData["get_stored_session"];
 	expect(read).toMatchObject({ stored: { cwd, firstMessage: "question 1" }, skipped: 0 });
 	const roles = read.entries.flatMap(({ message }) => message?.role ?? []);
 	expect(roles.slice(-2)).toEqual(["user", "assistant"]);

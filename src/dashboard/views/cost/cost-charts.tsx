@@ -1,5 +1,6 @@
 import { useMemo, useState } from "preact/hooks";
 import type { Data } from "../../../protocol/index.ts";
+import { missAdvice } from "../../../text/miss-advice.ts";
 import { MISS_CAUSES } from "../../../text/miss-causes.ts";
 import { Chart } from "../../chart/chart.tsx";
 import { Fold } from "../../parts/controls.tsx";
@@ -195,10 +196,12 @@ export const CAUSE_COLUMN: Column<{ cause: string }> = {
 	title: "Cause",
 	cell: ({ cause }) => {
 		const description = causeDescription(cause);
+		const advice = missAdvice(cause);
 		return (
 			<>
 				<PlainText class="cause" text={causeName(cause)} max={80} />{" "}
 				{description !== cause && <span class="soft">{description}</span>}
+				{advice !== undefined && <span class="advice small soft">{advice}</span>}
 			</>
 		);
 	},

@@ -288,9 +288,7 @@ export function isShown(
 ): boolean {
 	if (shown === "all") return true;
 	if (shown === "failed") return success === false;
-	return !/^(get_|list_|read_|code_|health_|subscribe|unsubscribe|switch_session$)/.test(
-		commandType,
-	);
+	return !/^(get_|list_|code_|health_|subscribe|unsubscribe|switch_session$)/.test(commandType);
 }
 
 /** The names of sessions, by id. A number distinguishes sessions of one name. */
