@@ -57,7 +57,7 @@ export const clean: Command = {
 		}
 		for (const store of stores) {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
-			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}  (${store.what})`);
+			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.what}: ${store.folder}`);
 		}
 		for (const { folder } of notListed) {
 			const data = "the server's tokens, journal and demo projects";
