@@ -103,7 +103,9 @@ describe("a run that read a file twice", () => {
 	});
 });
 
-test("a budget warns at 80 % and at 100 %, once each, and stops nothing", { tags: "slow" }, async () => {
+test("a budget warns at 80 % and at 100 %, once each, and stops nothing", {
+	tags: "slow",
+}, async () => {
 	const { loop, session, notices } = await start({ dailyBudget: 0.02, runLine: false });
 	loop.script(Array.from({ length: 12 }, () => "word ".repeat(40)));
 	for (let at = 0; at < 12; at++) await session.prompt("and now?");
