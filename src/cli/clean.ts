@@ -60,7 +60,7 @@ export const clean: Command = {
 		}
 		for (const store of stores) {
 			const fate = deleted.includes(store.folder) ? "deleted" : store.note;
-			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.folder}`);
+			terminal.print(`${store.name.padEnd(10)} ${fate}  ${store.what}: ${store.folder}`);
 		}
 		for (const { name, folder } of notListed) {
 			const [data, advice] = NOT_LISTED[name] ?? [];
@@ -93,6 +93,8 @@ function named(stores: MeasuredStore[], names: string[] = []): MeasuredStore[] {
 interface Store {
 	readonly name: string;
 	readonly folder: string;
+	/** What it holds, in plain words. */
+	readonly what: string;
 	/** The effect of deleting the store. Completes "Afterwards, …". */
 	readonly loss: string;
 }
@@ -117,52 +119,62 @@ export function knownStores(
 		...[...new Set(folders)].map((folder) => ({
 			name: "readcache",
 			folder,
+			what: "versions of files that the model saw",
 			loss: "the next changed file is sent in full instead of as a diff",
 		})),
 		{
 			name: BLOB_STORE,
 			folder: blobFolder(config.blobs),
+			what: "full texts of shortened and pruned results",
 			loss: "shortened answers and pruned results can no longer be read in full",
 		},
 		{
 			name: TIER_STORE,
 			folder: tierStateFolder(cwd),
+			what: "how long working files have been stable",
 			loss: "working files count as new and graduate through the tiers again",
 		},
 		{
 			name: CODE_INDEX_STORE,
 			folder: codeIndexFolder(),
+			what: "indexes of projects, for questions about code",
 			loss: "every project is indexed again at the next question about it",
 		},
 		{
 			name: TRAFFIC_STORE,
 			folder: trafficFolder(env),
+			what: "requests that went through the proxy",
 			loss: "strata traffic starts with an empty book",
 		},
 		{
 			name: SAVINGS_STORE,
 			folder: savingsFolder(env),
+			what: "which results of other agents were shortened",
 			loss: "running conversations are sent in full, which a model with bound thinking may refuse once",
 		},
 		{
 			name: HOOK_STORE,
 			folder: hookFolder(env),
+			what: "what hooks in other agents saved",
 			loss: "strata hook report starts at zero",
 		},
 		{
 			name: USAGE_STORE,
 			folder: usageFolder(env),
+			what: "counts from session files",
 			loss: "strata usage reads every session file again",
 		},
 		{
 			name: SAVED_STORE,
 			folder: savedFolder(agentFolder(env)),
+			what: "what pi cost and pi-strata saved, by day",
 			loss: "/strata counts the savings of today and of all sessions from zero",
 		},
 		{
 			name: COMPILED_STORE,
 			// The same folder as in `bin/strata.js`.
 			folder: join(cacheFolder(), "compiled"),
+			what: "compiled code of strata, for quicker starts",
 			loss: "the next start of strata takes a little longer",
 		},
 	];

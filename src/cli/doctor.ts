@@ -87,7 +87,7 @@ export const doctor: Command = {
 		terminal.print("");
 		terminal.print('Stores (see "strata clean"):');
 		for (const store of stores)
-			terminal.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.folder}`);
+			terminal.print(`  ${store.name.padEnd(10)} ${store.note}  ${store.what}: ${store.folder}`);
 		return failed ? 1 : 0;
 	},
 };

@@ -23,7 +23,7 @@ export class EconomySystem implements System {
 	status() {
 		return {
 			on: true,
-			why: "/strata cost shows the cost of requests and the causes of cache misses",
+			why: "cost of requests and causes of cache misses: see /strata cost",
 		};
 	}
 

@@ -76,7 +76,7 @@ export class WorksetSystem implements System {
 		const isUnread = this.#isUsed === true && !this.#perFolder.ready;
 		const why = isUnread
 			? "the next prompt reads the working files of this session"
-			: "no working files yet: /workset add <path>";
+			: "no working files yet: /workset add <path> shows a file in every request, as it is on disk";
 		return { on: true, why };
 	}
 
@@ -190,7 +190,8 @@ export class WorksetSystem implements System {
 				}),
 		});
 		host.registerCommand("tiers", {
-			description: "Show the stability of the working files and their places in the request",
+			description:
+				"Show the working files, how stable they are (their tiers), and their places in the request",
 			handler: (_args, ctx) =>
 				this.#report(ctx, ({ live, workset }, session) => live.runTiers(workset, session)),
 		});

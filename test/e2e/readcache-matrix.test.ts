@@ -441,7 +441,9 @@ describe("compatibility", () => {
 		expect(theirs).toHaveProperty("parameters.properties.offset");
 		const definition = pi.session.getToolDefinition("read") ?? {};
 		const piDefinition = sdk.createReadToolDefinition(pi.cwd);
-		const replaced = { execute: expect.any(Function), prepareArguments: expect.any(Function) };
+		// The renderers say what a call did; the model sees none of it.
+		const names = ["execute", "prepareArguments", "renderCall", "renderResult"];
+		const replaced = Object.fromEntries(names.map((name) => [name, expect.any(Function)]));
 		expect(definition).toEqual({ ...withLine(piDefinition), ...replaced });
 	});
 });

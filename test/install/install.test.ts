@@ -6,6 +6,7 @@ import { fetchPiNext, piNext } from "../support/fetch-pi-next.ts";
 import { expectExamplesCompile, expectExamplesRun } from "../support/installed-library.ts";
 import {
 	expectCommandsWork,
+	expectDemoWorks,
 	expectExtensionLoads,
 	expectServerWorks,
 	expectServeSays,
@@ -77,6 +78,7 @@ describe.each([OLDEST_NODE, process.versions.node])(
 			await npm(["ls"], inProject(at)); // fails when a peer is not of a version that is asked for
 			await expectCommandsWork(at);
 			await expectServerWorks(at);
+			await expectDemoWorks(at);
 			await expectExamplesCompile(at, "nodenext", "typescript-5");
 			await expectExamplesRun(at);
 			await expectExtensionLoads(at, { program: [at.node, piCli(join(at.modules, PI))] });

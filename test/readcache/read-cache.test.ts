@@ -70,7 +70,7 @@ test.skipIf(process.platform === "win32")(
 		const folder = join(tempDir(), "readcache");
 		mkdirSync(folder);
 		execFileSync("mkfifo", [join(folder, "version.json")]);
-		const store = await measureStore({ name: "readcache", folder, loss: "" });
+		const store = await measureStore({ name: "readcache", folder, what: "", loss: "" });
 		expect(store.state).toBe("foreign");
 	},
 );
