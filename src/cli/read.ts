@@ -1,6 +1,5 @@
 import { loadConfig } from "../core/config.ts";
 import { agentFolder } from "../core/places.ts";
-import { leftOutLine } from "../paging/extract/left-out.ts";
 import type { Chunk } from "../paging/index.ts";
 import {
 	type Command,
@@ -34,7 +33,7 @@ export const read: Command = {
 	maxArguments: 1,
 	async run(options, [uri], terminal) {
 		if (uri === undefined) throw new UsageError("no address or path given");
-		const { createPagedReader, PagingError } = await import("../paging/index.ts");
+		const { createPagedReader, leftOutLine, PagingError } = await import("../paging/index.ts");
 		const size = options["max-chars"];
 		const maxChars = size === undefined ? undefined : Number(size);
 		if (Number.isNaN(maxChars)) throw new UsageError(`--max-chars needs a number, got "${size}"`);
@@ -55,6 +54,10 @@ export const read: Command = {
 				// Chunks of old and new content must not be mixed, and the loop might never end.
 				if (options.all && answer.cursor_reset) throw changed(uri);
 				show(answer, options, terminal);
+				if (answer.left_out && !options.json) {
+					const what = leftOutLine(answer.left_out);
+					terminal.printError(`Left out: ${what}. To read the whole page, add --everything`);
+				}
 				cursor = answer.next_cursor;
 				if (!options.all || cursor === undefined) return 0;
 			}
@@ -91,11 +94,6 @@ function show(answer: Chunk, { json, all }: OptionValues, terminal: Terminal): v
 		printError("The content has changed since this cursor was issued: this is its beginning.");
 	if (answer.degraded)
 		printError("The page was too large to convert fully: its layout may be rough.");
-	if (answer.left_out) {
-		printError(
-			`Left out: ${leftOutLine(answer.left_out)}. To read the whole page, add --everything`,
-		);
-	}
 	if (answer.warning) printError(answer.warning);
 	if (!all && answer.next_cursor)
 		printError(`There is more. To continue, add --cursor ${answer.next_cursor}`);

@@ -4,6 +4,7 @@
  */
 
 export { PagingError, type PagingErrorCode } from "./errors.ts";
+export { leftOutLine } from "./extract/left-out.ts";
 export {
 	type Chunk,
 	type ChunkQuery,

@@ -122,7 +122,8 @@ async function readChunk(
 		...query.pages,
 		fragment,
 	});
-	const lastPage = query.pages?.last ?? pagesOf(fragment)?.last;
+	const named = fragment === "" ? undefined : pagesOf(fragment);
+	const lastPage = query.pages?.last ?? named?.last;
 	const { next, ...body } =
 		resource.kind === "pdf"
 			? await readPdfChunk(resource.pages, { page: 1, ...position, size, lastPage }, signal)
@@ -165,7 +166,11 @@ function startPosition(
 ): { position: Position; reset: boolean } {
 	const start: Position =
 		resource.kind === "pdf"
-			? { kind: "pdf", page: first ?? pagesOf(fragment)?.first ?? 1, char: 0 }
+			? {
+					kind: "pdf",
+					page: first ?? (fragment === "" ? 1 : (pagesOf(fragment)?.first ?? 1)),
+					char: 0,
+				}
 			: { kind: "text", char: sectionStart(resource, fragment) };
 	if (!cursor) return { position: start, reset: false };
 	if (cursor.content === resource.content && cursor.position.kind === start.kind) {

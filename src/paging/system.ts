@@ -9,7 +9,6 @@ import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index
 import { blobNamed, parseShorthand, pathCandidates } from "../session/read-path.ts";
 import { isArchive } from "./fetch/magic.ts";
 import type { Chunk, ChunkQuery, PagedReader } from "./paged-reader.ts";
-import { splitFragment } from "./uri.ts";
 
 const GUIDELINE =
 	"read also takes https:// addresses, PDFs (file.pdf#page=12), office documents and books; when an answer ends with a page:… token, read that token as the path to continue.";
@@ -138,12 +137,11 @@ async function queryFor(
 		const file = await findByStart(path, cwd, isArchive);
 		return file === undefined ? undefined : { uri: file };
 	}
-	const pages = splitFragment(path);
-	const pdf = /\.pdf$/i.test(pages.resource)
-		? await findByStart(pages.resource, cwd, (start) => start.includes("%PDF-"))
-		: undefined;
+	const [, file, pages] = /^(.*\.pdf)(#page=[\d-]+)?$/is.exec(path) ?? [];
+	if (file === undefined) return undefined;
+	const pdf = await findByStart(file, cwd, (start) => start.includes("%PDF-"));
 	if (!pdf) return undefined;
-	if (pages.fragment !== "" && !hasRange(call)) return { uri: `${pdf}#${pages.fragment}` };
+	if (pages !== undefined && !hasRange(call)) return { uri: `${pdf}${pages}` };
 	const last = limit === undefined ? undefined : (offset ?? 1) + limit - 1;
 	return { uri: pdf, pages: { first: offset, last } };
 }

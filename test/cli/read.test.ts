@@ -66,7 +66,7 @@ describe("strata read", () => {
 		writeFileSync(join(strata.cwd, "a.pdf"), makePdf({ pages }));
 		expect(await strata("read", "a.pdf")).toEqual({
 			status: 0,
-			out: "The first page.\n\n",
+			out: "[page 1]\nThe first page.\n\n",
 			err: expect.stringMatching(/^Page 2 has no text layer/),
 		});
 	});

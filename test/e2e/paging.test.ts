@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, test } from "vitest";
 import type { Chunk } from "../../src/paging/index.ts";
 import { type HostileWeb, startHostileWeb } from "../support/hostile-web.ts";
+import { docxParagraph, makeDocx } from "../support/make-documents.ts";
 import { makePdf } from "../support/make-pdf.ts";
 import { sdk } from "../support/pi-sdk.ts";
 import { BIRTH_OFF, type PiHarness, type PiOptions } from "../support/pi-session.ts";
@@ -228,14 +229,14 @@ describe("paging: a PDF", () => {
 		pi.write("docs/a.pdf", makePdf({ pages, title: "Its title" }));
 		const whole = await read({ path: "docs/a.pdf" });
 		expect(whole.text).toMatch(
-			/^This is page 1\.[\s\S]*This is page 30\.\n[\s\S]*\[Pages 1-30 of 30\.\]$/,
+			/^\[page \d+\]\nThis is page 1\.[\s\S]*This is page 30\.\n[\s\S]*\[Pages 1-30 of 30\.\]$/,
 		);
 		expect(whole.details).toMatchObject({ kind: "pdf", title: "Its title", truncated: false });
 		const some = await read({ path: "docs/a.pdf", offset: 5, limit: 3 });
-		expect(some.text?.match(/page \d+/g)).toEqual(["page 5", "page 6", "page 7"]);
+		expect(some.text?.match(/(?<!\[)page \d+/g)).toEqual(["page 5", "page 6", "page 7"]);
 		expect(some.text).toContain("[Pages 5-7 of 30.]");
 		const tail = await read({ path: join(pi.cwd, "docs/a.pdf"), offset: 29 });
-		expect(tail.text?.match(/page \d+/g)).toEqual(["page 29", "page 30"]);
+		expect(tail.text?.match(/(?<!\[)page \d+/g)).toEqual(["page 29", "page 30"]);
 		expect(await read({ path: "docs/a.pdf", offset: 31 })).toMatchObject({
 			isError: true,
 			text: expect.stringContaining("30 pages"),
@@ -365,5 +366,13 @@ describe("paging: in pi", () => {
 		await pi.command("/strata");
 		const text = pi.reports.map(({ data }) => (data as { text?: string }).text).join("\n");
 		expect(text).toMatch(/^on {3}paging/m);
+	});
+});
+
+describe("paging: an office document", () => {
+	test("is read by its path, where pi would show bytes", { tags: "slow" }, async () => {
+		const { pi, read } = await start();
+		writeFileSync(join(pi.cwd, "plan.docx"), makeDocx(docxParagraph("The plan of the week.")));
+		expect((await read({ path: "plan.docx" })).text).toBe("The plan of the week.");
 	});
 });

@@ -30,8 +30,9 @@ export class SheetWriter {
 		this.#row = [];
 	}
 
-	get isFull(): boolean {
-		return this.#cells >= MAX_CELLS;
+	/** True once a cell was left out. */
+	get isCut(): boolean {
+		return this.#isCut;
 	}
 
 	finish(): string {
@@ -76,7 +77,7 @@ export function csvToMarkdown(text: string): string {
 	const separatorCode = separator.charCodeAt(0);
 	let at = 0;
 	let column = 0;
-	while (at < text.length && !sheet.isFull) {
+	while (at < text.length && !sheet.isCut) {
 		let value: string;
 		if (text.charCodeAt(at) === QUOTE) {
 			const parts: string[] = [];

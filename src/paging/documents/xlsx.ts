@@ -1,3 +1,4 @@
+import { decodeEntities } from "../extract/entities.ts";
 import { SheetWriter } from "./sheet.ts";
 import { relations, resolvePath, visitXml } from "./xml.ts";
 import type { ZipArchive } from "./zip.ts";
@@ -33,30 +34,37 @@ interface Book {
 	readonly startsIn1904: boolean;
 }
 
+/**
+ * Scans the cells by hand: a sheet has millions of tags, and only four names matter. Text of any other element is
+ * passed over, and so are prefixes of names, which few programs write.
+ */
 function sheetTable(xml: string, { strings, dates, startsIn1904 }: Book): string {
 	const sheet = new SheetWriter();
 	let [type, style, column, next] = ["", 0, 0, 0];
-	let [value, inValue] = ["", false];
-	visitXml(xml, {
-		open(name, attribute) {
-			if (name === "c") {
-				type = attribute("t");
-				style = Number(attribute("s")) || 0;
-				column = columnOf(attribute("r")) ?? next;
-				next = column + 1;
-				value = "";
-			} else if (name === "v" || name === "t") inValue = true;
-			else if (name === "row") next = 0;
-		},
-		text(text) {
-			if (inValue) value += text;
-		},
-		close(name) {
-			if (name === "v" || name === "t") inValue = false;
-			else if (name === "row") sheet.endRow();
-			else if (name === "c") sheet.cell(column, cellValue());
-		},
-	});
+	let value = "";
+	for (let at = xml.indexOf("<"); at !== -1 && !sheet.isCut; at = xml.indexOf("<", at)) {
+		const end = xml.indexOf(">", at);
+		if (end === -1) break;
+		const isEnd = xml.charCodeAt(at + 1) === SLASH;
+		const isEmpty = xml.charCodeAt(end - 1) === SLASH;
+		const [, name = "", attributes = ""] = TAG.exec(xml.slice(at + (isEnd ? 2 : 1), end)) ?? [];
+		at = end + 1;
+		if (name === "row") {
+			if (isEnd || isEmpty) sheet.endRow();
+			else next = 0;
+		} else if (name === "c") {
+			if (isEnd) sheet.cell(column, cellValue());
+			if (isEnd || isEmpty) continue;
+			type = /\bt=["'](\w*)/.exec(attributes)?.[1] ?? "";
+			style = Number(/\bs=["'](\d*)/.exec(attributes)?.[1] ?? 0);
+			column = columnOf(/\br=["'](\w*)/.exec(attributes)?.[1] ?? "") ?? next;
+			next = column + 1;
+			value = "";
+		} else if ((name === "v" || name === "t") && !isEnd && !isEmpty) {
+			const stop = xml.indexOf("<", at);
+			value += decodeEntities(xml.slice(at, stop === -1 ? xml.length : stop));
+		}
+	}
 	return sheet.finish();
 
 	function cellValue(): string {
@@ -67,6 +75,10 @@ function sheetTable(xml: string, { strings, dates, startsIn1904 }: Book): string
 		return value;
 	}
 }
+
+const SLASH = 0x2f;
+/** The local name of a tag, and its attributes. */
+const TAG = /^(?:\w+:)?(\w+)([\s\S]*)$/;
 
 function columnOf(reference: string): number | undefined {
 	const letters = /^[A-Z]{1,3}/.exec(reference)?.[0];

@@ -75,7 +75,7 @@ export class BlockFeatures {
 		this.#page = this.#pageFeatures(url);
 	}
 
-	/** The container that holds most of the sentences, as Readability would choose it. */
+	/** The container that holds most of the sentences. */
 	get bestContainer(): TreeNode {
 		return this.#best;
 	}
