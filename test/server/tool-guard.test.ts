@@ -26,7 +26,8 @@ async function serverWithTool() {
 	const pids = join(workspace, "pids");
 	const command = `setsid sleep 600 & echo $! > "${pids}"; echo $$ >> "${pids}"; sleep 600`;
 	client.send({ type: "bash", id: "tool", sessionId: "s", command });
-	const read = () => (existsSync(pids) ? readFileSync(pids, "utf8").trim().split("\n").map(Number) : []);
+	const read = () =>
+		existsSync(pids) ? readFileSync(pids, "utf8").trim().split("\n").map(Number) : [];
 	await vi.waitFor(() => expect(read()).toHaveLength(2), PATIENCE);
 	return { server, pids: read() };
 }
