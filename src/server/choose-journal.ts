@@ -18,7 +18,7 @@ export async function chooseJournal(
 ): Promise<ChosenJournal> {
 	if (!database) return { journal: await openJournal({ dataDir, warn }) };
 	// The database's client is loaded only if it is used.
-	const { openPostgresJournal } = await import("./journal/postgres/postgres-journal.ts");
+	const { openPostgresJournal } = await import("./journal/postgres/open-postgres-journal.ts");
 	const shared = await openPostgresJournal({
 		address: database.address,
 		home: await homeOf(dataDir),

@@ -78,6 +78,7 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 		["-D", data, "-U", "strata", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync", "-k"],
 		{ ...owner, stdio: "pipe", timeout: START_MS },
 	);
+	const watch = watchOver(folder);
 	let child: ChildProcess | undefined;
 	let exited: Promise<unknown> = Promise.resolve();
 	let databases = 0;
@@ -145,22 +146,34 @@ export async function startPostgres({ fsync = false } = {}): Promise<TestPostgre
 		start,
 		async stop() {
 			await end("SIGQUIT");
+			watch.end();
 			rmSync(folder, { recursive: true, force: true });
 		},
 	};
+}
+
+/** Ends the Postgres of a folder when this process is gone, however it ended, and removes the folder. */
+function watchOver(folder: string): { end(): void } {
+	const script = `cat >/dev/null
+		pid=$(head -n 1 "$1/data/postmaster.pid" 2>/dev/null)
+		if [ -n "$pid" ] && ps -o args= -p "$pid" | grep -qF "$1/data"; then kill -QUIT "$pid"; sleep 0.5; fi
+		rm -rf "$1"`;
+	const watcher = spawn("sh", ["-c", script, "sh", folder], {
+		stdio: ["pipe", "ignore", "ignore"],
+		detached: true,
+	});
+	watcher.on("error", () => {});
+	watcher.stdin.on("error", () => {});
+	watcher.unref();
+	(watcher.stdin as unknown as { unref(): void }).unref();
+	return { end: () => watcher.stdin.end() };
 }
 
 let shared: Promise<TestPostgres> | undefined;
 
 /** One Postgres for all files of a worker. It ends with the worker. */
 export function sharedPostgres(): Promise<TestPostgres> {
-	shared ??= startPostgres().then((postgres) => {
-		process.once("exit", () => {
-			if (postgres.pid !== undefined) process.kill(postgres.pid, "SIGQUIT");
-			rmSync(postgres.folder, { recursive: true, force: true });
-		});
-		return postgres;
-	});
+	shared ??= startPostgres();
 	return shared;
 }
 

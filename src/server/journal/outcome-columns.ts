@@ -1,8 +1,58 @@
 import type { Response } from "../../protocol/index.ts";
-import type { FinishedCommand } from "./journal.ts";
+import type { FinishedCommand, SessionRecord, StoredCommand, StreamName } from "./journal.ts";
+import type { JournalRecord, SessionColumns } from "./messages.ts";
+
+/** An outcome as it is found in memory, and as it is written. */
+export interface OutcomeRecord {
+	readonly stored: StoredCommand;
+	readonly record: JournalRecord;
+	readonly bytes: number;
+	/** The stream that ends with the session, and its last number. */
+	readonly ended: { readonly stream: StreamName; readonly last: number } | undefined;
+}
+
+/** `lastOf` is asked for the last event number of a session that is deleted. */
+export function outcomeRecord(
+	outcome: FinishedCommand,
+	changing: boolean,
+	maxBytes: number,
+	lastOf: (stream: StreamName) => number,
+): OutcomeRecord {
+	const { response: _response, json: _json, version, session, removed, ...command } = outcome;
+	const { response, json } = keptOutcome(outcome, changing, maxBytes);
+	const { data: _data, ...withoutData } = response;
+	const columns = session && columnsOf(session);
+	const ended = removed === undefined ? undefined : endOf(command.principal, removed, lastOf);
+	return {
+		stored: { ...command, response },
+		record: {
+			kind: "outcome",
+			command,
+			changing,
+			outcome: json,
+			response: withoutData,
+			version,
+			session: columns,
+			removed: ended && { sessionId: ended.stream.sessionId, last: ended.last },
+		},
+		bytes: json.length + (columns?.settings.length ?? 0),
+		ended,
+	};
+}
+
+/** Skips one number, so that a client at the last event sees a gap before the next session's events. */
+function endOf(principal: string, sessionId: string, lastOf: (stream: StreamName) => number) {
+	const stream = { principal, sessionId };
+	const last = lastOf(stream);
+	return { stream, last: last === 0 ? 0 : last + 1 };
+}
+
+export function columnsOf(session: SessionRecord): SessionColumns {
+	return { ...session, settings: JSON.stringify(session.settings) };
+}
 
 /** Drops data that is too large. The success of a change is kept; otherwise a client would repeat it. */
-export function keptOutcome(
+function keptOutcome(
 	{ response, json = JSON.stringify(response) }: FinishedCommand,
 	changing: boolean,
 	maxBytes: number,

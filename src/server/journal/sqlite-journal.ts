@@ -27,8 +27,8 @@ import {
 } from "./journal.ts";
 import { createWriterThread, JournalFileProxy, type WriterThread } from "./journal-file-proxy.ts";
 import { JournalReader } from "./journal-reader.ts";
-import type { EvictionMark, JournalRecord, Reply, SessionColumns } from "./messages.ts";
-import { keptOutcome } from "./outcome-columns.ts";
+import type { EvictionMark, JournalRecord, Reply } from "./messages.ts";
+import { columnsOf, outcomeRecord } from "./outcome-columns.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
 import { SeenIds, Uncommitted } from "./uncommitted.ts";
 
@@ -254,35 +254,20 @@ export class SqliteJournal implements Journal {
 	}
 
 	#finish(outcome: FinishedCommand, changing: boolean): Promise<void> {
-		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
-		const { principal, id } = command;
-		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
-		const { data: _data, ...withoutData } = response;
-		this.#seen.add(principal, id);
-		const stored: StoredCommand = { ...command, response };
-		if (!changing || !this.#isFinished(command)) this.#uncommitted.finish(stored);
-		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
-		// Skips one number, so that a client at the last event sees a gap before the next session's events.
-		const end = stream ? this.extent(stream).last : 0;
-		const last = end === 0 ? 0 : end + 1;
-		if (stream) this.#uncommitted.beginRemoval(stream, last);
-		const columns = session && columnsOf(session);
-		const record: JournalRecord = {
-			kind: "outcome",
-			command,
+		const { stored, record, bytes, ended } = outcomeRecord(
+			outcome,
 			changing,
-			outcome: json,
-			response: withoutData,
-			version,
-			session: columns,
-			removed: stream && { sessionId: stream.sessionId, last },
-		};
-		const bytes = json.length + (columns?.settings.length ?? 0);
+			this.#limits.outcomeBytes,
+			(stream) => this.extent(stream).last,
+		);
+		this.#seen.add(stored.principal, stored.id);
+		if (!changing || !this.#isFinished(stored)) this.#uncommitted.finish(stored);
+		if (ended) this.#uncommitted.beginRemoval(ended.stream, ended.last);
 		return this.#write(record, changing ? "fact" : "note", bytes, {
 			release: () => {
 				this.#uncommitted.drop(stored);
-				if (!stream) return;
-				this.#uncommitted.finishRemoval(stream);
+				if (!ended) return;
+				this.#uncommitted.finishRemoval(ended.stream);
 				this.#commit.sweep();
 			},
 			settle(refused) {
@@ -386,7 +371,3 @@ const FIRST_SWEEP_MS = 1_000;
 const RECORD_BYTES = 512;
 
 const UNREADABLE = "the server cannot read its journal, which records the owners of session files";
-
-function columnsOf(session: SessionRecord): SessionColumns {
-	return { ...session, settings: JSON.stringify(session.settings) };
-}

@@ -1,5 +1,4 @@
 import type { ClientBase } from "pg";
-import type { Response } from "../../../protocol/index.ts";
 import { type Durability, GroupCommit } from "../group-commit.ts";
 import {
 	type AdmittedCommand,
@@ -18,17 +17,15 @@ import {
 	type Recovered,
 	SessionLost,
 	type SessionRecord,
-	type StoredCommand,
 	type StreamEvent,
 	type StreamName,
 } from "../journal.ts";
-import type { EvictionMark, JournalRecord, SessionColumns } from "../messages.ts";
-import { keptOutcome } from "../outcome-columns.ts";
+import type { EvictionMark, JournalRecord } from "../messages.ts";
+import { columnsOf, outcomeRecord } from "../outcome-columns.ts";
 import { Uncommitted } from "../uncommitted.ts";
 import { Claiming } from "./claiming.ts";
 import { adopt, leave, type Node, register } from "./claims.ts";
 import { Connection } from "./connection.ts";
-import { databaseRefusal } from "./database-refusal.ts";
 import { addPartitions, marks } from "./database-retention.ts";
 import type { DatabaseAddress } from "./database-url.ts";
 import { type Held, HeldSessions, newId } from "./held.ts";
@@ -60,28 +57,6 @@ const QUESTION_MS = 2_000;
 const MIN_TIMEOUT_MS = 500;
 const RECORD_BYTES = 512;
 const FIRST_SWEEP_MS = 1_000;
-
-/** Rejects if the database cannot be used at the start. */
-export async function openPostgresJournal(
-	options: PostgresJournalOptions,
-): Promise<PostgresJournal> {
-	const journal = new PostgresJournal(options);
-	try {
-		await journal.open();
-		return journal;
-	} catch (error) {
-		await journal.end();
-		throw new Error(`cannot use the database ${options.address.description}: ${reasonOf(error)}`, {
-			cause: error,
-		});
-	}
-}
-
-function reasonOf(error: unknown): string {
-	const { why } = databaseRefusal(error);
-	const code = (error as NodeJS.ErrnoException)?.code;
-	return code === undefined || why.includes(code) ? why : `${why} (${code})`;
-}
 
 /**
  * The journal of several servers. Each session has one owner at a time; every statement that writes for it compares
@@ -308,39 +283,24 @@ export class PostgresJournal implements Journal {
 	}
 
 	#finish(outcome: FinishedCommand, changing: boolean): Promise<void> {
-		const { response: _response, json: _json, version, session, removed, ...command } = outcome;
-		const { principal } = command;
-		const { response, json } = keptOutcome(outcome, changing, this.#limits.outcomeBytes);
-		const { data: _data, ...withoutData } = response;
-		const stored: StoredCommand = { ...command, response };
-		if (!changing || !this.#ended.has(nameKey(command))) this.#uncommitted.finish(stored);
-		if (changing) this.#ended.add(nameKey(command));
-		const stream = removed === undefined ? undefined : { principal, sessionId: removed };
-		// Skips one number, so that a client at the last event sees a gap before the next session's events.
-		const end = stream ? this.lastSeq(stream) : 0;
-		const last = end === 0 ? 0 : end + 1;
-		if (stream) {
-			this.#uncommitted.beginRemoval(stream, last);
-			this.#recent.forget(stream);
-			const held = this.#held.get(stream);
-			if (held) held.last = Math.max(held.last, last);
-		}
-		const columns = session && columnsOf(session);
-		const record: JournalRecord = {
-			kind: "outcome",
-			command,
+		const { stored, record, bytes, ended } = outcomeRecord(
+			outcome,
 			changing,
-			outcome: json,
-			response: withoutData as Omit<Response, "data">,
-			version,
-			session: columns,
-			removed: stream && { sessionId: stream.sessionId, last },
-		};
-		const bytes = json.length + (columns?.settings.length ?? 0);
+			this.#limits.outcomeBytes,
+			(stream) => this.lastSeq(stream),
+		);
+		if (!changing || !this.#ended.has(nameKey(stored))) this.#uncommitted.finish(stored);
+		if (changing) this.#ended.add(nameKey(stored));
+		if (ended) {
+			this.#uncommitted.beginRemoval(ended.stream, ended.last);
+			this.#recent.forget(ended.stream);
+			const held = this.#held.get(ended.stream);
+			if (held) held.last = Math.max(held.last, ended.last);
+		}
 		return this.#write(record, changing ? "fact" : "note", bytes, {
 			release: () => {
 				this.#uncommitted.drop(stored);
-				if (stream) this.#uncommitted.finishRemoval(stream);
+				if (ended) this.#uncommitted.finishRemoval(ended.stream);
 			},
 			settle(refused) {
 				if (refused) stored.unsaved = true;
@@ -439,8 +399,4 @@ function share(leaseMs: number, parts: number): number {
 
 function nameKey({ principal, id }: AdmittedCommand): string {
 	return `${principal} ${id}`;
-}
-
-function columnsOf(session: SessionRecord): SessionColumns {
-	return { ...session, settings: JSON.stringify(session.settings) };
 }

@@ -1,8 +1,8 @@
 import { parseDatabaseUrl } from "../../../../src/server/journal/postgres/database-url.ts";
-import {
-	openPostgresJournal,
-	type PostgresJournal,
-	type PostgresJournalOptions,
+import { openPostgresJournal } from "../../../../src/server/journal/postgres/open-postgres-journal.ts";
+import type {
+	PostgresJournal,
+	PostgresJournalOptions,
 } from "../../../../src/server/journal/postgres/postgres-journal.ts";
 import { sharedPostgres } from "../../../support/postgres.ts";
 import { atEnd } from "../../../support/temp.ts";
