@@ -365,6 +365,21 @@ describe("strata setup", () => {
 		expect(undone).toMatchObject({ files: [{ kind: "deleted" }], undone: true });
 	});
 
+	test("no string of the user's file is printed, only names and what is ours", async () => {
+		const on = machine({ folders: [".cursor", ".codex"] });
+		const env = { PGURL: "postgres://u:hunter2@h/db", GITHUB_PAT: "ghp_hunter2" };
+		const pg = { command: "x", args: ["--api-key", "sk-hunter2"], env };
+		on.write(".cursor/mcp.json", JSON.stringify({ mcpServers: { pg } }));
+		on.write(".codex/config.toml", "model = 'm'\npat = 'hunter2'\n");
+		for (const words of [["--dry-run"], ["--yes"], ["--undo", "--dry-run"], ["--undo", "--yes"]]) {
+			const { text } = await on.strata("setup", ...words);
+			expect(text).not.toContain("hunter2");
+			expect(text).toContain('"pg":{"command":"…"');
+			expect(text).toContain('"strata": {"command":"/');
+			expect(text).toContain(`args = ["${STRATA}", "mcp"]`);
+		}
+	});
+
 	test("a damaged manifest stops setup before anything is written", async () => {
 		const on = machine({ folders: [".cursor"] });
 		await on.strata("setup", "--yes");
