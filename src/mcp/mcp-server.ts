@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 import { isRecord, property } from "../core/property.ts";
@@ -38,12 +39,24 @@ export function createMcpServer(options: McpOptions): Peer {
 	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let capabilities: Readonly<Record<string, unknown>> = {};
-	let roots: Promise<void> | undefined;
-	const askForRoots = async ({ request }: Incoming) => {
-		if (ignoresRoots || !isRecord(capabilities.roots)) return;
+	let roots: Promise<boolean> | undefined;
+	/** False if the call was cancelled before the client answered. */
+	const askForRoots = async ({ request, signal }: Incoming): Promise<boolean> => {
+		if (ignoresRoots || !isRecord(capabilities.roots)) return true;
 		// A client that does not answer works in the folder in which it started us.
 		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
+		if (listed === undefined && signal.aborted) return false;
 		workspace.setRoots(urisIn(property(listed, "roots")));
+		return true;
+	};
+	/** Calls share one question. If the one that asked is cancelled, another asks. */
+	const knowRoots = async (incoming: Incoming): Promise<void> => {
+		while (!incoming.signal.aborted) {
+			roots ??= askForRoots(incoming);
+			const asked = roots;
+			if (await asked) return;
+			if (roots === asked) roots = undefined;
+		}
 	};
 	return new Peer({
 		requests: {
@@ -65,8 +78,7 @@ export function createMcpServer(options: McpOptions): Peer {
 					const isListed = tools.some((tool) => tool.name === name);
 					if (!isListed) throw new Error(`There is no tool ${oneLine(name).slice(0, 100)}`);
 					const call = checkedCall(name, input);
-					roots ??= askForRoots(incoming);
-					await roots;
+					await knowRoots(incoming);
 					return await workspace.use(pathsIn(call), async (folder) =>
 						resultOf(await answer(call, folder, askerOf(incoming, capabilities.elicitation))),
 					);
@@ -141,8 +153,16 @@ function pathsIn({ name, input }: ToolCall): string[] {
 		case "kota_index":
 			return input.path === undefined ? [] : [input.path];
 		case "read_page":
-			return [(decodePageToken(input.uri)?.uri ?? input.uri).replace(/^file:\/\//, "")];
+			return [localPath(decodePageToken(input.uri)?.uri ?? input.uri)];
 		default:
 			return [];
+	}
+}
+
+function localPath(uri: string): string {
+	try {
+		return uri.startsWith("file://") ? fileURLToPath(uri) : uri;
+	} catch {
+		return uri; // reading it says why it is none
 	}
 }
