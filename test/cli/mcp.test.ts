@@ -121,7 +121,9 @@ test("strata mcp --http wants the token that it wrote, and refuses pages", {
 	await client.close();
 	expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
 	const page = { ...headers, origin: "https://example.org" };
-	expect((await fetch(url, { method: "POST", headers: page, body: "{}" })).status).toBe(403);
+	const refused = await fetch(url, { method: "POST", headers: page, body: "{}" });
+	expect(refused.status).toBe(403);
+	expect(await refused.text()).toContain("pages of a browser may not"); // there is no option for it
 	server.kill("SIGTERM");
 	expect(await exited).toEqual([0, null]);
 });
