@@ -1,4 +1,14 @@
-import { chmodSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyFile, applyUndo, planUndo } from "../../src/setup/apply.ts";
@@ -130,6 +140,20 @@ test("a program that leaves a process behind at its output is not waited for, an
 	chmodSync(program, 0o755);
 	const options = { cwd: folder, env: { PATH: "/bin:/usr/bin" }, timeoutMs: 15_000 };
 	expect(await runProgram(program, [], options)).toEqual({ status: 0, output: "1.2.3\n" });
+});
+
+test("undo keeps a link that the user put in place of a file that setup made", async () => {
+	const { path, found, plan, read } = await cursor("");
+	rmSync(path);
+	const { manifest, file } = await plan();
+	await applyFile(file, found, manifest, {});
+	const moved = join(tempDir("dotfiles"), "mcp.json");
+	renameSync(path, moved);
+	symlinkSync(moved, path);
+	const undo = await planUndo(manifest.files[0] as (typeof manifest.files)[number]);
+	expect(await applyUndo(undo, manifest)).toBeUndefined();
+	expect(lstatSync(path).isSymbolicLink()).toBe(true);
+	expect(JSON.parse(read())).toEqual({});
 });
 
 test("setups of several agents at once record all of their files, and undo finds them", async () => {
