@@ -39,25 +39,7 @@ export function createMcpServer(options: McpOptions): Peer {
 	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let capabilities: Readonly<Record<string, unknown>> = {};
-	let roots: Promise<boolean> | undefined;
-	/** False if the call was cancelled before the client answered. */
-	const askForRoots = async ({ request, signal }: Incoming): Promise<boolean> => {
-		if (ignoresRoots || !isRecord(capabilities.roots)) return true;
-		// A client that does not answer works in the folder in which it started us.
-		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
-		if (listed === undefined && signal.aborted) return false;
-		workspace.setRoots(urisIn(property(listed, "roots")));
-		return true;
-	};
-	/** Calls share one question. If the one that asked is cancelled, another asks. */
-	const knowRoots = async (incoming: Incoming): Promise<void> => {
-		while (!incoming.signal.aborted) {
-			roots ??= askForRoots(incoming);
-			const asked = roots;
-			if (await asked) return;
-			if (roots === asked) roots = undefined;
-		}
-	};
+	const roots = new ClientRoots((uris) => workspace.setRoots(uris));
 	return new Peer({
 		requests: {
 			initialize({ params }) {
@@ -78,7 +60,7 @@ export function createMcpServer(options: McpOptions): Peer {
 					const isListed = tools.some((tool) => tool.name === name);
 					if (!isListed) throw new Error(`There is no tool ${oneLine(name).slice(0, 100)}`);
 					const call = checkedCall(name, input);
-					await knowRoots(incoming);
+					if (!ignoresRoots && isRecord(capabilities.roots)) await roots.know(incoming);
 					return await workspace.use(pathsIn(call), async (folder) =>
 						resultOf(await answer(call, folder, askerOf(incoming, capabilities.elicitation))),
 					);
@@ -89,12 +71,43 @@ export function createMcpServer(options: McpOptions): Peer {
 			},
 		},
 		notifications: {
-			"notifications/roots/list_changed"() {
-				roots = undefined; // the next call asks
-			},
+			"notifications/roots/list_changed": () => roots.forget(),
 		},
 		onClose: () => void workspace.close(),
 	});
+}
+
+/** The client's roots. Calls share one question; if the one that asked is cancelled, another asks. */
+class ClientRoots {
+	readonly #take: (uris: string[]) => void;
+	#asked: Promise<boolean> | undefined;
+
+	constructor(take: (uris: string[]) => void) {
+		this.#take = take;
+	}
+
+	async know(incoming: Incoming): Promise<void> {
+		while (!incoming.signal.aborted) {
+			this.#asked ??= this.#ask(incoming);
+			const asked = this.#asked;
+			if (await asked) return;
+			if (this.#asked === asked) this.forget();
+		}
+	}
+
+	/** The next call asks. */
+	forget(): void {
+		this.#asked = undefined;
+	}
+
+	/** False if the call was cancelled before the client answered. */
+	async #ask({ request, signal }: Incoming): Promise<boolean> {
+		// A client that does not answer works in the folder in which it started us.
+		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
+		if (listed === undefined && signal.aborted) return false;
+		this.#take(urisIn(property(listed, "roots")));
+		return true;
+	}
 }
 
 function urisIn(roots: unknown): string[] {
