@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -82,14 +81,16 @@ const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 async function withSample(work: (root: string) => Promise<number>): Promise<number> {
 	const folder = await mkdtemp(join(tmpdir(), "strata-demo-"));
-	// Agents end a server by a signal if it is slow to go.
-	const endNow = () => {
-		rmSync(folder, { recursive: true, force: true });
-		process.exit(0);
+	let root: string | undefined;
+	const remove = async () => {
+		await rm(folder, { recursive: true, force: true, maxRetries: 3 });
+		if (root !== undefined) await deleteCodeIndex(root);
 	};
+	// Some agents end a server by a signal.
+	const endNow = () => void remove().finally(() => process.exit(0));
 	for (const signal of SIGNALS) process.once(signal, endNow);
-	const root = await makeSampleProject(folder);
 	try {
+		root = await makeSampleProject(folder);
 		await mkdir(join(root, ".git")); // the project ends here, wherever the folder for temporary files is
 		await mkdir(join(root, "src", "reports"));
 		const money = JSON.stringify("../money.ts");
@@ -103,7 +104,6 @@ async function withSample(work: (root: string) => Promise<number>): Promise<numb
 		return await work(root);
 	} finally {
 		for (const signal of SIGNALS) process.off(signal, endNow);
-		await rm(folder, { recursive: true, force: true, maxRetries: 3 });
-		await deleteCodeIndex(root);
+		await remove();
 	}
 }

@@ -65,8 +65,12 @@ async function serveAtPort(
 	const tokens = await loadTokens(path);
 	const access = createAccess({ host: HOST, origins: [], tls: false, tokens });
 	const refuse: HttpOptions["refuse"] = (headers) => {
-		const admitted = access.admits(headers);
-		if (!admitted.ok) return { status: 403, why: admitted.why };
+		if (!access.admits(headers).ok) {
+			return {
+				status: 403,
+				why: `only programs may connect, at ${HOST}; pages of a browser may not`,
+			};
+		}
 		if (access.principalOf(headers) !== undefined) return undefined;
 		return { status: 401, why: `send a token of ${path} in the Authorization header` };
 	};

@@ -148,7 +148,7 @@ async function undo({ options, named, manifest, terminal }: Task): Promise<numbe
 	const report = await Promise.all(
 		planned.map(async ({ record, before, undo }) => {
 			const after = undo.kind === "left" || undo.kind === "nothing" ? before : undo.text;
-			const diff = await diffOf(record.path, before, after);
+			const diff = await diffOf(record.path, before, after, record.keys);
 			const why = undo.kind === "left" ? undo.why : undefined;
 			const isDeleted = before !== undefined && after === undefined;
 			const kind = isDeleted ? ("deleted" as const) : undo.kind;
@@ -196,10 +196,10 @@ type AgentReport = Awaited<ReturnType<typeof reportOf>>;
 
 async function reportOf({ found, files, notes }: AgentPlan) {
 	const { agent, program } = found;
-	const changes = files.map(async ({ wanted, before, after, calls }) => ({
+	const changes = files.map(async ({ wanted, before, after, keys, calls }) => ({
 		path: wanted.path,
 		commands: calls.map((words) => [agent.programs[0], ...words].join(" ")),
-		diff: await diffOf(wanted.path, before, after),
+		diff: await diffOf(wanted.path, before, after, keys),
 	}));
 	return {
 		...{ agent: agent.name, title: agent.title, ...(program !== undefined && { program }) },
@@ -229,22 +229,30 @@ function* farewell(plans: readonly AgentPlan[], count: number): Generator<string
 const MAX_DIFF_BYTES = 256 * 1024;
 const MAX_LINE_CHARS = 300;
 
-/** Rows of a diff, without its header. Values with a secret name are not shown: the rows may end up in a log. */
+/**
+ * Rows of a diff, without its header. Of the strings only ours are shown: the user's may be secret, and the rows may end
+ * up in a log.
+ */
 async function diffOf(
 	path: string,
 	before: string | undefined,
 	after: string | undefined,
+	keys: readonly { readonly value: unknown }[],
 ): Promise<string[]> {
 	if (before === after) return [];
 	const input = { path, base: before ?? "", current: after ?? "", contextLines: 1 };
 	const diff = await unifiedDiff({ ...input, maxBytes: MAX_DIFF_BYTES });
 	if (diff.kind !== "diff") return ["(too long to show)"];
 	const rows = diff.text.trimEnd().split("\n").slice(2);
-	return rows.map((row) => clipped(row.replaceAll(SECRET_VALUE, '$1"…"')));
+	const written = JSON.stringify(keys.map(({ value }) => value));
+	const ours = new Set(Array.from(written.matchAll(STRING), ([, text]) => text));
+	return rows.map((row) =>
+		clipped(row.replaceAll(STRING, (all, text, sign) => (sign || ours.has(text) ? all : '"…"'))),
+	);
 }
 
-const SECRET_VALUE =
-	/((?:key|token|secret|passw|auth|credential)[\w-]*["']?\s*[:=]\s*)(["'])(?:\\.|(?!\2).)*\2/gi;
+/** A string in JSON and TOML. Behind the name of a key there is a sign. */
+const STRING = /("(?:\\.|[^"\\])*"|'[^']*')(\s*[:=])?/g;
 
 function clipped(row: string): string {
 	const indent = /^.?\s*/.exec(row)?.[0] ?? "";

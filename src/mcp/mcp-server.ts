@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { loadConfig } from "../core/config.ts";
 import { describeError } from "../core/errno.ts";
 import { isRecord, property } from "../core/property.ts";
@@ -38,13 +39,7 @@ export function createMcpServer(options: McpOptions): Peer {
 	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let capabilities: Readonly<Record<string, unknown>> = {};
-	let roots: Promise<void> | undefined;
-	const askForRoots = async ({ request }: Incoming) => {
-		if (ignoresRoots || !isRecord(capabilities.roots)) return;
-		// A client that does not answer works in the folder in which it started us.
-		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
-		workspace.setRoots(urisIn(property(listed, "roots")));
-	};
+	const roots = new ClientRoots((uris) => workspace.setRoots(uris));
 	return new Peer({
 		requests: {
 			initialize({ params }) {
@@ -65,8 +60,7 @@ export function createMcpServer(options: McpOptions): Peer {
 					const isListed = tools.some((tool) => tool.name === name);
 					if (!isListed) throw new Error(`There is no tool ${oneLine(name).slice(0, 100)}`);
 					const call = checkedCall(name, input);
-					roots ??= askForRoots(incoming);
-					await roots;
+					if (!ignoresRoots && isRecord(capabilities.roots)) await roots.know(incoming);
 					return await workspace.use(pathsIn(call), async (folder) =>
 						resultOf(await answer(call, folder, askerOf(incoming, capabilities.elicitation))),
 					);
@@ -77,12 +71,43 @@ export function createMcpServer(options: McpOptions): Peer {
 			},
 		},
 		notifications: {
-			"notifications/roots/list_changed"() {
-				roots = undefined; // the next call asks
-			},
+			"notifications/roots/list_changed": () => roots.forget(),
 		},
 		onClose: () => void workspace.close(),
 	});
+}
+
+/** The client's roots. Calls share one question; if the one that asked is cancelled, another asks. */
+class ClientRoots {
+	readonly #take: (uris: string[]) => void;
+	#asked: Promise<boolean> | undefined;
+
+	constructor(take: (uris: string[]) => void) {
+		this.#take = take;
+	}
+
+	async know(incoming: Incoming): Promise<void> {
+		while (!incoming.signal.aborted) {
+			this.#asked ??= this.#ask(incoming);
+			const asked = this.#asked;
+			if (await asked) return;
+			if (this.#asked === asked) this.forget();
+		}
+	}
+
+	/** The next call asks. */
+	forget(): void {
+		this.#asked = undefined;
+	}
+
+	/** False if the call was cancelled before the client answered. */
+	async #ask({ request, signal }: Incoming): Promise<boolean> {
+		// A client that does not answer works in the folder in which it started us.
+		const listed = await request("roots/list", {}, ROOTS_MS).catch(() => undefined);
+		if (listed === undefined && signal.aborted) return false;
+		this.#take(urisIn(property(listed, "roots")));
+		return true;
+	}
 }
 
 function urisIn(roots: unknown): string[] {
@@ -145,8 +170,16 @@ function pathsIn({ name, input }: ToolCall): string[] {
 		case "kota_index":
 			return input.path === undefined ? [] : [input.path];
 		case "read_page":
-			return [(decodePageToken(input.uri)?.uri ?? input.uri).replace(/^file:\/\//, "")];
+			return [localPath(decodePageToken(input.uri)?.uri ?? input.uri)];
 		default:
 			return [];
+	}
+}
+
+function localPath(uri: string): string {
+	try {
+		return uri.startsWith("file://") ? fileURLToPath(uri) : uri;
+	} catch {
+		return uri; // reading it says why it is none
 	}
 }

@@ -19,22 +19,38 @@ export async function serveStdio(options: McpOptions): Promise<void> {
 	await server.close();
 }
 
-/** One message per line of JSON. Only a line feed ends a line. Lines that are not JSON are ignored. */
+/** One message, or an array of them, per line of JSON. Each is answered by a line of its own. Only a line feed ends a line. Lines that are not JSON are ignored. */
 export function lineTransport(input: Readable, output: Writable): McpTransport {
 	const transport: McpTransport = {
 		async start() {
 			input.on("data", receive);
 		},
 		async send(message) {
-			if (!output.write(`${JSON.stringify(message)}\n`)) {
-				await new Promise<void>((resolve) => output.once("drain", resolve).once("close", resolve));
-			}
+			if (output.write(`${JSON.stringify(message)}\n`)) return;
+			drained ??= drain();
+			await drained;
 		},
 		async close() {
+			isClosed = true;
 			input.off("data", receive);
 			input.pause();
 			transport.onclose?.();
 		},
+	};
+	let isClosed = false;
+	let drained: Promise<void> | undefined;
+	/** While the client does not read, no more is read from it: its answers would pile up. */
+	const drain = async () => {
+		input.pause();
+		await new Promise<void>((resolve) => {
+			const end = () => {
+				output.off("drain", end).off("close", end);
+				resolve();
+			};
+			output.on("drain", end).on("close", end);
+		});
+		drained = undefined;
+		if (!isClosed) input.resume();
 	};
 	let parts: Buffer[] = [];
 	let bytes = 0;
@@ -58,7 +74,9 @@ export function lineTransport(input: Readable, output: Writable): McpTransport {
 		} catch {
 			return;
 		}
-		transport.onmessage?.(message as never);
+		for (const one of Array.isArray(message) ? message : [message]) {
+			transport.onmessage?.(one as never);
+		}
 	};
 	return transport;
 }

@@ -109,7 +109,10 @@ export async function planUndo(record: FileRecord): Promise<PlannedUndo> {
 		undo: { kind: "left", why: `it ${why}` } as const,
 	});
 	if (file.kind === "unreadable") return left(file.why);
-	const undo = undoOf(record, before);
+	// A link is the user's, who moved the file: our keys go, and the file stays.
+	const isLink = file.kind === "read" && file.isLink;
+	const isOurFile = record.restore?.before === null;
+	const undo = undoOf(isLink && isOurFile ? { ...record, restore: null } : record, before);
 	const isWriting = undo.kind === "restored" || undo.kind === "removed";
 	const fault = file.kind === "read" ? file.fault : undefined;
 	return isWriting && fault !== undefined ? left(fault) : { record, before, undo };

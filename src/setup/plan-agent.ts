@@ -99,10 +99,13 @@ function rootOf(file: ConfigFile | undefined): JsonObject {
 	}
 }
 
-function callsOf({ wanted, keys, isReplacing }: FilePlan, { program }: FoundAgent): string[][] {
+function callsOf(
+	{ wanted, keys, isReplacing, isExtended }: FilePlan,
+	{ program }: FoundAgent,
+): string[][] {
 	const { own } = wanted;
 	const isServer = keys.some(({ kind }) => kind === "server");
-	if (!own || !isServer || program === undefined || !isStartable(program)) return [];
+	if (!own || !isServer || isExtended || program === undefined || !isStartable(program)) return [];
 	const first = isReplacing && own.remove ? [[...own.remove]] : [];
 	return [...first, [...own.add]];
 }

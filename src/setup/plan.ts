@@ -1,10 +1,21 @@
-import { ConfigFault, type Format, type JsonObject, valueAt } from "./formats/format.ts";
+import { isRecord } from "../core/property.ts";
+import {
+	bounded,
+	ConfigFault,
+	type Format,
+	type Json,
+	type JsonObject,
+	valueAt,
+} from "./formats/format.ts";
 import { json } from "./formats/json.ts";
 import { toml } from "./formats/toml.ts";
 import { type Key, type SetKey, stateOf, withoutKey } from "./keys.ts";
 import type { WantedFile } from "./wanted.ts";
 
-export const FORMATS: Record<WantedFile["format"], Format> = { json, toml };
+export const FORMATS: Record<WantedFile["format"], Format> = {
+	json: bounded(json),
+	toml: bounded(toml),
+};
 
 export interface FilePlan {
 	readonly wanted: WantedFile;
@@ -16,6 +27,8 @@ export interface FilePlan {
 	readonly keys: readonly SetKey[];
 	/** Whether a key is in the way of the agent's own command. */
 	readonly isReplacing: boolean;
+	/** Whether that key has fields of the user's, such as a server's variables, which the command would drop. */
+	readonly isExtended: boolean;
 	/** What is left alone, one sentence each. */
 	readonly notes: readonly string[];
 }
@@ -31,6 +44,7 @@ export function planFile(
 	const notes: string[] = [];
 	let text = before ?? "";
 	let isReplacing = false;
+	let isExtended = false;
 	for (const key of wanted.keys) {
 		try {
 			const root = format.parse(text);
@@ -60,22 +74,41 @@ export function planFile(
 			}
 			text = key.isItem
 				? added(format, withoutKey(format, text, { ...own, depth: own.path.length }, state.at), key)
-				: format.set(text, key.path, key.value);
+				: updated(format, text, key, valueAt(root, key.path));
 			keys.push({ ...key, depth: own.depth });
 			isReplacing = true;
+			isExtended ||= !key.isItem && hasMore(valueAt(root, key.path), key.value);
 		} catch (error) {
 			if (!(error instanceof ConfigFault)) throw error;
 			notes.push(`${wanted.path} is left alone: it ${error.message}`);
 		}
 	}
 	const after = keys.length === 0 ? before : text;
-	return { wanted, before, after, keys, isReplacing, notes: [...new Set(notes)] };
+	return { wanted, before, after, keys, isReplacing, isExtended, notes: [...new Set(notes)] };
 }
 
 function added(format: Format, text: string, key: Key): string {
 	return key.isItem
 		? format.append(text, key.path, key.value)
 		: format.set(text, key.path, key.value);
+}
+
+/** Replaces our fields of an object. Those that the user or the agent added stay. */
+function updated(format: Format, text: string, { path, value }: Key, found?: Json): string {
+	if (!isRecord(found) || !isRecord(value)) return format.set(text, path, value);
+	return Object.entries(value).reduce(
+		(rest, [name, field]) => format.set(rest, [...path, name], field),
+		text,
+	);
+}
+
+/** Empty fields do not count: Claude Code writes them itself. */
+function hasMore(found: Json | undefined, value: Json): boolean {
+	if (!isRecord(found) || !isRecord(value)) return false;
+	const isEmpty = (field: Json) => isRecord(field) && Object.keys(field).length === 0;
+	return Object.entries(found).some(
+		([name, field]) => !Object.hasOwn(value, name) && !isEmpty(field),
+	);
 }
 
 export function isSamePlace(one: Key, other: Key): boolean {

@@ -44,6 +44,8 @@ export interface Ran {
 }
 
 const MAX_OUTPUT_CHARS = 64 * 1024;
+/** How long the last output of a program may take to arrive after its end. */
+const OUTPUT_MS = 1_000;
 
 /** Runs a program to its end, or ends it. Never rejects. */
 export async function runProgram(
@@ -64,9 +66,19 @@ export async function runProgram(
 	child.stdout.on("data", keep);
 	child.stderr.on("data", keep);
 	child.once("error", (error) => ended.resolve({ status: null, output: error.message }));
-	// Not `close`: a process that the program left behind may hold its output open.
-	child.once("exit", (status) => setImmediate(() => ended.resolve({ status, output })));
-	return await ended.promise;
+	child.once("close", (status) => ended.resolve({ status, output }));
+	// A process that the program left behind may hold its output open.
+	let timer: NodeJS.Timeout | undefined;
+	child.once("exit", (status) => {
+		timer = setTimeout(() => ended.resolve({ status, output }), OUTPUT_MS);
+	});
+	try {
+		return await ended.promise;
+	} finally {
+		clearTimeout(timer);
+		child.stdout.destroy();
+		child.stderr.destroy();
+	}
 }
 
 const VERSION_MS = 10_000;

@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
@@ -55,6 +56,27 @@ test("strata mcp --demo serves a sample project whatever the client's roots are,
 	await expect.poll(() => readdirSync(temporary)).toEqual([]);
 });
 
+test("strata mcp --demo that is ended by a signal leaves neither its project nor its index", {
+	tags: "slow",
+}, async () => {
+	const [temporary, cache] = [tempDir("demo"), tempDir("cache")];
+	const env = { ...envOf(tempDir("agent")), TMPDIR: temporary, XDG_CACHE_HOME: cache };
+	const server = spawn(process.execPath, [STRATA, "mcp", "--demo"], {
+		...{ cwd: tempDir(), env, stdio: ["pipe", "pipe", "inherit"] },
+	});
+	atEnd(() => server.kill("SIGKILL"));
+	const exited = once(server, "exit");
+	server.stdin.write('{"jsonrpc":"2.0","id":1,"method":"ping"}\n');
+	await once(createInterface(server.stdout), "line");
+	const indexes = () =>
+		readdirSync(join(cache, "pi-strata", "codeindex")).filter((name) => name.startsWith("shop"));
+	expect(indexes()).toHaveLength(1);
+	server.kill("SIGINT");
+	expect(await exited).toEqual([0, null]);
+	expect(indexes()).toEqual([]);
+	expect(readdirSync(temporary)).toEqual([]);
+});
+
 test("strata mcp --demo at a terminal calls every tool and prints the answers", {
 	tags: "slow",
 }, async () => {
@@ -99,7 +121,9 @@ test("strata mcp --http wants the token that it wrote, and refuses pages", {
 	await client.close();
 	expect((await fetch(url, { method: "POST", body: "{}" })).status).toBe(401);
 	const page = { ...headers, origin: "https://example.org" };
-	expect((await fetch(url, { method: "POST", headers: page, body: "{}" })).status).toBe(403);
+	const refused = await fetch(url, { method: "POST", headers: page, body: "{}" });
+	expect(refused.status).toBe(403);
+	expect(await refused.text()).toContain("pages of a browser may not"); // there is no option for it
 	server.kill("SIGTERM");
 	expect(await exited).toEqual([0, null]);
 });

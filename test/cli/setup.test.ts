@@ -19,6 +19,8 @@ import { atEnd, tempDir } from "../support/temp.ts";
 
 const STRATA = fileURLToPath(new URL("../../bin/strata.js", import.meta.url));
 
+const SETUP = ".pi/agent/strata/setup/";
+
 /** A program that does what the agents' own commands do to their files. */
 const FAKE = `
 const { appendFileSync, existsSync, readFileSync, writeFileSync } = require("node:fs");
@@ -129,8 +131,9 @@ describe("strata setup", () => {
 				.map((words) => `${words}${process.execPath} ${STRATA} mcp\n`)
 				.join(""),
 		);
-		const manifest = ".pi/agent/strata/setup/manifest.json";
-		expect(statSync(on.path(manifest)).mode & 0o777).toBe(0o600);
+		const records = readdirSync(on.path(SETUP)).filter((name) => name.length > 64);
+		expect(records).toHaveLength(8);
+		for (const name of records) expect(statSync(on.path(SETUP + name)).mode & 0o777).toBe(0o600);
 
 		const again = await on.strata("setup", "--yes");
 		expect(again.text.match(/: nothing to do/g)).toHaveLength(7);
@@ -220,8 +223,8 @@ describe("strata setup", () => {
 	}, async () => {
 		const on = machine({ agents: ["claude"], folders: [".cursor"] });
 		await on.strata("setup", "--yes");
-		const manifest = ".pi/agent/strata/setup/manifest.json";
-		for (const name of [".claude.json", ".claude/settings.json", ".cursor/mcp.json", manifest]) {
+		const records = readdirSync(on.path(SETUP)).map((name) => SETUP + name);
+		for (const name of [".claude.json", ".claude/settings.json", ".cursor/mcp.json", ...records]) {
 			on.write(name, on.read(name).replaceAll(STRATA, "/old/pi-strata/bin/strata.js"));
 		}
 		const { text } = await on.strata("setup", "--yes");
@@ -362,13 +365,29 @@ describe("strata setup", () => {
 		expect(undone).toMatchObject({ files: [{ kind: "deleted" }], undone: true });
 	});
 
+	test("no string of the user's file is printed, only names and what is ours", async () => {
+		const on = machine({ folders: [".cursor", ".codex"] });
+		const env = { PGURL: "postgres://u:hunter2@h/db", GITHUB_PAT: "ghp_hunter2" };
+		const pg = { command: "x", args: ["--api-key", "sk-hunter2"], env };
+		on.write(".cursor/mcp.json", JSON.stringify({ mcpServers: { pg } }));
+		on.write(".codex/config.toml", "model = 'm'\npat = 'hunter2'\n");
+		for (const words of [["--dry-run"], ["--yes"], ["--undo", "--dry-run"], ["--undo", "--yes"]]) {
+			const { text } = await on.strata("setup", ...words);
+			expect(text).not.toContain("hunter2");
+			expect(text).toContain('"pg":{"command":"…"');
+			expect(text).toContain('"strata": {"command":"/');
+			expect(text).toContain(`args = ["${STRATA}", "mcp"]`);
+		}
+	});
+
 	test("a damaged manifest stops setup before anything is written", async () => {
 		const on = machine({ folders: [".cursor"] });
 		await on.strata("setup", "--yes");
-		on.write(".pi/agent/strata/setup/manifest.json", "{");
+		const [name = ""] = readdirSync(on.path(SETUP)).filter((one) => one.length > 64);
+		on.write(SETUP + name, "{");
 		const { status, text } = await on.strata("setup", "--undo", "--yes");
 		expect(status).toBe(1);
-		expect(text).toContain("manifest.json is damaged");
+		expect(text).toContain(`${name} is damaged`);
 		const cleaned = await on.strata("clean");
 		expect(cleaned.text).toContain("not listed: what strata setup changed in");
 	});

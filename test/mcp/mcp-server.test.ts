@@ -1,6 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
+import { ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
@@ -57,6 +59,34 @@ test("a page named file#symbol is that symbol, unless a file has that very name"
 		"1-3 export function a()",
 	);
 	expect((await call("read_page", { uri: "src/c.ts#a" })).isError).toBe(true);
+});
+
+test("a file of another root is found by its address, too", async () => {
+	const [one, other] = [writeProject(), writeProject({ "a b/ä.txt": "there" })];
+	const { call } = await connect(tempDir(), { roots: [one, other] });
+	const { href } = pathToFileURL(join(other, "a b", "ä.txt"));
+	expect((await call("read_page", { uri: href })).text).toBe("there");
+});
+
+test("a first call that is cancelled does not lose the client's roots", async () => {
+	const root = writeProject({ "here.txt": "here" });
+	const { client, call } = await connect(tempDir(), { roots: [root] });
+	const abort = new AbortController();
+	let asked = 0;
+	client.setRequestHandler(ListRootsRequestSchema, async () => {
+		asked++;
+		if (asked === 1) {
+			abort.abort();
+			await new Promise(() => {}); // never answered
+		}
+		return { roots: [{ uri: pathToFileURL(root).href }] };
+	});
+	const cancelled = call("read_page", { uri: "here.txt" }, { signal: abort.signal });
+	const other = call("read_page", { uri: "here.txt" });
+	await expect(cancelled).rejects.toThrow();
+	expect((await other).text).toBe("here");
+	expect((await call("read_page", { uri: "here.txt" })).text).toBe("here");
+	expect(asked).toBe(2);
 });
 
 test("a page of another root is continued there", async () => {

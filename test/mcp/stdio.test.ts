@@ -93,6 +93,32 @@ test("a message may arrive in any pieces", async () => {
 	);
 });
 
+test("each message of a batch is answered", async () => {
+	const { input, answerTo } = await atPipes();
+	const batch = [1, 2].map((id) => ({ jsonrpc: "2.0", id, method: "ping" }));
+	input.write(`${JSON.stringify(batch)}\n`);
+	for (const id of [1, 2]) expect((await answerTo(id)).result).toEqual({});
+});
+
+test("no more is read from a client that does not read, until it does", async () => {
+	const [input, output] = [new PassThrough(), new PassThrough({ highWaterMark: 1_000 })];
+	const server = createMcpServer({ agentDir: tempDir("agent"), cwd: writeProject(), version: "1" });
+	await server.connect(lineTransport(input, output));
+	const ask = (id: number) =>
+		input.write(`${JSON.stringify({ jsonrpc: "2.0", id, method: "tools/list" })}\n`);
+	ask(0);
+	await vi.waitFor(() => expect(input.isPaused()).toBe(true), SOON);
+	for (let id = 1; id <= 50; id++) ask(id);
+	expect(input.readableLength).toBeGreaterThan(0);
+	let lines = 0;
+	output.setEncoding("utf8").on("data", (text: string) => {
+		lines += text.split("\n").length - 1;
+	});
+	await vi.waitFor(() => expect(lines).toBe(51), SOON);
+	expect(output.listenerCount("close")).toBeLessThan(5);
+	await server.close();
+});
+
 test("a client that sends no line feed is cut off", async () => {
 	const { input } = await atPipes();
 	const piece = Buffer.alloc(1024 * 1024, "x");

@@ -1,11 +1,21 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	chmodSync,
+	lstatSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	renameSync,
+	rmSync,
+	symlinkSync,
+	writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { applyFile, applyUndo, planUndo } from "../../src/setup/apply.ts";
 import { Manifest, setupFolder } from "../../src/setup/manifest.ts";
 import { findAgents, planAgent } from "../../src/setup/plan-agent.ts";
 import { probeServer } from "../../src/setup/probe.ts";
-import { versionOf } from "../../src/setup/program.ts";
+import { runProgram, versionOf } from "../../src/setup/program.ts";
 import { tempDir } from "../support/temp.ts";
 
 const WISH = {
@@ -64,7 +74,8 @@ test("the manifest stores the part that changed, and nothing else of the file", 
 	const { manifest, file } = await plan();
 	await applyFile(file, found, manifest, {});
 	expect(read()).toContain("sk-secret");
-	expect(readFileSync(join(folder, "manifest.json"), "utf8")).not.toContain("sk-secret");
+	const [name = ""] = readdirSync(folder).filter((one) => one.length > 64);
+	expect(readFileSync(join(folder, name), "utf8")).not.toContain("sk-secret");
 });
 
 test("a setup that was interrupted before it wrote leaves nothing to undo", async () => {
@@ -118,4 +129,44 @@ test("a version comes from the npm package of a program, else from the program",
 	writeFileSync(join(folder, "package.json"), '{"name": "@google/gemini-cli", "version": "1.0.0"}');
 	expect(await versionOf(program, "@google/gemini-cli", around)).toBe("1.0.0");
 	expect(await versionOf(join(folder, "none"), undefined, around)).toBe(undefined);
+});
+
+test("a program that leaves a process behind at its output is not waited for, and its output is kept", {
+	tags: "slow",
+}, async () => {
+	const folder = tempDir("program");
+	const program = join(folder, "agent");
+	writeFileSync(program, "#!/bin/sh\nsleep 5 &\necho 1.2.3\n");
+	chmodSync(program, 0o755);
+	const options = { cwd: folder, env: { PATH: "/bin:/usr/bin" }, timeoutMs: 15_000 };
+	expect(await runProgram(program, [], options)).toEqual({ status: 0, output: "1.2.3\n" });
+});
+
+test("undo keeps a link that the user put in place of a file that setup made", async () => {
+	const { path, found, plan, read } = await cursor("");
+	rmSync(path);
+	const { manifest, file } = await plan();
+	await applyFile(file, found, manifest, {});
+	const moved = join(tempDir("dotfiles"), "mcp.json");
+	renameSync(path, moved);
+	symlinkSync(moved, path);
+	const undo = await planUndo(manifest.files[0] as (typeof manifest.files)[number]);
+	expect(await applyUndo(undo, manifest)).toBeUndefined();
+	expect(lstatSync(path).isSymbolicLink()).toBe(true);
+	expect(JSON.parse(read())).toEqual({});
+});
+
+test("setups of several agents at once record all of their files, and undo finds them", async () => {
+	const folder = join(tempDir("pi"), "setup");
+	const record = (path: string) => ({
+		...{ agent: "cursor", path, format: "json" as const, after: null, restore: null },
+		...{ keys: [], folders: [] },
+	});
+	const paths = Array.from({ length: 8 }, (_, at) => `/home/${at}/mcp.json`);
+	const manifests = await Promise.all(paths.map(() => Manifest.load(folder)));
+	await Promise.all(manifests.map((one, at) => one.put(record(paths[at] as string))));
+	const { files } = await Manifest.load(folder);
+	expect(files.map(({ path }) => path).sort()).toEqual(paths);
+	await Promise.all(manifests.slice(1).map((one, at) => one.drop(paths[at + 1] as string)));
+	expect((await Manifest.load(folder)).files).toEqual([record("/home/0/mcp.json")]);
 });

@@ -112,6 +112,24 @@ test("a new path of strata replaces the old one, and undo still gives the first 
 	expect(undoOf(third.record, third.after)).toEqual({ kind: "removed", text: '{\n  "a": 2\n}\n' });
 });
 
+test("a new path of strata keeps what the user added to our server, and its comments", () => {
+	const first = setUp(json(server("/old/node")), undefined);
+	const extended = first.after.replace("\n    }", ',\n      "env": { "A": "b" } // mine\n    }');
+	const second = setUp(json(server("/new/node")), extended, first.record);
+	expect(second.plan).toMatchObject({ isReplacing: true, isExtended: true, notes: [] });
+	expect(second.after).toBe(extended.replace("/old/node", "/new/node"));
+
+	const inToml = (node: string): WantedFile => ({
+		...{ path: "/a.toml", format: "toml" },
+		keys: [{ ...server(node), path: ["mcp_servers", "strata"] }],
+	});
+	const table = setUp(inToml("/old/node"), 'model = "x"\n');
+	const more = "startup_timeout_sec = 20 # slow\n\n# mine\n[mcp_servers.strata.env]\nA = 'b'\n";
+	const longer = setUp(inToml("/new/node"), table.after + more, table.record);
+	expect(longer.plan).toMatchObject({ isExtended: true, notes: [] });
+	expect(longer.after).toBe(table.after.replace("/old/node", "/new/node") + more);
+});
+
 describe("what is not ours is left alone with one sentence:", () => {
 	test.each([
 		['{"mcpServers": {"strata": {"command": "other"}}}', 'has another server called "strata"'],
@@ -138,6 +156,24 @@ describe("what is not ours is left alone with one sentence:", () => {
 	])("%s", (text, why) => {
 		const plan = planFile(json(text.includes("env") ? address : hook()), text, []);
 		expect(plan).toMatchObject({ keys: [], after: text, notes: [expect.stringContaining(why)] });
+	});
+
+	test.each(["mcp_servers = {}\n", 'mcp_servers = { other = { command = "x" } }\n'])(
+		"a valid file is not called invalid: %s",
+		(text) => {
+			const plan = planFile(toml, text, []);
+			const note = "/a.toml is left alone: it has a form that cannot be edited exactly";
+			expect(plan).toMatchObject({ keys: [], after: text, notes: [note] });
+		},
+	);
+
+	test.each([
+		["json", `{"a": ${"[".repeat(4_000)}${"]".repeat(4_000)}}`],
+		["toml", `[${"a.".repeat(20_000)}a]\n`],
+	] as const)("%s that is nested deeper than the stack", (format, text) => {
+		const plan = planFile({ ...json(server()), format }, text, []);
+		expect(plan).toMatchObject({ keys: [], after: text });
+		expect(plan.notes).toEqual([expect.stringMatching(/is left alone: .*nested too deeply$/)]);
 	});
 
 	test("a file that became unreadable is left alone by undo", () => {

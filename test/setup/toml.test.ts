@@ -157,3 +157,8 @@ test("whatever a file looks like, all else stays, and removing the table leaves 
 		{ numRuns: runs(1_000) },
 	);
 });
+
+test("a byte order mark stays when the first table goes, and a comment behind a value that is replaced", () => {
+	expect(toml.remove('\uFEFF[mcp_servers.strata]\ncommand = "x"\n', PATH)).toBe("\uFEFF");
+	expect(toml.set('a = "x" # mine\n[b]\n', ["a"], "y")).toBe('a = "y" # mine\n[b]\n');
+});

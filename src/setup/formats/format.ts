@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from "node:util";
+
 export type Json = string | number | boolean | null | Json[] | JsonObject;
 
 export interface JsonObject {
@@ -40,6 +42,38 @@ export function changedCopy(root: JsonObject, change: (copy: JsonObject) => void
 	const copy = structuredClone(root);
 	change(copy);
 	return copy;
+}
+
+/** The edited text, if it holds exactly what it should. The text before was valid: a fault in it is of the edit. */
+export function checkedEdit(
+	text: string,
+	expected: JsonObject,
+	parse: (text: string) => JsonObject,
+): string {
+	try {
+		if (isDeepStrictEqual(parse(text), expected)) return text;
+	} catch (error) {
+		if (!(error instanceof ConfigFault)) throw error;
+	}
+	throw new ConfigFault("has a form that cannot be edited exactly");
+}
+
+/** A format for files of any size and depth: what exceeds the stack is a fault of the file, like any other. */
+export function bounded(format: Format): Format {
+	const guarded = <Result>(work: () => Result): Result => {
+		try {
+			return work();
+		} catch (error) {
+			if (!(error instanceof RangeError)) throw error;
+			throw new ConfigFault("is too long or nested too deeply", { cause: error });
+		}
+	};
+	return {
+		parse: (text) => guarded(() => format.parse(text)),
+		set: (text, path, value) => guarded(() => format.set(text, path, value)),
+		append: (text, path, value) => guarded(() => format.append(text, path, value)),
+		remove: (text, path) => guarded(() => format.remove(text, path)),
+	};
 }
 
 /** The object at a path of a copy, made where it is missing. Throws if another value is in its place. */

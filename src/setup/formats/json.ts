@@ -1,8 +1,8 @@
-import { isDeepStrictEqual } from "node:util";
 import jsonc, { type Node } from "jsonc-parser";
 import {
 	ConfigFault,
 	changedCopy,
+	checkedEdit,
 	define,
 	eolOf,
 	type Format,
@@ -111,8 +111,7 @@ function plainOf(node: Node): Json {
 }
 
 function checked(text: string, expected: JsonObject): string {
-	if (isDeepStrictEqual(rootOf(text).value, expected)) return text;
-	throw new ConfigFault("has a form that cannot be edited exactly");
+	return checkedEdit(text, expected, json.parse);
 }
 
 function setIn(text: string, path: readonly string[], value: Json): string {

@@ -6,6 +6,8 @@ export interface Statement {
 	readonly at: readonly string[];
 	readonly isTable: boolean;
 	readonly start: number;
+	/** Of the value; of a table, its end. */
+	readonly valueStart: number;
 	readonly end: number;
 }
 
@@ -55,14 +57,17 @@ class Reader {
 				path = this.#key();
 				this.#expect(isList ? "]]" : "]");
 				table = this.#open(path, isList);
-				this.#statements.push({ at: path, isTable: true, start, end: this.#at });
+				const end = this.#at;
+				this.#statements.push({ at: path, isTable: true, start, valueStart: end, end });
 			} else {
 				const key = this.#key();
 				this.#expect("=");
 				this.#skip(/[ \t]*/y);
+				const valueStart = this.#at;
 				const value = this.#value(0);
 				this.#put(table, key, value);
-				this.#statements.push({ at: [...path, ...key], isTable: false, start, end: this.#at });
+				const at = [...path, ...key];
+				this.#statements.push({ at, isTable: false, start, valueStart, end: this.#at });
 			}
 			this.#skip(/[ \t]*(?:#[^\n]*)?/y);
 			if (

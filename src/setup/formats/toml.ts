@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from "node:util";
 import {
 	ConfigFault,
 	changedCopy,
+	checkedEdit,
 	define,
 	eolOf,
 	type Format,
@@ -20,6 +21,12 @@ export const toml: Format = {
 		const expected = changedCopy(root, (copy) => {
 			define(objectAt(copy, path.slice(0, -1)), path.at(-1) as string, value);
 		});
+		const isSame = ({ at, isTable }: Statement) => !isTable && isDeepStrictEqual(at, path);
+		const existing = statements.find(isSame);
+		if (existing) {
+			const { valueStart, end } = existing;
+			return checked(text.slice(0, valueStart) + written(value) + text.slice(end), expected);
+		}
 		const rest = valueAt(root, path) === undefined ? text : removed(text, statements, path);
 		const added =
 			typeof value === "object" && value !== null && !Array.isArray(value)
@@ -42,8 +49,7 @@ export const toml: Format = {
 };
 
 function checked(text: string, expected: JsonObject): string {
-	if (isDeepStrictEqual(readToml(text).root, expected)) return text;
-	throw new ConfigFault("has a form that cannot be edited exactly");
+	return checkedEdit(text, expected, toml.parse);
 }
 
 /** A table that exists only since `[a.b]` names it goes with the last of those. */
@@ -70,7 +76,8 @@ function removed(text: string, statements: Statement[], path: readonly string[])
 	if (ours.length === 0) throw new ConfigFault("has a form that cannot be edited exactly");
 	let rest = text;
 	for (const { start, end, isTable } of ours.toReversed()) {
-		const lineStart = rest.lastIndexOf("\n", start - 1) + 1;
+		const mark = rest.startsWith("\uFEFF") ? 1 : 0;
+		const lineStart = Math.max(mark, rest.lastIndexOf("\n", start - 1) + 1);
 		const ending = /^[ \t]*(?:\r?\n|$)/.exec(rest.slice(end))?.[0];
 		const blank = isTable ? /(?<=\n)\r?\n$/.exec(rest.slice(0, lineStart))?.[0] : undefined;
 		// Behind a comment, the rest of the line stays.
