@@ -16,18 +16,6 @@ interface State<Type extends SendableCommandType> {
 
 const NOTHING = { data: undefined, error: undefined, isLoading: true };
 
-/** The latest answers by command and fields, so that a view that is shown again has figures at once. */
-const kept = new Map<string, unknown>();
-/** The oldest are dropped. */
-const MAX_KEPT = 12;
-
-function keep(key: string, data: unknown): void {
-	kept.delete(key);
-	kept.set(key, data);
-	const [oldest] = kept.keys();
-	if (kept.size > MAX_KEPT && oldest !== undefined) kept.delete(oldest);
-}
-
 /**
  * Sends a command, and sends it again when `fields`, `version` or the connection changes. Sends nothing while
  * `fields` is undefined. Returns the latest answer.
@@ -37,22 +25,17 @@ export function useAnswer<Type extends SendableCommandType>(
 	fields: CommandFields<Type> | undefined,
 	version: unknown = 0,
 ) {
-	const key = fields && JSON.stringify([type, fields]);
-	const [state, setState] = useState<State<Type>>(() =>
-		key === undefined ? { ...NOTHING, isLoading: false } : knownState(key),
-	);
+	const [state, setState] = useState<State<Type>>({ ...NOTHING, isLoading: fields !== undefined });
 	const [refreshes, setRefreshes] = useState(0);
+	const key = fields && JSON.stringify([type, fields]);
 	const refresher = useRef<Refresher>(undefined);
 	useEffect(() => {
 		if (!fields || key === undefined) return;
-		setState((old) => (old.key === key ? old : knownState(key)));
+		setState((old) => (old.key === key ? old : { ...NOTHING, key }));
 		const current = createRefresher({
 			fetch: (signal) =>
 				client().request(type, ...([fields, { signal }] as CommandArguments<Type>)),
-			onAnswer({ data }, isLast) {
-				keep(key, data);
-				setState({ data, error: undefined, isLoading: !isLast, key });
-			},
+			onAnswer: ({ data }, isLast) => setState({ data, error: undefined, isLoading: !isLast, key }),
 			onError: (error, isLast) =>
 				setState((old) => ({ ...old, error: errorMessage(error), isLoading: !isLast })),
 		});
@@ -65,9 +48,4 @@ export function useAnswer<Type extends SendableCommandType>(
 		refresher.current?.refresh();
 	}, [key, version, refreshes, connectionCount.value]);
 	return { ...state, refresh: () => setRefreshes((count) => count + 1) };
-}
-
-/** What was answered last, which is shown until the next answer arrives. */
-function knownState<Type extends SendableCommandType>(key: string): State<Type> {
-	return { ...NOTHING, data: kept.get(key) as ResponseData[Type] | undefined, key };
 }
