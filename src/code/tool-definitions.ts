@@ -37,7 +37,7 @@ const tools = {
 				Type.Object({
 					glob: optional.text(),
 					exclude: optional.strings(),
-					language: optional.text("such as python or go"),
+					language: optional.text("like python, go"),
 					symbol_kind: Type.Optional(Type.Array(oneOf(SYMBOL_KINDS))),
 					exported_only: optional.flag(),
 					include_tests: optional.flag(),
