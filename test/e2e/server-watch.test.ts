@@ -1,10 +1,12 @@
 // @module-tag slow
 /** A pi in a terminal, watched by the server: it follows the file, and never writes to it. */
 import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { markSession } from "../../src/core/session-marks.ts";
+import type { ConversationStore } from "../../src/server/journal/journal.ts";
 import { addedEntries } from "../../src/server/sessions/session-mirror.ts";
+import { sessionFolder } from "../../src/server/sessions/stored-sessions.ts";
 import { startSessions } from "../server/sessions/start-sessions.ts";
 import { PATIENCE } from "../support/patience.ts";
 import { sdk } from "../support/pi-sdk.ts";
@@ -30,10 +32,10 @@ const answer = (text: string) => ({
 });
 
 /** A server, and a session that this process has open as a pi in a terminal would. */
-async function watched() {
+async function watched(conversations?: ConversationStore) {
 	const watchFolder = tempDir("watched");
-	const server = await startSessions({ watchFolder });
-	const folder = join(server.agentDir, "sessions", "--project--");
+	const server = await startSessions({ watchFolder, conversations });
+	const folder = sessionFolder(server.agentDir, server.cwd);
 	mkdirSync(folder, { recursive: true });
 	const terminal = sdk.SessionManager.create(server.cwd, folder);
 	terminal.appendMessage(user("first question"));
@@ -125,6 +127,29 @@ describe("a session in a terminal", () => {
 		await server.run("delete_session", { sessionId: "w" });
 		expect(readdirSync(watchFolder)).toEqual([]);
 		expect(existsSync(file)).toBe(true);
+	});
+
+	test("is not written when a server takes the watched session over from another", async () => {
+		const kept = new Map<string, string[]>();
+		const { server, terminal, file, load, watchFolder } = await watched({
+			async keep({ conversation, from, bodies }) {
+				const entries = kept.get(conversation) ?? [];
+				entries.splice(from, bodies.length, ...bodies);
+				kept.set(conversation, entries);
+			},
+			entries: async (_name, conversation) => kept.get(conversation) ?? [],
+		});
+		await load();
+		const record = [...server.records.values()].find(({ id }) => id === "w");
+		await server.sessions.lose([{ principal: "anna", sessionId: "w" }]);
+		expect(readdirSync(watchFolder)).toEqual([]);
+		terminal.appendMessage(user("second question"));
+		const before = readFileSync(file, "utf8");
+		server.sessions.hold(structuredClone(record as NonNullable<typeof record>));
+		const { messages } = await server.run("get_messages", { sessionId: "w" });
+		expect(textsOf(messages)).toContain("second question");
+		expect(readFileSync(file, "utf8")).toBe(before);
+		expect(readdirSync(dirname(file))).toEqual([basename(file)]);
 	});
 
 	test("that has ended says so, and stays readable", async () => {

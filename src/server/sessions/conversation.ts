@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync, renameSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import type { SessionManager } from "@earendil-works/pi-coding-agent";
 import type { FileEntry } from "../../core/session-file-watch.ts";
@@ -78,12 +78,14 @@ export class Conversation {
 
 /**
  * Writes pi's file from the journal, for a session that another server had. An older file with other content is
- * set aside, never merged. Resolves to the record with the file's place on this machine.
+ * set aside, never merged; one that a pi in a terminal has open stays, and a new one is written beside it. Resolves to
+ * the record with the file's place on this machine.
  */
 export async function restoreConversation(
 	record: SessionRecord,
 	store: ConversationStore,
 	agentDir: string,
+	openInPi: ReadonlyMap<string, number> = new Map(),
 ): Promise<{ record: SessionRecord; restored?: RestoredConversation }> {
 	const { piSessionId } = parseSettings(record.settings);
 	if (piSessionId === undefined) return { record: withoutFile(record) };
@@ -93,12 +95,19 @@ export async function restoreConversation(
 		const isHere = record.file !== undefined && existsSync(record.file);
 		return { record: isHere ? record : withoutFile(record) };
 	}
-	const file = join(sessionFolder(agentDir, record.cwd), fileName(record, entries[0], piSessionId));
+	let file = join(sessionFolder(agentDir, record.cwd), fileName(record, entries[0], piSessionId));
 	const content = entries.map((entry) => `${entry}\n`).join("");
 	mkdirSync(dirname(file), { recursive: true });
 	const before = existsSync(file) ? readFileSync(file, "utf8") : undefined;
 	if (before !== content) {
-		if (before !== undefined && !content.startsWith(before)) setAside(file);
+		if (before !== undefined && openInPi.has(realpathSync(file))) {
+			file = unused((number) => file.replace(/(\.jsonl)?$/, `-${number}.jsonl`));
+		} else if (before !== undefined && !content.startsWith(before)) {
+			renameSync(
+				file,
+				unused((number) => `${file}.old-${number}`),
+			);
+		}
 		replaceFile(file, content, 0o600);
 	}
 	return { record: { ...record, file }, restored: { id: piSessionId, count: entries.length } };
@@ -115,11 +124,9 @@ function fileName({ file }: SessionRecord, header: string | undefined, id: strin
 	return `${timestamp.replaceAll(/[:.]/g, "-")}_${id}.jsonl`;
 }
 
-function setAside(file: string): void {
+function unused(pathOf: (number: number) => string): string {
 	for (let number = 1; ; number++) {
-		const aside = `${file}.old-${number}`;
-		if (existsSync(aside)) continue;
-		renameSync(file, aside);
-		return;
+		const path = pathOf(number);
+		if (!existsSync(path)) return path;
 	}
 }

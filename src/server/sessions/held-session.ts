@@ -81,10 +81,12 @@ export class HeldSession implements StreamName {
 		this.record = record;
 		this.#isKnown = isKnown;
 		this.#isClaimed = isClaimed;
+		// What is watched is the file of another program: it is neither kept nor written here.
+		const store = this.watches === undefined ? options.conversations : undefined;
 		this.#conversation =
-			options.conversations &&
+			store &&
 			new Conversation({
-				store: options.conversations,
+				store,
 				name: this,
 				manager: () => (this.current?.isBroken ? undefined : this.current?.session.sessionManager),
 				emit: (event) => this.#emitNow(event),
@@ -180,6 +182,8 @@ export class HeldSession implements StreamName {
 		this.#isClosed = true;
 		const live = await this.#opening?.catch(() => undefined);
 		await live?.close().catch(() => {});
+		this.#mirror?.close();
+		this.#mirror = undefined;
 		this.current = undefined;
 		this.#opening = undefined;
 	}
@@ -218,11 +222,13 @@ export class HeldSession implements StreamName {
 	async #open(): Promise<LiveSession> {
 		const options = this.#options;
 		const wasClaimed = this.#isClaimed;
-		if (wasClaimed && options.conversations && existsSync(this.record.cwd)) {
-			const { conversations, agentDir } = options;
-			const found = await restoreConversation(this.record, conversations, agentDir);
+		const { conversations } = options;
+		if (wasClaimed && conversations && this.#conversation && existsSync(this.record.cwd)) {
+			const { agentDir, piProcesses } = options;
+			const openInPi = await piProcesses();
+			const found = await restoreConversation(this.record, conversations, agentDir, openInPi);
 			this.record = found.record;
-			if (found.restored) this.#conversation?.noteRestored(found.restored);
+			if (found.restored) this.#conversation.noteRestored(found.restored);
 			this.#isClaimed = false;
 		}
 		const { file, cwd, id } = this.record;

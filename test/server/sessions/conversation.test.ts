@@ -1,4 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+	existsSync,
+	mkdirSync,
+	readdirSync,
+	readFileSync,
+	realpathSync,
+	writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { ConversationPart, ConversationStore } from "../../../src/server/journal/journal.ts";
@@ -48,6 +55,20 @@ describe("a conversation of a session that another server had", () => {
 		await restoreConversation(given, storeOf(lines), agentDir);
 		expect(readFileSync(file, "utf8")).toBe(`${lines.join("\n")}\n`);
 		expect(readFileSync(`${file}.old-1`, "utf8")).toBe(own);
+	});
+
+	test("leaves a file alone that a pi in a terminal has open, and goes on in one beside it", async () => {
+		const [cwd, agentDir] = [tempDir(), tempDir()];
+		const given = recordIn(cwd, { file: "/elsewhere/a_p.jsonl" });
+		const { record } = await restoreConversation(given, storeOf(lines.slice(0, 2)), agentDir);
+		const file = record.file as string;
+		const own = `${lines[0]}\n{"type":"message","id":"of the terminal"}\n`;
+		writeFileSync(file, own);
+		const openInPi = new Map([[realpathSync(file), 1]]);
+		const beside = await restoreConversation(given, storeOf(lines), agentDir, openInPi);
+		expect(readFileSync(file, "utf8")).toBe(own);
+		expect(beside.record.file).toBe(file.replace(".jsonl", "-1.jsonl"));
+		expect(readFileSync(beside.record.file as string, "utf8")).toBe(`${lines.join("\n")}\n`);
 	});
 
 	test("without entries keeps a file that is there, and names none that is not", async () => {
