@@ -8,6 +8,7 @@ import { describeError } from "../core/errno.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageFolder } from "../core/package-info.ts";
 import { agentFolder, configuredFolder, userFolder } from "../core/places.ts";
+import { TOOL_MARK } from "../core/tool-mark.ts";
 import {
 	type Command,
 	FLAG,
@@ -300,7 +301,9 @@ export async function openBrowser(
 	const meta = `<meta http-equiv="refresh" content="0; url=${page}">`;
 	await writeFileAtomic(file, `<!doctype html>${meta}<title>strata</title>\n`);
 	const [program, ...words] = OPENERS[process.platform] ?? ["xdg-open"];
+	const { [TOOL_MARK]: _, ...env } = process.env;
 	const browser = spawn(String(program), [...words, pathToFileURL(file).href], {
+		env,
 		stdio: "ignore",
 		detached: true,
 	});

@@ -1,10 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
+import { TOOL_MARK as MARK } from "../core/tool-mark.ts";
 import { isTakenOut } from "./safeguards.ts";
-
-/** All processes that the server starts inherit it, and what those start. */
-const MARK = "STRATA_TOOLS_OF";
 
 /**
  * A small process that outlives the server and ends its tools: pi runs commands in process groups of their own,
