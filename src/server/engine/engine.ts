@@ -283,6 +283,11 @@ export class Engine {
 		const { sender, row, command } = received;
 		const { journal, limits } = this.#options;
 		const { rate } = sender.tenant;
+		// It waited for the journal's answer until all others were interrupted.
+		if (this.#execution.isStopped) {
+			this.#replies.refuse(received, failures.SHUTTING_DOWN);
+			return;
+		}
 		const health = row.effect === "change" ? journal.health() : undefined;
 		if (health?.ok === false) {
 			this.#replies.refuse(received, failures.journalUnavailable(health.why));

@@ -106,6 +106,11 @@ export class Execution {
 		if (run.in("queued")) run.note("queued", { turnDeadline: this.#deadlines.turn.add(run) });
 	}
 
+	/** Whether no command can start any more. */
+	get isStopped(): boolean {
+		return this.#isStopped;
+	}
+
 	/** Fails all commands in flight and stores these outcomes. No command starts afterwards. */
 	interrupt(): void {
 		this.#isStopped = true;

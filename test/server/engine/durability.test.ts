@@ -274,6 +274,25 @@ describe("shutdown", () => {
 		expect(response(again, "b")).toMatchObject({ code: "interrupted", replayed: true });
 	});
 
+	test("a command that still waits for the journal's answer is refused, and does not keep the server", async () => {
+		const { harness, client } = await withSession();
+		const answer = Promise.withResolvers<undefined[]>();
+		harness.journal.find = () => answer.promise as never;
+		await harness.send(client, name("late"));
+		let over = false;
+		const shutdown = harness.engine.shutdown("SIGTERM", 1_500).then(() => {
+			over = true;
+		});
+		await vi.advanceTimersByTimeAsync(1_500);
+		expect(over).toBe(false);
+		answer.resolve([undefined]);
+		await settled();
+		expect(response(client, "late").code).toBe("shutting_down");
+		expect(over).toBe(true);
+		await shutdown;
+		expect(vi.getTimerCount()).toBe(0);
+	});
+
 	test("a server with nothing to do stops at once", async () => {
 		const { harness } = await withSession();
 		await harness.engine.shutdown("SIGTERM", 5_000);
