@@ -25,13 +25,19 @@ export class Claiming {
 		this.#options = options;
 	}
 
-	/** Commands of one tick share a claim. */
+	/** Commands of one tick share a claim. One that creates the session has another answer. */
 	claim(name: StreamName, options: ClaimOptions): Promise<Claim> {
-		const key = streamKey(name);
+		const key = `${options.create ? "create" : "find"} ${streamKey(name)}`;
 		const pending = this.#pending.get(key);
 		if (pending) return pending;
-		const claiming = this.#options.connection
+		const { connection, held } = this.#options;
+		const claiming = connection
 			.run((client) => this.#claim(client, name, options))
+			.then(({ claim, taken }) => {
+				// Only here: after a timeout, no caller knows of a session that was taken.
+				if (taken) held.add(taken);
+				return claim;
+			})
 			.finally(() => this.#pending.delete(key));
 		this.#pending.set(key, claiming);
 		return claiming;
@@ -52,25 +58,33 @@ export class Claiming {
 		return held;
 	}
 
-	async #claim(client: ClientBase, name: StreamName, options: ClaimOptions): Promise<Claim> {
+	async #claim(
+		client: ClientBase,
+		name: StreamName,
+		options: ClaimOptions,
+	): Promise<{ claim: Claim; taken?: Held }> {
 		const { held, lease, node, now } = this.#options;
 		const found = await lookAt(client, name);
 		if (options.create) {
-			if (found && found.record !== null) return { kind: "exists" };
-			const isReserved = held.get(name) ?? (await this.reserve(client, name));
-			return isReserved ? { kind: "held", version: 0 } : { kind: "exists" };
+			if (found && found.record !== null) return { claim: { kind: "exists" } };
+			// The name of a deleted session stays held, but retention evicts it from the database.
+			const isReserved = (found && held.get(name)) ?? (await this.reserve(client, name));
+			return { claim: isReserved ? { kind: "held", version: 0 } : { kind: "exists" } };
 		}
-		if (!found || found.record === null) return { kind: "none" };
+		if (!found || found.record === null) return { claim: { kind: "none" } };
+		// It is being created or deleted here. Another claim would fence off what is being written.
+		if (held.get(name)) return { claim: { kind: "held", version: 0 } };
 		const { owner, address, expired } = found;
 		const isTaken = owner !== null && address !== null && owner !== node().id;
-		if (isTaken && !(expired && lease.mayBury)) return { kind: "elsewhere", address };
-		if (options.accepts && !options.accepts(JSON.parse(found.record))) return { kind: "refused" };
+		if (isTaken && !(expired && lease.mayBury)) return { claim: { kind: "elsewhere", address } };
+		if (options.accepts && !options.accepts(JSON.parse(found.record)))
+			return { claim: { kind: "refused" } };
 		if (isTaken) await buryExpired(client, now());
 		const taken = await takeSession(client, node(), name, now());
-		if (!taken) return { kind: "elsewhere", address: address ?? "another server" };
-		held.add(taken.held);
+		if (!taken) return { claim: { kind: "elsewhere", address: address ?? "another server" } };
 		this.taken++;
 		const { version, record, isCutOff } = taken;
-		return { kind: "held", version, isCutOff, ...(record && { record }) };
+		const claim: Claim = { kind: "held", version, isCutOff, ...(record && { record }) };
+		return { claim, taken: taken.held };
 	}
 }

@@ -67,6 +67,33 @@ describe.runIf(postgresPrograms)(
 			await b.append(event(2));
 		});
 
+		test("is not taken again by the server that has it: what that is writing stays valid", async () => {
+			const { url, a } = await twoServers();
+			const client = await connect(url);
+			const epoch = async () =>
+				(await client.query("SELECT epoch, claim FROM strata.heads WHERE session = 's'")).rows;
+			const before = await epoch();
+			expect(await a.claim(name)).toEqual({ kind: "held", version: 0 });
+			expect(await epoch()).toEqual(before);
+		});
+
+		test("can be created while another command looks for it", async () => {
+			const a = await startPostgresJournal(await newDatabase(), { lease: LONG });
+			const [looked, created] = await Promise.all([a.claim(name), a.claim(name, { create: true })]);
+			expect(looked).toEqual({ kind: "none" });
+			expect(created).toEqual({ kind: "held", version: 0 });
+		});
+
+		test("can be created again when its name was evicted long after it was deleted", async () => {
+			const { url, a } = await twoServers();
+			await a.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
+			const client = await connect(url);
+			await client.query("DELETE FROM strata.heads WHERE session = 's'");
+			expect(await a.claim(name, { create: true })).toEqual({ kind: "held", version: 0 });
+			await a.finish(finished(command("again"), { session: session("s"), version: 0 }));
+			await a.append(event(a.lastSeq(name) + 1));
+		});
+
 		test("is refused to a server that cannot run it, and stays free", async () => {
 			const { a, b } = await twoServers();
 			await a.release([name]);
