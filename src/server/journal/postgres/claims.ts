@@ -125,7 +125,10 @@ export async function takeSession(
 	};
 }
 
-/** Reserves a name that no session has. */
+/**
+ * Reserves a name that no session has. That of a deleted session is free although its last server holds it: that one
+ * finds its claim gone.
+ */
 export async function reserveName(
 	client: ClientBase,
 	node: Node,
@@ -136,7 +139,8 @@ export async function reserveName(
 			SELECT $4, $5, $1, $2, 1, $3 WHERE ${ALIVE}
 			ON CONFLICT (principal, session) DO UPDATE SET owner = $1, home = $2, claim = $3, epoch = heads.epoch + 1,
 				writes = 0
-			WHERE ${FREE} AND NOT EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id)
+			WHERE (${FREE} OR heads.ended_at IS NOT NULL)
+				AND NOT EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id)
 			RETURNING ${HELD_COLUMNS}`,
 		[node.id, node.home, newId(), name.principal, toBytes(name.sessionId)],
 	);

@@ -252,7 +252,7 @@ export const WRITE = {
 
 /** Ends the stream of a deleted session. Its name stays held, and later events go on above its numbers. */
 export const END_STREAM = `
-	WITH old AS (SELECT id, stream FROM strata.heads WHERE id = $1 AND last < $2 AND claim = $3 FOR UPDATE),
+	WITH old AS (SELECT id, stream FROM strata.heads WHERE id = $1 AND (last < $2 OR last = 0) AND claim = $3 FOR UPDATE),
 	gone AS (INSERT INTO strata.gone_streams SELECT stream FROM old ON CONFLICT DO NOTHING)
 	UPDATE strata.heads SET stream = nextval('strata.streams'), base = $2, last = $2, version = 0, in_progress = false,
 		ended_at = $4 FROM old WHERE heads.id = old.id`;

@@ -84,6 +84,21 @@ describe.runIf(postgresPrograms)(
 			expect(created).toEqual({ kind: "held", version: 0 });
 		});
 
+		test.each([
+			["with events", 1],
+			["without events", 0],
+		])("%s can be created on another server when it was deleted", async (_, events) => {
+			const { a, b } = await twoServers();
+			if (events > 0) await a.append(event(1));
+			expect(await b.claim(name, { create: true })).toEqual({ kind: "exists" });
+			await a.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
+			expect(await b.claim(name)).toEqual({ kind: "none" });
+			expect(await b.claim(name, { create: true })).toEqual({ kind: "held", version: 0 });
+			await b.finish(finished(command("again"), { session: session("s"), version: 0 }));
+			await expect(a.append(event(3))).rejects.toThrow(SessionLost);
+			expect(await a.claim(name)).toEqual({ kind: "elsewhere", address: "ws://b/" });
+		});
+
 		test("can be created again when its name was evicted long after it was deleted", async () => {
 			const { url, a } = await twoServers();
 			await a.finish(finished(command("delete", { sessionId: "s" }), { removed: "s" }));
