@@ -94,6 +94,8 @@ export class DatabaseWriter {
 	/** Writes the next statement's worth of records. Throws if it may have to be sent again. */
 	async #writeNext(batch: BatchInHand): Promise<void> {
 		const { connection } = this.#options;
+		// After a burial, the fence would let a statement pass that was made before: its claim may still be there.
+		if (batch.isOfLost) batch.choose();
 		if (!batch.segment) await this.#begin(batch);
 		const { segment, special, count } = batch;
 		if (special) {
@@ -239,14 +241,26 @@ class BatchInHand {
 
 	next(count: number): void {
 		this.at += count;
-		this.segment = undefined;
-		this.special = undefined;
+		this.choose();
 	}
 
 	split(): void {
 		this.size = 1;
+		this.choose();
+	}
+
+	/** Chooses the records of the next statement again. */
+	choose(): void {
 		this.segment = undefined;
 		this.special = undefined;
+	}
+
+	/** Whether the statement has records of a session that was lost since they were chosen. */
+	get isOfLost(): boolean {
+		return (
+			this.special?.held?.isLost === true ||
+			this.segment?.heads.some(({ isLost }) => isLost) === true
+		);
 	}
 }
 

@@ -1,0 +1,36 @@
+import { expect, test } from "vitest";
+import { SessionLost } from "../../../../src/server/journal/journal.ts";
+import type { Connection } from "../../../../src/server/journal/postgres/connection.ts";
+import { heldOf } from "../../../../src/server/journal/postgres/held.ts";
+import { DatabaseWriter } from "../../../../src/server/journal/postgres/writer.ts";
+import { event } from "../../../contracts/journal.ts";
+
+test("a statement is not sent again for a session that was lost meanwhile", async () => {
+	const name = { principal: "ann", sessionId: "s" };
+	const held = heldOf(name, { head: "1", epoch: "1", claim: "c", last: "0" });
+	let sent = 0;
+	const query = async () => {
+		sent++;
+		if (sent > 1) return { rows: [{ alive: "1", held: ["1"], commands: "0" }] };
+		// The lease finds that this server was given up, and registers it under a new id.
+		held.isLost = true;
+		throw new Error("the connection was cut");
+	};
+	const writer = new DatabaseWriter({
+		connection: { query } as unknown as Connection,
+		nodeId: () => "n",
+		rightOf: () => held,
+		reserve: async () => undefined,
+		onLost() {},
+		onBuried: async () => {},
+		patienceMs: 60_000,
+		opened: async () => {},
+	});
+	const reply = await writer.write({
+		kind: "write",
+		records: [{ kind: "event", event: event(1) }],
+	});
+	expect(reply).toMatchObject({ kind: "written" });
+	expect("refused" in reply && reply.refused?.get(0)).toBeInstanceOf(SessionLost);
+	expect(sent).toBe(1);
+});
