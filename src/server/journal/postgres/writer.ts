@@ -99,7 +99,8 @@ export class DatabaseWriter {
 		if (!batch.segment) await this.#begin(batch);
 		const { segment, special, count } = batch;
 		if (special) {
-			await connection.run((client) => this.#writeSpecial(client, special));
+			const isWritten = await connection.run((client) => this.#writeSpecial(client, special));
+			if (!isWritten) batch.refused.set(batch.at + count - 1, new SessionLost());
 		} else if (segment && segment.indexes.length > 0) {
 			await this.#writeSegment(segment, batch);
 		}
@@ -181,12 +182,13 @@ export class DatabaseWriter {
 		return known;
 	}
 
-	async #writeSpecial(client: ClientBase, { record, held }: FencedRecord): Promise<void> {
+	/** Returns false if another process has the session. */
+	async #writeSpecial(client: ClientBase, { record, held }: FencedRecord): Promise<boolean> {
 		if (record.kind === "owner") {
 			await client.query(record.owns ? OWN : DISOWN, [record.conversation, record.principal]);
-			return;
+			return true;
 		}
-		if (record.kind !== "outcome" || !record.removed) return;
+		if (record.kind !== "outcome" || !record.removed) return true;
 		const { principal, finishedAtMs } = record.command;
 		const { sessionId, last } = record.removed;
 		const session = toBytes(sessionId);
@@ -205,6 +207,7 @@ export class DatabaseWriter {
 		}
 		await client.query("COMMIT");
 		if (!isHeld && held) this.#options.onLost([held]);
+		return isHeld;
 	}
 }
 

@@ -161,6 +161,16 @@ describe.runIf(postgresPrograms)(
 			expect(await a.find([{ principal: "ann", id: "x" }])).toEqual([undefined]);
 		});
 
+		test("is not deleted by a server that has lost it, and its client learns so", async () => {
+			const { url, a } = await twoServers();
+			const thief = await connect(url);
+			await thief.query("UPDATE strata.heads SET claim = gen_random_uuid() WHERE session = 's'");
+			const removal = finished(command("delete", { sessionId: "s" }), { removed: "s" });
+			await expect(a.finish(removal)).rejects.toThrow(SessionLost);
+			const { rows } = await thief.query("SELECT record FROM strata.sessions");
+			expect(rows).toHaveLength(1);
+		});
+
 		test("the same epoch with another claim id is not enough", async () => {
 			const { url, a } = await twoServers();
 			const thief = await connect(url);
