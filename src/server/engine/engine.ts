@@ -237,7 +237,8 @@ export class Engine {
 	lose(names: readonly StreamName[]): void {
 		for (const { principal, sessionId } of names) {
 			const tenant = this.#tenants.get(principal);
-			if (!tenant?.sessions.delete(sessionId)) continue;
+			if (!tenant) continue;
+			tenant.sessions.delete(sessionId); // absent while its removal is written
 			this.#knownCommands.releaseKeys(principal, sessionId);
 			this.#execution.lose(tenant, sessionId);
 		}

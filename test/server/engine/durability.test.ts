@@ -221,6 +221,20 @@ describe("after a crash", () => {
 	});
 });
 
+test("a session that another server took while it was deleted here is lost, not deleted", async () => {
+	const journal = createMemoryJournal();
+	const { harness, client } = await withSession({ journal });
+	journal.mode = "manual";
+	await harness.send(client, { type: "delete_session", sessionId: "s", id: "d" });
+	journal.commit();
+	await settled();
+	expect(harness.calls).toEqual(["delete_session"]);
+	harness.engine.lose([{ principal: client.principal, sessionId: "s" }]);
+	journal.break("fenced off");
+	await settled();
+	expect(response(client, "d")).toMatchObject({ success: false, code: "owned_elsewhere" });
+});
+
 describe("shutdown", () => {
 	beforeEach(() => {
 		vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
