@@ -21,8 +21,8 @@ const FRESH_MS = 1_000;
 interface LeaseOptions extends LeaseLimits {
 	readonly connection: Connection;
 	nodeId(): string;
-	/** The others have given this process up. */
-	onBuried(): Promise<void>;
+	/** The others have given this process up under this id. */
+	onBuried(nodeId: string): Promise<void>;
 	/** Called after each renewal with the time left by this process's own clock. */
 	onRenewed?(leftMs: number): void;
 	now(): number;
@@ -96,9 +96,9 @@ export class Lease {
 		const before = performance.now();
 		const wasOver = !this.isValid;
 		try {
-			const isAlive = await connection.run((client) => this.#ask(client));
+			const { nodeId, isAlive } = await connection.run((client) => this.#ask(client));
 			if (isAlive || isTakenOut("fence")) this.#confirmedAt = before;
-			else if (!this.#isClosed) await this.#options.onBuried();
+			else if (!this.#isClosed) await this.#options.onBuried(nodeId);
 			if (wasOver) this.#reachableSince = performance.now();
 			this.renewals++;
 			onRenewed?.(this.leftMs);
@@ -108,14 +108,15 @@ export class Lease {
 		}
 	}
 
-	async #ask(client: ClientBase): Promise<boolean> {
-		const { leaseMs, nodeId, now } = this.#options;
-		const { rowCount } = await client.query({ ...RENEW, values: [nodeId(), leaseMs] });
+	async #ask(client: ClientBase): Promise<{ nodeId: string; isAlive: boolean }> {
+		const { leaseMs, now } = this.#options;
+		const nodeId = this.#options.nodeId();
+		const { rowCount } = await client.query({ ...RENEW, values: [nodeId, leaseMs] });
 		if (this.mayBury) {
 			const { rows } = await client.query(EXPIRED);
 			if (rows[0]?.any) await buryExpired(client, now());
 		}
-		return rowCount === 1;
+		return { nodeId, isAlive: rowCount === 1 };
 	}
 
 	#schedule(ms: number): void {

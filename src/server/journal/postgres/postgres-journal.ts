@@ -85,6 +85,7 @@ export class PostgresJournal implements Journal {
 	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
 	readonly #counters = { lost: 0, buried: 0 };
 	#node: Node;
+	#comingBack: Promise<void> | undefined;
 	#timers: NodeJS.Timeout[] = [];
 	#isClosed = false;
 
@@ -105,7 +106,7 @@ export class PostgresJournal implements Journal {
 			...this.#leaseLimits,
 			connection: this.#leasing,
 			nodeId,
-			onBuried: () => this.#comeBack(),
+			onBuried: (nodeId) => this.#comeBack(nodeId),
 			onRenewed: (leftMs) => options.onRenewed?.(leftMs),
 			now,
 		});
@@ -133,7 +134,7 @@ export class PostgresJournal implements Journal {
 					return name && this.#writing.run((client) => this.#claiming.reserve(client, name));
 				},
 				onLost: (lost) => this.#lose(lost),
-				onBuried: () => this.#comeBack(),
+				onBuried: (nodeId) => this.#comeBack(nodeId),
 				patienceMs: leaseMs,
 				opened: () => this.#writing.run((client) => this.#opened(client), START_MS),
 			}),
@@ -365,9 +366,19 @@ export class PostgresJournal implements Journal {
 		for (const listener of this.#onLost) listener(names);
 	}
 
-	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
-	async #comeBack(): Promise<void> {
+	/** The lease and the writer may both find out about a burial. Sessions that were claimed since stay. */
+	async #comeBack(buried: string): Promise<void> {
 		if (this.#isClosed) return;
+		if (buried === this.#node.id) {
+			this.#comingBack ??= this.#beginAgain().finally(() => {
+				this.#comingBack = undefined;
+			});
+		}
+		await this.#comingBack;
+	}
+
+	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
+	async #beginAgain(): Promise<void> {
 		this.#counters.buried++;
 		this.#lose(this.#held.all());
 		this.#node = { ...this.#node, id: newId() };

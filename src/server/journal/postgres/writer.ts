@@ -22,8 +22,8 @@ export interface WriterOptions {
 	reserve(record: JournalRecord): Promise<Held | undefined>;
 	/** Sessions that another process has now. */
 	onLost(lost: readonly Held[]): void;
-	/** This process was given up for dead. */
-	onBuried(): Promise<void>;
+	/** This process was given up for dead under this id. */
+	onBuried(nodeId: string): Promise<void>;
 	/** How long an outage may last before records are refused. */
 	readonly patienceMs: number;
 	opened(): Promise<void>;
@@ -141,7 +141,7 @@ export class DatabaseWriter {
 			{ alive: string; held: string[] | null; commands: string },
 		];
 		if (Number(alive) === 0 && !isTakenOut("fence")) {
-			await onBuried();
+			await onBuried(node);
 			for (const index of segment.indexes) batch.refused.set(index, new SessionLost());
 			return;
 		}

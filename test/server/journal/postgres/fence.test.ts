@@ -171,6 +171,18 @@ describe.runIf(postgresPrograms)(
 			expect(rows).toHaveLength(1);
 		});
 
+		test("is lost once, however many find that its server was given up", async () => {
+			const { url, a } = await twoServers();
+			const other = await connect(url);
+			await a.lease.renew(); // connects
+			await other.query("DELETE FROM strata.nodes WHERE home = 'a'");
+			const [, appended] = await Promise.allSettled([a.lease.renew(), a.append(event(1))]);
+			expect(appended.status).toBe("rejected");
+			expect(a.counters()).toMatchObject({ buried: 1, lost: 1 });
+			const { rows } = await other.query("SELECT id FROM strata.nodes WHERE home = 'a'");
+			expect(rows).toHaveLength(1);
+		});
+
 		test("the same epoch with another claim id is not enough", async () => {
 			const { url, a } = await twoServers();
 			const thief = await connect(url);
