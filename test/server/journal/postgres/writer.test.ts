@@ -29,6 +29,7 @@ test("a statement is not sent again for a session that was lost meanwhile", asyn
 	const reply = await writer.write({
 		kind: "write",
 		records: [{ kind: "event", event: event(1) }],
+		durable: true,
 	});
 	expect(reply).toMatchObject({ kind: "written" });
 	expect("refused" in reply && reply.refused?.get(0)).toBeInstanceOf(SessionLost);
