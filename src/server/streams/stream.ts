@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Later, whenThere } from "../../core/later.ts";
 import type { Data } from "../../protocol/index.ts";
 import { type Client, Message } from "../engine/message.ts";
@@ -115,12 +116,10 @@ export class Stream {
 			const found = this.#journal.events(this.name, cursor, PAGE_EVENTS);
 			const page = found instanceof Promise ? await found.catch(() => undefined) : found;
 			if (controller.signal.aborted || client.gone) return;
-			if (page === undefined) {
-				// Nothing is better than something wrong: the client can subscribe again from its last number.
-				this.leave(client);
-				return;
-			}
-			cursor = this.#sendPage(client, cursor, to, page);
+			if (page) cursor = this.#sendPage(client, cursor, to, page);
+			// The client was answered that it is subscribed, so it must not wait for events that never come.
+			else await sleep(RETRY_MS, undefined, { ref: false });
+			if (controller.signal.aborted || client.gone) return;
 		} while (cursor !== this.last);
 		// Runs synchronously after the last page, so that no event is lost in between.
 		this.#live = [...this.#live, client];
@@ -209,6 +208,8 @@ interface UnsentEvent {
 /** For tests. */
 const SENDS_EARLY = isTakenOut("send-after-commit");
 const PAGE_EVENTS = 256;
+/** A journal that could not answer is asked again after this time. */
+const RETRY_MS = 250;
 /** Maximum number of remembered UI requests: enough for all open ones; the oldest is evicted. */
 const MAX_UI_REQUESTS = 256;
 

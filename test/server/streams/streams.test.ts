@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test } from "vitest";
 import type { Data } from "../../../src/protocol/index.ts";
 import { SLICE_MS } from "../../../src/server/engine/read-queue.ts";
 import { Streams } from "../../../src/server/streams/streams.ts";
+import { PATIENCE } from "../../support/patience.ts";
 import { createEventStore, type EventStore } from "./event-store.ts";
 import { recordingClient } from "./recording-client.ts";
 
@@ -254,4 +255,20 @@ describe("a subscription ends", () => {
 			expect(client.messages).toHaveLength(length);
 		},
 	);
+});
+
+test("a client that catches up gets every event, although the journal could not answer at first", async () => {
+	await emit(3);
+	const client = recordingClient();
+	const read = store.events;
+	let failures = 0;
+	store.events = (name, after, limit) => {
+		if (failures++ === 0) return Promise.reject(new Error("the database is away")) as never;
+		return Promise.resolve(read(name, after, limit)) as never;
+	};
+	await streams.subscribe(client, stream, 1);
+	await expect.poll(() => client.seen(), PATIENCE).toEqual([2, 3]);
+	expect(streams.isSubscribed(client, stream)).toBe(true);
+	await emit(1);
+	expect(client.seen()).toEqual([2, 3, 4]);
 });
