@@ -41,6 +41,7 @@ export class SessionMirror {
 	#copied = 0;
 	#identity = "";
 	#timer: NodeJS.Timeout | undefined;
+	#isClosed = false;
 
 	/** Throws if the original cannot be read. */
 	static async open(options: MirrorOptions): Promise<SessionMirror> {
@@ -86,14 +87,21 @@ export class SessionMirror {
 	}
 
 	close(): void {
+		this.#isClosed = true;
 		clearInterval(this.#timer);
 		rmSync(this.path, { force: true });
 	}
 
 	async #checkProcess(onChange: () => void): Promise<void> {
-		const before = this.piProcess;
-		this.piProcess = (await this.#piProcesses()).get(this.original);
-		if (this.piProcess !== before) onChange();
+		try {
+			const before = this.piProcess;
+			const now = (await this.#piProcesses()).get(this.original);
+			if (this.#isClosed) return;
+			this.piProcess = now;
+			if (now !== before) onChange();
+		} catch {
+			// The next look may succeed.
+		}
 	}
 }
 
