@@ -65,6 +65,7 @@ export class Questions {
 		// The database may have only the admission of a command whose outcome is in memory.
 		const inMemory = stored && this.#options.uncommitted.command(stored.principal, stored.id);
 		const found = uncommitted ?? inMemory ?? this.#settled(stored);
+		if (found?.elsewhere) return found;
 		const since = this.#options.now() - KEY_LIFE_MS;
 		return found?.finishedAtMs !== undefined && found.finishedAtMs > since ? found : undefined;
 	}

@@ -197,6 +197,13 @@ describe.runIf(postgresPrograms)(
 			const [found] = await b.find([{ principal: "ann", id: "id" }]);
 			expect(found).toMatchObject({ id: "id", elsewhere: true });
 		});
+
+		test("a key that another server has in flight is known, so the command does not run twice", async () => {
+			const { a, b } = await twoServers();
+			await a.admit(command("id", { idempotencyKey: "k", atMs: Date.now() }));
+			const [found] = await b.find([{ principal: "ann", key: "k" }]);
+			expect(found).toMatchObject({ id: "id", elsewhere: true });
+		});
 	},
 );
 
