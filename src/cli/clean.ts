@@ -9,7 +9,6 @@ import { readRegularFile } from "../core/regular-file.ts";
 import { HOOK_STORE, hookFolder } from "../hook/index.ts";
 import { readCacheFolder } from "../readcache/index.ts";
 import { SAVINGS_STORE, savingsFolder } from "../savings/index.ts";
-import { setupFolder } from "../setup/index.ts";
 import { counted, megabytes } from "../text/figures.ts";
 import { TIER_STORE, tierStateFolder } from "../tiers/index.ts";
 import { TRAFFIC_STORE, trafficFolder } from "../traffic/index.ts";
@@ -52,6 +51,7 @@ export const clean: Command = {
 			deleted.push(store.folder);
 		}
 		const server = { name: "server", folder: serverFolder(terminal.env) };
+		const { setupFolder } = await import("../setup/index.ts");
 		const manifest = { name: "setup", folder: setupFolder(agentFolder(terminal.env)) };
 		const notListed = [server, manifest].filter(({ folder }) => existsSync(folder));
 		if (options.json) {

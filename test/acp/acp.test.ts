@@ -152,8 +152,11 @@ test("a server that is killed during a turn ends it with an error, and the next 
 	await expect.poll(() => textOf(updates), PATIENCE).toContain("I am a scripted demo");
 	server.child.kill("SIGKILL");
 	await server.exited;
+	const dataDir = join(agentDir, "strata", "server");
+	atEnd(() => killServerOf(dataDir));
+	// strata acp starts one too, and one of the two gets the folder.
 	const next = startServe(DEMO, { agentDir });
-	await next.ready();
+	await next.ready().catch(() => {});
 	expect(await outcome).toMatch(/interrupted|stopped|crash/i);
 	const again = await agent.request(session.prompt, { sessionId, prompt: say("Go on") });
 	expect(again.stopReason).toBe("end_turn");
@@ -164,30 +167,23 @@ test("without a server, one is started in the background and serves the next edi
 	const agentDir = tempDir("agent");
 	const editor = openEditor({ agentDir, words: ["--demo"] });
 	const dataDir = join(agentDir, "strata", "server", "acp-demo");
-	const pidIn = () => JSON.parse(readFileSync(join(dataDir, "lock.json"), "utf8")).pid as number;
-	atEnd(() => {
-		try {
-			process.kill(pidIn(), "SIGKILL");
-		} catch {
-			// It did not start.
-		}
-	});
+	atEnd(() => killServerOf(dataDir));
 	await editor.initialize();
 	const { agent } = editor;
 	const { sessionId } = await agent.request(session.new, { cwd: agentDir, mcpServers: [] });
-	const pid = pidIn();
+	const pid = pidIn(dataDir);
 	await editor.kill();
 	const next = openEditor({ agentDir, words: ["--demo"] });
 	await next.initialize();
 	const resumed = await next.agent.request(session.resume, { sessionId, cwd: agentDir });
 	expect(resumed.configOptions).toMatchObject([{ id: "model" }]);
-	expect(pidIn()).toBe(pid);
+	expect(pidIn(dataDir)).toBe(pid);
 	expect(readFileSync(join(dataDir, "lock.json"), "utf8")).not.toContain('token"');
 	// Killed, it is started again.
 	process.kill(pid, "SIGKILL");
 	const named = await next.agent.request(session.prompt, { sessionId, prompt: say("/name Mine") });
 	expect(named.stopReason).toBe("end_turn");
-	expect(pidIn()).not.toBe(pid);
+	expect(pidIn(dataDir)).not.toBe(pid);
 });
 
 test("a server that only has a socket is found", async () => {
@@ -301,3 +297,16 @@ test("--url reaches a server with a token, and a server that refuses it is repor
 	await stranger.initialize();
 	await expect(stranger.agent.request(session.list, {})).rejects.toThrow(/Not connected/);
 });
+
+function pidIn(dataDir: string): number {
+	return JSON.parse(readFileSync(join(dataDir, "lock.json"), "utf8")).pid;
+}
+
+/** Of a server that belongs to no process of the test. */
+function killServerOf(dataDir: string): void {
+	try {
+		process.kill(pidIn(dataDir), "SIGKILL");
+	} catch {
+		// It did not start, or has ended.
+	}
+}

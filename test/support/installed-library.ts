@@ -114,7 +114,7 @@ export async function expectExamplesRun(at: Installation): Promise<void> {
 	expect(await example("protocol-1")).toBe(
 		'protocol 1.0.0\ns1: Hello\nThere is no command "promt". Did you mean prompt?\n',
 	);
-	expect(await example("paging-1", "a.pdf")).toBe("The only page.\n\n");
+	expect(await example("paging-1", "a.pdf")).toBe("[page 1]\nThe only page.\n\n");
 	const long = "A line of a long text.\n".repeat(300);
 	writeFileSync(join(cwd, "README.md"), long);
 	expect(await example("paging-1")).toBe(long);

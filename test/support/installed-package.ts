@@ -85,7 +85,7 @@ export async function expectCommandsWork(at: Installation): Promise<void> {
 	});
 	expect(await answer("index")).toContain("2 files");
 	expect(await answer("usages", "total")).toContain("total: 1 definition, 2 usages in 1 file");
-	expect(await answer("read", "a.pdf")).toBe("The only page.\n\n");
+	expect(await answer("read", "a.pdf")).toBe("[page 1]\nThe only page.\n\n");
 	expect(await answer("replay", "session.jsonl")).toContain("append-only");
 	expect(JSON.parse(await answer("schema", "protocol"))).toHaveProperty("$schema");
 	mkdirSync(join(homedir(), ".cursor"), { recursive: true });

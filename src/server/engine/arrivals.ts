@@ -3,8 +3,6 @@ import type { Replies } from "./replies.ts";
 import type { ReceivedCommand } from "./run.ts";
 
 interface ArrivalsOptions<Prepared> {
-	/** Must not throw or reject. */
-	prepare(received: ReceivedCommand): Later<Prepared>;
 	accept(received: ReceivedCommand, prepared: Prepared): void;
 	readonly replies: Pick<Replies, "hold" | "letGo" | "noteIdle">;
 }
@@ -14,30 +12,23 @@ interface Arrival<Prepared> {
 	prepared?: Prepared;
 }
 
-/**
- * Accepts commands in the order in which they arrived. A journal that answers at once costs no tick. Behind a
- * command that waits for an answer, all later ones wait too.
- */
+/** Commands that wait for an answer of the journal, and all that arrived after them, in that order. */
 export class Arrivals<Prepared> {
 	readonly #options: ArrivalsOptions<Prepared>;
 	readonly #waiting: Arrival<Prepared>[] = [];
+	isEmpty = true;
 
 	constructor(options: ArrivalsOptions<Prepared>) {
 		this.#options = options;
 	}
 
-	add(received: ReceivedCommand): void {
-		const { prepare, accept, replies } = this.#options;
-		const prepared = prepare(received);
-		const isThere = !(prepared instanceof Promise);
-		if (isThere && this.#waiting.length === 0) {
-			accept(received, prepared);
-			return;
-		}
+	/** `prepared` must not reject. */
+	add(received: ReceivedCommand, prepared: Later<Prepared>): void {
 		const arrival: Arrival<Prepared> = { received };
 		this.#waiting.push(arrival);
-		replies.hold(received);
-		if (isThere) arrival.prepared = prepared;
+		this.isEmpty = false;
+		this.#options.replies.hold(received);
+		if (!(prepared instanceof Promise)) arrival.prepared = prepared;
 		else
 			prepared.then((answer) => {
 				arrival.prepared = answer;
@@ -49,6 +40,7 @@ export class Arrivals<Prepared> {
 		const { accept, replies } = this.#options;
 		for (let first = this.#waiting[0]; first?.prepared; first = this.#waiting[0]) {
 			this.#waiting.shift();
+			this.isEmpty = this.#waiting.length === 0;
 			replies.letGo(first.received);
 			accept(first.received, first.prepared);
 			replies.noteIdle(first.received);

@@ -28,9 +28,8 @@ import {
 import { createWriterThread, JournalFileProxy, type WriterThread } from "./journal-file-proxy.ts";
 import { JournalReader } from "./journal-reader.ts";
 import type { EvictionMark, JournalRecord, Reply } from "./messages.ts";
-import { columnsOf, outcomeRecord } from "./outcome-columns.ts";
 import { DAMAGED, refusalOf } from "./refusal.ts";
-import { SeenIds, Uncommitted } from "./uncommitted.ts";
+import { columnsOf, outcomeRecord, SeenIds, Uncommitted } from "./uncommitted.ts";
 
 export interface JournalOptions {
 	/** The folder of `journal.db`; created if missing. */

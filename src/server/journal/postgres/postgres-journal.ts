@@ -21,8 +21,7 @@ import {
 	type StreamName,
 } from "../journal.ts";
 import type { EvictionMark, JournalRecord } from "../messages.ts";
-import { columnsOf, outcomeRecord } from "../outcome-columns.ts";
-import { Uncommitted } from "../uncommitted.ts";
+import { columnsOf, outcomeRecord, Uncommitted } from "../uncommitted.ts";
 import { Claiming } from "./claiming.ts";
 import { adopt, leave, type Node, register } from "./claims.ts";
 import { Connection } from "./connection.ts";
