@@ -23,7 +23,7 @@ interface LeaseOptions extends LeaseLimits {
 	nodeId(): string;
 	/** The others have given this process up under this id. */
 	onBuried(nodeId: string): Promise<void>;
-	/** Called after each renewal with the time left by this process's own clock. */
+	/** Called at the beginning and after each renewal with the time left by this process's own clock. */
 	onRenewed?(leftMs: number): void;
 	now(): number;
 }
@@ -52,6 +52,7 @@ export class Lease {
 	begin(atMs: number): void {
 		this.#confirmedAt = atMs;
 		this.#reachableSince = atMs;
+		this.#options.onRenewed?.(this.leftMs);
 		this.#schedule(this.#options.renewMs);
 	}
 

@@ -17,6 +17,16 @@ describe.runIf(postgresPrograms)(withPostgres("the lease of a server"), { tags: 
 		expect(await journal.lease.check()).toBe(true);
 	});
 
+	test("is reported from the beginning, so that tools end with it even if it is never renewed", async () => {
+		const left: number[] = [];
+		await startPostgresJournal(await newDatabase(), {
+			lease: { leaseMs: 60_000, renewMs: 50_000 },
+			onRenewed: (ms) => left.push(ms),
+		});
+		expect(left).toHaveLength(1);
+		expect(left[0]).toBeGreaterThan(0);
+	});
+
 	test("does not hold while the database is away, and holds again when it is back: nothing was lost", async () => {
 		const postgres = await startPostgres();
 		atEnd(() => postgres.stop());
