@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { dependenciesOf } from "../../../src/codeindex/link/modules.ts";
 import { impact } from "../../../src/codeindex/queries/impact.ts";
 import { outline, symbolSource } from "../../../src/codeindex/queries/outline.ts";
+import { usages } from "../../../src/codeindex/queries/usages.ts";
 import { tempDir } from "../../support/temp.ts";
 import { openIndexer, writeTree } from "../indexer/test-index.ts";
 import { indexProject } from "./language-project.ts";
@@ -50,4 +51,12 @@ test("a function of C with a prototype before it is shown with its body", async 
 		{ name: "once", line: 3, endLine: 3, exported: true },
 		{ name: "twice", line: 5, endLine: 7, exported: false },
 	]);
+});
+
+test("a function with a name of one letter has its calls", async () => {
+	const reader = await indexProject({
+		"a.c": "int f(int x) { return x; }\nint main(void) { return f(1); }\n",
+	});
+	const { definitions } = usages(reader, { symbol: "f" });
+	expect(definitions[0]?.usages).toMatchObject([{ line: 2, kind: "call" }]);
 });

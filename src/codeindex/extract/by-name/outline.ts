@@ -201,11 +201,14 @@ class Outline {
 	}
 
 	#name(node: SyntaxNode, parent: SyntaxNode, binding: number): void {
-		if (this.#declaredAt.has(node.start) || node.end - node.start < 2) return;
+		if (this.#declaredAt.has(node.start)) return;
+		const usage = usageOf(node, parent);
+		// Names of one letter are mostly local variables.
+		if (node.end - node.start < 2 && usage === "read") return;
 		const name = this.#text(node).replace(/^[$@]+/, "");
 		const at = this.#draft.at(node.end - name.length);
 		const steps = [{ name, at }];
-		this.#draft.references.push({ binding, usage: usageOf(node, parent), side: "value", steps });
+		this.#draft.references.push({ binding, usage, side: "value", steps });
 	}
 }
 
