@@ -14,6 +14,7 @@ import type { IndexReader, ReadText } from "../index-reader.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
 import { languagesIn, pathKind } from "../languages.ts";
 import { readSource } from "../read-source.ts";
+import { MAX_TEXT_BYTES } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
@@ -126,8 +127,9 @@ export class IndexService {
 
 	#readText(path: string): string | undefined {
 		// Documents are searched as text, and some hold secrets. Code is asked for by its symbols.
-		if (pathKind(path) !== "source" && matchesAny(this.#exclude, path)) return undefined;
-		const source = readSource(this.#root, path);
+		const isDocument = pathKind(path) !== "source";
+		if (isDocument && matchesAny(this.#exclude, path)) return undefined;
+		const source = readSource(this.#root, path, isDocument ? { maxBytes: MAX_TEXT_BYTES } : {});
 		return source.kind === "read" ? source.bytes.toString("utf8") : undefined;
 	}
 
