@@ -2,7 +2,7 @@ import { decodeEntities } from "../extract/entities.ts";
 import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
 import { escapeHtml, visitXml } from "./xml.ts";
 
-/** Writes the entries of an RSS or Atom feed: title with its link, date, text. `undefined` if there are none. */
+/** Writes the entries of an RSS or Atom feed: title with its link, date, text. `undefined` if it is no feed. */
 export function feedToMarkdown(xml: string): { markdown: string; title?: string } | undefined {
 	const entries: string[] = [];
 	let entry: Entry | undefined;
@@ -45,7 +45,7 @@ export function feedToMarkdown(xml: string): { markdown: string; title?: string 
 			entry = undefined;
 		},
 	});
-	if (entries.length === 0) return undefined;
+	if (entries.length === 0 && !/<channel[\s>]|<feed\s[^>]*atom/i.test(xml)) return undefined;
 	const name = decodeEntities(title).trim().slice(0, 200);
 	return { markdown: entries.join("\n\n"), ...(name && { title: name }) };
 }
