@@ -167,3 +167,22 @@ describe("feeds", () => {
 		expect((await converted("feed", rdf)).markdown).toBe(rdf);
 	});
 });
+
+test("a book has its notes after its chapters, and parts in UTF-16", async () => {
+	const chapter = Buffer.from("\ufeff<html><body><p>Text</p></body></html>", "utf16le").swap16();
+	const bytes = makeZip([
+		{ name: "mimetype", content: "application/epub+zip" },
+		{
+			name: "META-INF/container.xml",
+			content: '<container><rootfile full-path="book.opf"/></container>',
+		},
+		{
+			name: "book.opf",
+			content:
+				'<package><manifest><item id="n" href="n.xhtml"/><item id="c" href="c.xhtml"/></manifest><spine><itemref idref="n" linear="no"/><itemref idref="c"/></spine></package>',
+		},
+		{ name: "n.xhtml", content: "<html><body><p>A note</p></body></html>" },
+		{ name: "c.xhtml", content: chapter },
+	]);
+	expect(await archive(bytes)).toBe("Text\n\nA note");
+});
