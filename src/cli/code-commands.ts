@@ -291,7 +291,8 @@ async function withProject(
 	const { config } = loadConfig({ agentDir: agentFolder(terminal.env), cwd: root });
 	const { confirmIndex } = config.kota;
 	// A thread of its own would start slower than it answers one question.
-	const open = () => kota.openEngine(config.kota, root, { inThisThread: true });
+	const { exclude } = config.readcache;
+	const open = () => kota.openEngine(config.kota, root, { exclude, inThisThread: true });
 	const project = new kota.CodeProject({ root, confirmIndex, open });
 	const { confirm, progress } = terminal;
 	const caller: Kota.Caller = {

@@ -26,7 +26,8 @@ export function createCodeSession(openEngine?: typeof Code.openEngine) {
 			async open() {
 				// A call that outlives its session would leak an open engine.
 				if (!isCurrent()) throw new Error("The session has ended: ask again in the new one");
-				return await (openEngine ?? code.openEngine)(config.kota, root);
+				const { exclude } = config.readcache;
+				return await (openEngine ?? code.openEngine)(config.kota, root, { exclude });
 			},
 			onChange(progress) {
 				// The context of an ended session is invalid.

@@ -36,7 +36,10 @@ interface Engine extends CodeIndex {
 export async function openEngine(
 	settings: Config["kota"],
 	root: string,
-	{ inThisThread = false }: { readonly inThisThread?: boolean } = {},
+	{
+		exclude,
+		inThisThread = false,
+	}: { readonly exclude: readonly string[]; readonly inThisThread?: boolean },
 ): Promise<Engine> {
 	if (settings.engine === "external") {
 		const { ExternalIndex } = await import("./external/external-index.ts");
@@ -44,7 +47,7 @@ export async function openEngine(
 		return new ExternalIndex({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
-	return openCodeIndex({ root, inThisThread });
+	return openCodeIndex({ root, exclude, inThisThread });
 }
 
 interface Inputs extends Record<QuestionName, object> {

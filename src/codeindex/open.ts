@@ -17,15 +17,17 @@ export interface OpenOptions {
 	readonly root: string;
 	/** Holds one subfolder per index. Default: {@link codeIndexFolder}. */
 	readonly folder?: string;
+	/** Glob patterns of documents that a search never shows. Default: none. */
+	readonly exclude?: readonly string[];
 	/** Answers in the calling thread, for one question: a thread of its own starts slower than it answers. */
 	readonly inThisThread?: boolean;
 }
 
 /** Opens a project's index. The first call starts its worker, unless the index is in this thread. Throws if `root` does not exist. */
 export function openCodeIndex(options: OpenOptions): CodeIndex {
-	const { root, folder = codeIndexFolder(), inThisThread = false } = options;
+	const { root, folder = codeIndexFolder(), exclude = [], inThisThread = false } = options;
 	const real = realRoot(root);
-	const place = { root: real, database: indexFile(folder, real) };
+	const place = { root: real, database: indexFile(folder, real), exclude };
 	const client: IndexCaller = inThisThread ? new LocalClient(place) : new IndexClient(place);
 	const asked =
 		<Name extends QuestionName>(name: Name) =>

@@ -13,10 +13,13 @@ export type SourceContent =
 export function readSource(
 	root: string,
 	path: string,
-	{ followLinks = false }: { followLinks?: boolean } = {},
+	{
+		followLinks = false,
+		maxBytes = MAX_SOURCE_BYTES,
+	}: { followLinks?: boolean; maxBytes?: number } = {},
 ): SourceContent {
 	try {
-		const found = readWholeSync(join(root, path), MAX_SOURCE_BYTES, followLinks);
+		const found = readWholeSync(join(root, path), maxBytes, followLinks);
 		if (!found) return { kind: "gone" };
 		const { bytes } = found;
 		if (!bytes) return { kind: "unreadable", reason: "it is too large" };

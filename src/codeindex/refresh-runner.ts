@@ -245,6 +245,8 @@ const NOWHERE: Resolution = { kind: "unresolved", reason: "it was not looked for
 function isAffectedBy(change: ProjectChange, request: ResolvedModuleRequest): boolean {
 	const language = languageOf(request.from);
 	if (language === undefined || language.name === "typescript") return affectedBy(change, request);
-	const isOwn = (path: string) => languageOf(path)?.name === language.name;
+	// A source of C++ includes headers of C.
+	const familyOf = (one: Language | undefined) => one?.family ?? one?.name;
+	const isOwn = (path: string) => familyOf(languageOf(path)) === familyOf(language);
 	return change.configs.length > 0 || change.added.some(isOwn) || change.removed.some(isOwn);
 }

@@ -45,6 +45,11 @@ export function decodePageToken(path: string): PageToken | undefined {
 	};
 }
 
+/** Whether a path names pages of a PDF, `file.pdf#page=12-15`: these are no symbols. */
+export function namesPdfPages(path: string): boolean {
+	return /\.pdf#page=[\d-]+$/i.test(path);
+}
+
 /** Converts the paging form to pi's form. Returns any other input unchanged, as the same object. */
 export function foldReadInput(input: unknown): unknown {
 	if (!isRecord(input)) return input;

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { isHash } from "../core/hash.ts";
 import { expandHome } from "../core/places.ts";
-import { decodePageToken, isPageToken } from "../core/read-input.ts";
+import { decodePageToken, isPageToken, namesPdfPages } from "../core/read-input.ts";
 import type * as Paging from "../paging/index.ts";
 import { bytesOf } from "../text/clip.ts";
 import { oneLine } from "../text/one-line.ts";
@@ -53,6 +53,7 @@ export async function answer(call: ToolCall, folder: Folder, asker: Asker): Prom
 /** Whether a path is `file#symbol`, and no file has that very name. */
 async function namesSymbol(uri: string, folder: Folder): Promise<boolean> {
 	if (!folder.config.kota.enabled || !/^(?!\w+:)[^#]*[^#/]#./.test(uri)) return false;
+	if (namesPdfPages(uri)) return false;
 	const { paths, project } = await folder.code();
 	const { file, symbol } = paths.target(uri);
 	if (file === undefined || symbol === undefined) return false;

@@ -125,8 +125,8 @@ export class Folder {
 	async #openCode(): Promise<CodeParts> {
 		const code: typeof Code = await import("../code/index.ts");
 		const root = projectRoot(this.path);
-		const { kota } = this.config;
-		const open = () => code.openEngine(kota, root);
+		const { kota, readcache } = this.config;
+		const open = () => code.openEngine(kota, root, { exclude: readcache.exclude });
 		const project = new code.CodeProject({ root, confirmIndex: kota.confirmIndex, open });
 		return { code, project, paths: code.projectPaths(root, this.path) };
 	}

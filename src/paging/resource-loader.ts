@@ -165,11 +165,12 @@ export class ResourceLoader {
 		try {
 			const fetched = await this.#web.fetch(url, { signal });
 			if (fetched.kind === "not_modified") return undefined;
-			const { bytes, contentType } = fetched;
+			const { bytes, contentType, finalUrl } = fetched;
+			if (!isSameSite(finalUrl, baseUrl)) return undefined;
 			if (detectKind(bytes, contentType) !== "text" || bytes.length > this.#limits.maxBytes)
 				return undefined;
 			const text = await decodeInSlices(bytes, { contentType, isHtml: false });
-			return text.trim() === "" ? undefined : { text, uri: url.href };
+			return text.trim() === "" ? undefined : { text, uri: finalUrl.href, contentType };
 		} catch (error) {
 			signal.throwIfAborted();
 			// The page itself is at hand, so its source may be missing.
@@ -216,11 +217,12 @@ export class ResourceLoader {
 		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
 		if (kind === "html") {
 			const page = await this.#extractor.extract({ html: text, baseUrl, everything }, signal);
-			const { markdown, reason: _, source: named, ...facts } = page;
-			const sourceText = everything ? undefined : await this.#namedSource(named, baseUrl, signal);
+			const { markdown, reason: _, source: address, ...facts } = page;
+			const sourceText = everything ? undefined : await this.#namedSource(address, baseUrl, signal);
 			if (sourceText !== undefined) {
-				const { text: plain, uri: finalUri } = sourceText;
-				return textResource("text", plain, { ...shared, title: facts.title, finalUri });
+				const { text: plain, uri: finalUri, contentType: plainType } = sourceText;
+				const named = { contentType: plainType, title: facts.title, finalUri };
+				return textResource("text", plain, { ...shared, ...named });
 			}
 			return textResource("html", markdown, { ...shared, ...facts });
 		}

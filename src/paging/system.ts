@@ -4,7 +4,7 @@ import { parse, resolve } from "node:path";
 import { AbortedError } from "../core/aborted.ts";
 import { type BlobStore, blobFolder, createBlobStore } from "../core/blob-store.ts";
 import { property } from "../core/property.ts";
-import { decodePageToken, isPageToken } from "../core/read-input.ts";
+import { decodePageToken, isPageToken, namesPdfPages } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
 import { blobNamed, parseShorthand, pathCandidates } from "../session/read-path.ts";
 import { isArchive } from "./fetch/magic.ts";
@@ -29,7 +29,8 @@ export function createPagingSystem(
 		readGuideline: GUIDELINE,
 		async read(call, session, plain) {
 			const { config, cwd } = session;
-			const part = call.path.includes("#") ? await readFragment?.(call, session) : undefined;
+			const mayHavePart = call.path.includes("#") && !namesPdfPages(call.path);
+			const part = mayHavePart ? await readFragment?.(call, session) : undefined;
 			if (part) return part;
 			const blobs = createBlobStore(config.blobs);
 			const readers = sessionReaders;

@@ -6,6 +6,7 @@ import { ListRootsRequestSchema } from "@modelcontextprotocol/sdk/types.js";
 import { expect, test } from "vitest";
 import { createBlobStore } from "../../src/core/blob-store.ts";
 import { estimateTokens } from "../../src/core/tokens.ts";
+import { makePdf } from "../support/make-pdf.ts";
 import { tempDir } from "../support/temp.ts";
 import { connect, SHOP, writeProject } from "./connect.ts";
 
@@ -59,6 +60,35 @@ test("a page named file#symbol is that symbol, unless a file has that very name"
 		"1-3 export function a()",
 	);
 	expect((await call("read_page", { uri: "src/c.ts#a" })).isError).toBe(true);
+});
+
+test("pages of a PDF are pages, not symbols, in a project that is indexed", async () => {
+	const root = writeProject({ "src/a.ts": "export const a = 1;\n" });
+	const pages = ["first page", "second page"].map((text) => ({ lines: [text] }));
+	writeFileSync(join(root, "report.pdf"), makePdf({ pages }));
+	const { call } = await connect(root, INDEXED);
+	await call("kota_outline", { target: "src/a.ts" });
+	expect((await call("read_page", { uri: "report.pdf#page=2" })).text).toContain("second page");
+});
+
+test("a search shows no line of a document that is excluded", async () => {
+	const secret = "database password: hunter2hunter2\n";
+	const files = {
+		"src/a.ts": "export const a = 1;\n",
+		"docs/setup.md": "The database password is in the vault.\n",
+		"config/secrets.yml": secret,
+		"config/.env.json": secret,
+		"config/internal.yml": secret,
+	};
+	const { call } = await connect(writeProject(files), {
+		settings: {
+			...INDEXED.settings,
+			readcache: { exclude: ["internal.yml", ".env*", "secrets.yml"] },
+		},
+	});
+	const { text } = await call("kota_search", { query: "database password" });
+	expect(text).toContain("docs/setup.md");
+	expect(text).not.toContain("hunter2");
 });
 
 test("a file of another root is found by its address, too", async () => {

@@ -73,8 +73,22 @@ describe("a page that names its own Markdown", () => {
 		});
 		expect(await reader.read({ uri })).toMatchObject({
 			content: "# Rivers\n\nFrom the source.\n",
+			content_type: "text/markdown",
 			final_uri: place.web.url("/rivers.md").href,
 		});
+	});
+
+	test("is read as it is if the Markdown moved to another site", async () => {
+		const other = "http://localhost";
+		const { place, reader, uri } = await served("/rivers", `<head>${link}</head>${body}`);
+		const plain = { "content-type": "text/markdown" };
+		place.web.serve("/moved.md", { headers: plain, body: "from elsewhere" });
+		const { port } = place.web.url("/");
+		place.web.serve("/rivers.md", {
+			status: 302,
+			headers: { location: `${other}:${port}/moved.md` },
+		});
+		expect((await reader.read({ uri })).content).toContain("Every sentence");
 	});
 
 	test("is read as it is if the Markdown is missing, is a page, or is elsewhere", async () => {

@@ -1,10 +1,13 @@
 import { compareText } from "../../core/compare-text.ts";
 import { counted } from "../../text/figures.ts";
-import type { SymbolKind } from "../facts.ts";
+import type { Declared, SymbolKind } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
+import type { Language } from "../language.ts";
+import { languageOf } from "../languages.ts";
 import { linkerOf } from "../link/linker.ts";
 import { type Entity, pairsOf } from "../link/modules.ts";
 import { usagesOfExport, usagesOfSymbol } from "../link/usages.ts";
+import { usagesByName } from "../link/usages-by-name.ts";
 import { describe } from "./symbols.ts";
 
 export interface UsedExport {
@@ -71,13 +74,34 @@ function declaredExport(
 	const { binding } = one;
 	const declared = reader.bindings(file)[binding];
 	if (declared?.kind !== "declared") return undefined;
-	const sites = usagesOfSymbol(linker, { kind: "declared", file, binding });
+	const language = languageOf(path);
+	const sites =
+		language?.usages === "names"
+			? placesOfName(reader, declared, language, file)
+			: usagesOfSymbol(linker, { kind: "declared", file, binding });
 	const inside = name === "=" && declared.name !== "default" ? declared.name : name;
 	return {
 		path,
 		name: writtenName(inside),
 		kind: declared.symbol,
 		...usesOf(reader, file, sites),
+	};
+}
+
+type Sites = Pick<ReturnType<typeof usagesOfSymbol>, "each">;
+
+/** Other declarations of the name are left out: they do not use this one. */
+function placesOfName(
+	reader: IndexReader,
+	{ name, at }: Declared,
+	language: Language,
+	file: FileId,
+): Sites {
+	const sites = usagesByName(reader, name, language, { file, at });
+	return {
+		each(visit) {
+			for (const one of sites) if (one.kind !== "declaration") visit(one.file, one.at, one.kind);
+		},
 	};
 }
 
@@ -97,7 +121,7 @@ function kindOf(reader: IndexReader, entity: Entity | undefined): SymbolKind {
 function usesOf(
 	reader: IndexReader,
 	file: FileId,
-	sites: ReturnType<typeof usagesOfSymbol>,
+	sites: Sites,
 ): Pick<UsedExport, "users" | "usages" | "files" | "places"> {
 	const pairs = pairsOf(reader);
 	const other = pairs.other(file);

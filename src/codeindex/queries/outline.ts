@@ -11,6 +11,7 @@ import type {
 } from "../answers.ts";
 import { CodeIndexError } from "../code-index.ts";
 import type { IndexedFile, IndexReader, ReadText } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { knownFile } from "./known-file.ts";
 import { type FoundSymbol, symbolsIn, toBrief } from "./symbols.ts";
 import { definitionsByUse } from "./usages.ts";
@@ -81,8 +82,10 @@ function sourceOf(
 ): NonNullable<SymbolSource["source"]> {
 	const lines = text.split(/\r?\n/);
 	const places = [facts.at, ...(facts.alsoAt ?? [])].map(([line]) => line);
-	// Merged declarations of a type can be far apart: only the main one is shown.
-	const first = facts.symbol === "function" ? Math.min(...places) : facts.at[0];
+	// Merged declarations of a type can be far apart, and so can a prototype: only the main one is shown.
+	const language = languageOf(reader.files.get(entity.file)?.path ?? "");
+	const isTogether = facts.symbol === "function" && language?.usages !== "names";
+	const first = isTogether ? Math.min(...places) : facts.at[0];
 	const firstLine = withComments(lines, first);
 	const last = Math.min(facts.endLine, firstLine + MAX_LINES - 1);
 	return {

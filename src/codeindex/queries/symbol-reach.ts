@@ -1,6 +1,7 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Binding } from "../facts.ts";
 import type { FileId, IndexedFile, IndexReader } from "../index-reader.ts";
+import { languageOf } from "../languages.ts";
 import { linkerOf } from "../link/linker.ts";
 import { dependenciesOf } from "../link/modules.ts";
 import { usagesOfSymbol } from "../link/usages.ts";
@@ -28,7 +29,9 @@ export function reachedThrough(reader: IndexReader, places: readonly UsePlace[])
 	const whole = new Map<FileId, number>();
 	const found = new Map<FileId, Reached>();
 	const enter = ({ file, line, depth }: UsePlace) => {
-		const around = bindingAround(reader.bindings(file), line);
+		// Where usages are places of a name, only the imports of the whole file are followed further.
+		const isByName = languageOf(reader.files.get(file)?.path ?? "")?.usages === "names";
+		const around = isByName ? [] : bindingAround(reader.bindings(file), line);
 		if (around.length === 0 || seen.size >= MAX_SYMBOLS) {
 			whole.set(file, Math.min(depth, whole.get(file) ?? depth));
 		}

@@ -45,6 +45,8 @@ export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
 /** Maximum number of source files, to limit memory. */
 export const MAX_FILES = 250_000;
 export const MAX_TEXTS = 20_000;
+/** Larger documents are data, which a search does not read. */
+export const MAX_TEXT_BYTES = 600_000;
 
 export interface KnownFile extends ScannedFile {
 	/** When the metadata was read, before the content (ms since 1970). */

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmdirSync, rmSync, statSync, writeFileSync } fro
 import { dirname, join } from "node:path";
 import { temporaryName } from "../../core/atomic-file.ts";
 import { describeError } from "../../core/errno.ts";
+import { matchesAny } from "../../core/glob.ts";
 import type { AnswerOf, Coverage, Covered, QueryOf, QuestionName, Uncovered } from "../answers.ts";
 import {
 	type BuildReport,
@@ -11,8 +12,9 @@ import {
 } from "../code-index.ts";
 import type { IndexReader, ReadText } from "../index-reader.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
-import { languagesIn } from "../languages.ts";
+import { languagesIn, pathKind } from "../languages.ts";
 import { readSource } from "../read-source.ts";
+import { MAX_TEXT_BYTES } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
@@ -47,6 +49,7 @@ const UNPARSED_NAMED = 5;
 export class IndexService {
 	readonly #root: string;
 	readonly #path: string;
+	readonly #exclude: readonly string[];
 	#opened: Opened | undefined;
 	#lock: WriterLock | undefined;
 	#note: string | undefined;
@@ -55,9 +58,11 @@ export class IndexService {
 	#retryMs = RETRY_MS;
 	#leftOut: ReturnType<typeof leftOut> = {};
 
-	constructor(root: string, path: string) {
+	/** `exclude` names documents that are never shown. */
+	constructor(root: string, path: string, exclude: readonly string[] = []) {
 		this.#root = root;
 		this.#path = path;
+		this.#exclude = exclude;
 	}
 
 	async status(): Promise<IndexStatus> {
@@ -121,7 +126,10 @@ export class IndexService {
 	}
 
 	#readText(path: string): string | undefined {
-		const source = readSource(this.#root, path);
+		// Documents are searched as text, and some hold secrets. Code is asked for by its symbols.
+		const isDocument = pathKind(path) !== "source";
+		if (isDocument && matchesAny(this.#exclude, path)) return undefined;
+		const source = readSource(this.#root, path, isDocument ? { maxBytes: MAX_TEXT_BYTES } : {});
 		return source.kind === "read" ? source.bytes.toString("utf8") : undefined;
 	}
 

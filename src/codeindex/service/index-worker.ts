@@ -6,8 +6,8 @@ import { CodeIndexError, type IndexProgress } from "../code-index.ts";
 import { IndexService } from "./index-service.ts";
 import { type IndexCall, type IndexWorkerStart, toColumns } from "./messages.ts";
 
-const { root, database } = workerData as IndexWorkerStart;
-const service = new IndexService(root, database);
+const { root, database, exclude } = workerData as IndexWorkerStart;
+const service = new IndexService(root, database, exclude);
 
 serveJobs<IndexCall, unknown, IndexProgress>(
 	async (call, { signal, notify }) => {

@@ -8,9 +8,9 @@ export class LocalClient implements IndexCaller {
 	readonly #service: Promise<IndexService>;
 	#last: Promise<unknown> = Promise.resolve();
 
-	constructor({ root, database }: IndexWorkerStart) {
+	constructor({ root, database, exclude }: IndexWorkerStart) {
 		this.#service = import("./index-service.ts").then(
-			(code) => new code.IndexService(root, database),
+			(code) => new code.IndexService(root, database, exclude),
 		);
 		this.#service.catch(() => {}); // `call` reports it
 	}

@@ -8,6 +8,8 @@ import type { EdgeKind, UsageKind } from "../facts.ts";
 export interface IndexWorkerStart {
 	readonly root: string;
 	readonly database: string;
+	/** Documents that are never shown. */
+	readonly exclude?: readonly string[];
 }
 
 export interface Calls extends Questions {

@@ -91,7 +91,7 @@ async function convertText(format: TextFormat, text: string): Promise<DocumentTe
 		}
 		case "feed": {
 			const { feedToMarkdown } = await import("./feed.ts");
-			return feedToMarkdown(text);
+			return feedToMarkdown(text) ?? { markdown: text };
 		}
 		default: {
 			const { prettyJson, prettyXml } = await import("./pretty.ts");

@@ -4,14 +4,16 @@ import type { ZipArchive } from "./zip.ts";
 /** Writes a Word document as HTML: headings, lists, tables, links, notes. Deleted text is left out. */
 export async function docxToHtml(zip: ZipArchive): Promise<string> {
 	const path = "word/document.xml";
-	const links = relations(await zip.text("word/_rels/document.xml.rels"));
+	// Each part has relations of its own, with the same ids.
+	const linksOf = async (part: string) => relations(await zip.text(`word/_rels/${part}.xml.rels`));
+	const links = await linksOf("document");
 	const headings = headingStyles(await zip.text("word/styles.xml"));
 	const numbered = numberedLists(await zip.text("word/numbering.xml"));
 	const body = new BodyWriter({ links, headings, numbered }).write(await zip.text(path));
 	const notes: string[] = [];
 	for (const part of ["footnotes", "endnotes", "comments"]) {
 		if (!zip.has(`word/${part}.xml`)) continue;
-		const text = new BodyWriter({ links, headings, numbered }).write(
+		const text = new BodyWriter({ links: await linksOf(part), headings, numbered }).write(
 			await zip.text(`word/${part}.xml`),
 		);
 		if (text.replace(/<[^>]*>/g, "").trim() !== "")
@@ -26,12 +28,21 @@ interface Context {
 	readonly numbered: ReadonlySet<string>;
 }
 
+interface ListPlace {
+	readonly level: number;
+	readonly isNumbered: boolean;
+}
+
 class BodyWriter {
 	readonly #context: Context;
 	readonly #out: string[] = [];
 	#paragraph: string[] = [];
 	#heading = 0;
-	#list: { level: number; isNumbered: boolean } | undefined;
+	#list: ListPlace | undefined;
+	/** Paragraphs around the current one, which is in a text box. */
+	readonly #outer: { paragraph: string[]; heading: number; list: ListPlace | undefined }[] = [];
+	/** Depth of copies for older programs. */
+	#fallback = 0;
 	#openLists: boolean[] = [];
 	#isDeleted = 0;
 	#inText = false;
@@ -49,7 +60,7 @@ class BodyWriter {
 			open: (name, attribute) => this.#open(name, attribute),
 			close: (name) => this.#close(name),
 			text: (text) => {
-				if (this.#inText && this.#isDeleted === 0) this.#addText(text);
+				if (this.#inText) this.#addText(text);
 			},
 		});
 		this.#closeLists(0);
@@ -57,6 +68,7 @@ class BodyWriter {
 	}
 
 	#addText(text: string): void {
+		if (this.#isDeleted > 0 || this.#fallback > 0) return;
 		const marks = [
 			this.#isBold ? "b" : "",
 			this.#isItalic ? "i" : "",
@@ -72,7 +84,15 @@ class BodyWriter {
 
 	#open(name: string, attribute: (name: string) => string): void {
 		switch (name) {
+			case "fallback":
+				this.#fallback++;
+				return;
 			case "p":
+				this.#outer.push({
+					paragraph: this.#paragraph,
+					heading: this.#heading,
+					list: this.#list,
+				});
 				this.#paragraph = [];
 				this.#heading = 0;
 				this.#list = undefined;
@@ -119,6 +139,9 @@ class BodyWriter {
 			case "tab":
 				if (!this.#inRunProperties) this.#paragraph.push(" ");
 				return;
+			case "nobreakhyphen":
+				this.#addText("-");
+				return;
 			case "br":
 			case "cr":
 				this.#paragraph.push("<br>");
@@ -138,6 +161,8 @@ class BodyWriter {
 				return;
 			case "footnote":
 			case "endnote":
+				// Word's own notes are the lines between text and notes.
+				if (/separator|notice/i.test(attribute("w:type"))) return;
 				this.#out.push(`<p>[^${escapeHtml(attribute("w:id"))}]:</p>`);
 				return;
 			case "tbl":
@@ -166,6 +191,9 @@ class BodyWriter {
 			case "rpr":
 				this.#inRunProperties = false;
 				return;
+			case "fallback":
+				this.#fallback = Math.max(0, this.#fallback - 1);
+				return;
 			case "del":
 			case "movefrom":
 				this.#isDeleted = Math.max(0, this.#isDeleted - 1);
@@ -173,9 +201,14 @@ class BodyWriter {
 			case "hyperlink":
 				this.#paragraph.push("</a>");
 				return;
-			case "p":
+			case "p": {
 				this.#endParagraph();
+				const outer = this.#outer.pop();
+				this.#paragraph = outer?.paragraph ?? [];
+				this.#heading = outer?.heading ?? 0;
+				this.#list = outer?.list;
 				return;
+			}
 			case "tbl":
 				this.#closeLists(0);
 				this.#out.push("</table>");
@@ -193,7 +226,7 @@ class BodyWriter {
 		const text = this.#paragraph.join("");
 		this.#paragraph = [];
 		if (text === "") return;
-		const list = this.#list;
+		const list = this.#heading > 0 ? undefined : this.#list; // a numbered heading is a heading
 		if (!list) {
 			this.#closeLists(0);
 			const tag = this.#heading > 0 ? `h${this.#heading}` : "p";

@@ -14,11 +14,14 @@ export async function epubToMarkdown(
 	});
 	const files = new Map<string, string>();
 	const order: string[] = [];
+	/** Notes and answers, which the text links to; they follow it. */
+	const aside: string[] = [];
 	let [title, inTitle] = ["", false];
 	visitXml(await zip.text(path), {
 		open(name, attribute) {
 			if (name === "item") files.set(attribute("id"), attribute("href"));
-			else if (name === "itemref" && attribute("linear") !== "no") order.push(attribute("idref"));
+			else if (name === "itemref")
+				(attribute("linear") === "no" ? aside : order).push(attribute("idref"));
 			else if (name === "title") inTitle = title === "";
 		},
 		text(text) {
@@ -29,7 +32,7 @@ export async function epubToMarkdown(
 		},
 	});
 	const chapters: string[] = [];
-	for (const id of order) {
+	for (const id of [...order, ...aside]) {
 		const href = files.get(id);
 		if (href === undefined) continue;
 		const file = resolvePath(path, decodePath(href));

@@ -1,51 +1,68 @@
+import { decodeEntities } from "../extract/entities.ts";
 import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
 import { escapeHtml, visitXml } from "./xml.ts";
 
-export function isFeed(start: string): boolean {
-	return /<(?:rss[\s>]|feed[\s>][^>]*atom|feed\s[^>]*xmlns|rdf:RDF[\s>])/i.test(
-		start.slice(0, 2000),
-	);
-}
-
-/** Writes the entries of an RSS or Atom feed: title with its link, date, text. */
-export function feedToMarkdown(xml: string): { markdown: string; title?: string } {
-	const out: string[] = [];
+/** Writes the entries of an RSS or Atom feed: title with its link, date, text. `undefined` if it is no feed. */
+export function feedToMarkdown(xml: string): { markdown: string; title?: string } | undefined {
+	const entries: string[] = [];
 	let entry: Entry | undefined;
-	let [title, field] = ["", ""];
+	let title = "";
+	/** The element that is collected, and how many of its name and of any name are open in it. */
+	let field: { to: keyof Entry; name: string; same: number; inner: number } | undefined;
 	visitXml(xml, {
 		open(name, attribute) {
-			if (name === "item" || name === "entry")
+			if (field) {
+				// XHTML is written as elements, not as escaped text.
+				field.inner++;
+				if (name === field.name) field.same++;
+				if (entry) entry[field.to] += openTag(name, attribute);
+			} else if (name === "item" || name === "entry")
 				entry = { title: "", link: "", date: "", text: "", long: "" };
-			else if (
-				name === "link" &&
-				entry &&
-				attribute("href") !== "" &&
-				/^(?:alternate)?$/.test(attribute("rel"))
-			)
-				entry.link ||= attribute("href");
-			else field = FIELDS[name] ?? "";
-			if (name === "link") field = "link";
+			else if (name === "link" && entry && attribute("href") !== "") {
+				if (/^(?:alternate)?$/.test(attribute("rel"))) entry.link ||= attribute("href");
+			} else {
+				const to = FIELDS.get(name);
+				// Extensions repeat what the feed says (`media:title`), and `media:content` is a file.
+				const isFirst = to && (entry ? entry[to] === "" : to === "title" && title === "");
+				if (isFirst && attribute("url") === "") field = { to, name, same: 0, inner: 0 };
+			}
 		},
 		text(text) {
-			if (entry && field !== "") entry[field as keyof Entry] += text;
-			else if (field === "title") title += text;
+			if (entry && field) entry[field.to] += field.inner > 0 ? escapeHtml(text) : text;
+			else if (field) title += text;
 		},
 		close(name) {
-			field = "";
-			if ((name !== "item" && name !== "entry") || !entry) return;
-			const { link, date, text, long } = entry;
-			const heading = escapeHtml(entry.title.trim() || "Untitled");
-			out.push(
-				`<h2>${link.trim() ? `<a href="${escapeHtml(link.trim())}">${heading}</a>` : heading}</h2>`,
-			);
-			if (date.trim() !== "") out.push(`<p>${escapeHtml(date.trim())}</p>`);
-			out.push(`<div>${long.length > text.length ? long : text}</div>`);
+			const isEntry = name === "item" || name === "entry";
+			if (field && !isEntry) {
+				if (name === field.name && field.same-- === 0) field = undefined;
+				else if (entry) entry[field.to] += `</${name}>`;
+				return;
+			}
+			field = undefined;
+			if (!isEntry || !entry) return;
+			// One by one, so that markup that an entry leaves open ends with it.
+			entries.push(linearHtmlToMarkdown(entryHtml(entry)).markdown);
 			entry = undefined;
 		},
 	});
-	const { markdown } = linearHtmlToMarkdown(out.join("\n"));
-	const name = title.trim().slice(0, 200);
-	return { markdown, ...(name && { title: name }) };
+	if (entries.length === 0 && !/<channel[\s>]|<feed\s[^>]*atom/i.test(xml)) return undefined;
+	const name = decodeEntities(title).trim().slice(0, 200);
+	return { markdown: entries.join("\n\n"), ...(name && { title: name }) };
+}
+
+function openTag(name: string, attribute: (name: string) => string): string {
+	const kept = ["href", "src", "alt", "class"].filter((key) => attribute(key) !== "");
+	return `<${name}${kept.map((key) => ` ${key}="${escapeHtml(attribute(key))}"`).join("")}>`;
+}
+
+function entryHtml({ title, link, date, text, long }: Entry): string {
+	const heading = escapeHtml(decodeEntities(title).trim() || "Untitled");
+	const address = decodeEntities(link).trim();
+	return [
+		`<h2>${address ? `<a href="${escapeHtml(address)}">${heading}</a>` : heading}</h2>`,
+		...(date.trim() === "" ? [] : [`<p>${escapeHtml(date.trim())}</p>`]),
+		`<div>${long.length > text.length ? long : text}</div>`,
+	].join("\n");
 }
 
 interface Entry {
@@ -56,13 +73,14 @@ interface Entry {
 	long: string;
 }
 
-const FIELDS: Readonly<Record<string, keyof Entry>> = {
-	title: "title",
-	pubdate: "date",
-	published: "date",
-	date: "date",
-	description: "text",
-	summary: "text",
-	content: "long",
-	encoded: "long",
-};
+const FIELDS: ReadonlyMap<string, keyof Entry> = new Map([
+	["title", "title"],
+	["link", "link"],
+	["pubdate", "date"],
+	["published", "date"],
+	["date", "date"],
+	["description", "text"],
+	["summary", "text"],
+	["content", "long"],
+	["encoded", "long"],
+]);

@@ -23,7 +23,7 @@ export function tarListing(bytes: Buffer): string {
 		const field = (from: number, size: number) =>
 			bytes.toString("utf8", at + from, at + from + size).split("\0", 1)[0] ?? "";
 		const name = [field(345, 155), field(0, 100)].filter(Boolean).join("/");
-		const size = Number.parseInt(field(124, 12).trim(), 8) || 0;
+		const size = Math.max(0, Number.parseInt(field(124, 12).trim(), 8) || 0);
 		const type = field(156, 1);
 		// Headers for long names and extended attributes are no entries of their own.
 		if (!/[xgLK]/.test(type)) lines.push(lineOf(name, type === "5" ? undefined : size));

@@ -40,12 +40,12 @@ function languageOf({ metadata }: Record<string, unknown>): string {
 function outputText(output: unknown): string {
 	if (!isRecord(output)) return "";
 	if (output.output_type === "error")
-		return fenced(joined(output.traceback, "\n").replace(ANSI, ""), "");
+		return fenced(shortened(joined(output.traceback, "\n").replace(ANSI, "")), "");
 	const data = isRecord(output.data) ? output.data : {};
 	const text = joined(output.text) || joined(data["text/markdown"]) || joined(data["text/plain"]);
 	const image = Object.keys(data).find((type) => type.startsWith("image/"));
 	const parts = [
-		text.trim() === "" ? "" : fenced(text.replace(ANSI, ""), ""),
+		text.trim() === "" ? "" : fenced(shortened(text.replace(ANSI, "")), ""),
 		image ? `[${image}]` : "",
 	];
 	return parts.filter((part) => part !== "").join("\n\n");
@@ -54,14 +54,15 @@ function outputText(output: unknown): string {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: colours of a terminal
 const ANSI = /\u001b\[[\d;]*m/g;
 
+function shortened(text: string): string {
+	return text.length > MAX_OUTPUT ? `${text.slice(0, MAX_OUTPUT).toWellFormed()}\n…` : text;
+}
+
 function fenced(text: string, language: string): string {
-	const cut =
-		text.length > MAX_OUTPUT && language === ""
-			? `${text.slice(0, MAX_OUTPUT).toWellFormed()}\n…`
-			: text;
-	const longest = Math.max(0, ...(cut.match(/`{3,}/g) ?? []).map(({ length }) => length));
-	const fence = "`".repeat(Math.max(3, longest + 1));
-	return `${fence}${language}\n${cut.replace(/\n+$/, "")}\n${fence}`;
+	let longest = 2;
+	for (const [ticks] of text.matchAll(/`{3,}/g)) longest = Math.max(longest, ticks.length);
+	const fence = "`".repeat(longest + 1);
+	return `${fence}${language}\n${text.replace(/\n+$/, "")}\n${fence}`;
 }
 
 function joined(value: unknown, separator = ""): string {

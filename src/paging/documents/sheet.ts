@@ -9,12 +9,14 @@ export class SheetWriter {
 	#cells = 0;
 	#width = 0;
 	#isCut = false;
+	#isFull = false;
 
 	/** Sets the cell of the current row; `column` counts from 0. */
 	cell(column: number, text: string): void {
 		if (text === "") return;
 		if (column >= MAX_COLUMNS || this.#cells >= MAX_CELLS) {
 			this.#isCut = true;
+			this.#isFull = this.#cells >= MAX_CELLS;
 			return;
 		}
 		while (this.#row.length < column) this.#row.push("");
@@ -22,17 +24,26 @@ export class SheetWriter {
 		this.#cells++;
 	}
 
-	endRow(): void {
+	/** Ends the current row, which may stand for several. */
+	endRow(repeat = 1): void {
 		if (this.#row.length > 0) {
 			this.#rows.push(this.#row);
+			for (let i = 1; i < repeat; i++) {
+				this.#cells += this.#row.length;
+				if (this.#cells > MAX_CELLS) {
+					this.#isCut = true;
+					break;
+				}
+				this.#rows.push(this.#row);
+			}
 			this.#width = Math.max(this.#width, this.#row.length);
 		}
 		this.#row = [];
 	}
 
-	/** True once a cell was left out. */
-	get isCut(): boolean {
-		return this.#isCut;
+	/** True once a cell was left out because no more are read; a row that is too wide leaves room for the next one. */
+	get isFull(): boolean {
+		return this.#isFull;
 	}
 
 	finish(): string {
@@ -77,7 +88,7 @@ export function csvToMarkdown(text: string): string {
 	const separatorCode = separator.charCodeAt(0);
 	let at = 0;
 	let column = 0;
-	while (at < text.length && !sheet.isCut) {
+	while (at < text.length && !sheet.isFull) {
 		let value: string;
 		if (text.charCodeAt(at) === QUOTE) {
 			const parts: string[] = [];

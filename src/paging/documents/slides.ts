@@ -28,10 +28,11 @@ export async function pptxToHtml(zip: ZipArchive): Promise<string> {
 function slideHtml(xml: string, isNotes = false): string {
 	const out: string[] = [];
 	let paragraph: string[] = [];
-	let [inText, isTitle, isSkipped, cells] = [false, false, false, 0];
+	let [inText, isTitle, isSkipped, cells, fallback] = [false, false, false, 0, 0];
 	visitXml(xml, {
 		open(name, attribute) {
-			if (name === "sp") [isTitle, isSkipped] = [false, false];
+			if (name === "sp" || name === "graphicframe") [isTitle, isSkipped] = [false, false];
+			else if (name === "fallback") fallback++;
 			else if (name === "ph") {
 				const type = attribute("type");
 				isTitle = type === "title" || type === "ctrTitle";
@@ -46,10 +47,12 @@ function slideHtml(xml: string, isNotes = false): string {
 			}
 		},
 		text(text) {
-			if (inText) paragraph.push(escapeHtml(text));
+			// A fallback repeats its neighbour for older programs.
+			if (inText && fallback === 0) paragraph.push(escapeHtml(text));
 		},
 		close(name) {
 			if (name === "t") inText = false;
+			else if (name === "fallback") fallback = Math.max(0, fallback - 1);
 			else if (name === "p") {
 				const text = paragraph.join("");
 				paragraph = [];

@@ -19,18 +19,21 @@ export async function xlsxToMarkdown(zip: ZipArchive): Promise<string> {
 		},
 	});
 	const strings = sharedStrings(await zip.text("xl/sharedStrings.xml"));
-	const dates = dateStyles(await zip.text("xl/styles.xml"));
+	const formats = timeStyles(await zip.text("xl/styles.xml"));
 	const parts: string[] = [];
 	for (const { name, path } of sheets) {
-		const table = sheetTable(await zip.text(path), { strings, dates, startsIn1904 });
+		const table = sheetTable(await zip.text(path), { strings, formats, startsIn1904 });
 		parts.push(`## ${name.replace(/\s+/g, " ").slice(0, 100)}`, table === "" ? "(empty)" : table);
 	}
 	return parts.join("\n\n");
 }
 
+/** A point in time, or a span of hours that may be longer than a day. */
+type TimeFormat = "date" | "span";
+
 interface Book {
 	readonly strings: readonly string[];
-	readonly dates: ReadonlySet<number>;
+	readonly formats: ReadonlyMap<number, TimeFormat>;
 	readonly startsIn1904: boolean;
 }
 
@@ -38,11 +41,11 @@ interface Book {
  * Scans the cells by hand: a sheet has millions of tags, and only four names matter. Text of any other element is
  * passed over, and so are prefixes of names, which few programs write.
  */
-function sheetTable(xml: string, { strings, dates, startsIn1904 }: Book): string {
+function sheetTable(xml: string, { strings, formats, startsIn1904 }: Book): string {
 	const sheet = new SheetWriter();
 	let [type, style, column, next] = ["", 0, 0, 0];
 	let value = "";
-	for (let at = xml.indexOf("<"); at !== -1 && !sheet.isCut; at = xml.indexOf("<", at)) {
+	for (let at = xml.indexOf("<"); at !== -1 && !sheet.isFull; at = xml.indexOf("<", at)) {
 		const end = xml.indexOf(">", at);
 		if (end === -1) break;
 		const isEnd = xml.charCodeAt(at + 1) === SLASH;
@@ -70,9 +73,10 @@ function sheetTable(xml: string, { strings, dates, startsIn1904 }: Book): string
 	function cellValue(): string {
 		if (type === "s") return strings[Number(value)] ?? "";
 		if (type === "b") return value === "1" ? "TRUE" : value === "" ? "" : "FALSE";
-		if ((type === "" || type === "n") && dates.has(style) && value !== "")
-			return dateOf(Number(value), startsIn1904) ?? value;
-		return value;
+		const format = type === "" || type === "n" ? formats.get(style) : undefined;
+		if (format === undefined || value === "") return value;
+		const number = Number(value);
+		return (format === "span" ? spanOf(number) : dateOf(number, startsIn1904)) ?? value;
 	}
 }
 
@@ -97,6 +101,15 @@ function dateOf(days: number, startsIn1904: boolean): string | undefined {
 	return days % 1 === 0 ? iso.slice(0, 10) : iso.slice(0, 19).replace("T", " ");
 }
 
+/** Days as hours, minutes and seconds. */
+function spanOf(days: number): string | undefined {
+	const seconds = Math.round(days * 86_400);
+	if (!Number.isSafeInteger(seconds) || seconds < 0) return undefined;
+	const two = (part: number) => String(part % 60).padStart(2, "0");
+	const minutes = Math.floor(seconds / 60);
+	return `${Math.floor(minutes / 60)}:${two(minutes)}:${two(seconds)}`;
+}
+
 function sharedStrings(xml: string): string[] {
 	const strings: string[] = [];
 	let [text, inText, isReading] = ["", false, 0];
@@ -119,18 +132,24 @@ function sharedStrings(xml: string): string[] {
 }
 
 /** The cell styles whose number format is a date or a time. */
-function dateStyles(xml: string): Set<number> {
-	const formats = new Set<number>([14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 46, 47]);
-	const styles = new Set<number>();
+function timeStyles(xml: string): Map<number, TimeFormat> {
+	const dates = [14, 15, 16, 17, 18, 19, 20, 21, 22, 45, 47];
+	const formats = new Map<number, TimeFormat>(dates.map((id) => [id, "date"]));
+	formats.set(46, "span");
+	const styles = new Map<number, TimeFormat>();
 	let [inCells, count] = [false, 0];
 	visitXml(xml, {
 		open(name, attribute) {
 			if (name === "numfmt") {
-				const code = attribute("formatcode").replace(/"[^"]*"|\[[^\]]*\]|\\./g, "");
-				if (/[ymdhs]/i.test(code) && !/[0#]/.test(code)) formats.add(Number(attribute("numfmtid")));
+				const code = attribute("formatcode").replace(/"[^"]*"|\\./g, "");
+				const id = Number(attribute("numfmtid"));
+				const plain = code.replace(/\[[^\]]*\]|(?<=s)\.0+/gi, "");
+				if (/\[(?:h+|m+|s+)\]/i.test(code)) formats.set(id, "span");
+				else if (/[ymdhs]/i.test(plain) && !/[0#]/.test(plain)) formats.set(id, "date");
 			} else if (name === "cellxfs") inCells = true;
 			else if (name === "xf" && inCells) {
-				if (formats.has(Number(attribute("numfmtid")))) styles.add(count);
+				const format = formats.get(Number(attribute("numfmtid")));
+				if (format) styles.set(count, format);
 				count++;
 			}
 		},

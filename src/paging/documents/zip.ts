@@ -44,8 +44,9 @@ export class ZipArchive {
 	/** Returns the entry as text in UTF-8 or UTF-16; an empty string if it is missing. */
 	async text(name: string): Promise<string> {
 		const bytes = await this.bytes(name);
-		const isUtf16 = bytes[0] === 0xff && bytes[1] === 0xfe;
-		return new TextDecoder(isUtf16 ? "utf-16le" : "utf-8").decode(bytes);
+		const mark = bytes.toString("hex", 0, 2);
+		const charset = mark === "fffe" ? "utf-16le" : mark === "feff" ? "utf-16be" : "utf-8";
+		return new TextDecoder(charset).decode(bytes);
 	}
 
 	async bytes(name: string): Promise<Buffer> {

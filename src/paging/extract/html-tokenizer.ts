@@ -26,6 +26,7 @@ export class HtmlTokenizer {
 	readonly #missing = new Set<string>();
 
 	readonly #isXml: boolean;
+	#isLiteral = false;
 
 	/** In XML, no element has raw text. */
 	constructor(html: string, { xml = false } = {}) {
@@ -51,7 +52,7 @@ export class HtmlTokenizer {
 	}
 
 	get text(): string {
-		return decodeEntities(this.source);
+		return this.#isLiteral ? this.source : decodeEntities(this.source);
 	}
 
 	/** Returns `""` for an attribute without a value, `undefined` for a missing one. */
@@ -92,6 +93,7 @@ export class HtmlTokenizer {
 		} while (end !== -1 && !startsMarkup(html.charCodeAt(end + 1)));
 		this.#at = end === -1 ? html.length : end;
 		this.source = html.slice(start, this.#at);
+		this.#isLiteral = false;
 		return "text";
 	}
 
@@ -107,6 +109,8 @@ export class HtmlTokenizer {
 			if (end !== -1) {
 				this.source = html.slice(start + 9, end);
 				this.#at = end + 3;
+				// In XML, an ampersand in CDATA is itself: HTML in a feed keeps its own entities.
+				this.#isLiteral = this.#isXml;
 				return "text";
 			}
 		}

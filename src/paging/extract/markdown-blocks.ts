@@ -41,7 +41,11 @@ export class MarkdownBlocks {
 	}
 
 	join(): string {
-		return this.#out.join("").replace(/^\n+|\n+$/g, "");
+		const text = this.#out.join("").replace(/^\n+/, "");
+		// Not by pattern: one that ends with the text is quadratic in blank lines of code.
+		let end = text.length;
+		while (text[end - 1] === "\n") end--;
+		return text.slice(0, end);
 	}
 
 	endBlock(): void {
@@ -95,7 +99,7 @@ export class MarkdownBlocks {
 
 	code(code: string, language: string): void {
 		this.endBlock();
-		const content = code.replace(/^\n+|\s+$/g, "");
+		const content = code.replace(/^\n+/, "").trimEnd();
 		if (content.trim() === "") return;
 		this.#dissolveTable();
 		const fence = "`".repeat(Math.max(3, longestRun(content, /`{3,}/g) + 1));
@@ -150,7 +154,7 @@ interface Container {
 	readonly inner: string;
 }
 
-/** Spans add empty cells, but never more than there are real cells, since attributes are untrusted. */
+/** Spans add empty cells, but not many more than there are real cells, since attributes are untrusted. */
 class TableText {
 	readonly #rows: Cell[][] = [];
 	#row: Cell[] | undefined;
@@ -219,7 +223,7 @@ class TableText {
 	}
 
 	#addEmpty(row: Cell[]): boolean {
-		if (this.#emptyCells >= this.#realCells) return false;
+		if (this.#emptyCells >= this.#realCells + MORE_EMPTY) return false;
 		this.#emptyCells++;
 		row.push({ text: "", header: false });
 		return true;
@@ -240,6 +244,8 @@ interface Cell {
 }
 
 const MAX_SPAN = 50;
+/** Tables with groups of rows have more empty cells than others: without them, cells move to other columns. */
+const MORE_EMPTY = 10_000;
 
 function isLayout(cells: Cell[]): boolean {
 	const limit = cells.some(({ header }) => header) ? 2000 : 600;

@@ -27,10 +27,13 @@ const PROSE_CHARS = 25;
  */
 export function findRegions(text: string, pieces: readonly TextPiece[]): Region[] {
 	const regions: Region[] = [];
-	const rows = rowsOf(pieces);
+	const rows = rowsOf(text, pieces);
 	for (let at = 0; at < rows.length; ) {
 		let end = at;
-		while (end < rows.length && (rows[end] as Row).length > 1) end++;
+		while (end < rows.length && (rows[end] as Row).length > 1) {
+			end++;
+			if (!isNext(text, rows[end - 1]?.at(-1), rows[end]?.[0])) break;
+		}
 		const block = rows.slice(at, end);
 		if (block.length >= MIN_ROWS) {
 			const written = write(text, block);
@@ -47,15 +50,20 @@ export function findRegions(text: string, pieces: readonly TextPiece[]): Region[
 type Row = readonly TextPiece[];
 
 /** Pieces that follow each other on one line, from left to right. */
-function rowsOf(pieces: readonly TextPiece[]): Row[] {
+function rowsOf(text: string, pieces: readonly TextPiece[]): Row[] {
 	const rows: TextPiece[][] = [];
 	for (const piece of pieces) {
 		const row = rows.at(-1);
 		const before = row?.at(-1);
-		if (row && before && isBeside(before, piece)) row.push(piece);
+		if (row && before && isBeside(before, piece) && isNext(text, before, piece)) row.push(piece);
 		else rows.push([piece]);
 	}
 	return rows;
+}
+
+/** Whether there is no text between two pieces. A region replaces all text in its range, so it has none without a piece. */
+function isNext(text: string, a: TextPiece | undefined, b: TextPiece | undefined): boolean {
+	return a !== undefined && b !== undefined && text.slice(a.to, b.from).trim() === "";
 }
 
 function isBeside(a: TextPiece, b: TextPiece): boolean {

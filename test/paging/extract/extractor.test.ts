@@ -93,6 +93,14 @@ describe("a page that takes too much memory", () => {
 });
 
 describe("hostile pages", () => {
+	test("blank lines and spaces inside code are converted in time", { tags: "slow" }, async () => {
+		const { extract } = extractor({});
+		for (const name of ["half a million blank lines of code", "half a million spaces in code"]) {
+			const found = await extract({ html: hostilePages[name]?.() ?? "", baseUrl });
+			expect(found.degraded).toBe(false);
+		}
+	});
+
 	test.each(Object.keys(hostilePages))(
 		"%s: an answer, and the next page is read",
 		{ tags: "slow" },

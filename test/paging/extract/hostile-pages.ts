@@ -15,5 +15,7 @@ export const hostilePages: Record<string, () => string> = {
 	"2,000 nested tables": () => `${"<table><tr><td>".repeat(2000)}needle`,
 	"200,000 links": () => `${"<a href=/x/y>link</a> ".repeat(200_000)}needle`,
 	"100,000 classes": () => `<div class="${"c ".repeat(100_000)}"><p>needle</p></div>`,
+	"half a million blank lines of code": () => `<pre>needle${"\n".repeat(500_000)}x</pre>`,
+	"half a million spaces in code": () => `<pre>needle${" ".repeat(500_000)}x</pre>`,
 	"50,000 unclosed comments and tags": () => `<p>needle</p>${'<a href="<!--'.repeat(50_000)}`,
 };

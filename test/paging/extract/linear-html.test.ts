@@ -139,6 +139,14 @@ describe("tables", () => {
 		expect(markdown(html)).toBe("| a | b |  | c |\n| --- | --- | --- | --- |\n|  | d | e | f |");
 	});
 
+	test("groups of rows keep the columns in line, also if most cells are empty", () => {
+		const rows = Array.from({ length: 11 }, (_, i) => `<tr><td>item ${i}</td></tr>`).join("");
+		const { markdown } = linearHtmlToMarkdown(
+			`<table><tr><th>A<th>B<th>C</tr><tr><td rowspan=12>a</td><td rowspan=12>b</td><td>first</td></tr>${rows}</table>`,
+		);
+		expect(markdown.split("\n").at(-1)).toBe("|  |  | item 10 |");
+	});
+
 	test("the caption goes before, and columns without any text go", () => {
 		const html = "<table><caption>Cap</caption><tr><td>a<td><td>b<tr><td>c<td> <td>d</table>after";
 		expect(markdown(html)).toBe("Cap\n\n| a | b |\n| --- | --- |\n| c | d |\n\nafter");

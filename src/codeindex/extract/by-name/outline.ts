@@ -54,6 +54,8 @@ class Outline {
 	readonly #rules: OutlineRules;
 	readonly #draft: FactsDraft;
 	readonly #tops = new Map<string, number>();
+	/** Top-level bindings without a body: prototypes. */
+	readonly #bodiless = new Set<number>();
 	readonly #declaredAt = new Set<number>();
 	readonly #text = (node: SyntaxNode) => this.#draft.text(node);
 
@@ -88,13 +90,15 @@ class Outline {
 		const known = this.#tops.get(name);
 		const before = known === undefined ? undefined : (this.#draft.bindings[known] as Declared);
 		this.#declaredAt.add(found.id.start);
-		if (before && known !== undefined && !before.partial) {
+		const hasBody = child(node, "body") !== undefined;
+		const isDefinition = hasBody && known !== undefined && this.#bodiless.delete(known);
+		if (before && known !== undefined && !before.partial && !isDefinition) {
 			const alsoAt = [...(before.alsoAt ?? []), this.#draft.at(found.id.start)];
 			const all = [...(before.members ?? []), ...members];
 			this.#draft.bindings[known] = { ...before, alsoAt, ...(all.length > 0 && { members: all }) };
 			return;
 		}
-		const doc = this.#docBefore(node);
+		const doc = this.#docBefore(node) ?? before?.doc;
 		const declared: Mutable<Declared> = {
 			kind: "declared",
 			name,
@@ -106,9 +110,12 @@ class Outline {
 		if (doc !== undefined) declared.doc = doc;
 		const all = [...(before?.members ?? []), ...members];
 		if (all.length > 0) declared.members = all;
+		if (before && isDefinition) declared.alsoAt = [before.at, ...(before.alsoAt ?? [])];
 		if (known !== undefined) this.#draft.bindings[known] = declared;
 		const binding = known ?? this.#draft.declare(declared);
 		this.#tops.set(name, binding);
+		if (isDefinition) return; // its prototype decided whether others may use it
+		if (!hasBody) this.#bodiless.add(binding);
 		if (this.#rules.isPublic?.(declared.signature, name) ?? true) this.#draft.export(name, binding);
 	}
 
@@ -194,11 +201,14 @@ class Outline {
 	}
 
 	#name(node: SyntaxNode, parent: SyntaxNode, binding: number): void {
-		if (this.#declaredAt.has(node.start) || node.end - node.start < 2) return;
+		if (this.#declaredAt.has(node.start)) return;
+		const usage = usageOf(node, parent);
+		// Names of one letter are mostly local variables.
+		if (node.end - node.start < 2 && usage === "read") return;
 		const name = this.#text(node).replace(/^[$@]+/, "");
 		const at = this.#draft.at(node.end - name.length);
 		const steps = [{ name, at }];
-		this.#draft.references.push({ binding, usage: usageOf(node, parent), side: "value", steps });
+		this.#draft.references.push({ binding, usage, side: "value", steps });
 	}
 }
 

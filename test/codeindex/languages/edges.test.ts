@@ -1,0 +1,62 @@
+// @module-tag slow
+import { expect, test } from "vitest";
+import { dependenciesOf } from "../../../src/codeindex/link/modules.ts";
+import { impact } from "../../../src/codeindex/queries/impact.ts";
+import { outline, symbolSource } from "../../../src/codeindex/queries/outline.ts";
+import { usages } from "../../../src/codeindex/queries/usages.ts";
+import { tempDir } from "../../support/temp.ts";
+import { openIndexer, writeTree } from "../indexer/test-index.ts";
+import { indexProject } from "./language-project.ts";
+
+test("an include of C++ leads to a header that is added or removed later", async () => {
+	const root = tempDir();
+	writeTree(root, { "main.cpp": '#include "util.h"\nint main() { return 1; }\n' });
+	const { store, indexer } = await openIndexer(root);
+	const targets = async () => {
+		await indexer.refresh({ mayBuild: true });
+		return store.read((reader) => {
+			const file = reader.fileAt("main.cpp");
+			if (!file) throw new Error("main.cpp is not indexed");
+			return dependenciesOf(reader, file.id).map((one) => reader.files.get(one.file)?.path);
+		});
+	};
+	expect(await targets()).toEqual([]);
+	writeTree(root, { "util.h": "int util(void);\n" });
+	expect(await targets()).toEqual(["util.h"]);
+	writeTree(root, { "util.h": undefined });
+	expect(await targets()).toEqual([]);
+});
+
+test("a change of a symbol reaches its uses in a language whose usages are found by name", async () => {
+	const reader = await indexProject({
+		"src/a/Cart.java": "package a;\npublic class Cart {\n\tpublic int total() { return 1; }\n}\n",
+		"src/b/Shop.java":
+			"package b;\nimport a.Cart;\npublic class Shop {\n\tint sum() { return new Cart().total(); }\n}\n",
+	});
+	const one = impact(reader, { modify: ["src/a/Cart.java"], symbols: ["Cart"] });
+	expect(one.symbols).toMatchObject([{ name: "Cart", usages: 2, otherFiles: 1 }]);
+	expect(one.affected.map(({ path }) => path)).toEqual(["src/b/Shop.java"]);
+});
+
+test("a function of C with a prototype before it is shown with its body", async () => {
+	const text =
+		"static int twice(int x);\n\nint once(int x) { return twice(x); }\n\nstatic int twice(int x) {\n\treturn 2 * x;\n}\n";
+	const reader = await indexProject({ "a.c": text });
+	const { definitions } = symbolSource(reader, { symbol: "twice" }, () => text);
+	expect(definitions[0]?.source).toMatchObject({
+		firstLine: 5,
+		lines: ["static int twice(int x) {", "\treturn 2 * x;", "}"],
+	});
+	expect(outline(reader, { file: "a.c" }).outlines[0]?.symbols).toMatchObject([
+		{ name: "once", line: 3, endLine: 3, exported: true },
+		{ name: "twice", line: 5, endLine: 7, exported: false },
+	]);
+});
+
+test("a function with a name of one letter has its calls", async () => {
+	const reader = await indexProject({
+		"a.c": "int f(int x) { return x; }\nint main(void) { return f(1); }\n",
+	});
+	const { definitions } = usages(reader, { symbol: "f" });
+	expect(definitions[0]?.usages).toMatchObject([{ line: 2, kind: "call" }]);
+});
