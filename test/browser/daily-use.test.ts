@@ -3,7 +3,8 @@ import { mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { describe, expect, test } from "vitest";
-import { short } from "../../src/text/figures.ts";
+import { DEMO_MODEL } from "../../src/core/demo-model.ts";
+import { dollars } from "../../src/dashboard/parts/figures.ts";
 import { browserPath, expectAccessible } from "../support/browser.ts";
 import { type Said, sessionLines } from "./session-lines.ts";
 import { eventually, promptBox, useStrata } from "./strata-server.ts";
@@ -120,7 +121,8 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		await printed.waitFor();
 		const [, plain = ""] =
 			/plain input tokens: ([\d,]+)/.exec((await printed.textContent()) ?? "") ?? [];
-		expect(replayed).toContain(`${short(Number(plain.replaceAll(",", "")))} tokens`);
+		const paid = (Number(plain.replaceAll(",", "")) * DEMO_MODEL.cost.input) / 1e6;
+		expect(replayed).toContain(`100.0 %${dollars(paid)}`);
 		expect(faults).toEqual([]);
 	});
 
@@ -159,6 +161,7 @@ describe.skipIf(browserPath === undefined)("daily use", () => {
 		const order = page.getByRole("button", { name: 'read(path="src/order.ts")' });
 		const day = pieces.getByRole("button", { name: 'read(path="logs/day-3.log")' });
 
+		await page.getByRole("button", { name: /^Show more/ }).click();
 		await order.click();
 		await dialog.getByRole("button", { name: "Pin", exact: true }).click();
 		await page.getByText(/^Pinned .*: read\(path="src\/order\.ts"\)/).waitFor();

@@ -42,7 +42,9 @@ describe.skipIf(browserPath === undefined)("traffic in a browser", () => {
 		await ask({ tools: [...TOOLS, "Web"], messages: [...QUESTION, ...step("b")] });
 		const misses = async () =>
 			(await cells(page, "Misses")).map(([request, cause, , , first]) => [request, cause, first]);
-		await eventually(misses).toEqual([["3", "tools the tools changed", "tool Web"]]);
+		const advice =
+			"Choose the tools before the first message; each change rewrites the whole prompt.";
+		await eventually(misses).toEqual([["3", `tools the tools changed${advice}`, "tool Web"]]);
 		await eventually(() => figures(page)).toMatchObject({ Misses: "1" });
 
 		await page.getByRole("button", { name: "Requests as a table" }).press("Enter");
