@@ -18,6 +18,8 @@ export interface Monorepo {
 	readonly hubSymbol: string;
 	/** A file in the middle of the tree, to be edited. */
 	readonly sample: string;
+	/** A function of the sample that a few files call. */
+	readonly sampleSymbol: string;
 }
 
 /** Writes the monorepo into an empty folder. The same options always give the same files. */
@@ -64,6 +66,7 @@ export function writeMonorepo(
 		hub: `packages/${packageName(0)}/src/${moduleName(0)}.ts`,
 		hubSymbol: "handleCore0Part0",
 		sample: `packages/${packageName(packages >> 1)}/src/${moduleName(3)}.ts`,
+		sampleSymbol: `handle${stem(packages >> 1, 3)}`,
 	};
 }
 

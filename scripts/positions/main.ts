@@ -9,7 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { declarationsOf } from "../../test/codeindex/languages/declarations.ts";
+import { usagesOfAll } from "../../test/codeindex/languages/declarations.ts";
 import { GO_PROJECT, PYTHON_PROJECT } from "../../test/codeindex/languages/projects.ts";
 import { askPyright } from "./pyright.ts";
 
@@ -19,9 +19,13 @@ type Positions = Readonly<Record<string, readonly string[]>>;
 const [language, server] = process.argv.slice(2);
 const folder = mkdtempSync(join(tmpdir(), "positions-"));
 try {
-	if (language === "go") write("go", byGo());
-	else if (language === "python" && server) write("python", await byPyright(server));
-	else
+	if (language === "go") {
+		write("go", byGo("top"));
+		write("go-members", byGo("member"));
+	} else if (language === "python" && server) {
+		write("python", await byPyright(server, false));
+		write("python-members", await byPyright(server, true));
+	} else
 		throw new Error(
 			"Usage: node scripts/positions/main.ts go | python <pyright's langserver.index.js>",
 		);
@@ -29,7 +33,7 @@ try {
 	rmSync(folder, { recursive: true });
 }
 
-function byGo(): Positions {
+function byGo(kind: "top" | "member"): Positions {
 	writeProject(GO_PROJECT);
 	const program = fileURLToPath(new URL("positions.go", import.meta.url));
 	const text = execFileSync("go", ["run", program, folder, "example.com/shop"], {
@@ -39,16 +43,21 @@ function byGo(): Positions {
 	const { symbols }: { symbols: Record<string, { refs: string[] | null }> } = JSON.parse(text);
 	return Object.fromEntries(
 		Object.entries(symbols)
-			.filter(([place]) => place.endsWith(" top"))
-			.map(([place, { refs }]) => [place.slice(0, -" top".length), refs ?? []]),
+			.filter(([place]) => place.endsWith(` ${kind}`))
+			.map(([place, { refs }]) => [place.slice(0, -` ${kind}`.length), refs ?? []]),
 	);
 }
 
-async function byPyright(path: string): Promise<Positions> {
+async function byPyright(path: string, ofMembers: boolean): Promise<Positions> {
 	writeProject(PYTHON_PROJECT);
 	writeFileSync(join(folder, "pyrightconfig.json"), '{ "extraPaths": ["src"] }');
-	const places = await declarationsOf(PYTHON_PROJECT);
-	return await askPyright(path, folder, places);
+	const all = await usagesOfAll(PYTHON_PROJECT);
+	const chosen = all.filter(({ isMember }) => isMember === ofMembers);
+	return await askPyright(
+		path,
+		folder,
+		chosen.map(({ place }) => place),
+	);
 }
 
 function writeProject(files: Readonly<Record<string, string>>): void {

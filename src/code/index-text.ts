@@ -6,6 +6,7 @@ import {
 	type Advice,
 	leftOutText,
 	notStoredText,
+	pendingText,
 	TOOL_ADVICE,
 	whyNothingIndexed,
 } from "./outline.ts";
@@ -47,11 +48,11 @@ export function progressText({ phase, done, total }: IndexProgress): string {
 
 /** What the user is asked before the first indexing. */
 export function consentText({ root, database }: Pick<IndexStatus, "root" | "database">): string {
-	return `The TypeScript and JavaScript files of ${root} will be read, and an index of them will be stored in ${database}. Nothing is written to the project or sent anywhere.`;
+	return `The source files of ${root} will be read, and an index of them will be stored in ${database}. Nothing is written to the project or sent anywhere.`;
 }
 
 export function statusText(status: IndexStatus, nowMs: number): string[] {
-	const { state, root, database, bytes, files, symbols, updatedMs, note } = status;
+	const { state, root, database, bytes, files, symbols, updatedMs, pending, note } = status;
 	const indexed = {
 		absent: "no: /kota index or the tool kota_index starts it",
 		partial: "in part: it was interrupted, /kota index goes on with it",
@@ -67,6 +68,7 @@ export function statusText(status: IndexStatus, nowMs: number): string[] {
 	return [
 		...lines,
 		`contents: ${counted(files, "file")}, ${counted(symbols, "symbol")}${age}`,
+		...(pending === undefined ? [] : [`in progress: ${pendingText(pending, files)}`]),
 		...leftOutTexts(status).map((text) => `not in it: ${text}`),
 		`database: ${clipMiddle(oneLine(database), 300)} (${megabytes(bytes)})`,
 	];

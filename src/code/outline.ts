@@ -173,11 +173,12 @@ function splitPath(path: string): [folder: string, name: string] {
 /** The last line of every answer: coverage, freshness, unparsed files. */
 export function coverageLine(coverage: Coverage, nowMs: number, advice = TOOL_ADVICE): string {
 	const { files, unparsed, unresolvedImports, checkedMs, refreshedFiles, complete } = coverage;
-	const { leftOut, notStored, languages = [] } = coverage;
+	const { leftOut, notStored, pending, languages = [] } = coverage;
 	const facts = [
 		...(complete
 			? []
 			: [`INCOMPLETE, the first indexing is not finished: ${advice.index} goes on with it`]),
+		...(pending === undefined ? [] : [pendingText(pending, files)]),
 		`${counted(files, "file")} indexed${languagesText(languages)}`,
 		`checked ${ago(nowMs - checkedMs)}`,
 		...(refreshedFiles > 0 ? [`${counted(refreshedFiles, "change")} taken in`] : []),
@@ -187,6 +188,10 @@ export function coverageLine(coverage: Coverage, nowMs: number, advice = TOOL_AD
 		...(unresolvedImports > 0 ? [counted(unresolvedImports, "unresolved import")] : []),
 	];
 	return `[${facts.join("; ")}]`;
+}
+
+export function pendingText(pending: number, files: number): string {
+	return `references and texts of ${grouped(pending)} of ${counted(files, "file")} are still being read`;
 }
 
 /** `: 900 python, 304 rust; members where types are written, rust by name only`. */

@@ -1,5 +1,6 @@
 import type {
 	AnswerOf,
+	BuildOptions,
 	BuildReport,
 	CallOptions,
 	CodeIndex,
@@ -47,7 +48,10 @@ export async function openEngine(
 		return new ExternalIndex({ command, args, root, timeoutMs: timeoutSeconds * 1000 });
 	}
 	const { openCodeIndex } = await import("../codeindex/index.ts");
-	return openCodeIndex({ root, exclude, inThisThread });
+	const index = openCodeIndex({ root, exclude, inThisThread });
+	if (settings.typeChecker === "") return index;
+	const { withTypeChecker } = await import("./type-checker/checked-index.ts");
+	return withTypeChecker(index, { command: settings.typeChecker });
 }
 
 interface Inputs extends Record<QuestionName, object> {
@@ -156,22 +160,29 @@ export class CodeProject {
 		} catch (error) {
 			if (property(error, "code") !== "not-indexed") throw error;
 		}
-		await this.build(caller);
+		await this.build(caller, "needed", { skeletonFirst: true });
 		return await this.#put(name, query, caller);
 	}
 
 	/** Builds or refreshes the index. Consent is `given` if the user requested the build. */
-	async build(caller: Caller = {}, consent: "given" | "needed" = "needed"): Promise<BuildReport> {
+	async build(
+		caller: Caller = {},
+		consent: "given" | "needed" = "needed",
+		{ skeletonFirst = false }: Pick<BuildOptions, "skeletonFirst"> = {},
+	): Promise<BuildReport> {
 		if (consent === "needed") await this.#needConsent(caller);
 		if (caller.signal?.aborted) throw new AbortedError(caller.signal.reason);
 		this.#isDeclined = false;
-		const shared = this.#building ?? this.#beginBuild();
+		const shared = this.#building ?? this.#beginBuild(skeletonFirst);
 		shared.callers.add(caller);
 		try {
-			return await shared.waiters.join(caller.signal);
+			const report = await shared.waiters.join(caller.signal);
+			if (skeletonFirst || !shared.skeletonFirst) return report;
 		} finally {
 			shared.callers.delete(caller);
 		}
+		// The build that was joined has left something to read.
+		return await this.build(caller, "given");
 	}
 
 	async status(): Promise<IndexStatus> {
@@ -211,10 +222,10 @@ export class CodeProject {
 	}
 
 	/** Later callers join this build: parallel tool calls start at the same time. */
-	#beginBuild(): SharedBuild {
+	#beginBuild(skeletonFirst: boolean): SharedBuild {
 		const waiters = new Waiters<BuildReport>(abortedBy);
 		const { signal } = waiters;
-		const shared = { waiters, callers: new Set<Caller>() };
+		const shared = { waiters, callers: new Set<Caller>(), skeletonFirst };
 		this.#building = shared;
 		const end = () => {
 			if (this.#building === shared) this.#building = undefined;
@@ -225,7 +236,7 @@ export class CodeProject {
 		};
 		// Later callers must not join an aborted build.
 		signal.addEventListener("abort", end);
-		this.#withEngine((index) => index.build({ signal, onProgress }))
+		this.#withEngine((index) => index.build({ signal, onProgress, skeletonFirst }))
 			.then((report) => {
 				this.#noteCoverage(report);
 				return report;
@@ -325,6 +336,7 @@ interface ShownState {
 interface SharedBuild {
 	readonly waiters: Waiters<BuildReport>;
 	readonly callers: Set<Caller>;
+	readonly skeletonFirst: boolean;
 }
 
 /** Every question refreshes the index. Progress is shown only for at least this many files. */

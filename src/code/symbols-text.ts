@@ -153,7 +153,7 @@ export function usagesForms(
 	if (definitions.length === 0) {
 		return [() => [remark(...nothingNamed(answer, input, advice))]];
 	}
-	const heading = remark(summary(answer, input));
+	const heading = remark(summary(answer, input), ...checkedBy(answer));
 	const form =
 		(items: (usages: readonly Usage[]) => string[], more?: (usages: readonly Usage[]) => Section) =>
 		() => [
@@ -210,6 +210,15 @@ function summary(
 	return `${clip(oneLine(symbol), 120)}: ${defined}${omitted}, ${inFiles(usages)}${tests}`;
 }
 
+function checkedBy({ checker }: AnswerOf<"usages">): string[] {
+	if (!checker) return [];
+	const { problem } = checker;
+	if (problem === undefined) return ["members: by the type checker (tsc --lsp) and the index"];
+	return [
+		`members: by the index alone; the type checker was not used: ${clip(oneLine(problem), 200)}`,
+	];
+}
+
 function inFiles(usages: readonly Usage[]): string {
 	const files = new Set(usages.map(({ path }) => path)).size;
 	return `${counted(usages.length, "usage")} in ${counted(files, "file")}`;
@@ -236,7 +245,7 @@ function describe(definition: Definition, input: UsagesInput, advice: Advice): s
 	];
 }
 
-/** Usages of the members named here are counted; those of members beside them are not. */
+/** Usages of the members named here are counted unless they are apart; those of members beside them are not. */
 function familyText({ family }: Definition): string[] {
 	if (!family) return [];
 	const named = (members: readonly FamilyMember[]) =>
@@ -244,12 +253,15 @@ function familyText({ family }: Definition): string[] {
 			.slice(0, FAMILY_NAMED)
 			.map(({ name, path, line }) => `${clip(oneLine(name), 80)} (${oneLine(path)}:${line})`)
 			.join(", ") + (members.length > FAMILY_NAMED ? ", …" : "");
-	const { above, below, beside } = family;
+	const { above, below, beside, apart } = family;
+	const notCounted = apart ? "; their usages are not counted here" : "";
 	const others = beside > 0 ? `, as ${counted(beside, "other")} do: ask for that one` : "";
 	return [
-		...(above.length > 0 ? [`  implements or overrides ${named(above)}${others}`] : []),
+		...(above.length > 0
+			? [`  implements or overrides ${named(above)}${others}${notCounted}`]
+			: []),
 		...(below.length > 0
-			? [`  implemented or overridden by ${grouped(below.length)}: ${named(below)}`]
+			? [`  implemented or overridden by ${grouped(below.length)}: ${named(below)}${notCounted}`]
 			: []),
 	];
 }

@@ -13,6 +13,11 @@ export interface Coverage {
 	readonly refreshedFiles: number;
 	/** False until the first indexing completes: answers cover only the files indexed so far. */
 	readonly complete: boolean;
+	/**
+	 * Set while references and texts of this many files are still being read, after a first indexing of
+	 * declarations, imports and exports.
+	 */
+	readonly pending?: number;
 	/** Not in the index: unreadable folders, names that are not UTF-8, oversized files and the like. */
 	readonly leftOut?: {
 		readonly count: number;
@@ -216,6 +221,8 @@ export interface UsagesAnswer extends Covered {
 	readonly definitions: readonly Definition[];
 	readonly omittedDefinitions?: number;
 	readonly suggestions?: readonly string[];
+	/** Set if a type checker was asked about members. With a problem, the index alone answers. */
+	readonly checker?: { readonly problem?: string };
 }
 
 export interface Definition {
@@ -235,11 +242,18 @@ export interface Definition {
 		readonly below: readonly FamilyMember[];
 		/** Other members that implement one of `above`. Their own usages are not counted here. */
 		readonly beside: number;
+		/** Set if usages of `above` and `below` are not counted here, as in Python and Go. */
+		readonly apart?: true;
 	};
 	/** Set where usages are all places of this name in the language: some may mean something else. */
 	readonly byName?: true;
 	/** Accesses of a member with this name on values of unknown type. They may be usages. */
-	readonly possible?: { readonly count: number; readonly files: readonly string[] };
+	readonly possible?: {
+		readonly count: number;
+		readonly files: readonly string[];
+		/** Accesses in each of `files`, in the same order. */
+		readonly counts?: readonly number[];
+	};
 }
 
 export interface FamilyMember {

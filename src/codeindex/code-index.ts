@@ -6,6 +6,15 @@ export interface CallOptions {
 	readonly onProgress?: (progress: IndexProgress) => void;
 }
 
+/** Options of `build`. */
+export interface BuildOptions extends CallOptions {
+	/**
+	 * Of files that are not indexed yet, reads declarations, imports and exports only, in half the time. References and
+	 * texts follow after the next question, unless it needs them; see `pending` of {@link Coverage}. Default: false.
+	 */
+	readonly skeletonFirst?: boolean;
+}
+
 /** How many files one phase of indexing has processed. */
 export interface IndexProgress {
 	readonly phase: "scanning" | "parsing" | "resolving" | "storing";
@@ -31,6 +40,8 @@ export interface IndexStatus {
 	readonly files: number;
 	readonly symbols: number;
 	readonly updatedMs?: number;
+	/** Files whose references and texts are still to be read. */
+	readonly pending?: number;
 	readonly leftOut?: Coverage["leftOut"];
 	readonly linksNotFollowed?: number;
 	/** An event since the index was opened, such as a rebuild after damage. */
@@ -47,7 +58,7 @@ export interface CodeIndex extends IndexQueries {
 	readonly root: string;
 	status(): Promise<IndexStatus>;
 	/** Indexes the project. Later calls index only changes. */
-	build(options?: CallOptions): Promise<BuildReport>;
+	build(options?: BuildOptions): Promise<BuildReport>;
 	/** Ends the worker. Calls in flight reject. */
 	close(): Promise<void>;
 }

@@ -7,6 +7,8 @@ export interface FileFacts {
 	/** `broken`: the parser failed, or recovered from an error. Partial facts are kept. */
 	readonly status: "parsed" | "broken";
 	readonly problem?: string;
+	/** Set if only declarations, imports and exports were read. */
+	readonly isSkeleton?: true;
 	/** Whether the file has imports or exports of any kind. If not, its top-level names are global. */
 	readonly isModule: boolean;
 	readonly lines: number;
@@ -49,6 +51,8 @@ export interface Declared {
 	readonly heritage?: readonly TypeName[];
 	/** The type of a variable or of a function's result, if it is a name. Promises are unwrapped. */
 	readonly type?: TypeName;
+	/** Of a function, or of a class's constructor. Absent if there are overloads. */
+	readonly parameters?: readonly Parameter[];
 	readonly members?: readonly Member[];
 	/** Only adds members to a type of this name, which another file of the package declares. */
 	readonly partial?: true;
@@ -87,7 +91,15 @@ export interface Member {
 	/** As of {@link Declared}. */
 	readonly doc?: string;
 	readonly type?: TypeName;
+	/** Of a method, as of {@link Declared}. */
+	readonly parameters?: readonly Parameter[];
 	readonly members?: readonly Member[];
+}
+
+/** A parameter whose type is a name. Others are not listed. */
+export interface Parameter {
+	readonly index: number;
+	readonly type: TypeName;
 }
 
 export interface TypeName {
@@ -140,6 +152,7 @@ export interface Reference {
 }
 
 export interface Step {
+	/** `(0` is the first parameter, `(1` the second: a step to its declared type. */
 	readonly name: string;
 	/** Absent if the step is not in the source, but part of a {@link TypeName} or derived from one. */
 	readonly at?: Position;

@@ -12,6 +12,8 @@ export interface IndexedFile {
 	readonly isTest: boolean;
 	readonly isModule: boolean;
 	readonly problem?: string;
+	/** Set while its references and the words of its text are not stored yet. */
+	readonly isSkeleton?: true;
 }
 
 export type Resolution =

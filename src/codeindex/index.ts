@@ -1,5 +1,6 @@
 export type * from "./answers.ts";
 export type {
+	BuildOptions,
 	BuildReport,
 	CallOptions,
 	CodeIndex,

@@ -2,8 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { compareText } from "../core/compare-text.ts";
 import { isSurelySame } from "../core/file-times.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
+import type { Completion } from "./completion.ts";
+import type { Extent } from "./language.ts";
 import { readSource } from "./read-source.ts";
 import type { FileParser, RefreshPlan, RefreshRunner, Scan } from "./refresh-runner.ts";
+import type { GitListing } from "./scan/git-files.ts";
 import { TreeScanner } from "./scan/scan-tree.ts";
 import type {
 	KnownConfig,
@@ -20,6 +23,10 @@ import type { WriterLock } from "./store/writer-lock.ts";
 export interface RefreshOptions extends CallOptions {
 	/** Whether the first indexing is allowed. If not, a partial index is refreshed but not completed. */
 	readonly mayBuild: boolean;
+	/** How much of new files is read. Default: `whole`. */
+	readonly extent?: Extent;
+	/** Returns a listing that was started for this refresh, once. */
+	readonly takeListing?: () => GitListing | undefined;
 }
 
 export type RefreshReport = ReturnType<typeof reportOf>;
@@ -36,6 +43,9 @@ export class Indexer {
 	readonly #scanner: TreeScanner;
 	readonly #parser: FileParser | undefined;
 	#runner: RefreshRunner | undefined;
+	#completion: Completion | undefined;
+	/** Ends with the last writer in line. */
+	#writing: Promise<unknown> = Promise.resolve();
 
 	constructor(
 		root: string,
@@ -52,7 +62,7 @@ export class Indexer {
 
 	/** Rejects with a `CodeIndexError` or a store error. */
 	async refresh(options: RefreshOptions): Promise<RefreshReport> {
-		const { signal, onProgress } = options;
+		const { signal, onProgress, takeListing } = options;
 		const store = this.#store;
 		const isFirst = options.mayBuild && store.files.indexed.size === 0;
 		// The parser starts while git lists the files. If its code cannot be loaded, `#run` says so.
@@ -64,6 +74,7 @@ export class Indexer {
 		const scannedMs = Date.now();
 		const tree = await this.#scanner.scan({
 			...(signal && { signal }),
+			...(takeListing && { takeListing }),
 			onProgress: (done) => onProgress?.({ phase: "scanning", done }),
 			alsoConfigs: store.projectState().lookedFor,
 		});
@@ -79,8 +90,24 @@ export class Indexer {
 		});
 	}
 
+	/** Reads what skeletons lack, of all files or of some. Files that have changed since are left to the next refresh. */
+	async complete(options: CallOptions & { readonly files?: readonly string[] }): Promise<void> {
+		if (this.#store.files.skeletons.size === 0) return;
+		const completion = await this.#openCompletion();
+		await completion.run(options);
+	}
+
+	/** Like {@link complete}, in the background. A failure is left to the next call. */
+	completeLater(): void {
+		this.#openCompletion().then(
+			(completion) => completion.run({}).catch(() => {}),
+			() => {},
+		);
+	}
+
 	/** Must not be called while a refresh is in flight. */
 	close(): void {
+		this.#completion?.close();
 		this.#runner?.close();
 	}
 
@@ -96,7 +123,23 @@ export class Indexer {
 		return this.#runner;
 	}
 
-	async #whileLocked<T>({ signal, mayBuild }: RefreshOptions, work: () => Promise<T>): Promise<T> {
+	async #openCompletion(): Promise<Completion> {
+		const runner = await this.#openRunner();
+		const { Completion } = await import("./completion.ts");
+		this.#completion ??= new Completion(this.#store, runner.parser, (work) =>
+			this.#whileLocked({ mayBuild: false }, async () => work()),
+		);
+		return this.#completion;
+	}
+
+	/** Writers of this process take turns. Other processes are kept out by the lock. */
+	#whileLocked<T>(options: RefreshOptions, work: () => Promise<T>): Promise<T> {
+		const turn = this.#writing.then(() => this.#withLock(options, work));
+		this.#writing = turn.catch(() => {});
+		return turn;
+	}
+
+	async #withLock<T>({ signal, mayBuild }: RefreshOptions, work: () => Promise<T>): Promise<T> {
 		const waitMs = mayBuild ? BUILD_LOCK_WAIT_MS : LOCK_WAIT_MS;
 		const lock = this.#lock();
 		if (!(await lock.take(waitMs, signal))) {
@@ -130,7 +173,7 @@ const READS_PER_TURN = 64;
 async function planRefresh(
 	store: IndexStore,
 	scan: Scan,
-	{ signal, mayBuild }: RefreshOptions,
+	{ signal, mayBuild, extent = "whole" }: RefreshOptions,
 ): Promise<RefreshPlan> {
 	const { root, tree } = scan;
 	const { isComplete } = store.state();
@@ -159,7 +202,7 @@ async function planRefresh(
 	};
 	const hasFiles = Object.values(files).some((list) => list.length > 0);
 	const isEmpty = !hasFiles && !project.isNew && isComplete === completes;
-	return { scan, isFirst: !isComplete, completes, ...files, project, isEmpty };
+	return { scan, isFirst: !isComplete, extent, completes, ...files, project, isEmpty };
 }
 
 export function changedFiles(known: ReadonlyMap<string, KnownFile>, files: readonly ScannedFile[]) {
@@ -209,9 +252,9 @@ function changedLinks(before: readonly Symlink[], now: readonly Symlink[]): stri
 	return [...changed, ...gone].map(({ path }) => path);
 }
 
-function hasHash(root: string, path: string, hash: Uint8Array): boolean {
+function hasHash(root: string, path: string, hash: string): boolean {
 	const source = readSource(root, path);
-	return source.kind === "read" && Buffer.compare(source.hash, hash) === 0;
+	return source.kind === "read" && Buffer.from(source.hash).toString("hex") === hash;
 }
 
 function configHash(root: string, path: string): string {

@@ -7,9 +7,7 @@ import { cacheFolder } from "../core/places.ts";
 import { openStoreFolder } from "../core/store-version.ts";
 import type { QuestionName } from "./answers.ts";
 import { type CallOptions, type CodeIndex, CodeIndexError } from "./code-index.ts";
-import { IndexClient } from "./service/index-client.ts";
-import { LocalClient } from "./service/local-client.ts";
-import type { Calls, IndexCaller } from "./service/messages.ts";
+import type { Calls, IndexCaller, IndexWorkerStart } from "./service/messages.ts";
 import { storeFailure } from "./store/failures.ts";
 
 /** The project, and where its index is stored. */
@@ -28,17 +26,19 @@ export function openCodeIndex(options: OpenOptions): CodeIndex {
 	const { root, folder = codeIndexFolder(), exclude = [], inThisThread = false } = options;
 	const real = realRoot(root);
 	const place = { root: real, database: indexFile(folder, real), exclude };
-	const client: IndexCaller = inThisThread ? new LocalClient(place) : new IndexClient(place);
+	const client = openClient(place, inThisThread);
+	client.catch(() => {}); // each call reports it
+	const call: IndexCaller["call"] = async (...given) => (await client).call(...given);
 	const asked =
 		<Name extends QuestionName>(name: Name) =>
 		(query: Calls[Name]["query"], options?: CallOptions) =>
-			client.call(name, query, options);
+			call(name, query, options);
 	return {
 		root: real,
-		status: () => client.call("status", undefined),
-		async build(options) {
+		status: () => call("status", undefined),
+		async build({ skeletonFirst = false, ...options } = {}) {
 			await claimFolder(folder);
-			return client.call("build", undefined, options);
+			return call("build", { skeletonFirst }, options);
 		},
 		search: asked("search"),
 		dependencies: asked("dependencies"),
@@ -48,8 +48,14 @@ export function openCodeIndex(options: OpenOptions): CodeIndex {
 		impact: asked("impact"),
 		taskContext: asked("taskContext"),
 		symbolMap: asked("symbolMap"),
-		close: () => client.close(),
+		close: async () => (await client).close(),
 	};
+}
+
+/** Loads only the code of the client that is used. */
+async function openClient(place: IndexWorkerStart, inThisThread: boolean): Promise<IndexCaller> {
+	if (inThisThread) return new (await import("./service/local-client.ts")).LocalClient(place);
+	return new (await import("./service/index-client.ts")).IndexClient(place);
 }
 
 export function codeIndexFolder(env: NodeJS.ProcessEnv = process.env): string {

@@ -3,7 +3,7 @@ import { ByteReader } from "../core/bytes.ts";
 import { type CallOptions, CodeIndexError } from "./code-index.ts";
 import type { ModuleRequest } from "./facts.ts";
 import type { Resolution } from "./index-reader.ts";
-import type { CreateResolver, Language, RequestResolver } from "./language.ts";
+import type { CreateResolver, Extent, Language, RequestResolver } from "./language.ts";
 import { isTestPath, languageOf } from "./languages.ts";
 import type { FileOutcome } from "./parsing/file-outcome.ts";
 import { Parser } from "./parsing/parser.ts";
@@ -20,7 +20,7 @@ import { requests as requestsOf } from "./store/records.ts";
 
 /** Files per transaction of a first indexing. An interruption loses at most this many files. */
 const FILES_PER_COMMIT = 250;
-const VACUUM_AFTER = 200;
+export const VACUUM_AFTER = 200;
 
 export interface Scan {
 	readonly root: string;
@@ -31,6 +31,8 @@ export interface Scan {
 export interface RefreshPlan {
 	readonly scan: Scan;
 	readonly isFirst: boolean;
+	/** How much of the added files is read. */
+	readonly extent: Extent;
 	readonly completes: boolean;
 	/** New files to parse. Some already have an id; those in `withoutId` do not. */
 	readonly added: readonly ScannedFile[];
@@ -54,21 +56,21 @@ export type FileParser = Pick<Parser, "parse" | "close"> & Partial<Pick<Parser, 
 export class RefreshRunner {
 	readonly #store: IndexStore;
 	readonly #imports: ImportResolver;
-	readonly #parser: FileParser;
+	readonly parser: FileParser;
 
 	constructor(root: string, store: IndexStore, parser: FileParser = new Parser(root)) {
 		this.#store = store;
 		this.#imports = new ImportResolver(store);
-		this.#parser = parser;
+		this.parser = parser;
 	}
 
 	/** Starts a parser process, which takes longer than the scan of a small project. */
 	start(): void {
-		this.#parser.start?.();
+		this.parser.start?.();
 	}
 
 	close(): void {
-		this.#parser.close();
+		this.parser.close();
 	}
 
 	/** Stores all changes or none. Only a first indexing keeps the files it has completed. */
@@ -86,7 +88,8 @@ export class RefreshRunner {
 			}
 			store.setState({ isComplete: plan.completes, updatedMs: Date.now() });
 			store.commit();
-			if (done < VACUUM_AFTER) return;
+			// After a skeleton, the database grows further.
+			if (done < VACUUM_AFTER || plan.extent === "skeleton") return;
 			options.onProgress?.({ phase: "storing", done, total: done });
 			store.vacuum();
 		} catch (error) {
@@ -129,7 +132,9 @@ export class RefreshRunner {
 				onProgress?.({ phase: "parsing", done, total: files.length });
 			}
 		};
-		await this.#parser.parse(files, take, signal);
+		// A changed file is in use, so all of it is read.
+		await this.parser.parse(plan.changed, take, signal);
+		await this.parser.parse(plan.added, take, signal, plan.extent);
 		return done;
 	}
 

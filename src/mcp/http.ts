@@ -78,9 +78,7 @@ class Sessions {
 	async handle(req: IncomingMessage, res: ServerResponse): Promise<void> {
 		const refusal = this.#options.refuse(req.headers);
 		if (refusal) return refuse(res, refusal.status, refusal.why);
-		if (new URL(req.url ?? "", "http://localhost").pathname !== PATH) {
-			return refuse(res, 404, `the tools are at ${PATH}`);
-		}
+		if (pathOf(req.url) !== PATH) return refuse(res, 404, `the tools are at ${PATH}`);
 		let body: unknown;
 		if (req.method === "POST") {
 			const text = await readText(req, this.#limits.maxBodyBytes);
@@ -143,6 +141,11 @@ class Sessions {
 		await server.connect(transport as McpTransport);
 		return session;
 	}
+}
+
+/** Some paths, such as `//`, are no part of an address. */
+function pathOf(url = ""): string | undefined {
+	return URL.parse(url, "http://localhost")?.pathname;
 }
 
 async function readText(req: IncomingMessage, maxBytes: number): Promise<string | undefined> {

@@ -32,6 +32,11 @@ const PROTOCOL_VERSIONS = [
 	...["2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05", "2024-10-07"],
 ] as const;
 const INVALID_PARAMS = -32_602;
+/** In the range that JSON-RPC leaves to servers. */
+const BUSY = -32_000;
+/** Agents make a few calls at a time. Each holds its input and its answer in memory. */
+const MAX_CALLS = 64;
+const BUSY_TEXT = `The server is busy: ${MAX_CALLS} calls are in flight. Send this one again when one of them has ended.`;
 
 /** Serves the tools to one client. Connect it to a transport; closing that closes what is open. */
 export function createMcpServer(options: McpOptions): Peer {
@@ -39,6 +44,7 @@ export function createMcpServer(options: McpOptions): Peer {
 	const workspace = new Workspace(options);
 	const tools = listedTools(loadConfig({ agentDir, cwd }).config);
 	let capabilities: Readonly<Record<string, unknown>> = {};
+	let calls = 0;
 	const roots = new ClientRoots((uris) => workspace.setRoots(uris));
 	return new Peer({
 		requests: {
@@ -56,6 +62,8 @@ export function createMcpServer(options: McpOptions): Peer {
 			async "tools/call"(incoming) {
 				const { name, arguments: input } = incoming.params;
 				if (typeof name !== "string") throw new RpcError(INVALID_PARAMS, "name must be a string");
+				if (calls >= MAX_CALLS) throw new RpcError(BUSY, BUSY_TEXT);
+				calls++;
 				try {
 					const isListed = tools.some((tool) => tool.name === name);
 					if (!isListed) throw new Error(`There is no tool ${oneLine(name).slice(0, 100)}`);
@@ -67,6 +75,8 @@ export function createMcpServer(options: McpOptions): Peer {
 				} catch (error) {
 					const text = clip(oneLine(describeError(error)), MAX_ERROR_BYTES);
 					return { content: [{ type: "text", text }], isError: true };
+				} finally {
+					calls--;
 				}
 			},
 		},
@@ -86,11 +96,16 @@ class ClientRoots {
 		this.#take = take;
 	}
 
+	/** Rejects when the call is cancelled: it must not wait for the question of another. */
 	async know(incoming: Incoming): Promise<void> {
-		while (!incoming.signal.aborted) {
+		const { signal } = incoming;
+		const cancelled = new Promise<never>((_resolve, reject) => {
+			signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+		});
+		while (!signal.aborted) {
 			this.#asked ??= this.#ask(incoming);
 			const asked = this.#asked;
-			if (await asked) return;
+			if (await Promise.race([asked, cancelled])) return;
 			if (this.#asked === asked) this.forget();
 		}
 	}

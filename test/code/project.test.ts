@@ -46,6 +46,27 @@ describe("the first question of a project that was never indexed", () => {
 		]);
 	});
 
+	test("is answered from the skeleton of the index, which an explicit build goes on with", async () => {
+		const wanted: unknown[] = [];
+		let explicit: Promise<unknown> | undefined;
+		const index = fakeIndex(
+			{
+				...answering,
+				async build(options) {
+					wanted.push(options?.skeletonFirst);
+					explicit ??= made.build();
+					index.state = "ready";
+					return { coverage: coverage(), added: 1, changed: 0, removed: 0, seconds: 1 };
+				},
+			},
+			"absent",
+		);
+		const { made } = project(index, false);
+		await made.ask("search", query);
+		await explicit;
+		expect(wanted).toEqual([true, false]);
+	});
+
 	test("is asked once for calls side by side", async () => {
 		const { made } = project(fakeIndex(answering, "absent"));
 		let asked = 0;

@@ -468,6 +468,12 @@ describe("the line on coverage", () => {
 	test("begins with what matters most: that the index is half built", () => {
 		expect(coverageLine(coverage({ complete: false }), NOW)).toMatch(/^\[INCOMPLETE, .*kota_index/);
 	});
+
+	test("begins with how many files are still being read", () => {
+		expect(coverageLine(coverage({ pending: 80 }), NOW)).toBe(
+			"[references and texts of 80 of 120 files are still being read; 120 files indexed; checked just now]",
+		);
+	});
 });
 
 describe("for a person at the command line", () => {
@@ -545,6 +551,9 @@ describe("about the index", () => {
 			"database: /cache/index.db (1.0 MB)",
 		]);
 		expect(statusText({ ...status, state: "absent" }, NOW)).toHaveLength(2);
+		expect(statusText({ ...status, pending: 80 }, NOW)).toContainEqual(
+			expect.stringMatching(/^in progress: references and texts of 80 of .* are still being read$/),
+		);
 	});
 });
 

@@ -68,6 +68,60 @@ export const EDGE_PROJECTS: Readonly<Record<string, SampleProject>> = {
 			].join("\n"),
 		},
 	},
+	"keys of objects by parameter types of other files": {
+		files: {
+			"options.ts":
+				"export interface Options { depth: number; name?: string; inner?: { deep: number } }\n",
+			"open.ts": [
+				"import type { Options } from './options';",
+				"export function open(path: string, options: Options) { return options.depth + path.length; }",
+				"export class Reader { constructor(options: Options) { options.name; } read(options?: Options) { return options; } }",
+				"export class Fast extends Reader {}",
+				"export class Own extends Reader { constructor(own: { depth: number }) { super({ depth: own.depth }); } }",
+				"export type Opener = (options: Options) => void;",
+				"export interface Host { open(options: Options): void; close: (options: Options) => void }",
+				"export const tools = { open(options: Options) { return options; }, inner: { close: (options: Options) => options } };",
+				"export function either(options: Options): void;",
+				"export function either(options: { depth: string }): void;",
+				"export function either(options: unknown) { return options; }",
+			].join("\n"),
+			"user.ts": [
+				"import { either, Fast, type Host, open, type Opener, Own, Reader, tools } from './open';",
+				"import * as all from './open';",
+				"open('x', { depth: 2, name: 'y', inner: { deep: 1 } });",
+				"all.open('x', { depth: 2 });",
+				"new Reader({ depth: 3 }).read({ depth: 4 });",
+				"new Fast({ depth: 5 });",
+				"new Own({ depth: 6 });",
+				"tools.open({ depth: 7 }); tools.inner.close({ depth: 8 });",
+				"either({ depth: 'x' });",
+				"export const use = (host: Host, opener: Opener) => { host.open({ depth: 9 }); host.close({ depth: 10 }); opener({ depth: 11 }); };",
+			].join("\n"),
+		},
+	},
+	"members of unions, of type parameters, and of classes that replace statics": {
+		files: {
+			"shapes.ts": [
+				"export interface Circle { kind: 'circle'; radius: number; label: string }",
+				"export interface Square { kind: 'square'; side: number; label: string }",
+				"export type Shape = Circle | Square;",
+				"export type Same<T extends Circle> = T;",
+				"export type Other = Same<{ kind: 'circle'; radius: number; label: string; more: 1 }>;",
+				"export class Base { static unit = 1; grow() {} }",
+				"export class Derived extends Base { static unit = 2; override grow() {} }",
+			].join("\n"),
+			"user.ts": [
+				"import { Base, Derived, type Other, type Shape } from './shapes';",
+				"export function area(shape: Shape, other: Other) {",
+				"	if (shape.kind === 'square') return shape.side + shape.label.length;",
+				"	return shape.radius + other.radius;",
+				"}",
+				"/** See {@link Derived#grow}, {@link Base#unit} and {@link Base.unit}. */",
+				"export const units = Base.unit + Derived.unit;",
+				"new Derived().grow(); new Base().grow();",
+			].join("\n"),
+		},
+	},
 	"augmented modules": {
 		files: {
 			"package.json": '{ "name": "app" }',

@@ -19,6 +19,7 @@ export interface Oracle {
 	counterparts(declaration: string): readonly string[];
 	/** Whether the place is the name of `{ name }`, which is a property and a variable at once. */
 	isShorthand(place: string): boolean;
+	isThis(place: string): boolean;
 	/** The file of the project that a specifier leads to. */
 	resolve(from: string, specifier: string): string | undefined;
 	/** Mistakes that TypeScript finds, to see that a project means what it should. */
@@ -40,13 +41,24 @@ const DEFAULTS: ts.CompilerOptions = {
 	types: [],
 };
 
-/** Packages of a workspace are linked into `node_modules` of the root, as package managers do. */
+/** Files outside of the project: TypeScript's own library, and installed packages. */
+export interface Surroundings {
+	/** The text of a file, by its path below `/project` or that of the library. */
+	read(path: string): string | undefined;
+	isFolder(path: string): boolean;
+}
+
+/**
+ * Packages of a workspace are linked into `node_modules` of the root, as package managers do. Without surroundings, the
+ * library is a small one.
+ */
 export function askTypeScript(
 	files: ProjectFiles,
 	links: Readonly<Record<string, string>> = {},
+	outside?: Surroundings,
 ): Oracle {
 	const all = new Map(Object.entries(files).map(([path, text]) => [`${ROOT}/${path}`, text]));
-	all.set(LIB_PATH, LIB);
+	if (!outside) all.set(LIB_PATH, LIB);
 	const linked = Object.entries(links).map(([name, folder]) => {
 		return [`${ROOT}/node_modules/${name}`, `${ROOT}/${folder}`] as const;
 	});
@@ -60,10 +72,12 @@ export function askTypeScript(
 			folders.add(folder);
 		}
 	}
+	const read = (path: string) => all.get(real(path)) ?? outside?.read(path);
 	const host = {
-		fileExists: (path: string) => all.has(real(path)),
-		readFile: (path: string) => all.get(real(path)),
-		directoryExists: (path: string) => folders.has(real(path.replace(/\/$/, ""))),
+		fileExists: (path: string) => read(path) !== undefined,
+		readFile: read,
+		directoryExists: (path: string) =>
+			folders.has(real(path.replace(/\/$/, ""))) || outside?.isFolder(path) === true,
 		realpath: real,
 		getCurrentDirectory: () => ROOT,
 		useCaseSensitiveFileNames: () => true,
@@ -76,14 +90,18 @@ export function askTypeScript(
 			.resolvedModule;
 	const service = ts.createLanguageService({
 		...host,
-		getCompilationSettings: () => ({ ...DEFAULTS, ...rootSettings(optionsOf(`${ROOT}/x.ts`)) }),
+		getCompilationSettings: () => ({
+			...DEFAULTS,
+			...(outside && { noLib: false, skipLibCheck: true, types: ["node"] }),
+			...rootSettings(optionsOf(`${ROOT}/x.ts`)),
+		}),
 		getScriptFileNames: () => sources,
 		getScriptVersion: () => "1",
 		getScriptSnapshot: (path) => {
-			const text = all.get(real(path));
+			const text = read(path);
 			return text === undefined ? undefined : ts.ScriptSnapshot.fromString(text);
 		},
-		getDefaultLibFileName: () => LIB_PATH,
+		getDefaultLibFileName: (options) => (outside ? ts.getDefaultLibFilePath(options) : LIB_PATH),
 		resolveModuleNameLiterals: (literals, from, _redirect, options, file) =>
 			literals.map((literal) => ({
 				resolvedModule: resolveModule(
@@ -118,7 +136,8 @@ export function askTypeScript(
 			const found = service.findReferences(`${ROOT}/${path}`, position) ?? [];
 			return new Set(
 				found.flatMap(({ references }) =>
-					references.map(({ fileName, textSpan }) => {
+					references.flatMap(({ fileName, textSpan }) => {
+						if (!all.has(fileName)) return [];
 						const file = program.getSourceFile(fileName) as ts.SourceFile;
 						const at = file.getLineAndCharacterOfPosition(textSpan.start);
 						return `${fileName.slice(ROOT.length + 1)}:${at.line + 1}:${at.character + 1}`;
@@ -127,14 +146,20 @@ export function askTypeScript(
 			);
 		},
 		means(declaration, place) {
+			// A member of `Box<string>` is a symbol of its own; the declaration is the same.
 			const declared = symbolsAt(program, nodeAt(declaration));
-			return symbolsAt(program, nodeAt(place)).some((symbol) => declared.includes(symbol));
+			const nodes = new Set(declared.flatMap(({ declarations = [] }) => declarations));
+			return symbolsAt(program, nodeAt(place)).some(
+				(symbol) =>
+					declared.includes(symbol) || symbol.declarations?.some((node) => nodes.has(node)),
+			);
 		},
 		counterparts: (declaration) =>
 			same
 				.filter((places) => places.includes(declaration))
 				.flatMap((places) => places.filter((place) => place !== declaration)),
 		isShorthand: (place) => ts.isShorthandPropertyAssignment(nodeAt(place).parent),
+		isThis: (place) => nodeAt(place).kind === ts.SyntaxKind.ThisKeyword,
 		resolve(from, specifier) {
 			const resolved = resolveModule(specifier, `${ROOT}/${from}`)?.resolvedFileName;
 			return resolved && all.has(resolved) ? resolved.slice(ROOT.length + 1) : undefined;
@@ -221,7 +246,20 @@ function symbolsAt(program: ts.Program, node: ts.Node): ts.Symbol[] {
 		isAlias ? checker.getAliasedSymbol(direct) : direct,
 	);
 	const exported = exportedByCommonJs(checker, symbol);
-	return exported ? [symbol, exported] : [symbol];
+	// `({ name } = value)` reads a property and writes a variable.
+	const property =
+		ts.isIdentifier(node) && isAssigned(parent)
+			? checker.getPropertySymbolOfDestructuringAssignment(node)
+			: undefined;
+	return [symbol, ...(exported ? [exported] : []), ...(property ? [property] : [])];
+}
+
+/** Whether a shorthand property is part of a pattern that is assigned to. */
+function isAssigned(node: ts.Node): boolean {
+	if (!ts.isShorthandPropertyAssignment(node)) return false;
+	const { parent: literal } = node;
+	const { parent } = literal;
+	return ts.isBinaryExpression(parent) && parent.left === literal;
 }
 
 /** The places that declare one thing, for every name that both files of a pair export. */

@@ -146,3 +146,20 @@ test("closing ends streams that are open", async () => {
 	await ended;
 	expect(session).not.toBe("");
 });
+
+test.each(["//", "//mcp", "/", "http://[", "/mcp/x", "/%"])(
+	"another path is answered that the tools are elsewhere: %s",
+	async (path) => {
+		const { port } = new URL((await serve()).url);
+		const headers = { authorization: "Bearer right" };
+		const status = await new Promise((resolve, reject) => {
+			request({ host: "127.0.0.1", port, path, headers, method: "GET" }, (answer) => {
+				answer.resume();
+				resolve(answer.statusCode);
+			})
+				.on("error", reject)
+				.end();
+		});
+		expect(status).toBe(404);
+	},
+);

@@ -125,3 +125,26 @@ test("a client that sends no line feed is cut off", async () => {
 	for (let at = 0; at < 17 && !input.destroyed; at++) input.write(piece);
 	await vi.waitFor(() => expect(input.destroyed).toBe(true), SOON);
 });
+
+test("a client with too many calls in flight is answered that the server is busy, and a cancelled call makes room", async () => {
+	const { send, answerTo, messages } = await atPipes();
+	const capabilities = { roots: {} };
+	send({ id: "i", method: "initialize", params: { capabilities } });
+	await answerTo("i");
+	// Nothing is known of the client's folders until it answers, so no call ends.
+	const call = (id: number) =>
+		send({ id, method: "tools/call", params: { name: "read_page", arguments: { uri: "a" } } });
+	for (let id = 1; id <= 66; id++) call(id);
+	const busy = { code: -32_000, message: expect.stringContaining("busy: 64 calls are in flight") };
+	expect(await answerTo(65)).toMatchObject({ error: busy });
+	expect(await answerTo(66)).toMatchObject({ error: busy });
+	send({ id: "p", method: "ping" });
+	expect(await answerTo("p")).toMatchObject({ result: {} });
+	send({ method: "notifications/cancelled", params: { requestId: 5 } });
+	send({ id: "p2", method: "ping" });
+	await answerTo("p2");
+	call(67);
+	send({ id: "p3", method: "ping" });
+	await answerTo("p3");
+	expect(messages().some(({ id }) => id === 67)).toBe(false);
+});

@@ -1,4 +1,4 @@
-import type { Declared, Member, SymbolKind, TypeName } from "../facts.ts";
+import type { Declared, Member, Parameter, SymbolKind, TypeName } from "../facts.ts";
 import {
 	annotationOf,
 	type ClassNode,
@@ -25,6 +25,7 @@ import {
 	type Place,
 	SYMBOLS,
 } from "./facts-builder.ts";
+import { parametersOf } from "./parameters.ts";
 import {
 	instanceOf,
 	member,
@@ -74,6 +75,10 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		.flatMap((one) => heritageOf(top, one.node))
 		.filter((type) => type !== undefined);
 	const type = typeOf(top, main, symbol);
+	const parameters =
+		others.length > 0 || main.path
+			? undefined
+			: parametersOf(top, initialOf(main.node) ?? main.node);
 	return {
 		kind: "declared",
 		name,
@@ -85,6 +90,7 @@ function describeBinding(facts: FactsBuilder, pending: PendingBinding, index: nu
 		...(doc !== undefined && { doc }),
 		...(heritage.length > 0 && { heritage }),
 		...(type && { type }),
+		...(parameters && { parameters }),
 		...(members.length > 0 && { members }),
 	};
 }
@@ -118,7 +124,10 @@ function heritageOf(outer: Place, node: Node): (TypeName | undefined)[] {
 		case "TSInterfaceDeclaration":
 			return node.extends.map((one) => typeOfEntity(place, one.expression, TYPE));
 		case "TSTypeAliasDeclaration":
-			return partsOf(node.typeAnnotation).map((part) => typeOfAnnotation(place, part));
+			// A type parameter stands for more than its constraint.
+			return partsOf(node.typeAnnotation)
+				.filter((part) => !isParameter(place, part))
+				.map((part) => typeOfAnnotation(place, part));
 		default:
 			return [];
 	}
@@ -155,8 +164,9 @@ function mergeMembers(same: readonly Member[]): Member {
 	if (others.length === 0) return first;
 	const type = same.find((part) => part.type)?.type;
 	const inner = merged(same.flatMap((part) => part.members ?? []));
+	const { parameters: _, ...common } = first;
 	return {
-		...first,
+		...common,
 		alsoAt: others.map(({ at }) => at),
 		endLine: same.reduce((last, { endLine }) => Math.max(last, endLine), 0),
 		...(type && { type }),
@@ -209,6 +219,11 @@ function partsOf(type: Node): Node[] {
 	return type.types.flatMap(partsOf);
 }
 
+function isParameter({ scope }: Place, type: Node): boolean {
+	if (type.type !== "TSTypeReference" || type.typeName.type !== "Identifier") return false;
+	return scope.lookup(type.typeName.name, TYPE)?.kind === "local";
+}
+
 function generic(
 	{ facts, scope }: Place,
 	node: { readonly typeParameters?: Of<"TSTypeParameterDeclaration"> | null },
@@ -229,11 +244,12 @@ interface Described extends Kind {
 interface Kind {
 	readonly symbol: Member["symbol"];
 	readonly type?: TypeName | undefined;
+	readonly parameters?: readonly Parameter[] | undefined;
 	readonly members?: readonly Member[];
 }
 
 function describe({ facts }: Place, described: Described): Member {
-	const { key, node, symbol, type, members = [] } = described;
+	const { key, node, symbol, type, parameters, members = [] } = described;
 	const doc = docBefore(facts.source, node.start);
 	return {
 		name: key.name,
@@ -244,6 +260,7 @@ function describe({ facts }: Place, described: Described): Member {
 		signature: headOf(facts.source, node.start, headEnd(node)),
 		...(doc !== undefined && { doc }),
 		...(type && { type }),
+		...(parameters && { parameters }),
 		...(members.length > 0 && { members }),
 	};
 }
@@ -269,7 +286,8 @@ function classMembers(outer: Place, node: ClassNode, owner: TypeName): Member[] 
 		if (one.type === "MethodDefinition" || one.type === "TSAbstractMethodDefinition") {
 			const symbol = one.kind === "method" ? "method" : "property";
 			const type = one.kind === "set" ? undefined : resultOf(generic(inner, one.value), one.value);
-			return [describe(place, { ...common, symbol, type })];
+			const parameters = symbol === "method" ? parametersOf(inner, one.value) : undefined;
+			return [describe(place, { ...common, symbol, type, parameters })];
 		}
 		const annotation = annotationOf(one);
 		const kind = annotation
@@ -320,7 +338,8 @@ function typeMembers(place: Place, signatures: readonly Node[]): Member[] {
 		}
 		const type = typeOfAnnotation(generic(place, one), one.returnType);
 		const symbol = one.kind === "method" ? "method" : "property";
-		return [describe(place, { ...common, symbol, type })];
+		const parameters = symbol === "method" ? parametersOf(place, one) : undefined;
+		return [describe(place, { ...common, symbol, type, parameters })];
 	});
 }
 
@@ -335,7 +354,12 @@ function objectMembers(place: Place, node: Of<"ObjectExpression">, depth: number
 
 function kindOfType(place: Place, type: Node | undefined): Kind {
 	if (type?.type === "TSFunctionType") {
-		return { symbol: "method", type: typeOfAnnotation(generic(place, type), type.returnType) };
+		const parameters = parametersOf(place, type);
+		return {
+			symbol: "method",
+			type: typeOfAnnotation(generic(place, type), type.returnType),
+			parameters,
+		};
 	}
 	const members = type?.type === "TSTypeLiteral" ? literalMembers(place, type) : [];
 	return { symbol: "property", type: typeOfAnnotation(place, type), members };
@@ -347,7 +371,10 @@ function literalMembers(place: Place, type: Of<"TSTypeLiteral">): Member[] {
 
 function kindOfValue(place: Place, value: Node | undefined, depth: number): Kind {
 	if (!value) return { symbol: "property" };
-	if (isFunction(value)) return { symbol: "method", type: resultOf(generic(place, value), value) };
+	if (isFunction(value)) {
+		const parameters = parametersOf(place, value);
+		return { symbol: "method", type: resultOf(generic(place, value), value), parameters };
+	}
 	const isObject = value.type === "ObjectExpression" && depth <= MAX_DEPTH;
 	const members = isObject ? objectMembers(place, value, depth) : [];
 	return { symbol: "property", type: typeOfExpression(place, value), members };
@@ -394,7 +421,8 @@ function declaredMembers(place: Place, node: Node, owner: TypeName): Member[] {
 	const own = member(owner, key.name);
 	const members = own ? membersOf(place, node, own) : [];
 	const type = isFunctionDeclaration(node) ? resultOf(place, node) : undefined;
-	return [describe(place, { key, node, symbol, static: true, members, type })];
+	const parameters = parametersOf(place, node);
+	return [describe(place, { key, node, symbol, static: true, members, type, parameters })];
 }
 
 function variables(place: Place, node: Of<"VariableDeclarator">, owner: TypeName): Member[] {

@@ -1,7 +1,7 @@
 import type { FactsBuilder } from "./facts-builder.ts";
 import { ANY, NAMESPACE, TYPE } from "./scope.ts";
 import { cut } from "./signature.ts";
-import { access, type Chain, type Reached, record } from "./walk.ts";
+import { access, type Chain, OTHER, type Reached, record } from "./walk.ts";
 
 /** First sentence of the doc comment that ends right before `from`. */
 export function docBefore(source: string, from: number): string | undefined {
@@ -72,8 +72,10 @@ function refer(
 	const dotted = begin === TYPE && found[0].includes(".");
 	let chain: Reached = typeof begin === "number" ? undefined : begin;
 	for (const name of found[0].split(/[.#]/)) {
-		if (chain) chain = access(facts, chain, { name, start: at });
-		else {
+		if (chain) {
+			const isOfInstance = text[at - offset - 1] === "#";
+			chain = access(facts, isOfInstance ? asInstance(chain) : chain, { name, start: at });
+		} else {
 			const meaning = dotted ? NAMESPACE : (begin as number);
 			const known = facts.top.lookup(name, meaning);
 			if (known?.kind !== "binding") break;
@@ -83,6 +85,14 @@ function refer(
 	}
 	record(facts, chain, "type");
 	return from + found[0].length;
+}
+
+/** `Class#member` is a member of the class's instances. */
+function asInstance(chain: Reached): Reached {
+	if (!chain || chain === OTHER) return chain;
+	const last = chain.steps.at(-1);
+	if (!last) return { ...chain, side: "instance" };
+	return { ...chain, steps: [...chain.steps.slice(0, -1), { ...last, called: true }] };
 }
 
 const TOKEN =

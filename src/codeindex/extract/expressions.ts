@@ -12,6 +12,7 @@ import {
 } from "./ast.ts";
 import { exportsAccess } from "./exports.ts";
 import type { FactsBuilder } from "./facts-builder.ts";
+import { parameterName } from "./parameters.ts";
 import {
 	calledFunction,
 	elementBy,
@@ -177,20 +178,39 @@ export function expectType(
 	}
 }
 
-/** Gives object literals among the arguments the parameters' declared types, if the function is in this file. */
+/** Gives object literals among the arguments the declared types of the parameters. */
 function expectParameters(
 	walk: Walk,
 	{ callee, arguments: given }: Of<"CallExpression"> | Of<"NewExpression">,
 ): void {
-	if (callee.type !== "Identifier" || !given.some(mayBeLiteral)) return;
-	const found = calledFunction(walk, callee.name);
-	found?.node.params.forEach((parameter, index) => {
+	if (!given.some(mayBeLiteral)) return;
+	const found = callee.type === "Identifier" ? calledFunction(walk, callee.name) : undefined;
+	if (!found) {
+		expectParametersOf(walk, callee, given);
+		return;
+	}
+	found.node.params.forEach((parameter, index) => {
 		const value = given[index];
 		if (value?.type === "SpreadElement" || parameter.type === "RestElement") return;
-		const plain = parameter.type === "TSParameterProperty" ? parameter.parameter : parameter;
-		const id = plain.type === "AssignmentPattern" ? plain.left : plain;
-		expectType(walk.facts, value, typeOfAnnotation(found.place, annotationOf(id)));
+		const type = typeOfAnnotation(found.place, annotationOf(parameterName(parameter)));
+		expectType(walk.facts, value, type);
 	});
+}
+
+/** The function may be in another file, so its parameters are steps that the linker follows. */
+function expectParametersOf(walk: Walk, callee: Node, given: readonly Node[]): void {
+	const type = callee.type === "Super" ? undefined : typeOfExpression(walk, callee);
+	if (!type || isOfPlatform(walk.facts, type)) return;
+	for (const [index, value] of given.entries()) {
+		if (value.type === "SpreadElement") return;
+		expectType(walk.facts, value, member(type, `(${index}`));
+	}
+}
+
+function isOfPlatform({ bindings, requests }: FactsBuilder, { binding }: TypeName): boolean {
+	const found = bindings[binding];
+	if (found?.kind !== "imported") return false;
+	return requests[found.request]?.specifier.startsWith("node:") === true;
 }
 
 function mayBeLiteral({ type }: Node): boolean {
@@ -202,24 +222,21 @@ function visitObject(walk: Walk, node: Of<"ObjectExpression">): void {
 	const owner = facts.owners.get(node);
 	const expected = facts.expected.get(node);
 	const self = owner ?? expected;
-	if (!self) {
-		walk.visitAll(node.properties);
-		return;
-	}
 	for (const property of node.properties) {
 		const key = property.type === "Property" && keyOf(property.key, property.computed);
 		if (!key) {
 			walk.visit(property);
 			continue;
 		}
+		if (!self) access(facts, undefined, key);
 		if (expected) record(facts, access(facts, fromType(expected), key), "write");
 		const { value } = property;
 		const inner = unwrap(value);
-		if (inner.type === "ObjectExpression") {
+		if (self && inner.type === "ObjectExpression") {
 			const part = member(self, key.name);
 			if (part) (owner ? facts.owners : facts.expected).set(inner, part);
 		}
-		if (value.type === "FunctionExpression") {
+		if (self && value.type === "FunctionExpression") {
 			facts.methods.add(value);
 			walk.within(new Scope(walk.scope, { self }), () => walk.visit(property));
 		} else walk.visit(property);

@@ -6,6 +6,7 @@ import {
 } from "oxc-parser";
 import { describeError } from "../../core/errno.ts";
 import type { FileFacts } from "../facts.ts";
+import type { Extent } from "../language.ts";
 import type { Of } from "./ast.ts";
 import { describeBindings } from "./bindings.ts";
 import { blockVisits } from "./blocks.ts";
@@ -19,15 +20,17 @@ import { typeVisits } from "./types.ts";
 import { Walk } from "./walk.ts";
 
 /** Pure. The file extension selects the language. Syntax errors do not throw, but set `broken`. */
-export function extractFacts(path: string, source: string): FileFacts {
+export function extractFacts(path: string, source: string, extent: Extent = "whole"): FileFacts {
 	const positions = positionsOf(source);
 	const parsed = parse(path, source, positions);
 	const facts = new FactsBuilder(source, positions, languageOf(path));
-	const problem = extractInto(facts, parsed) ?? parsed.problem;
+	const isSkeleton = extent === "skeleton" && isAllAtTop(facts, parsed);
+	const problem = extractInto(facts, parsed, isSkeleton) ?? parsed.problem;
 	release(parsed);
 	return {
 		status: problem === undefined ? "parsed" : "broken",
 		...(problem !== undefined && { problem }),
+		...(isSkeleton && { isSkeleton }),
 		isModule: facts.isModule || isModuleFile(path) || (facts.isJavaScript && facts.commonJs),
 		lines: positions.lines,
 		requests: facts.requests,
@@ -38,7 +41,19 @@ export function extractFacts(path: string, source: string): FileFacts {
 	};
 }
 
-function extractInto(facts: FactsBuilder, parsed: Parsed): string | undefined {
+/** May also be true of a comment or string: the file is then read whole. */
+const IMPORTS_WITHIN =
+	/\brequire\b|\bimport\s*(?:\(|\/[*/])|\bimport\s+(?:type\s+)?[\w$\u0080-\uFFFF]+\s*=|\bmodule\s*["']/;
+
+/** Whether all imports and exports are statements of the top level. Others are found by the walk only. */
+function isAllAtTop({ isJavaScript, source }: FactsBuilder, { module, problem }: Parsed): boolean {
+	if (!module || problem !== undefined) return false;
+	// A script in JavaScript may assign its exports anywhere.
+	if (isJavaScript && !module.hasModuleSyntax) return false;
+	return module.dynamicImports.length === 0 && !IMPORTS_WITHIN.test(source);
+}
+
+function extractInto(facts: FactsBuilder, parsed: Parsed, isSkeleton: boolean): string | undefined {
 	const { program, module, problem } = parsed;
 	facts.isModule = module?.hasModuleSyntax ?? false;
 	if (module && problem !== undefined && !program?.body.length) recoverModule(facts, module);
@@ -52,6 +67,7 @@ function extractInto(facts: FactsBuilder, parsed: Parsed): string | undefined {
 			else exportCommonJs(top, statement);
 		}
 		describeBindings(facts);
+		if (isSkeleton) return undefined;
 		new Walk(facts, VISITS, reach).visitParts(program);
 		walkDocs(facts);
 		return undefined;
@@ -162,7 +178,7 @@ const MAX_RUN = 2_000;
  * parser process (`parsing/parser.ts`).
  */
 function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
-	if (source.length < MAX_BRACKETS) return false;
+	if (source.length < MAX_BRACKETS || !mayNest(source)) return false;
 	const runs = new Uint32Array(MAX_BRACKETS + 1);
 	const runsOn = () => ++(runs[depth] as number) > MAX_RUN;
 	let depth = 0;
@@ -229,6 +245,21 @@ function isTooDeep(source: string, mayHaveJsx: boolean): boolean {
 	return false;
 }
 
+/** Whether there are enough brackets, operators or words for the bounds. Far faster than the scan for them. */
+function mayNest(source: string): boolean {
+	let brackets = 0;
+	let others = 0;
+	let wasWord = 0;
+	for (let at = 0; at < source.length; at++) {
+		const char = source.charCodeAt(at);
+		const kind = char > TILDE ? IS_WORD : (NESTING[char] as number);
+		brackets += kind & IS_BRACKET;
+		others += ((kind & IS_OPERATOR) >> 1) + ((kind & ~wasWord & IS_WORD) >> 2);
+		wasWord = kind;
+	}
+	return brackets > MAX_BRACKETS || others > MAX_RUN;
+}
+
 const PREFIX =
 	/(?:if|else|for|while|do|with|new|typeof|await|void|delete|keyof|yield|infer|extends|asserts|readonly|unique)\b/y;
 const ELSE = /\s*else\b/y;
@@ -293,6 +324,13 @@ const [SMALL_E, OPEN_CURLY, CLOSE_CURLY, TILDE] = [101, 123, 125, 126];
 const QUOTES = new Set([34, 39, 96]);
 const PLAIN = tableOf(/[\w$ \t\r]/);
 const WORD = tableOf(/[\w$]/);
+
+const [IS_BRACKET, IS_OPERATOR, IS_WORD] = [1, 2, 4];
+const NESTING = Uint8Array.from({ length: 127 }, (_, char) => {
+	const text = String.fromCharCode(char);
+	if (/[([{]/.test(text)) return IS_BRACKET;
+	return /[<+\-=?:!~]/.test(text) ? IS_OPERATOR : Number(WORD[char]) * IS_WORD;
+});
 
 function tableOf(set: RegExp): Uint8Array {
 	return Uint8Array.from({ length: 127 }, (_, char) => Number(set.test(String.fromCharCode(char))));

@@ -5,6 +5,7 @@ export const typescript: Language = {
 	name: "typescript",
 	endings: [".ts", ".tsx", ".mts", ".cts", ".js", ".jsx", ".mjs", ".cjs"],
 	usages: "types",
+	countsRelatives: true,
 	loadExtract: async () => (await import("./extract.ts")).extractFacts,
 	loadResolver: async () => {
 		const { ModuleResolver } = await import("../resolve/resolver.ts");

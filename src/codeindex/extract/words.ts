@@ -9,6 +9,8 @@ export interface FileWords {
 	readonly text: string;
 }
 
+export const NO_WORDS: FileWords = { path: "", symbols: "", text: "" };
+
 /** Maximum number of distinct words per file; only minified bundles have more. */
 const MAX_WORDS = 20_000;
 

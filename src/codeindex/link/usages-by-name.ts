@@ -1,8 +1,7 @@
-import type { Position, UsageKind } from "../facts.ts";
 import type { FileId, IndexReader } from "../index-reader.ts";
 import type { Language } from "../language.ts";
 import { languageOf } from "../languages.ts";
-import type { UsageSite } from "./usages.ts";
+import { type Sites, type UsageSite, UsageSites } from "./usages.ts";
 
 /** The language of a file whose usages are places of the same name, if it is one. */
 function languageByName(reader: IndexReader, file: FileId): Language | undefined {
@@ -16,24 +15,22 @@ export function usagesByName(
 	name: string,
 	language: Language,
 	definition: Pick<UsageSite, "file" | "at">,
-): readonly UsageSite[] {
+): Sites {
 	const family = familyOf(language);
 	const isOfFamily = (file: FileId) => {
 		const other = languageByName(reader, file);
 		return other !== undefined && familyOf(other) === family;
 	};
-	const sites: UsageSite[] = [];
-	const add = (file: FileId, at: Position, kind: UsageKind) => {
-		const isItself =
-			file === definition.file && at[0] === definition.at[0] && at[1] === definition.at[1];
-		if (!isItself) sites.push({ file, at, kind });
-	};
+	const sites = new UsageSites(definition);
 	for (const { file, reference } of reader.accessing(name)) {
 		const [step] = reference.steps ?? [];
-		if (step?.at && step.name === name && isOfFamily(file)) add(file, step.at, reference.usage);
+		if (step?.at && step.name === name && isOfFamily(file))
+			sites.add(file, step.at, reference.usage);
 	}
-	for (const { file, at } of declarationsOf(reader, name, isOfFamily)) add(file, at, "declaration");
-	return sites.sort((a, b) => a.file - b.file || a.at[0] - b.at[0] || a.at[1] - b.at[1]);
+	for (const { file, at } of declarationsOf(reader, name, isOfFamily)) {
+		sites.add(file, at, "declaration");
+	}
+	return sites;
 }
 
 /** Top-level declarations of the name, and repeated ones in one file: a prototype and its definition. */

@@ -1,8 +1,10 @@
 import { getOrAdd } from "../../core/get-or-add.ts";
 import type { Position, Reference, UsageKind } from "../facts.ts";
 import type { FileId } from "../index-reader.ts";
-import { CALL, type ExportRef, type Linker, visitReferrers } from "./linker.ts";
+import { languageOf } from "../languages.ts";
+import type { Linker } from "./linker.ts";
 import { type DeclaredEntity, type Entity, keyOf, type MemberEntity } from "./modules.ts";
+import { CALL, type ExportRef, visitReferrers } from "./referrers.ts";
 
 export function usagesOfSymbol(linker: Linker, symbol: DeclaredEntity): UsageSites {
 	const declared = linker.declaredAt(symbol);
@@ -142,20 +144,23 @@ export function usagesOfMembers(
 				}).length,
 			};
 		},
-		/** Includes uses of members that it overrides or that override it. */
-		forMember(member: MemberEntity): readonly UsageSite[] {
+		/** In some languages, includes uses of members that it overrides or that override it. */
+		forMember(member: MemberEntity): Sites {
 			const own = keyOf(member);
 			const { above } = usesOf(member);
+			const language = languageOf(reader.files.get(member.file)?.path ?? "");
+			const countsRelatives = language?.countsRelatives === true;
 			const at = linker.memberAt(member)?.at;
 			const sites = new UsageSites(at && { file: member.file, at });
 			for (const [key, { member: other, above: aboveOther, sites: found }] of uses) {
-				if (key !== own && !above.has(key) && !aboveOther.has(own)) continue;
+				const isRelated = countsRelatives && (above.has(key) || aboveOther.has(own));
+				if (key !== own && !isRelated) continue;
 				const declared = linker.memberAt(other);
 				for (const at of declared?.alsoAt ?? []) sites.add(other.file, at, "declaration");
 				if (key !== own && declared) sites.add(other.file, declared.at, "declaration");
 				found.each((file, at, kind) => sites.add(file, at, kind));
 			}
-			return sites.all();
+			return sites;
 		},
 	};
 }
@@ -186,8 +191,10 @@ export interface UsageSite {
 	readonly kind: UsageKind;
 }
 
-/** Unique sites, stored in columns. Most sites arrive in order, so only unordered files are sorted. */
-class UsageSites {
+export type Sites = Pick<UsageSites, "each" | "all">;
+
+/** Unique sites, stored in columns: there may be tens of thousands. Most sites arrive in order, so only unordered files are sorted. */
+export class UsageSites {
 	readonly #ats: Position[] = [];
 	readonly #kinds: UsageKind[] = [];
 	readonly #starts: number[] = [];

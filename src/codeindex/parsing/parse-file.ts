@@ -1,6 +1,6 @@
 import { describeError } from "../../core/errno.ts";
-import { fileWords } from "../extract/words.ts";
-import type { Extract, Language } from "../language.ts";
+import { fileWords, NO_WORDS } from "../extract/words.ts";
+import type { Extent, Extract, Language } from "../language.ts";
 import { languageOf } from "../languages.ts";
 import { readSource } from "../read-source.ts";
 import { packFile } from "../store/packed-file.ts";
@@ -19,7 +19,7 @@ export async function loadLanguages(paths: readonly string[]): Promise<void> {
 }
 
 /** Never throws: an error is returned as the file's problem. Its language must be loaded. */
-export function parseFile(root: string, path: string): FileOutcome {
+export function parseFile(root: string, path: string, extent: Extent = "whole"): FileOutcome {
 	const source = readSource(root, path);
 	if (source.kind === "gone") return { kind: "gone", path };
 	if (source.kind === "unreadable") return failedFile(path, source.reason);
@@ -32,8 +32,8 @@ export function parseFile(root: string, path: string): FileOutcome {
 	// Drops the byte order mark, which positions do not count.
 	const content = text.startsWith("\uFEFF") ? text.slice(1) : text;
 	try {
-		const facts = extract(path, content);
-		const packed = packFile(facts, fileWords(path, content, facts));
+		const facts = extract(path, content, extent);
+		const packed = packFile(facts, facts.isSkeleton ? NO_WORDS : fileWords(path, content, facts));
 		return { kind: "parsed", path, hash: source.hash, packed };
 	} catch (error) {
 		const reason =

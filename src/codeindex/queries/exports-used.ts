@@ -100,7 +100,9 @@ function placesOfName(
 	const sites = usagesByName(reader, name, language, { file, at });
 	return {
 		each(visit) {
-			for (const one of sites) if (one.kind !== "declaration") visit(one.file, one.at, one.kind);
+			sites.each((file, at, kind) => {
+				if (kind !== "declaration") visit(file, at, kind);
+			});
 		},
 	};
 }

@@ -15,7 +15,7 @@ export function knownFile(reader: IndexReader, path: string): IndexedFile {
 	}
 	const hint =
 		hintFor(reader, path) ??
-		`The index holds the project's TypeScript and JavaScript files of up to ${MAX_SOURCE_BYTES / 1024 ** 2} MiB that git does not ignore.`;
+		`The index holds the project's source files, in the languages it knows, of up to ${MAX_SOURCE_BYTES / 1024 ** 2} MiB that git does not ignore.`;
 	throw new CodeIndexError("unknown-file", `${path} is not in the index. ${hint}`);
 }
 

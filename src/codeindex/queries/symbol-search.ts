@@ -26,17 +26,26 @@ export function symbolsByWords(
 	const files = stems.map((stem) => reader.declaring(stem));
 	const rarity = new Map(stems.map((stem, at) => [stem, rarityOf(reader, files[at] ?? [])]));
 	const ranked = rankedSymbols(reader, candidateFiles(reader, stems, { files, rarity }), rarity);
-	const found = new Map<string, SymbolMatch>();
-	for (const { symbol, score } of ranked) {
+	const linker = linkerOf(reader);
+	const pairs = pairsOf(reader);
+	const matches: SymbolMatch[] = [];
+	/** Places in `matches` of symbols that a declaration file may repeat. */
+	const paired = new Map<string, number>();
+	for (const match of ranked) {
+		const { symbol } = match;
 		if (!matchesFilters(symbol, filters)) continue;
+		const hasPair = pairs.other(symbol.entity.file) !== undefined;
 		// A declaration file stands for its JavaScript.
-		const key = keyOf(linkerOf(reader).implementation(symbol.entity) ?? symbol.entity);
-		const known = found.get(key);
-		if (!known) found.set(key, { symbol, score });
-		else if (describes(reader, known.symbol, symbol))
-			found.set(key, { symbol, score: known.score });
+		const key = hasPair ? keyOf(linker.implementation(symbol.entity) ?? symbol.entity) : "";
+		const place = hasPair ? paired.get(key) : undefined;
+		const known = place === undefined ? undefined : matches[place];
+		if (place === undefined || !known) {
+			if (hasPair) paired.set(key, matches.length);
+			matches.push(match);
+		} else if (describes(reader, known.symbol, symbol)) {
+			matches[place] = { symbol, score: known.score };
+		}
 	}
-	const matches = [...found.values()];
 	const best = matches[0]?.score ?? 1;
 	const byFile = new Map<FileId, SymbolMatch[]>();
 	for (const { symbol, score } of matches) {
@@ -63,13 +72,27 @@ function candidateFiles(
 	for (const [at, stem] of stems.entries()) {
 		for (const id of files[at] ?? []) sums.set(id, (sums.get(id) ?? 0) + (rarity.get(stem) ?? 0));
 	}
-	const order = [...sums].flatMap(([id, sum]) => {
+	for (const [id, sum] of sums) {
 		const file = reader.files.get(id);
-		if (!file) return [];
-		return [{ id, sum: sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1) }];
-	});
-	order.sort((a, b) => b.sum - a.sum || a.id - b.id);
-	return order.slice(0, MAX_FILES).map(({ id }) => id);
+		if (!file) sums.delete(id);
+		else sums.set(id, sum * (file.isTest ? 0.5 : 1) * (isMinified(file) ? 0.1 : 1));
+	}
+	return highest(sums, MAX_FILES);
+}
+
+/** The keys of the highest values, highest first, then by key. Sorts only these: a word may be in all files. */
+function highest(values: ReadonlyMap<FileId, number>, count: number): FileId[] {
+	const sorted = Float64Array.from(values.values()).sort();
+	const least = sorted.at(-count) ?? Number.NEGATIVE_INFINITY;
+	const above: FileId[] = [];
+	const equal: FileId[] = [];
+	for (const [id, value] of values) {
+		if (value > least) above.push(id);
+		else if (value === least) equal.push(id);
+	}
+	above.sort((a, b) => (values.get(b) ?? 0) - (values.get(a) ?? 0) || a - b);
+	equal.sort((a, b) => a - b);
+	return [...above, ...equal].slice(0, count);
 }
 
 function rankedSymbols(

@@ -1,3 +1,4 @@
+import { getOrAdd } from "../../core/get-or-add.ts";
 import { nameOf } from "../../core/project-path.ts";
 import type { IndexedFile, IndexReader } from "../index-reader.ts";
 import { languageOf } from "../languages.ts";
@@ -22,7 +23,7 @@ export function testsOf(
 		if (file.isTest) found.set(file.path, { file, depth: 0, via: "name" });
 	}
 	for (const { file, depth } of dependents) {
-		if (file.isTest && isRun(file.path)) found.set(file.path, { file, depth, via: "import" });
+		if (file.isTest && isRun(reader, file)) found.set(file.path, { file, depth, via: "import" });
 	}
 	for (const file of namedAfter(reader, files)) {
 		if (!found.has(file.path)) found.set(file.path, { file, depth: 0, via: "name" });
@@ -32,8 +33,41 @@ export function testsOf(
 
 const TEST_NAME = /[._-](test|tests|spec|specs|e2e|cy)$|^(test|tests|spec)[._-]/;
 
-/** Whether the file can be run. Helpers in test folders count as tests, but cannot. */
-function isRun(path: string): boolean {
+/**
+ * Whether the file can be run. Helpers in test folders count as tests, but cannot. Where no file of a test folder is named
+ * like a test (`test/app.js`), those that nothing imports are run.
+ */
+function isRun(reader: IndexReader, { id, path }: IndexedFile): boolean {
+	if (isNamedAsTest(path)) return true;
+	const folder = testFolderOf(path);
+	if (folder === undefined || HELPER.test(path.slice(folder.length))) return false;
+	return !foldersWithNames(reader).has(folder) && reader.dependents(id).length === 0;
+}
+
+const HELPER =
+	/(?:^|\/)(?:_[^/]*|support|helpers?|fixtures?|utils?|mocks?|stubs?|data|setup|common|shared)\//i;
+
+/** The outermost test folder, with a slash. */
+function testFolderOf(path: string): string | undefined {
+	return /^(?:.*?\/)??(?:tests?|specs?)\//.exec(path)?.[0];
+}
+
+const namedFolders = new WeakMap<object, ReadonlySet<string>>();
+
+/** Test folders in which some file is named like a test. `test/test.js` alone may be one of many. */
+function foldersWithNames(reader: IndexReader): ReadonlySet<string> {
+	return getOrAdd(namedFolders, reader.shape, () => {
+		const found = new Set<string>();
+		for (const { path } of reader.files.values()) {
+			const folder = testFolderOf(path);
+			if (folder === undefined || found.has(folder)) continue;
+			if (isNamedAsTest(path) && !/^tests?$/.test(stemOf(path))) found.add(folder);
+		}
+		return found;
+	});
+}
+
+function isNamedAsTest(path: string): boolean {
 	return (
 		languageOf(path)?.testName?.test(nameOf(path)) === true ||
 		TEST_NAME.test(stemOf(path)) ||
@@ -55,7 +89,7 @@ function namedAfter(reader: IndexReader, files: readonly IndexedFile[]): Indexed
 			continue;
 		}
 		const stem = stemOf(file.path).replace(TEST_NAME, "");
-		if (wanted.has(stem) && isRun(file.path)) tests.push({ test: file, stem });
+		if (wanted.has(stem) && isRun(reader, file)) tests.push({ test: file, stem });
 	}
 	return tests
 		.filter(

@@ -72,8 +72,8 @@ export class PackageFiles {
 
 	#exported(scope: Scope, owner: Package, subpath: string): string | undefined {
 		const isSelf = owner === scope.owner;
-		const passes: Wanted[] = ["typed", "plain"];
-		if (isSelf && scope.tsconfig.allowJs) passes.unshift("all");
+		const passes = [...passesOf(scope)];
+		if (isSelf && scope.tsconfig.allowJs && passes.includes("typed")) passes.unshift("all");
 		const asked = isSelf ? subpath.replace(/\/$/, "") : subpath;
 		for (const conditions of [scope.conditions, anyCondition]) {
 			const targets = exportTargets(owner.exports, asked, conditions);
@@ -99,7 +99,7 @@ export class PackageFiles {
 		const folderOnly = subpath === "." || subpath.endsWith("/");
 		return (
 			firstOf(entries, (entry) => this.sourceOf(entry, owner)) ??
-			firstOf(["typed", "plain"] as const, (wanted) => {
+			firstOf(passesOf(scope), (wanted) => {
 				return (
 					(folderOnly ? undefined : this.#lookup.module(path, wanted, moduleSuffixes)) ??
 					this.#lookup.folder(path, wanted, moduleSuffixes)
@@ -153,6 +153,12 @@ export class PackageFiles {
 		});
 	}
 }
+
+function passesOf({ passes }: Scope): readonly Wanted[] {
+	return passes.includes("plain") && passes.length === 1 ? passes : TYPES_FIRST;
+}
+
+const TYPES_FIRST: readonly Wanted[] = ["typed", "plain"];
 
 /** Maps output folders, which are rarely part of the project, to source folders. */
 function outputMappings(tsconfigs: Tsconfigs, folder: string) {

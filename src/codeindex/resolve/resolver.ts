@@ -57,9 +57,40 @@ export class ModuleResolver {
 		// A relative path may follow a loader prefix (`!`).
 		const isLocal = specifier.startsWith(".") || specifier.includes("!");
 		const known = isLocal ? importer.relative : answers;
-		return getOrAdd(known, specifier, () =>
-			this.#resolveNew({ ...scope, folder: importer.folder }, specifier),
+		const ownScope = { ...scope, folder: importer.folder };
+		const found = getOrAdd(known, specifier, () => this.#resolveNew(ownScope, specifier));
+		const isRun = found.kind === "file" && importer.isJavaScript && isDeclaration(found.path);
+		if (!isRun || kinds.every((kind) => kind === "type")) return found;
+		if (!this.#namesPackage(importer.folder, specifier)) return found;
+		return getOrAdd(importer.loaded, `${isRequire} ${specifier}`, () =>
+			this.#loadedFor(ownScope, specifier, found),
 		);
+	}
+
+	/**
+	 * A package may have its declarations in another folder than its entry (`types/index.d.ts`, `lib/index.js`). JavaScript
+	 * that imports it depends on what it loads, and only the package's own files know that both are one module.
+	 */
+	#loadedFor(
+		scope: FolderScope,
+		specifier: string,
+		declared: ModuleResolution & { kind: "file" },
+	): ModuleResolution {
+		const conditions: Scope["conditions"] = (name) => name !== "types" && scope.conditions(name);
+		const loaded = this.#resolveNew({ ...scope, conditions, passes: ["plain"] }, specifier);
+		if (loaded.kind !== "file" || !isJavaScript(loaded.path)) return declared;
+		return folderOf(loaded.path) === folderOf(declared.path) ? declared : loaded;
+	}
+
+	/** Whether the specifier is the name or the folder of a package of the project. */
+	#namesPackage(folder: string, specifier: string): boolean {
+		const sorted = specifierKind(specifier);
+		if (sorted.kind === "relative") {
+			const path = joinPath(folder, specifier.replace(/\/$/, ""));
+			return path !== undefined && this.#packages.byFolder.has(path);
+		}
+		const name = sorted.kind === "bare" ? sorted.packageName : undefined;
+		return name !== undefined && this.#packages.named(name, undefined) !== undefined;
 	}
 
 	#resolveNew(scope: FolderScope, specifier: string): ModuleResolution {
@@ -209,7 +240,12 @@ function createImporters(tsconfigs: Tsconfigs, packages: Packages) {
 		const ofConfig = getOrAdd(shared, tsconfig, () => new Map());
 		const { relativeTo, ...both } = getOrAdd(ofConfig, owner, () => share(tsconfig, owner));
 		const relative = getOrAdd(relativeTo, folder, () => new Map());
-		return { ...both, folder, relative, isCommonJs: isCommonJs(from, tsconfig, owner) };
+		const loaded = new Map<string, ModuleResolution>();
+		const ownKind = {
+			isJavaScript: isJavaScript(from),
+			isCommonJs: isCommonJs(from, tsconfig, owner),
+		};
+		return { ...both, folder, relative, loaded, ...ownKind };
 	}
 
 	return (from: string) => getOrAdd(importers, from, () => add(from));
@@ -244,6 +280,14 @@ function isCommonJs(from: string, tsconfig: Tsconfig, owner: Package | undefined
 }
 
 const MAX_REDIRECTS = 5;
+
+function isJavaScript(path: string): boolean {
+	return /\.[cm]?jsx?$/.test(path);
+}
+
+function isDeclaration(path: string): boolean {
+	return /\.d\.[cm]?ts$/.test(path);
+}
 
 const unresolved = (reason: string): ModuleResolution => ({ kind: "unresolved", reason });
 const file = (path: string) => ({ kind: "file", path }) as const;

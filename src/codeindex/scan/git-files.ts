@@ -24,6 +24,39 @@ export type GitOutcome =
 	| { readonly kind: "no-git" }
 	| { readonly kind: "failed"; readonly message: string };
 
+interface ListingOptions {
+	readonly signal?: AbortSignal | undefined;
+	readonly othersMs?: number;
+}
+
+/** Git processes that list a folder. They can be started before the code that reads them is loaded. */
+export type GitListing = ReturnType<typeof startListing>;
+
+export function startListing(
+	folder: string,
+	{ signal, othersMs = UNTRACKED_MS }: ListingOptions = {},
+) {
+	const stop = new AbortController();
+	const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
+	const options = { folder, signal: AbortSignal.any(signals) };
+	const late = AbortSignal.timeout(othersMs);
+	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
+	// Needs a time limit, since git does not limit pattern matching.
+	const others =
+		othersMs === 0
+			? undefined
+			: runGit(UNTRACKED, { folder, signal: AbortSignal.any([...signals, late]) });
+	return {
+		tracked,
+		others,
+		late,
+		async stop(): Promise<void> {
+			stop.abort();
+			await others?.catch(() => undefined);
+		},
+	};
+}
+
 /**
  * Lists tracked and untracked files, without ignored ones. `take` may receive an entry twice. The
  * repository is untrusted: git runs no program that it names and writes nothing to it.
@@ -31,18 +64,9 @@ export type GitOutcome =
 export async function listGitFiles(
 	folder: string,
 	take: (entries: readonly GitEntry[]) => Promise<void>,
-	{ signal, othersMs = UNTRACKED_MS }: { signal?: AbortSignal | undefined; othersMs?: number } = {},
+	{ listing, ...options }: ListingOptions & { readonly listing?: GitListing } = {},
 ): Promise<GitOutcome> {
-	const stop = new AbortController();
-	const signals = signal === undefined ? [stop.signal] : [stop.signal, signal];
-	const options = { folder, signal: AbortSignal.any(signals) };
-	const tracked = runGit(["ls-files", "-z", "--cached", "--stage"], options);
-	const late = AbortSignal.timeout(othersMs);
-	// Needs a time limit, since git does not limit pattern matching.
-	const others =
-		othersMs === 0
-			? undefined
-			: runGit(UNTRACKED, { folder, signal: AbortSignal.any([...signals, late]) });
+	const { tracked, others, late, stop } = listing ?? startListing(folder, options);
 	try {
 		const first = await tracked;
 		if (first.kind !== "done") return first;
@@ -59,8 +83,7 @@ export async function listGitFiles(
 		badNames.push(...more.bad);
 		return { kind: "listed", unreadable: unreadableFolders(second.errors), badNames };
 	} finally {
-		stop.abort();
-		await others?.catch(() => undefined);
+		await stop();
 	}
 }
 

@@ -7,9 +7,10 @@ import { haveSameTimes, timesOf } from "../../core/file-times.ts";
 import { below, folderOf, type PathKind } from "../../core/project-path.ts";
 import { CodeIndexError } from "../code-index.ts";
 import { pathKind } from "../languages.ts";
-import { type GitEntry, listGitFiles } from "./git-files.ts";
+import { type GitEntry, type GitListing, listGitFiles } from "./git-files.ts";
 import { ListingSnapshot, rulesAround } from "./listing-snapshot.ts";
 import {
+	BAD_NAME,
 	MAX_FILES,
 	MAX_SOURCE_BYTES,
 	MAX_TEXTS,
@@ -18,7 +19,7 @@ import {
 	type ScanTrouble,
 	type Symlink,
 } from "./scanned-tree.ts";
-import { BAD_NAME, type OuterRules, walkFolders } from "./walk-files.ts";
+import type { OuterRules } from "./walk-files.ts";
 
 export interface ScanOptions {
 	readonly signal?: AbortSignal;
@@ -27,6 +28,8 @@ export interface ScanOptions {
 	readonly alsoConfigs?: Iterable<string>;
 	/** Git's time limit for untracked files (default: 10 s). After it, or if it is 0, a walk lists them. */
 	readonly othersMs?: number;
+	/** Returns a listing of the root that was started for this scan, once. */
+	readonly takeListing?: () => GitListing | undefined;
 }
 
 interface Listing {
@@ -216,7 +219,13 @@ class TreeScan {
 				if (++this.#sinceYield >= BATCH_SIZE) await this.#yieldToEventLoop();
 			}
 		};
-		const outcome = await listGitFiles(join(this.#root, folder), take, this.#options);
+		const { signal, othersMs, takeListing } = this.#options;
+		const listing = folder === "" ? takeListing?.() : undefined;
+		const outcome = await listGitFiles(join(this.#root, folder), take, {
+			...(signal && { signal }),
+			...(othersMs !== undefined && { othersMs }),
+			...(listing && { listing }),
+		});
 		this.#throwIfAborted();
 		if (outcome.kind === "failed") {
 			const message = `git could not list the files: ${outcome.message}`;
@@ -254,6 +263,7 @@ class TreeScan {
 	}
 
 	async #walk(folder: string, outer: readonly OuterRules[] = []): Promise<void> {
+		const { walkFolders } = await import("./walk-files.ts");
 		for (const found of walkFolders(join(this.#root, folder), undefined, outer)) {
 			const inRoot = (path: string) => below(folder, path);
 			for (const trouble of found.trouble) {

@@ -43,6 +43,7 @@ export interface ScannedTree {
 /** Maximum size of a source file. Larger files are data. */
 export const MAX_SOURCE_BYTES = 8 * 1024 * 1024;
 /** Maximum number of source files, to limit memory. */
+export const BAD_NAME = "its name is not valid UTF-8";
 export const MAX_FILES = 250_000;
 export const MAX_TEXTS = 20_000;
 /** Larger documents are data, which a search does not read. */

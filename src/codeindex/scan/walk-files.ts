@@ -7,7 +7,7 @@ import { readPartSync } from "../../core/regular-file.ts";
 import { counted } from "../../text/figures.ts";
 import { pathKind } from "../languages.ts";
 import { type Effort, type IgnoreRules, parseIgnoreRules } from "./gitignore.ts";
-import type { ScanTrouble } from "./scanned-tree.ts";
+import { BAD_NAME, type ScanTrouble } from "./scanned-tree.ts";
 
 export interface WalkedFolder {
 	readonly path: string;
@@ -79,8 +79,6 @@ export interface OuterRules {
 	readonly path: string;
 	readonly names: readonly string[];
 }
-
-export const BAD_NAME = "its name is not valid UTF-8";
 
 interface Place {
 	readonly names: readonly string[];

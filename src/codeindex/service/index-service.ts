@@ -14,12 +14,24 @@ import type { IndexReader, ReadText } from "../index-reader.ts";
 import { Indexer, leftOut, type RefreshReport } from "../indexer.ts";
 import { languagesIn, pathKind } from "../languages.ts";
 import { readSource } from "../read-source.ts";
+import type { GitListing } from "../scan/git-files.ts";
 import { MAX_TEXT_BYTES } from "../scan/scanned-tree.ts";
 import { storeFailure } from "../store/failures.ts";
 import { IndexStore, identityOf, removeDatabase } from "../store/index-store.ts";
 import { WriterLock } from "../store/writer-lock.ts";
+import type { Calls } from "./messages.ts";
+import {
+	asPartial,
+	completeAll,
+	mayAskSkeletons,
+	neededFor,
+	pendingIn,
+} from "./skeleton-answers.ts";
 
-export type ServiceCall = Required<CallOptions>;
+export interface ServiceCall extends Required<CallOptions> {
+	/** Returns a listing that was started for this call, once. */
+	readonly takeListing?: () => GitListing | undefined;
+}
 
 interface Opened {
 	readonly store: IndexStore;
@@ -80,15 +92,21 @@ export class IndexService {
 			files: store.files.indexed.size,
 			symbols: store.files.total("symbols"),
 			...(updatedMs === undefined ? {} : { updatedMs }),
+			...pendingIn(store),
 			...this.#leftOut,
 			...this.#noteField(),
 		};
 	}
 
-	async build(call: ServiceCall): Promise<BuildReport> {
+	async build(
+		call: ServiceCall,
+		{ skeletonFirst }: Calls["build"]["query"] = {},
+	): Promise<BuildReport> {
 		const start = performance.now();
 		return await this.#withRecovery(call, async ({ store, indexer }) => {
-			const done = await indexer.refresh({ ...call, mayBuild: true });
+			const extent = skeletonFirst ? "skeleton" : "whole";
+			const done = await indexer.refresh({ ...call, mayBuild: true, extent });
+			if (!skeletonFirst) await completeAll({ store, indexer }, call);
 			const { added, changed, removed } = done;
 			const coverage = store.read((reader) => this.#coverage(store, reader, done));
 			return { coverage, added, changed, removed, seconds: (performance.now() - start) / 1000 };
@@ -104,16 +122,28 @@ export class IndexService {
 		// The query's code is loaded while git lists the files.
 		const loading = queries[name]();
 		loading.catch(() => {});
-		return await this.#withRecovery(call, async ({ store, indexer, inMemory }) => {
+		return await this.#withRecovery(call, async (opened) => {
+			const { store, indexer, inMemory } = opened;
 			store.sync();
 			const isMissing = store.state().updatedMs === undefined;
 			if (isMissing && !(inMemory && this.#hasConsent)) throw this.#notIndexed();
 			const done = await indexer.refresh({ ...call, mayBuild: isMissing });
 			const answer = await loading;
-			return store.read((reader) => ({
-				...answer(reader, query, (path) => this.#readText(path), done.texts),
-				coverage: this.#coverage(store, reader, done),
-			}));
+			const read = () =>
+				store.read((reader) => ({
+					...answer(reader, query, (path) => this.#readText(path), done.texts),
+					coverage: this.#coverage(store, reader, done),
+				}));
+			const { skeletons } = store.files;
+			if (skeletons.size === 0) return read();
+			const first = mayAskSkeletons(name) ? read() : undefined;
+			const needed = first ? neededFor(name, first, query) : "all";
+			if (needed === "all") await completeAll(opened, call);
+			else if (needed !== "none") await indexer.complete({ ...call, files: needed });
+			const whole = needed === "none" && first ? first : read();
+			if (skeletons.size === 0) return whole;
+			indexer.completeLater();
+			return asPartial(name, whole);
 		});
 	}
 
@@ -310,6 +340,7 @@ export class IndexService {
 			checkedMs: done.checkedMs,
 			refreshedFiles: done.added + done.changed + done.removed,
 			complete: store.state().isComplete,
+			...pendingIn(store),
 			...this.#leftOut,
 			...(reason !== undefined && { notStored: { place: dirname(this.#path), reason } }),
 		};

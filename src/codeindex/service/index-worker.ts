@@ -14,7 +14,7 @@ serveJobs<IndexCall, unknown, IndexProgress>(
 		const options = { signal, onProgress: (progress: IndexProgress) => notify(progress) };
 		try {
 			if (call.method === "status") return await service.status();
-			if (call.method === "build") return await service.build(options);
+			if (call.method === "build") return await service.build(options, call.query);
 			return toColumns(await service.ask(call.method, call.query, options));
 		} catch (error) {
 			if (error instanceof CodeIndexError) throw error;

@@ -1,18 +1,17 @@
 import { describeError } from "../../core/errno.ts";
 import { type CallOptions, CodeIndexError } from "../code-index.ts";
-import type { IndexService } from "./index-service.ts";
+import { startListing } from "../scan/git-files.ts";
+import type { IndexService, ServiceCall } from "./index-service.ts";
 import type { Calls, IndexCall, IndexCaller, IndexWorkerStart, Method } from "./messages.ts";
 
 /** Asks an index in the calling thread. Calls run one after the other. */
 export class LocalClient implements IndexCaller {
-	readonly #service: Promise<IndexService>;
+	readonly #start: IndexWorkerStart;
+	#service: Promise<IndexService> | undefined;
 	#last: Promise<unknown> = Promise.resolve();
 
-	constructor({ root, database, exclude }: IndexWorkerStart) {
-		this.#service = import("./index-service.ts").then(
-			(code) => new code.IndexService(root, database, exclude),
-		);
-		this.#service.catch(() => {}); // `call` reports it
+	constructor(start: IndexWorkerStart) {
+		this.#start = start;
 	}
 
 	call<M extends Method>(
@@ -21,12 +20,25 @@ export class LocalClient implements IndexCaller {
 		options: CallOptions = {},
 	): Promise<Calls[M]["answer"]> {
 		const { signal = new AbortController().signal, onProgress = () => {} } = options;
+		// Git lists the files of the first call while the code is loaded.
+		const listing =
+			this.#service || method === "status" ? undefined : startListing(this.#start.root);
+		this.#service ??= this.#load();
+		const service = this.#service;
 		const run = async () => {
 			const call = { method, query } as IndexCall;
-			return (await answerCall(await this.#service, call, {
-				signal,
-				onProgress,
-			})) as Calls[M]["answer"];
+			let left = listing;
+			const takeListing = () => {
+				const taken = left;
+				left = undefined;
+				return taken;
+			};
+			try {
+				const options = { signal, onProgress, takeListing };
+				return (await answerCall(await service, call, options)) as Calls[M]["answer"];
+			} finally {
+				await left?.stop();
+			}
 		};
 		const answer = this.#last.then(run, run);
 		this.#last = answer.catch(() => {});
@@ -35,7 +47,13 @@ export class LocalClient implements IndexCaller {
 
 	async close(): Promise<void> {
 		await this.#last;
-		(await this.#service).close();
+		(await this.#service)?.close();
+	}
+
+	async #load(): Promise<IndexService> {
+		const { root, database, exclude } = this.#start;
+		const { IndexService } = await import("./index-service.ts");
+		return new IndexService(root, database, exclude);
 	}
 }
 
@@ -43,11 +61,11 @@ export class LocalClient implements IndexCaller {
 async function answerCall(
 	service: IndexService,
 	call: IndexCall,
-	options: Required<CallOptions>,
+	options: ServiceCall,
 ): Promise<unknown> {
 	try {
 		if (call.method === "status") return await service.status();
-		if (call.method === "build") return await service.build(options);
+		if (call.method === "build") return await service.build(options, call.query);
 		return await service.ask(call.method, call.query, options);
 	} catch (error) {
 		if (error instanceof CodeIndexError) throw error;

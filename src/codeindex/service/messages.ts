@@ -2,7 +2,7 @@ import { getOrAdd } from "../../core/get-or-add.ts";
 import { isRecord } from "../../core/property.ts";
 import { USAGE_KINDS } from "../../text/kinds.ts";
 import type { FileAtDepth, Questions, Usage } from "../answers.ts";
-import type { BuildReport, CallOptions, IndexStatus } from "../code-index.ts";
+import type { BuildOptions, BuildReport, CallOptions, IndexStatus } from "../code-index.ts";
 import type { EdgeKind, UsageKind } from "../facts.ts";
 
 export interface IndexWorkerStart {
@@ -14,7 +14,7 @@ export interface IndexWorkerStart {
 
 export interface Calls extends Questions {
 	readonly status: { query: undefined; answer: IndexStatus };
-	readonly build: { query: undefined; answer: BuildReport };
+	readonly build: { query: Pick<BuildOptions, "skeletonFirst">; answer: BuildReport };
 }
 
 export type Method = keyof Calls;

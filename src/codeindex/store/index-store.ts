@@ -246,6 +246,10 @@ export const migrations: Migration[] = [
 		database.exec(STEM_TABLE);
 		empty(database);
 	},
+	// Adds skeletons, which earlier versions would take for whole files. Stored files stay valid.
+	() => {},
+	// Adds types of parameters. Keys of object literals count as accesses.
+	empty,
 ];
 
 /**

@@ -5,7 +5,7 @@ import { stemsOf } from "../extract/symbol-words.ts";
 import type { Export, Imported, ModuleRequest } from "../facts.ts";
 import type { FileId, IndexedFile, Resolution } from "../index-reader.ts";
 import type { ScannedFile } from "../scan/scanned-tree.ts";
-import { type FileRow, type FileTable, toColumns } from "./file-table.ts";
+import { type FileRow, type FileTable, packEdges, toColumns } from "./file-table.ts";
 import type { NameIds } from "./names.ts";
 import { type PackedFile, unpackNames } from "./packed-file.ts";
 import * as records from "./records.ts";
@@ -61,8 +61,7 @@ export class IndexWriter {
 		this.#sql.setBindings.run(id, packed.bindings);
 		this.#sql.setRefs.run(id, packed.references);
 		this.#addNames(id, packed.names);
-		const { path, symbols, text } = packed.text;
-		this.#sql.addText.run(id, path, symbols, text);
+		if (!packed.isSkeleton) this.#addText(id, packed);
 		this.#sql.addStems.run(id, `${stemsOf(scanned.path).join(" ")} ${packed.stems}`);
 		const imported = new Map(records.importedOnly(new ByteReader(packed.imported)));
 		const exports = records.exports(new ByteReader(packed.exports));
@@ -76,12 +75,38 @@ export class IndexWriter {
 			isTest,
 			isModule: packed.isModule,
 			...(packed.problem === undefined ? {} : { problem: packed.problem }),
+			...(packed.isSkeleton && { isSkeleton: true }),
 		};
 		const figures = linkFigures(requests, resolutions);
-		const content = { hash, file, symbols: packed.symbols, ...figures };
+		const content = { hash: hexOf(hash), file, symbols: packed.symbols, ...figures };
 		this.#setFile({ ...scanned, id, storedMs, content });
 		this.#onChange(id);
 		return id;
+	}
+
+	/** Adds the references and words that a skeleton lacks. If the file is another by now, the next refresh reads it again. */
+	complete(row: FileRow, hash: Uint8Array, packed: PackedFile): void {
+		const { id, content } = row;
+		if (!content) return;
+		const bindings = this.#sql.getBindings.get(id)?.data as Uint8Array;
+		const isSame = content.hash === hexOf(hash) && Buffer.compare(bindings, packed.bindings) === 0;
+		if (!isSame) {
+			this.#setFile({ ...row, bytes: -1, storedMs: 0, content: { ...content, hash: "" } });
+			return;
+		}
+		this.#sql.setRefs.run(id, packed.references);
+		this.#addNames(id, packed.names);
+		this.#addText(id, packed);
+		this.settle(row, packed.problem);
+	}
+
+	/** Marks a skeleton as all that will be read of its file. */
+	settle(row: FileRow, problem: string | undefined): void {
+		if (!row.content) return;
+		const { isSkeleton: _, ...file } = row.content.file;
+		const settled = { ...file, ...(problem === undefined ? {} : { problem }) };
+		this.#setFile({ ...row, content: { ...row.content, file: settled } });
+		this.#onChange(row.id);
 	}
 
 	setResolutions(id: FileId, resolutions: readonly Resolution[]): void {
@@ -135,6 +160,10 @@ export class IndexWriter {
 		this.#sql.removeText.run(id);
 		this.#sql.removeStems.run(id);
 		return links.requests;
+	}
+
+	#addText(id: FileId, { text: words }: PackedFile): void {
+		this.#sql.addText.run(id, words.path, words.symbols, words.text);
 	}
 
 	#addNames(id: FileId, names: Uint8Array): void {
@@ -237,7 +266,11 @@ function linkFigures(requests: readonly ModuleRequest[], resolutions: readonly R
 		if (kinds === 0) return;
 		edges.set(resolution.file, (edges.get(resolution.file) ?? 0) | kinds);
 	});
-	return { edges, unresolved };
+	return { edges: packEdges(edges), unresolved };
+}
+
+function hexOf(bytes: Uint8Array): string {
+	return Buffer.from(bytes).toString("hex");
 }
 
 function prepare(database: DatabaseSync) {

@@ -10,6 +10,7 @@ export interface PackedFile {
 	readonly lines: number;
 	readonly isModule: boolean;
 	readonly problem?: string;
+	readonly isSkeleton?: true;
 	readonly symbols: number;
 	readonly requests: Uint8Array;
 	readonly bindings: Uint8Array;
@@ -37,6 +38,7 @@ export function packFile(facts: FileFacts, text: FileWords): PackedFile {
 		lines: facts.lines,
 		isModule: facts.isModule,
 		...(problem === undefined ? {} : { problem }),
+		...(facts.isSkeleton && { isSkeleton: true }),
 		symbols: facts.bindings.length - imported.length,
 		requests: packed(() => requests(writer, facts.requests)),
 		bindings: packBindings(facts.bindings),

@@ -10,6 +10,7 @@ import type {
 	Imported,
 	Member,
 	ModuleRequest,
+	Parameter,
 	Position,
 	Step,
 	TypeName,
@@ -70,6 +71,10 @@ const typeName: Layout<TypeName> = (io, from: Fields<TypeName> = NONE) => {
 	return flags & PATH ? { binding, side, path: steps(io, from.path) } : { binding, side };
 };
 const typeNames = listOf(typeName);
+const parameters = listOf<Parameter>((io, from: Fields<Parameter> = NONE) => ({
+	index: io.number(from.index),
+	type: typeName(io, from.type),
+}));
 
 /** Flags of both import records. Flag 1 is `IMPORTED` in one, `EXPORTED` in the other. */
 const TYPE_ONLY = 2;
@@ -118,11 +123,15 @@ const TYPE = 16;
 const MEMBERS = 32;
 const STATIC = 64;
 const PARTIAL = 128;
+const PARAMETERS = 256;
 
 type Shared = Pick<Declared, "name" | "symbol" | "at" | "alsoAt" | "endLine" | "signature">;
 
-function sharedFlags({ alsoAt, type, members }: Fields<Declared | Member>): number {
-	return bit(alsoAt, ALSO_AT) | bit(type, TYPE) | bit(members, MEMBERS);
+function sharedFlags(from: Fields<Declared | Member>): number {
+	const { alsoAt, type, parameters, members } = from;
+	return (
+		bit(alsoAt, ALSO_AT) | bit(type, TYPE) | bit(parameters, PARAMETERS) | bit(members, MEMBERS)
+	);
 }
 
 function shared(io: Bytes, flags: number, from: Partial<Shared>): Shared {
@@ -155,6 +164,7 @@ const member: Layout<Member> = (io, from: Fields<Member> = NONE) => {
 	if (alsoAt) found.alsoAt = alsoAt;
 	if (flags & DOC) found.doc = io.string(from.doc);
 	if (flags & TYPE) found.type = typeName(io, from.type);
+	if (flags & PARAMETERS) found.parameters = parameters(io, from.parameters);
 	if (flags & MEMBERS) found.members = members(io, from.members);
 	return found;
 };
@@ -167,6 +177,7 @@ function declaredBinding(io: Bytes, flags: number, from: Fields<Declared>): Decl
 	if (flags & DOC) found.doc = io.string(from.doc);
 	if (flags & HERITAGE) found.heritage = typeNames(io, from.heritage);
 	if (flags & TYPE) found.type = typeName(io, from.type);
+	if (flags & PARAMETERS) found.parameters = parameters(io, from.parameters);
 	if (flags & MEMBERS) found.members = members(io, from.members);
 	if (flags & PARTIAL) found.partial = true;
 	return found;

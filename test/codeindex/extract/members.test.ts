@@ -164,6 +164,19 @@ describe("accesses", () => {
 		expect(Object.fromEntries(facts.looseAccesses)).toEqual({ load: 4, z: 1 });
 	});
 
+	test("keys of an object of unknown type are counted, those of a declared object are not", () => {
+		const facts = extractFacts(
+			"a.ts",
+			`export const own = { first: { second: 1 } }; function f(list) { list.push({ third: 1, "fourth": { fifth() {} }, [list]: 2 }); }`,
+		);
+		expect(Object.fromEntries(facts.looseAccesses)).toEqual({
+			push: 1,
+			third: 1,
+			fourth: 1,
+			fifth: 1,
+		});
+	});
+
 	test("longer chains than four are cut, and the rest counted", () => {
 		const facts = extractFacts("a.ts", `import { a } from "./a"; a.b.c.d.e.f.g;`);
 		expect(accesses(facts)).toEqual(["a itself > b > c > d > e: read"]);

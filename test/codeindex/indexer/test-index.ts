@@ -30,11 +30,11 @@ export function writeTree(root: string, files: Record<string, string | undefined
 }
 
 /** Parses in this very process: starting another takes longer than all of a small project. */
-function parserHere(root: string): Pick<Parser, "parse" | "close"> {
+export function parserHere(root: string): Pick<Parser, "parse" | "close"> {
 	return {
-		async parse(files, take) {
+		async parse(files, take, _signal, extent) {
 			await loadLanguages(files.map(({ path }) => path));
-			for (const { path } of files) take(parseFile(root, path));
+			for (const { path } of files) take(parseFile(root, path, extent));
 		},
 		close() {},
 	};

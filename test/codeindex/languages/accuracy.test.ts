@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
-import { expect, test } from "vitest";
-import { usagesIn } from "./declarations.ts";
+import { describe, expect, test } from "vitest";
+import { usagesIn, usagesOfAll } from "./declarations.ts";
 import { GO_PROJECT, PYTHON_PROJECT } from "./projects.ts";
 
 /** Places by declaration, as the language's own tool found them: `scripts/positions/main.ts` writes them. */
@@ -51,6 +51,35 @@ test("Python: the usages of everything at the top level are those of pyright, an
 		"tests/test_cart.py:13:25",
 		"tests/test_cart.py:4:24",
 	]);
+});
+
+describe.each([
+	["Go", "go-members", GO_PROJECT, 0.9],
+	["Python", "python-members", PYTHON_PROJECT, 0.8],
+] as const)("%s: usages of members", (_language, fixture, project, least) => {
+	test("are certain only if the language's own tool knows them, and the rest is possible", {
+		tags: "slow",
+	}, async () => {
+		const theirs = positions(fixture);
+		const sums = { references: 0, found: 0 };
+		for (const { place, isMember, usages, possible } of await usagesOfAll(project)) {
+			const expected = theirs.get(place);
+			if (!isMember || !expected) continue;
+			expect([place, ...usages.filter((one) => !expected.includes(one))]).toEqual([place]);
+			const missing = expected.filter((one) => !usages.includes(one));
+			for (const [file, some] of Map.groupBy(missing, (one) => one.split(":", 1)[0] ?? "")) {
+				expect([place, file, possible.get(file) ?? 0]).toEqual([
+					place,
+					file,
+					expect.toSatisfy((count: number) => count >= some.length),
+				]);
+			}
+			sums.references += expected.length;
+			sums.found += expected.length - missing.length;
+		}
+		expect(sums.references).toBeGreaterThan(20);
+		expect(sums.found / sums.references).toBeGreaterThanOrEqual(least);
+	});
 });
 
 function textAt(files: Readonly<Record<string, string>>, place: string): string {

@@ -1,4 +1,5 @@
 // @module-tag slow
+import { existsSync, readdirSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import type { Declared, Member } from "../../../src/codeindex/facts.ts";
 import type { IndexReader } from "../../../src/codeindex/index-reader.ts";
@@ -12,8 +13,14 @@ import { openIndexer, writeTree } from "../indexer/test-index.ts";
 import { factsOf, indexProject } from "./language-project.ts";
 import { SAMPLES } from "./samples.ts";
 
-test("every language of the registry has a sample, and no two share a file ending", () => {
+test("every language with a folder is in the registry and has a sample, and no two share a file ending", () => {
 	expect(Object.keys(SAMPLES).sort()).toEqual(LANGUAGES.map(({ name }) => name).sort());
+	const folder = new URL("../../../src/codeindex/extract/", import.meta.url);
+	const folders = readdirSync(folder).filter((name) => {
+		return existsSync(new URL(`${name}/language.ts`, folder));
+	});
+	// TypeScript's extractor is the folder itself.
+	expect(folders).toHaveLength(LANGUAGES.length - 1);
 	const endings = LANGUAGES.flatMap((language) => language.endings);
 	expect(new Set(endings).size).toBe(endings.length);
 });

@@ -60,3 +60,20 @@ test("a function with a name of one letter has its calls", async () => {
 	const { definitions } = usages(reader, { symbol: "f" });
 	expect(definitions[0]?.usages).toMatchObject([{ line: 2, kind: "call" }]);
 });
+
+test("in Python, usages of a method are its own, and those that override it are named", async () => {
+	const reader = await indexProject({
+		"shapes.py":
+			"class Shape:\n    def area(self) -> int: ...\n\nclass Square(Shape):\n    def area(self) -> int:\n        return 1\n",
+		"main.py":
+			"from shapes import Shape, Square\n\ndef show(shape: Shape, square: Square) -> int:\n    return shape.area() + square.area()\n",
+	});
+	const [shape] = usages(reader, { symbol: "Shape.area" }).definitions;
+	expect(shape?.usages.map(({ line, column }) => [line, column])).toEqual([[4, 18]]);
+	expect(shape?.family).toEqual({
+		above: [],
+		below: [{ name: "Square.area", path: "shapes.py", line: 5 }],
+		beside: 0,
+		apart: true,
+	});
+});

@@ -3,8 +3,9 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { grammarPath } from "../../../src/codeindex/extract/tree-sitter/grammars.ts";
+import { languageOf } from "../../../src/codeindex/languages.ts";
 import type { FileOutcome } from "../../../src/codeindex/parsing/file-outcome.ts";
-import { Parser } from "../../../src/codeindex/parsing/parser.ts";
+import { Parser, type ParserOptions } from "../../../src/codeindex/parsing/parser.ts";
 import { dependencies } from "../../../src/codeindex/queries/dependencies.ts";
 import type { ScannedFile } from "../../../src/codeindex/scan/scanned-tree.ts";
 import { atEnd, tempDir } from "../../support/temp.ts";
@@ -34,6 +35,41 @@ test("a parser process takes files of all languages, and a hostile one costs its
 		return one.kind === "parsed" && one.packed.problem !== undefined;
 	});
 	expect(broken.map(({ path }) => path).sort()).toEqual(["deep.py", "zero.rb"]);
+});
+
+const languages = Object.entries(SAMPLES).map(([language, { files }]) => {
+	const [path = "", text = ""] = Object.entries(files).find(([path]) => languageOf(path)) ?? [];
+	return { language, path, text, ending: path.slice(path.lastIndexOf(".")) };
+});
+
+async function problemsOf(files: Record<string, string>, options: ParserOptions) {
+	const root = tempDir();
+	writeTree(root, files);
+	const parser = new Parser(root, options);
+	atEnd(() => parser.close());
+	const toParse = Object.entries(files).map(([path, text]) => ({ path, bytes: text.length }));
+	const problems: Record<string, string | undefined> = {};
+	await parser.parse(toParse, (outcome) => {
+		problems[outcome.path] = outcome.kind === "parsed" ? outcome.packed.problem : outcome.kind;
+	});
+	return problems;
+}
+
+test.each(languages)("a parser that dies costs one file and says so: $language", async (one) => {
+	const { path, text, ending } = one;
+	const entry = new URL("mortal-parser.ts", import.meta.url);
+	const files = { [path]: text, [`deadly${ending}`]: text, [`last${ending}`]: text };
+	expect(await problemsOf(files, { entry })).toEqual({
+		[path]: undefined,
+		[`deadly${ending}`]: "the parser failed on it",
+		[`last${ending}`]: undefined,
+	});
+});
+
+test("a source that takes too long is reported, in every language", async () => {
+	const files = Object.fromEntries(languages.map(({ path, text }) => [path, text]));
+	const late = Object.keys(files).map((path) => [path, "parsing it took too long"]);
+	expect(await problemsOf(files, { deadlineMs: 1 })).toEqual(Object.fromEntries(late));
 });
 
 test("a grammar that is missing is named, with what to do", () => {

@@ -319,3 +319,72 @@ describe("a module for several loaders", () => {
 		expect(tests.map(({ path }) => path)).toEqual(["test/lib.test.js"]);
 	});
 });
+
+describe("a package whose declarations are in another folder than its entry", () => {
+	const library = {
+		"package.json": '{ "name": "flags", "main": "./index.js", "types": "typings/index.d.ts" }',
+		"index.js": "const { Flags } = require('./lib/flags.js');\nexports.Flags = Flags;\n",
+		"lib/flags.js": "class Flags {\n\tread() {}\n}\nexports.Flags = Flags;\n",
+		"typings/index.d.ts": "export class Flags {\n\tread(): void;\n}\n",
+		"tests/flags.test.js": "const { Flags } = require('../');\nnew Flags().read();\n",
+		"tests/whole.test.mjs": "import * as flags from '../index.js';\nnew flags.Flags();\n",
+		"tests/types.test-d.ts":
+			"import { Flags } from '..';\nexport const flags: Flags = new Flags();\n",
+	};
+	const index = indexProject(library);
+
+	test("JavaScript that imports it depends on the entry, TypeScript on the declarations", () => {
+		const importers = (path: string) =>
+			dependencies(index, { path }).dependents.map((one) => one.path);
+		expect(importers("index.js")).toEqual(["tests/flags.test.js", "tests/whole.test.mjs"]);
+		expect(importers("typings/index.d.ts")).toEqual(["tests/types.test-d.ts"]);
+	});
+
+	test("tests and usages are those of the JavaScript", () => {
+		const { tests } = impact(index, { modify: ["lib/flags.js"] });
+		expect(tests.map(({ path }) => path)).toEqual(["tests/flags.test.js", "tests/whole.test.mjs"]);
+		const [flags] = usages(index, { symbol: "Flags", file: "lib/flags.js" }).definitions;
+		const files = flags?.usages.filter(({ kind }) => kind === "new").map(({ path }) => path);
+		expect(files).toEqual(["tests/flags.test.js", "tests/whole.test.mjs"]);
+	});
+
+	test("a package of the workspace is found by its name in the same way", () => {
+		const workspace = Object.fromEntries(
+			Object.entries(library).map(([path, text]) => [`packages/flags/${path}`, text]),
+		);
+		const found = indexProject({
+			...workspace,
+			"package.json": '{ "workspaces": ["packages/*"] }',
+			"packages/app/package.json": '{ "name": "app", "dependencies": { "flags": "*" } }',
+			"packages/app/main.js": "const { Flags } = require('flags');\nnew Flags();\n",
+			"packages/app/types.ts": "import type { Flags } from 'flags';\nexport type F = Flags;\n",
+		});
+		const needs = (path: string) =>
+			dependencies(found, { path }).dependencies.map((one) => one.path);
+		expect(needs("packages/app/main.js")).toEqual(["packages/flags/index.js"]);
+		expect(needs("packages/app/types.ts")).toEqual(["packages/flags/typings/index.d.ts"]);
+	});
+});
+
+describe("tests that are not named like tests", () => {
+	const project = {
+		"index.js": "module.exports = require('./lib/app');\n",
+		"lib/app.js": "module.exports = function app() {};\n",
+		"test/app.js":
+			"require('./support/env');\nvar app = require('..');\nvar pages = require('./pages');\n",
+		"test/pages.js": "module.exports = require('../lib/app');\n",
+		"test/support/env.js": "require('../..');\n",
+		"test/support/late.js": "require('../..');\n",
+	};
+
+	test("are those of a test folder that nothing imports, without helpers", () => {
+		const { tests } = impact(indexProject(project), { modify: ["lib/app.js"] });
+		expect(tests.map(({ path }) => path)).toEqual(["test/app.js"]);
+	});
+
+	test("are helpers where other files of the folder have such names", () => {
+		const named = { ...project, "test/app.test.js": "require('..');\n" };
+		const { tests } = impact(indexProject(named), { modify: ["lib/app.js"] });
+		expect(tests.map(({ path }) => path)).toEqual(["test/app.test.js"]);
+	});
+});

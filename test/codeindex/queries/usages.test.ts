@@ -52,7 +52,7 @@ describe("usages", () => {
 			"log.ts:2:77 call",
 			"test/log.test.ts:2:11 call",
 		]);
-		expect(warn?.possible).toEqual({ count: 1, files: ["app.ts"] });
+		expect(warn?.possible).toEqual({ count: 1, files: ["app.ts"], counts: [1] });
 	});
 
 	test("each use names the symbol around it, imports and uses at the top level do not", () => {
@@ -186,5 +186,29 @@ describe("usages", () => {
 			expect(usages(global, { symbol }).definitions).toMatchObject([{ global: true }]);
 		}
 		expect(usages(global, { symbol: "own" }).definitions[0]).not.toHaveProperty("global");
+	});
+
+	test("a member that several parts of a union have is possible for each", () => {
+		const shapes = indexProject({
+			"shapes.ts": [
+				"export interface Circle { radius: number; label: string }",
+				"export interface Square { side: number; label: string }",
+				"export type Shape = Circle | Square;",
+			].join("\n"),
+			"user.ts": [
+				"import type { Shape } from './shapes';",
+				"export const show = (shape: Shape) => shape.label;",
+				"export const size = (shape: Shape) => ('side' in shape ? shape.side : shape.radius);",
+			].join("\n"),
+		});
+		const { definitions } = usages(shapes, { symbol: "label" });
+		expect(
+			definitions.map(({ owner, usages: all, possible }) => [owner, all.length, possible]),
+		).toEqual([
+			["Circle", 0, { count: 1, files: ["user.ts"], counts: [1] }],
+			["Square", 0, { count: 1, files: ["user.ts"], counts: [1] }],
+		]);
+		const [side] = usages(shapes, { symbol: "Square.side" }).definitions;
+		expect(side && places(side)).toEqual(["user.ts:3:64 read"]);
 	});
 });

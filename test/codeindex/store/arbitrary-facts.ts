@@ -7,6 +7,7 @@ import type {
 	Imported,
 	Member,
 	ModuleRequest,
+	Parameter,
 	Position,
 	Reference,
 	Step,
@@ -63,6 +64,7 @@ const shared = {
 		name.map((one) => `function ${one}(): void`),
 	),
 };
+const parameters = fc.array(record<Parameter>({ index, type: typeName }), { maxLength: 2 });
 const { member } = fc.letrec<{ member: Member }>((tie) => ({
 	member: fc
 		.tuple(
@@ -71,7 +73,13 @@ const { member } = fc.letrec<{ member: Member }>((tie) => ({
 				symbol: fc.constantFrom("method", "property", ...SYMBOLS),
 				static: fc.boolean(),
 			}),
-			optional<{ alsoAt: Position[]; type: TypeName; members: Member[] }>({
+			optional<{
+				alsoAt: Position[];
+				type: TypeName;
+				parameters: Parameter[];
+				members: Member[];
+			}>({
+				parameters,
 				alsoAt: fc.array(position, { maxLength: 2 }),
 				type: typeName,
 				members: fc.oneof(
@@ -95,9 +103,11 @@ const declared: fc.Arbitrary<Declared> = fc
 			doc: string;
 			heritage: TypeName[];
 			type: TypeName;
+			parameters: Parameter[];
 			members: Member[];
 			partial: true;
 		}>({
+			parameters,
 			partial: fc.constant(true),
 			alsoAt: fc.array(position, { maxLength: 2 }),
 			doc: text,

@@ -1,13 +1,16 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
+import { grammar as cppGrammar } from "../cpp/language.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
 
 /** Headers may be C++. They are parsed as such if they have its keywords. */
 const CPP =
 	/^\s*(?:class|namespace|template|using|public:|private:|protected:)\b|\b(?:virtual|constexpr|typename)\b|::/m;
 
+const grammar = { package: "tree-sitter-c", file: "tree-sitter-c.wasm" };
+
 export const c: Language = {
 	name: "c",
+	grammar,
 	endings: [".c", ".h"],
 	testName: /^test_.*\.c$|_tests?\.c$/,
 	usages: "names",
@@ -22,8 +25,8 @@ export const c: Language = {
 				extractOutline(rules, source, tree);
 		};
 		const [plain, cpp] = await Promise.all([
-			withGrammar(GRAMMARS.c, load),
-			withGrammar(GRAMMARS.cpp, load),
+			withGrammar(grammar, load),
+			withGrammar(cppGrammar, load),
 		]);
 		return (path, source) => (path.endsWith(".h") && CPP.test(source) ? cpp : plain)(path, source);
 	},

@@ -1,15 +1,17 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+
+export const grammar = { package: "tree-sitter-cpp", file: "tree-sitter-cpp.wasm" };
 
 export const cpp: Language = {
 	name: "c++",
+	grammar,
 	endings: [".cc", ".cpp", ".cxx", ".hh", ".hpp", ".hxx", ".ipp", ".inl"],
 	testName: /^test_.*\.(?:cc|cpp|cxx)$|_(?:unit)?tests?\.(?:cc|cpp|cxx)$/,
 	usages: "names",
 	family: "c",
 	loadExtract: () =>
-		withGrammar(GRAMMARS.cpp, async () => {
+		withGrammar(grammar, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

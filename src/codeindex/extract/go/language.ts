@@ -1,9 +1,11 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+
+const grammar = { package: "tree-sitter-go", file: "tree-sitter-go.wasm" };
 
 export const go: Language = {
 	name: "go",
+	grammar,
 	endings: [".go"],
 	configs: ["go.mod", "go.work"],
 	testName: /_test\.go$/,
@@ -12,7 +14,7 @@ export const go: Language = {
 	hasPackages: true,
 	isPublic: (name) => /^\p{Lu}/u.test(name),
 	loadExtract: () =>
-		withGrammar(GRAMMARS.go, async () => {
+		withGrammar(grammar, async () => {
 			return (await import("./extract.ts")).extractGo;
 		}),
 	loadResolver: async () => (await import("../../resolve/go/resolver.ts")).createGoResolver,

@@ -1,15 +1,17 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+
+const grammar = { package: "tree-sitter-php", file: "tree-sitter-php.wasm" };
 
 export const php: Language = {
 	name: "php",
+	grammar,
 	endings: [".php"],
 	testName: /Test\.php$/,
 	usages: "names",
 	configs: ["composer.json"],
 	loadExtract: () =>
-		withGrammar(GRAMMARS.php, async () => {
+		withGrammar(grammar, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

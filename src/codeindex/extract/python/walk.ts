@@ -1,5 +1,5 @@
 import type { TypeName } from "../../facts.ts";
-import { child, type FactsDraft } from "../tree-sitter/facts-draft.ts";
+import { called, chainOf, child, type FactsDraft, typeOf } from "../tree-sitter/facts-draft.ts";
 import { operandsOf, type SyntaxNode } from "../tree-sitter/syntax-tree.ts";
 import { type ModuleChain, PythonChains } from "./chains.ts";
 import { declareImport, type ImportPlace } from "./imports.ts";
@@ -208,19 +208,27 @@ export class PythonWalk extends PythonChains {
 		visit(right);
 	}
 
-	#pattern(node: SyntaxNode, scope: Scope): void {
+	/** `matched` is the type of a class pattern around it, whose keywords are attributes. */
+	#pattern(node: SyntaxNode, scope: Scope, matched?: TypeName): void {
+		let type = node.type === "class_pattern" ? undefined : matched;
 		for (const [index, part] of node.children.entries()) {
 			if (part.type === "dotted_name") {
 				const isClass = node.type === "class_pattern" && index === 0;
-				if (part.children.length > 1 || isClass) this.#dotted(part, scope);
-				else this.#target(part, scope);
+				if (part.children.length > 1 || isClass) {
+					const chain = this.#dotted(part, scope);
+					if (isClass) type = typeOf(called(chain));
+				} else this.#target(part, scope);
 			} else if (part.type === "identifier") {
 				if (node.type !== "keyword_pattern" || index > 0) this.#target(part, scope);
-			} else this.#pattern(part, scope);
+				else {
+					const chain = this.access(type && chainOf(type), this.draft.text(part), part.start);
+					this.draft.record(chain, "read");
+				}
+			} else this.#pattern(part, scope, type);
 		}
 	}
 
-	#dotted(node: SyntaxNode, scope: Scope): void {
+	#dotted(node: SyntaxNode, scope: Scope): ModuleChain | undefined {
 		let chain: ModuleChain | undefined;
 		for (const [index, { start, end }] of node.children.entries()) {
 			const name = this.source.slice(start, end);
@@ -228,6 +236,7 @@ export class PythonWalk extends PythonChains {
 				index === 0 ? this.named(name, start, scope) : chain && this.access(chain, name, start);
 		}
 		this.draft.record(chain, "read");
+		return chain;
 	}
 
 	#function(node: SyntaxNode, scope: Scope): void {

@@ -1,14 +1,16 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+
+const grammar = { package: "tree-sitter-ruby", file: "tree-sitter-ruby.wasm" };
 
 export const ruby: Language = {
 	name: "ruby",
+	grammar,
 	endings: [".rb", ".rake"],
 	testName: /_(?:test|spec)\.rb$|^test_.*\.rb$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar(GRAMMARS.ruby, async () => {
+		withGrammar(grammar, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

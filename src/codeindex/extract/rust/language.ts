@@ -1,14 +1,16 @@
 import type { Language } from "../../language.ts";
-import { GRAMMARS } from "../tree-sitter/grammars.ts";
 import { withGrammar } from "../tree-sitter/with-grammar.ts";
+
+const grammar = { package: "tree-sitter-rust", file: "tree-sitter-rust.wasm" };
 
 export const rust: Language = {
 	name: "rust",
+	grammar,
 	endings: [".rs"],
 	testName: /^tests?\.rs$|_tests?\.rs$/,
 	usages: "names",
 	loadExtract: () =>
-		withGrammar(GRAMMARS.rust, async () => {
+		withGrammar(grammar, async () => {
 			const [{ extractOutline }, { rules }] = await Promise.all([
 				import("../by-name/outline.ts"),
 				import("./rules.ts"),

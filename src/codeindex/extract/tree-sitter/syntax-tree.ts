@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { Language, Parser, type Tree, type TreeCursor } from "web-tree-sitter";
 import type { FileFacts } from "../../facts.ts";
-import { type GrammarFile, grammarPath } from "./grammars.ts";
+import type { GrammarFile } from "../../language.ts";
+import { grammarPath } from "./grammars.ts";
 
 /** A named node of the syntax tree. Offsets count UTF-16 code units. */
 export interface SyntaxNode {

@@ -1,6 +1,5 @@
 import type { FileFacts } from "../../facts.ts";
-import type { Extract } from "../../language.ts";
-import type { GrammarFile } from "./grammars.ts";
+import type { Extract, GrammarFile } from "../../language.ts";
 import type { SyntaxTree } from "./syntax-tree.ts";
 
 type ExtractTree = (path: string, source: string, tree: SyntaxTree) => FileFacts;
