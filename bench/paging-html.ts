@@ -10,6 +10,8 @@ import { type Line, median, report, rounded, sized, timed } from "./support.ts";
 const PER_KIND = sized(3, 1);
 const ROUNDS = sized(5, 1);
 const LINEAR_BYTES = sized(10_000_000, 100_000);
+/** Median of the same pages with Defuddle and Readability on a DOM: recorded on 2026-11-15 on two cores of an AMD EPYC. */
+const DOM_MS = 34.1;
 const BASE_URL = "https://example.com/docs/page.html";
 
 const pages = samplePages(PER_KIND);
@@ -24,6 +26,7 @@ const kinds = Object.entries(Object.groupBy(figures, ({ kind }) => kind));
 report([
 	...kinds.flatMap(([kind, list = []]) => summary(kind, list)),
 	...summary("all pages", figures),
+	againstDom(figures),
 	...(await linearSpeed()),
 ]);
 
@@ -87,6 +90,18 @@ function summary(kind: string, list: readonly Figures[]): Line[] {
 			from: { "linear %": rounded(percent(list.map((page) => page.linearNoise))) },
 		},
 	];
+}
+
+function againstDom(list: readonly Figures[]): Line {
+	const ms = median(list.map((page) => page.ms));
+	return {
+		case: "all pages: time against the converter with a DOM",
+		unit: "× its recorded time",
+		value: ms / DOM_MS,
+		digits: 2,
+		target: 0.3,
+		from: { "median ms": rounded(ms), "recorded ms": DOM_MS },
+	};
 }
 
 /** The share of the text, by length, whose pieces occur in the Markdown. */

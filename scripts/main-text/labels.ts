@@ -22,6 +22,27 @@ export function labelBlocks({ blocks }: PageTree, gold: string): number[] {
 	);
 }
 
+/** The share of gold words in the smallest element that holds nearly all of them. */
+export function goldShare({ nodes, blocks }: PageTree, labels: readonly number[]): number {
+	const hits = [0];
+	const all = [0];
+	for (const [i, { text }] of blocks.entries()) {
+		const words = wordsOf(text).length;
+		hits.push((hits[i] as number) + words * (labels[i] as number));
+		all.push((all[i] as number) + words);
+	}
+	let share = 0;
+	let smallest = Number.POSITIVE_INFINITY;
+	for (const { first, end } of nodes) {
+		const found = (hits[end] as number) - (hits[first] as number);
+		const words = (all[end] as number) - (all[first] as number);
+		if (found < 0.9 * (hits.at(-1) as number) || words >= smallest) continue;
+		smallest = words;
+		share = found / Math.max(1, words);
+	}
+	return share;
+}
+
 export function wordsOf(text: string): string[] {
 	return text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
 }

@@ -11,6 +11,7 @@ import {
 } from "./cursor.ts";
 import { PagingError } from "./errors.ts";
 import { leftOutLine } from "./extract/left-out.ts";
+import { isMarkdown, markdownSection } from "./markdown-section.ts";
 import { readPdfChunk } from "./pdf-chunk.ts";
 import {
 	type PagedReaderOptions,
@@ -32,7 +33,7 @@ export interface ChunkQuery {
 	readonly max_chars?: number | undefined;
 	/** The pages of a PDF to read, counted from 1. `last` also applies if there is a `cursor`. */
 	readonly pages?: { first?: number | undefined; last?: number | undefined } | undefined;
-	/** True for the whole page, not only its main text, and for data as it is stored. */
+	/** True for the whole page, not only its main text, for hidden parts of documents, and for data as it is stored. */
 	readonly everything?: boolean | undefined;
 	/** The password of an encrypted PDF. */
 	readonly password?: string | undefined;
@@ -53,7 +54,7 @@ export interface Chunk {
 	/** As the page names them. */
 	readonly author?: string;
 	readonly published?: string;
-	/** What of the page is not in its text, by kind in characters. Only in the first chunk. */
+	/** What of the page or document is not in its text, by kind in characters. Only in the first chunk. */
 	readonly left_out?: Readonly<Record<string, number>>;
 	readonly final_uri?: string;
 	/** Length of the whole text in UTF-16 units; absent for a PDF. */
@@ -76,7 +77,7 @@ export interface PagedReader {
 const DEFAULT_CHARS = 8_000;
 const MAX_CHARS = 20_000;
 /** Part of every cursor. Raise it when extraction changes, so that old positions are not reused. */
-const EXTRACTOR_VERSION = 3;
+const EXTRACTOR_VERSION = 4;
 
 /** Creates a reader for one root. Threads start with the first read that needs them. */
 export function createPagedReader(options: PagedReaderOptions): PagedReader {
@@ -121,6 +122,7 @@ async function readChunk(
 	const { position, reset } = startPosition(resource, cursor, address, {
 		...query.pages,
 		fragment,
+		uri: splitFragment(query.uri).resource,
 	});
 	const named = fragment === "" ? undefined : pagesOf(fragment);
 	const lastPage = query.pages?.last ?? named?.last;
@@ -162,7 +164,7 @@ function startPosition(
 	resource: Resource,
 	cursor: Cursor | undefined,
 	address: Digest,
-	{ first, fragment }: { first?: number | undefined; fragment: string },
+	{ first, fragment, uri }: { first?: number | undefined; fragment: string; uri: string },
 ): { position: Position; reset: boolean } {
 	const start: Position =
 		resource.kind === "pdf"
@@ -171,7 +173,7 @@ function startPosition(
 					page: first ?? (fragment === "" ? 1 : (pagesOf(fragment)?.first ?? 1)),
 					char: 0,
 				}
-			: { kind: "text", char: sectionStart(resource, fragment) };
+			: { kind: "text", char: sectionStart(resource, uri, fragment) };
 	if (!cursor) return { position: start, reset: false };
 	if (cursor.content === resource.content && cursor.position.kind === start.kind) {
 		return { position: cursor.position, reset: false };
@@ -185,8 +187,13 @@ function startPosition(
 }
 
 /** Where the section with this id starts; 0 if there is none. */
-function sectionStart({ anchors, text }: TextResource, fragment: string): number {
-	const start = fragment === "" ? 0 : (anchors?.get(fragment) ?? 0);
+function sectionStart(resource: TextResource, uri: string, fragment: string): number {
+	if (fragment === "") return 0;
+	const { anchors, text, contentType, finalUri } = resource;
+	const found = isMarkdown(contentType, finalUri ?? uri)
+		? markdownSection(text, fragment)
+		: anchors?.get(fragment);
+	const start = found ?? 0;
 	return start < text.length && !splitsPair(text, start) ? start : 0;
 }
 
@@ -235,11 +242,12 @@ export function pageText(
 	query: ChunkQuery,
 	continued: (token: string) => string,
 ): string {
-	const { content, cursor_reset, degraded, warning, left_out, outline } = chunk;
+	const { content, kind, cursor_reset, degraded, warning, left_out, outline } = chunk;
 	const everything = encodePageToken({ uri: query.uri, everything: true });
+	const named = kind === "document" ? "document" : "page";
 	const notes = [
 		outline && `Outline: ${outline.map(({ title, page }) => `${title} (page ${page})`).join("; ")}`,
-		left_out && `Left out: ${leftOutLine(left_out)}. For the whole page, read: ${everything}`,
+		left_out && `Left out: ${leftOutLine(left_out)}. For the whole ${named}, read: ${everything}`,
 		cursor_reset && "The content has changed since the last read: this is its beginning.",
 		degraded && "This page was too large for the full conversion: its layout may be rough.",
 		warning,

@@ -14,6 +14,7 @@ import { displayUrl, parseAllowRanges } from "./fetch/address.ts";
 import type { BodyLimits } from "./fetch/body.ts";
 import { decodeInSlices, detectKind, parseMediaType } from "./fetch/content.ts";
 import type { Validators } from "./fetch/exchange.ts";
+import { isCompoundFile } from "./fetch/magic.ts";
 import { SafeFetch } from "./fetch/safe-fetch.ts";
 import { type PdfDocument, PdfEngine } from "./pdf/pdf-engine.ts";
 import { PdfPageCache } from "./pdf-chunk.ts";
@@ -201,22 +202,25 @@ export class ResourceLoader {
 			};
 		}
 		if (kind === "archive") {
-			const { markdown, title } = await this.#extractor.document(
-				{ kind, bytes, name },
-				name,
-				signal,
-			);
-			return textResource("document", markdown, { ...shared, title });
+			const job = { kind, bytes, name, everything } as const;
+			const { markdown, title, leftOut } = await this.#extractor.document(job, name, signal);
+			return textResource("document", markdown, { ...shared, title, leftOut });
 		}
 		const { maxBytes } = this.#limits;
 		if (bytes.length > maxBytes) throw tooLarge(name, maxBytes);
+		if (isCompoundFile(bytes)) {
+			const why = bytes.includes(ENCRYPTED_PACKAGE)
+				? "it is protected with a password: save a copy without one"
+				: "it has the format of Office before 2007: save it as .docx, .xlsx or .pptx";
+			throw new PagingError("bad_document", `cannot read ${name}: ${why}`);
+		}
 		if (kind === "binary") {
 			const message = `read supports only text, PDF, office documents, books and archives; ${name} is ${displayType(contentType)}`;
 			throw new PagingError("not_text", message);
 		}
-		const text = await decodeInSlices(bytes, { contentType, isHtml: kind === "html" });
 		if (kind === "html") {
-			const page = await this.#extractor.extract({ html: text, baseUrl, everything }, signal);
+			const html = { bytes, contentType };
+			const page = await this.#extractor.extract({ html, baseUrl, everything }, signal);
 			const { markdown, reason: _, source: address, ...facts } = page;
 			const sourceText = everything ? undefined : await this.#namedSource(address, baseUrl, signal);
 			if (sourceText !== undefined) {
@@ -226,6 +230,7 @@ export class ResourceLoader {
 			}
 			return textResource("html", markdown, { ...shared, ...facts });
 		}
+		const text = await decodeInSlices(bytes, { contentType, isHtml: false });
 		const format = everything ? undefined : textFormat(text, contentType, name);
 		if (format === undefined) return textResource("text", text, shared);
 		try {
@@ -238,6 +243,9 @@ export class ResourceLoader {
 		}
 	}
 }
+
+/** The part of a compound file that holds a document with a password. */
+const ENCRYPTED_PACKAGE = Buffer.from("EncryptedPackage", "utf16le");
 
 /** Ways to read the same resource that give different texts. */
 export interface ReadVariant {

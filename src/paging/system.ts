@@ -7,7 +7,7 @@ import { property } from "../core/property.ts";
 import { decodePageToken, isPageToken, namesPdfPages } from "../core/read-input.ts";
 import type { ReadAnswer, ReadCall, SessionView, System } from "../session/index.ts";
 import { blobNamed, parseShorthand, pathCandidates } from "../session/read-path.ts";
-import { isArchive } from "./fetch/magic.ts";
+import { isArchive, isCompoundFile } from "./fetch/magic.ts";
 import type { Chunk, ChunkQuery, PagedReader } from "./paged-reader.ts";
 
 const GUIDELINE =
@@ -135,7 +135,9 @@ async function queryFor(
 	}
 	if (isBlob) return { uri: pathCandidates(path, cwd)[0] ?? path };
 	if (DOCUMENT.test(path) && !hasRange(call)) {
-		const file = await findByStart(path, cwd, isArchive);
+		// Of a compound file, the answer says why it is not read.
+		const isDocument = (start: Buffer) => isArchive(start) || isCompoundFile(start);
+		const file = await findByStart(path, cwd, isDocument);
 		return file === undefined ? undefined : { uri: file };
 	}
 	const [, file, pages] = /^(.*\.pdf)(#page=[\d-]+)?$/is.exec(path) ?? [];
@@ -167,7 +169,7 @@ function findFile(path: string, cwd: string): string {
 const READ_FLAGS = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
 
 /** Files that pi's own read would show as unreadable bytes. */
-const DOCUMENT = /\.(?:docx|xlsx|pptx|odt|ods|odp|epub|zip|gz|tgz|jar|whl)$/i;
+const DOCUMENT = /\.(?:doc[mx]?|xls[mx]?|pp[st][mx]?|odt|ods|odp|epub|zip|gz|tgz|jar|whl)$/i;
 
 /** Returns the file that pi would read, if it begins as expected. */
 async function findByStart(

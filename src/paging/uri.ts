@@ -41,7 +41,9 @@ export function normaliseUri(
  */
 export function splitFragment(uri: string): { resource: string; fragment: string } {
 	const isAddress = /^\s*[a-z][a-z0-9+.-]+:/i.test(uri);
-	const at = isAddress ? uri.indexOf("#") : uri.search(/(?<=\.pdf)#page=[\d-]+$/i);
+	const at = isAddress
+		? uri.indexOf("#")
+		: uri.search(/(?<=\.pdf)#page=[\d-]+$|(?<=\.(?:md|mdx|markdown|html?))#[^/#]+$/i);
 	if (at === -1) return { resource: uri, fragment: "" };
 	const written = uri.slice(at + 1).trim();
 	try {

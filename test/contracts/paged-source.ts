@@ -29,6 +29,8 @@ export interface PagedSource {
 	put(place: Place, name: string, version: Version): string;
 	/** What the chunks joined must be, where that is known to the letter. */
 	whole?: string;
+	/** The text of the empty version. Default: nothing. */
+	empty?: string;
 	/** What must be in there, in this order. */
 	landmarks: readonly string[];
 }
@@ -254,7 +256,8 @@ export function testPagedSource(source: PagedSource): void {
 		test("an empty document is one empty chunk", async () => {
 			const own = fresh("empty");
 			const answer = await reader.read({ uri: own.uri });
-			expect(answer).toMatchObject({ content: "", truncated: false, kind: source.kind });
+			const content = source.empty ?? "";
+			expect(answer).toMatchObject({ content, truncated: false, kind: source.kind });
 			expectShape(answer);
 		});
 

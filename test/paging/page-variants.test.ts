@@ -1,4 +1,6 @@
 // @module-tag slow
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { type Chunk, pageText } from "../../src/paging/index.ts";
 import { openPlace } from "../contracts/paged-source.ts";
@@ -53,6 +55,31 @@ describe("a page", () => {
 	});
 });
 
+describe("Markdown with a fragment is read from that section on", () => {
+	const markdown = `# Rivers\n\n\`\`\`md\n## The sea\n\`\`\`\n\n## [The](/x) sea!\n\n${sentence}\n\n## The sea\n\nAgain.\n`;
+
+	test("on the web, also behind a page that names it", async () => {
+		const { place, reader, uri } = await served("/rivers.md", markdown, {
+			"content-type": "text/markdown",
+		});
+		expect((await reader.read({ uri: `${uri}#the-sea` })).content).toMatch(/^## \[The\]/);
+		expect((await reader.read({ uri: `${uri}#the-sea-1` })).content).toBe("## The sea\n\nAgain.\n");
+		expect((await reader.read({ uri: `${uri}#nowhere` })).content).toBe(markdown);
+		const link = '<link rel="alternate" type="text/markdown" href="/rivers.md">';
+		place.web.serve("/rivers", { headers: HTML, body: `<head>${link}</head>${body}` });
+		const page = place.web.url("/rivers").href;
+		expect((await reader.read({ uri: `${page}#the-sea` })).content).toMatch(/^## \[The\]/);
+	});
+
+	test("on disk", async () => {
+		const place = await openPlace();
+		atEnd(() => place.close());
+		await writeFile(join(place.root, "notes.md"), markdown);
+		const { content } = await place.reader().read({ uri: "notes.md#the-sea" });
+		expect(content).toMatch(/^## \[The\]/);
+	});
+});
+
 describe("data", () => {
 	test("is as it is stored if everything is asked for", async () => {
 		const csv = "a,b\n1,2\n";
@@ -104,5 +131,34 @@ describe("a page that names its own Markdown", () => {
 		expect((await reader.read({ uri: place.web.url("/third").href })).content).toContain(
 			"Every sentence",
 		);
+	});
+});
+
+describe("the plain text behind a page", () => {
+	const plain = { "content-type": "text/plain; charset=utf-8" };
+
+	test("is never guessed: only what the page names is fetched", async () => {
+		const { place, reader, uri } = await served("/rivers", body);
+		for (const path of ["/rivers.md", "/llms.txt", "/raw/rivers"])
+			place.web.serve(path, { headers: plain, body: "not asked for" });
+		expect((await reader.read({ uri })).content).toContain("Every sentence");
+		expect(place.web.requests.map(({ url }) => url)).toEqual(["/rivers"]);
+	});
+
+	test("is the file, where a forge's page links to it", async () => {
+		const button = '<a data-testid="raw-button" href="/raw/rivers.c">Raw</a>';
+		const { place, reader, uri } = await served("/rivers", `${button}${body}`);
+		place.web.serve("/raw/rivers.c", { headers: plain, body: "int main(void);\n" });
+		expect((await reader.read({ uri })).content).toBe("int main(void);\n");
+	});
+
+	test("is a site's llms.txt for its first page, not for the pages below", async () => {
+		const link = '<link rel="alternate" type="text/plain" href="/llms.txt">';
+		const { place, reader, uri } = await served("/rivers", `<head>${link}</head>${body}`);
+		place.web.serve("/llms.txt", { headers: plain, body: "# Pages of this site\n" });
+		place.web.serve("/", { headers: HTML, body: `<head>${link}</head>${body}` });
+		expect((await reader.read({ uri })).content).toContain("Every sentence");
+		const home = await reader.read({ uri: place.web.url("/").href });
+		expect(home.content).toBe("# Pages of this site\n");
 	});
 });

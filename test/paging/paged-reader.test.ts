@@ -29,6 +29,7 @@ import {
 	makeXlsx,
 } from "../support/make-documents.ts";
 import { makePdf, type PageContent } from "../support/make-pdf.ts";
+import { makeTar, makeZip } from "../support/make-zip.ts";
 import { PATIENCE_MS } from "../support/patience.ts";
 import { fc, runs } from "../support/property.ts";
 import { atEnd, tempDir } from "../support/temp.ts";
@@ -82,7 +83,7 @@ function fileSource(
 	name: string,
 	extension: string,
 	content: (version: Version) => string | Buffer,
-	rest: Pick<PagedSource, "kind" | "whole" | "landmarks">,
+	rest: Pick<PagedSource, "kind" | "whole" | "empty" | "landmarks">,
 ): PagedSource {
 	return {
 		name,
@@ -98,7 +99,7 @@ function webSource(
 	name: string,
 	contentType: string,
 	content: (version: Version) => string | Buffer,
-	rest: Pick<PagedSource, "kind" | "whole" | "landmarks">,
+	rest: Pick<PagedSource, "kind" | "whole" | "empty" | "landmarks">,
 ): PagedSource {
 	return {
 		name,
@@ -260,6 +261,90 @@ testPagedSource(
 				.map((text) => `<item><title>x</title><description>${text}</description></item>`)
 				.join("")}</channel></rss>`,
 		{ ...asDocument, kind: "text" },
+	),
+);
+
+testPagedSource(
+	fileSource(
+		"a local page",
+		"html",
+		(version) => (version === "empty" ? "<!doctype html>" : hardHtml(version)),
+		{
+			kind: "html",
+			landmarks: ["Paragraph 0", "code(0);", "Chapter 159 of one", "Paragraph 159"],
+		},
+	),
+);
+testPagedSource(
+	fileSource(
+		"XML on one line",
+		"xml",
+		(version) =>
+			version === "empty"
+				? ""
+				: `<list>${paragraphs(version)
+						.map((text) => `<item>${text}</item>`)
+						.join("")}</list>`,
+		{
+			kind: "text",
+			landmarks: asDocument.landmarks,
+			whole: `<list>\n${paragraphs("one")
+				.map((text) => `  <item>${text}</item>\n`)
+				.join("")}</list>`,
+		},
+	),
+);
+testPagedSource(
+	webSource(
+		"Atom",
+		"application/atom+xml",
+		(version) =>
+			`<feed xmlns="http://www.w3.org/2005/Atom">${paragraphs(version)
+				.map((text) => `<entry><title>x</title><summary>${text}</summary></entry>`)
+				.join("")}</feed>`,
+		{ ...asDocument, kind: "text" },
+	),
+);
+const fileNames = (version: Version) =>
+	version === "empty"
+		? []
+		: Array.from({ length: 900 }, (_, i) => `${version}/folder/file ${i}.txt`);
+const asListing = {
+	kind: "document",
+	empty: "Archive with 0 entries:\n",
+	landmarks: ["Archive with 900 entries", "one/folder/file 0.txt", "one/folder/file 899.txt"],
+	whole: `Archive with 900 entries:\n\n${fileNames("one")
+		.map((name) => `- ${name} (4 bytes)`)
+		.join("\n")}`,
+} as const;
+testPagedSource(
+	fileSource(
+		"a zip archive",
+		"zip",
+		(version) => makeZip(fileNames(version).map((name) => ({ name, content: "text" }))),
+		asListing,
+	),
+);
+testPagedSource(
+	webSource(
+		"a tar in gzip",
+		"application/gzip",
+		(version) => gzipSync(makeTar(fileNames(version).map((name) => ({ name, content: "text" })))),
+		asListing,
+	),
+);
+testPagedSource(
+	fileSource(
+		"an OpenDocument presentation",
+		"odp",
+		(version) =>
+			makeOpenDocument(
+				"presentation",
+				paragraphs(version)
+					.map((text) => `<draw:page>${odfParagraph(text)}</draw:page>`)
+					.join(""),
+			),
+		asDocument,
 	),
 );
 

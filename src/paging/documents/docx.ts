@@ -1,31 +1,58 @@
-import { escapeHtml, relations, visitXml } from "./xml.ts";
+import type { Scope } from "./scope.ts";
+import { escapeHtml, relations, relationsPath, visitXml } from "./xml.ts";
 import type { ZipArchive } from "./zip.ts";
 
-/** Writes a Word document as HTML: headings, lists, tables, links, notes. Deleted text is left out. */
-export async function docxToHtml(zip: ZipArchive): Promise<string> {
-	const path = "word/document.xml";
+/** Writes a Word document as HTML: headings, lists, tables, links, notes and comments. */
+export async function docxToHtml(zip: ZipArchive, path: string, scope: Scope): Promise<string> {
 	// Each part has relations of its own, with the same ids.
-	const linksOf = async (part: string) => relations(await zip.text(`word/_rels/${part}.xml.rels`));
-	const links = await linksOf("document");
+	const linksOf = async (part: string) => relations(await zip.text(relationsPath(part)));
+	const links = await linksOf(path);
 	const headings = headingStyles(await zip.text("word/styles.xml"));
 	const numbered = numberedLists(await zip.text("word/numbering.xml"));
-	const body = new BodyWriter({ links, headings, numbered }).write(await zip.text(path));
+	const body = new BodyWriter({ links, headings, numbered, scope }).write(await zip.text(path));
 	const notes: string[] = [];
 	for (const part of ["footnotes", "endnotes", "comments"]) {
 		if (!zip.has(`word/${part}.xml`)) continue;
-		const text = new BodyWriter({ links: await linksOf(part), headings, numbered }).write(
-			await zip.text(`word/${part}.xml`),
-		);
+		const context = { links: await linksOf(`word/${part}.xml`), headings, numbered, scope };
+		const text = new BodyWriter(context).write(await zip.text(`word/${part}.xml`));
 		if (text.replace(/<[^>]*>/g, "").trim() !== "")
 			notes.push(`<h2>${part[0]?.toUpperCase()}${part.slice(1)}</h2>${text}`);
 	}
+	const margins = await marginTexts(zip);
+	if (scope.shows("headers and footers", margins.join("")) && margins.length > 0)
+		notes.push("<h2>Headers and footers</h2>", ...margins.map((text) => `<p>${text}</p>`));
 	return body + notes.join("");
+}
+
+/** The texts of headers and footers, which repeat from section to section, each once. */
+async function marginTexts(zip: ZipArchive): Promise<string[]> {
+	const texts = new Set<string>();
+	for (const name of zip.entries.keys()) {
+		if (!/^word\/(?:header|footer)\d*\.xml$/.test(name)) continue;
+		let [text, inText] = ["", false];
+		visitXml(await zip.text(name), {
+			open(tag) {
+				if (tag === "t") inText = true;
+				else if (tag === "tab" || tag === "br") text += " ";
+			},
+			text(part) {
+				if (inText) text += escapeHtml(part);
+			},
+			close(tag) {
+				if (tag === "t") inText = false;
+				else if (tag === "p") text += " ";
+			},
+		});
+		if (text.trim() !== "") texts.add(text.trim());
+	}
+	return [...texts];
 }
 
 interface Context {
 	readonly links: ReadonlyMap<string, string>;
 	readonly headings: ReadonlyMap<string, number>;
 	readonly numbered: ReadonlySet<string>;
+	readonly scope: Scope;
 }
 
 interface ListPlace {
@@ -45,6 +72,9 @@ class BodyWriter {
 	#fallback = 0;
 	#openLists: boolean[] = [];
 	#isDeleted = 0;
+	/** Moved text is shown where it is now. */
+	#isMoved = 0;
+	#isHidden = false;
 	#inText = false;
 	#isBold = false;
 	#isItalic = false;
@@ -68,8 +98,13 @@ class BodyWriter {
 	}
 
 	#addText(text: string): void {
-		if (this.#isDeleted > 0 || this.#fallback > 0) return;
+		if (this.#isMoved > 0 || this.#fallback > 0) return;
+		const { scope } = this.#context;
+		const isDeleted = this.#isDeleted > 0;
+		if (isDeleted && !scope.shows("deleted text", text)) return;
+		if (this.#isHidden && !scope.shows("hidden text", text)) return;
 		const marks = [
+			isDeleted ? "del" : "",
 			this.#isBold ? "b" : "",
 			this.#isItalic ? "i" : "",
 			this.#isCode ? "code" : "",
@@ -118,22 +153,25 @@ class BodyWriter {
 				this.#isBold = false;
 				this.#isItalic = false;
 				this.#isCode = false;
+				this.#isHidden = false;
+				return;
+			case "vanish":
+				if (this.#inRunProperties) this.#isHidden = isOn(attribute("w:val"));
 				return;
 			case "rpr":
 				this.#inRunProperties = true;
 				return;
 			case "b":
-				if (this.#inRunProperties)
-					this.#isBold = attribute("w:val") !== "0" && attribute("w:val") !== "false";
+				if (this.#inRunProperties) this.#isBold = isOn(attribute("w:val"));
 				return;
 			case "i":
-				if (this.#inRunProperties)
-					this.#isItalic = attribute("w:val") !== "0" && attribute("w:val") !== "false";
+				if (this.#inRunProperties) this.#isItalic = isOn(attribute("w:val"));
 				return;
 			case "rfonts":
 				this.#isCode = /courier|consolas|mono/i.test(attribute("w:ascii"));
 				return;
 			case "t":
+			case "deltext":
 				this.#inText = true;
 				return;
 			case "tab":
@@ -147,8 +185,10 @@ class BodyWriter {
 				this.#paragraph.push("<br>");
 				return;
 			case "del":
-			case "movefrom":
 				this.#isDeleted++;
+				return;
+			case "movefrom":
+				this.#isMoved++;
 				return;
 			case "hyperlink": {
 				const target = this.#context.links.get(attribute("r:id")) ?? "";
@@ -158,6 +198,14 @@ class BodyWriter {
 			case "footnotereference":
 			case "endnotereference":
 				this.#paragraph.push(`[^${escapeHtml(attribute("w:id"))}]`);
+				return;
+			case "commentreference":
+				this.#paragraph.push(`[comment ${escapeHtml(attribute("w:id"))}]`);
+				return;
+			case "comment":
+				this.#out.push(
+					`<p>${escapeHtml(`[comment ${attribute("w:id")}] ${attribute("w:author")}`.trim())}:</p>`,
+				);
 				return;
 			case "footnote":
 			case "endnote":
@@ -186,6 +234,7 @@ class BodyWriter {
 	#close(name: string): void {
 		switch (name) {
 			case "t":
+			case "deltext":
 				this.#inText = false;
 				return;
 			case "rpr":
@@ -195,8 +244,10 @@ class BodyWriter {
 				this.#fallback = Math.max(0, this.#fallback - 1);
 				return;
 			case "del":
-			case "movefrom":
 				this.#isDeleted = Math.max(0, this.#isDeleted - 1);
+				return;
+			case "movefrom":
+				this.#isMoved = Math.max(0, this.#isMoved - 1);
 				return;
 			case "hyperlink":
 				this.#paragraph.push("</a>");
@@ -245,6 +296,11 @@ class BodyWriter {
 		while (this.#openLists.length > depth)
 			this.#out.push(this.#openLists.pop() ? "</ol>" : "</ul>");
 	}
+}
+
+/** Properties without a value are on. */
+function isOn(value: string): boolean {
+	return value !== "0" && value !== "false";
 }
 
 function headingStyles(xml: string): Map<string, number> {

@@ -1,6 +1,6 @@
 import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
 import { resolvePath, visitXml } from "./xml.ts";
-import type { ZipArchive } from "./zip.ts";
+import { BadArchive, type ZipArchive } from "./zip.ts";
 
 /** Writes the chapters of a book in their order, and returns its title. */
 export async function epubToMarkdown(
@@ -31,16 +31,29 @@ export async function epubToMarkdown(
 			if (name === "title") inTitle = false;
 		},
 	});
+	const encrypted = await encryptedFiles(zip);
 	const chapters: string[] = [];
 	for (const id of [...order, ...aside]) {
 		const href = files.get(id);
 		if (href === undefined) continue;
 		const file = resolvePath(path, decodePath(href));
+		if (encrypted.has(file)) throw new BadArchive("its chapters are encrypted (copy protection)");
 		const { markdown } = linearHtmlToMarkdown(await zip.text(file));
 		if (markdown !== "") chapters.push(markdown);
 	}
 	const name = title.trim().slice(0, 200);
 	return { markdown: chapters.join("\n\n"), ...(name && { title: name }) };
+}
+
+/** Files that are encrypted. Many books have only fonts of this kind. */
+async function encryptedFiles(zip: ZipArchive): Promise<ReadonlySet<string>> {
+	const files = new Set<string>();
+	visitXml(await zip.text("META-INF/encryption.xml"), {
+		open(name, attribute) {
+			if (name === "cipherreference") files.add(decodePath(attribute("uri")));
+		},
+	});
+	return files;
 }
 
 function decodePath(href: string): string {

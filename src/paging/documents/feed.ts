@@ -39,15 +39,19 @@ export function feedToMarkdown(xml: string): { markdown: string; title?: string 
 				return;
 			}
 			field = undefined;
-			if (!isEntry || !entry) return;
-			// One by one, so that markup that an entry leaves open ends with it.
-			entries.push(linearHtmlToMarkdown(entryHtml(entry)).markdown);
-			entry = undefined;
+			if (isEntry) endEntry();
 		},
 	});
+	endEntry(); // of a feed that is cut
 	if (entries.length === 0 && !/<channel[\s>]|<feed\s[^>]*atom/i.test(xml)) return undefined;
 	const name = decodeEntities(title).trim().slice(0, 200);
 	return { markdown: entries.join("\n\n"), ...(name && { title: name }) };
+
+	/** Entries are converted one by one, so that markup that an entry leaves open ends with it. */
+	function endEntry(): void {
+		if (entry) entries.push(linearHtmlToMarkdown(entryHtml(entry)).markdown);
+		entry = undefined;
+	}
 }
 
 function openTag(name: string, attribute: (name: string) => string): string {

@@ -1,11 +1,12 @@
+import { counted } from "../../text/figures.ts";
 import type { ZipArchive } from "./zip.ts";
 
 /** The entries of an archive with their sizes, one a line. */
 export function archiveListing(zip: ZipArchive): string {
-	const lines = Array.from(zip.entries.values(), ({ fileName, uncompressedSize }) =>
-		lineOf(fileName, fileName.endsWith("/") ? undefined : uncompressedSize),
+	const lines = Array.from(zip.entries, ([name, { uncompressedSize }]) =>
+		lineOf(name, name.endsWith("/") ? undefined : uncompressedSize),
 	);
-	return [`Archive with ${lines.length} entries:`, "", ...lines].join("\n");
+	return listing(lines);
 }
 
 const BLOCK = 512;
@@ -29,13 +30,17 @@ export function tarListing(bytes: Buffer): string {
 		if (!/[xgLK]/.test(type)) lines.push(lineOf(name, type === "5" ? undefined : size));
 		at += BLOCK + Math.ceil(size / BLOCK) * BLOCK;
 	}
-	return [`Archive with ${lines.length} entries:`, "", ...lines].join("\n");
+	return listing(lines);
+}
+
+function listing(lines: readonly string[]): string {
+	return [`Archive with ${counted(lines.length, "entry:", "entries:")}`, "", ...lines].join("\n");
 }
 
 /** Names are untrusted text on one line. */
 function lineOf(name: string, size: number | undefined): string {
 	const shown = name
-		.replace(/[\p{Cc}\s]+/gu, " ")
+		.replace(/[\p{Cc}\p{Cf}\s]+/gu, " ")
 		.slice(0, 500)
 		.toWellFormed();
 	return size === undefined ? `- ${shown}` : `- ${shown} (${size.toLocaleString("en-US")} bytes)`;

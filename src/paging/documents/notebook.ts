@@ -1,4 +1,5 @@
 import { isRecord } from "../../core/property.ts";
+import { linearHtmlToMarkdown } from "../extract/linear-html.ts";
 
 /** Longer outputs are cut: they are logs or data, and the cell can be run again. */
 const MAX_OUTPUT = 10_000;
@@ -11,12 +12,13 @@ export function notebookToMarkdown(text: string): string | undefined {
 	} catch {
 		return undefined; // not JSON: the caller shows it as it is
 	}
-	if (!isRecord(notebook) || !Array.isArray(notebook.cells)) return undefined;
+	const cells = isRecord(notebook) ? cellsOf(notebook) : undefined;
+	if (!isRecord(notebook) || !cells) return undefined;
 	const language = languageOf(notebook);
 	const parts: string[] = [];
-	for (const cell of notebook.cells) {
+	for (const cell of cells) {
 		if (!isRecord(cell)) continue;
-		const source = joined(cell.source);
+		const source = joined(cell.source ?? cell.input);
 		if (cell.cell_type !== "code") {
 			if (source.trim() !== "") parts.push(source.trim());
 			continue;
@@ -28,6 +30,15 @@ export function notebookToMarkdown(text: string): string | undefined {
 		}
 	}
 	return parts.join("\n\n");
+}
+
+/** Version 3 has its cells in worksheets. */
+function cellsOf({ cells, worksheets }: Record<string, unknown>): unknown[] | undefined {
+	if (Array.isArray(cells)) return cells;
+	if (!Array.isArray(worksheets)) return undefined;
+	return worksheets.flatMap((sheet) =>
+		isRecord(sheet) && Array.isArray(sheet.cells) ? sheet.cells : [],
+	);
 }
 
 function languageOf({ metadata }: Record<string, unknown>): string {
@@ -42,10 +53,12 @@ function outputText(output: unknown): string {
 	if (output.output_type === "error")
 		return fenced(shortened(joined(output.traceback, "\n").replace(ANSI, "")), "");
 	const data = isRecord(output.data) ? output.data : {};
-	const text = joined(output.text) || joined(data["text/markdown"]) || joined(data["text/plain"]);
+	const texts = [output.text, data["text/markdown"], data["text/plain"], data["text/latex"]];
+	const text = texts.map((value) => joined(value)).find((value) => value.trim() !== "") ?? "";
+	const html = text === "" ? linearHtmlToMarkdown(joined(data["text/html"])).markdown : "";
 	const image = Object.keys(data).find((type) => type.startsWith("image/"));
 	const parts = [
-		text.trim() === "" ? "" : fenced(shortened(text.replace(ANSI, "")), ""),
+		text === "" ? shortened(html) : fenced(shortened(text.replace(ANSI, "")), ""),
 		image ? `[${image}]` : "",
 	];
 	return parts.filter((part) => part !== "").join("\n\n");

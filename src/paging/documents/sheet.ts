@@ -71,6 +71,18 @@ export class SheetWriter {
 	}
 }
 
+export function sheetHeading(name: string, isHidden: boolean): string {
+	return `## ${name.replace(/\s+/g, " ").slice(0, 100)}${isHidden ? " (hidden)" : ""}`;
+}
+
+/** Comments on cells of a sheet, one a line; an empty string if there are none. */
+export function commentList(comments: readonly (readonly [cell: string, text: string])[]): string {
+	const lines = comments
+		.map(([cell, text]) => `- ${cell}: ${cellText(text).trim()}`)
+		.filter((line) => !line.endsWith(": "));
+	return lines.length === 0 ? "" : ["Comments:", "", ...lines].join("\n");
+}
+
 function cellText(text: string): string {
 	return /[\n\r|<]/.test(text)
 		? text
@@ -81,12 +93,15 @@ function cellText(text: string): string {
 		: text.trim();
 }
 
-/** Writes comma-, semicolon- or tab-separated values as a table. Quotes may hold separators and line ends. */
+/** Excel's own line about the separator. */
+const SEPARATOR_LINE = /^sep=([,;|\t])\r?\n/i;
+
+/** Writes values separated by commas, semicolons, tabs or bars as a table. Quotes may hold separators and line ends. */
 export function csvToMarkdown(text: string): string {
 	const sheet = new SheetWriter();
-	const separator = separatorOf(text);
-	const separatorCode = separator.charCodeAt(0);
-	let at = 0;
+	const [line = "", named] = SEPARATOR_LINE.exec(text) ?? [];
+	const separatorCode = (named ?? separatorOf(text)).charCodeAt(0);
+	let at = line.length;
 	let column = 0;
 	while (at < text.length && !sheet.isFull) {
 		let value: string;
@@ -137,5 +152,5 @@ function fieldEnd(text: string, from: number, separator: number): number {
 function separatorOf(text: string): string {
 	const line = text.slice(0, 10_000).split("\n", 1)[0] ?? "";
 	const count = (sign: string) => line.split(sign).length;
-	return [",", "\t", ";"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
+	return [",", "\t", ";", "|"].reduce((best, sign) => (count(sign) > count(best) ? sign : best));
 }

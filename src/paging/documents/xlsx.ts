@@ -1,31 +1,61 @@
 import { decodeEntities } from "../extract/entities.ts";
-import { SheetWriter } from "./sheet.ts";
-import { relations, resolvePath, visitXml } from "./xml.ts";
+import type { Scope } from "./scope.ts";
+import { commentList, SheetWriter, sheetHeading } from "./sheet.ts";
+import { relations, relationsPath, resolvePath, visitXml } from "./xml.ts";
 import type { ZipArchive } from "./zip.ts";
 
-/** Writes each sheet of a workbook as a heading and a table. Formulas are shown by their last value. */
-export async function xlsxToMarkdown(zip: ZipArchive): Promise<string> {
-	const workbook = await zip.text("xl/workbook.xml");
-	const targets = relations(await zip.text("xl/_rels/workbook.xml.rels"));
-	const sheets: { name: string; path: string }[] = [];
+/** Writes each sheet of a workbook as a heading, a table and its comments. Formulas are shown by their last value. */
+export async function xlsxToMarkdown(zip: ZipArchive, base: string, scope: Scope): Promise<string> {
+	const workbook = await zip.text(base);
+	const targets = relations(await zip.text(relationsPath(base)));
+	const sheets: { name: string; path: string; isHidden: boolean }[] = [];
 	let startsIn1904 = false;
 	visitXml(workbook, {
 		open(name, attribute) {
 			if (name === "workbookpr") startsIn1904 = /^(?:1|true)$/.test(attribute("date1904"));
 			if (name !== "sheet") return;
-			const target = targets.get(attribute("r:id"));
-			if (target)
-				sheets.push({ name: attribute("name"), path: resolvePath("xl/workbook.xml", target) });
+			const path = resolvePath(base, targets.get(attribute("r:id")) ?? "");
+			const isHidden = /hidden$/i.test(attribute("state"));
+			sheets.push({ name: attribute("name"), path, isHidden });
 		},
 	});
 	const strings = sharedStrings(await zip.text("xl/sharedStrings.xml"));
 	const formats = timeStyles(await zip.text("xl/styles.xml"));
 	const parts: string[] = [];
-	for (const { name, path } of sheets) {
+	for (const { name, path, isHidden } of sheets) {
 		const table = sheetTable(await zip.text(path), { strings, formats, startsIn1904 });
-		parts.push(`## ${name.replace(/\s+/g, " ").slice(0, 100)}`, table === "" ? "(empty)" : table);
+		const comments = await sheetComments(zip, path);
+		if (isHidden && !scope.shows("hidden sheets", table + comments)) continue;
+		const nothing = zip.has(path) ? "(empty)" : "[This sheet is missing in the file.]";
+		parts.push(sheetHeading(name, isHidden), table === "" ? nothing : table);
+		if (comments !== "") parts.push(comments);
 	}
 	return parts.join("\n\n");
+}
+
+/** The comments of a sheet with their cells. New versions keep a copy for old ones, which is passed over. */
+async function sheetComments(zip: ZipArchive, path: string): Promise<string> {
+	const targets = [...relations(await zip.text(relationsPath(path))).values()];
+	const threaded = targets.filter((target) => /threadedComment/i.test(target));
+	const plain = targets.filter((target) => /comments[^/]*\.xml$/i.test(target));
+	const comments: [cell: string, text: string][] = [];
+	for (const target of threaded.length > 0 ? threaded : plain) {
+		let [cell, text, inText] = ["", "", 0];
+		visitXml(await zip.text(resolvePath(path, target)), {
+			open(name, attribute) {
+				if (/^(?:threaded)?comment$/.test(name)) [cell, text] = [attribute("ref"), ""];
+				else if (name === "text") inText++;
+			},
+			text(part) {
+				if (inText > 0) text += part;
+			},
+			close(name) {
+				if (name === "text") inText--;
+				else if (/^(?:threaded)?comment$/.test(name)) comments.push([cell, text]);
+			},
+		});
+	}
+	return commentList(comments);
 }
 
 /** A point in time, or a span of hours that may be longer than a day. */
@@ -46,6 +76,11 @@ function sheetTable(xml: string, { strings, formats, startsIn1904 }: Book): stri
 	let [type, style, column, next] = ["", 0, 0, 0];
 	let value = "";
 	for (let at = xml.indexOf("<"); at !== -1 && !sheet.isFull; at = xml.indexOf("<", at)) {
+		if (xml.startsWith("<!--", at)) {
+			const end = xml.indexOf("-->", at + 4);
+			at = end === -1 ? xml.length : end + 3;
+			continue;
+		}
 		const end = xml.indexOf(">", at);
 		if (end === -1) break;
 		const isEnd = xml.charCodeAt(at + 1) === SLASH;
@@ -64,8 +99,9 @@ function sheetTable(xml: string, { strings, formats, startsIn1904 }: Book): stri
 			next = column + 1;
 			value = "";
 		} else if ((name === "v" || name === "t") && !isEnd && !isEmpty) {
-			const stop = xml.indexOf("<", at);
-			value += decodeEntities(xml.slice(at, stop === -1 ? xml.length : stop));
+			const content = textAt(xml, at);
+			value += content.text;
+			at = content.end;
 		}
 	}
 	return sheet.finish();
@@ -80,7 +116,23 @@ function sheetTable(xml: string, { strings, formats, startsIn1904 }: Book): stri
 	}
 }
 
+/** The text up to the next tag, with sections of unescaped text. */
+function textAt(xml: string, start: number): { text: string; end: number } {
+	let [text, at] = ["", start];
+	while (at < xml.length) {
+		const isRaw = xml.startsWith(CDATA, at);
+		if (!isRaw && xml.charCodeAt(at) === LESS) break;
+		const stop = xml.indexOf(isRaw ? "]]>" : "<", at);
+		const end = stop === -1 ? xml.length : stop;
+		text += isRaw ? xml.slice(at + CDATA.length, end) : decodeEntities(xml.slice(at, end));
+		at = isRaw ? end + 3 : end;
+	}
+	return { text, end: at };
+}
+
+const LESS = 0x3c;
 const SLASH = 0x2f;
+const CDATA = "<![CDATA[";
 /** The local name of a tag, and its attributes. */
 const TAG = /^(?:\w+:)?(\w+)([\s\S]*)$/;
 

@@ -38,6 +38,11 @@ export function escapeHtml(text: string): string {
 	return text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 }
 
+/** Markup of ours without its tags, to measure it. */
+export function plainText(html: string): string {
+	return html.replace(/<[^>]*>/g, "");
+}
+
 /** Relations of a part of an Office document: the targets by their id. */
 export function relations(xml: string): Map<string, string> {
 	const targets = new Map<string, string>();
@@ -47,6 +52,12 @@ export function relations(xml: string): Map<string, string> {
 		},
 	});
 	return targets;
+}
+
+/** Where the relations of a part are. */
+export function relationsPath(part: string): string {
+	const slash = part.lastIndexOf("/") + 1;
+	return `${part.slice(0, slash)}_rels/${part.slice(slash)}.rels`;
 }
 
 /** The path of `target`, seen from the folder of `base`. */

@@ -1,4 +1,4 @@
-import { type Entry, fromBufferPromise, type ZipFile } from "yauzl";
+import { type Entry, fromBufferPromise, getFileNameLowLevel, type ZipFile } from "yauzl";
 
 /** Limits of one archive. Sizes are counted while unpacking, whatever the archive claims. */
 const MAX_ENTRIES = 20_000;
@@ -24,10 +24,12 @@ export class ZipArchive {
 		const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 		const entries = new Map<string, Entry>();
 		try {
-			const file = await fromBufferPromise(buffer, { lazyEntries: true, validateEntrySizes: true });
+			// Names are not checked, since nothing is written: a name such as ../../x is listed as it is.
+			const checks = { validateEntrySizes: true, decodeStrings: false };
+			const file = await fromBufferPromise(buffer, { lazyEntries: true, ...checks });
 			if (file.entryCount > MAX_ENTRIES)
 				throw new BadArchive(`it has ${file.entryCount} entries; ${MAX_ENTRIES} are read`);
-			for await (const entry of file.eachEntry()) entries.set(entry.fileName, entry);
+			for await (const entry of file.eachEntry()) entries.set(nameOf(entry), entry);
 			return new ZipArchive(file, entries);
 		} catch (error) {
 			if (error instanceof BadArchive) throw error;
@@ -78,4 +80,9 @@ export class ZipArchive {
 		this.#unpacked += size;
 		return Buffer.concat(parts);
 	}
+}
+
+function nameOf(entry: Entry): string {
+	const { generalPurposeBitFlag, fileNameRaw, extraFields } = entry;
+	return getFileNameLowLevel(generalPurposeBitFlag, fileNameRaw, extraFields, false);
 }

@@ -75,9 +75,11 @@ export class BlockFeatures {
 		this.#page = this.#pageFeatures(url);
 	}
 
-	/** The container that holds most of the sentences. */
-	get bestContainer(): TreeNode {
-		return this.#best;
+	/** The share of the page's sentences, by words, that the best container holds. */
+	get focus(): number {
+		const { first, end } = this.#best;
+		const all = this.#total("proseWords", 0, this.count);
+		return all > 0 ? this.#total("proseWords", first, end) / all : 0;
 	}
 
 	/** Words of the block. */

@@ -1,8 +1,8 @@
-import { AREA, headingLevel, type PageTree, type TextBlock } from "./page-tree.ts";
+import { AREA, headingLevel, type PageTree, type TextBlock, type TreeNode } from "./page-tree.ts";
 
 /**
  * Marks blocks that are clutter by any standard: hidden parts and dialogs, link lists with a telling name or heading, requests
- * to subscribe. A class or id alone does not decide (`share-config` may be the topic): the part must also be mostly links, or
+ * to subscribe, signatures of posts. A class or id alone does not decide (`share-config` may be the topic): the part must also be mostly links, or
  * be short and ask for something.
  */
 export function markClutter({ blocks, nodes }: PageTree): Uint8Array {
@@ -20,11 +20,20 @@ export function markClutter({ blocks, nodes }: PageTree): Uint8Array {
 			CLUTTER_NAME.test(label) && (areas & AREA.code) === 0 && !/\bmain\b/.test(label);
 		const isPrompt = chars <= 500 && PROMPT_NAME.test(label);
 		const isRelated = isMostlyLinks && isRelatedHeading(blocks[first] as TextBlock, end - first);
-		if (isOwnHidden || isSide || (isNamed && (isMostlyLinks || isPrompt)) || isRelated)
-			marks.fill(1, first, end);
+		const isMarked = isOwnHidden || isSide || (isNamed && (isMostlyLinks || isPrompt));
+		if (isMarked || isRelated || isPostSignature(label, parent)) marks.fill(1, first, end);
 	}
 	return marks;
 }
+
+/** What an author puts below each post. Functions have signatures too, but not inside of posts. */
+function isPostSignature(label: string, parent: TreeNode): boolean {
+	if (!/signature/i.test(label)) return false;
+	const around = [label, parent.label, parent.parent?.label ?? "", parent.parent?.parent?.label];
+	return around.some((one) => POST.test(one ?? ""));
+}
+
+const POST = /post|message|msg|comment|entry/i;
 
 function hiddenShare(blocks: readonly TextBlock[]): number {
 	let [hidden, all] = [0, 0];

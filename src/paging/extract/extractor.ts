@@ -5,17 +5,24 @@ import { type WorkerError, WorkerSupervisor } from "../../core/worker-supervisor
 import { splitsPair } from "../chunk.ts";
 import type { DocumentJob, DocumentText } from "../documents/convert.ts";
 import { PagingError, truncate } from "../errors.ts";
+import { decodeInSlices } from "../fetch/content.ts";
 import { decodeEntities } from "./entities.ts";
 import type { PageMarkdown } from "./html-to-markdown.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
 import { collapse, escapeTags } from "./inline-text.ts";
 
 export interface ExtractPage {
-	readonly html: string;
+	/** Bytes are decoded in the worker: the main thread would spend longer on the string than on the rest. */
+	readonly html: string | EncodedPage;
 	/** The address after redirects. */
 	readonly baseUrl: string;
 	/** Convert the whole page, not only its main text. */
 	readonly everything?: boolean | undefined;
+}
+
+export interface EncodedPage {
+	readonly bytes: Buffer;
+	readonly contentType: string | undefined;
 }
 
 export interface Extracted extends PageMarkdown {
@@ -95,9 +102,14 @@ export class Extractor {
 		const found = await this.#supervisor.run(page, { signal }).catch(reasonOf);
 		if (typeof found === "object") return { ...(found as PageMarkdown), degraded: false };
 		signal.throwIfAborted();
-		const markdown = await stripTags(page.html, signal);
+		const markdown = await stripTags(await textOf(page), signal);
 		return { markdown, degraded: true, reason: found };
 	}
+}
+
+async function textOf({ html }: ExtractPage): Promise<string> {
+	if (typeof html === "string") return html;
+	return decodeInSlices(html.bytes, { contentType: html.contentType, isHtml: true });
 }
 
 const FAULTS: Partial<Record<WorkerError["fault"], string>> = {

@@ -3,6 +3,7 @@ import { type LeftOut, leftOut } from "./left-out.ts";
 import { linearHtmlToMarkdown } from "./linear-html.ts";
 import { decideBlocks, keptText } from "./main-text.ts";
 import data from "./main-text-model.json" with { type: "json" };
+import { SITE_INDEX } from "./page-signals.ts";
 import { readPageTree } from "./page-tree.ts";
 import { placeStreamedParts } from "./streamed-parts.ts";
 
@@ -46,7 +47,7 @@ export function htmlToMarkdown(
 		...(keep && { keep }),
 	});
 	const { author, published, source } = tree.signals;
-	const sourceUrl = source === undefined ? undefined : URL.parse(source, baseUrl)?.href;
+	const sourceUrl = source === undefined ? undefined : sourceOf(source, baseUrl);
 	return {
 		markdown,
 		anchors,
@@ -56,4 +57,9 @@ export function htmlToMarkdown(
 		...(published && { published }),
 		...(!options.everything && { leftOut: leftOut(tree, kept) }),
 	};
+}
+
+function sourceOf(named: string, baseUrl: string): string | undefined {
+	const isSiteIndex = SITE_INDEX.test(named) && URL.parse(baseUrl)?.pathname !== "/";
+	return isSiteIndex ? undefined : URL.parse(named, baseUrl)?.href;
 }

@@ -1,3 +1,4 @@
+import { Anchors } from "./anchors.ts";
 import { answerNote } from "./answers.ts";
 import { CodeText } from "./code-text.ts";
 import {
@@ -11,10 +12,11 @@ import {
 	PARAGRAPHS,
 	VOID,
 } from "./elements.ts";
+import { checkboxMark, embeddedLink, imageOf } from "./embedded.ts";
 import { decodeEntities } from "./entities.ts";
-import { Formula, formulaMarkdown, imagedFormula } from "./formula.ts";
+import { Formula, formulaMarkdown } from "./formula.ts";
 import { HtmlTokenizer } from "./html-tokenizer.ts";
-import { collapse, escapeTags, MARKS, PageLinks, pageTitle, stripControls } from "./inline-text.ts";
+import { MARKS, PageLinks, pageTitle, stripControls } from "./inline-text.ts";
 import { MarkdownBlocks } from "./markdown-blocks.ts";
 import { isUnreadable } from "./visibility.ts";
 
@@ -61,8 +63,7 @@ class Conversion {
 	#inPageLink = false;
 	/** What to write before the next text. */
 	#note = "";
-	/** Ids of elements, with the number of pieces written before them. */
-	readonly #anchors: { id: string; piece: number }[] = [];
+	readonly #anchors = new Anchors();
 	#work = 0;
 
 	/** Index in `#open` of the element being skipped. */
@@ -120,18 +121,9 @@ class Conversion {
 		return {
 			markdown: this.#blocks.join(),
 			...(this.#title ? { title: this.#title } : {}),
-			anchors: this.#anchorOffsets(),
+			anchors: this.#anchors.offsets(this.#blocks),
 			work: this.#work + tokens.work,
 		};
-	}
-
-	#anchorOffsets(): ReadonlyMap<string, number> {
-		const offsets = this.#blocks.offsets(this.#anchors.map(({ piece }) => piece));
-		const found = new Map<string, number>();
-		for (const [i, { id }] of this.#anchors.entries()) {
-			if (!found.has(id)) found.set(id, offsets[i] as number);
-		}
-		return found;
 	}
 
 	#text(text: string): void {
@@ -204,7 +196,7 @@ class Conversion {
 	#openBlock(name: string): void {
 		const blocks = this.#blocks;
 		blocks.endBlock();
-		this.#anchor();
+		this.#anchors.add(this.#tokens, this.#blocks);
 		if (HEADINGS.has(name)) blocks.heading(Number(name[1]));
 		if (name === "hr" && this.#isKeptHere) blocks.block("---");
 		if (PARAGRAPHS.has(name)) return;
@@ -218,12 +210,6 @@ class Conversion {
 		}
 		this.#open.push(name, this.#infoOf());
 		this.#blockStarts.get(name)?.();
-	}
-
-	#anchor(): void {
-		if (!this.#tokens.hasAttributes || this.#anchors.length >= MAX_ANCHORS) return;
-		const id = this.#tokens.attribute("id") ?? this.#tokens.attribute("name");
-		if (id && id.length <= 200) this.#anchors.push({ id, piece: this.#blocks.length });
 	}
 
 	#startCell(header: boolean): void {
@@ -267,7 +253,7 @@ class Conversion {
 	#openLink(): void {
 		const { inline } = this.#blocks;
 		inline.close("link");
-		this.#anchor();
+		this.#anchors.add(this.#tokens, this.#blocks);
 		const address = this.#tokens.attribute("href") ?? "";
 		const target = this.#links.target(address);
 		this.#inPageLink = address.startsWith("#");
@@ -276,32 +262,20 @@ class Conversion {
 
 	#image(): void {
 		if (!this.#isKeptHere) return;
-		const tokens = this.#tokens;
-		const alt = tokens.attribute("alt") ?? "";
-		const latex = imagedFormula(alt, tokens.attribute("class") ?? "");
-		if (latex !== undefined) {
-			this.#writeFormula(latex, false);
-			return;
-		}
-		const label = escapeTags(collapse(alt).trim()).replace(/[[\]]/g, "\\$&");
-		const target = IMAGE_SOURCES.map((name) =>
-			this.#links.target(tokens.attribute(name) ?? ""),
-		).find((found) => found !== undefined);
-		if (target !== undefined) this.#blocks.inline.literal(`![${label}](${target})`);
-		else if (label !== "") this.#blocks.inline.literal(label);
+		const image = imageOf(this.#tokens, this.#links);
+		if ("latex" in image) this.#writeFormula(image.latex, false);
+		else if (image.markdown !== "") this.#blocks.inline.literal(image.markdown);
 	}
 
 	#embedded(name: string): void {
-		const target = this.#links.target(this.#tokens.attribute("src") ?? "");
-		const title = collapse(this.#tokens.attribute("title") ?? "").trim();
-		if (target === undefined || !this.#isKeptHere) return;
-		this.#blocks.block(`[${escapeTags(title || name)}](${target})`);
+		const link = this.#isKeptHere ? embeddedLink(this.#tokens, this.#links, name) : undefined;
+		if (link !== undefined) this.#blocks.block(link);
 	}
 
 	#checkbox(): void {
-		if (this.#tokens.attribute("type") !== "checkbox" || !this.#isKeptHere) return;
-		const isChecked = this.#tokens.attribute("checked") !== undefined;
-		this.#blocks.inline.literal(isChecked ? "[x]" : "[ ]");
+		const mark = this.#isKeptHere ? checkboxMark(this.#tokens) : undefined;
+		if (mark === undefined) return;
+		this.#blocks.inline.literal(mark);
 		this.#blocks.inline.add(" ");
 	}
 
@@ -407,9 +381,3 @@ const PERMALINK = /^\s*[§¶#⚓🔗↩]\ufe0f?\s*$/u;
 
 /** Words that stand for the symbol, in headings only. */
 const PERMALINK_WORD = /^\s*(?:(?:perma|copy |direct )?link|anchor)\s*$/i;
-
-/** Anchors to remember; a page may have more ids than text. */
-const MAX_ANCHORS = 5000;
-
-/** The first attribute with a usable address is used, since lazy images have a placeholder in `src`. */
-const IMAGE_SOURCES = ["src", "data-src", "data-original", "data-lazy-src"];

@@ -3,6 +3,7 @@ import type { BlockModel } from "./block-model.ts";
 import { markClutter } from "./clutter.ts";
 import type { KeptText } from "./linear-html.ts";
 import { AREA, headingLevel, type PageTree, type TextBlock, type TreeNode } from "./page-tree.ts";
+import { Templates } from "./templates.ts";
 
 /** Returns for each block whether it is main text. */
 export function decideBlocks(tree: PageTree, url: string, model: BlockModel): boolean[] {
@@ -38,6 +39,7 @@ export function decideByChances(
 	decideWholes(page, kept, threshold);
 	keepCode(page, kept);
 	headWhatFollows(page, kept);
+	keepSomething(page, kept);
 	dropCopies(page, kept);
 	keepShortPage(page, kept);
 	return kept;
@@ -50,17 +52,17 @@ interface Page {
 }
 
 /** Blocks of one template (the texts of all posts, say) draw each other's chances by this share. */
-const GROUP_SHARE = 0.3;
+const GROUP_SHARE = 0.7;
 
 function smoothed(
-	{ blocks }: PageTree,
+	{ blocks, nodes }: PageTree,
 	features: BlockFeatures,
 	chances: readonly number[],
 ): number[] {
-	const groups = new Map<string, { sum: number; words: number; count: number }>();
+	const templates = new Templates(nodes);
+	const groups = new Map<number, { sum: number; words: number; count: number }>();
 	const groupOf = blocks.map(({ node }, i) => {
-		const { parent } = node;
-		const key = `${node.name}.${node.label}>${parent?.name}.${parent?.label}>${parent?.parent?.label}`;
+		const key = templates.of(node);
 		const group = groups.get(key) ?? { sum: 0, words: 0, count: 0 };
 		const words = features.words(i) + 1;
 		group.sum += (chances[i] as number) * words;
@@ -81,21 +83,28 @@ function withVetoes(tree: PageTree, chances: readonly number[]): number[] {
 	return chances.map((chance, i) => (clutter[i] === 1 ? 0 : chance));
 }
 
-const THRESHOLD = { most: 0.5, least: 0.15, share: 0.5, words: 150 };
+/** How the threshold follows from the page's surest words: so many of them, a share of their mean chance, within bounds. */
+const ARTICLE = { words: 150, share: 0.5, least: 0.15, most: 0.5 };
+const OTHER_PAGE = { words: 600, share: 0.4, least: 0.05, most: 0.5 };
 
 /** A part of the mean chance of the page's surest words: on unusual pages the model is unsure of everything. */
-function thresholdOf({ features, chances }: Page): number {
+function thresholdOf({ tree, features, chances }: Page): number {
+	const isArticle = tree.signals.isArticle || features.focus > FOCUSED;
+	const { words: enough, share, least, most } = isArticle ? ARTICLE : OTHER_PAGE;
 	const order = [...chances.keys()].sort((a, b) => (chances[b] as number) - (chances[a] as number));
 	let [sum, seen] = [0, 0];
 	for (const i of order) {
-		const words = Math.min(features.words(i), THRESHOLD.words - seen);
+		const words = Math.min(features.words(i), enough - seen);
 		sum += (chances[i] as number) * words;
 		seen += words;
-		if (seen >= THRESHOLD.words) break;
+		if (seen >= enough) break;
 	}
 	const sure = seen > 0 ? sum / seen : 1;
-	return Math.max(THRESHOLD.least, Math.min(THRESHOLD.most, THRESHOLD.share * sure));
+	return Math.max(least, Math.min(most, share * sure));
 }
+
+/** One text, not a collection of texts: most sentences are in one container. */
+const FOCUSED = 0.7;
 
 /** A table or list is kept or dropped as a whole, by the mean chance of its words, but for blocks that are certain. */
 function decideWholes({ tree, features, chances }: Page, kept: boolean[], threshold: number): void {
@@ -159,6 +168,15 @@ function dropCopies({ tree: { blocks }, features, chances }: Page, kept: boolean
 		kept[worse] = false;
 		if (worse === other) first.set(text, i);
 	}
+}
+
+/** If nothing passed, what comes closest stays, rather than the whole page with its menus. */
+function keepSomething({ tree: { blocks }, chances }: Page, kept: boolean[]): void {
+	if (kept.includes(true)) return;
+	let most = 0;
+	for (const chance of chances) most = Math.max(most, chance);
+	for (const [i, { node }] of blocks.entries())
+		kept[i] = (chances[i] as number) >= 0.3 * most && (node.areas & AROUND) === 0;
 }
 
 /** On a page of so few words, what is not surely clutter stays. */

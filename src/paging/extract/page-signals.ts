@@ -60,8 +60,7 @@ export class PageSignals {
 		if (this.source !== undefined || !tokens.hasAttributes) return;
 		const isSource =
 			tokens.name === "link"
-				? tokens.attribute("rel") === "alternate" &&
-					/^text\/(?:x-)?markdown\b/.test(tokens.attribute("type") ?? "")
+				? tokens.attribute("rel") === "alternate" && isPlainAlternate(tokens)
 				: RAW_LINK.test(tokens.attribute("data-testid") ?? tokens.attribute("id") ?? "");
 		if (isSource) this.source = tokens.attribute("href");
 	}
@@ -95,6 +94,17 @@ export class PageSignals {
 		return [...this.#schemaTypes].some((type) => types.test(type));
 	}
 }
+
+function isPlainAlternate(tokens: HtmlTokenizer): boolean {
+	const type = tokens.attribute("type") ?? "";
+	return (
+		/^text\/(?:x-)?markdown\b/.test(type) ||
+		(/^text\/plain\b/.test(type) && SITE_INDEX.test(tokens.attribute("href") ?? ""))
+	);
+}
+
+/** A site's index for models. Pages name it too, but it stands for the site's first page only. */
+export const SITE_INDEX = /\/?llms(?:-full)?\.txt$/;
 
 /** How forges mark the link from a file's page to the file. */
 const RAW_LINK = /^raw-(?:button|url)$/;

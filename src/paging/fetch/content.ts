@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { createRequire } from "node:module";
 import { setImmediate } from "node:timers/promises";
 import { WINDOWS_1252 } from "../extract/entities.ts";
+import { guessCharset, isIso2022Jp } from "./guess-charset.ts";
 import { isArchive } from "./magic.ts";
 
 /**
@@ -105,7 +106,7 @@ export interface TextSource {
 }
 
 /**
- * Decodes by byte order mark, header, XML declaration or `<meta>`; else as UTF-8 if valid, else as
+ * Decodes by byte order mark, header, XML declaration or `<meta>`; else as UTF-8 if valid, else by a guess or as
  * windows-1252. Unknown labels are ignored, the mark is removed, invalid bytes become U+FFFD.
  * `charset` is the WHATWG name in lower case.
  */
@@ -129,7 +130,10 @@ export async function decodeInSlices(bytes: Buffer, source: TextSource): Promise
 const SLICE_BYTES = 512 * 1024;
 
 function charsetOf(bytes: Buffer, source: TextSource): string {
-	return declaredCharset(bytes, source) ?? (isUtf8(bytes) ? "utf-8" : "windows-1252");
+	const declared = declaredCharset(bytes, source);
+	if (declared !== undefined) return declared;
+	if (isUtf8(bytes)) return isIso2022Jp(bytes) ? "iso-2022-jp" : "utf-8";
+	return guessCharset(bytes) ?? "windows-1252";
 }
 
 /** Returns a function that decodes piece by piece. A character may span two pieces. */

@@ -10,3 +10,7 @@ const isZip = (bytes: Uint8Array) =>
 	(bytes[3] === 4 || bytes[3] === 6);
 export const isGzip = (bytes: Uint8Array) =>
 	bytes[0] === 0x1f && bytes[1] === 0x8b && bytes[2] === 8;
+
+/** Whether the bytes begin like a compound file: Office documents before 2007, and newer ones with a password. */
+export const isCompoundFile = (bytes: Uint8Array) =>
+	[0xd0, 0xcf, 0x11, 0xe0, 0xa1, 0xb1, 0x1a, 0xe1].every((byte, i) => bytes[i] === byte);

@@ -1,4 +1,6 @@
-import { findRegions, type TextPiece } from "./layout.ts";
+import { ERASED } from "./accents.ts";
+import { findRegions } from "./layout.ts";
+import type { TextPiece } from "./pieces.ts";
 
 type PageWarning =
 	/** pictures or drawings only: usually a scan */
@@ -43,7 +45,9 @@ export function pageText(page: RawPage): PageText {
 }
 
 function ownText({ text: raw, hyphens, painted, pieces = [] }: RawPage): PageText {
-	const joined = joinChinese(arranged(raw, hyphens, pieces).replaceAll("\r\n", "\n"));
+	const joined = joinChinese(
+		withoutErased(arranged(raw, hyphens, pieces)).replaceAll("\r\n", "\n"),
+	);
 	const isMixed = mixesScripts(joined);
 	if (joined !== "" && !isMixed && !UNCLEAN.test(joined)) return { text: joined };
 	const text = clean(joined);
@@ -51,6 +55,14 @@ function ownText({ text: raw, hyphens, painted, pieces = [] }: RawPage): PageTex
 	if (isBroken) return { text, warning: "broken_encoding" };
 	if (text === "" && painted) return { text, warning: "no_text" };
 	return { text };
+}
+
+const ERASED_HYPHEN = new RegExp(`(?<=\\p{L})-${ERASED}+\r\n(?=\\p{Ll})`, "gu");
+
+/** A hyphen before an erased accent is at the end of its line. */
+function withoutErased(text: string): string {
+	if (!text.includes(ERASED)) return text;
+	return text.replace(ERASED_HYPHEN, "").replaceAll(ERASED, "");
 }
 
 /** Joins hyphenated words, outside of the tables and columns that the layout finds. */
@@ -63,8 +75,11 @@ function arranged(raw: string, hyphens: readonly number[], pieces: readonly Text
 	};
 	for (const region of findRegions(raw, pieces)) {
 		addPlain(region.from);
+		// A region may begin or end inside a line.
+		if (/[^\r\n ] *$/.test(raw.slice(from, region.from))) parts.push("\r\n");
 		parts.push(region.text);
 		from = region.to;
+		if (/^ *[^\r\n ]/.test(raw.slice(from))) parts.push("\r\n");
 	}
 	addPlain(raw.length);
 	return parts.join("");

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { PDFiumModule } from "@hyzyla/pdfium";
-import type { TextPiece } from "./layout.ts";
+import { type CharBox, composeAccents } from "./accents.ts";
 import { type RawPage, titleText } from "./page-text.ts";
+import { readPieces } from "./pieces.ts";
 
 export type PdfiumFile = ReturnType<typeof reserveFile>;
 
@@ -84,15 +85,18 @@ function rawPage(api: PdfiumExports, page: number): RawPage | undefined {
 	const textPage = api.FPDFText_LoadPage(page);
 	if (textPage === 0) return undefined;
 	const count = api.FPDFText_CountChars(textPage);
-	const text = readUtf16(api, 2 * (count + 1), (buffer) => {
+	const drawn = readUtf16(api, 2 * (count + 1), (buffer) => {
 		return 2 * api.FPDFText_GetText(textPage, 0, count, buffer);
 	});
+	const boxes = charBoxes(api, textPage, drawn.length === count);
+	const text = composeAccents(drawn, boxes.at);
 	const hyphens: number[] = [];
 	for (let at = text.indexOf("\ufffe"); at >= 0; at = text.indexOf("\ufffe", at + 1)) {
 		const character = api.FPDFText_GetCharIndexFromTextIndex(textPage, at);
 		if (api.FPDFText_IsHyphen(textPage, character) === 1) hyphens.push(at);
 	}
-	const pieces = readPieces(api, textPage, text, count);
+	const pieces = text.length > MAX_LAYOUT_CHARS ? [] : readPieces(text, boxes.at);
+	boxes.free();
 	api.FPDFText_ClosePage(textPage);
 	return { text, hyphens, painted, notes: readNotes(api, page), pieces };
 }
@@ -100,69 +104,20 @@ function rawPage(api: PdfiumExports, page: number): RawPage | undefined {
 /** Pages with more characters are not searched for tables. */
 const MAX_LAYOUT_CHARS = 20_000;
 
-/** The pieces of the page's lines, cut where the gap between two words is wide. Hyphenated lines have none. */
-function readPieces(
-	api: PdfiumExports,
-	textPage: number,
-	text: string,
-	count: number,
-): TextPiece[] {
-	if (count > MAX_LAYOUT_CHARS || text.length < 20) return [];
-	const isSame = text.length === count;
+/** Where the characters of a page are. `isSame`: indices of the text are those of the characters. */
+function charBoxes(api: PdfiumExports, textPage: number, isSame: boolean) {
 	const address = allocate(api, 32);
-	const boxAt = (index: number) => {
-		const character = isSame ? index : api.FPDFText_GetCharIndexFromTextIndex(textPage, index);
-		if (
-			api.FPDFText_GetCharBox(
-				textPage,
-				character,
-				address,
-				address + 8,
-				address + 16,
-				address + 24,
-			) === 0
-		)
-			return undefined;
-		const [left = 0, right = 0, bottom = 0, top = 0] = new Float64Array(
-			api.memory.buffer,
-			address,
-			4,
-		);
-		return { left, right, bottom, top };
+	return {
+		at(index: number): CharBox | undefined {
+			const character = isSame ? index : api.FPDFText_GetCharIndexFromTextIndex(textPage, index);
+			const edges = [address, address + 8, address + 16, address + 24] as const;
+			if (api.FPDFText_GetCharBox(textPage, character, ...edges) === 0) return undefined;
+			const box = new Float64Array(api.memory.buffer, address, 4);
+			const [left = 0, right = 0, bottom = 0, top = 0] = box;
+			return { left, right, bottom, top };
+		},
+		free: () => api.free(address),
 	};
-	const pieces: TextPiece[] = [];
-	for (const { index, 0: line } of text.matchAll(/[^\r\n]+/g)) {
-		if (line.includes("\ufffe") || line.trim() === "") continue;
-		let from = index + (line.length - line.trimStart().length);
-		const end = index + line.trimEnd().length;
-		const first = boxAt(from);
-		if (!first) continue;
-		let start = first;
-		const close = (to: number) => {
-			const last = boxAt(to - 1);
-			if (last)
-				pieces.push({
-					from,
-					to,
-					left: start.left,
-					right: last.right,
-					bottom: start.bottom,
-					top: Math.max(start.top, last.top),
-				});
-		};
-		for (const { index: at, 0: gap } of line.matchAll(/\S( +)(?=\S)/g)) {
-			const before = boxAt(index + at);
-			const after = boxAt(index + at + gap.length);
-			const height = before ? Math.max(before.top - before.bottom, first.top - first.bottom) : 0;
-			if (!before || !after || after.left - before.right < 1.5 * height) continue;
-			close(index + at + 1);
-			from = index + at + gap.length;
-			start = after;
-		}
-		close(end);
-	}
-	api.free(address);
-	return pieces;
 }
 
 /** A heading of a document's outline. `page` counts from 1. */
@@ -203,11 +158,16 @@ const FREE_TEXT = 3;
 const HIGHLIGHTS = [9, 10, 11, 12];
 const WIDGET = 20;
 const MAX_NOTES = 500;
+const MAX_ANNOTATIONS = 20_000;
 
 function readNotes(api: PdfiumExports, page: number): string[] {
 	const notes: string[] = [];
-	const count = Math.min(MAX_NOTES, api.FPDFPage_GetAnnotCount(page));
+	const count = Math.min(MAX_ANNOTATIONS, api.FPDFPage_GetAnnotCount(page));
 	for (let i = 0; i < count; i++) {
+		if (notes.length === MAX_NOTES) {
+			notes.push("The page has more notes than are read.");
+			break;
+		}
 		const annotation = api.FPDFPage_GetAnnot(page, i);
 		if (annotation === 0) continue;
 		const kind = api.FPDFAnnot_GetSubtype(annotation);

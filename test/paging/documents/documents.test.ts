@@ -111,7 +111,9 @@ test("texts of OpenDocument keep headings, lists and links", async () => {
 		"text",
 		'<text:h text:outline-level="2">Title</text:h><text:p>a<text:s/>b <text:a xlink:href="https://e.com/">c</text:a><office:annotation><text:p>no</text:p></office:annotation></text:p><text:list><text:list-item><text:p>x</text:p></text:list-item></text:list>',
 	);
-	expect(await archive(bytes)).toBe("## Title\n\na b [c](https://e.com/)\n\n- x");
+	expect(await archive(bytes)).toBe(
+		"## Title\n\na b [c](https://e.com/)[comment 1]\n\n- x\n\n## Comments\n\n[comment 1]:\n\nno",
+	);
 });
 
 test("books are their chapters in order, with their title", async () => {
@@ -143,7 +145,7 @@ describe("archives", () => {
 		header.write("ustar", 257);
 		const tar = Buffer.concat([header, Buffer.alloc(512, "x"), Buffer.alloc(1024)]);
 		expect(await archive(gzipSync(tar), "a.tgz")).toBe(
-			"Archive with 1 entries:\n\n- dir/file.txt (5 bytes)",
+			"Archive with 1 entry:\n\n- dir/file.txt (5 bytes)",
 		);
 		expect(await archive(gzipSync(Buffer.from([0, 1, 2, 255])), "a.bin.gz")).toContain("not text");
 	});

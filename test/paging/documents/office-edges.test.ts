@@ -69,12 +69,29 @@ test("notes of an OpenDocument text are cited, not run into the text", async () 
 	expect(await archive(bytes)).toBe("in 2019[^1] it rose\n\n## Notes\n\n[^1]:\n\nSource");
 });
 
+test("lists of an OpenDocument text have numbers if their style has them", async () => {
+	const list = (style: string, items: string) =>
+		`<text:list${style && ` text:style-name="${style}"`}>${items}</text:list>`;
+	const item = (text: string, inner = "") =>
+		`<text:list-item><text:p>${text}</text:p>${inner}</text:list-item>`;
+	const bytes = makeZip([
+		{ name: "mimetype", content: "application/vnd.oasis.opendocument.text" },
+		{
+			name: "content.xml",
+			content: `<office:document-content><office:automatic-styles><text:list-style style:name="L1"><text:list-level-style-number text:level="1"/></text:list-style></office:automatic-styles><office:body>${list("L1", item("one", list("", item("inner"))) + item("two"))}${list("L2", item("dot"))}</office:body></office:document-content>`,
+		},
+	]);
+	expect(await archive(bytes)).toBe("1. one\n   1. inner\n2. two\n\n- dot");
+});
+
 test("an OpenDocument sheet has its repeated rows, its line breaks, and no notes in its values", async () => {
 	const bytes = makeOpenDocument(
 		"spreadsheet",
 		'<table:table table:name="S"><table:table-row><table:table-cell><text:p>h</text:p></table:table-cell></table:table-row><table:table-row table:number-rows-repeated="3"><table:table-cell><office:annotation><dc:creator>Ann</dc:creator><text:p>hm</text:p></office:annotation><text:p>a<text:line-break/>b</text:p></table:table-cell></table:table-row></table:table>',
 	);
-	expect(await archive(bytes)).toBe("## S\n\n| h |\n| --- |\n| a b |\n| a b |\n| a b |");
+	expect(await archive(bytes)).toBe(
+		"## S\n\n| h |\n| --- |\n| a b |\n| a b |\n| a b |\n\nComments:\n\n- A2: hm",
+	);
 });
 
 test("a workbook shows spans of time as hours, and dates with fractions of seconds as dates", async () => {

@@ -141,6 +141,7 @@ describe("the text of a page", () => {
 			right: left + 100,
 			bottom: 0,
 			top: 10,
+			words: [{ from, to, left, right: left + 100 }],
 		});
 		expect(findRegions(text, [piece(0, 32, 0), piece(34, 67, 200)])).toEqual([]);
 	});

@@ -48,8 +48,15 @@ const longLines = Array.from({ length: 10_000 }, (_, i) => `${i} `.padEnd(104, "
 const longPage = { lines: longLines };
 const longText = longLines.map((line) => line.trimEnd()).join("\n");
 
-/** 40 MB of operators that do nothing, in 40 kB: busy for seconds, without leaving a trace in memory. */
-const busyPage = { operators: "q Q\n".repeat(10_000_000) };
+/** 12 MB of operators in 30 kB, each of which looks up 2,000 names: busy for most of a minute, without a trace in memory. */
+const busyPage = { operators: "/G gs\n".repeat(2_000_000) };
+const busyNames = Array.from({ length: 2000 }, (_, i) => `/K${i} 0`).join(" ");
+const busyPdf = () =>
+	makePdf({
+		pages: [...textPages(1), busyPage],
+		compress: true,
+		resources: `/ExtGState << /G << ${busyNames} >> >>`,
+	});
 
 describe("reading", () => {
 	test("every page has exactly its text", { tags: "slow" }, async () => {
@@ -365,16 +372,15 @@ describe("trouble", () => {
 	test("a page that takes too long ends the worker, not the document", {
 		tags: "slow",
 	}, async () => {
-		const engine = engineOf({ workers: 1, deadlineMs: 1500 });
-		const document = await engine.open(
-			makePdf({ pages: [...textPages(1), busyPage], compress: true }),
-		);
+		// Far more than the other jobs need on a busy machine, and far less than the page.
+		const engine = engineOf({ workers: 1, deadlineMs: 4000 });
+		const document = await engine.open(busyPdf());
 		const other = await engine.open(makePdf({ pages: textPages(2) }));
 		const overrun = document.pages(2, 1, ALL);
 		const queued = textsOf(other);
 		await expect(overrun).rejects.toMatchObject({
 			code: "timeout",
-			message: expect.stringContaining("1.5 s"),
+			message: expect.stringContaining("4 s"),
 		});
 		expect(await queued).toHaveLength(2);
 		expect((await document.pages(1, 1, ALL))[0]?.text).toBe(linesOf(1).join("\n"));
