@@ -79,6 +79,16 @@ export function processorMs(pid: number): number {
 	}
 }
 
+/** NaN where the system does not report it. */
+export function residentBytes(pid: number): number {
+	try {
+		const status = readFileSync(`/proc/${pid}/status`, "utf8");
+		return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
+	} catch {
+		return Number.NaN;
+	}
+}
+
 async function start(args: string[], env: Record<string, string>): Promise<ServerProcess> {
 	const begun = performance.now();
 	const child = spawn(process.execPath, args, {

@@ -1,6 +1,6 @@
 import type { Later } from "../../core/later.ts";
 import type { Replies } from "./replies.ts";
-import type { ReceivedCommand } from "./run.ts";
+import type { ReceivedCommand, Tenant } from "./run.ts";
 
 interface ArrivalsOptions<Prepared> {
 	accept(received: ReceivedCommand, prepared: Prepared): void;
@@ -10,6 +10,7 @@ interface ArrivalsOptions<Prepared> {
 interface Arrival<Prepared> {
 	readonly received: ReceivedCommand;
 	prepared?: Prepared;
+	isLost?: true;
 }
 
 /** Commands that wait for an answer of the journal, and all that arrived after them, in that order. */
@@ -31,9 +32,22 @@ export class Arrivals<Prepared> {
 		if (!(prepared instanceof Promise)) arrival.prepared = prepared;
 		else
 			prepared.then((answer) => {
-				arrival.prepared = answer;
+				if (!arrival.isLost) arrival.prepared = answer;
 				this.#acceptFirst();
 			});
+	}
+
+	has(tenant: Tenant, sessionId: string): boolean {
+		return this.#waiting.some(({ received }) => isOf(received, tenant, sessionId));
+	}
+
+	/** Prepares the commands of a session that another process has now. */
+	lose(tenant: Tenant, sessionId: string, prepared: Prepared): void {
+		for (const arrival of this.#waiting) {
+			if (!isOf(arrival.received, tenant, sessionId)) continue;
+			arrival.prepared = prepared;
+			arrival.isLost = true;
+		}
 	}
 
 	#acceptFirst(): void {
@@ -46,4 +60,8 @@ export class Arrivals<Prepared> {
 			replies.noteIdle(first.received);
 		}
 	}
+}
+
+function isOf({ sender, sessionId: id }: ReceivedCommand, tenant: Tenant, sessionId: string) {
+	return sender.tenant === tenant && id === sessionId;
 }

@@ -150,7 +150,9 @@ export class Completion {
 		// Dependents treat a repeated read as a success, because it succeeded the first time.
 		const success = run.repeats !== undefined || past.outcome.response.success;
 		for (const dependent of run.dependents ?? []) {
-			if (!success) this.failWaiting(dependent, dependencyFailed(received.commandId));
+			// Its dependency runs on another server: who sent it waits for that.
+			if (past.outcome.moved) this.failWaiting(dependent, SESSION_LOST, false);
+			else if (!success) this.failWaiting(dependent, dependencyFailed(received.commandId));
 			else if (dependent.fulfil(run)) this.#options.onUnblocked(dependent);
 		}
 	}

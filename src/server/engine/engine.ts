@@ -20,11 +20,18 @@ import type { Call, Handlers } from "./call.ts";
 import { type Dependencies, Execution } from "./execution.ts";
 import * as failures from "./failures.ts";
 import { readFrame } from "./frame.ts";
-import { type FoundNames, KnownCommands, type MemoryBounds } from "./known-commands.ts";
-import { type Client, Message } from "./message.ts";
+import { type FoundNames, KnownCommands, type MemoryBounds, NO_NAMES } from "./known-commands.ts";
+import { type Client, Message, type PrincipalRelay } from "./message.ts";
 import { type Failure, failureResponse } from "./outcome.ts";
 import { type EngineParts, type Latency, Replies, sendAccepted } from "./replies.ts";
-import { type ReceivedCommand, type RepeatedRead, Run, type Sender, type Tenant } from "./run.ts";
+import {
+	type Origin,
+	type ReceivedCommand,
+	type RepeatedRead,
+	Run,
+	type Sender,
+	type Tenant,
+} from "./run.ts";
 
 export type EngineCounters = ReturnType<Engine["counters"]>;
 
@@ -40,11 +47,15 @@ export interface EngineOptions {
 	onAnsweredAgain?(call: Omit<Call, "signal">, data: () => unknown): void;
 	/** Whether this process can run a session that no process has. Default: it can. */
 	readonly accepts?: ClaimOptions["accepts"];
+	/** Whether this process may still answer for its sessions: no other can have taken them. Default: it may. */
+	mayAnswer?(): boolean;
 	/** Called with a session that this process has taken for a command. */
-	onClaimed?(record: SessionRecord, isCutOff: boolean): void;
+	onClaimed?(record: SessionRecord, claim: Pick<Held, "isCutOff" | "isOwn">): void;
 	readonly now?: EngineParts["now"];
 	readonly clock?: EngineParts["clock"];
 }
+
+type Held = Extract<Claim, { kind: "held" }>;
 
 interface Prepared {
 	readonly found: FoundNames;
@@ -53,7 +64,7 @@ interface Prepared {
 }
 
 /** Commands of the server that concern an existing session. */
-const NAMING_A_SESSION: ReadonlySet<string> = new Set([
+export const NAMING_A_SESSION: ReadonlySet<string> = new Set([
 	"delete_session",
 	"subscribe",
 	"unsubscribe",
@@ -78,6 +89,8 @@ export class Engine {
 	readonly #replies: Replies;
 	readonly #execution: Execution;
 	readonly #arrivals: Arrivals<Prepared>;
+	/** Sessions that are being given up. */
+	readonly #leaving = new Map<string, Promise<void>>();
 	#isStopping = false;
 
 	constructor(options: EngineOptions) {
@@ -116,30 +129,35 @@ export class Engine {
 		const { serverVersion, transports } = this.#options;
 		const protocolVersion = PROTOCOL_VERSION;
 		const data = { serverVersion, protocolVersion, transports: [...transports] };
-		client.send(new Message({ type: "server_ready", data }));
+		if (!client.relay) client.send(new Message({ type: "server_ready", data }));
 	}
 
 	/** `bytes` is one frame: a string, or bytes that are expected to be UTF-8. Never throws. */
-	receive(client: Client, bytes: string | Uint8Array): void {
+	receive(client: Client, bytes: string | Uint8Array, origin?: Origin): void {
 		const sender = this.#senders.get(client);
 		if (sender === undefined) return;
-		const frame = readFrame(bytes, this.#options.limits.maxFrameBytes);
+		const frame = origin?.frame ?? readFrame(bytes, this.#options.limits.maxFrameBytes);
 		const refusal = frame.ok ? this.#refusalOf(sender, frame.command) : frame.response;
-		if (refusal !== undefined) {
+		if (refusal !== undefined && this.#isStopping && client.relay) {
+			origin?.moved("refused"); // the next server takes it
+		} else if (refusal !== undefined) {
 			this.#replies.counters.rejected += 1;
-			client.send(new Message(refusal));
+			const message = new Message(refusal);
+			if (origin?.reply) origin.reply(message);
+			else client.send(message);
 		} else if (frame.ok) {
 			const { command, row, fingerprint } = frame;
 			const received: ReceivedCommand = {
 				sender,
 				command,
 				row,
-				commandId: command.id ?? this.#anonymousId(),
+				commandId: command.id ?? origin?.commandId ?? this.#anonymousId(),
 				sessionId: sessionOf(command),
 				fingerprint,
 				acceptedAtMs: this.#now(),
 				acceptedMs: this.#clock(),
 				bytes: bytes.length,
+				origin,
 			};
 			const prepared = this.#prepare(received);
 			// A journal that answers at once costs no tick.
@@ -186,7 +204,7 @@ export class Engine {
 		const execution = this.#execution;
 		const data = { reason, timeoutMs: graceMs };
 		const message = new Message({ type: "server_shutdown", data });
-		for (const client of this.#senders.keys()) client.send(message);
+		for (const client of this.#senders.keys()) if (!client.relay) client.send(message);
 		execution.interruptReads();
 		const isStalled = ({ gone, hasRoom }: Client) => gone || hasRoom === false;
 		const stall = setTimeout(() => execution.interruptReads(isStalled), STALL_MS);
@@ -216,16 +234,23 @@ export class Engine {
 
 	/** Takes the session that the command names, if no process has it. Never throws or rejects. */
 	#claimSession({ sender, row, sessionId, command }: ReceivedCommand): Later<Failure | undefined> {
-		const { sessions, principal } = sender.tenant;
-		if (sessionId === undefined || sessions.has(sessionId)) return undefined;
+		if (sessionId === undefined || sender.tenant.sessions.has(sessionId)) return undefined;
 		if (row.target !== "session" && !NAMING_A_SESSION.has(command.type)) return undefined;
-		const name = { principal, sessionId };
+		return this.claim({ principal: sender.tenant.principal, sessionId });
+	}
+
+	/** Takes a session, if no process has it. Resolves to why it cannot be used here. Never throws or rejects. */
+	claim(name: StreamName): Later<Failure | undefined> {
+		const { principal, sessionId } = name;
+		const { sessions } = this.#tenantOf(principal);
+		const leaving = this.#leaving.get(`${principal} ${sessionId}`);
+		if (leaving) return leaving.then(() => this.claim(name));
 		const take = (claim: Claim): Failure | undefined => {
-			if (claim.kind === "elsewhere") return failures.ownedElsewhere(sessionId, claim.address);
+			if (claim.kind === "elsewhere") return failures.SESSION_LOST;
 			if (claim.kind === "refused") return failures.noFolder(sessionId);
 			if (claim.kind !== "held" || !claim.record || sessions.has(sessionId)) return undefined;
 			sessions.set(sessionId, { version: claim.version, writing: undefined });
-			this.#options.onClaimed?.(claim.record, claim.isCutOff === true);
+			this.#options.onClaimed?.(claim.record, claim);
 			return undefined;
 		};
 		try {
@@ -237,6 +262,43 @@ export class Engine {
 		}
 	}
 
+	holds({ principal, sessionId }: StreamName): boolean {
+		return this.#tenants.get(principal)?.sessions.has(sessionId) === true;
+	}
+
+	/** Whether commands of the session are in flight. */
+	isBusy({ principal, sessionId }: StreamName): boolean {
+		const tenant = this.#tenants.get(principal);
+		if (!tenant) return false;
+		return this.#arrivals.has(tenant, sessionId) || this.#execution.isBusy(tenant, sessionId);
+	}
+
+	/** Drops an idle session. Commands that name it wait until `left` resolves, and claim it again. */
+	park({ principal, sessionId }: StreamName, left: Promise<unknown>): void {
+		const key = `${principal} ${sessionId}`;
+		this.#tenants.get(principal)?.sessions.delete(sessionId);
+		this.#knownCommands.releaseKeys(principal, sessionId);
+		const leaving = left
+			.catch(() => {}) // the claim stays, and the next one replaces it
+			.then(() => void this.#leaving.delete(key));
+		this.#leaving.set(key, leaving);
+	}
+
+	/** Sends lifecycle events and notices of the principal to another server, too. Returns how to end that. */
+	addRelay(principal: string, relay: PrincipalRelay): () => void {
+		const { relays } = this.#tenantOf(principal);
+		relays.add(relay);
+		return () => relays.delete(relay);
+	}
+
+	/** Passes a message from another server on to the principal's clients. */
+	passOn(principal: string, message: Message, kind: "lifecycle" | "notice"): void {
+		for (const { client } of this.#tenants.get(principal)?.senders ?? []) {
+			const isWanted = kind === "notice" || client.lifecycle === "all";
+			if (isWanted && !client.relay) client.send(message, true);
+		}
+	}
+
 	/** Drops sessions that another process has now. Their commands are not answered with an outcome. */
 	lose(names: readonly StreamName[]): void {
 		for (const { principal, sessionId } of names) {
@@ -244,6 +306,7 @@ export class Engine {
 			if (!tenant) continue;
 			tenant.sessions.delete(sessionId); // absent while its removal is written
 			this.#knownCommands.releaseKeys(principal, sessionId);
+			this.#arrivals.lose(tenant, sessionId, { found: NO_NAMES, failure: failures.SESSION_LOST });
 			this.#execution.lose(tenant, sessionId);
 		}
 	}
@@ -298,6 +361,10 @@ export class Engine {
 			this.#replies.refuse(received, failures.journalUnavailable(health.why));
 			return;
 		}
+		if (row.target === "session" && this.#options.mayAnswer?.() === false) {
+			this.#replies.refuse(received, failures.LEASE_OVER);
+			return;
+		}
 		if (!rate.take()) {
 			this.#replies.counters.rateLimited += 1;
 			const failure = failures.rateLimited(limits.commandsPerMinute, rate.waitMs());
@@ -335,6 +402,7 @@ export class Engine {
 			principal,
 			rate: createRateBucket(this.#options.limits.commandsPerMinute, this.#clock),
 			senders: new Set(),
+			relays: new Set(),
 			pending: 0,
 			pendingBytes: 0,
 			sessions: new Map(),

@@ -121,6 +121,13 @@ export class Execution {
 		for (const turn of this.#unanswered) turn.take();
 	}
 
+	isBusy(tenant: Tenant, sessionId: string): boolean {
+		for (const { received } of this.#runs) {
+			if (received.sender.tenant === tenant && received.sessionId === sessionId) return true;
+		}
+		return false;
+	}
+
 	/** Fails the commands of a session that another process has now. Their outcomes are that one's to record. */
 	lose(tenant: Tenant, sessionId: string): void {
 		for (const run of this.#runs) {

@@ -100,21 +100,48 @@ export function notRecorded(thrown: unknown): Failure {
 		: journalUnavailable(thrown.message);
 }
 
-export const ownedElsewhere = (id: string, address: string): Failure => ({
-	code: "owned_elsewhere",
-	error: `Session "${id}" is on another server: connect to ${address}.`,
-});
+/** For a command whose session another server has, or took while it was in flight. Clients see it only without links. */
+export const SESSION_LOST: Failure = {
+	code: "busy",
+	error: "Another server has this session: repeat the command under the same id in a moment.",
+	moved: "elsewhere",
+};
 
 export const noFolder = (id: string): Failure => ({
 	code: "wrong_state",
-	error: `This server does not have the folder of session "${id}": connect to a server that has it.`,
+	error: `No server has the folder of session "${id}": start one that has it, or one with --workspace for it.`,
+	moved: "refused",
 });
 
-/** For a command whose session another server took while it was in flight. */
-export const SESSION_LOST: Failure = {
-	code: "owned_elsewhere",
+/** For a command that waits for the server that has its session. */
+export const WAITING_FULL: Failure = {
+	code: "busy",
+	error: "Too many commands wait for the server that has this session: try again in a moment.",
+};
+
+export const ownerTimeout = (wasSent: boolean): Failure =>
+	wasSent
+		? {
+				code: "timeout",
+				error:
+					"The server that has this session cannot be reached. The command may have had an effect: repeat it under the same id to learn its outcome.",
+			}
+		: {
+				code: "busy",
+				error:
+					"The server that has this session cannot be reached: repeat the command in a moment.",
+			};
+
+export const notTrusted = (principal: string): Failure => ({
+	code: "forbidden",
+	error: `The server that has this session knows no token of "${principal}": add one with "strata tokens add".`,
+});
+
+/** For a read: another server may have changed the session. */
+export const LEASE_OVER: Failure = {
+	code: "journal_unavailable",
 	error:
-		"Another server has this session now. Connect to it and repeat the command under the same id to learn its outcome.",
+		"The database has not confirmed that this server still has the session: try again in a moment.",
 };
 
 /** For a command that another server has in flight. */

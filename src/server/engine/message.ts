@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { Data } from "../../protocol/index.ts";
+import type { StreamName } from "../journal/journal.ts";
 
 /** A connection as the engine sees it. */
 export interface Client {
@@ -17,6 +18,24 @@ export interface Client {
 	/** Resolves when most of the output is sent, or the client is gone. */
 	whenDrained?(): Promise<void>;
 	readonly gone: boolean;
+	/** Set if the client is connected to another server, which fans events out to its own clients. */
+	readonly relay?: Relay;
+	/** Set if the client is another server: it learns here that the stream is no longer this one's. */
+	streamLost?(stream: StreamName): void;
+}
+
+/** Takes over the subscriptions of a client that is connected to another server. */
+export interface Relay {
+	follow(stream: StreamName, after: number): void;
+	unfollow(stream: StreamName): void;
+	isFollowing(stream: StreamName): boolean;
+}
+
+/** Another server with clients of a principal. */
+export interface PrincipalRelay {
+	/** Whether one of its clients wants lifecycle events of all commands. */
+	readonly wantsLifecycle: boolean;
+	send(message: Message, kind: "lifecycle" | "notice"): void;
 }
 
 /** The JSON text of a message in three parts: `head`, the `written` data and a closing brace. */

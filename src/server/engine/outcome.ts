@@ -10,7 +10,12 @@ export interface Outcome {
 	/** The response as JSON. Serialized once, so that repetitions do not see later changes to the data. */
 	readonly json: string;
 	readonly shared?: SharedData;
+	/** Not an outcome: another server must run the command. */
+	readonly moved?: Moved;
 }
+
+/** Why a command cannot run here: another server has the session, or this one cannot take it. */
+export type Moved = "elsewhere" | "refused";
 
 export interface PastRun {
 	readonly kind: "past";
@@ -28,6 +33,7 @@ export interface Failure {
 	readonly error: string;
 	readonly sessionVersion?: number | undefined;
 	readonly timedOut?: true;
+	readonly moved?: Moved;
 }
 
 /** Throws if the data cannot be serialized as JSON. */
@@ -49,7 +55,8 @@ function dataless({ data: _, ...rest }: Response): Response {
 }
 
 export function failed(command: string, failure: Failure): Outcome {
-	return outcomeOf(failureResponse(command, failure));
+	const outcome = outcomeOf(failureResponse(command, failure));
+	return failure.moved ? { ...outcome, moved: failure.moved } : outcome;
 }
 
 export function failureResponse(

@@ -92,6 +92,11 @@ export class Replies {
 	/** Sends `command_finished` to the clients that want it, then the response to the sender. */
 	send(received: ReceivedCommand, outcome: Outcome, isRepetition: boolean): void {
 		const { counters } = this;
+		const { origin } = received;
+		if (outcome.moved && origin) {
+			origin.moved(outcome.moved);
+			return;
+		}
 		const { success, timedOut } = outcome.response;
 		counters.finished += 1;
 		if (!success) counters.failed += 1;
@@ -99,7 +104,9 @@ export class Replies {
 		if (isRepetition) counters.replayed += 1;
 		const replayed = isRepetition || undefined;
 		broadcast(received, () => finishedJson(received, outcome, replayed));
-		received.sender.client.send(responseMessage(outcome, received.command.id, replayed));
+		const message = responseMessage(outcome, received.command.id, replayed);
+		if (origin?.reply) origin.reply(message);
+		else received.sender.client.send(message);
 		if (isRepetition && success) {
 			this.#options.onAnsweredAgain(received, () => JSON.parse(outcome.json).data);
 		}
@@ -190,16 +197,23 @@ export function sendStarted({ repeats, received }: Run): void {
 export function sendNotice(tenant: Tenant, notice: SessionNotice | undefined): void {
 	if (notice === undefined) return;
 	const message = new Message(notice);
-	for (const { client } of tenant.senders) client.send(message);
+	for (const { client } of tenant.senders) if (!client.relay) client.send(message);
+	for (const relay of tenant.relays) relay.send(message, "notice");
 }
 
 function broadcast({ sender }: ReceivedCommand, json: () => string): void {
 	let message: Message | undefined;
 	for (const other of sender.tenant.senders) {
-		const { lifecycle } = other.client;
-		if (lifecycle !== "all" && !(lifecycle === "own" && other.client === sender.client)) continue;
+		const { lifecycle, relay } = other.client;
+		const isWanted = lifecycle === "all" && !relay;
+		if (!isWanted && !(lifecycle === "own" && other.client === sender.client)) continue;
 		message ??= Message.fromJson(json());
 		other.client.send(message, other !== sender);
+	}
+	for (const relay of sender.tenant.relays) {
+		if (!relay.wantsLifecycle) continue;
+		message ??= Message.fromJson(json());
+		relay.send(message, "lifecycle");
 	}
 }
 

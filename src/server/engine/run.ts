@@ -1,15 +1,18 @@
 import type { Command, CommandRow, Data } from "../../protocol/index.ts";
 import type { RateBucket } from "../limits.ts";
 import type { Deadline } from "./deadlines.ts";
+import type { Frame } from "./frame.ts";
 import type { Lane, Place } from "./lane.ts";
-import type { Client } from "./message.ts";
-import type { PastRun } from "./outcome.ts";
+import type { Client, Message, PrincipalRelay } from "./message.ts";
+import type { Moved, PastRun } from "./outcome.ts";
 
 /** State of a principal. All lookups go through it, so none finds another principal's sessions. */
 export interface Tenant {
 	readonly principal: string;
 	readonly rate: RateBucket;
 	readonly senders: Set<Sender>;
+	/** Other servers with clients of the principal. */
+	readonly relays: Set<PrincipalRelay>;
 	/** `pending`: commands in flight. `pendingBytes`: the size of their frames. */
 	pending: number;
 	pendingBytes: number;
@@ -45,7 +48,20 @@ export interface ReceivedCommand {
 	readonly acceptedMs: number;
 	/** Frame size in bytes, or in characters if the frame is a string. */
 	readonly bytes: number;
+	readonly origin: Origin | undefined;
 	aboutJson?: string;
+}
+
+/** Where a command came from, if not straight from its client. */
+export interface Origin {
+	/** The parsed frame. */
+	readonly frame?: Frame;
+	/** Names the command in the journal if it has no id of its own. */
+	readonly commandId?: string;
+	/** Takes the response. Default: it is sent to the client. */
+	reply?(message: Message): void;
+	/** Takes the command back, because another server must run it. It gets no response here. */
+	moved(why: Moved): void;
 }
 
 export interface NewNames {

@@ -48,6 +48,7 @@ export class GroupCommit {
 	#lazyQueue: QueuedRecord[] = [];
 	#queuedBytes = 0;
 	#running: Promise<void> | undefined;
+	#committing: Promise<void> | undefined;
 	#isClosed = false;
 	#sweepIsDue = true;
 	#retryTimer: NodeJS.Timeout | undefined;
@@ -111,6 +112,13 @@ export class GroupCommit {
 		}
 	}
 
+	/** Resolves when all records until now are written or refused, however many follow. */
+	async written(): Promise<void> {
+		if (this.#lazyQueue.length > 0) this.#wake();
+		const last = [this.#queue.at(-1), this.#lazyQueue.at(-1)].flatMap((one) => one ?? []);
+		await Promise.all([this.#committing, ...last.map(settled)]);
+	}
+
 	/** Flushes, retries refused records a last time, and closes the file. */
 	async close(): Promise<void> {
 		if (this.#isClosed) return;
@@ -171,7 +179,10 @@ export class GroupCommit {
 				...takeFirst(this.#lazyQueue, BATCH_LAZY_RECORDS),
 			];
 			for (const { bytes } of batch) this.#queuedBytes -= bytes;
-			if (batch.length > 0) await this.#commit(batch);
+			if (batch.length > 0) {
+				this.#committing = this.#commit(batch);
+				await this.#committing;
+			}
 			if (this.#sweepIsDue && !this.refusal) await this.#sweepStep();
 		} while (!this.refusal && (this.#queue.length > 0 || this.#sweepIsDue));
 		this.#running = undefined;
@@ -250,4 +261,14 @@ function takeFirst(queue: QueuedRecord[], most: number): QueuedRecord[] {
 		count++;
 	}
 	return queue.splice(0, count);
+}
+
+function settled(queued: QueuedRecord): Promise<void> {
+	return new Promise((resolve) => {
+		const settle = queued.settle.bind(queued);
+		queued.settle = (error) => {
+			settle(error);
+			resolve();
+		};
+	});
 }

@@ -49,6 +49,8 @@ export interface Journal {
 	claim(name: StreamName, options?: ClaimOptions): Later<Claim>;
 	/** Gives sessions up, so that another process can claim them at once. Their records must be written. */
 	release(names: readonly StreamName[]): Promise<void>;
+	/** Absent if this process has all sessions. */
+	readonly unheld?: UnheldSessions;
 	/** Called with sessions that another process has now: nothing of them can be recorded here any more. */
 	onLost(listener: (names: readonly StreamName[]) => void): void;
 	/** Absent if conversations are only in pi's files. */
@@ -95,18 +97,30 @@ export interface ClaimOptions {
 }
 
 export type Claim =
-	/** `record` is absent if the name is only reserved. `isCutOff`: see {@link Recovered.cutOff}. */
+	/**
+	 * `record` is absent if the name is only reserved. `isCutOff`: see {@link Recovered.cutOff}. `isOwn`: no other data
+	 * folder's server had the session since this one's.
+	 */
 	| {
 			readonly kind: "held";
 			readonly version: number;
 			readonly record?: SessionRecord;
 			readonly isCutOff?: boolean;
+			readonly isOwn?: boolean;
 	  }
 	/** There is no such session. With `create`: there is one. */
 	| { readonly kind: "none" }
 	| { readonly kind: "exists" }
 	| { readonly kind: "elsewhere"; readonly address: string }
 	| { readonly kind: "refused" };
+
+/** Sessions that no process has: parked ones, and those of servers that ended. Reject with {@link JournalUnavailable}. */
+export interface UnheldSessions {
+	/** The newest {@link MAX_UNHELD} of a principal. */
+	of(principal: string): Promise<SessionRecord[]>;
+	/** All folders of sessions, of any principal, that are below a folder. */
+	foldersBelow(folder: string): Promise<string[]>;
+}
 
 export interface Recovered {
 	readonly sessions: readonly (SessionRecord & { version: number })[];
@@ -132,6 +146,8 @@ export interface Ownership {
 }
 
 export const KEY_LIFE_MS = 600_000;
+
+export const MAX_UNHELD = 10_000;
 
 export interface KeyScope {
 	readonly principal: string;
@@ -199,7 +215,7 @@ export interface StreamEvent extends StreamName {
 export interface ConversationPart extends StreamName {
 	/** Names the file's content: pi's id of the session. */
 	readonly conversation: string;
-	/** The number of the first entry. */
+	/** The number of the first entry. 0: these replace all that was kept. */
 	readonly from: number;
 	readonly bodies: readonly string[];
 }

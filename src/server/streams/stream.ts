@@ -15,7 +15,9 @@ export type StreamsJournal = Pick<Journal, "append" | "events" | "lastSeq">;
 /** Numbers the events of one session, and sends each event when the journal has stored it. */
 export class Stream {
 	readonly name: StreamName;
-	readonly seqAtStart: number;
+	seqAtStart: number;
+	/** Another server numbers the events, and passes them on. */
+	isFollowing = false;
 	/** The highest event number that was sent to subscribers. */
 	last: number;
 	/** The latest number given to an event, stored or not. */
@@ -32,10 +34,13 @@ export class Stream {
 	/** Subscribers that have caught up. Copied on change, because clients come and go during delivery. */
 	#live: readonly Client[] = [];
 	readonly #onDrained: (() => void)[] = [];
-	#isEnded = false;
+	/** Counts the times that this process had the stream. */
+	#epoch = 0;
 
-	constructor(name: StreamName, journal: StreamsJournal, now: () => number) {
-		const last = journal.lastSeq(name);
+	/** `last`: the last number, if another server has the stream. */
+	constructor(name: StreamName, journal: StreamsJournal, now: () => number, last?: number) {
+		this.isFollowing = last !== undefined;
+		last ??= journal.lastSeq(name);
 		this.name = name;
 		this.seqAtStart = last;
 		this.last = last;
@@ -45,8 +50,8 @@ export class Stream {
 	}
 
 	emit(event: Data<"SessionEvent">): void {
-		if (this.#isEnded) return;
 		const { sessionId } = this.name;
+		const epoch = this.#epoch;
 		const body = JSON.stringify(event);
 		const seq = ++this.#lastAssigned;
 		const unsent: UnsentEvent = { seq, isJournalled: false };
@@ -73,13 +78,14 @@ export class Stream {
 		}
 		written.then(
 			() => {
+				if (epoch !== this.#epoch) return; // subscribers get it from the journal
 				const value = { type: "event", sessionId, seq, event } as const;
 				unsent.message = new Message(value, eventJson(sessionId, seq, body));
 				unsent.isJournalled = true;
 				this.#deliver();
 			},
 			(error: unknown) => {
-				if (error instanceof SessionLost) this.end();
+				if (epoch !== this.#epoch || error instanceof SessionLost) return;
 				// Sent without its number, which a crash may reuse. A `gap` precedes the next stored event.
 				unsent.message = new Message({ type: "event", sessionId, event });
 				this.#deliver();
@@ -132,6 +138,10 @@ export class Stream {
 		}
 	}
 
+	get hasSubscribers(): boolean {
+		return this.#subscribers.size > 0;
+	}
+
 	isSubscribed(client: Client): boolean {
 		return this.#subscribers.has(client);
 	}
@@ -140,12 +150,57 @@ export class Stream {
 		for (const controller of this.#subscribers.values()) controller.abort();
 	}
 
-	/** Sends nothing more: what is not journalled must not be seen. */
-	end(): Client[] {
-		const clients = [...this.#subscribers.keys()];
-		for (const client of clients) this.leave(client);
-		this.#isEnded = true;
-		return clients;
+	/**
+	 * Another server has the session. What is not sent yet is never sent from here: it may not be in the journal.
+	 * Subscribers stay, and get what they miss from the journal when the next owner is known.
+	 */
+	detach(): void {
+		this.#epoch++;
+		this.isFollowing = true;
+		this.#first = undefined;
+		this.#last = undefined;
+		this.#uiRequests.clear();
+		for (const resolve of this.#onDrained.splice(0)) resolve();
+		this.dropServers();
+	}
+
+	/** Other servers learn that the stream is not here any more. */
+	dropServers(): void {
+		for (const client of [...this.#subscribers.keys()]) {
+			if (!client.streamLost) continue;
+			this.leave(client);
+			client.streamLost(this.name);
+		}
+	}
+
+	/** This process has the session now. */
+	own(turnOf: TurnOf): void {
+		const last = this.#journal.lastSeq(this.name);
+		this.isFollowing = false;
+		this.seqAtStart = last;
+		this.#lastAssigned = last;
+		this.resumeAt(last, turnOf);
+	}
+
+	/** The stream is at this number. Live subscribers get what they lack from the journal. */
+	resumeAt(seq: number, turnOf: TurnOf): void {
+		const from = this.last;
+		this.last = Math.max(from, seq);
+		if (seq <= from) return;
+		for (const client of this.#live) void this.catchUp(client, from, turnOf(client));
+	}
+
+	/** Sends a message of the server that has the stream. One without `seq` is not numbered. */
+	pass(message: Message, seq: number | undefined, isGap: boolean, turnOf: TurnOf): void {
+		if (seq !== undefined) {
+			if (seq <= this.last) return;
+			if (!isGap && seq > this.last + 1) {
+				this.resumeAt(seq, turnOf);
+				return;
+			}
+			this.last = seq;
+		}
+		this.#send(message);
 	}
 
 	whenDrained(): Promise<void> {
@@ -196,6 +251,9 @@ export class Stream {
 		for (const client of this.#live) client.send(message);
 	}
 }
+
+/** A client's turns to get pages of stored events. */
+export type TurnOf = (client: Client) => () => Promise<void>;
 
 interface UnsentEvent {
 	readonly seq: number;

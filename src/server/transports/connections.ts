@@ -20,7 +20,10 @@ export interface Remote extends FrameWriter {
 export type ConnectionCounters = ReturnType<Connections["counters"]>;
 
 export interface ConnectionsOptions {
-	readonly engine: Pick<Engine, "connect" | "receive" | "whenAnswered" | "disconnect">;
+	/** The engine, or what passes commands on to it. */
+	readonly engine: Pick<Engine, "connect" | "whenAnswered" | "disconnect"> & {
+		receive(client: Client, frame: string | Uint8Array): void;
+	};
 	readonly limits: ServerLimits;
 	/** Called after a connection has ended and the engine has disconnected it. */
 	onEnd?(client: Client): void;
@@ -160,7 +163,7 @@ interface ConnectionOptions extends Omit<ConnectionsOptions, "onEnd"> {
 	onEnd(): void;
 }
 
-export class Connection implements Required<Client> {
+export class Connection implements Required<Omit<Client, "relay" | "streamLost">> {
 	readonly id: string;
 	readonly principal: string;
 	lifecycle: Client["lifecycle"] = "all";

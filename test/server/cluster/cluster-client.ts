@@ -12,22 +12,14 @@ const ANSWER_MS = 3_000;
 const RETRY_MS = 40;
 
 /** Failures that say nothing about the command: it is sent again under its id. */
-const PASSING = new Set([
-	"busy",
-	"journal_unavailable",
-	"not_durable",
-	"shutting_down",
-	"owned_elsewhere",
-]);
+export const PASSING = new Set(["busy", "journal_unavailable", "not_durable", "shutting_down"]);
 
-/** One principal's way to any server: follows sessions to their owners, and repeats what was not answered. */
+/** One principal's way to any server. Repeats what was not answered, at another server perhaps. */
 export class ClusterClient {
 	readonly #cluster: Cluster;
 	readonly #token: string;
 	readonly #random: Random;
 	readonly #sockets = new Map<string, Promise<WebSocket | undefined>>();
-	/** Where each session was last. */
-	readonly #places = new Map<string, string>();
 	readonly #waiting = new Map<string, (answer: Answer | undefined) => void>();
 	onFrame: (frame: Frame, address: string) => void = () => {};
 	onClose: (address: string) => void = () => {};
@@ -45,26 +37,18 @@ export class ClusterClient {
 		isOver: () => boolean,
 	): Promise<{ answer: Answer; address: string } | undefined> {
 		while (!isOver()) {
-			const address = this.placeOf(command.sessionId);
+			const address = this.anyServer();
 			const answer = address && (await this.ask(address, command));
 			if (answer && !PASSING.has(answer.code ?? "")) return { answer, address };
-			if (command.sessionId !== undefined) this.#follow(command.sessionId, answer || undefined);
 			await sleep(RETRY_MS);
 		}
 		return undefined;
 	}
 
-	placeOf(sessionId = ""): string | undefined {
+	/** Any living server: each one takes any client. */
+	anyServer(): string | undefined {
 		const living = this.#cluster.servers.flatMap(({ address }) => address ?? []);
-		const known = this.#places.get(sessionId);
-		if (known !== undefined && living.includes(known) && !this.#random.chance(0.1)) return known;
 		return living.length === 0 ? undefined : this.#random.pick(living);
-	}
-
-	#follow(sessionId: string, answer: Answer | undefined): void {
-		const address = /connect to (\S+)\.$/.exec(answer?.error ?? "")?.[1];
-		if (answer?.code === "owned_elsewhere" && address) this.#places.set(sessionId, address);
-		else if (!answer) this.#places.delete(sessionId);
 	}
 
 	/** `undefined` without an answer in time. */

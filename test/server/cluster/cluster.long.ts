@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import type { Safeguard } from "../../../src/server/safeguards.ts";
 import { postgresPrograms, withPostgres } from "../../support/postgres.ts";
 import { type Fault, runCluster } from "./cluster-run.ts";
 import { faultsIn } from "./history.ts";
@@ -16,7 +17,7 @@ describe(withPostgres("three servers on one database"), () => {
 	});
 
 	/** A checker that never fails proves nothing. Faults that show the missing part soonest. */
-	const mutants: readonly [string, readonly (readonly [number, Fault])[]][] = [
+	const mutants: readonly [Safeguard, readonly (readonly [number, Fault])[]][] = [
 		["fence", [[1, "long stop"]]],
 		[
 			"interruption",
@@ -35,13 +36,14 @@ describe(withPostgres("three servers on one database"), () => {
 		["send-after-commit", [[1, "hang and kill"]]],
 	];
 
-	test.runIf(postgresPrograms).each(mutants)(
+	test.runIf(postgresPrograms).for(mutants)(
 		"the same run fails without %s",
-		async (without, faults) => {
+		async ([without, faults], { annotate }) => {
 			const found: string[] = [];
 			for (let seed = first; seed < first + SEEDS_WITHOUT && found.length === 0; seed++) {
 				const { history } = await runCluster({ seed, ms: 20_000, without, faults });
 				found.push(...faultsIn(history));
+				await annotate(`seed ${seed}: ${found[0] ?? "nothing found"}`);
 			}
 			expect(found).not.toEqual([]);
 		},

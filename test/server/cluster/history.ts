@@ -29,6 +29,8 @@ export interface PlayedCommand {
 	readonly isComplete: boolean;
 	/** Every answer that was received for the id, the last one after all was over. */
 	readonly answers: readonly SeenAnswer[];
+	/** Set for commands that one connection sent without a wait in between. */
+	readonly inARow?: { readonly row: string; readonly position: number };
 }
 
 export interface SeenAnswer {
@@ -54,6 +56,7 @@ export function faultsIn(history: History): string[] {
 	return [
 		...answerFaults(history),
 		...versionFaults(history),
+		...orderFaults(history),
 		...effectFaults(history),
 		...eventFaults(history),
 	];
@@ -95,6 +98,23 @@ function versionFaults({ commands }: History): string[] {
 	return faults;
 }
 
+/** I12: commands that a connection sent in a row have versions in their order. */
+function orderFaults({ commands }: History): string[] {
+	const rows = Map.groupBy(
+		commands.filter(({ inARow }) => inARow),
+		({ principal, inARow }) => `${principal} ${inARow?.row}`,
+	);
+	return [...rows].flatMap(([name, row]) => {
+		const versions = row
+			.toSorted((a, b) => (a.inARow?.position ?? 0) - (b.inARow?.position ?? 0))
+			.flatMap(({ answers }) => answers.find(({ success }) => success)?.version ?? []);
+		const isOrdered = versions.every(
+			(version, at) => at === 0 || version > (versions[at - 1] ?? 0),
+		);
+		return isOrdered ? [] : [`I12: ${name} got the versions ${versions.join(", ")}`];
+	});
+}
+
 /** I2, I6, I9: an effect at most once, exactly once if acknowledged, none after the command was given up. */
 function effectFaults({ commands, effects, conversations, deaths }: History): string[] {
 	const faults = effects.flatMap(({ word, atMs, pid }) => {
@@ -110,7 +130,10 @@ function effectFaults({ commands, effects, conversations, deaths }: History): st
 		if (isComplete && lines.length !== 1) {
 			faults.push(`I2: ${principal} ${id} was acknowledged, with ${lines.length} effects`);
 		}
-		if (isDone && !conversations.get(`${principal} ${session}`)?.includes(word)) {
+		const conversation = conversations.get(`${principal} ${session}`);
+		if (conversation === undefined) {
+			faults.push(`I10: the conversation of ${principal} ${session} could not be read`);
+		} else if (isDone && !conversation.includes(word)) {
 			faults.push(`I9: the conversation of ${principal} ${session} lacks ${word}`);
 		}
 		for (const { atMs } of lines) {

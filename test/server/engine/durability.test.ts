@@ -232,7 +232,39 @@ test("a session that another server took while it was deleted here is lost, not 
 	harness.engine.lose([{ principal: client.principal, sessionId: "s" }]);
 	journal.break("fenced off");
 	await settled();
-	expect(response(client, "d")).toMatchObject({ success: false, code: "owned_elsewhere" });
+	expect(response(client, "d")).toMatchObject({ success: false, code: "busy" });
+});
+
+test("a server that cannot confirm its lease begins no read of a session", async () => {
+	let isValid = true;
+	const { harness, client } = await withSession({ mayAnswer: () => isValid });
+	const read = (id: string) => harness.send(client, { type: "get_state", sessionId: "s", id });
+	await read("before");
+	isValid = false;
+	await read("while");
+	isValid = true;
+	await read("after");
+	const codes = ["before", "while", "after"].map((id) => response(client, id)?.code);
+	expect(codes).toEqual([undefined, "journal_unavailable", undefined]);
+	expect(harness.calls.filter((type) => type === "get_state")).toHaveLength(2);
+});
+
+test("a command whose session moved goes back to where it came from, and gets no response", async () => {
+	const { harness, client } = await withSession();
+	const { engine } = harness;
+	harness.on("bash", () => new Promise(() => {}));
+	const moved: string[] = [];
+	const send = (id: string) =>
+		engine.receive(client, JSON.stringify({ type: "bash", sessionId: "s", command: "x", id }), {
+			moved: (why) => void moved.push(`${id} ${why}`),
+		});
+	send("one");
+	send("two");
+	await settled();
+	engine.lose([{ principal: client.principal, sessionId: "s" }]);
+	await settled();
+	expect(moved).toEqual(["one elsewhere", "two elsewhere"]);
+	expect(client.frames.filter(({ type }) => type === "response")).toEqual([]);
 });
 
 describe("shutdown", () => {

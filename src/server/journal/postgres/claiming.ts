@@ -1,7 +1,16 @@
 import type { ClientBase } from "pg";
 import type { Claim, ClaimOptions, StreamName } from "../journal.ts";
 import { streamKey } from "../uncommitted.ts";
-import { buryExpired, giveUp, lookAt, type Node, reserveName, takeSession } from "./claims.ts";
+import {
+	buryExpired,
+	type FoundSession,
+	giveUp,
+	lookAt,
+	type Node,
+	reserveNames,
+	type TakenSession,
+	takeSessions,
+} from "./claims.ts";
 import type { Connection } from "./connection.ts";
 import type { Held, HeldSessions } from "./held.ts";
 import type { Lease } from "./lease.ts";
@@ -14,10 +23,30 @@ interface ClaimingOptions {
 	now(): number;
 }
 
-/** Takes sessions for this process, and gives them up. */
+interface Request {
+	readonly name: StreamName;
+	readonly options: ClaimOptions;
+	resolve(claim: Claim): void;
+	reject(error: unknown): void;
+}
+
+/** What to do for a request: answer it, or ask the database for the session or the name. */
+type Step =
+	| { readonly kind: "answer"; readonly claim: Claim }
+	| { readonly kind: "reserve" }
+	| { readonly kind: "take"; readonly head: string; readonly buries: boolean };
+
+/** Most requests in one transaction. */
+const MAX_REQUESTS = 256;
+
+/** Takes sessions for this process, and gives them up. Claims of a tick share their round trips. */
 export class Claiming {
 	readonly #options: ClaimingOptions;
 	readonly #pending = new Map<string, Promise<Claim>>();
+	#requests: Request[] = [];
+	#isScheduled = false;
+	/** Sessions that are being given up: their claim counts no more. */
+	readonly #leaving = new Set<Held>();
 	/** Sessions that were taken from other servers. */
 	taken = 0;
 
@@ -30,61 +59,120 @@ export class Claiming {
 		const key = `${options.create ? "create" : "find"} ${streamKey(name)}`;
 		const pending = this.#pending.get(key);
 		if (pending) return pending;
-		const { connection, held } = this.#options;
-		const claiming = connection
-			.run((client) => this.#claim(client, name, options))
-			.then(({ claim, taken }) => {
-				// Only here: after a timeout, no caller knows of a session that was taken.
-				if (taken) held.add(taken);
-				return claim;
-			})
-			.finally(() => this.#pending.delete(key));
+		const claiming = new Promise<Claim>((resolve, reject) => {
+			this.#requests.push({ name, options, resolve, reject });
+			if (this.#isScheduled) return;
+			this.#isScheduled = true;
+			setImmediate(() => this.#begin());
+		}).finally(() => this.#pending.delete(key));
 		this.#pending.set(key, claiming);
 		return claiming;
 	}
 
-	async release(names: readonly StreamName[]): Promise<void> {
-		const { connection, held } = this.#options;
+	/** `written` resolves when all records of the sessions are in the database. */
+	async release(names: readonly StreamName[], written: () => Promise<void>): Promise<void> {
+		const { connection, held, now } = this.#options;
 		const all = names.flatMap((name) => held.get(name) ?? []);
 		if (all.length === 0) return;
-		await connection.run((client) => giveUp(client, all));
-		for (const one of all) held.release(one);
+		for (const one of all) this.#leaving.add(one);
+		try {
+			await written();
+			await connection.run((client) => giveUp(client, all, now()));
+			held.lose(all); // what is written for them from now on is refused
+		} finally {
+			// A claim that could not be given up stays, and the next one for the session replaces it.
+			for (const one of all) if (held.get(one) !== one) this.#leaving.delete(one);
+		}
 	}
 
 	/** For a record about a session whose name was not claimed before. */
 	async reserve(client: ClientBase, name: StreamName): Promise<Held | undefined> {
-		const held = await reserveName(client, this.#options.node(), name);
-		if (held) this.#options.held.add(held);
+		const [held] = await reserveNames(client, this.#options.node(), [name]);
+		if (held) this.#hold(held);
 		return held;
 	}
 
-	async #claim(
-		client: ClientBase,
-		name: StreamName,
-		options: ClaimOptions,
-	): Promise<{ claim: Claim; taken?: Held }> {
-		const { held, lease, node, now } = this.#options;
-		const found = await lookAt(client, name);
-		if (options.create) {
-			if (found && found.record !== null) return { claim: { kind: "exists" } };
-			// The name of a deleted session stays held, but retention evicts it from the database.
-			const isReserved = (found && held.get(name)) ?? (await this.reserve(client, name));
-			return { claim: isReserved ? { kind: "held", version: 0 } : { kind: "exists" } };
+	#begin(): void {
+		this.#isScheduled = false;
+		while (this.#requests.length > 0) {
+			const requests = this.#requests.splice(0, MAX_REQUESTS);
+			this.#options.connection
+				.run((client) => this.#claimAll(client, requests))
+				.then(
+					(answer) => {
+						// Only here: after a timeout, no caller knows of a session that was taken.
+						for (const held of answer.taken) this.#hold(held);
+						for (const [index, { resolve }] of requests.entries()) {
+							resolve(answer.claims[index] as Claim);
+						}
+					},
+					(error: unknown) => {
+						for (const { reject } of requests) reject(error);
+					},
+				);
 		}
-		if (!found || found.record === null) return { claim: { kind: "none" } };
-		// It is being created or deleted here. Another claim would fence off what is being written.
-		if (held.get(name)) return { claim: { kind: "held", version: 0 } };
-		const { owner, address, expired } = found;
-		const isTaken = owner !== null && address !== null && owner !== node().id;
-		if (isTaken && !(expired && lease.mayBury)) return { claim: { kind: "elsewhere", address } };
-		if (options.accepts && !options.accepts(JSON.parse(found.record)))
-			return { claim: { kind: "refused" } };
-		if (isTaken) await buryExpired(client, now());
-		const taken = await takeSession(client, node(), name, now());
-		if (!taken) return { claim: { kind: "elsewhere", address: address ?? "another server" } };
-		this.taken++;
-		const { version, record, isCutOff } = taken;
-		const claim: Claim = { kind: "held", version, isCutOff, ...(record && { record }) };
-		return { claim, taken: taken.held };
 	}
+
+	async #claimAll(
+		client: ClientBase,
+		requests: readonly Request[],
+	): Promise<{ claims: Claim[]; taken: Held[] }> {
+		const { node, now } = this.#options;
+		const found = await lookAt(
+			client,
+			requests.map(({ name }) => name),
+		);
+		const steps = requests.map((request, index) => this.#stepFor(request, found[index]));
+		if (steps.some((step) => step.kind === "take" && step.buries)) await buryExpired(client, now());
+		const heads = steps.flatMap((step) => (step.kind === "take" ? step.head : []));
+		const taken = await takeSessions(client, node(), heads, now());
+		for (const { isOwn } of taken.values()) if (!isOwn) this.taken++;
+		const names = requests.flatMap(({ name }, n) => (steps[n]?.kind === "reserve" ? name : []));
+		const reserved = await reserveNames(client, node(), names);
+		const isReserved = new Set(reserved.map(streamKey));
+		const claims = requests.map(({ name }, index): Claim => {
+			const step = steps[index] as Step;
+			if (step.kind === "answer") return step.claim;
+			if (step.kind === "take") return claimOf(taken.get(step.head), found[index]);
+			return isReserved.has(streamKey(name)) ? { kind: "held", version: 0 } : { kind: "exists" };
+		});
+		return { claims, taken: [...reserved, ...[...taken.values()].map(({ held }) => held)] };
+	}
+
+	#stepFor({ name, options }: Request, found: FoundSession | undefined): Step {
+		const { lease, node } = this.#options;
+		const answer = (claim: Claim): Step => ({ kind: "answer", claim });
+		const isHeld = this.#isHeld(name);
+		if (options.create) {
+			if (found && found.record !== null) return answer({ kind: "exists" });
+			// The name of a deleted session stays held, but retention evicts it from the database.
+			return found && isHeld ? answer({ kind: "held", version: 0 }) : { kind: "reserve" };
+		}
+		if (!found || found.record === null) return answer({ kind: "none" });
+		// It is being created or deleted here. Another claim would fence off what is being written.
+		if (isHeld) return answer({ kind: "held", version: 0 });
+		const { head, owner, address, expired } = found;
+		const isTaken = owner !== null && address !== null && owner !== node().id;
+		if (isTaken && !(expired && lease.mayBury)) return answer({ kind: "elsewhere", address });
+		if (options.accepts && !options.accepts(JSON.parse(found.record)))
+			return answer({ kind: "refused" });
+		return { kind: "take", head, buries: isTaken };
+	}
+
+	#isHeld(name: StreamName): boolean {
+		const held = this.#options.held.get(name);
+		return held !== undefined && !this.#leaving.has(held);
+	}
+
+	#hold(held: Held): void {
+		const before = this.#options.held.get(held);
+		if (before) this.#leaving.delete(before);
+		this.#options.held.add(held);
+	}
+}
+
+function claimOf(taken: TakenSession | undefined, found: FoundSession | undefined): Claim {
+	if (!taken) return { kind: "elsewhere", address: found?.address ?? "another server" };
+	const { version, record, isCutOff, isOwn } = taken;
+	return { kind: "held", version, isCutOff, ...(isOwn && { isOwn }), ...(record && { record }) };
 }

@@ -55,20 +55,44 @@ async function interruptCommandsOf(
 }
 
 /** Who has a session, and its record. */
-export async function lookAt(client: ClientBase, { principal, sessionId }: StreamName) {
-	const { rows } = await client.query<{
-		record: string | null;
-		owner: string | null;
-		address: string | null;
-		expired: boolean | null;
-	}>({
-		name: "strata_look",
-		text: `SELECT sessions.record, heads.owner, nodes.address, nodes.expires_at < clock_timestamp() AS expired
-			FROM strata.heads LEFT JOIN strata.sessions ON sessions.head = heads.id
-			LEFT JOIN strata.nodes ON nodes.id = heads.owner WHERE heads.principal = $1 AND heads.session = $2`,
-		values: [principal, toBytes(sessionId)],
+export interface FoundSession {
+	readonly head: string;
+	readonly record: string | null;
+	readonly owner: string | null;
+	/** Of the owner's row, if it is there. */
+	readonly address: string | null;
+	readonly expired: boolean | null;
+}
+
+/** In the order of the names. */
+export async function lookAt(
+	client: ClientBase,
+	names: readonly StreamName[],
+): Promise<(FoundSession | undefined)[]> {
+	const { rows } = await client.query<FoundSession & { index: number }>({
+		...LOOK,
+		values: namesAsColumns(names),
 	});
-	return rows[0];
+	const found = new Map(rows.map((row) => [row.index, row]));
+	return names.map((_, index) => found.get(index));
+}
+
+export const LOOK = {
+	name: "strata_look",
+	text: `SELECT n.index, heads.id AS head, sessions.record, heads.owner, nodes.address,
+			nodes.expires_at < clock_timestamp() AS expired
+		FROM unnest($1::text[], $2::bytea[], $3::integer[]) AS n (principal, session, index)
+		JOIN strata.heads ON heads.principal = n.principal AND heads.session = n.session
+		LEFT JOIN strata.sessions ON sessions.head = heads.id
+		LEFT JOIN strata.nodes ON nodes.id = heads.owner`,
+};
+
+function namesAsColumns(names: readonly StreamName[]): unknown[] {
+	return [
+		names.map(({ principal }) => principal),
+		names.map(({ sessionId }) => toBytes(sessionId)),
+		names.map((_, index) => index),
+	];
 }
 
 const FREE = `(heads.owner IS NULL OR heads.owner = $1 OR NOT EXISTS (SELECT 1 FROM strata.nodes WHERE nodes.id = heads.owner))`;
@@ -78,73 +102,102 @@ export interface TakenSession {
 	readonly held: Held;
 	readonly version: number;
 	readonly isCutOff: boolean;
+	/** This data folder's server had it last. */
+	readonly isOwn: boolean;
 	readonly record?: SessionRecord;
 }
 
-/**
- * Takes a session that no living server has. Its open commands get an outcome in the same transaction, after the
- * head's lock has waited for what the last owner was writing.
- */
-export async function takeSession(
-	client: ClientBase,
-	node: Node,
-	name: StreamName,
-	nowMs: number,
-): Promise<TakenSession | undefined> {
-	const { principal, sessionId } = name;
-	const session = toBytes(sessionId);
-	await client.query("BEGIN");
-	const { rows } = await client.query<HeldRow & { version: string; in_progress: boolean }>(
-		`UPDATE strata.heads SET owner = $1, home = $2, claim = $3, epoch = epoch + 1, writes = 0
-			WHERE principal = $4 AND session = $5 AND ${FREE} AND ${ALIVE}
-			RETURNING ${HELD_COLUMNS}, heads.version, heads.in_progress`,
-		[node.id, node.home, newId(), principal, session],
-	);
-	const row = rows[0];
-	if (!row) {
-		await client.query("ROLLBACK");
-		return undefined;
-	}
-	if (!isTakenOut("interruption")) {
-		await client.query(
-			`UPDATE strata.commands SET ${INTERRUPT} WHERE principal = $3 AND session = $4 AND node <> $5
-				AND outcome IS NULL`,
-			[INTERRUPTED_TEXT, nowMs, principal, session, node.id],
-		);
-	}
-	const found = await client.query("SELECT record FROM strata.sessions WHERE head = $1", [
-		row.head,
-	]);
-	await client.query("COMMIT");
-	const record = found.rows[0]?.record;
-	return {
-		held: heldOf(name, row),
-		version: Number(row.version),
-		isCutOff: row.in_progress && record !== undefined,
-		...(record !== undefined && { record: JSON.parse(record) as SessionRecord }),
-	};
+interface TakenRow extends HeldRow {
+	readonly principal: string;
+	readonly session: Buffer;
+	readonly version: string;
+	readonly in_progress: boolean;
+	readonly own: boolean;
 }
 
 /**
- * Reserves a name that no session has. That of a deleted session is free although its last server holds it: that one
- * finds its claim gone.
+ * Takes sessions that no living server has. Their open commands get an outcome in the same transaction, after the
+ * locks of the heads have waited for what the last owners were writing. Heads are locked in the order of their ids, as
+ * in the writing statement, so that two servers cannot wait for each other.
  */
-export async function reserveName(
+export async function takeSessions(
 	client: ClientBase,
 	node: Node,
-	name: StreamName,
-): Promise<Held | undefined> {
-	const { rows } = await client.query<HeldRow>(
+	heads: readonly string[],
+	nowMs: number,
+): Promise<Map<string, TakenSession>> {
+	const taken = new Map<string, TakenSession>();
+	if (heads.length === 0) return taken;
+	await client.query("BEGIN");
+	const { rows } = await client.query<TakenRow>(TAKE, [node.id, node.home, heads]);
+	const names = rows.map(({ principal, session }) => ({ principal, session }));
+	if (!isTakenOut("interruption")) {
+		await client.query(INTERRUPT_IN_SESSIONS.text, [
+			INTERRUPTED_TEXT,
+			nowMs,
+			names.map(({ principal }) => principal),
+			names.map(({ session }) => session),
+			node.id,
+		]);
+	}
+	const found = await client.query<{ head: string; record: string }>(
+		"SELECT head, record FROM strata.sessions WHERE head = ANY($1::bigint[])",
+		[rows.map(({ head }) => head)],
+	);
+	await client.query("COMMIT");
+	const records = new Map(found.rows.map(({ head, record }) => [head, record]));
+	for (const row of rows) {
+		const record = records.get(row.head);
+		const name = { principal: row.principal, sessionId: fromBytes(row.session) };
+		taken.set(row.head, {
+			held: heldOf(name, row),
+			version: Number(row.version),
+			isCutOff: row.in_progress && record !== undefined,
+			isOwn: row.own,
+			...(record !== undefined && { record: JSON.parse(record) as SessionRecord }),
+		});
+	}
+	return taken;
+}
+
+const TAKE = `UPDATE strata.heads SET owner = $1, home = $2, claim = gen_random_uuid(), epoch = epoch + 1, writes = 0,
+		is_parked = false
+	FROM (SELECT id, home FROM strata.heads WHERE id = ANY($3::bigint[]) ORDER BY id FOR UPDATE) AS old
+	WHERE heads.id = old.id AND ${FREE} AND ${ALIVE}
+	RETURNING ${HELD_COLUMNS}, heads.principal, heads.session, heads.version, heads.in_progress, old.home = $2 AS own`;
+
+export const INTERRUPT_IN_SESSIONS = {
+	text: `UPDATE strata.commands SET ${INTERRUPT} FROM unnest($3::text[], $4::bytea[]) AS i (principal, session)
+		WHERE commands.principal = i.principal AND commands.session = i.session AND commands.node <> $5
+			AND commands.outcome IS NULL`,
+};
+
+/**
+ * Reserves names that no session has. That of a deleted session is free although its last server holds it: that one
+ * finds its claim gone.
+ */
+export async function reserveNames(
+	client: ClientBase,
+	node: Node,
+	names: readonly StreamName[],
+): Promise<Held[]> {
+	if (names.length === 0) return [];
+	const [principals, sessions] = namesAsColumns(names);
+	const { rows } = await client.query<HeldRow & { principal: string; session: Buffer }>(
 		`INSERT INTO strata.heads AS heads (principal, session, owner, home, epoch, claim)
-			SELECT $4, $5, $1, $2, 1, $3 WHERE ${ALIVE}
-			ON CONFLICT (principal, session) DO UPDATE SET owner = $1, home = $2, claim = $3, epoch = heads.epoch + 1,
-				writes = 0
+			SELECT n.principal, n.session, $1, $2, 1, gen_random_uuid()
+				FROM unnest($3::text[], $4::bytea[]) AS n (principal, session) WHERE ${ALIVE}
+				ORDER BY n.principal, n.session
+			ON CONFLICT (principal, session) DO UPDATE SET owner = $1, home = $2, claim = gen_random_uuid(),
+				epoch = heads.epoch + 1, writes = 0, is_parked = false
 			WHERE (${FREE} OR heads.ended_at IS NOT NULL)
 				AND NOT EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id)
-			RETURNING ${HELD_COLUMNS}`,
-		[node.id, node.home, newId(), name.principal, toBytes(name.sessionId)],
+			RETURNING ${HELD_COLUMNS}, heads.principal, heads.session`,
+		[node.id, node.home, principals, sessions],
 	);
-	return rows[0] && heldOf(name, rows[0]);
+	return rows.map((row) =>
+		heldOf({ principal: row.principal, sessionId: fromBytes(row.session) }, row),
+	);
 }
 
 export interface Adopted {
@@ -163,7 +216,7 @@ export async function register(client: ClientBase, node: Node, leaseMs: number):
 
 /**
  * Takes back the sessions that this data folder's last process had, unless another server has them now. That
- * process is dead, since the folder is locked, so its lease need not run out.
+ * process is dead, since the folder is locked, so its lease need not run out. Parked sessions wait for a command.
  */
 export async function adopt(client: ClientBase, node: Node, nowMs: number): Promise<Adopted> {
 	await client.query("BEGIN");
@@ -208,7 +261,8 @@ export async function adopt(client: ClientBase, node: Node, nowMs: number): Prom
 		}
 	>(
 		`UPDATE strata.heads SET owner = $1, claim = gen_random_uuid(), epoch = epoch + 1, writes = 0
-			FROM strata.sessions WHERE sessions.head = heads.id AND heads.home = $2 AND ${FREE} AND ${ALIVE}
+			FROM strata.sessions WHERE sessions.head = heads.id AND heads.home = $2 AND NOT heads.is_parked
+				AND ${FREE} AND ${ALIVE}
 			RETURNING ${HELD_COLUMNS}, heads.principal, heads.session, heads.version, heads.in_progress, sessions.record`,
 		[node.id, node.home],
 	);
@@ -234,12 +288,22 @@ export async function adopt(client: ClientBase, node: Node, nowMs: number): Prom
 	};
 }
 
-/** Gives sessions up. Only the owner of a claim can. */
-export async function giveUp(client: ClientBase, all: readonly Held[]): Promise<void> {
+/**
+ * Gives sessions up. Only the owner of a claim can. A restart does not take them back: the next command does. Retention
+ * evicts names without a session.
+ */
+export async function giveUp(
+	client: ClientBase,
+	all: readonly Held[],
+	nowMs: number,
+): Promise<void> {
 	await client.query(
-		`UPDATE strata.heads SET owner = NULL FROM unnest($1::bigint[], $2::uuid[]) AS i (head, claim)
+		`UPDATE strata.heads SET owner = NULL, is_parked = true, ended_at = CASE
+				WHEN EXISTS (SELECT 1 FROM strata.sessions WHERE sessions.head = heads.id) THEN heads.ended_at
+				ELSE coalesce(heads.ended_at, $3) END
+			FROM unnest($1::bigint[], $2::uuid[]) AS i (head, claim)
 			WHERE heads.id = i.head AND heads.claim = i.claim`,
-		[all.map(({ head }) => head), all.map(({ claim }) => claim)],
+		[all.map(({ head }) => head), all.map(({ claim }) => claim), nowMs],
 	);
 }
 
@@ -250,4 +314,36 @@ export async function leave(client: ClientBase, node: Node, nowMs: number): Prom
 	await interruptCommandsOf(client, [node.id], nowMs);
 	await client.query("UPDATE strata.heads SET owner = NULL WHERE owner = $1", [node.id]);
 	await client.query("COMMIT");
+}
+
+export interface LocatedSession {
+	readonly record: SessionRecord;
+	/** The living server that has it. */
+	readonly owner: string | undefined;
+}
+
+/** At most this many are listed. */
+const MAX_LISTED = 1_000;
+
+/** A principal's sessions, the newest first, and the living servers that have them. */
+export async function sessionsOf(client: ClientBase, principal: string): Promise<LocatedSession[]> {
+	const { rows } = await client.query<{ record: string; owner: string | null }>(
+		`SELECT sessions.record, nodes.id AS owner FROM strata.heads
+			JOIN strata.sessions ON sessions.head = heads.id LEFT JOIN strata.nodes ON nodes.id = heads.owner
+			WHERE heads.principal = $1 ORDER BY heads.id DESC LIMIT ${MAX_LISTED}`,
+		[principal],
+	);
+	return rows.map(({ record, owner }) => ({
+		record: JSON.parse(record) as SessionRecord,
+		owner: owner ?? undefined,
+	}));
+}
+
+/** The secret that servers of this database share. The first one creates it. */
+export async function clusterSecret(client: ClientBase, proposed: string): Promise<string> {
+	await client.query("INSERT INTO strata.cluster (secret) VALUES ($1) ON CONFLICT DO NOTHING", [
+		proposed,
+	]);
+	const { rows } = await client.query<{ secret: string }>("SELECT secret FROM strata.cluster");
+	return String(rows[0]?.secret);
 }

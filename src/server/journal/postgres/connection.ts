@@ -35,6 +35,8 @@ export class Connection {
 	#client: Client | undefined;
 	#tail: Promise<unknown> = Promise.resolve();
 	#isClosed = false;
+	/** When the database last did not answer in time. */
+	#hungAt = Number.NEGATIVE_INFINITY;
 
 	constructor(options: ConnectionOptions) {
 		this.#options = options;
@@ -44,12 +46,20 @@ export class Connection {
 		return this.run((client) => client.query(config), timeoutMs);
 	}
 
-	/** `work` must leave no transaction open if it resolves. If it rejects, the connection is given up. */
+	/**
+	 * `work` must leave no transaction open if it resolves. If it rejects, the connection is given up. While the
+	 * database hangs, work that has waited for its time does not begin: it would only wait for as long again.
+	 */
 	run<T>(
 		work: (client: ClientBase) => Promise<T>,
 		timeoutMs = this.#options.timeoutMs,
 	): Promise<T> {
-		const result = this.#tail.then(() => this.#run(work, timeoutMs));
+		const asked = performance.now();
+		const result = this.#tail.then(() => {
+			const isLate = performance.now() - asked >= timeoutMs;
+			if (isLate && this.#hungAt > asked) throw new DatabaseTimeout();
+			return this.#run(work, timeoutMs);
+		});
 		this.#tail = result.catch(() => {});
 		return result;
 	}
@@ -65,11 +75,13 @@ export class Connection {
 
 	async #run<T>(work: (client: ClientBase) => Promise<T>, timeoutMs: number): Promise<T> {
 		if (this.#isClosed) throw new Error("the connection to the database is closed");
-		const client = this.#client ?? (await this.#connect());
+		let client = this.#client;
 		try {
+			client ??= await this.#connect();
 			return await within(work(client), timeoutMs);
 		} catch (error) {
-			this.#drop(client);
+			if (error instanceof DatabaseTimeout) this.#hungAt = performance.now();
+			if (client) this.#drop(client);
 			throw error;
 		}
 	}

@@ -68,12 +68,12 @@ export class HeldSessions {
 		if (this.#held.get(key) === held) this.#held.delete(key);
 	}
 
-	/** Returns those that were held until now. */
+	/** Returns those that were held until now. One that was released before is no loss. */
 	lose(all: Iterable<Held>): Held[] {
 		const lost: Held[] = [];
 		for (const held of all) {
-			if (held.isLost) continue;
 			held.isLost = true;
+			if (this.get(held) !== held) continue;
 			this.release(held);
 			this.#lost.add(streamKey(held));
 			lost.push(held);

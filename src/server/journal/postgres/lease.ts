@@ -25,7 +25,20 @@ interface LeaseOptions extends LeaseLimits {
 	onBuried(nodeId: string): Promise<void>;
 	/** Called at the beginning and after each renewal with the time left by this process's own clock. */
 	onRenewed?(leftMs: number): void;
+	/** What the other servers learn about this one. */
+	about?(): string;
+	/** Called with all servers after each renewal. */
+	onNodes?(nodes: readonly NodeRow[]): void;
 	now(): number;
+}
+
+/** A server that was not given up. */
+export interface NodeRow {
+	readonly id: string;
+	readonly home: string;
+	readonly address: string;
+	/** JSON that the server wrote. */
+	readonly about: string;
 }
 
 /**
@@ -110,13 +123,14 @@ export class Lease {
 	}
 
 	async #ask(client: ClientBase): Promise<{ nodeId: string; isAlive: boolean }> {
-		const { leaseMs, now } = this.#options;
+		const { leaseMs, now, about, onNodes } = this.#options;
 		const nodeId = this.#options.nodeId();
-		const { rowCount } = await client.query({ ...RENEW, values: [nodeId, leaseMs] });
-		if (this.mayBury) {
-			const { rows } = await client.query(EXPIRED);
-			if (rows[0]?.any) await buryExpired(client, now());
-		}
+		const values = [nodeId, leaseMs, about?.() ?? "{}"];
+		const { rowCount } = await client.query({ ...RENEW, values });
+		const { rows } = await client.query<NodeRow & { expired: boolean }>(NODES);
+		const hasExpired = rows.some(({ expired }) => expired);
+		if (hasExpired && this.mayBury) await buryExpired(client, now());
+		onNodes?.(rows.filter(({ expired }) => !(expired && this.mayBury)));
 		return { nodeId, isAlive: rowCount === 1 };
 	}
 
@@ -129,8 +143,9 @@ export class Lease {
 
 const RENEW = {
 	name: "strata_renew",
-	text: "UPDATE strata.nodes SET expires_at = clock_timestamp() + $2 * interval '1 millisecond' WHERE id = $1",
+	text: `UPDATE strata.nodes SET expires_at = clock_timestamp() + $2 * interval '1 millisecond', about = $3
+		WHERE id = $1`,
 };
 
-const EXPIRED =
-	"SELECT EXISTS (SELECT 1 FROM strata.nodes WHERE expires_at < clock_timestamp()) AS any";
+const NODES =
+	"SELECT id, home, address, about, expires_at < clock_timestamp() AS expired FROM strata.nodes";

@@ -19,20 +19,30 @@ import {
 	type SessionRecord,
 	type StreamEvent,
 	type StreamName,
+	type UnheldSessions,
 } from "../journal.ts";
-import type { EvictionMark, JournalRecord } from "../messages.ts";
+import type { EvictionMark } from "../messages.ts";
 import { columnsOf, outcomeRecord, Uncommitted } from "../uncommitted.ts";
 import { Claiming } from "./claiming.ts";
-import { adopt, leave, type Node, register } from "./claims.ts";
+import {
+	adopt,
+	clusterSecret,
+	type LocatedSession,
+	leave,
+	lookAt,
+	register,
+	sessionsOf,
+} from "./claims.ts";
 import { Connection } from "./connection.ts";
 import { addPartitions, marks } from "./database-retention.ts";
 import type { DatabaseAddress } from "./database-url.ts";
-import { type Held, HeldSessions, newId } from "./held.ts";
-import { DEFAULT_LEASE, Lease, type LeaseLimits } from "./lease.ts";
+import type { Held } from "./held.ts";
+import { DEFAULT_LEASE, Lease, type LeaseLimits, type NodeRow } from "./lease.ts";
+import { Membership } from "./membership.ts";
 import { Questions } from "./questions.ts";
 import { DatabaseReader } from "./reader.ts";
 import { RecentEvents } from "./recent-events.ts";
-import { explained, RecentNames, sessionOf } from "./records.ts";
+import { explained, opensSession, RecentNames, type RightfulRecord, sessionOf } from "./records.ts";
 import { migrate } from "./schema.ts";
 import { DatabaseWriter } from "./writer.ts";
 
@@ -50,6 +60,10 @@ export interface PostgresJournalOptions {
 	readonly questionMs?: number;
 	/** Called after each renewal with the time left. */
 	onRenewed?(leftMs: number): void;
+	/** What the other servers learn about this one, as JSON. */
+	about?(): string;
+	/** Called with all living servers after each renewal. */
+	onNodes?(nodes: readonly NodeRow[]): void;
 }
 
 const QUESTION_MS = 2_000;
@@ -71,31 +85,37 @@ export class PostgresJournal implements Journal {
 	readonly #reader: DatabaseReader;
 	readonly #commit: GroupCommit;
 	readonly #uncommitted = new Uncommitted();
-	readonly #held = new HeldSessions();
-	readonly #rights = new WeakMap<JournalRecord, Held | "lost">();
+	readonly #membership: Membership;
 	/** Changes that ended lately: a late outcome does not hide the first one until it is written. */
 	readonly #ended = new RecentNames();
 	readonly #recent = new RecentEvents();
 	readonly #claiming: Claiming;
 	readonly #questions: Questions;
 	readonly #evictedBefore = new Map<string, number>();
-	readonly #onLost: ((names: readonly StreamName[]) => void)[] = [];
 	readonly lease: Lease;
 	recovered: Recovered = { sessions: [], interrupted: [], cutOff: [], crashed: false };
-	readonly #counters = { lost: 0, buried: 0 };
-	#node: Node;
-	#comingBack: Promise<void> | undefined;
 	#timers: NodeJS.Timeout[] = [];
-	#isClosed = false;
 
 	constructor(options: PostgresJournalOptions) {
 		const { address, now = Date.now, warn, questionMs = QUESTION_MS } = options;
 		this.#limits = { ...DEFAULT_JOURNAL_LIMITS, ...options.limits };
 		this.#now = now;
 		this.#leaseLimits = { ...DEFAULT_LEASE, ...options.lease };
-		this.#node = { id: newId(), home: options.home, address: options.clientAddress };
 		const { leaseMs } = this.#leaseLimits;
-		const nodeId = () => this.#node.id;
+		this.#membership = new Membership({
+			home: options.home,
+			address: options.clientAddress,
+			register: async (node) => {
+				const before = performance.now();
+				await this.#asking.run((client) => register(client, node, leaseMs));
+				this.lease.begin(before);
+			},
+			onLost: (lost) => {
+				for (const held of lost) this.#recent.forget(held);
+			},
+		});
+		const membership = this.#membership;
+		const nodeId = () => membership.node.id;
 		// Separate, so that a slow batch delays neither questions nor the lease.
 		this.#writing = new Connection({ address, name: "journal", timeoutMs: share(leaseMs, 2) });
 		this.#asking = new Connection({ address, name: "questions", timeoutMs: questionMs });
@@ -105,8 +125,10 @@ export class PostgresJournal implements Journal {
 			...this.#leaseLimits,
 			connection: this.#leasing,
 			nodeId,
-			onBuried: (nodeId) => this.#comeBack(nodeId),
+			onBuried: (nodeId) => membership.comeBack(nodeId),
 			onRenewed: (leftMs) => options.onRenewed?.(leftMs),
+			about: () => options.about?.() ?? "{}",
+			onNodes: (nodes) => options.onNodes?.(nodes),
 			now,
 		});
 		this.#questions = new Questions({
@@ -118,9 +140,9 @@ export class PostgresJournal implements Journal {
 		});
 		this.#claiming = new Claiming({
 			connection: this.#asking,
-			held: this.#held,
+			held: membership.held,
 			lease: this.lease,
-			node: () => this.#node,
+			node: () => membership.node,
 			now,
 		});
 		this.#commit = new GroupCommit({
@@ -132,8 +154,8 @@ export class PostgresJournal implements Journal {
 					const name = sessionOf(record);
 					return name && this.#writing.run((client) => this.#claiming.reserve(client, name));
 				},
-				onLost: (lost) => this.#lose(lost),
-				onBuried: (nodeId) => this.#comeBack(nodeId),
+				onLost: (lost) => membership.lose(lost),
+				onBuried: (nodeId) => membership.comeBack(nodeId),
 				patienceMs: leaseMs,
 				opened: () => this.#writing.run((client) => this.#opened(client), START_MS),
 			}),
@@ -157,10 +179,11 @@ export class PostgresJournal implements Journal {
 		await migrate(client);
 		await addPartitions(client);
 		const before = performance.now();
-		await register(client, this.#node, this.#leaseLimits.leaseMs);
-		const { held, recovered } = await adopt(client, this.#node, this.#now());
-		for (const one of held) this.#held.add(one);
-		this.recovered = recovered;
+		const { node, held } = this.#membership;
+		await register(client, node, this.#leaseLimits.leaseMs);
+		const adopted = await adopt(client, node, this.#now());
+		for (const one of adopted.held) held.add(one);
+		this.recovered = adopted.recovered;
 		this.#noteEvicted(await marks(client));
 		this.lease.begin(before);
 	}
@@ -200,14 +223,18 @@ export class PostgresJournal implements Journal {
 	owners = (conversations: readonly string[]) => this.#questions.owners(conversations);
 	hasOtherOwner = (principal: string) => this.#questions.hasOtherOwner(principal);
 	find = (names: readonly CommandName[]) => this.#questions.find(names);
-	events = (stream: StreamName, after: number, limit: number) =>
-		this.#questions.events(stream, after, limit);
+	events(stream: StreamName, after: number, limit: number) {
+		// Another server may have added events since.
+		if (!this.#membership.held.get(stream)) this.#recent.forget(stream);
+		return this.#questions.events(stream, after, limit);
+	}
+
 	extent = (stream: StreamName) => this.#questions.extent(stream);
 	commandHistory = (query: CommandHistoryQuery) => this.#questions.commandHistory(query);
 
 	append(event: StreamEvent): Promise<void> {
 		this.#uncommitted.append(event);
-		const held = this.#held.get(event);
+		const held = this.#membership.held.get(event);
 		if (held) held.last = Math.max(held.last, event.seq);
 		return this.#write({ kind: "event", event }, "event", event.body.length, {
 			release: () => this.#uncommitted.dropEvent(event),
@@ -224,20 +251,50 @@ export class PostgresJournal implements Journal {
 	lastSeq(stream: StreamName): number {
 		const newest = this.#uncommitted.events(stream).at(-1)?.seq ?? 0;
 		const removed = this.#uncommitted.removalEnd(stream) ?? 0;
-		return Math.max(this.#held.get(stream)?.last ?? 0, newest, removed);
+		return Math.max(this.#membership.held.get(stream)?.last ?? 0, newest, removed);
 	}
 
 	claim(name: StreamName, options: ClaimOptions = {}): Promise<Claim> {
 		return explained(this.#claiming.claim(name, options));
 	}
 
-	async release(names: readonly StreamName[]): Promise<void> {
-		await this.#commit.flush();
-		await explained(this.#claiming.release(names));
+	/** Where a session is, or `undefined` if there is none. */
+	async locate(name: StreamName): Promise<LocatedSession | undefined> {
+		const [found] = await explained(this.#asking.run((client) => lookAt(client, [name])));
+		if (!found || found.record === null) return undefined;
+		// Its lease is over: who asks may take the session.
+		const isGone = found.address === null || (found.expired && this.lease.mayBury);
+		const owner = isGone ? undefined : (found.owner ?? undefined);
+		return { record: JSON.parse(found.record) as SessionRecord, owner };
 	}
 
+	/** The principal's sessions on all servers. */
+	async sessionsOf(principal: string): Promise<LocatedSession[]> {
+		return explained(this.#asking.run((client) => sessionsOf(client, principal)));
+	}
+
+	/** The secret of the servers' links: that of the first server. */
+	clusterSecret(proposed: string): Promise<string> {
+		return explained(this.#asking.run((client) => clusterSecret(client, proposed)));
+	}
+
+	/** This server's id among the others. It changes if they gave it up. */
+	get nodeId(): string {
+		return this.#membership.node.id;
+	}
+
+	async release(names: readonly StreamName[]): Promise<void> {
+		await explained(this.#claiming.release(names, () => this.#commit.written()));
+		for (const name of names) this.#recent.forget(name);
+	}
+
+	readonly unheld: UnheldSessions = {
+		of: (principal) => explained(this.#reader.unheldOf(principal)),
+		foldersBelow: (folder) => explained(this.#reader.unheldFoldersBelow(folder)),
+	};
+
 	onLost(listener: (names: readonly StreamName[]) => void): void {
-		this.#onLost.push(listener);
+		this.#membership.onLost(listener);
 	}
 
 	readonly conversations: ConversationStore = {
@@ -253,7 +310,7 @@ export class PostgresJournal implements Journal {
 	}
 
 	counters() {
-		return { ...this.#counters, claims: this.#claiming.taken };
+		return { ...this.#membership.counters, claims: this.#claiming.taken };
 	}
 
 	/** Evicts old records in the background; a timer calls it too. */
@@ -262,21 +319,21 @@ export class PostgresJournal implements Journal {
 	}
 
 	async close(): Promise<void> {
-		if (this.#isClosed) return;
-		this.#isClosed = true;
+		if (this.#membership.isOver) return;
+		this.#membership.isOver = true;
 		await this.#commit.flush();
 		await this.lease.close();
 		await this.#commit.close();
 		// If the database is away, the lease runs out by itself.
 		await this.#leasing
-			.run((client) => leave(client, this.#node, this.#now()), QUESTION_MS)
+			.run((client) => leave(client, this.#membership.node, this.#now()), QUESTION_MS)
 			.catch(() => {});
 		await this.end();
 	}
 
 	/** Without a word to the others, as when the process dies. */
 	async end(): Promise<void> {
-		this.#isClosed = true;
+		this.#membership.isOver = true;
 		for (const timer of this.#timers) clearTimeout(timer);
 		await this.lease.close();
 		await Promise.all([this.#writing, this.#asking, this.#leasing].map((one) => one.close()));
@@ -294,7 +351,7 @@ export class PostgresJournal implements Journal {
 		if (ended) {
 			this.#uncommitted.beginRemoval(ended.stream, ended.last);
 			this.#recent.forget(ended.stream);
-			const held = this.#held.get(ended.stream);
+			const held = this.#membership.held.get(ended.stream);
 			if (held) held.last = Math.max(held.last, ended.last);
 		}
 		return this.#write(record, changing ? "fact" : "note", bytes, {
@@ -317,16 +374,16 @@ export class PostgresJournal implements Journal {
 	}
 
 	#write(
-		record: JournalRecord,
+		record: RightfulRecord,
 		durability: Durability,
 		bytes: number,
 		{ release = () => {}, settle }: { release?(): void; settle?(error?: Error): void } = {},
 	): Promise<void> {
 		const name = sessionOf(record);
 		if (name) {
-			const right = this.#held.get(name) ?? (this.#held.isLost(name) ? "lost" : undefined);
-			if (right) this.#rights.set(record, right);
-			if (right === "lost") {
+			const right = this.#membership.rightOf(name, opensSession(record));
+			if (right !== "lost") record.right = right;
+			else {
 				release();
 				const lost = new SessionLost();
 				settle?.(lost);
@@ -348,48 +405,10 @@ export class PostgresJournal implements Journal {
 		});
 	}
 
-	#rightOf(record: JournalRecord): Held | undefined | "lost" {
-		const right = this.#rights.get(record);
-		if (right) return right;
+	#rightOf(record: RightfulRecord): Held | undefined {
+		if (record.right) return record.right;
 		const name = sessionOf(record);
-		return name && this.#held.get(name);
-	}
-
-	/** Tells the server before the records are refused, so that it can say why. */
-	#lose(all: readonly Held[]): void {
-		const lost = this.#held.lose(all);
-		if (lost.length === 0) return;
-		this.#counters.lost += lost.length;
-		for (const held of lost) this.#recent.forget(held);
-		const names = lost.map(({ principal, sessionId }) => ({ principal, sessionId }));
-		for (const listener of this.#onLost) listener(names);
-	}
-
-	/** The lease and the writer may both find out about a burial. Sessions that were claimed since stay. */
-	async #comeBack(buried: string): Promise<void> {
-		if (this.#isClosed) return;
-		if (buried === this.#node.id) {
-			this.#comingBack ??= this.#beginAgain().finally(() => {
-				this.#comingBack = undefined;
-			});
-		}
-		await this.#comingBack;
-	}
-
-	/** The others gave this process up: its sessions are theirs to take, and it begins again under a new id. */
-	async #beginAgain(): Promise<void> {
-		this.#counters.buried++;
-		this.#lose(this.#held.all());
-		this.#node = { ...this.#node, id: newId() };
-		const node = this.#node;
-		const before = performance.now();
-		const { leaseMs } = this.#leaseLimits;
-		await this.#asking
-			.run((client) => register(client, node, leaseMs))
-			.then(
-				() => this.lease.begin(before),
-				() => {}, // the next renewal finds that it is missing, and comes here again
-			);
+		return name && this.#membership.held.get(name);
 	}
 
 	#noteEvicted(evicted: readonly EvictionMark[]): void {

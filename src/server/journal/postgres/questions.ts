@@ -10,7 +10,7 @@ import {
 	type StreamName,
 } from "../journal.ts";
 import type { Uncommitted } from "../uncommitted.ts";
-import type { DatabaseReader } from "./reader.ts";
+import type { DatabaseReader, FoundCommand } from "./reader.ts";
 import type { RecentEvents } from "./recent-events.ts";
 import { explained } from "./records.ts";
 
@@ -46,32 +46,46 @@ export class Questions {
 	}
 
 	async find(names: readonly CommandName[]): Promise<(StoredCommand | undefined)[]> {
-		return Promise.all(names.map((name) => ("id" in name ? this.#byId(name) : this.#byKey(name))));
+		const answers = names.map((name) => this.#uncommitted(name));
+		const asked = names.filter((name, index) => !answers[index] && !this.#isGone(name));
+		if (asked.length > 0) {
+			const found = await explained(this.#options.reader.find(asked));
+			let next = 0;
+			for (const [index, name] of names.entries()) {
+				if (asked[next] === name) answers[index] = this.#stored(name, found[next++]);
+			}
+		}
+		return names.map((name, index) => this.#whileItCounts(name, answers[index]));
 	}
 
-	async #byId(name: { principal: string; id: string }): Promise<StoredCommand | undefined> {
-		const uncommitted = this.#options.uncommitted.command(name.principal, name.id);
-		return uncommitted ?? this.#settled(await explained(this.#options.reader.find(name)));
+	#uncommitted(name: CommandName): StoredCommand | undefined {
+		const { uncommitted } = this.#options;
+		if ("id" in name) return uncommitted.command(name.principal, name.id);
+		return uncommitted.byKey(name, name.key);
 	}
 
-	async #byKey(name: Extract<CommandName, { key: string }>): Promise<StoredCommand | undefined> {
-		const uncommitted = this.#options.uncommitted.byKey(name, name.key);
+	/** The keys of a session that is being removed are gone with it. */
+	#isGone(name: CommandName): boolean {
+		if ("id" in name || name.sessionId === undefined) return false;
 		const { principal, sessionId } = name;
-		const isGone =
-			sessionId !== undefined &&
-			this.#options.uncommitted.removalEnd({ principal, sessionId }) !== undefined;
-		const stored =
-			uncommitted || isGone ? undefined : await explained(this.#options.reader.find(name));
+		return this.#options.uncommitted.removalEnd({ principal, sessionId }) !== undefined;
+	}
+
+	#stored(name: CommandName, found: FoundCommand | undefined): StoredCommand | undefined {
+		if ("id" in name || !found) return this.#settled(found);
 		// The database may have only the admission of a command whose outcome is in memory.
-		const inMemory = stored && this.#options.uncommitted.command(stored.principal, stored.id);
-		const found = uncommitted ?? inMemory ?? this.#settled(stored);
-		if (found?.elsewhere) return found;
+		return this.#options.uncommitted.command(found.principal, found.id) ?? this.#settled(found);
+	}
+
+	/** A key finds a finished command for some time only. */
+	#whileItCounts(name: CommandName, found: StoredCommand | undefined): StoredCommand | undefined {
+		if ("id" in name || !found || found.elsewhere) return found;
 		const since = this.#options.now() - KEY_LIFE_MS;
-		return found?.finishedAtMs !== undefined && found.finishedAtMs > since ? found : undefined;
+		return found.finishedAtMs !== undefined && found.finishedAtMs > since ? found : undefined;
 	}
 
 	/** A command without outcome runs on another server, or was this one's, and ended without one. */
-	#settled(found: (StoredCommand & { node: string }) | undefined): StoredCommand | undefined {
+	#settled(found: FoundCommand | undefined): StoredCommand | undefined {
 		if (!found) return undefined;
 		const { node, ...command } = found;
 		if (command.response) return command;

@@ -3,10 +3,13 @@ import {
 	type CommandHistoryQuery,
 	type CommandName,
 	KEY_LIFE_MS,
+	MAX_UNHELD,
+	type SessionRecord,
 	type StoredCommand,
 	type StreamEvent,
 	type StreamName,
 } from "../journal.ts";
+import { bytesArray, plainArray, textArray } from "./array-text.ts";
 import { keyScope, toBytes } from "./columns.ts";
 import {
 	COMMAND_COLUMNS,
@@ -22,9 +25,12 @@ const PAGE_CHARACTERS = 2 ** 20;
 /** An event is at most about this large in a first look at a page. */
 const FIRST_LOOK = 64;
 
+/** A command that was found, and the process that admitted it. */
+export type FoundCommand = StoredCommand & { readonly node: string };
+
 interface Question {
-	readonly name: CommandName;
-	resolve(row: CommandRow | undefined): void;
+	readonly names: readonly CommandName[];
+	resolve(found: (FoundCommand | undefined)[]): void;
 	reject(error: unknown): void;
 }
 
@@ -40,22 +46,25 @@ export class DatabaseReader {
 		this.#now = now;
 	}
 
-	async find(name: CommandName): Promise<(StoredCommand & { node: string }) | undefined> {
-		const row = await new Promise<CommandRow | undefined>((resolve, reject) => {
-			this.#questions.push({ name, resolve, reject });
+	/** In the order of the names. */
+	find(names: readonly CommandName[]): Promise<(FoundCommand | undefined)[]> {
+		return new Promise((resolve, reject) => {
+			this.#questions.push({ names, resolve, reject });
 			if (this.#isAsking) return;
 			this.#isAsking = true;
 			setImmediate(() => void this.#ask());
 		});
-		return row && { ...storedCommand(row), node: row.node };
 	}
 
 	async #ask(): Promise<void> {
 		while (this.#questions.length > 0) {
 			const asked = this.#questions.splice(0, MAX_QUESTIONS);
 			try {
-				const rows = await this.#lookUp(asked.map(({ name }) => name));
-				for (const [index, { resolve }] of asked.entries()) resolve(rows.get(index));
+				const found = await this.#lookUp(asked);
+				let index = 0;
+				for (const { names, resolve } of asked) {
+					resolve(names.map(() => found.get(index++)));
+				}
 			} catch (error) {
 				for (const { reject } of asked) reject(error);
 			}
@@ -63,23 +72,36 @@ export class DatabaseReader {
 		this.#isAsking = false;
 	}
 
-	async #lookUp(names: readonly CommandName[]): Promise<Map<number, CommandRow>> {
-		const ids = names.flatMap((name, index) => ("id" in name ? [{ ...name, index }] : []));
-		const keys = names.flatMap((name, index) => ("key" in name ? [{ ...name, index }] : []));
+	async #lookUp(asked: readonly Question[]): Promise<Map<number, FoundCommand>> {
+		const ids: { principal: string; id: string; index: number }[] = [];
+		const keys: { name: Extract<CommandName, { key: string }>; index: number }[] = [];
+		let index = 0;
+		for (const { names } of asked) {
+			for (const name of names) {
+				if ("id" in name) ids.push({ principal: name.principal, id: name.id, index });
+				else keys.push({ name, index });
+				index++;
+			}
+		}
 		const { rows } = await this.#connection.query({
 			...FIND,
 			values: [
-				ids.map(({ principal }) => principal),
-				ids.map(({ id }) => toBytes(id)),
-				ids.map(({ index }) => index),
-				keys.map(({ principal }) => principal),
-				keys.map(({ key }) => toBytes(key)),
-				keys.map(({ sessionId }) => keyScope(sessionId)),
-				keys.map(({ index }) => index),
+				textArray(ids, ({ principal }) => principal),
+				bytesArray(ids, ({ id }) => toBytes(id)),
+				plainArray(ids, (one) => one.index),
+				textArray(keys, ({ name }) => name.principal),
+				bytesArray(keys, ({ name }) => toBytes(name.key)),
+				bytesArray(keys, ({ name }) => keyScope(name.sessionId)),
+				plainArray(keys, (one) => one.index),
 				this.#now() - KEY_LIFE_MS,
 			],
 		});
-		return new Map(rows.map((row) => [Number(row.index), row as CommandRow]));
+		const found = new Map<number, FoundCommand>();
+		for (const row of rows) {
+			const command = row as CommandRow & { index: number };
+			found.set(Number(command.index), { ...storedCommand(command), node: command.node });
+		}
+		return found;
 	}
 
 	async events(stream: StreamName, after: number, limit: number): Promise<StreamEvent[]> {
@@ -150,6 +172,17 @@ export class DatabaseReader {
 		return (rows as HistoryRow[]).map(historyEntry);
 	}
 
+	async unheldOf(principal: string): Promise<SessionRecord[]> {
+		const { rows } = await this.#connection.query({ ...UNHELD_OF, values: [principal] });
+		return rows.map(({ record }) => JSON.parse(record)).reverse();
+	}
+
+	async unheldFoldersBelow(folder: string): Promise<string[]> {
+		const inJson = JSON.stringify(folder).slice(1, -1);
+		const { rows } = await this.#connection.query({ ...UNHELD_BELOW, values: [inJson, folder] });
+		return rows.map(({ cwd }) => cwd);
+	}
+
 	async entries({ principal, sessionId }: StreamName, conversation: string): Promise<string[]> {
 		const { rows } = await this.#connection.query({
 			...ENTRIES,
@@ -195,6 +228,18 @@ const OTHER_OWNER = {
 	name: "strata_other_owner",
 	text: `SELECT EXISTS (SELECT 1 FROM strata.owners WHERE principal < $1)
 		OR EXISTS (SELECT 1 FROM strata.owners WHERE principal > $1) AS found`,
+};
+const UNHELD = `strata.sessions JOIN strata.heads ON heads.id = sessions.head
+	AND (heads.owner IS NULL OR NOT EXISTS (SELECT 1 FROM strata.nodes WHERE nodes.id = heads.owner))`;
+export const UNHELD_OF = {
+	name: "strata_unheld_of",
+	text: `SELECT sessions.record FROM ${UNHELD} WHERE heads.principal = $1 ORDER BY heads.id DESC LIMIT ${MAX_UNHELD}`,
+};
+/** Most records are left out by their text, without reading them as JSON. */
+const UNHELD_BELOW = {
+	name: "strata_unheld_below",
+	text: `SELECT DISTINCT cwd FROM (SELECT record FROM ${UNHELD} WHERE strpos(sessions.record, $1) > 0 OFFSET 0) AS likely,
+		LATERAL (SELECT record::json ->> 'cwd' AS cwd) AS parsed WHERE starts_with(cwd, $2)`,
 };
 const ENTRIES = {
 	name: "strata_entries",

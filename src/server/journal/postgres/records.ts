@@ -1,6 +1,10 @@
 import { JournalUnavailable, type StreamName } from "../journal.ts";
 import type { JournalRecord } from "../messages.ts";
 import { databaseRefusal } from "./database-refusal.ts";
+import type { Held } from "./held.ts";
+
+/** A record with the right to write it, as it was when the record was made. A property: a map of records costs more. */
+export type RightfulRecord = JournalRecord & { right?: Held | undefined };
 
 /** The session that a record is about. */
 export function sessionOf(record: JournalRecord): StreamName | undefined {
@@ -15,6 +19,12 @@ export function sessionOf(record: JournalRecord): StreamName | undefined {
 		record.kind === "outcome" ? (record.session?.id ?? record.removed?.sessionId) : undefined;
 	const sessionId = about ?? given;
 	return sessionId === undefined ? undefined : { principal, sessionId };
+}
+
+/** A name may be used again after the session of that name was lost. */
+export function opensSession(record: JournalRecord): boolean {
+	if (record.kind !== "admit" && record.kind !== "outcome") return false;
+	return record.command.type === "create_session" || record.command.type === "load_session";
 }
 
 /** The names that were added last. */

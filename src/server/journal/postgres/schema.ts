@@ -5,7 +5,8 @@ import type { ClientBase } from "pg";
  * `epoch`, `claim`), and how far it is (`version`, `last`). It is separate from `sessions`, whose rows are large
  * and change seldom. `home` is the data folder whose server had the session last. `writes` numbers the statements
  * of a claim, so that a late repetition of an older one changes nothing. `stream` changes when a session is
- * deleted; numbers up to `base` belong to the streams before.
+ * deleted; numbers up to `base` belong to the streams before. `is_parked`: the last owner gave the session up because
+ * it was idle. Open commands are few: an index of them serves a claim and a burial.
  */
 const MIGRATIONS: readonly string[] = [
 	`
@@ -103,6 +104,16 @@ const MIGRATIONS: readonly string[] = [
 		created_at timestamptz NOT NULL DEFAULT clock_timestamp()
 	);
 	CREATE INDEX tokens_by_name ON strata.tokens (name);
+	`,
+	`
+	ALTER TABLE strata.heads ADD COLUMN is_parked boolean NOT NULL DEFAULT false;
+	DROP INDEX strata.commands_open;
+	CREATE INDEX commands_open ON strata.commands (principal, session, node) WHERE outcome IS NULL;
+	`,
+	// What a server tells the others about itself, and the secret of their links.
+	`
+	ALTER TABLE strata.nodes ADD COLUMN about text NOT NULL DEFAULT '{}';
+	CREATE TABLE strata.cluster (id boolean PRIMARY KEY DEFAULT true CHECK (id), secret text NOT NULL);
 	`,
 ];
 

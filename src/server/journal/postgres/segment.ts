@@ -1,5 +1,6 @@
 import { isTakenOut } from "../../safeguards.ts";
-import type { JournalRecord } from "../messages.ts";
+import type { JournalRecord, SessionColumns } from "../messages.ts";
+import { bytesArray, plainArray, textArray } from "./array-text.ts";
 import { keyScope, toBytes } from "./columns.ts";
 import type { Held } from "./held.ts";
 
@@ -14,7 +15,7 @@ interface HeadRow {
 	version: number | null;
 	last: number;
 	inProgress: boolean | null;
-	record: string | null;
+	session: SessionColumns | null;
 }
 
 interface CommandRow {
@@ -35,15 +36,21 @@ interface CommandRow {
 	admission: number | undefined;
 }
 
+interface ConversationRows {
+	readonly held: Held;
+	readonly conversation: string;
+	/** By their numbers. */
+	readonly bodies: Map<number, string>;
+	/** What the database has behind the last of them is deleted. */
+	readonly isReplaced: boolean;
+}
+
 /** Records that one statement can write: no name of a command twice, nothing that ends a stream. */
 export class Segment {
 	readonly #heads = new Map<Held, HeadRow>();
 	readonly #commands = new Map<string, CommandRow>();
 	readonly #events: { held: Held; seq: number; at: number; body: string }[] = [];
-	readonly #entries = new Map<
-		string,
-		{ held: Held; conversation: string; n: number; body: string }
-	>();
+	readonly #conversations = new Map<string, ConversationRows>();
 	/** Positions of the records in their batch. */
 	readonly indexes: number[] = [];
 
@@ -55,18 +62,14 @@ export class Segment {
 		const head = held && this.#headOf(held);
 		if (record.kind === "admit") this.#admit(record, held, index);
 		else if (record.kind === "outcome") this.#finish(record, held, head);
-		else if (record.kind === "session" && head) head.record = recordJson(record.session);
+		else if (record.kind === "session" && head) head.session = record.session;
 		else if (record.kind === "event" && held && head) {
 			const { seq, atMs: at, body, inProgress = false } = record.event;
 			this.#events.push({ held, seq, at, body });
 			head.last = Math.max(head.last, seq);
 			head.inProgress = inProgress;
 		} else if (record.kind === "entries" && held) {
-			for (const [offset, body] of record.bodies.entries()) {
-				const n = record.from + offset;
-				const { conversation } = record;
-				this.#entries.set(`${held.head} ${conversation} ${n}`, { held, conversation, n, body });
-			}
+			this.#keep(record, held);
 		}
 		return true;
 	}
@@ -91,49 +94,70 @@ export class Segment {
 		for (const held of this.#heads.keys()) held.writes += 1;
 	}
 
-	/** In the order of the statement's parameters, after the node. */
-	values(): unknown[] {
+	/**
+	 * In the order of the statement's parameters, after the node. Heads are locked in the order of their ids, as by a
+	 * claim, so that two servers cannot wait for each other.
+	 */
+	values(): string[] {
 		const heads = [...this.#heads.values()];
+		heads.sort((a, b) => Number(a.held.head) - Number(b.held.head));
 		const commands = [...this.#commands.values()];
-		const entries = [...this.#entries.values()];
+		const conversations = [...this.#conversations.values()];
+		const entries = conversations.flatMap(({ held, conversation, bodies }) =>
+			[...bodies].map(([n, body]) => ({ held, conversation, n, body })),
+		);
+		const replaced = conversations.filter(({ isReplaced }) => isReplaced);
 		const events = this.#events;
 		return [
-			heads.map(({ held }) => held.head),
-			heads.map(({ held }) => held.epoch),
-			heads.map(({ held }) => held.claim),
-			heads.map(({ held }) => held.writes),
-			heads.map(({ version }) => version),
-			heads.map(({ last }) => last),
-			heads.map(({ inProgress }) => inProgress),
-			heads.map(({ record }) => record),
-			commands.map(({ principal }) => principal),
-			commands.map(({ id }) => id),
-			commands.map(({ type }) => type),
-			commands.map(({ session }) => session),
-			commands.map(({ fingerprint }) => fingerprint),
-			commands.map(({ key }) => key),
-			commands.map(({ scope }) => scope),
-			commands.map(({ admittedAt }) => admittedAt),
-			commands.map(({ head }) => head),
-			commands.map(({ outcome }) => outcome),
-			commands.map(({ finishedAt }) => finishedAt),
-			commands.map(({ summary }) => summary),
-			commands.map(({ digest }) => digest),
-			events.map(({ held }) => held.head),
-			events.map(({ seq }) => seq),
-			events.map(({ at }) => at),
-			events.map(({ body }) => body),
-			entries.map(({ held }) => held.head),
-			entries.map(({ conversation }) => conversation),
-			entries.map(({ n }) => n),
-			entries.map(({ body }) => body),
+			plainArray(heads, ({ held }) => held.head),
+			plainArray(heads, ({ held }) => held.epoch),
+			plainArray(heads, ({ held }) => held.claim),
+			plainArray(heads, ({ held }) => held.writes),
+			plainArray(heads, ({ version }) => version),
+			plainArray(heads, ({ last }) => last),
+			plainArray(heads, ({ inProgress }) => inProgress),
+			textArray(heads, ({ session }) => session && recordJson(session)),
+			textArray(commands, ({ principal }) => principal),
+			bytesArray(commands, ({ id }) => id),
+			textArray(commands, ({ type }) => type),
+			bytesArray(commands, ({ session }) => session),
+			textArray(commands, ({ fingerprint }) => fingerprint),
+			bytesArray(commands, ({ key }) => key),
+			bytesArray(commands, ({ scope }) => scope),
+			plainArray(commands, ({ admittedAt }) => admittedAt),
+			plainArray(commands, ({ head }) => head),
+			textArray(commands, ({ outcome }) => outcome),
+			plainArray(commands, ({ finishedAt }) => finishedAt),
+			textArray(commands, ({ summary }) => summary),
+			textArray(commands, ({ digest }) => digest),
+			plainArray(events, ({ held }) => held.head),
+			plainArray(events, ({ seq }) => seq),
+			plainArray(events, ({ at }) => at),
+			textArray(events, ({ body }) => body),
+			plainArray(entries, ({ held }) => held.head),
+			textArray(entries, ({ conversation }) => conversation),
+			plainArray(entries, ({ n }) => n),
+			textArray(entries, ({ body }) => body),
+			plainArray(replaced, ({ held }) => held.head),
+			textArray(replaced, ({ conversation }) => conversation),
+			plainArray(replaced, ({ bodies }) => bodies.size),
 		];
+	}
+
+	/** Entries from the first on replace the conversation, also what this statement has of it. */
+	#keep({ conversation, from, bodies }: JournalRecord & { kind: "entries" }, held: Held): void {
+		const key = `${held.head} ${conversation}`;
+		const known = from > 0 ? this.#conversations.get(key) : undefined;
+		const isReplaced = known?.isReplaced ?? from === 0;
+		const rows = known ?? { held, conversation, bodies: new Map(), isReplaced };
+		this.#conversations.set(key, rows);
+		for (const [offset, body] of bodies.entries()) rows.bodies.set(from + offset, body);
 	}
 
 	#headOf(held: Held): HeadRow {
 		const known = this.#heads.get(held);
 		if (known) return known;
-		const row: HeadRow = { held, version: null, last: 0, inProgress: null, record: null };
+		const row: HeadRow = { held, version: null, last: 0, inProgress: null, session: null };
 		this.#heads.set(held, row);
 		return row;
 	}
@@ -184,13 +208,14 @@ export class Segment {
 			if (command.sessionId !== undefined) row.session = toBytes(command.sessionId);
 		}
 		if (!head) return;
-		if (session) head.record = recordJson(session);
+		if (session) head.session = session;
 		if (version !== undefined) head.version = version;
 	}
 }
 
-export function recordJson(session: object & { settings: string }): string {
-	return JSON.stringify({ ...session, settings: JSON.parse(session.settings) });
+/** The settings are JSON already. */
+export function recordJson({ settings, ...session }: SessionColumns): string {
+	return `${JSON.stringify(session).slice(0, -1)},"settings":${settings}}`;
 }
 
 const FENCE = isTakenOut("fence")
@@ -245,6 +270,11 @@ export const WRITE = {
 		SELECT h.stream, u.conversation, u.n, u.body FROM unnest($27::bigint[], $28::text[], $29::integer[], $30::text[])
 			AS u (head, conversation, n, body) JOIN h ON h.id = u.head
 		ON CONFLICT (stream, conversation, n) DO UPDATE SET body = excluded.body
+	),
+	r AS (
+		DELETE FROM strata.entries USING unnest($31::bigint[], $32::text[], $33::integer[])
+			AS u (head, conversation, count) JOIN h ON h.id = u.head
+		WHERE entries.stream = h.stream AND entries.conversation = u.conversation AND entries.n >= u.count
 	)
 	SELECT (SELECT count(*) FROM me) AS alive, (SELECT array_agg(id) FROM h) AS held,
 		(SELECT count(*) FROM c) AS commands`,

@@ -92,6 +92,10 @@ export class TokenTable {
 		return principal;
 	}
 
+	has(principal: string): boolean {
+		return this.#known.some(({ name }) => name === principal);
+	}
+
 	/** Never rejects. */
 	async refresh(): Promise<void> {
 		try {

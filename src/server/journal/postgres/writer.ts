@@ -17,7 +17,7 @@ export interface WriterOptions {
 	/** The id of this process among the servers; it changes if it was given up for dead. */
 	nodeId(): string;
 	/** The right to write a record, or `undefined` if it concerns no held session. */
-	rightOf(record: JournalRecord): Held | undefined | "lost";
+	rightOf(record: JournalRecord): Held | undefined;
 	/** Takes the name of a session that a record brings into being. */
 	reserve(record: JournalRecord): Promise<Held | undefined>;
 	/** Sessions that another process has now. */
@@ -116,9 +116,9 @@ export class DatabaseWriter {
 			const index = batch.at + count;
 			const record = batch.records[index] as JournalRecord;
 			let right = this.#options.rightOf(record);
-			if (right === undefined && needsHead(record))
-				right = (await this.#options.reserve(record)) ?? "lost";
-			if (right === "lost" || right?.isLost) {
+			const isNew = right === undefined && needsHead(record);
+			if (isNew) right = await this.#options.reserve(record);
+			if (right?.isLost || (isNew && !right)) {
 				batch.refused.set(index, new SessionLost());
 				continue;
 			}
@@ -151,8 +151,7 @@ export class DatabaseWriter {
 			const isOf = new Set(lost);
 			for (const index of segment.indexes) {
 				const right = this.#options.rightOf(batch.records[index] as JournalRecord);
-				if (right !== "lost" && right && isOf.has(right))
-					batch.refused.set(index, new SessionLost());
+				if (right && isOf.has(right)) batch.refused.set(index, new SessionLost());
 			}
 			onLost(lost);
 		}

@@ -1,6 +1,8 @@
+import { join } from "node:path";
 import pg from "pg";
 import { describe, expect, test, vi } from "vitest";
 import { AlreadyKnown, SessionLost } from "../../../../src/server/journal/journal.ts";
+import { INTERRUPT_IN_SESSIONS, LOOK } from "../../../../src/server/journal/postgres/claims.ts";
 import { EVENTS, FIND } from "../../../../src/server/journal/postgres/reader.ts";
 import {
 	migrate,
@@ -10,8 +12,14 @@ import {
 import { Segment, WRITE } from "../../../../src/server/journal/postgres/segment.ts";
 import { command, event, finished, session } from "../../../contracts/journal.ts";
 import { PATIENCE } from "../../../support/patience.ts";
-import { postgresPrograms, startPostgres, withPostgres } from "../../../support/postgres.ts";
+import {
+	postgresPrograms,
+	sharedPostgres,
+	startPostgres,
+	withPostgres,
+} from "../../../support/postgres.ts";
 import { atEnd } from "../../../support/temp.ts";
+import { startSocketProxy } from "../../cluster/socket-proxy.ts";
 import { newDatabase, startPostgresJournal } from "./start-postgres-journal.ts";
 
 const name = { principal: "ann", sessionId: "s" };
@@ -107,6 +115,21 @@ describe.runIf(postgresPrograms)(
 			expect(await a.claim(name, { create: true })).toEqual({ kind: "held", version: 0 });
 			await a.finish(finished(command("again"), { session: session("s"), version: 0 }));
 			await a.append(event(a.lastSeq(name) + 1));
+		});
+
+		test("that could not be created leaves its name to other servers, and to retention", async () => {
+			const { url, a, b } = await twoServers();
+			const failed = { principal: "ann", sessionId: "failed" };
+			expect(await a.claim(failed, { create: true })).toMatchObject({ kind: "held" });
+			expect(await b.claim(failed, { create: true })).toEqual({ kind: "exists" });
+			await a.release([failed]);
+			const client = await connect(url);
+			const { rows } = await client.query("SELECT ended_at FROM strata.heads ORDER BY id");
+			expect(rows.map(({ ended_at }) => ended_at !== null)).toEqual([false, true]);
+			expect(await b.claim(failed, { create: true })).toMatchObject({ kind: "held" });
+			await b.finish(finished(command("b"), { session: session("failed"), version: 0 }));
+			await b.append(event(1, failed));
+			expect(await a.claim(failed)).toEqual({ kind: "elsewhere", address: "ws://b/" });
 		});
 
 		test("is refused to a server that cannot run it, and stays free", async () => {
@@ -252,6 +275,20 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		expect(stored.map(({ seq }) => seq)).toEqual([1, 3]);
 	});
 
+	test("sessions that no server has are known by their principal, and by their folders", async () => {
+		const { a, b } = await twoServers();
+		const [other, folder] = ["t", '/work/with "quotes" and \\'];
+		await a.claim({ ...name, sessionId: other }, { create: true });
+		const record = { ...session(other), cwd: `${folder}/project` };
+		await a.finish(finished(command("other"), { session: record, version: 0 }));
+		expect(await b.unheld.of("ann")).toEqual([]);
+		await a.release([{ ...name, sessionId: other }]);
+		expect(await b.unheld.of("ann")).toEqual([record]);
+		expect(await b.unheld.of("bob")).toEqual([]);
+		expect(await b.unheld.foldersBelow(folder)).toEqual([record.cwd]);
+		expect(await b.unheld.foldersBelow("/elsewhere")).toEqual([]);
+	});
+
 	test("a newer schema is refused, and one that several servers create at once is whole", async () => {
 		const url = await newDatabase();
 		const clients = await Promise.all([connect(url), connect(url), connect(url)]);
@@ -262,7 +299,7 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		await expect(startPostgresJournal(url)).rejects.toThrow(
 			`cannot use the database ${new URL(url.replace("@/", "@h/")).searchParams.get("host")}`,
 		);
-		expect(SCHEMA_VERSION).toBe(1);
+		expect(SCHEMA_VERSION).toBe(3);
 	});
 
 	test("every statement of a tick uses indexes, and none notifies", async () => {
@@ -282,7 +319,12 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 			await plan(WRITE.text, [node, ...new Segment().values()]),
 			await plan(FIND.text, [[], [], [], [], [], [], [], 0]),
 			await plan(EVENTS.text, ["ann", Buffer.from("s"), 0, 9]),
+			await plan(LOOK.text, [[], [], []]),
+			await plan(INTERRUPT_IN_SESSIONS.text, ["", 0, [], [], node]),
 		];
+		expect(plans[3]).toMatch(/Index Scan using heads_principal_session_key/);
+		expect(plans[4]).toMatch(/Index Scan using commands_open/);
+		expect(plans[0]).toMatch(/Delete on entries.*Index Scan using entries_pkey/s);
 		expect(plans[0]).toMatch(/Index Scan using heads_pkey/);
 		expect(plans[1]).toMatch(/Index Scan using commands_pkey/);
 		expect(plans[1]).toMatch(/Index Scan using commands_by_key/);
@@ -309,6 +351,35 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		await Promise.all([finishing, appending]);
 		expect(lost).toEqual([]);
 		expect(await journal.events(name, 0, 10)).toEqual([event(1)]);
+	});
+
+	test("one that hangs fails all claims and questions together, not one after the other", async () => {
+		const postgres = await sharedPostgres();
+		const url = await postgres.database();
+		const proxy = await startSocketProxy(join(postgres.folder, "hung"), postgres);
+		atEnd(() => proxy.close());
+		const through = url.replace(
+			encodeURIComponent(postgres.socketFolder),
+			encodeURIComponent(proxy.folder),
+		);
+		const lease = { leaseMs: 60_000, renewMs: 30_000 };
+		const journal = await startPostgresJournal(through, { lease, questionMs: 300 });
+		const sessions = Array.from({ length: 20 }, (_, n) => ({ ...name, sessionId: `s${n}` }));
+		await Promise.all(sessions.map((one) => journal.claim(one, { create: true })));
+		const before = proxy.connections();
+		proxy.set("hang");
+		const asked = sessions.flatMap((one) => [
+			journal.claim({ ...one, sessionId: `other ${one.sessionId}` }),
+			journal.conversations.entries(one, "c"),
+		]);
+		for (const result of await Promise.allSettled(asked)) {
+			expect(result).toMatchObject({ reason: { code: "journal_unavailable" } });
+		}
+		expect(proxy.connections()).toBeLessThanOrEqual(before + 1);
+		proxy.set("pass");
+		await vi.waitFor(async () => {
+			expect(await journal.claim(name, { create: true })).toMatchObject({ kind: "held" });
+		}, PATIENCE);
 	});
 
 	test("a longer one refuses changes, lets questions fail with a reason, and ends by itself", async () => {
@@ -366,5 +437,35 @@ describe.runIf(postgresPrograms)(withPostgres("the journal in Postgres"), { tags
 		await b.claim(name);
 		await b.conversations.keep({ ...part, from: 5, bodies: ['"of b"'] });
 		expect(await a.conversations.entries(name, "c")).toEqual([...bodies, '"of b"']);
+	});
+
+	test("a conversation that got shorter has no entries left behind its end", async () => {
+		const { a, b } = await twoServers();
+		const keep = (from: number, bodies: string[], conversation = "c") =>
+			a.conversations.keep({ ...name, conversation, from, bodies });
+		await keep(0, ['"1"', '"2"', '"3"', '"4"']);
+		await keep(0, ['"other"', '"5"'], "d");
+		await keep(0, ['"1"', '"new 2"']);
+		expect(await b.conversations.entries(name, "c")).toEqual(['"1"', '"new 2"']);
+		await keep(2, ['"3"']);
+		// In one statement.
+		await Promise.all([
+			keep(0, ['"a"', '"b"', '"c"', '"d"']),
+			keep(0, ['"e"', '"f"']),
+			keep(2, ['"g"']),
+		]);
+		expect(await b.conversations.entries(name, "c")).toEqual(['"e"', '"f"', '"g"']);
+		expect(await b.conversations.entries(name, "d")).toEqual(['"other"', '"5"']);
+	});
+
+	test("a server that has lost the session deletes no entries of it", async () => {
+		const { url, a, b } = await twoServers();
+		const part = { ...name, conversation: "c", from: 0 };
+		await a.conversations.keep({ ...part, bodies: ['"1"', '"2"'] });
+		const thief = await connect(url);
+		await thief.query("UPDATE strata.heads SET claim = gen_random_uuid() WHERE session = 's'");
+		const shorter = a.conversations.keep({ ...part, bodies: ['"1"'] });
+		await expect(shorter).rejects.toThrow(SessionLost);
+		expect(await b.conversations.entries(name, "c")).toEqual(['"1"', '"2"']);
 	});
 });
