@@ -17,11 +17,22 @@ const CODES: { readonly [Code in ClientErrorCode]?: number } = {
 	not_found: NOT_FOUND,
 };
 
-/** An error as an editor shows it: one sentence. The server's own code is in `data`. */
+/** Where the server speaks of commands and their ids, which no editor shows. */
+const TEXTS: { readonly [Code in ClientErrorCode]?: string } = {
+	interrupted:
+		"The server stopped before this ended, so it may or may not have had an effect: look at the session, and send it again if it had none.",
+	not_durable:
+		"This had an effect, but the server could not store it: look at the session before you send it again.",
+};
+
+/** An error as an editor shows it: one sentence. The server's own code is in `data`, and its words if the sentence is ours. */
 export function asRequestError(error: unknown): RequestError {
 	if (error instanceof RequestError) return error;
 	if (!(error instanceof ClientError)) return new RequestError(INTERNAL, describeError(error));
-	return new RequestError(CODES[error.code] ?? INTERNAL, error.message, { code: error.code });
+	const { code, message } = error;
+	const text = TEXTS[code];
+	const data = { code, ...(text !== undefined && { message }) };
+	return new RequestError(CODES[code] ?? INTERNAL, text ?? message, data);
 }
 
 export function invalidParams(message: string): RequestError {

@@ -15,7 +15,7 @@ interface AccessOptions {
 	readonly origins: readonly string[];
 	readonly tls: boolean;
 	/** `none`: every client is the principal `local`. */
-	readonly tokens: Tokens | "none";
+	readonly tokens: Pick<Tokens, "principalOf"> | "none";
 }
 
 export function createAccess(options: AccessOptions) {

@@ -15,6 +15,11 @@ export interface ServerAddress {
 	readonly tokenFile?: string | undefined;
 }
 
+/** The data folder of a server that is started without another one. */
+export function serverFolderIn(agentDir: string): string {
+	return join(agentDir, "strata", "server");
+}
+
 /** SQLite locks it while a server runs. */
 export function serverLock(dataDir: string): string {
 	return join(dataDir, "lock.db");

@@ -181,6 +181,11 @@ export const settingGroups = {
 			"Offer the full answer to the user when an answer was shortened. If the user declines, the session does not ask again.",
 			{ userOnly: true },
 		),
+		typeChecker: text(
+			"",
+			"Absolute path of TypeScript 7's tsc, which is then asked for usages of members. If empty: the index alone answers.",
+			{ userOnly: true },
+		),
 		engine: choice(
 			["embedded", "external"],
 			"embedded",

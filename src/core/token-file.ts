@@ -8,6 +8,8 @@ import { errnoOf } from "./errno.ts";
 export interface Tokens {
 	/** Takes the same time for every wrong token. */
 	principalOf(token: string): string | undefined;
+	/** Whether there is a token of this name. */
+	has(principal: string): boolean;
 	/** The file's first entry, which the server shows to the user. */
 	readonly first: { readonly name: string; readonly token: string };
 }
@@ -22,7 +24,7 @@ const TOKEN = /^[A-Za-z0-9._~+-]+$/;
 
 /** A line is `principal:token` or a `#` comment. Creates a missing file; an existing one must be private. */
 export async function loadTokens(path: string): Promise<Tokens> {
-	const text = (await readPrivate(path)) ?? (await create(path));
+	const text = (await readPrivateFile(path, "token file")) ?? (await create(path));
 	const entries = parseTokens(text, path);
 	const [first] = entries;
 	if (!first) {
@@ -32,6 +34,7 @@ export async function loadTokens(path: string): Promise<Tokens> {
 	const digests = entries.map(({ name, token }) => ({ name, digest: digestOf(token) }));
 	return {
 		first,
+		has: (principal) => entries.some(({ name }) => name === principal),
 		principalOf(token) {
 			const given = digestOf(token);
 			let principal: string | undefined;
@@ -72,17 +75,18 @@ export function parseTokens(text: string, path: string): { name: string; token: 
 	return entries;
 }
 
-async function readPrivate(path: string): Promise<string | undefined> {
+/** `undefined` if there is none. Throws if other users can read it. `what` names it in errors. */
+export async function readPrivateFile(path: string, what: string): Promise<string | undefined> {
 	// Non-blocking: opening a pipe would wait for a writer.
 	const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch((error) => {
 		if (errnoOf(error) === "ENOENT") return undefined;
-		const why = `cannot read token file ${path}: ${errnoOf(error) ?? error}`;
+		const why = `cannot read ${what} ${path}: ${errnoOf(error) ?? error}`;
 		throw new Error(why, { cause: error });
 	});
 	if (!file) return undefined;
 	try {
 		const fault = faultIn(await file.stat(), path); // checks the open file, to avoid a race
-		if (fault) throw new Error(`token file ${path} ${fault}`);
+		if (fault) throw new Error(`${what} ${path} ${fault}`);
 		return await file.readFile("utf8");
 	} finally {
 		await file.close();
@@ -116,7 +120,7 @@ async function create(path: string): Promise<string> {
 		return text;
 	} catch (error) {
 		if (errnoOf(error) !== "EEXIST") throw error;
-		const other = await readPrivate(path);
+		const other = await readPrivateFile(path, "token file");
 		if (other !== undefined) return other;
 		throw new Error(`token file ${path} is a broken link; remove the link`, { cause: error });
 	} finally {

@@ -35,14 +35,21 @@ export function thread(
 	};
 }
 
+interface ChildOptions {
+	readonly args: readonly string[];
+	readonly maxHeapMb: number;
+	/** Bound of V8's space for new objects. Default: V8's own. */
+	readonly nurseryMb?: number;
+}
+
 /** A stateless process without our environment, for native code that untrusted data can crash or hang. */
-export function childProcess(
-	entry: URL,
-	{ args, maxHeapMb }: { args: readonly string[]; maxHeapMb: number },
-): WorkerPort {
+export function childProcess(entry: URL, { args, maxHeapMb, nurseryMb }: ChildOptions): WorkerPort {
 	const child = fork(fileURLToPath(entry), args, {
 		serialization: "advanced",
-		execArgv: [`--max-old-space-size=${maxHeapMb}`],
+		execArgv: [
+			`--max-old-space-size=${maxHeapMb}`,
+			...(nurseryMb === undefined ? [] : [`--max-semi-space-size=${nurseryMb}`]),
+		],
 		env: process.platform === "win32" ? { SystemRoot: process.env.SystemRoot } : {},
 		stdio: ["ignore", "ignore", "ignore", "ipc"],
 	});

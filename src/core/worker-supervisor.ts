@@ -77,7 +77,7 @@ interface WorkerHandle {
 	readonly tasks: Task[];
 	readonly exited: PromiseWithResolvers<void>;
 	/** Limits the start, the first task or the idle time. */
-	timer?: NodeJS.Timeout;
+	timer?: NodeJS.Timeout | undefined;
 	isReady: boolean;
 	isEnding: boolean;
 	served: number;
@@ -244,9 +244,15 @@ export class WorkerSupervisor<Job, Answer, Note = never> {
 
 	#limit(worker: WorkerHandle, fault: "start" | "deadline", ms: number | undefined): void {
 		clearTimeout(worker.timer);
+		worker.timer = undefined;
 		if (ms === undefined) return;
-		const end = () => this.#end(worker, new WorkerError(fault, `over ${ms} ms`, worker.served));
-		worker.timer = setTimeout(end, ms).unref();
+		const end = () => {
+			if (worker.isEnding || worker.timer !== timer) return;
+			this.#end(worker, new WorkerError(fault, `over ${ms} ms`, worker.served));
+		};
+		// After a stall of this thread, an expired timer runs before the messages that arrived meanwhile. They come first.
+		const timer = setTimeout(() => setImmediate(end), ms).unref();
+		worker.timer = timer;
 	}
 
 	#onMessage(worker: WorkerHandle, message: FromWorker): void {

@@ -12,6 +12,8 @@ export const CodeCoverage = Type.Object({
 	...numberFields("unresolvedImports", "checkedMs", "refreshedFiles"),
 	/** False until the first indexing is finished. */
 	complete: Type.Boolean(),
+	/** Number of files whose references and texts are still being read. */
+	pending: Type.Optional(Type.Number()),
 	/** Number of symbolic links that are broken or point outside the project. */
 	linksNotFollowed: Type.Optional(Type.Number()),
 	/** Why the current index is only in memory; absent if it is stored. */

@@ -128,9 +128,29 @@ export const CostRequest = Type.Object({
 	saved: Type.Optional(SavedBySystem),
 });
 
-/** `totals` covers all requests, `requests` only the latest. */
+/** A message of the user, and the requests until the next one. */
+export const CostTurn = Type.Object({
+	/** 1 is the session's first message; 0: requests before it. */
+	turn: Type.Number(),
+	/** The entry of the message; absent for 0. */
+	entryId: Type.Optional(Type.String()),
+	/** The first line of the message, perhaps cut. */
+	prompt: Type.String(),
+	/** The number of its first request. */
+	firstRequest: Type.Number(),
+	requests: Type.Number(),
+	...TOKENS,
+	/** Prompts and answers; absent if a price is unknown. */
+	dollars: Type.Optional(Type.Number()),
+	misses: Type.Number(),
+	saved: Type.Optional(Price),
+});
+
+/** `totals` covers all requests, `requests` and `turns` only the latest. */
 export const Cost = Type.Object({
 	requests: Type.Array(CostRequest),
+	/** Absent from servers before they were counted. */
+	turns: Type.Optional(Type.Array(CostTurn)),
 	totals: Type.Object({
 		requests: Type.Number(),
 		...TOKENS,

@@ -44,7 +44,6 @@ export const ErrorCode = oneOf(
 	/** The journal cannot be written or trusted. Nothing was carried out; only reads are answered. */
 	"journal_unavailable",
 	/** Another server has the session; the text names its address. Nothing was carried out here. */
-	"owned_elsewhere",
 	/** The command was carried out, but its outcome is not on disk: a crash may lose it. */
 	"not_durable",
 	/** A read's answer was not stored and has changed since: send the read again under a new id. */

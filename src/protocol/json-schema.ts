@@ -11,6 +11,7 @@ import { ServerEvent } from "./server-events.ts";
 import * as session from "./session-data.ts";
 import { AssistantMessageEvent, SessionEvent } from "./session-events.ts";
 import { TrafficConversation, TrafficRequest } from "./traffic-data.ts";
+import { SavedSums } from "./usage-data.ts";
 
 type Json = { [key: string]: unknown };
 
@@ -48,6 +49,7 @@ const shared: Record<string, TSchema> = {
 	CacheMiss: context.CacheMiss,
 	TrafficConversation,
 	TrafficRequest,
+	SavedSums,
 	CodeCoverage: code.CodeCoverage,
 	CodeSymbol: code.CodeSymbol,
 	CodeFileAtDepth: code.CodeFileAtDepth,

@@ -69,6 +69,8 @@ export const SessionInfo = Type.Object({
 	messageCount: Type.Number(),
 	/** ISO 8601. */
 	createdAt: Type.String(),
+	/** In `list_sessions` of several servers: the address of the one that has it. Absent: none, until it is used. */
+	server: Type.Optional(Type.String()),
 });
 
 export const SessionState = Type.Interface([SessionInfo], {

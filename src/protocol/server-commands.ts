@@ -18,9 +18,12 @@ import {
 	text,
 	wholeNumber,
 } from "./field-schemas.ts";
+import { MetricsHistory } from "./metrics-data.ts";
 import { SessionEntry, SessionInfo } from "./pi-shapes.ts";
+import { ProgressAnswer, ReportedCall, ReportedMessage } from "./progress-data.ts";
 import { OpenedSession, SessionFile, StoredSession, TextOrNull } from "./session-data.ts";
 import { ListedConversation, TrafficReport } from "./traffic-data.ts";
+import { Saved, UsageReport } from "./usage-data.ts";
 
 const READ = { effect: "read", path: "lane", timeout: "short" } as const;
 const CHANGE = { effect: "change", path: "lane", timeout: "short" } as const;
@@ -133,7 +136,26 @@ export const ServerMetrics = Type.Object({
 		...numberFields("commits", "commitMsTotal", "pending"),
 	}),
 	memory: Type.Object(numberFields("rssBytes", "heapUsedBytes", "externalBytes")),
+	/** Present if servers share a database: those that live. */
+	servers: Type.Optional(
+		Type.Array(
+			Type.Object({
+				address: Type.String(),
+				/** Sessions that it has. */
+				sessions: Type.Number(),
+				/** False for a gateway, and for a server that stops. */
+				takesSessions: Type.Boolean(),
+				/** Whether the server that answers is linked to it. */
+				isLinked: Type.Optional(Type.Boolean()),
+				/** The server that answers. */
+				isSelf: Type.Optional(Type.Literal(true)),
+			}),
+		),
+	),
 });
+
+/** A week. */
+const MAX_HISTORY_MINUTES = 7 * 24 * 60;
 
 const Health = Type.Object({
 	status: Type.Enum(["ok", "degraded"]),
@@ -189,6 +211,10 @@ export const serverCommands = {
 	}),
 	unsubscribe: serverCommand(ATTACH, NoData, { sessionId: SessionId }),
 	get_metrics: serverCommand(CONTROL_READ, ServerMetrics),
+	/** The figures of the last `minutes` (default: 60), in at most 240 points. */
+	get_metrics_history: serverCommand(CONTROL_READ, MetricsHistory, {
+		minutes: Type.Optional(wholeNumber(1, MAX_HISTORY_MINUTES)),
+	}),
 	health_check: serverCommand(CONTROL_READ, Health),
 	/** Lists the files that `load_session` accepts. */
 	list_stored_sessions: serverCommand(READ, StoredSessions),
@@ -209,6 +235,18 @@ export const serverCommands = {
 		sessionPath: SessionPath,
 		sessionId: Type.Optional(SessionId),
 		watch: Type.Optional(Type.Boolean()),
+	}),
+	/**
+	 * Pi-strata in a terminal's pi reports the answer that is being written, and the tools that run. Sessions of the caller
+	 * that watch the file show it as events. Nothing is stored as a command.
+	 */
+	report_progress: serverCommand(CONTROL_READ, ProgressAnswer, {
+		sessionPath: SessionPath,
+		isRunning: Type.Boolean(),
+		message: Type.Optional(ReportedMessage),
+		calls: Type.Optional(
+			Type.Array(ReportedCall, { maxItems: 100, description: "an array of up to 100 calls" }),
+		),
 	}),
 	/** Reads a stored session without opening it: its folder and its model may be gone. Changes nothing. */
 	get_stored_session: serverCommand({ ...CONTROL_READ, timeout: "long" }, ReadSession, {
@@ -231,6 +269,15 @@ export const serverCommands = {
 		sessionPath: Type.Optional(SessionPath),
 		content: Type.Optional(text(MAX_SESSION_CONTENT, { note: " of a session file" })),
 	}),
+	/**
+	 * What the session files of this user's agents say that requests cost, by day, agent, project and model. `days`: today and
+	 * the days before it; without it, all. The first answer may take a while: files are read once, and then from a cache.
+	 */
+	get_usage: serverCommand({ ...CONTROL_READ, timeout: "long" }, UsageReport, {
+		days: Type.Optional(wholeNumber(1, 3_660)),
+	}),
+	/** What pi's sessions cost and saved, for today, in all, and by day for the last `days` (default: 30). */
+	get_saved: serverCommand(CONTROL_READ, Saved, { days: Type.Optional(wholeNumber(1, 3_660)) }),
 	/** Conversations that went through strata's proxy, the latest used first. */
 	list_conversations: serverCommand(CONTROL_READ, Conversations, {
 		limit: Type.Optional(wholeNumber(1, 500)),

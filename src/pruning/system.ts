@@ -38,10 +38,14 @@ export class PruningSystem implements System {
 			: { on: false, why: "prune.enabled is false" };
 	}
 
-	async start(): Promise<void> {
+	async start(session: SessionView): Promise<void> {
 		this.#sweptMs = Date.now();
 		this.#skipsNext = false;
 		await this.#perFolder.clear();
+		const isEdited = session.sessionManager
+			.getEntries()
+			.some(({ type }) => type === "context_edit");
+		if (isEdited) await (await import("./stubbed-texts.ts")).storeMissingTexts(session);
 	}
 
 	async stop(): Promise<void> {

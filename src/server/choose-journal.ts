@@ -1,6 +1,9 @@
 import type { Journal } from "./journal/journal.ts";
 import { homeOf } from "./journal/postgres/home.ts";
-import type { PostgresJournal } from "./journal/postgres/postgres-journal.ts";
+import type {
+	PostgresJournal,
+	PostgresJournalOptions,
+} from "./journal/postgres/postgres-journal.ts";
 import { openJournal } from "./journal/sqlite-journal.ts";
 import type { ServerOptions } from "./options.ts";
 
@@ -14,7 +17,7 @@ export interface ChosenJournal {
 export async function chooseJournal(
 	{ dataDir, warn, database }: ServerOptions,
 	clientAddress: string,
-	onRenewed: (leftMs: number) => void,
+	hooks: Pick<PostgresJournalOptions, "onRenewed" | "about" | "onNodes">,
 ): Promise<ChosenJournal> {
 	if (!database) return { journal: await openJournal({ dataDir, warn }) };
 	// The database's client is loaded only if it is used.
@@ -26,7 +29,7 @@ export async function chooseJournal(
 		...(database.leaseMs !== undefined && {
 			lease: { leaseMs: database.leaseMs, renewMs: Math.ceil(database.leaseMs / RENEWALS) },
 		}),
-		onRenewed,
+		...hooks,
 		warn,
 	});
 	return { journal: shared, shared };

@@ -14,6 +14,9 @@ const OWN_FILES = [
 	"journal.db-wal",
 	"journal.db-shm",
 	"journal.mark",
+	"metrics.db",
+	"metrics.db-wal",
+	"metrics.db-shm",
 ];
 
 const HAS_MODES = process.platform !== "win32";

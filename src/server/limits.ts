@@ -46,6 +46,8 @@ export const DEFAULT_LIMITS = {
 	maxUnfinishedBytesInAll: 256 * MEGABYTE,
 	maxSessions: 300,
 	maxSessionsPerPrincipal: 100,
+	/** A session without subscriber, run and command is closed after this time, and opened again by the next command. */
+	parkMs: 600_000,
 	/** How long running commands may continue while the server stops. */
 	drainMs: 30_000,
 	...OUTBOX_LIMITS,

@@ -10,6 +10,10 @@ export interface ClusterMetrics {
 	readonly claims: number;
 	readonly lost: number;
 	readonly buried: number;
+	readonly links: number;
+	readonly forwarded: number;
+	readonly resent: number;
+	readonly waiting: number;
 }
 
 export interface Metrics {
@@ -17,6 +21,8 @@ export interface Metrics {
 	readonly connections: ConnectionCounters;
 	readonly journal: JournalStats & { healthy: boolean };
 	readonly sessions: number;
+	/** Sessions that were closed because they were idle. */
+	readonly parked: number;
 	/** Present if servers share a database. */
 	readonly cluster?: ClusterMetrics | undefined;
 	readonly process: ReturnType<ProcessGauge["read"]>;
@@ -66,6 +72,7 @@ const ROWS: readonly Row[] = [
 	gauge("commands_pending", "Commands in flight.", ({ engine }) => engine.pending),
 	gauge("lanes", "Lanes that have commands.", ({ engine }) => engine.lanes),
 	gauge("sessions", "Sessions on the server.", ({ sessions }) => sessions),
+	counter("sessions_parked", "Idle sessions that were closed.", ({ parked }) => parked),
 	gauge("connections", "Open connections.", ({ connections }) => connections.open),
 	counter("connections_opened", "Connections opened.", ({ connections }) => connections.opened),
 	counter("connections_refused", "Connections refused.", ({ connections }) => connections.refused),
@@ -101,6 +108,16 @@ const CLUSTER_ROWS: readonly Row[] = [
 	counter("sessions_lost", "Sessions that others took.", ({ cluster }) => Number(cluster?.lost)),
 	counter("buried", "Times that the others gave this server up.", (all) =>
 		Number(all.cluster?.buried),
+	),
+	gauge("links", "Open links to other servers.", ({ cluster }) => Number(cluster?.links)),
+	counter("commands_forwarded", "Commands sent to other servers.", ({ cluster }) =>
+		Number(cluster?.forwarded),
+	),
+	counter("commands_resent", "Commands sent again, because a server was lost.", (all) =>
+		Number(all.cluster?.resent),
+	),
+	gauge("commands_waiting", "Commands that other servers have, or that wait for one.", (all) =>
+		Number(all.cluster?.waiting),
 	),
 ];
 

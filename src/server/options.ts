@@ -12,6 +12,14 @@ export interface DatabaseOptions {
 	readonly leaseMs?: number;
 	/** Other machines can reach the same working trees, so tools end with the lease. */
 	readonly sharesWorkspaces?: boolean;
+	/** Folders whose sessions this server takes. Default: all that it has. */
+	readonly workspaces?: readonly string[];
+	/** A pure gateway: it routes, and takes no sessions. */
+	readonly takesNoSessions?: boolean;
+	/** File with the secret of the servers' links. Default: one in the database. */
+	readonly secretFile?: string;
+	/** Allows links without TLS to other machines. */
+	readonly allowsPlainLinks?: boolean;
 }
 
 export interface ServerOptions {

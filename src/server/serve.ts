@@ -2,12 +2,13 @@ import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import { describeError } from "../core/errno.ts";
-import { createAccess } from "../core/http-access.ts";
 import { inTime } from "../core/in-time.ts";
 import { packageVersion } from "../core/package-info.ts";
+import { realOrGiven } from "../core/places.ts";
 import { writeServerAddress } from "../core/server-address.ts";
 import { loadTokens, type Tokens } from "../core/token-file.ts";
 import { chooseJournal } from "./choose-journal.ts";
+import type { Cluster } from "./cluster/cluster.ts";
 import { lockDataFolder } from "./data-folder.ts";
 import type { Models } from "./demo/demo-provider.ts";
 import { Engine } from "./engine/engine.ts";
@@ -15,8 +16,11 @@ import type { Client } from "./engine/message.ts";
 import type { StreamName } from "./journal/journal.ts";
 import type { PostgresJournal } from "./journal/postgres/postgres-journal.ts";
 import type { TokenTable } from "./journal/postgres/token-table.ts";
-import { type Metrics, ProcessGauge, prometheusText } from "./metrics.ts";
+import { openListeners } from "./listeners.ts";
+import { type Metrics, metricsData, ProcessGauge, prometheusText } from "./metrics.ts";
+import { MetricsHistory } from "./metrics-history.ts";
 import { checkedOptions, type ServerOptions } from "./options.ts";
+import { startParking } from "./parking.ts";
 import { SessionFinder } from "./replay/session-finder.ts";
 import { SessionReplay } from "./replay/session-replay.ts";
 import { createAttachments, createServerHandlers } from "./server-handlers.ts";
@@ -24,10 +28,8 @@ import { Streams } from "./streams/streams.ts";
 import { startToolGuard } from "./tool-guard.ts";
 import { ServerTraffic } from "./traffic/server-traffic.ts";
 import { Connections } from "./transports/connections.ts";
-import { type HttpOptions, listenHttp } from "./transports/http.ts";
-import { listenUnixSocket, serveStdio } from "./transports/line-transports.ts";
-import { createPage } from "./transports/page.ts";
-import { WebSocketTransport } from "./transports/websocket.ts";
+import { serveStdio } from "./transports/line-transports.ts";
+import { ServerUsage } from "./usage/server-usage.ts";
 
 export interface RunningServer {
 	readonly port?: number;
@@ -43,7 +45,6 @@ export interface RunningServer {
 
 const NO_LEASE =
 	"The server cannot reach its database, so another server may have this session: the tool was not run.";
-const MOVED = "a session of this connection is on another server now; connect again";
 
 /** How long `stop` waits for unsent output, and for sessions to close. */
 const FLUSH_MS = 2_000;
@@ -81,6 +82,7 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			},
 			metrics: () => backend && prometheusText(backend.metrics()),
 			replays: () => backend?.replay,
+			links: () => backend?.cluster,
 		});
 	} catch (error) {
 		await table?.close();
@@ -95,7 +97,10 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 		socket: options.socketPath,
 		tokenFile: tokens === "none" || options.auth === "none" ? undefined : options.auth.tokenFile,
 	});
-	const ready = openBackend(options, addressOf(options, listening.port)).then(
+	const mayActFor = (principal: string) =>
+		tokens === "none" ? principal === "local" : tokens.has(principal);
+	const address = addressOf(options, listening.port);
+	const ready = openBackend(options, address, mayActFor).then(
 		(opened) => {
 			backend = opened;
 			connections.resolve(opened.connections);
@@ -119,9 +124,10 @@ export async function startServer(given: ServerOptions): Promise<RunningServer> 
 			listening.stopListening();
 			await ready.catch(() => {}); // `ready` reports the error
 			if (backend) {
-				await backend.engine.shutdown(reason, options.limits.drainMs);
+				await backend.drain(reason);
 				await inTime(backend.streams.whenDrained(), FLUSH_MS);
 				await backend.connections.close(FLUSH_MS);
+				backend.cluster?.close(); // the listener waits for their sockets
 			}
 			await listening.close();
 			await backend?.close();
@@ -153,6 +159,7 @@ function eitherOf(file: Tokens, table: TokenTable): Tokens {
 	return {
 		first: file.first,
 		principalOf: (token) => file.principalOf(token) ?? table.principalOf(token),
+		has: (principal) => file.has(principal) || table.has(principal),
 	};
 }
 
@@ -172,7 +179,11 @@ function urlOf({ listen }: ServerOptions, port: number | undefined, scheme: "htt
 type Backend = Awaited<ReturnType<typeof openBackend>>;
 
 /** Opens everything that answers commands: journal, streams, sessions and engine, but no listeners. */
-async function openBackend(options: ServerOptions, clientAddress: string) {
+async function openBackend(
+	options: ServerOptions,
+	clientAddress: string,
+	mayActFor: (principal: string) => boolean,
+) {
 	const { dataDir, agentDir, cwd, limits, warn, listen, socketPath, stdio } = options;
 	// Pi is large, so it loads while the journal is read.
 	const loading = Promise.all([
@@ -182,24 +193,40 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 	]);
 	loading.catch(() => {}); // awaited below, which throws the error
 	const guard = startToolGuard();
-	const onRenewed = (leftMs: number) => {
-		if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
-	};
-	const { journal, shared } = await chooseJournal(options, clientAddress, onRenewed).catch(
-		(error: unknown) => {
-			guard.dismiss();
-			throw error;
+	const clustering = options.database && (await import("./cluster/index.ts"));
+	const membership =
+		options.database &&
+		clustering &&
+		new clustering.Membership(options.database, limits.maxSessions);
+	const { journal, shared } = await chooseJournal(options, clientAddress, {
+		onRenewed(leftMs) {
+			if (options.database?.sharesWorkspaces) guard.setDeadline(leftMs);
 		},
-	);
+		about: () => membership?.about() ?? "{}",
+		onNodes: (nodes) => membership?.onNodes(nodes),
+	}).catch((error: unknown) => {
+		guard.dismiss();
+		throw error;
+	});
 	let models: Models | undefined;
 	try {
 		const { sessions: recovered, cutOff, crashed } = journal.recovered;
-		const streams = new Streams({ journal, cutOff });
+		let cluster: Cluster | undefined;
+		const streams = new Streams({
+			journal,
+			cutOff,
+			onDeserted: (name) => cluster?.onDeserted(name),
+		});
 		const [{ createSessions }, { openModels }, { createSampleProjects }] = await loading;
 		const projects = createSampleProjects(join(dataDir, "demo", "projects"), warn);
 		models = await openModels(options);
 		// If the journal is unreadable, the projects in use are unknown, so none is deleted.
-		if (journal.health().ok) await projects.sweep({ inUse: recovered.map(({ cwd }) => cwd) });
+		const parkedProjects = async () =>
+			(await journal.unheld?.foldersBelow(realOrGiven(projects.folder))) ?? [];
+		if (journal.health().ok && existsSync(projects.folder)) {
+			const held = recovered.map(({ cwd }) => cwd);
+			await projects.sweep({ inUse: [...held, ...(await parkedProjects())] });
+		}
 		const watchFolder = join(dataDir, "watched");
 		await rm(watchFolder, { recursive: true, force: true }); // copies that a crash left behind
 		const sessions = createSessions({
@@ -208,11 +235,15 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			modelRuntime: models.modelRuntime,
 			startFolder: options.startFolder,
 			...(models.isDemo && { newFolder: projects.make, sampleProjects: projects.folder }),
-			releaseFolders: (left, inUse) => projects.sweep({ left, inUse }),
+			async releaseFolders(left, inUse) {
+				const parked = await parkedProjects().catch(() => undefined);
+				if (parked) await projects.sweep({ left, inUse: [...inUse, ...parked] });
+			},
 			allowProjectTrust: options.allowProjectTrust,
 			recovered,
 			afterCrash: crashed,
 			emit: streams.emit.bind(streams),
+			hasListeners: (name) => streams.hasSubscribers(name),
 			save(session) {
 				journal.saveSession(session).catch((error: unknown) => {
 					warn(`the server could not save session "${session.id}": ${describeError(error)}`);
@@ -223,30 +254,49 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			conversations: journal.conversations,
 			...(shared && { mayRunTool: () => mayRunTool(shared) }),
 			reserve: (name) => journal.claim(name, { create: true }),
+			release: (name) => journal.release([name]),
+			unheld: journal.unheld,
+			claim: (name) => engine.claim(name),
 			maxSessions: limits.maxSessions,
 			maxSessionsPerPrincipal: limits.maxSessionsPerPrincipal,
 		});
 		const traffic = new ServerTraffic(agentDir);
 		const replay = new SessionReplay({ agentDir, cwd, tmpFolder: join(dataDir, "strata-uploads") });
 		const finder = new SessionFinder({ agentDir, storedFile: sessions.storedFile });
-		const attachments = createAttachments(sessions, streams, traffic);
+		const { storedFile, isSoleOwner } = sessions;
+		const usage = new ServerUsage({ agentDir, cwd, storedFile, isSoleOwner });
+		const attachments = createAttachments(sessions, streams, traffic, (client) =>
+			cluster?.noteLifecycle(client),
+		);
+		const own = createServerHandlers({
+			sessions,
+			streams,
+			attachments,
+			journal,
+			replay,
+			finder,
+			traffic,
+			usage,
+			history: { read: (minutes) => history.read(minutes) },
+			metrics: () => metrics(),
+		});
+		const handlers =
+			clustering && shared
+				? clustering.withServers(own, {
+						cluster: () => cluster,
+						sessionsOf: (principal) => shared.sessionsOf(principal),
+					})
+				: own;
 		const engine = new Engine({
 			journal,
-			handlers: createServerHandlers({
-				sessions,
-				streams,
-				attachments,
-				journal,
-				replay,
-				finder,
-				traffic,
-				metrics: () => metrics(),
-			}),
+			handlers,
 			onAnsweredAgain: attachments.attachAgain,
-			accepts: ({ cwd }) => existsSync(cwd),
-			onClaimed(record, isCutOff) {
-				sessions.hold(record);
+			accepts: (record) => membership?.accepts(record) ?? existsSync(record.cwd),
+			...(shared && { mayAnswer: () => shared.lease.isValid }),
+			onClaimed(record, { isCutOff, isOwn = false }) {
+				sessions.hold(record, isOwn);
 				const stream = { principal: record.principal, sessionId: record.id };
+				streams.own(stream);
 				if (isCutOff) streams.emit(stream, { type: "agent_settled", interrupted: true });
 			},
 			limits,
@@ -261,26 +311,45 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			streams.unsubscribeAll(client);
 			traffic.unsubscribe(client);
 		};
-		const connections = new Connections({ engine, limits, onEnd });
+		if (membership && shared) {
+			membership.count = () => sessions.count();
+			cluster = await membership.join(shared, {
+				engine,
+				streams,
+				journal,
+				limits,
+				mayActFor,
+				onEnd,
+				warn,
+			});
+		}
+		const connections = new Connections({ engine: cluster?.router ?? engine, limits, onEnd });
 		journal.onLost((names: readonly StreamName[]) => {
 			warn(`another server has ${names.length} of this server's sessions now`);
 			engine.lose(names);
-			// Subscribers connect again, and learn where the session is.
-			for (const name of names) connections.drop(streams.lose(name), MOVED);
+			for (const name of names) if (streams.lose(name)) cluster?.followOn(name);
 			sessions.lose(names).catch((error: unknown) => warn(describeError(error)));
 		});
+		const parking = startParking(limits.parkMs, { sessions, streams, engine, journal });
 		const gauge = new ProcessGauge();
 		const metrics = (): Metrics => ({
 			engine: engine.counters(),
 			connections: connections.counters(),
 			journal: { ...journal.stats(), healthy: journal.health().ok },
 			sessions: sessions.count(),
-			cluster: shared && { ...shared.counters(), leaseSecondsLeft: shared.lease.leftMs / 1e3 },
+			parked: parking.parked,
+			cluster: shared &&
+				cluster && {
+					...shared.counters(),
+					...cluster.counters(),
+					leaseSecondsLeft: shared.lease.leftMs / 1e3,
+				},
 			process: gauge.read(),
 			latencyMs: engine.latencyMs(),
 		});
+		const history = await MetricsHistory.open({ dataDir, metrics: () => metricsData(metrics()) });
 		return {
-			engine,
+			cluster,
 			journal,
 			streams,
 			connections,
@@ -288,11 +357,22 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 			replay,
 			isIdle: () =>
 				connections.counters().open === 0 && engine.counters().pending === 0 && !sessions.isBusy(),
+			/** Refuses new commands, and waits for those in flight. Sessions go to other servers as they become free. */
+			async drain(reason: string): Promise<void> {
+				const ended = engine.shutdown(reason, limits.drainMs);
+				if (!clustering || !membership || !shared || !cluster) return ended;
+				membership.leave(shared);
+				const parts = { engine, sessions, streams, journal, cluster };
+				await Promise.all([ended, clustering.handOver(limits.drainMs, parts)]);
+			},
 			async close() {
+				history.close();
 				gauge.close();
+				cluster?.close();
 				try {
+					await inTime(parking.close(), CLOSE_SESSIONS_MS);
 					await inTime(traffic.close(), CLOSE_SESSIONS_MS);
-					await Promise.all([replay.close(), finder.close()]);
+					await Promise.all([replay.close(), finder.close(), usage.close()]);
 					await inTime(sessions.close(), CLOSE_SESSIONS_MS);
 					await inTime(streams.whenDrained(), CLOSE_SESSIONS_MS);
 					await models?.close();
@@ -308,64 +388,4 @@ async function openBackend(options: ServerOptions, clientAddress: string) {
 		guard.dismiss();
 		throw error;
 	}
-}
-
-interface ListenersOptions
-	extends Pick<ServerOptions, "listen" | "socketPath" | "origins" | "limits" | "pageFolder">,
-		Pick<HttpOptions, "readiness" | "metrics" | "replays"> {
-	readonly tokens: Tokens | "none";
-	readonly connections: Promise<Connections>;
-}
-
-/** Closes the web listener if the socket cannot be opened. */
-async function openListeners(options: ListenersOptions) {
-	const { socketPath: path, connections, limits } = options;
-	const web = await openWeb(options);
-	try {
-		const socket =
-			path === undefined ? undefined : await listenUnixSocket({ path, connections, ...limits });
-		return {
-			port: web?.port,
-			recheck: () => web?.recheck(),
-			stopListening() {
-				web?.stopListening();
-				socket?.stopListening();
-			},
-			async close() {
-				await web?.close();
-				await socket?.close();
-			},
-		};
-	} catch (error) {
-		await web?.close();
-		throw error;
-	}
-}
-
-async function openWeb(options: ListenersOptions) {
-	const { listen, tokens, origins, limits, connections } = options;
-	if (!listen) return undefined;
-	const { host, tls } = listen;
-	const access = createAccess({ host, origins, tls: tls !== undefined, tokens });
-	const websocket = new WebSocketTransport({ access, connections, limits });
-	const http = await listenHttp({
-		...options,
-		...listen,
-		access,
-		page: createPage(options.pageFolder),
-		upgrade: (...upgraded) => websocket.upgrade(...upgraded),
-		maxConnections: limits.maxConnections,
-		uploadMs: limits.longMs,
-	}).catch((error: unknown) => {
-		websocket.close();
-		throw error;
-	});
-	return {
-		...http,
-		recheck: () => websocket.recheck(),
-		async close() {
-			websocket.close();
-			await http.close();
-		},
-	};
 }

@@ -5,12 +5,14 @@ import { type Call, CommandError, type Done, type Handler, type Handlers } from 
 import { type Client, Message } from "./engine/message.ts";
 import { commandHistoryEntry, type Journal, type StreamName } from "./journal/journal.ts";
 import { type Metrics, metricsData } from "./metrics.ts";
+import type { MetricsHistory } from "./metrics-history.ts";
 import type { SessionFinder } from "./replay/session-finder.ts";
 import type { SessionReplay } from "./replay/session-replay.ts";
 import type { Sessions } from "./sessions/sessions.ts";
 import { isQuestion } from "./streams/stream.ts";
 import type { Streams } from "./streams/streams.ts";
 import type { ServerTraffic } from "./traffic/server-traffic.ts";
+import type { ServerUsage } from "./usage/server-usage.ts";
 
 interface ServerHandlersOptions {
 	readonly sessions: Pick<Sessions, "count" | "readableFile"> & {
@@ -22,6 +24,8 @@ interface ServerHandlersOptions {
 	readonly replay: Pick<SessionReplay, "ofFile" | "ofContent">;
 	readonly finder: Pick<SessionFinder, "list" | "fileOf">;
 	readonly traffic: Pick<ServerTraffic, "handlers">;
+	readonly usage: Pick<ServerUsage, "handlers">;
+	readonly history: Pick<MetricsHistory, "read">;
 	metrics(): Metrics;
 	readonly now?: () => number;
 }
@@ -30,10 +34,11 @@ const DEFAULT_HISTORY_LIMIT = 100;
 const DEFAULT_FILES_LIMIT = 50;
 
 export function createServerHandlers(options: ServerHandlersOptions): Handlers {
-	const { sessions, replay, finder, traffic } = options;
+	const { sessions, replay, finder, traffic, usage } = options;
 	return {
 		...sessions.handlers,
 		...traffic.handlers,
+		...usage.handlers,
 		...createSubscriptionHandlers(options),
 		...createStatusHandlers(options),
 		get_command_history: (call) => commandHistory(call, options.journal),
@@ -113,10 +118,12 @@ function createSubscriptionHandlers({ sessions, streams, attachments }: ServerHa
 }
 
 function createStatusHandlers(options: ServerHandlersOptions) {
-	const { sessions, journal, metrics, now = Date.now } = options;
+	const { sessions, journal, metrics, history, now = Date.now } = options;
 	const startedAtMs = now();
 	return {
 		get_metrics: async () => answer<"get_metrics">(metricsData(metrics())),
+		get_metrics_history: async ({ command }) =>
+			answer<"get_metrics_history">(history.read(command.minutes)),
 		async health_check() {
 			const health = journal.health();
 			return answer<"health_check">({
@@ -182,13 +189,17 @@ export function createAttachments(
 	sessions: Pick<Sessions, "has" | "openDialogs">,
 	streams: Pick<Streams, "subscribe" | "hasUiRequest" | "isSubscribed">,
 	traffic: Pick<ServerTraffic, "subscribe" | "unsubscribe">,
+	onLifecycle: (client: Client) => void = () => {},
 ) {
 	/** Sets which events the connection gets besides those of sessions. Never rejects. */
 	async function setEvents(
 		client: Client,
 		{ lifecycle, traffic: isWanted }: CommandOf<"subscribe">,
 	): Promise<void> {
-		if (lifecycle) client.lifecycle = lifecycle;
+		if (lifecycle) {
+			client.lifecycle = lifecycle;
+			onLifecycle(client);
+		}
 		if (isWanted !== undefined) await traffic[isWanted ? "subscribe" : "unsubscribe"](client);
 	}
 
@@ -228,12 +239,14 @@ export function createAttachments(
 		});
 	}
 
-	function checkedId(caller: Caller, sessionId: string): string {
-		if (sessions.has(caller.principal, sessionId)) return sessionId;
-		throw new CommandError("unknown_session", `There is no session "${sessionId}"`);
-	}
+	const checkedId = (caller: Caller, id: string) => checkedIn(sessions, caller, id);
 
 	return { attach, attachAgain, checkedId, setEvents };
+}
+
+function checkedIn(sessions: Pick<Sessions, "has">, { principal }: Caller, id: string): string {
+	if (sessions.has(principal, id)) return id;
+	throw new CommandError("unknown_session", `There is no session "${id}"`);
 }
 
 function subscriptionOf(

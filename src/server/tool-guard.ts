@@ -8,9 +8,10 @@ import { isTakenOut } from "./safeguards.ts";
  * A small process that outlives the server and ends its tools: pi runs commands in process groups of their own,
  * which go on when the server is killed. It reads a pipe from the server. The end of the pipe without a `bye` means
  * that the server is dead. A number is the time in seconds after which the tools end unless another number comes.
- * It ends by itself. Processes are found by a mark in their environment, so whatever a tool starts ends too.
+ * It ends by itself. Processes are found by a mark in their environment, so whatever a tool starts ends too. A timer
+ * that is over may have left its process id to another process, so only a living child of the guard is stopped.
  */
-const SCRIPT = `
+export const GUARD_SCRIPT = `
 end() {
 	for round in 1 2 3 4 5; do
 		found=$(grep -ls "$1" /proc/[0-9]*/environ 2>/dev/null)
@@ -23,15 +24,21 @@ end() {
 		[ "$round" = 5 ] || sleep 0.1
 	done
 }
+stop_timer() {
+	[ -n "$timer" ] || return
+	state= parent=
+	read -r name comm state parent rest 2>/dev/null </proc/"$timer"/stat
+	[ "$parent" = "$$" ] && [ "$state" != Z ] && kill "$timer" 2>/dev/null
+	timer=
+}
 timer=
 while read -r word; do
-	[ -z "$timer" ] || kill "$timer" 2>/dev/null
-	timer=
+	stop_timer
 	[ "$word" = bye ] && exit
 	(sleep "$word" && end "$1" "$2") >/dev/null 2>&1 &
 	timer=$!
 done
-[ -z "$timer" ] || kill "$timer" 2>/dev/null
+stop_timer
 end "$1" "$2"
 `;
 
@@ -51,12 +58,16 @@ export function startToolGuard(env: NodeJS.ProcessEnv = process.env): ToolGuard 
 	const { [MARK]: _, ...clean } = env;
 	let child: ChildProcess;
 	try {
-		child = spawn("/bin/sh", ["-c", SCRIPT, "strata-guard", `${MARK}=${id}`, String(process.pid)], {
-			env: clean,
-			stdio: ["pipe", "ignore", "ignore"],
-			detached: true, // a signal to the server's group must not reach it
-			cwd: "/",
-		});
+		child = spawn(
+			"/bin/sh",
+			["-c", GUARD_SCRIPT, "strata-guard", `${MARK}=${id}`, String(process.pid)],
+			{
+				env: clean,
+				stdio: ["pipe", "ignore", "ignore"],
+				detached: true, // a signal to the server's group must not reach it
+				cwd: "/",
+			},
+		);
 	} catch {
 		return NONE;
 	}

@@ -33,4 +33,13 @@ export {
 	type Shortened,
 	shortenedOf,
 } from "./shortened.ts";
-export type { SessionHolder, SessionView, ShownFile, Spine, System } from "./system.ts";
+export type {
+	AnswerDelta,
+	PartialAnswer,
+	Progress,
+	SessionHolder,
+	SessionView,
+	ShownFile,
+	Spine,
+	System,
+} from "./system.ts";

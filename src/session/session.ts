@@ -7,7 +7,7 @@ import { type BilledRequest, CacheTracker, type PrefixKey, rulesOf } from "./cac
 import type { Host, HostContext, HostEvents, StartReason } from "./host.ts";
 import { Ledger } from "./ledger.ts";
 import { PendingEdits } from "./pending-edits.ts";
-import type { SessionView, Spine, System } from "./system.ts";
+import type { Progress, SessionView, Spine, System } from "./system.ts";
 
 type OnStarted = (session: SessionView, failures: string[]) => void;
 
@@ -70,6 +70,7 @@ export class Session implements Spine {
 		this.#onRequests(on);
 		this.#onTools(on);
 		this.#onAnswers(on);
+		this.#onProgress(on);
 		this.#onTurnEnds(on);
 		this.#ownRead();
 	}
@@ -177,6 +178,32 @@ export class Session implements Spine {
 				await ask({ message, failed, billed }, this.at(ctx));
 			}),
 		);
+	}
+
+	/** A view of the session is made only on demand: an answer has thousands of words. */
+	#onProgress(on: HostEvents["on"]): void {
+		this.#each("onProgress", (ask) => {
+			const report = (progress: Progress, ctx: HostContext) => ask(progress, () => this.at(ctx));
+			on("agent_start", (_event, ctx) => report({ kind: "run", isRunning: true }, ctx));
+			on("agent_settled", (_event, ctx) => report({ kind: "run", isRunning: false }, ctx));
+			on("message_start", ({ message }, ctx) => {
+				if (message.role === "assistant") report({ kind: "answer", answer: message }, ctx);
+			});
+			on("message_update", ({ message, assistantMessageEvent: delta }, ctx) => {
+				if (message.role === "assistant") report({ kind: "answer", answer: message, delta }, ctx);
+			});
+			on("message_end", ({ message }, ctx) => {
+				if (message.role === "assistant") report({ kind: "answered" }, ctx);
+			});
+			on("tool_execution_start", (call, ctx) => report({ kind: "call", call }, ctx));
+			on("tool_execution_update", ({ partialResult: output, ...call }, ctx) =>
+				report({ kind: "call", call, output }, ctx),
+			);
+			on("tool_execution_end", ({ result, isError, ...call }, ctx) => {
+				const [content, details] = [property(result, "content"), property(result, "details")];
+				report({ kind: "called", call, ended: { content, details, isError } }, ctx);
+			});
+		});
 	}
 
 	/** One handler for all systems: pi uses only the last returned list, and rebuilds the session for each. */

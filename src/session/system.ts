@@ -1,3 +1,4 @@
+import type { MessageStartEvent, MessageUpdateEvent } from "@earendil-works/pi-coding-agent";
 import type { Config, LoadedConfig } from "../core/config.ts";
 import type { ExcludedValues } from "../core/excluded-values.ts";
 import type { BilledRequest, CacheClock } from "./cache-clock.ts";
@@ -48,6 +49,8 @@ export interface System {
 	): Promise<ChangedResult | undefined> | undefined;
 	/** An event of the provider's stream, as parsed. Only since pi 1.5. */
 	onStreamEvent?(data: unknown, session: SessionView): void;
+	/** What happens in a run, as it happens. Pi waits for the return, so it must take no time. */
+	onProgress?(progress: Progress, session: () => SessionView): void;
 	onAnswer?(answer: Answer, session: SessionView): void | Promise<void>;
 	/** Returns entries to add. `turn.entries` holds the new entries of other systems and extensions. */
 	onTurnEnd?(turn: TurnEnd, session: SessionView): Promise<NewEntry[]>;
@@ -117,6 +120,27 @@ interface ChangedResult {
 	/** Since pi 1.5: what scripts and interfaces get in place of the text. Dropped unless returned with `content`. */
 	readonly structuredContent?: unknown;
 }
+
+/** `answer` is pi's own object, which grows while the model writes. `output` is all output so far. */
+export type Progress =
+	| { readonly kind: "run"; readonly isRunning: boolean }
+	| { readonly kind: "answer"; readonly answer: PartialAnswer; readonly delta?: AnswerDelta }
+	| { readonly kind: "answered" }
+	| { readonly kind: "call"; readonly call: RunningCall; readonly output?: unknown }
+	| {
+			readonly kind: "called";
+			readonly call: Omit<RunningCall, "args">;
+			readonly ended: EndedResult;
+	  };
+
+export type PartialAnswer = Extract<MessageStartEvent["message"], { role: "assistant" }>;
+
+export type AnswerDelta = MessageUpdateEvent["assistantMessageEvent"];
+
+type RunningCall = Pick<ToolCall, "toolCallId" | "toolName"> & { readonly args: unknown };
+
+/** A result as the model gets it. */
+type EndedResult = Pick<ToolResult, "content" | "details" | "isError">;
 
 interface Answer {
 	readonly message: { readonly role: "assistant"; readonly stopReason: string };

@@ -24,7 +24,7 @@ export const MISS_CAUSES = {
 /** The cause of a miss in a live session. Only a replay has the cause `edit`. */
 export type MissCause = Exclude<keyof typeof MISS_CAUSES, "edit">;
 
-/** What a person can do about each cause. */
+/** What a person can do about each cause. The page and the reports of replay share it. */
 export const MISS_ADVICE: Readonly<Record<keyof typeof MISS_CAUSES, string>> = {
 	compaction: "expected once; compact between two topics rather than within one",
 	pruning: "on purpose: every later request is smaller",
@@ -44,3 +44,10 @@ export const MISS_ADVICE: Readonly<Record<keyof typeof MISS_CAUSES, string>> = {
 	provider: "nothing here; if it happens often, ask the provider",
 	unknown: "run the agent with strata run, or pi with pi-strata, so that requests are observed",
 };
+
+/** Causes come from servers that may be newer: an unknown one has no advice. */
+export function missAdvice(cause: string): string | undefined {
+	return Object.hasOwn(MISS_ADVICE, cause)
+		? MISS_ADVICE[cause as keyof typeof MISS_CAUSES]
+		: undefined;
+}

@@ -1,3 +1,4 @@
+import { isDemoModel } from "../core/demo-model.ts";
 import type { AgentName } from "../importers/index.ts";
 import type { FileUsage, RequestUsage, UsageTokens } from "./file-usage.ts";
 import { dayOf, weekOf } from "./period.ts";
@@ -82,7 +83,8 @@ export class UsageAccount {
 		for (const { requests, agent, project, isSubagent = false } of sessions) {
 			if (agents && !agents.includes(agent)) continue;
 			for (const request of requests) {
-				if (request.atMs < sinceMs) continue;
+				// The demo's prices are made up, and no provider was asked.
+				if (request.atMs < sinceMs || isDemoModel(request.model)) continue;
 				this.#count({ ...request, agent, project, isSubagent, file });
 			}
 		}

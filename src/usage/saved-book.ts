@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { DatabaseSync } from "node:sqlite";
 import { type Migration, openDatabase } from "../core/sqlite.ts";
@@ -64,6 +65,11 @@ export class SavedBook {
 		return opened.kind === "open" ? new SavedBook(opened.database) : opened.message;
 	}
 
+	/** `undefined` if nothing was ever written. Returns the reason if the book cannot be used. */
+	static async openIfThere(agentDir: string): Promise<SavedBook | string | undefined> {
+		return existsSync(savedFolder(agentDir)) ? await SavedBook.open(agentDir) : undefined;
+	}
+
 	/** Adds to what the book has, all rows or none. */
 	add(rows: readonly SavedRow[]): void {
 		const cost = this.#database.prepare(`INSERT INTO cost VALUES (?, ?, ?, ?, ?, ?)
@@ -98,20 +104,44 @@ export class SavedBook {
 				"SELECT system, TOTAL(tokens) AS tokens, TOTAL(dollars) AS dollars FROM saving WHERE day >= ? GROUP BY system",
 			)
 			.all(since);
-		return {
-			requests: Number(cost?.requests),
-			dollars: Number(cost?.dollars),
-			unpriced: Number(cost?.unpriced),
-			saved: Object.fromEntries(
-				savings.map(({ system, tokens, dollars }) => [
-					String(system),
-					{ tokens: Number(tokens), dollars: Number(dollars) },
-				]),
-			),
-		};
+		return { ...costIn(cost ?? {}), saved: savedIn(savings) };
+	}
+
+	/** Sums of each day from `since` on that has any, in order of time. */
+	days(since = ""): Omit<SavedRow, "project" | "model">[] {
+		const rows = this.#database
+			.prepare(
+				"SELECT day, TOTAL(requests) AS requests, TOTAL(dollars) AS dollars, TOTAL(unpriced) AS unpriced FROM cost WHERE day >= ? GROUP BY day ORDER BY day",
+			)
+			.all(since);
+		const savings = this.#database
+			.prepare(
+				"SELECT day, system, TOTAL(tokens) AS tokens, TOTAL(dollars) AS dollars FROM saving WHERE day >= ? GROUP BY day, system",
+			)
+			.all(since);
+		const byDay = Map.groupBy(savings, ({ day }) => String(day));
+		return rows.map((row) => {
+			const day = String(row.day);
+			return { day, ...costIn(row), saved: savedIn(byDay.get(day) ?? []) };
+		});
 	}
 
 	close(): void {
 		this.#database.close();
 	}
+}
+
+type Row = Readonly<Record<string, unknown>>;
+
+function costIn({ requests, dollars, unpriced }: Row) {
+	return { requests: Number(requests), dollars: Number(dollars), unpriced: Number(unpriced) };
+}
+
+function savedIn(rows: readonly Row[]): SavedSums {
+	return Object.fromEntries(
+		rows.map(({ system, tokens, dollars }) => [
+			String(system),
+			{ tokens: Number(tokens), dollars: Number(dollars) },
+		]),
+	);
 }

@@ -1,4 +1,5 @@
 import { homedir } from "node:os";
+import { csvDollars, csvLines, USAGE_COLUMNS } from "../text/csv.ts";
 import { counted, grouped, short } from "../text/figures.ts";
 import { MISS_CAUSES } from "../text/miss-causes.ts";
 import { plainText } from "../text/one-line.ts";
@@ -40,54 +41,19 @@ export function summaryText({ total, rows, unpricedModels, skippedLines }: Usage
 	];
 }
 
-const CSV_COLUMNS = [
-	"day",
-	"agent",
-	"project",
-	"model",
-	"requests",
-	"dollars",
-	"unpriced",
-	"input",
-	"read",
-	"write",
-	"output",
-	"misses",
-	"miss_dollars",
-];
-
-/** One line for each row, with a head; fields as in RFC 4180. */
+/** One line for each row, with a head. */
 export function csvText(rows: readonly UsageRow[]): string[] {
-	const lines = rows.map((row) => {
-		const { input, read, write, output } = row.tokens;
-		const lost = allMisses(row.misses);
-		return [
-			row.day,
-			row.agent,
-			row.project,
-			row.model,
-			row.requests,
-			row.dollars === undefined ? "" : row.dollars.toFixed(6),
-			row.unpriced,
-			input,
-			read,
-			write,
-			output,
-			lost.count,
-			lost.dollars === undefined ? "" : lost.dollars.toFixed(6),
-		]
-			.map(csvField)
-			.join(",");
-	});
-	return [CSV_COLUMNS.join(","), ...lines];
-}
-
-/** A field that a spreadsheet would run as a formula begins with an apostrophe. */
-function csvField(value: string | number): string {
-	if (typeof value === "number") return String(value);
-	const text = plainText(value, 1000);
-	const safe = /^[=+\-@]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text;
-	return /[",\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
+	return csvLines(
+		USAGE_COLUMNS,
+		rows.map(({ day, agent, project, model, requests, dollars, unpriced, tokens, misses }) => {
+			const { input, read, write, output } = tokens;
+			const lost = allMisses(misses);
+			return [
+				...[day, agent, project, model, requests, csvDollars(dollars), unpriced],
+				...[input, read, write, output, lost.count, csvDollars(lost.dollars)],
+			];
+		}),
+	);
 }
 
 export function tableText(groups: readonly UsageGroup[], by: string): string[] {

@@ -87,6 +87,7 @@ describe("defaults", () => {
 				offerWhole: true,
 				engine: "embedded",
 				timeoutSeconds: 120,
+				typeChecker: "",
 			},
 			prune: {
 				enabled: true,

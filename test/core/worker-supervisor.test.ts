@@ -1,6 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
+import type { FromWorker } from "../../src/core/worker-entry.ts";
 import { childProcess, thread, type WorkerPort } from "../../src/core/worker-port.ts";
 import { type SupervisorOptions, WorkerSupervisor } from "../../src/core/worker-supervisor.ts";
 import { PATIENCE, PATIENCE_MS } from "../support/patience.ts";
@@ -29,6 +30,31 @@ async function begun(supervisor: ReturnType<typeof supervise>, job: ToyJob, sign
 }
 
 afterEach(() => void vi.useRealTimers());
+
+test("an answer that arrived while this thread was blocked is not late", async () => {
+	let onMessage: (message: FromWorker) => void = () => {};
+	const port: WorkerPort = {
+		id: 1,
+		post(message) {
+			if (message.kind !== "job") return;
+			const { id, value } = message;
+			setImmediate(() => onMessage({ kind: "answer", id, value }));
+		},
+		keepAlive() {},
+		end() {},
+		listen(onNext) {
+			onMessage = onNext;
+			onMessage({ kind: "ready" });
+		},
+	};
+	const supervisor = new WorkerSupervisor<ToyJob, unknown>({ start: () => port, deadlineMs: 5 });
+	// In this phase of the event loop, timers come before the next message.
+	await new Promise(setImmediate);
+	const answer = supervisor.run(echo(1));
+	Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 20);
+	expect(await answer).toEqual(echo(1));
+	expect(await supervisor.run(echo(2))).toEqual(echo(2));
+});
 
 describe.each([
 	["threads", inThread],

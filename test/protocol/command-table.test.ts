@@ -18,9 +18,9 @@ describe("the table of commands", () => {
 		for (const type of OF_PI.split(" ")) expect(rowOf(type)).toMatchObject({ target: "session" });
 	});
 
-	test("what is called get, list or code reads, and so do subscriptions, health and dialog answers; all else changes", () => {
+	test("what is called get, list or code reads, and so do subscriptions, health, reports and dialog answers; all else changes", () => {
 		const others =
-			"switch_session subscribe unsubscribe health_check replay_session extension_ui_response";
+			"switch_session subscribe unsubscribe health_check replay_session report_progress extension_ui_response";
 		for (const type of commandTypes) {
 			const isRead = /^(get|list|code)_/.test(type) || others.split(" ").includes(type);
 			expect([type, commandTable[type].effect]).toEqual([type, isRead ? "read" : "change"]);

@@ -13,6 +13,12 @@ const EXAMPLES: Partial<Record<CommandType, object>> = {
 	load_session: { sessionPath: "/x.jsonl" },
 	get_stored_session: { sessionPath: "/x.jsonl" },
 	replay_session: { content: "{}" },
+	report_progress: {
+		sessionPath: "/x.jsonl",
+		isRunning: true,
+		message: { timestamp: 1, blocks: [{ index: 0, kind: "text", from: 0, text: "" }] },
+		calls: [{ toolCallId: "t", toolName: "bash" }],
+	},
 	get_conversation: { conversation: 1 },
 	prompt: { message: "hello" },
 	steer: { message: "hello" },

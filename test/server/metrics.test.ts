@@ -59,6 +59,7 @@ function metrics(): Metrics {
 			healthy: true,
 		},
 		sessions: 2,
+		parked: 0,
 		process: gauge.read(),
 		connections: { open: 1, opened: 1, refused: 0, overloaded: 0, queuedBytes: 0 },
 	};

@@ -286,10 +286,18 @@ function setUp({ gone = false } = {}) {
 		openDialogs: () => [dialog],
 		readableFile: async (principal: string, path: string) => `/real of ${principal}${path}`,
 	};
-	const streams: Pick<Streams, keyof Streams> = {
+	const streams: Pick<
+		Streams,
+		| "seqAtStart"
+		| "hasUiRequest"
+		| "subscribe"
+		| "isSubscribed"
+		| "unsubscribe"
+		| "unsubscribeAll"
+		| "remove"
+	> = {
 		seqAtStart: () => 7,
 		hasUiRequest: () => true,
-		emit() {},
 		async subscribe(_client, { sessionId }, after) {
 			calls.push(`subscribe ${sessionId} after ${after}`);
 			subscribed.add(sessionId);
@@ -299,8 +307,6 @@ function setUp({ gone = false } = {}) {
 		unsubscribe() {},
 		unsubscribeAll() {},
 		remove: ({ sessionId }) => void calls.push(`remove ${sessionId}`),
-		lose: () => [],
-		async whenDrained() {},
 	};
 	const traffic = {
 		handlers: {} as never,
@@ -339,6 +345,8 @@ function setUp({ gone = false } = {}) {
 			},
 		},
 		traffic,
+		usage: { handlers: {} as never },
+		history: { read: (minutes = 0) => ({ minutes, points: [] }) },
 		metrics: () => ({ engine: {}, journal: {}, process: { uptimeSeconds: 0.005 } }) as never,
 		now: () => 1_000,
 	});

@@ -43,6 +43,17 @@ describe("sums", () => {
 		expect(rows).toMatchObject([{ agent: "pi", project: "/project" }]);
 	});
 
+	test("requests of the demo count nowhere: their prices are made up", () => {
+		const account = new UsageAccount();
+		const tokens = { input: 1, read: 2, write: 3, writeOneHour: 0, output: 4 };
+		const request = (model: string): RequestUsage => ({ model, atMs: 0, tokens, isFirst: true });
+		const requests = [request("strata-demo/scripted"), request(OPUS)];
+		account.add("a", { sessions: [{ agent: "pi", project: "/w", requests }], skipped: 0 });
+		const { total, rows } = account.report();
+		expect(total.requests).toBe(1);
+		expect(rows.map(({ model }) => model)).toEqual([OPUS]);
+	});
+
 	test("writes cost as much as input where the table has no price for them", () => {
 		const account = new UsageAccount();
 		const tokens = { ...TOKENS, input: 0, write: 100_000, output: 0 };

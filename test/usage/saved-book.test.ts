@@ -35,6 +35,13 @@ describe("the book of savings", () => {
 			saved: { pruning: { tokens: 111, dollars: -1.5 } },
 		});
 		expect(one.sums("2026-11-16")).toMatchObject({ requests: 2, dollars: 6 });
+		expect(one.days("2026-11-16")).toEqual([
+			{ day: "2026-11-16", requests: 2, dollars: 6, unpriced: 0, saved: expect.any(Object) },
+		]);
+		expect(one.days().map(({ day, saved }) => [day, saved.pruning?.tokens])).toEqual([
+			["2026-11-15", 100],
+			["2026-11-16", 11],
+		]);
 		expect(one.sums("2026-11-17")).toEqual({ requests: 0, dollars: 0, unpriced: 0, saved: {} });
 	});
 

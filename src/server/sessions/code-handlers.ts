@@ -74,7 +74,8 @@ export function createCodeHandlers(indexes: IndexPool) {
 	): Promise<ResponseData[Type]> {
 		return indexes.use(runtime.cwd, async (index) => {
 			const asked: IndexQueries = index;
-			if ((await index.status()).state !== "ready") await index.build({ signal });
+			const { state } = await index.status();
+			if (state !== "ready") await index.build({ signal, skeletonFirst: true });
 			return withoutFolders(await asked[question](query, { signal })) as ResponseData[Type];
 		});
 	}

@@ -102,6 +102,11 @@ export class Dialogs {
 		throw new CommandError("invalid_command", `response: ${message}`);
 	}
 
+	/** Whether a question waits for an answer. */
+	get isAsking(): boolean {
+		return this.#open.size > 0;
+	}
+
 	/** Open dialogs, and current statuses, widgets and title, for a late subscriber. */
 	current(): Data<"SessionEvent">[] {
 		const open = [...this.#open.values()].map(({ request, expiresMs }) => ({

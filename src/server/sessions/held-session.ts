@@ -1,19 +1,18 @@
 import { existsSync, realpathSync } from "node:fs";
-import type { AgentSession } from "@earendil-works/pi-coding-agent";
-import { getOrAdd } from "../../core/get-or-add.ts";
 import type { CommandOf, CommandType, Data, ResponseData } from "../../protocol/index.ts";
 import type { Call } from "../engine/call.ts";
 import type { ConversationStore, SessionRecord, StreamName } from "../journal/journal.ts";
 import { asCommandError, wrongState } from "../safe-text.ts";
-import { Conversation, restoreConversation } from "./conversation.ts";
+import { Conversation } from "./conversation.ts";
 import { warningEvent } from "./dialogs.ts";
 import type { FileOwners } from "./file-owners.ts";
 import { LiveSession } from "./live-session.ts";
 import { forkSession, type PiProcesses, type SessionFork } from "./open-session-file.ts";
-import { isTrusted, type PiOptions } from "./pi-runtime.ts";
-import { lastEntryOf } from "./session-file.ts";
+import { OwnFile } from "./own-file.ts";
+import type { PiOptions } from "./pi-runtime.ts";
+import { restoreConversation } from "./restore-conversation.ts";
+import { infoOf } from "./session-info.ts";
 import { SessionMirror } from "./session-mirror.ts";
-import type { FileHeader } from "./stored-sessions.ts";
 import { parseSettings, type StoredSettings } from "./stored-settings.ts";
 
 /** Runs in the open session and returns the response's `data`; `undefined` becomes an empty object. */
@@ -43,6 +42,12 @@ export interface HeldSessionOptions extends PiOptions {
 	readonly afterCrash?: boolean;
 }
 
+/**
+ * `recovered`: the last process of this data folder had it, or this one, so the file on this machine is the newest.
+ * `claimed`: another server may have had it since.
+ */
+export type SessionOrigin = "new" | "recovered" | "claimed";
+
 /** One session of the server: its record and, from its first use on, a running pi. */
 export class HeldSession implements StreamName {
 	readonly principal: string;
@@ -59,28 +64,30 @@ export class HeldSession implements StreamName {
 	#mirror: SessionMirror | undefined;
 	/** Whether clients know the session, and so need events about its changes. */
 	#isKnown: boolean;
-	#isClaimed: boolean;
+	/** Whether the journal may know entries that the file on this machine lacks. */
+	#mustRestore: boolean;
+	readonly #origin: SessionOrigin;
 	#wasOpen = false;
+	/** The record is that of a session that was closed in order. */
+	#isIntact = false;
+	#resting: Promise<void> | undefined;
+	/** When it was last used, by a monotonic clock. */
+	usedMs = performance.now();
 	#isClosed = false;
 	#closedAs: SessionRecord | undefined;
 	readonly #conversation: Conversation | undefined;
-	/** The last known file, and whether it was ever on disk. */
-	#ownFile: { header: FileHeader; file: string | undefined; isWritten: boolean } | undefined;
+	readonly #ownFile: OwnFile;
 
-	/** `isClaimed`: another server may have had the session last, so this one's file may be old. */
-	constructor(
-		record: SessionRecord,
-		options: HeldSessionOptions,
-		isKnown: boolean,
-		isClaimed = false,
-	) {
+	constructor(record: SessionRecord, options: HeldSessionOptions, origin: SessionOrigin) {
 		this.principal = record.principal;
 		this.sessionId = record.id;
 		this.#options = options;
 		this.#folders = new Set([record.cwd]);
 		this.record = record;
-		this.#isKnown = isKnown;
-		this.#isClaimed = isClaimed;
+		this.#isKnown = origin !== "new";
+		this.#origin = origin;
+		this.#mustRestore = origin !== "new";
+		this.#ownFile = new OwnFile(options.owners, record.principal);
 		// What is watched is the file of another program: it is neither kept nor written here.
 		const store = this.watches === undefined ? options.conversations : undefined;
 		this.#conversation =
@@ -95,6 +102,8 @@ export class HeldSession implements StreamName {
 	}
 
 	live(): Promise<LiveSession> {
+		this.usedMs = performance.now();
+		if (this.#resting) return this.#resting.then(() => this.live());
 		if (this.current?.isBroken && !this.current.replacement) {
 			this.current = undefined;
 			this.#opening = undefined; // open it again, from its record
@@ -104,6 +113,42 @@ export class HeldSession implements StreamName {
 			throw error;
 		});
 		return this.#opening;
+	}
+
+	/** Whether it can be closed without interrupting anything. */
+	get isIdle(): boolean {
+		if (this.#resting || this.#movingTo !== undefined) return false;
+		if (this.#opening && !this.current) return false;
+		return this.current?.isBusy !== true;
+	}
+
+	/** Closes pi. The next use opens it again, from its record. */
+	rest(): Promise<void> {
+		this.#resting ??= this.#rest().finally(() => {
+			this.#resting = undefined;
+		});
+		return this.#resting;
+	}
+
+	async #rest(): Promise<void> {
+		const live = this.current;
+		try {
+			await live?.close();
+			this.#conversation?.flush();
+			if (!live || live.isBroken) return;
+			const record = live.recordAfter(this.record);
+			if (JSON.stringify(record) !== JSON.stringify(this.record)) this.#options.save(record);
+			this.record = record;
+			this.#wasOpen = false;
+			this.#isIntact = true;
+		} catch {
+			// The next use opens it as after a crash.
+		} finally {
+			this.#mirror?.close();
+			this.#mirror = undefined;
+			this.current = undefined;
+			this.#opening = undefined;
+		}
 	}
 
 	/** While `move` runs, `file` counts as open in this session. */
@@ -129,7 +174,7 @@ export class HeldSession implements StreamName {
 	refreshRecord(): boolean {
 		this.#conversation?.keep();
 		if (!this.current || this.#isClosed || this.current.isBroken) return false;
-		const next = recordOf(this.current, this.record);
+		const next = this.current.recordAfter(this.record);
 		if (JSON.stringify(next) === JSON.stringify(this.record)) return false;
 		this.record = next;
 		this.#folders.add(next.cwd);
@@ -137,34 +182,14 @@ export class HeldSession implements StreamName {
 	}
 
 	info(): Data<"SessionInfo"> {
-		const { id, file, cwd } = this.record;
-		const { settings, createdAt } = parsedRecord(this.record);
-		const { name, model: stored } = settings;
-		const session = this.current?.session;
-		const { modelRuntime } = this.#options;
-		const model = session?.model ?? (stored && modelRuntime.getModel(stored.provider, stored.id));
-		const level = session?.thinkingLevel ?? settings.thinkingLevel ?? "off";
-		return {
-			sessionId: id,
-			...(name && { sessionName: name }),
-			...((settings.watches ?? file) && { sessionFile: settings.watches ?? file }),
-			...(settings.watches !== undefined && { watched: this.#watchedBy() }),
-			cwd,
-			...(isTrusted(settings, cwd, this.#options) && { projectTrusted: true }),
-			...(model && { model: modelView(model) }),
-			thinkingLevel: level as Data<"SessionInfo">["thinkingLevel"],
-			isStreaming: session?.isStreaming ?? false,
-			messageCount: session?.messages.length ?? settings.messageCount ?? 0,
-			createdAt,
-		};
-	}
-
-	#watchedBy(): NonNullable<Data<"SessionInfo">["watched"]> {
+		const info = infoOf(this.record, this.current, this.#options);
+		if (this.watches === undefined) return info;
 		const pid = this.#mirror?.piProcess;
-		return pid === undefined ? {} : { piProcess: pid };
+		return { ...info, watched: pid === undefined ? {} : { piProcess: pid } };
 	}
 
 	async close(): Promise<void> {
+		await this.#resting;
 		const opened = await this.#opening?.catch(() => undefined);
 		const live = opened?.isBroken ? undefined : opened;
 		await live?.close();
@@ -172,7 +197,7 @@ export class HeldSession implements StreamName {
 		this.#mirror = undefined;
 		this.#conversation?.flush();
 		this.#isClosed = true; // up to here, pi's events are sent
-		this.#closedAs = live && recordOf(live, this.record);
+		this.#closedAs = live?.recordAfter(this.record);
 		this.current = undefined;
 		this.#opening = undefined;
 	}
@@ -180,6 +205,7 @@ export class HeldSession implements StreamName {
 	/** Ends the session without a word: another server has it. */
 	async abandon(): Promise<void> {
 		this.#isClosed = true;
+		await this.#resting;
 		const live = await this.#opening?.catch(() => undefined);
 		await live?.close().catch(() => {});
 		this.#mirror?.close();
@@ -191,7 +217,8 @@ export class HeldSession implements StreamName {
 	/** Saves the final record. After a failed close or a crash, marks it: the file may be newer (`cutOff`). */
 	saveClosed(): void {
 		const { record } = this;
-		const isUnknown = !this.#closedAs && (this.#options.afterCrash || this.#wasOpen);
+		const isKnown = this.#closedAs !== undefined || this.#isIntact;
+		const isUnknown = !isKnown && (this.#options.afterCrash || this.#wasOpen);
 		const cutOff = isUnknown && { ...record, settings: { ...record.settings, cutOff: true } };
 		const last = this.#closedAs ?? (cutOff || record);
 		if (JSON.stringify(last) !== JSON.stringify(record)) this.#options.save(last);
@@ -199,38 +226,12 @@ export class HeldSession implements StreamName {
 
 	/** Disowns a file that was never written, as in a session without messages. */
 	disownUnwritten(): void {
-		const own = this.#ownFile;
-		if (own && !own.isWritten && !(own.file && existsSync(own.file))) {
-			this.#options.owners.disown(this.principal, own.header);
-		}
-		this.#ownFile = undefined;
-	}
-
-	/** Called before the file is written, so that other principals never see it. */
-	#claimFile(live: LiveSession): void {
-		const { sessionManager, sessionFile: file } = live.session;
-		const header = sessionManager.getHeader();
-		if (!header) return;
-		if (header.id !== this.#ownFile?.header.id || file !== this.#ownFile.file) {
-			this.disownUnwritten();
-			this.#ownFile = { header, file, isWritten: false };
-			this.#options.owners.own(this.principal, header);
-		}
-		this.#ownFile.isWritten ||= file !== undefined && existsSync(file);
+		this.#ownFile.disownUnwritten();
 	}
 
 	async #open(): Promise<LiveSession> {
 		const options = this.#options;
-		const wasClaimed = this.#isClaimed;
-		const { conversations } = options;
-		if (wasClaimed && conversations && this.#conversation && existsSync(this.record.cwd)) {
-			const { agentDir, piProcesses } = options;
-			const openInPi = await piProcesses();
-			const found = await restoreConversation(this.record, conversations, agentDir, openInPi);
-			this.record = found.record;
-			if (found.restored) this.#conversation.noteRestored(found.restored);
-			this.#isClaimed = false;
-		}
+		const isRewritten = await this.#restore();
 		const { file, cwd, id } = this.record;
 		const settings = parseSettings(this.record.settings);
 		if (!existsSync(cwd)) throw missing(id, "folder");
@@ -248,25 +249,45 @@ export class HeldSession implements StreamName {
 				settings,
 				...(path && { file: path }),
 				// A session is opened again only after it broke, which counts as a crash.
-				afterCrash: options.afterCrash || this.#wasOpen || wasClaimed || settings.cutOff === true,
+				afterCrash:
+					(options.afterCrash && !this.#isIntact) ||
+					this.#wasOpen ||
+					isRewritten ||
+					settings.cutOff === true,
 				emit: (event) => this.#emit(event),
 				onChange: () => {
-					if (this.current && !this.current.isBroken) this.#claimFile(this.current);
+					if (this.current && !this.current.isBroken) this.#ownFile.own(this.current.session);
 					this.#saveIfChanged();
 				},
 			});
 			this.current = live;
 			this.#conversation?.keep();
-			this.#claimFile(live);
+			this.#ownFile.own(live.session);
 			if (this.#isKnown) this.#announce(live.warning);
 			this.#isKnown = true;
 			this.#wasOpen = true;
+			this.#isIntact = false;
 			return live;
 		} catch (error) {
 			this.fork?.discard();
 			this.fork = undefined;
 			throw asCommandError(error, "failed", [cwd]);
 		}
+	}
+
+	/** Brings pi's file up to the journal. Resolves to whether the file may be newer than the record. */
+	async #restore(): Promise<boolean> {
+		const { conversations: store, agentDir, piProcesses } = this.#options;
+		if (!store || !this.#conversation || !this.#mustRestore || !existsSync(this.record.cwd)) {
+			return false;
+		}
+		const isOwn = this.#origin === "recovered";
+		const openInPi = await piProcesses();
+		const found = await restoreConversation(this.record, { store, agentDir, openInPi, isOwn });
+		this.record = found.record;
+		if (found.restored) this.#conversation.noteRestored(found.restored);
+		this.#mustRestore = false;
+		return found.isRewritten === true || !isOwn;
 	}
 
 	/** Opens a copy that follows the file of another process. */
@@ -354,6 +375,7 @@ export class HeldSession implements StreamName {
 	}
 
 	#emitNow(event: Data<"SessionEvent">): void {
+		this.usedMs = performance.now();
 		if (!this.#isClosed) this.#options.emit(this, event);
 	}
 }
@@ -363,58 +385,10 @@ function missing(id: string, part: "folder" | "file"): Error {
 	return wrongState(`${state}: restore it, or delete the session`);
 }
 
-function realFile(file: string | undefined): string | undefined {
+export function realFile(file: string | undefined): string | undefined {
 	try {
 		return file && realpathSync(file);
 	} catch {
 		return undefined; // a missing file cannot be open in any session
 	}
-}
-
-function recordOf(live: LiveSession, before: SessionRecord): SessionRecord {
-	const { principal, id, createdAtMs, file: known } = before;
-	const { session, chosen, runtime } = live;
-	const { sessionFile, model, sessionName } = session;
-	const isWritten = sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));
-	const lastEntry = lastEntryOf(session.sessionManager);
-	const lastInFile = live.guard.lastInFile;
-	const settings: StoredSettings = {
-		...chosen,
-		piSessionId: session.sessionId,
-		...(sessionName && { name: sessionName }),
-		...(model && { model: { provider: model.provider, id: model.id } }),
-		thinkingLevel: session.thinkingLevel,
-		messageCount: session.messages.length,
-		...(isWritten && lastEntry && { lastEntry }),
-		...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
-	};
-	if (chosen.watches !== undefined) {
-		// The copy and its entries are no state: the next process makes another.
-		const { lastEntry: _, lastInFile: __, ...kept } = settings;
-		return { principal, id, cwd: before.cwd, createdAtMs, settings: kept };
-	}
-	const file = isWritten && { file: sessionFile };
-	return { principal, id, cwd: runtime.cwd, ...file, createdAtMs, settings };
-}
-
-const parsedRecords = new WeakMap<SessionRecord, { settings: StoredSettings; createdAt: string }>();
-
-/** Memoized: every listing needs it. */
-function parsedRecord(record: SessionRecord) {
-	return getOrAdd(parsedRecords, record, () => ({
-		settings: parseSettings(record.settings),
-		createdAt: new Date(record.createdAtMs).toISOString(),
-	}));
-}
-
-type PiModel = NonNullable<AgentSession["model"]>;
-
-const modelViews = new WeakMap<PiModel, Data<"Model">>();
-
-/** The model without addresses and headers, which may hold keys. Memoized. */
-export function modelView(model: PiModel): Data<"Model"> {
-	return getOrAdd(modelViews, model, () => {
-		const { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost } = model;
-		return { id, name, provider, api, reasoning, input, contextWindow, maxTokens, cost };
-	});
 }

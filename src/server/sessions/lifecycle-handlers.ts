@@ -68,7 +68,7 @@ export function createLifecycleHandlers(
 		},
 		load_session: (call) => loadSession(call, table, files),
 		async list_sessions({ principal }) {
-			const sessions = table.ownedBy(principal).map((held) => held.info());
+			const sessions = await table.list(principal);
 			return { data: { sessions, ...startsIn } satisfies ResponseData["list_sessions"] };
 		},
 		async delete_session({ command, principal }) {
@@ -108,6 +108,7 @@ async function loadSession(
 	const { sessionPath, sessionId: id = randomUUID() } = command;
 	const file = await files.resolve(sessionPath, principal);
 	const project = await checkProject(file.cwd, sessionPath).catch((error: Error) => error);
+	await table.claimParked(principal, file.path);
 	await table.waitForMoves(file.path);
 	const visible = files.assertVisible(file, principal, sessionPath);
 	if (visible) await visible;

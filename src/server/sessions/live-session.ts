@@ -1,16 +1,19 @@
+import { existsSync } from "node:fs";
 import { setImmediate as nextTick, setTimeout as sleep } from "node:timers/promises";
 import type { AgentSession, AgentSessionRuntime } from "@earendil-works/pi-coding-agent";
 import { isWithin, realOrGiven } from "../../core/places.ts";
 import type { StrataInside } from "../../extension/index.ts";
 import type { Data } from "../../protocol/index.ts";
+import type { SessionRecord } from "../journal/journal.ts";
 import { safeText, wrongState } from "../safe-text.ts";
 import { Dialogs } from "./dialogs.ts";
 import { EventTranslator } from "./events.ts";
 import { describeDamage, openSessionFile, type SessionFileOptions } from "./open-session-file.ts";
 import { createPiRuntime, OWN_NAME, type PiOptions, type PiState } from "./pi-runtime.ts";
-import { ensureSessionFile, FileGuard } from "./session-file.ts";
+import { ensureSessionFile, FileGuard, lastEntryOf } from "./session-file.ts";
 import { addedEntries, type SessionMirror } from "./session-mirror.ts";
-import { type ChosenSettings, chosenIn } from "./stored-settings.ts";
+import { type ChosenSettings, chosenIn, type StoredSettings } from "./stored-settings.ts";
+import { type ProgressReport, TerminalProgress } from "./terminal-progress.ts";
 
 export interface LiveSessionOptions extends SessionFileOptions {
 	readonly pi: PiOptions;
@@ -22,6 +25,8 @@ export interface LiveSessionOptions extends SessionFileOptions {
 
 type ReplacementReason = Extract<Data<"SessionEvent">, { type: "session_replaced" }>["reason"];
 
+/** How many of the last messages may have to do with a report: an answer and the results of its calls. */
+const LATEST = 100;
 const CLOSE_MS = 5000;
 /** Maximum time that `abort` waits for pending prompts to end. */
 const ACCEPT_MS = 5000;
@@ -37,6 +42,8 @@ export class LiveSession {
 	readonly #options: LiveSessionOptions;
 	readonly #state: PiState;
 	readonly #translator: EventTranslator;
+	/** What the pi in a terminal reports, if the session follows one. */
+	readonly #progress: TerminalProgress;
 	/** Prompts that pi has not yet accepted or refused. Pi's own abort does not reach them. */
 	readonly #pendingPrompts = new Set<PendingPrompt>();
 	/** The user's shell commands, including those pi has not started. */
@@ -84,6 +91,14 @@ export class LiveSession {
 		this.chosen = state.chosen;
 		this.runtime = runtime;
 		this.#translator = new EventTranslator({ emit, wasAborted: () => this.wasAborted });
+		this.#progress = new TerminalProgress({
+			emit: (event) => {
+				this.revision++;
+				emit(event);
+			},
+			isWritten: (timestamp) => this.#answers().some((answer) => answer.timestamp === timestamp),
+			argsOf: (id) => this.#argsOf(id),
+		});
 		this.dialogs = new Dialogs({
 			emit: (event) => {
 				emit(event);
@@ -103,7 +118,8 @@ export class LiveSession {
 		});
 		this.guard = guard;
 		guard.checkAndReport();
-		this.warning = [warning, this.#damage()].filter(Boolean).join(" ") || undefined;
+		this.warning =
+			[warning, this.#damage(), replacedModel(runtime)].filter(Boolean).join(" ") || undefined;
 		try {
 			const { session } = runtime;
 			if (settings.name && !session.sessionName) session.setSessionName(settings.name);
@@ -135,8 +151,59 @@ export class LiveSession {
 		return this.#state.inside;
 	}
 
+	/** Whether the model works, here or in the terminal that the session follows. */
+	get isStreaming(): boolean {
+		return this.session.isStreaming || this.#progress.isRunning;
+	}
+
 	get isBashRunning(): boolean {
 		return this.#shellCommands.size > 0;
+	}
+
+	/** Whether closing pi would interrupt or lose something. */
+	get isBusy(): boolean {
+		const { session } = this;
+		return (
+			session.isStreaming ||
+			session.isCompacting ||
+			session.isRetrying ||
+			session.isBashRunning ||
+			session.hasPendingBashMessages ||
+			session.pendingMessageCount > 0 ||
+			this.isBashRunning ||
+			this.isBroken ||
+			this.replacement !== undefined ||
+			this.#pendingPrompts.size > 0 ||
+			this.dialogs.isAsking
+		);
+	}
+
+	/** The record of the session, as it is now. */
+	recordAfter(before: SessionRecord): SessionRecord {
+		const { principal, id, createdAtMs, file: known } = before;
+		const { session, chosen, runtime } = this;
+		const { sessionFile, model, sessionName } = session;
+		const isWritten =
+			sessionFile !== undefined && (sessionFile === known || existsSync(sessionFile));
+		const lastEntry = lastEntryOf(session.sessionManager);
+		const { lastInFile } = this.guard;
+		const about = {
+			...chosen,
+			piSessionId: session.sessionId,
+			...(sessionName && { name: sessionName }),
+			...(model && { model: { provider: model.provider, id: model.id } }),
+			thinkingLevel: session.thinkingLevel,
+			messageCount: session.messages.length,
+		};
+		const given = { principal, id, createdAtMs };
+		// The copy of a watched file and its entries are no state: the next process makes another.
+		if (chosen.watches !== undefined) return { ...given, cwd: before.cwd, settings: about };
+		const settings: StoredSettings = {
+			...about,
+			...(isWritten && lastEntry && { lastEntry }),
+			...(isWritten && lastInFile && lastInFile !== lastEntry && { lastInFile }),
+		};
+		return { ...given, cwd: runtime.cwd, ...(isWritten && { file: sessionFile }), settings };
 	}
 
 	async replacing<T>(reason: ReplacementReason, replace: () => Promise<T>): Promise<T> {
@@ -233,6 +300,15 @@ export class LiveSession {
 		this.guard.close();
 		this.#unsubscribe();
 		this.#translator.close();
+		this.#progress.close();
+	}
+
+	/** Shows the run that a pi in a terminal reports. Returns what is known of the reported message. */
+	showProgress(report: ProgressReport): number[] {
+		const { mirror } = this.#options;
+		if (!mirror || this.isBroken) return [];
+		mirror.poll(); // what came before this report is in the file
+		return this.#progress.take(report);
 	}
 
 	async #stop(): Promise<void> {
@@ -306,17 +382,35 @@ export class LiveSession {
 		this.revision++;
 		const { entries, isContinued } = addedEntries(before, sessionManager.getEntries());
 		if (!isContinued) {
+			this.#progress.restart();
 			this.#announceReplacement("reload");
 			return;
 		}
 		for (const entry of entries) {
 			if (entry.type === "message") {
 				const { message } = entry;
-				this.#translator.translate({ type: "message_start", message });
+				if (message.role !== "assistant" || !this.#progress.end(message.timestamp)) {
+					this.#translator.translate({ type: "message_start", message });
+				}
 				this.#translator.translate({ type: "message_end", message });
 			} else this.#translator.translate({ type: "entry_appended", entry });
 		}
+		if (mirror.piProcess === undefined) this.#progress.settle();
 		this.#options.onChange();
+	}
+
+	/** The latest answers, the last one first. */
+	#answers() {
+		const latest = this.session.messages.slice(-LATEST).reverse();
+		return latest.flatMap((message) => (message.role === "assistant" ? message : []));
+	}
+
+	#argsOf(toolCallId: string): unknown {
+		for (const { content } of this.#answers()) {
+			const call = content.find((block) => block.type === "toolCall" && block.id === toolCallId);
+			if (call?.type === "toolCall") return call.arguments;
+		}
+		return undefined;
 	}
 
 	#damage(): string | undefined {
@@ -347,3 +441,14 @@ const CHANGING: ReadonlySet<string> = new Set([
 	"thinking_level_changed",
 	"compaction_end",
 ]);
+
+/** Says that another model continues an old session, whose own is not set up any more. */
+function replacedModel({ modelFallbackMessage, session }: AgentSessionRuntime): string | undefined {
+	const own = session.sessionManager.buildSessionContext().model;
+	if (modelFallbackMessage === undefined || !own) return undefined;
+	const { model } = session;
+	const next = model
+		? `the next message goes to ${model.provider}/${model.id}`
+		: "choose another before you send a message";
+	return `The session's model ${own.provider}/${own.modelId} is not available: ${next}.`;
+}

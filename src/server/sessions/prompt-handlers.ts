@@ -215,7 +215,7 @@ export const TERMINAL_COMMANDS: ReadonlyMap<string, readonly CommandType[]> = ne
 
 function refusal(word: string, commands: readonly Data<"SlashCommand">[]): string {
 	const instead = TERMINAL_COMMANDS.get(word);
-	const asText = "To send it to the model as text, put a space before it or set verbatim.";
+	const asText = "To send it to the model as text, put a space before it.";
 	if (instead) {
 		const use =
 			instead.length > 0 ? `use ${instead.join(" and ")} of the protocol` : "it has no effect here";

@@ -3,10 +3,10 @@ import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { WORKSET_ENTRY } from "../../core/entry-types.ts";
 import { countIn, property } from "../../core/property.ts";
 import { estimateTokens } from "../../core/tokens.ts";
+import { removedBy } from "../../cost/index.ts";
 import type { Data } from "../../protocol/index.ts";
 import { textOf } from "../../session/index.ts";
 import { selectionOf } from "../../workset/index.ts";
-import { removedBy } from "./cost-view.ts";
 
 type System = Exclude<keyof Data<"Savings">, "total">;
 

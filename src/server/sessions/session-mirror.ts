@@ -41,6 +41,7 @@ export class SessionMirror {
 	#copied = 0;
 	#identity = "";
 	#timer: NodeJS.Timeout | undefined;
+	#onChange = () => {};
 	#isClosed = false;
 
 	/** Throws if the original cannot be read. */
@@ -76,14 +77,20 @@ export class SessionMirror {
 	/** Calls `onChange` after each copy of new lines, and when the other process ends. */
 	follow(onChange: () => void): void {
 		let polls = 0;
+		this.#onChange = onChange;
 		this.#timer = setInterval(() => {
-			try {
-				if (this.update()) onChange();
-			} catch {
-				// The file may be replaced at this moment: the next poll finds it.
-			}
-			if (++polls % PROCESS_POLLS === 0) void this.#checkProcess(onChange);
+			this.poll();
+			if (++polls % PROCESS_POLLS === 0) void this.#checkProcess();
 		}, POLL_MS).unref();
+	}
+
+	/** Looks for new lines now, and not half a second later. */
+	poll(): void {
+		try {
+			if (!this.#isClosed && this.update()) this.#onChange();
+		} catch {
+			// The file may be replaced at this moment: the next poll finds it.
+		}
 	}
 
 	close(): void {
@@ -92,13 +99,13 @@ export class SessionMirror {
 		rmSync(this.path, { force: true });
 	}
 
-	async #checkProcess(onChange: () => void): Promise<void> {
+	async #checkProcess(): Promise<void> {
 		try {
 			const before = this.piProcess;
 			const now = (await this.#piProcesses()).get(this.original);
 			if (this.#isClosed) return;
 			this.piProcess = now;
-			if (now !== before) onChange();
+			if (now !== before) this.#onChange();
 		} catch {
 			// The next look may succeed.
 		}

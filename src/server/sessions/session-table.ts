@@ -1,18 +1,38 @@
+import { basename } from "node:path";
 import type { Later } from "../../core/later.ts";
-import { type CommandType, rowOf } from "../../protocol/index.ts";
+import { type CommandType, type Data, rowOf } from "../../protocol/index.ts";
 import { type Call, CommandError, type Done, type Handlers } from "../engine/call.ts";
-import type { Claim, Recovered, SessionRecord, StreamName } from "../journal/journal.ts";
+import type {
+	Claim,
+	Recovered,
+	SessionRecord,
+	StreamName,
+	UnheldSessions,
+} from "../journal/journal.ts";
 import { asCommandError, safeText } from "../safe-text.ts";
 import { AnswerCache, answerInputs, cacheKeyOf } from "./answer-cache.ts";
-import { HeldSession, type HeldSessionOptions, type SessionHandlers } from "./held-session.ts";
+import {
+	HeldSession,
+	type HeldSessionOptions,
+	realFile,
+	type SessionHandlers,
+	type SessionOrigin,
+} from "./held-session.ts";
 import type { LiveSession } from "./live-session.ts";
 import { lastEntryOf } from "./session-file.ts";
+import { infoOf } from "./session-info.ts";
 
 export interface SessionTableOptions extends HeldSessionOptions {
 	/** Sessions of the last process; each is reopened on first use. */
 	readonly recovered: Recovered["sessions"];
 	/** Takes the name of a new session, which another server may have. */
 	readonly reserve?: (name: StreamName) => Later<Claim>;
+	/** Gives up the name of a session that could not be created. */
+	readonly release?: (name: StreamName) => Promise<void>;
+	/** Sessions that no server has. Absent if this one has all. */
+	readonly unheld?: UnheldSessions | undefined;
+	/** Takes a session for this server, if no other has it. */
+	readonly claim?: (name: StreamName) => Later<unknown>;
 	readonly maxSessions: number;
 	/** Default: `maxSessions`. */
 	readonly maxSessionsPerPrincipal?: number;
@@ -28,7 +48,9 @@ export class SessionTable {
 
 	constructor(options: SessionTableOptions) {
 		this.#options = options;
-		for (const { version: _version, ...record } of options.recovered) this.#hold(record, true);
+		for (const { version: _version, ...record } of options.recovered) {
+			this.#hold(record, "recovered");
+		}
 	}
 
 	get count(): number {
@@ -51,9 +73,16 @@ export class SessionTable {
 		return [...this.#sessions.values()].filter((held) => held.principal === principal);
 	}
 
-	/** Whether a run is in flight in any session. */
+	names(): StreamName[] {
+		return [...this.#sessions.values()].map(({ principal, sessionId }) => ({
+			principal,
+			sessionId,
+		}));
+	}
+
+	/** Whether a run is in flight in any session. One in a terminal needs no server. */
 	get isBusy(): boolean {
-		return this.#withClosing().some((held) => held.info().isStreaming);
+		return this.#withClosing().some(({ current }) => current?.session.isStreaming);
 	}
 
 	/** Sessions by the real path of each open file, closing sessions included. */
@@ -79,13 +108,17 @@ export class SessionTable {
 
 	async add(record: SessionRecord): Promise<HeldSession> {
 		this.#checkRoom(record);
-		const held = this.#hold(record, false);
+		const held = this.#hold(record, "new");
+		let isReserved = false;
 		try {
 			const reserved = this.#options.reserve?.(held);
 			const claim = reserved instanceof Promise ? await reserved : reserved;
 			if (claim && claim.kind !== "held") throw exists(record.id);
+			isReserved = claim !== undefined;
 			await held.live();
 		} catch (error) {
+			// Before the name is free here: the next session with it must not use a claim that is given up.
+			if (isReserved) await this.#options.release?.(held).catch(() => {}); // the lease ends it
 			this.#drop(held);
 			throw error;
 		}
@@ -94,8 +127,43 @@ export class SessionTable {
 	}
 
 	/** Takes in a session that this server has claimed. It is opened on first use. */
-	hold(record: SessionRecord): void {
-		this.#hold(record, true, true);
+	hold(record: SessionRecord, origin: SessionOrigin): void {
+		this.#hold(record, origin);
+	}
+
+	/** Sessions in which nothing happens. */
+	idle(): HeldSession[] {
+		return [...this.#sessions.values()].filter(({ isIdle }) => isIdle);
+	}
+
+	/** Closes the pi of an idle session. The next command opens it again. */
+	async rest(held: HeldSession): Promise<void> {
+		this.#answers.evict(held);
+		await held.rest();
+	}
+
+	/** Drops a session that rests, for any server to claim. */
+	park(held: HeldSession): void {
+		this.#drop(held);
+	}
+
+	/** Claims the principal's session that has this file, if no server has that session. */
+	async claimParked(principal: string, file: string): Promise<void> {
+		const { unheld, claim } = this.#options;
+		if (!unheld || !claim) return;
+		const isFile = (given: string | undefined) =>
+			given !== undefined && basename(given) === basename(file) && realFile(given) === file;
+		const found = (await unheld.of(principal)).find((record) => isFile(record.file));
+		if (found) await claim({ principal, sessionId: found.id });
+	}
+
+	/** Sessions of the principal, also those that no server has, as clients see them. */
+	async list(principal: string): Promise<Data<"SessionInfo">[]> {
+		const unheld = (await this.#options.unheld?.of(principal)) ?? [];
+		const own = this.ownedBy(principal).map((held) => held.info());
+		const isOwn = new Set(own.map(({ sessionId }) => sessionId));
+		const parked = unheld.filter(({ id }) => !isOwn.has(id));
+		return [...own, ...parked.map((record) => infoOf(record, undefined, this.#options))];
 	}
 
 	/** Ends sessions that another server has now. Nothing of them is saved or sent. */
@@ -107,6 +175,18 @@ export class SessionTable {
 			this.#closing.add(held);
 		}
 		await Promise.all(lost.map((held) => held.abandon().finally(() => this.#closing.delete(held))));
+	}
+
+	/** Closes sessions, so that another server can go on with them. */
+	async release(names: readonly StreamName[]): Promise<void> {
+		const left = names.flatMap(({ principal, sessionId }) => this.get(principal, sessionId) ?? []);
+		for (const held of left) {
+			this.#drop(held);
+			this.#answers.evict(held);
+			this.#closing.add(held);
+		}
+		await Promise.all(left.map((held) => held.close().finally(() => this.#closing.delete(held))));
+		for (const held of left) held.saveClosed();
 	}
 
 	async remove(held: HeldSession): Promise<void> {
@@ -137,8 +217,8 @@ export class SessionTable {
 		for (const held of all) held.saveClosed();
 	}
 
-	#hold(record: SessionRecord, isKnown: boolean, isClaimed = false): HeldSession {
-		const held = new HeldSession(record, this.#options, isKnown, isClaimed);
+	#hold(record: SessionRecord, origin: SessionOrigin): HeldSession {
+		const held = new HeldSession(record, this.#options, origin);
 		this.#sessions.set(keyOf(record.principal, record.id), held);
 		return held;
 	}

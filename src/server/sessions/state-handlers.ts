@@ -7,8 +7,9 @@ import type { CommandOf, Data, ResponseData } from "../../protocol/index.ts";
 import { notFound, wrongState } from "../safe-text.ts";
 import type { VisibleFiles } from "./file-owners.ts";
 import { findFiles } from "./folder-listing.ts";
-import { modelView, type SessionHandlers } from "./held-session.ts";
+import type { SessionHandlers } from "./held-session.ts";
 import { slashCommands, stoppable } from "./prompt-handlers.ts";
+import { modelView } from "./session-info.ts";
 
 export function createStateHandlers(stored: Pick<VisibleFiles, "list">) {
 	return {

@@ -16,7 +16,7 @@ import { checkProject } from "./stored-sessions.ts";
 /** Replaces pi's session under the same server id, or moves within its tree. */
 export function createTreeHandlers(
 	files: Pick<VisibleFiles, "resolve" | "assertVisible">,
-	table: Pick<SessionTable, "openFiles">,
+	table: Pick<SessionTable, "openFiles" | "claimParked">,
 	{ agentDir, piProcesses }: { agentDir: string; piProcesses: PiProcesses },
 ) {
 	return {
@@ -32,6 +32,7 @@ export function createTreeHandlers(
 			const file = await files.resolve(sessionPath, held.principal);
 			const cwd = await checkProject(file.cwd, sessionPath);
 			const pid = (await piProcesses()).get(file.path);
+			await table.claimParked(held.principal, file.path);
 			const visible = files.assertVisible(file, held.principal, sessionPath);
 			if (visible) await visible;
 			// Two pi sessions appending to one file would corrupt it.

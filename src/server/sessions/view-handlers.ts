@@ -1,8 +1,8 @@
 import type { AgentSession } from "@earendil-works/pi-coding-agent";
 import { loadConfig } from "../../core/config.ts";
+import { costView } from "../../cost/index.ts";
 import { notFound } from "../safe-text.ts";
 import { contextSource, contextView, pieceText } from "./context-view.ts";
-import { costView } from "./cost-view.ts";
 import type { SessionHandlers } from "./held-session.ts";
 import { savingsView } from "./savings-view.ts";
 

@@ -1,12 +1,12 @@
 import { SessionManager } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
+import { costView } from "../../../src/cost/index.ts";
 import { requestNumbers } from "../../../src/server/sessions/context-history.ts";
 import {
 	type ContextSource,
 	contextView,
 	pieceText,
 } from "../../../src/server/sessions/context-view.ts";
-import { costView } from "../../../src/server/sessions/cost-view.ts";
 import { Ledger } from "../../../src/session/index.ts";
 import { fc, runs } from "../../support/property.ts";
 

@@ -89,7 +89,6 @@ export async function startEcho(options: EchoOptions = {}) {
 			options.auth === "none"
 				? "none"
 				: {
-						first: { name: "ann", token: ANN },
 						principalOf: (token) =>
 							new Map([
 								[ANN, "ann"],

@@ -1,8 +1,8 @@
 import type { SessionEntry } from "@earendil-works/pi-coding-agent";
 import { describe, expect, test } from "vitest";
-import type { Data } from "../../../src/protocol/index.ts";
-import { costView, removedFromNext } from "../../../src/server/sessions/cost-view.ts";
-import { savingsView } from "../../../src/server/sessions/savings-view.ts";
+import { costView, removedFromNext } from "../../src/cost/index.ts";
+import type { Data } from "../../src/protocol/index.ts";
+import { savingsView } from "../../src/server/sessions/savings-view.ts";
 
 const MODEL = {
 	provider: "anthropic",
@@ -276,3 +276,35 @@ const ALL_ON = {
 	tiers: true,
 	economy: true,
 };
+
+describe("turns", () => {
+	const prompt = (content: unknown) => ({ type: "message", message: { role: "user", content } });
+
+	test("add up to the total, and name the message that they answer", () => {
+		const { turns = [], totals } = view(
+			branchOf(
+				prompt("first line\nsecond"),
+				answer(0, 1000),
+				answer(1000, 200, 10, 1000),
+				prompt([{ type: "text", text: "  again " }]),
+				answer(1200, 50, 10, 2000),
+			),
+		);
+		expect(turns).toMatchObject([
+			{ turn: 1, entryId: "e0", prompt: "first line", firstRequest: 1, requests: 2, read: 1000 },
+			{ turn: 2, entryId: "e3", prompt: "again ", firstRequest: 3, requests: 1, read: 1200 },
+		]);
+		const dollars = turns.reduce((sum, turn) => sum + (turn.dollars ?? 0), 0);
+		expect(dollars).toBeCloseTo((totals.cost.dollars ?? 0) + (totals.outputDollars ?? 0), 9);
+	});
+
+	test("have no dollars without prices, and requests before the first message are turn 0", () => {
+		const entries = branchOf(answer(0, 10), prompt("x".repeat(5000)), answer(0, 10));
+		const { turns = [] } = costView({ entries, branch: entries, findModel: () => undefined });
+		expect(turns.map(({ turn, entryId, dollars }) => [turn, entryId, dollars])).toEqual([
+			[0, undefined, undefined],
+			[1, "e1", undefined],
+		]);
+		expect(turns[1]?.prompt.length).toBe(200);
+	});
+});

@@ -1,0 +1,5 @@
+/** What a session cost and saved, from its entries: pi's commands and the server's views show the same figures. */
+
+export { type RequestPlace, requestPlaces } from "./cost-turns.ts";
+export { removedBy, removedFromNext, type SavingSystem } from "./removed-text.ts";
+export { costView } from "./session-cost.ts";
